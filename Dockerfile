@@ -1,0 +1,47 @@
+# Litestream from its source, the executable from ours, and an image that holds these two and Debian's C library.
+#
+#   docker run -p 8080:8080 -v sealpost:/data --read-only IMAGE
+#   docker run … -e LITESTREAM_REPLICA_URL=s3://… --stop-timeout 45 IMAGE litestream replicate -exec sealpost
+
+FROM golang:1.26-bookworm AS litestream
+ARG LITESTREAM_VERSION=v0.5.18
+RUN CGO_ENABLED=0 go install -trimpath -ldflags "-s -w -X main.Version=${LITESTREAM_VERSION}" \
+      "github.com/benbjohnson/litestream/cmd/litestream@${LITESTREAM_VERSION}"
+# SQLite before 3.51.3 can corrupt a database whose WAL is restarted under load (sqlite.org/wal.html#the_wal_reset_bug).
+RUN bundled=$(grep -aoE '3\.[0-9]{2}\.[0-9]+' /go/bin/litestream | sort -V | head -n 1); \
+    echo "Litestream ${LITESTREAM_VERSION} bundles SQLite ${bundled:-unknown}"; \
+    test -n "$bundled" && test "$(printf '%s\n' 3.51.3 "$bundled" | sort -V | head -n 1)" = 3.51.3
+
+FROM node:20-bookworm AS sealpost
+WORKDIR /build
+# Bun in the version that package.json pins as `packageManager`.
+COPY package.json bun.lock bunfig.toml ./
+RUN npm install --global "$(node -p 'require("./package.json").packageManager')" \
+ && bun install --frozen-lockfile --production --no-summary
+COPY tsconfig.json ./
+COPY drizzle drizzle
+COPY src src
+RUN bun src/build.ts /build/dist/sealpost
+
+FROM debian:bookworm-slim
+RUN groupadd --gid 10001 sealpost \
+ && useradd --uid 10001 --gid 10001 --no-create-home --shell /usr/sbin/nologin sealpost \
+ && install --directory --owner 10001 --group 10001 --mode 0700 /data
+COPY --from=litestream /go/bin/litestream /usr/local/bin/litestream
+COPY --from=sealpost /build/dist/sealpost /usr/local/bin/sealpost
+COPY litestream.yml /etc/litestream.yml
+
+# Nothing is written outside the volume, so the root file system may be read-only. The working directory belongs to root:
+# what a process finds there, nobody else has put there.
+WORKDIR /
+USER 10001:10001
+ENV SEALPOST_DATA_DIR=/data
+VOLUME /data
+EXPOSE 8080
+
+# The executable asks itself, as the Bun that it carries: the image has no curl.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["env", "BUN_BE_BUN=1", "sealpost", "--eval", \
+  "const port = process.env.SEALPOST_PORT ?? 8080; const { ok } = await fetch(`http://127.0.0.1:${port}/healthz`); process.exit(ok ? 0 : 1)"]
+
+# Both handle SIGTERM as the first process; neither leaves children behind.
+CMD ["sealpost"]

@@ -1,0 +1,272 @@
+import { LOG_LEVELS, type LogLevel } from "./log.ts";
+
+/** Settings are environment variables, read once and checked all together (contract section 11). */
+
+export interface Plan {
+  /** Included a month; null: no limit. */
+  deliveries: number | null;
+  /** True: at the limit nothing more is taken; false: it goes on and counts the overage. */
+  blocks: boolean;
+  retentionDays: number;
+}
+
+export interface Config {
+  port: number;
+  host: string;
+  dataDir: string;
+  baseUrl: string;
+  /** 32 bytes each; the first encrypts. Null: one is made in the data directory. */
+  secretKeys: readonly [Uint8Array, ...Uint8Array[]] | null;
+  operatorToken: string | null;
+  allowPrivateDestinations: readonly string[];
+  cell: string;
+  publishRateLimit: number;
+  managementRateLimit: number;
+  ingestRateLimit: number;
+  plans: Readonly<Record<string, Plan>>;
+  logLevel: LogLevel;
+}
+
+/** Thrown by a row whose text is wrong: one sentence. */
+class SettingError extends Error {}
+
+interface Setting<T> {
+  name: string;
+  about: string;
+  /** As text, for the docs. */
+  defaultText: string;
+  example: string;
+  read(text: string | undefined): T;
+}
+
+const BUILT_IN_PLANS: Record<string, Plan> = {
+  free: { deliveries: 10_000, blocks: true, retentionDays: 7 },
+  pro: { deliveries: 2_000_000, blocks: false, retentionDays: 30 },
+  unlimited: { deliveries: null, blocks: false, retentionDays: 30 },
+};
+
+function integer(from: number, to: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= from && value <= to) return value;
+    throw new SettingError(`must be a whole number from ${from} to ${to}`);
+  };
+}
+
+function readKeys(text: string): readonly [Uint8Array, ...Uint8Array[]] {
+  const keys = text.split(",").map((part) => {
+    const bytes = Buffer.from(part.trim(), "base64");
+    if (bytes.length !== 32 || bytes.toString("base64") !== part.trim()) {
+      throw new SettingError("must be 32 bytes in base64, or several of them separated by commas");
+    }
+    return new Uint8Array(bytes);
+  });
+  const [first, ...others] = keys;
+  if (!first) throw new SettingError("must not be empty");
+  return [first, ...others];
+}
+
+function readBaseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) {
+    throw new SettingError("must be an http or https URL without query, fragment and user");
+  }
+  return url.href.replace(/\/+$/, "");
+}
+
+function readCidrs(text: string): string[] {
+  const parts = text.split(",").map((part) => part.trim());
+  for (const part of parts) {
+    if (!isCidr(part)) throw new SettingError("must be CIDR ranges separated by commas");
+  }
+  return parts;
+}
+
+function isCidr(text: string): boolean {
+  const match = /^(?<v4>\d{1,3}(\.\d{1,3}){3})\/(?<bits4>\d{1,2})$|^(?<v6>[0-9a-fA-F:]+)\/(?<bits6>\d{1,3})$/.exec(text);
+  const { v4, bits4, v6, bits6 } = match?.groups ?? {};
+  if (v4 !== undefined) return v4.split(".").every((byte) => Number(byte) <= 255) && Number(bits4) <= 32;
+  return v6 !== undefined && URL.canParse(`http://[${v6}]/`) && Number(bits6) <= 128;
+}
+
+function readPlans(text: string): Record<string, Plan> {
+  let rows: unknown;
+  try {
+    rows = JSON.parse(text);
+  } catch {
+    throw new SettingError("must be JSON");
+  }
+  if (typeof rows !== "object" || rows === null || Array.isArray(rows)) throw new SettingError("must be a JSON object of plans");
+  const plans = { ...BUILT_IN_PLANS };
+  for (const [name, row] of Object.entries(rows)) plans[name] = readPlan(name, row, plans[name]);
+  return plans;
+}
+
+function readPlan(name: string, row: unknown, builtIn: Plan | undefined): Plan {
+  const fields = (typeof row === "object" && row !== null ? row : {}) as Record<string, unknown>;
+  const { deliveries = builtIn?.deliveries ?? null, blocks = builtIn?.blocks ?? false, retention_days, ...others } = fields;
+  const retentionDays = retention_days ?? builtIn?.retentionDays ?? 30;
+  const isCount = deliveries === null || (Number.isInteger(deliveries) && Number(deliveries) >= 0);
+  const isDays = Number.isInteger(retentionDays) && Number(retentionDays) >= 1;
+  if (!isCount || typeof blocks !== "boolean" || !isDays || Object.keys(others).length > 0 || fields !== row) {
+    throw new SettingError(`plan ${JSON.stringify(name)} must be {"deliveries": number or null, "blocks": boolean, "retention_days": number}`);
+  }
+  return { deliveries: deliveries as number | null, blocks, retentionDays: Number(retentionDays) };
+}
+
+function text(pattern: RegExp, must: string): (value: string) => string {
+  return (value) => {
+    if (pattern.test(value)) return value;
+    throw new SettingError(must);
+  };
+}
+
+function setting<T>(row: Omit<Setting<T>, "read"> & { fallback: T; parse(text: string): T }): Setting<T> {
+  const { fallback, parse, ...rest } = row;
+  return { ...rest, read: (value) => (value === undefined || value === "" ? fallback : parse(value)) };
+}
+
+const RATE = integer(0, 1_000_000);
+
+/** The one table of settings. */
+export const SETTINGS = {
+  port: setting({
+    name: "SEALPOST_PORT",
+    about: "Port to listen on; 0 takes a free one.",
+    defaultText: "8080",
+    example: "8080",
+    fallback: 8080,
+    parse: integer(0, 65_535),
+  }),
+  host: setting({
+    name: "SEALPOST_HOST",
+    about: "Address to listen on.",
+    defaultText: "0.0.0.0",
+    example: "127.0.0.1",
+    fallback: "0.0.0.0",
+    parse: text(/^[A-Za-z0-9.:-]+$/, "must be an address or host name"),
+  }),
+  dataDir: setting({
+    name: "SEALPOST_DATA_DIR",
+    about: "Directory of the database sealpost.db; made where it is missing.",
+    defaultText: "./data",
+    example: "/data",
+    fallback: "./data",
+    parse: text(/^[^\0]+$/, "must be a path"),
+  }),
+  baseUrl: setting<string | null>({
+    name: "SEALPOST_BASE_URL",
+    about: "Where this service is reached from outside: portal links, and ingest addresses that a provider signs, begin with it.",
+    defaultText: "http://localhost:<port>",
+    example: "https://hooks.example.com",
+    fallback: null,
+    parse: readBaseUrl,
+  }),
+  secretKeys: setting<readonly [Uint8Array, ...Uint8Array[]] | null>({
+    name: "SEALPOST_SECRET_KEY",
+    about:
+      "32 bytes in base64 that encrypt secrets and credentials at rest. Several, separated by commas, to rotate: the first encrypts, all of them decrypt. Unset: one is made in the data directory, which the replica does not hold: back it up.",
+    defaultText: "made at the first start",
+    example: "$(openssl rand -base64 32)",
+    fallback: null,
+    parse: readKeys,
+  }),
+  operatorToken: setting<string | null>({
+    name: "SEALPOST_OPERATOR_TOKEN",
+    about: "Bearer token of operator calls and /metrics, at least 16 characters. Unset: operator calls are off.",
+    defaultText: "none",
+    example: "$(openssl rand -hex 32)",
+    fallback: null,
+    parse: text(/^[\x21-\x7e]{16,}$/, "must be at least 16 visible ASCII characters"),
+  }),
+  allowPrivateDestinations: setting<readonly string[]>({
+    name: "SEALPOST_ALLOW_PRIVATE_DESTINATIONS",
+    about: "CIDR ranges, separated by commas, that destinations may lie in although they are not public. Addresses only, never names.",
+    defaultText: "none",
+    example: "127.0.0.0/8,10.1.0.0/16",
+    fallback: [],
+    parse: readCidrs,
+  }),
+  cell: setting({
+    name: "SEALPOST_CELL",
+    about: "Two characters in every id, key and token that say which installation made it, for a router in front of several.",
+    defaultText: "00",
+    example: "7K",
+    fallback: "00",
+    parse: text(/^[0-9A-HJKMNP-TV-Z]{2}$/, "must be two characters of 0-9 A-Z without I, L, O, U"),
+  }),
+  publishRateLimit: setting({
+    name: "SEALPOST_PUBLISH_RATE_LIMIT",
+    about: "Events a second that a project may publish; 0: no limit.",
+    defaultText: "1000",
+    example: "5000",
+    fallback: 1000,
+    parse: RATE,
+  }),
+  managementRateLimit: setting({
+    name: "SEALPOST_MANAGEMENT_RATE_LIMIT",
+    about: "Management requests a second for each key; 0: no limit.",
+    defaultText: "100",
+    example: "200",
+    fallback: 100,
+    parse: RATE,
+  }),
+  ingestRateLimit: setting({
+    name: "SEALPOST_INGEST_RATE_LIMIT",
+    about: "Requests a second for each inbound source, unless the source says otherwise; 0: no limit.",
+    defaultText: "100",
+    example: "500",
+    fallback: 100,
+    parse: RATE,
+  }),
+  plans: setting<Readonly<Record<string, Plan>>>({
+    name: "SEALPOST_PLANS",
+    about: "Plans as JSON, over and beside the built-in free, pro and unlimited.",
+    defaultText: "the built-in plans",
+    example: '{"free": {"deliveries": 10000, "blocks": true, "retention_days": 7}}',
+    fallback: BUILT_IN_PLANS,
+    parse: readPlans,
+  }),
+  logLevel: setting<LogLevel>({
+    name: "SEALPOST_LOG_LEVEL",
+    about: `Least level of what is logged: ${LOG_LEVELS.join(", ")}.`,
+    defaultText: "info",
+    example: "warn",
+    fallback: "info",
+    parse: (value) => {
+      const level = LOG_LEVELS.find((known) => known === value);
+      if (level) return level;
+      throw new SettingError(`must be one of ${LOG_LEVELS.join(", ")}`);
+    },
+  }),
+} as const;
+
+export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: string[] };
+
+/** Reads and checks every setting; all that is wrong is said at once, each with an example. Never repeats a secret. */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): ConfigResult {
+  const problems: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [key, row] of Object.entries(SETTINGS)) {
+    try {
+      values[key] = row.read(env[row.name]);
+    } catch (error) {
+      if (!(error instanceof SettingError)) throw error;
+      problems.push(`${row.name} ${error.message}, for example ${row.name}=${row.example}`);
+    }
+  }
+  const known = new Set(Object.values(SETTINGS).map((row) => row.name));
+  for (const name of Object.keys(env)) {
+    if (name.startsWith("SEALPOST_") && !known.has(name)) problems.push(`${name} is no setting of Sealpost${hint(name, known)}`);
+  }
+  if (problems.length > 0) return { ok: false, problems };
+  const config = values as unknown as Config & { baseUrl: string | null };
+  return { ok: true, config: { ...config, baseUrl: config.baseUrl ?? `http://localhost:${config.port}` } };
+}
+
+/** The known name that an unknown one resembles most, for example SEALPOST_PORT for SEALPOST_PROT. */
+function hint(name: string, known: ReadonlySet<string>): string {
+  const letters = (text: string) => [...text].sort().join("");
+  const near = [...known].find((one) => letters(one) === letters(name) || one.startsWith(name) || name.startsWith(one));
+  return near ? `; did you mean ${near}?` : `; for example SEALPOST_PORT=8080 is one`;
+}

@@ -1,0 +1,17 @@
+/** What a request is allowed to be: the answer of authentication (contract sections 1, 2 and 9). */
+export type Scope = "full" | "publish" | "read";
+
+export interface Caller {
+  kind: "api_key" | "portal";
+  /** Key of the API key's or portal link's row. */
+  id: number;
+  projectId: number;
+  accountId: number;
+  mode: "live" | "test";
+  scopes: readonly Scope[];
+  /** Set for a portal token: everything that the caller sees is filtered by it. */
+  consumerId: string | null;
+  /** Grants of a portal token; true for a key with scope full. */
+  manage: boolean;
+  create: boolean;
+}

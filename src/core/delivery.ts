@@ -1,0 +1,101 @@
+import { limit } from "./limits.ts";
+import { type DeadReason, type DeliveryStatus, HEALTHY, type Health, type Outcome, type Trigger } from "./model.ts";
+import { doublingMs, nextScheduledAt, slowsEndpoint } from "./retry.ts";
+
+/** What an attempt found out, as far as the states of delivery and endpoint depend on it. */
+export interface Finding {
+  outcome: Outcome;
+  statusCode: number | null;
+  /** `retry-after` as an instant, where the answer had a valid one. */
+  retryAfterAt: number | null;
+}
+
+/** The attempt as it began. */
+export interface Beginning {
+  trigger: Trigger;
+  /** Scheduled attempts before this one. */
+  step: number;
+  /** Health at the start: whether this was the probe of an endpoint that backs off. */
+  probe: boolean;
+  schedule: readonly number[];
+}
+
+export interface Moment {
+  now: number;
+  /** In [0, 1): the jitter. */
+  random: number;
+}
+
+export interface DeliveryChange {
+  status: DeliveryStatus;
+  step: number;
+  due: number | null;
+  deadReason: DeadReason | null;
+}
+
+/** Manual and test attempts say nothing about the schedule, and their failures nothing about the endpoint. */
+function isExtra(trigger: Trigger): boolean {
+  return trigger === "manual" || trigger === "test";
+}
+
+/**
+ * The delivery after an attempt (contract section 4), or null where it stays as it is: an attempt by hand changes a state only
+ * by succeeding. `health` is the endpoint's after the same attempt.
+ */
+export function deliveryAfter(begun: Beginning, finding: Finding, health: Health, at: Moment): DeliveryChange | null {
+  if (finding.outcome === "delivered") return { status: "delivered", step: begun.step, due: null, deadReason: null };
+  if (begun.trigger === "manual") return null;
+  const step = begun.step + 1;
+  const reason = finalReason(finding);
+  const scheduledAt = reason ? null : nextScheduledAt(begun.schedule, step, at.now, at.random);
+  if (scheduledAt === null) return { status: "dead", step, due: null, deadReason: reason ?? "exhausted" };
+  const due = Math.max(scheduledAt, finding.retryAfterAt ?? 0, health.backoffUntil, health.slowUntil);
+  return { status: "retrying", step, due, deadReason: null };
+}
+
+function finalReason(finding: Finding): DeadReason | null {
+  if (finding.outcome === "blocked" || finding.outcome === "malformed") return finding.outcome;
+  return finding.statusCode === 410 ? "gone" : null;
+}
+
+/** The endpoint's health after an attempt. */
+export function healthAfter(health: Health, begun: Beginning, finding: Finding, at: Moment): Health {
+  if (finding.outcome === "delivered") return recovered(health, at.now);
+  if (finding.outcome === "malformed") return health;
+  const slowed = slowsEndpoint(finding.statusCode) ? slowedDown(health, finding.retryAfterAt, at.now) : health;
+  return isExtra(begun.trigger) ? slowed : failedOnce(slowed, begun.probe, at.now);
+}
+
+/** A success forgets everything but a `retry-after` that has not passed. */
+function recovered(health: Health, now: number): Health {
+  return health.slowUntil > now ? { ...HEALTHY, slowUntil: health.slowUntil } : HEALTHY;
+}
+
+/** Answers that come while the endpoint is slowed down already (attempts of before) lengthen the wait, but do not double it. */
+function slowedDown(health: Health, retryAfterAt: number | null, now: number): Health {
+  if (retryAfterAt !== null) return { ...health, slowUntil: Math.max(health.slowUntil, retryAfterAt) };
+  const isLate = health.slowUntil > now;
+  const slowLevel = isLate ? Math.max(1, health.slowLevel) : health.slowLevel + 1;
+  return { ...health, slowLevel, slowUntil: Math.max(health.slowUntil, now + doublingMs(slowLevel - 1)) };
+}
+
+function failedOnce(health: Health, probe: boolean, now: number): Health {
+  const failed = { ...health, failuresInRow: health.failuresInRow + 1, failingSince: health.failingSince ?? now };
+  const backingOff = health.backoffLevel > 0;
+  // An attempt that began before the backoff did tells nothing new.
+  if (backingOff && !probe) return failed;
+  if (!backingOff && failed.failuresInRow < limit("failuresBeforeBackoff")) return failed;
+  return { ...failed, backoffLevel: health.backoffLevel + 1, backoffUntil: now + doublingMs(health.backoffLevel) };
+}
+
+/** Why an endpoint is disabled by this attempt: a 410 at once, or five days of failures without one success. */
+export function disabledBy(finding: Finding, health: Health, now: number): "gone" | "failing" | null {
+  if (finding.statusCode === 410) return "gone";
+  const since = health.failingSince;
+  return since !== null && now - since >= limit("disableAfterMs") ? "failing" : null;
+}
+
+/** Attempts that reached for the network are metered; what could not be sent at all is not (contract section 2). */
+export function isMetered(outcome: Outcome): boolean {
+  return outcome !== "blocked" && outcome !== "malformed";
+}

@@ -1,0 +1,74 @@
+/** The one table of errors that leave the service (contract section 1, RFC 9457). */
+export const ERRORS = {
+  invalid_json: { status: 400, title: "The body is not valid JSON" },
+  unauthenticated: { status: 401, title: "A valid API key is needed" },
+  plan_limit_reached: { status: 402, title: "The plan's deliveries for this month are used up" },
+  forbidden: { status: 403, title: "This key may not do that" },
+  not_found: { status: 404, title: "There is no such object" },
+  method_not_allowed: { status: 405, title: "This path does not take that method" },
+  conflict: { status: 409, title: "The object's present state does not allow that" },
+  idempotency_in_progress: { status: 409, title: "The first request with this Idempotency-Key is still running" },
+  payload_too_large: { status: 413, title: "The body is too large" },
+  unsupported_media_type: { status: 415, title: "The body must be application/json" },
+  invalid_request: { status: 422, title: "The request is not valid" },
+  idempotency_key_reused: { status: 422, title: "This Idempotency-Key was used for another request" },
+  schema_violation: { status: 422, title: "The data violates the event type's schema" },
+  unsafe_destination: { status: 422, title: "This destination is not allowed" },
+  rate_limited: { status: 429, title: "Too many requests" },
+  internal: { status: 500, title: "Something went wrong on our side" },
+  unavailable: { status: 503, title: "The service cannot take this now" },
+} as const satisfies Record<string, { status: number; title: string }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** One fault of a request: `pointer` is a JSON Pointer into the body, or the name of a query parameter. */
+export interface Fault {
+  pointer: string;
+  detail: string;
+}
+
+export interface ProblemDetails {
+  errors?: readonly Fault[];
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** An expected refusal on its way to the caller. Its text is written for the caller and holds nothing internal. */
+export class Problem extends Error {
+  readonly status: number;
+  readonly title: string;
+  readonly errors: readonly Fault[] | undefined;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+
+  constructor(
+    readonly code: ErrorCode,
+    readonly detail: string,
+    details: ProblemDetails = {},
+  ) {
+    super(detail);
+    this.name = "Problem";
+    this.status = ERRORS[code].status;
+    this.title = ERRORS[code].title;
+    this.errors = details.errors;
+    this.headers = details.headers;
+  }
+}
+
+/** 422 for one place of the request. */
+export function invalid(pointer: string, detail: string): Problem {
+  return new Problem("invalid_request", "The request is not valid.", { errors: [{ pointer, detail }] });
+}
+
+/** 422 for several places of the request. */
+export function invalidAll(errors: readonly Fault[]): Problem {
+  return new Problem("invalid_request", "The request is not valid.", { errors });
+}
+
+/** 404. `noun` is the word of the glossary ("endpoint"). Unknown, malformed and foreign ids answer alike. */
+export function notFound(noun: string): Problem {
+  return new Problem("not_found", `There is no such ${noun}.`);
+}
+
+/** 503 with `retry-after` in seconds. */
+export function unavailable(detail: string, retryAfterSeconds = 5): Problem {
+  return new Problem("unavailable", detail, { headers: { "retry-after": String(retryAfterSeconds) } });
+}

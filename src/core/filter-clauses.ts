@@ -1,0 +1,134 @@
+import type { Operator, Subject, Test } from "./filter-operators.ts";
+import { excerpt, isJsonObject, type Json, ownField } from "./json-value.ts";
+
+/** One compiled part of a filter. `holds` allocates nothing; `explain` is asked only where `holds` said no. */
+export interface Clause {
+  holds(subject: Subject): boolean;
+  explain(subject: Subject): string;
+}
+
+/**
+ * Where a clause stands: its pointer in the filter, and whether an array as its subject is looked at element by element.
+ * Elements are looked at one level deep: a clause that judges an element does not spread again.
+ */
+export interface Place {
+  pointer: string;
+  spread: boolean;
+}
+
+/** An operator with its operand. Over an array a positive one is true when the whole or any element satisfies it. */
+export class Comparison implements Clause {
+  readonly #test: Test;
+  readonly #spread: boolean;
+  readonly #complement: boolean;
+
+  constructor(
+    operator: Operator,
+    readonly operand: Json,
+    readonly pointer: string,
+    spread: boolean,
+  ) {
+    this.#test = operator.test(operand);
+    this.#spread = spread && operator.wholeOnly !== true;
+    this.#complement = operator.complement === true;
+  }
+
+  holds(subject: Subject): boolean {
+    if (this.#test(subject)) return !this.#complement;
+    if (!this.#spread || !Array.isArray(subject)) return this.#complement;
+    for (const element of subject) if (this.#test(element)) return !this.#complement;
+    return this.#complement;
+  }
+
+  explain(subject: Subject): string {
+    const found = subject === undefined ? "the field is missing" : `the value is ${excerpt(subject)}`;
+    return `${this.pointer} said no: it asks for ${excerpt(this.operand)}, ${found}.`;
+  }
+}
+
+/** A field's name with the clause that judges its value; a missing field, or one of no object, is undefined. */
+export class Field implements Clause {
+  constructor(
+    readonly name: string,
+    readonly clause: Clause,
+  ) {}
+
+  holds(subject: Subject): boolean {
+    return this.clause.holds(isJsonObject(subject) ? ownField(subject, this.name) : undefined);
+  }
+
+  explain(subject: Subject): string {
+    return this.clause.explain(isJsonObject(subject) ? ownField(subject, this.name) : undefined);
+  }
+}
+
+/** True when every clause holds for the subject. */
+export class All implements Clause {
+  constructor(readonly clauses: readonly Clause[]) {}
+
+  holds(subject: Subject): boolean {
+    for (const clause of this.clauses) if (!clause.holds(subject)) return false;
+    return true;
+  }
+
+  explain(subject: Subject): string {
+    return this.clauses.find((clause) => !clause.holds(subject))?.explain(subject) ?? "";
+  }
+}
+
+/** All of the clauses, without a step between where there is only one. */
+export function allOf(clauses: readonly Clause[]): Clause {
+  return clauses.length === 1 && clauses[0] !== undefined ? clauses[0] : new All(clauses);
+}
+
+/** True when one clause holds for the subject. */
+export class Any implements Clause {
+  constructor(
+    readonly clauses: readonly Clause[],
+    readonly pointer: string,
+  ) {}
+
+  holds(subject: Subject): boolean {
+    for (const clause of this.clauses) if (clause.holds(subject)) return true;
+    return false;
+  }
+
+  explain(): string {
+    return `${this.pointer} said no: none of its ${this.clauses.length} clauses holds.`;
+  }
+}
+
+/** True exactly where the clause is false. */
+export class Not implements Clause {
+  constructor(
+    readonly clause: Clause,
+    readonly pointer: string,
+  ) {}
+
+  holds(subject: Subject): boolean {
+    return !this.clause.holds(subject);
+  }
+
+  explain(): string {
+    return `${this.pointer} said no: what it denies holds.`;
+  }
+}
+
+/** An object of field names: over an array true when one element satisfies all of it. */
+export class SomeElement implements Clause {
+  constructor(
+    readonly clause: Clause,
+    readonly pointer: string,
+  ) {}
+
+  holds(subject: Subject): boolean {
+    if (!Array.isArray(subject)) return this.clause.holds(subject);
+    for (const element of subject) if (this.clause.holds(element)) return true;
+    return false;
+  }
+
+  explain(subject: Subject): string {
+    if (!Array.isArray(subject)) return this.clause.explain(subject);
+    return `${this.pointer} said no: none of the ${subject.length} elements satisfies all of it.`;
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * Ids and keys. A row's key is (milliseconds since EPOCH) × 4096 + sequence: an integer below 2^53, so that rows lie where
+ * their time is. Its public id is prefix + "_" + 26 characters of Crockford base32 in ULID layout: ten characters of time,
+ * two of the cell, fourteen that hide the key behind a keyed permutation (Speck64/128). Nothing is stored for it, nobody can
+ * guess a neighbour, and an id of one kind is none of another.
+ */
+
+const EPOCH_MS = Date.UTC(2025, 0, 1);
+const PER_MS = 4096;
+const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+const ROUNDS = 27;
+const TIME_CHARS = 10;
+const CELL_CHARS = 2;
+
+export const ID_KINDS = ["acct", "proj", "key", "ep", "src", "evt", "msg", "att", "plk", "rpl"] as const;
+export type IdKind = (typeof ID_KINDS)[number];
+
+/** The instant of a key in Unix milliseconds. */
+export function keyTime(key: number): number {
+  return Math.floor(key / PER_MS) + EPOCH_MS;
+}
+
+/** The smallest key of an instant: what `since` and `until` compare with. Instants before EPOCH give 0. */
+export function firstKeyAt(ms: number): number {
+  return Math.max(0, (ms - EPOCH_MS) * PER_MS);
+}
+
+/** Gives keys that only grow, also when the wall clock steps back; `last` is the largest key in use. */
+export class KeySequence {
+  #last: number;
+
+  constructor(last: number) {
+    this.#last = last;
+  }
+
+  /** The first of `count` successive keys. */
+  take(nowMs: number, count = 1): number {
+    const first = Math.max(this.#last + 1, firstKeyAt(nowMs));
+    this.#last = first + count - 1;
+    return first;
+  }
+
+  get last(): number {
+    return this.#last;
+  }
+}
+
+/** Two 32-bit words: what Speck64 turns into two others. */
+type Words = [number, number];
+
+function rotateRight(word: number, by: number): number {
+  return (word >>> by) | (word << (32 - by));
+}
+
+function speckRound(words: Words, key: number): void {
+  words[0] = ((rotateRight(words[0], 8) + words[1]) ^ key) | 0;
+  words[1] = rotateRight(words[1], 29) ^ words[0];
+}
+
+function speckUnround(words: Words, key: number): void {
+  words[1] = rotateRight(words[1] ^ words[0], 3);
+  words[0] = rotateRight((((words[0] ^ key) | 0) - words[1]) | 0, 24);
+}
+
+/** Key schedule of Speck64/128 (Beaulieu and others, "The SIMON and SPECK Families", 2013, section 4). */
+export function speckKeys(secret: Uint8Array): Int32Array {
+  const view = new DataView(secret.buffer, secret.byteOffset, 16);
+  const keys = new Int32Array(ROUNDS);
+  const words = [0, 4, 8, 12].map((at) => view.getInt32(at, true));
+  let k = words[0] ?? 0;
+  const l = words.slice(1);
+  for (let round = 0; round < ROUNDS; round++) {
+    keys[round] = k;
+    const pair: Words = [l[round] ?? 0, k];
+    speckRound(pair, round);
+    l.push(pair[0]);
+    k = pair[1];
+  }
+  return keys;
+}
+
+export function speckEncrypt(keys: Int32Array, words: Words): void {
+  for (const key of keys) speckRound(words, key);
+}
+
+export function speckDecrypt(keys: Int32Array, words: Words): void {
+  for (let round = ROUNDS - 1; round >= 0; round--) speckUnround(words, keys[round] ?? 0);
+}
+
+/** `count` base32 digits of a non-negative safe integer. */
+function digits(value: number, count: number): string {
+  let out = "";
+  for (let left = value, n = 0; n < count; n++, left = Math.floor(left / 32)) out = ALPHABET[left % 32] + out;
+  return out;
+}
+
+function readDigits(text: string): number {
+  let value = 0;
+  for (const char of text) {
+    const digit = ALPHABET.indexOf(char);
+    if (digit < 0) return -1;
+    value = value * 32 + digit;
+  }
+  return value;
+}
+
+/** Six bits over the hidden words: they fill the fourteenth character, and most typos fail here. */
+function checkOf(words: Words): number {
+  return (words[0] ^ words[1] ^ (words[0] >>> 13) ^ (words[1] >>> 7)) & 0x3f;
+}
+
+export class IdCodec {
+  readonly #keys: Int32Array;
+
+  /** `cell`: two base32 characters; `secret`: 16 bytes that live in the database, so that a restored one keeps its ids. */
+  constructor(
+    readonly cell: string,
+    secret: Uint8Array,
+  ) {
+    this.#keys = speckKeys(secret);
+  }
+
+  encode(kind: IdKind, key: number): string {
+    const high = Math.floor(key / 2 ** 32);
+    const words: Words = [high | 0, key | 0];
+    words[0] |= ID_KINDS.indexOf(kind) << 24;
+    speckEncrypt(this.#keys, words);
+    const left = (words[0] >>> 0) * 8 + (words[1] >>> 29);
+    const right = (words[1] & 0x1fffffff) * 64 + checkOf(words);
+    return `${kind}_${digits(keyTime(key), TIME_CHARS)}${this.cell}${digits(left, 7)}${digits(right, 7)}`;
+  }
+
+  /** The key behind an id, or null for what is no id of this kind and cell (letters count in either case). */
+  decode(kind: IdKind, id: string): number | null {
+    const text = id.slice(kind.length + 1).toUpperCase();
+    if (text.length !== 26 || !id.startsWith(`${kind}_`)) return null;
+    const hidden = TIME_CHARS + CELL_CHARS;
+    const left = readDigits(text.slice(hidden, hidden + 7));
+    const right = readDigits(text.slice(hidden + 7));
+    if (left < 0 || right < 0) return null;
+    const words: Words = [Math.floor(left / 8) | 0, ((left % 8) << 29) | Math.floor(right / 64)];
+    if (checkOf(words) !== right % 64) return null;
+    speckDecrypt(this.#keys, words);
+    return this.#unpack(kind, words, text);
+  }
+
+  #unpack(kind: IdKind, words: Words, text: string): number | null {
+    if (words[0] >>> 24 !== ID_KINDS.indexOf(kind)) return null;
+    const key = (words[0] & 0xffffff) * 2 ** 32 + (words[1] >>> 0);
+    if (key > Number.MAX_SAFE_INTEGER || readDigits(text.slice(0, TIME_CHARS)) !== keyTime(key)) return null;
+    return text.slice(TIME_CHARS, TIME_CHARS + CELL_CHARS) === this.cell ? key : null;
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * JSON as text. `data` is kept and sent as the publisher wrote it (contract section 3): order of keys, spelling and size of
+ * numbers survive, which a parse and a stringify would not give. So the text is cut, not rebuilt.
+ */
+
+const QUOTE = 34;
+const COMMA = 44;
+const OPEN_BRACKET = 91;
+const CLOSE_BRACKET = 93;
+const OPEN_BRACE = 123;
+const CLOSE_BRACE = 125;
+
+/** A value's place in its text: `start` inclusive, `end` exclusive. */
+export interface Span {
+  start: number;
+  end: number;
+}
+
+function isSpace(code: number): boolean {
+  return code === 32 || code === 10 || code === 13 || code === 9;
+}
+
+/** Index after the closing quote of the string that opens at `open`; the text's length where it never closes. */
+function stringEnd(text: string, open: number): number {
+  let at = open;
+  for (;;) {
+    at = text.indexOf('"', at + 1);
+    if (at < 0) return text.length;
+    let backslashes = 0;
+    while (text.charCodeAt(at - 1 - backslashes) === 92) backslashes++;
+    if (backslashes % 2 === 0) return at + 1;
+  }
+}
+
+/** How deep arrays and objects nest; the root is 1. Works on any text, valid or not, so it can stand before a parse. */
+export function depthOf(text: string, from = 0, to = text.length): number {
+  let depth = 0;
+  let deepest = 0;
+  for (let at = from; at < to; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = stringEnd(text, at) - 1;
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) deepest = Math.max(deepest, ++depth);
+    else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth--;
+  }
+  return deepest;
+}
+
+function skipSpace(text: string, from: number): number {
+  let at = from;
+  while (isSpace(text.charCodeAt(at))) at++;
+  return at;
+}
+
+/** Index after the value that begins at `from`; the text must be valid JSON. */
+function valueEnd(text: string, from: number): number {
+  let depth = 0;
+  for (let at = from; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at = stringEnd(text, at) - 1;
+      if (depth === 0) return at + 1;
+    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
+    else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+      if (depth === 0) return at;
+      if (--depth === 0) return at + 1;
+    } else if (depth === 0 && (code === COMMA || isSpace(code))) return at;
+  }
+  return text.length;
+}
+
+/** Where the member `name` of the object at `from` has its value; the last one where it stands twice, as JSON.parse has it. */
+export function memberSpan(text: string, name: string, from = 0): Span | null {
+  let found: Span | null = null;
+  let at = skipSpace(text, skipSpace(text, from) + 1);
+  while (text.charCodeAt(at) === QUOTE) {
+    const keyEnd = stringEnd(text, at);
+    const key = text.slice(at + 1, keyEnd - 1);
+    const start = skipSpace(text, text.indexOf(":", keyEnd) + 1);
+    const end = valueEnd(text, start);
+    if (key === name || (key.includes("\\") && JSON.parse(`"${key}"`) === name)) found = { start, end };
+    at = skipSpace(text, end);
+    if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1);
+  }
+  return found;
+}
+
+/** Where the elements of the array at `from` stand; the text must be valid JSON. */
+export function elementSpans(text: string, from: number): Span[] {
+  const spans: Span[] = [];
+  let at = skipSpace(text, from + 1);
+  while (at < text.length && text.charCodeAt(at) !== CLOSE_BRACKET) {
+    const end = valueEnd(text, at);
+    spans.push({ start: at, end });
+    at = skipSpace(text, end);
+    if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1);
+  }
+  return spans;
+}
+
+/** The same JSON without white space between its tokens; the given string itself where there is none. */
+export function minify(text: string): string {
+  let out = "";
+  let copied = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = stringEnd(text, at) - 1;
+    else if (isSpace(code)) {
+      out += text.slice(copied, at);
+      at = skipSpace(text, at) - 1;
+      copied = at + 1;
+    }
+  }
+  return copied === 0 ? text : out + text.slice(copied);
+}
+
+/** True for a JSON object: not null, not an array. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,64 @@
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+interface Limit {
+  value: number;
+  unit: "bytes" | "count" | "ms" | "seconds" | "hours" | "levels" | "characters";
+  why: string;
+}
+
+/** Every bound of the service, each with its unit and reason; printed in the docs (contract section 1). */
+export const LIMITS = {
+  eventBodyMax: { value: MIB, unit: "bytes", why: "One event fits into memory many times over; larger data belongs behind a link." },
+  ingestBodyMax: { value: MIB, unit: "bytes", why: "No provider of the table sends more." },
+  batchBodyMax: { value: 8 * MIB, unit: "bytes", why: "500 events of the usual size, in one transaction." },
+  managementBodyMax: { value: MIB, unit: "bytes", why: "An endpoint with filter, transformations and headers stays far below." },
+  batchEventsMax: { value: 500, unit: "count", why: "A batch is one transaction, which must not stall the others." },
+  jsonDepthMax: { value: 64, unit: "levels", why: "Deeper documents are attacks on the parser; the root is level 1." },
+  eventTypeLengthMax: { value: 128, unit: "characters", why: "A name, not a text." },
+  eventTypesPerEndpointMax: { value: 100, unit: "count", why: "More is better said with a wildcard." },
+  endpointsPerConsumerMax: { value: 1000, unit: "count", why: "Bounds what one consumer's event can fan out to." },
+  externalIdLengthMax: { value: 256, unit: "characters", why: "Fits every id scheme in use." },
+  consumerIdLengthMax: { value: 256, unit: "characters", why: "Fits every id scheme in use." },
+  idempotencyKeyLengthMax: { value: 255, unit: "characters", why: "As the IETF draft's examples and its users have it." },
+  idempotencyKeptMs: { value: DAY_MS, unit: "ms", why: "A client that tries again does so within a day." },
+  descriptionLengthMax: { value: 1000, unit: "characters", why: "A note for people." },
+  nameLengthMax: { value: 200, unit: "characters", why: "A name for people." },
+  urlLengthMax: { value: 2048, unit: "characters", why: "What servers and proxies commonly take." },
+  metadataBytesMax: { value: 16 * KIB, unit: "bytes", why: "Labels, not documents." },
+  customHeadersMax: { value: 20, unit: "count", why: "Keeps the request head far below what servers take." },
+  customHeaderValueMax: { value: 4096, unit: "characters", why: "Keeps the request head far below what servers take." },
+  listLimitMax: { value: 250, unit: "count", why: "A page of a list is answered in a few milliseconds." },
+  listLimitDefault: { value: 50, unit: "count", why: "A screenful." },
+  listScanMax: { value: 20_000, unit: "count", why: "What one page of a filtered list may look at before it answers a shorter page with a cursor." },
+  searchTextMax: { value: 256, unit: "characters", why: "A search, not a document." },
+  attemptTimeoutDefault: { value: 15, unit: "seconds", why: "Standard Webhooks asks for 15 to 30 s." },
+  attemptTimeoutMax: { value: 30, unit: "seconds", why: "Standard Webhooks asks for 15 to 30 s." },
+  responseReadMax: { value: 64 * KIB, unit: "bytes", why: "Enough to reuse the connection after a chatty answer." },
+  responseKeptMax: { value: 16 * KIB, unit: "bytes", why: "Enough to see the error page that explains a failure." },
+  retryEntriesMax: { value: 20, unit: "count", why: "More tries than any sender makes." },
+  retryWaitMax: { value: 72 * 3600, unit: "seconds", why: "Longer waits outlive the retention of bodies." },
+  retryAfterMax: { value: 24 * 3600, unit: "seconds", why: "A receiver may ask for a day, not for ever." },
+  concurrencyDefault: { value: 10, unit: "count", why: "Enough for a fast receiver, gentle to a small one." },
+  concurrencyMax: { value: 100, unit: "count", why: "No endpoint takes more than a fraction of the sockets." },
+  failuresBeforeBackoff: { value: 5, unit: "count", why: "Fewer are noise, more hammer a dead receiver." },
+  backoffMax: { value: 300, unit: "seconds", why: "A receiver that came back is noticed within five minutes." },
+  disableAfterMs: { value: 5 * DAY_MS, unit: "ms", why: "Five days without one success: nobody is listening." },
+  rotationOverlapMax: { value: 168, unit: "hours", why: "A week is enough to deploy a new secret." },
+  actorQueueMax: { value: 1000, unit: "count", why: "What an actor holds in memory; the rest waits in the database." },
+  queuedTotalMax: { value: 200_000, unit: "count", why: "What all actors hold together before each keeps only a head." },
+  actorQueueHead: { value: 64, unit: "count", why: "What an actor holds when all together hold too much." },
+  bodyCacheBytesMax: { value: 64 * MIB, unit: "bytes", why: "Bodies of just accepted events, kept for their first attempt." },
+  fanoutAtOnceMax: { value: 1000, unit: "count", why: "Deliveries written with their event; more follow in slices." },
+  sliceRows: { value: 250, unit: "count", why: "What one turn of the loop writes in a long job: under 20 ms." },
+  apiKeyNameMax: { value: 200, unit: "characters", why: "A name for people." },
+  drainMs: { value: 10_000, unit: "ms", why: "What an orchestrator grants between SIGTERM and SIGKILL, with reserve." },
+  dedupKeptMs: { value: 30 * DAY_MS, unit: "ms", why: "Providers retry for days; dead letters are replayed for weeks." },
+} as const satisfies Record<string, Limit>;
+
+/** The value of a limit by its name. */
+export function limit(name: keyof typeof LIMITS): number {
+  return LIMITS[name].value;
+}

@@ -1,0 +1,193 @@
+/** The nouns as the parts of the program exchange them. Keys are numbers (core/ids.ts), instants Unix milliseconds. */
+
+export const DELIVERY_STATUS = ["pending", "retrying", "delivered", "dead", "cancelled"] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUS)[number];
+
+export const OUTCOMES = ["delivered", "rejected", "timeout", "unreachable", "blocked", "malformed"] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+export const TRIGGERS = ["publish", "retry", "manual", "replay", "test"] as const;
+export type Trigger = (typeof TRIGGERS)[number];
+
+export const DEAD_REASONS = ["exhausted", "gone", "blocked", "malformed", "endpoint_disabled"] as const;
+export type DeadReason = (typeof DEAD_REASONS)[number];
+
+/** What the first attempt of a delivery answers to. */
+export const ORIGINS = ["publish", "replay", "test"] as const;
+export type Origin = (typeof ORIGINS)[number];
+
+export type WaitingFor = "paused" | "rate_limit" | "backoff" | "order" | "plan_limit";
+
+export type EndpointStatus = "active" | "paused" | "disabled" | "deleted";
+export type DisabledReason = "gone" | "failing";
+
+export interface Account {
+  id: number;
+  name: string;
+  plan: string;
+  suspended: boolean;
+}
+
+export interface Project {
+  id: number;
+  accountId: number;
+  name: string;
+  mode: "live" | "test";
+  branding: { name?: string; logo_url?: string; color?: string };
+  portalOrigins: string[];
+  unknownEventTypes: "allow" | "reject";
+}
+
+/** A previous generation of a secret that is still valid. */
+export interface PreviousSecret {
+  secret: string;
+  privateKey: string | null;
+  expiresAt: number;
+}
+
+/** An endpoint as it stands now. Values are replaced, never changed. */
+export interface Endpoint {
+  id: number;
+  projectId: number;
+  consumerId: string | null;
+  kind: string;
+  config: Readonly<Record<string, unknown>>;
+  /** Write-only fields of `config`. */
+  credentials: Readonly<Record<string, string>>;
+  description: string | null;
+  eventTypes: readonly string[] | null;
+  filter: unknown;
+  transformations: unknown;
+  headers: ReadonlyArray<readonly [string, string]>;
+  signatureVersions: ReadonlyArray<"v1" | "v1a">;
+  secret: string;
+  privateKey: string | null;
+  previous: PreviousSecret | null;
+  retry: { schedule: readonly number[] } | null;
+  timeoutSeconds: number;
+  rateLimitPerSecond: number | null;
+  maxConcurrency: number;
+  ordering: "none" | "fifo";
+  metadata: Readonly<Record<string, unknown>>;
+  status: EndpointStatus;
+  disabledReason: DisabledReason | null;
+  updatedAt: number;
+}
+
+/** Every secret of an endpoint: one ciphertext in its row. */
+export type EndpointSecrets = Pick<Endpoint, "credentials" | "headers" | "secret" | "privateKey" | "previous">;
+
+/** A source as it stands now. Values are replaced, never changed. */
+export interface Source {
+  id: number;
+  projectId: number;
+  consumerId: string | null;
+  provider: string;
+  name: string;
+  config: Readonly<Record<string, unknown>>;
+  rateLimitPerSecond: number | null;
+  status: "active" | "awaiting_secret" | "paused" | "deleted";
+  updatedAt: number;
+  /** Our own, shown once. */
+  secret: string;
+  previousSecret: string | null;
+  /** What the customer entered, where the provider issues it. */
+  signingSecret: string | null;
+  previousSigningSecret: string | null;
+  previousExpiresAt: number | null;
+  credentials: Readonly<Record<string, string>>;
+  /** Brought by a handshake, for the owner to copy. */
+  pendingVerificationToken: string | null;
+}
+
+export type SourceSecrets = Pick<
+  Source,
+  | "secret"
+  | "previousSecret"
+  | "signingSecret"
+  | "previousSigningSecret"
+  | "previousExpiresAt"
+  | "credentials"
+  | "pendingVerificationToken"
+>;
+
+/** How an endpoint has been answering; a healthy one has no row. */
+export interface Health {
+  failuresInRow: number;
+  /** 0: not backing off; n: waiting for the n-th time. */
+  backoffLevel: number;
+  backoffUntil: number;
+  slowLevel: number;
+  slowUntil: number;
+  failingSince: number | null;
+}
+
+export const HEALTHY: Health = {
+  failuresInRow: 0,
+  backoffLevel: 0,
+  backoffUntil: 0,
+  slowLevel: 0,
+  slowUntil: 0,
+  failingSince: null,
+};
+
+export interface Event {
+  id: number;
+  projectId: number;
+  type: string;
+  timestamp: number;
+  consumerId: string | null;
+  externalId: string | null;
+  sourceId: number | null;
+  isTest: boolean;
+  deliveryCount: number;
+  /** Keys of endpoints that subscribe to the type, and whose filter said no. */
+  filtered: readonly number[];
+}
+
+export interface Delivery {
+  id: number;
+  eventId: number;
+  endpointId: number;
+  projectId: number;
+  status: DeliveryStatus;
+  attemptCount: number;
+  /** Scheduled attempts made since the delivery was last opened. */
+  step: number;
+  origin: Origin;
+  metered: boolean;
+  /** Grows whenever the delivery is reopened or cancelled: what an attempt of before finds out does not count any more. */
+  generation: number;
+  /** Of the next attempt; null where none is to come. */
+  due: number | null;
+  deadReason: DeadReason | null;
+  completedAt: number | null;
+}
+
+export interface Attempt {
+  id: number;
+  deliveryId: number;
+  number: number;
+  trigger: Trigger;
+  startedAt: number;
+  durationMs: number;
+  outcome: Outcome;
+  statusCode: number | null;
+  errorCode: string | null;
+  /** "METHOD URL" and the headers that are the same each time, one a line, credentials masked. */
+  requestHead: string | null;
+  /** Seconds: `webhook-timestamp`. */
+  sentAt: number | null;
+  signature: string | null;
+  /** Only where it is not the plain envelope. */
+  requestBody: Uint8Array | null;
+  responseHeaders: ReadonlyArray<readonly [string, string]>;
+  responseBody: Uint8Array | null;
+  truncated: boolean;
+  nextAttemptAt: number | null;
+}
+
+/** Makes the body that is signed and sent: `{type, timestamp, data}` in that order, minified (contract section 6). */
+export function envelopeOf(type: string, timestamp: number, data: string): string {
+  return `{"type":"${type}","timestamp":"${new Date(timestamp).toISOString()}","data":${data}}`;
+}

@@ -1,0 +1,41 @@
+import { limit } from "./limits.ts";
+
+/** Waits of the Standard Webhooks schedule, in seconds, after the first attempt. */
+export const DEFAULT_SCHEDULE: readonly number[] = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
+
+const JITTER = 0.1;
+const SECOND_MS = 1000;
+/** Answers that slow the whole endpoint down (contract section 4). */
+const SLOWING = new Set([429, 502, 503, 504]);
+
+/** ±10 %, so that what failed together does not come back together. `random` is in [0, 1). */
+function withJitter(ms: number, random: number): number {
+  return Math.round(ms * (1 + JITTER * (2 * random - 1)));
+}
+
+/**
+ * `retry-after` (RFC 9110 10.2.3, seconds or an HTTP date) as an instant, at most 24 h ahead.
+ * Null where it is missing, unreadable, negative or past.
+ */
+export function readRetryAfter(value: string | undefined, now: number): number | null {
+  if (value === undefined) return null;
+  const text = value.trim();
+  const at = /^\d+$/.test(text) ? now + Number(text) * SECOND_MS : /[A-Za-z]/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!(at > now)) return null;
+  return Math.min(at, now + limit("retryAfterMax") * SECOND_MS);
+}
+
+/** 1 s doubling to 5 min: the wait after the `level`-th failure in a row (0 is the first). */
+export function doublingMs(level: number): number {
+  return Math.min(SECOND_MS * 2 ** Math.min(level, 20), limit("backoffMax") * SECOND_MS);
+}
+
+/** When the schedule has the attempt after the `step`-th (1 is the first attempt), or null where it is exhausted. */
+export function nextScheduledAt(schedule: readonly number[], step: number, now: number, random: number): number | null {
+  const wait = schedule[step - 1];
+  return wait === undefined ? null : now + withJitter(wait * SECOND_MS, random);
+}
+
+export function slowsEndpoint(status: number | null): boolean {
+  return status !== null && SLOWING.has(status);
+}

@@ -1,0 +1,84 @@
+import type { Fault } from "./errors.ts";
+import { type Bounds, childPointer, isJsonObject, type Json, readBounded } from "./json-value.ts";
+import { OPERATIONS, type Step, type Transformed } from "./transform-operations.ts";
+
+export type { Transformed } from "./transform-operations.ts";
+
+/** A compiled list of operations. Pure: the body is never changed; the result may share parts with it. */
+export interface Transformation {
+  apply(body: Json): Transformed;
+}
+
+/** Contract section 1: a longer list is a program. */
+const OPERATIONS_MAX = 32;
+
+/** Contract section 7: the longest result that transformations may make, in bytes of JSON. */
+const RESULT_BYTES_MAX = 1024 * 1024;
+
+/** A list that weighs more than a result may could only make results that are refused. */
+const LIST_BOUNDS: Bounds = { bytesMax: RESULT_BYTES_MAX, depthMax: 64, nodesMax: RESULT_BYTES_MAX };
+
+/**
+ * Compiles an endpoint's list of operations (contract section 7), once, when it is saved. Refused with every fault found,
+ * each with its pointer relative to the list.
+ */
+export function compileTransformations(
+  source: unknown,
+): { ok: true; transformation: Transformation } | { ok: false; faults: Fault[] } {
+  const bounded = readBounded(source, "A list of transformations", LIST_BOUNDS);
+  if (!bounded.ok) return { ok: false, faults: [bounded.fault] };
+  if (!Array.isArray(bounded.json)) return refuse("Transformations are a list of operations.");
+  if (bounded.json.length > OPERATIONS_MAX)
+    return refuse(`There are at most ${OPERATIONS_MAX} transformations.`);
+  const faults: Fault[] = [];
+  const steps = bounded.json.map((operation, index) => compileOperation(operation, `/${index}`, faults));
+  if (faults.length > 0) return { ok: false, faults };
+  return { ok: true, transformation: { apply: (body) => applySteps(steps, body) } };
+}
+
+function refuse(detail: string): { ok: false; faults: Fault[] } {
+  return { ok: false, faults: [{ pointer: "", detail }] };
+}
+
+/** A fault stands in the list of faults; the step in its place never runs. */
+function compileOperation(source: Json, pointer: string, faults: Fault[]): Step {
+  const never: Step = (body) => ({ ok: true, body });
+  if (!isJsonObject(source)) {
+    faults.push({
+      pointer,
+      detail: 'An operation is an object like {"op": "omit", "paths": ["data.secret"]}.',
+    });
+    return never;
+  }
+  const name = typeof source.op === "string" ? source.op : "";
+  const kind = OPERATIONS.get(name);
+  if (kind === undefined) {
+    faults.push({ pointer: `${pointer}/op`, detail: `"op" is one of ${[...OPERATIONS.keys()].join(", ")}.` });
+    return never;
+  }
+  for (const field of Object.keys(source)) {
+    if (field === "op" || kind.fields.includes(field)) continue;
+    faults.push({
+      pointer: childPointer(pointer, field),
+      detail: `${name} takes only ${kind.fields.join(", ")}.`,
+    });
+  }
+  return kind.compile({ source, pointer, faults });
+}
+
+function applySteps(steps: readonly Step[], body: Json): Transformed {
+  let result = body;
+  for (const [index, step] of steps.entries()) {
+    const next = step(result);
+    if (!next.ok) return { ok: false, reason: `Transformation ${index + 1} failed: ${next.reason}.` };
+    result = next.body;
+  }
+  if (result !== body && isTooLong(result)) {
+    return { ok: false, reason: `The transformed body is longer than ${RESULT_BYTES_MAX} bytes.` };
+  }
+  return { ok: true, body: result };
+}
+
+function isTooLong(body: Json): boolean {
+  return Buffer.byteLength(JSON.stringify(body)) > RESULT_BYTES_MAX;
+}

@@ -1,0 +1,157 @@
+import { Type } from "@sinclair/typebox";
+import { invalid, notFound } from "../core/errors.ts";
+import { keyTime } from "../core/ids.ts";
+import { limit } from "../core/limits.ts";
+import { parseRfc3339 } from "../core/rfc3339.ts";
+import type { ApiKey } from "../store/tenants.ts";
+import { commitChange } from "./commit.ts";
+import { listShape, pageSize, pagingQuery, readCursor, writeCursor } from "./paging.ts";
+import { type AnyRoute, route } from "./route.ts";
+import type { Services } from "./services.ts";
+import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";
+
+/** The keys of the caller's project (contract section 2). */
+export function apiKeyRoutes(services: Services): AnyRoute[] {
+  return [createRoute(services), listRoute(services), deleteRoute(services)];
+}
+
+const scopesShape = Type.Array(oneOf(["full", "publish", "read"]), {
+  minItems: 1,
+  uniqueItems: true,
+  description: "`full`: everything. `publish`: POST /v1/events only. `read`: GET only.",
+});
+
+const answeredFields = {
+  id: Type.String(),
+  name: Type.String(),
+  prefix: Type.String({ description: "How the key begins, to tell it from others." }),
+  scopes: scopesShape,
+  expires_at: nullable(timeShape),
+  last_used_at: nullable(timeShape),
+  created_at: timeShape,
+};
+
+const keyShape = Type.Object(answeredFields, { $id: "ApiKey" });
+const createdKeyShape = Type.Object(
+  { ...answeredFields, key: Type.String({ description: "The key itself, shown once." }) },
+  { $id: "CreatedApiKey" },
+);
+
+const keyExample = {
+  id: "key_01KAHM8ZZZ00K1M2N3P4Q5R6S7",
+  name: "Publisher",
+  prefix: "sp_live_00kY3t",
+  scopes: ["publish"],
+  expires_at: null,
+  last_used_at: "2026-11-20T09:00:00.000Z",
+  created_at: "2026-11-20T08:00:00.000Z",
+};
+
+function createRoute(services: Services): AnyRoute {
+  const { tenants } = services.data;
+  return route({
+    method: "POST",
+    path: "/v1/api-keys",
+    operationId: "createApiKey",
+    tag: "API keys",
+    summary: "Create an API key",
+    access: "owner",
+    budget: "management",
+    body: Type.Object(
+      {
+        name: Type.String({ minLength: 1, maxLength: limit("apiKeyNameMax") }),
+        scopes: Type.Optional(scopesShape),
+        expires_at: Type.Optional(
+          nullable(Type.String({ examples: ["2030-01-01T00:00:00Z"] }), "Default: never."),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    bodyExample: { name: "Publisher", scopes: ["publish"] },
+    answers: {
+      201: {
+        description: "The key, shown here only.",
+        schema: createdKeyShape,
+        example: { ...keyExample, last_used_at: null, key: "sp_live_00kY3t…" },
+      },
+    },
+    handle(context) {
+      const { caller, body } = context;
+      const expiresAt = readExpiry(body.expires_at ?? null, services.now());
+      const project = tenants.project(caller.projectId);
+      if (project === undefined) throw notFound("project");
+      const { name, scopes = ["full"] } = body;
+      return commitChange(context, {
+        write: () => tenants.insertKey(project, { name, scopes, expiresAt }),
+        answer: ({ key, token }) => ({ status: 201, json: { ...keyOf(services, key), key: token } }),
+        remember: ({ key, token }) => tenants.rememberKey(key, token),
+      });
+    },
+  });
+}
+
+function readExpiry(text: string | null, now: number): number | null {
+  if (text === null) return null;
+  const at = parseRfc3339(text);
+  if (at !== null && at > now) return at;
+  throw invalid(
+    "/expires_at",
+    "Expected a time in the future as RFC 3339 has it, such as 2030-01-01T00:00:00Z.",
+  );
+}
+
+function listRoute(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/api-keys",
+    operationId: "listApiKeys",
+    tag: "API keys",
+    summary: "List API keys",
+    description: "Newest first, without the keys themselves.",
+    access: "owner_read",
+    budget: "management",
+    query: Type.Object(pagingQuery, { additionalProperties: false }),
+    answers: { 200: { description: "A page of keys.", ...listShape(keyShape, keyExample) } },
+    handle({ caller, query }) {
+      const before = readCursor(services, "key", query.cursor);
+      const size = pageSize(query);
+      const found = services.data.tenants.keysOf(caller.projectId).filter(({ id }) => id < before);
+      const page = found.slice(0, size);
+      const next = found.length > size ? (page.at(-1)?.id ?? null) : null;
+      const data = page.map((key) => keyOf(services, key));
+      return { status: 200, json: { data, next_cursor: writeCursor(services, "key", next) } };
+    },
+  });
+}
+
+function deleteRoute(services: Services): AnyRoute {
+  return route({
+    method: "DELETE",
+    path: "/v1/api-keys/:id",
+    operationId: "deleteApiKey",
+    tag: "API keys",
+    summary: "Revoke an API key",
+    description: "At once; a key may revoke itself.",
+    access: "owner",
+    budget: "management",
+    answers: { 204: "It is revoked." },
+    async handle({ caller, params }) {
+      const key = services.ids.decode("key", params.id);
+      if (key === null || !(await services.data.tenants.deleteKey(caller.projectId, key)))
+        throw notFound("API key");
+      return { status: 204 };
+    },
+  });
+}
+
+function keyOf({ ids }: Services, key: ApiKey) {
+  return {
+    id: ids.encode("key", key.id),
+    name: key.name,
+    prefix: key.prefix,
+    scopes: key.scopes,
+    expires_at: timeText(key.expiresAt),
+    last_used_at: timeText(key.lastUsedAt),
+    created_at: timeText(keyTime(key.id)),
+  };
+}

@@ -1,0 +1,111 @@
+import type { TSchema } from "@sinclair/typebox";
+import { type Fault, invalid, Problem } from "../core/errors.ts";
+import { limit } from "../core/limits.ts";
+import { compileValidator } from "./validate.ts";
+
+export type Bytes = Uint8Array<ArrayBuffer>;
+
+export const NO_BYTES: Bytes = new Uint8Array(0);
+
+const JSON_TYPE = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function tooLarge(maxBytes: number): Problem {
+  return new Problem("payload_too_large", `The body may hold at most ${maxBytes} bytes.`);
+}
+
+/** Throws 415 where a body is announced that is not plain `application/json` in UTF-8. */
+export function requireJson(request: Request): void {
+  const { headers } = request;
+  const type = headers.get("content-type");
+  const isEncoded = (headers.get("content-encoding") ?? "identity") !== "identity";
+  if (!isEncoded && type !== null && (type === "application/json" || JSON_TYPE.test(type))) return;
+  if (request.body === null) return;
+  const detail = isEncoded
+    ? "Send the body without a content-encoding."
+    : "Send the body as application/json.";
+  throw new Problem("unsupported_media_type", detail);
+}
+
+/**
+ * The whole body. Throws 413 as soon as it is, or says it will be, longer than `maxBytes`.
+ * Bun's own limit answers without a body, so it is set out of reach and the bytes are counted here.
+ */
+export async function readBody(request: Request, maxBytes: number): Promise<Bytes> {
+  const length = request.headers.get("content-length");
+  if (length !== null) {
+    if (Number(length) > maxBytes) throw tooLarge(maxBytes);
+    return new Uint8Array(await request.arrayBuffer());
+  }
+  return request.body === null ? NO_BYTES : readChunks(request.body, maxBytes);
+}
+
+async function readChunks(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Bytes> {
+  const reader = body.getReader();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return new Uint8Array(Buffer.concat(chunks));
+    size += value.byteLength;
+    if (size > maxBytes) {
+      await reader.cancel();
+      throw tooLarge(maxBytes);
+    }
+    chunks.push(value);
+  }
+}
+
+/**
+ * The JSON value that the bytes spell. Throws 400 `invalid_json`, also for invalid UTF-8, and 422 where it is nested too
+ * deeply; the depth is counted before parsing, as JSON.parse itself takes half a million levels.
+ */
+export function parseJson(bytes: Uint8Array): unknown {
+  if (isTooDeep(bytes, limit("jsonDepthMax"))) {
+    throw invalid("", `Expected JSON of at most ${limit("jsonDepthMax")} levels.`);
+  }
+  try {
+    return JSON.parse(utf8.decode(bytes));
+  } catch {
+    throw new Problem("invalid_json", "The body is not JSON in UTF-8.");
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+function isTooDeep(bytes: Uint8Array, max: number): boolean {
+  if (bytes.length <= max) return false;
+  let depth = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) at = endOfString(bytes, at);
+    // With bit 5 set, "[" is "{" and "]" is "}"; no other byte of JSON outside strings is either.
+    else if (byte !== undefined && (byte | 0x20) === 0x7b && ++depth > max) return true;
+    else if (byte !== undefined && (byte | 0x20) === 0x7d) depth--;
+  }
+  return false;
+}
+
+/** The index of the quote that closes the string which opens at `start`. */
+function endOfString(bytes: Uint8Array, start: number): number {
+  for (let at = start + 1; at < bytes.length; at++) {
+    if (bytes[at] === BACKSLASH) at++;
+    else if (bytes[at] === QUOTE) return at;
+  }
+  return bytes.length;
+}
+
+/** Parses and checks a JSON body: its value, and the faults that the schema finds in it. */
+export type BodyReader = (bytes: Bytes) => { value: unknown; faults: readonly Fault[] };
+
+/** Compiles the body of a route. An empty body counts as `{}` where every field is optional (contract section 1). */
+export function compileBody(schema: TSchema): BodyReader {
+  const validate = compileValidator(schema);
+  const mayBeEmpty = validate({}).length === 0;
+  return (bytes) => {
+    if (bytes.length === 0 && mayBeEmpty) return { value: {}, faults: [] };
+    const value = parseJson(bytes);
+    return { value, faults: validate(value) };
+  };
+}

@@ -1,0 +1,241 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { Caller } from "../core/caller.ts";
+import { Problem, unavailable } from "../core/errors.ts";
+import { limit } from "../core/limits.ts";
+import type { DeliveryFilter } from "../store/delivery-list.ts";
+import { attemptExample, attemptOf, attemptShape } from "./attempt-shape.ts";
+import { commitChange } from "./commit.ts";
+import { exportDeliveries } from "./delivery-export.ts";
+import { deliveryExample, deliveryOf, deliveryShape, deliveryStatusShape } from "./delivery-shape.ts";
+import { consumerFilter, findDelivery, visibleEndpoints } from "./lookups.ts";
+import {
+  listShape,
+  pageSize,
+  pagingQuery,
+  parseTime,
+  readCursor,
+  readFilterId,
+  requirePattern,
+  SHORT_PAGES,
+  timeParameter,
+  writeCursor,
+} from "./paging.ts";
+import { type AnyRoute, NO_FIELDS, route } from "./route.ts";
+import type { Services } from "./services.ts";
+import { oneOf } from "./shapes.ts";
+
+/** Deliveries and their attempts (contract section 4). */
+export function deliveriesRoutes(services: Services): AnyRoute[] {
+  return [
+    listDeliveries(services),
+    readDelivery(services),
+    listAttempts(services),
+    retryDelivery(services),
+    cancelDelivery(services),
+  ];
+}
+
+const listQuery = Type.Object(
+  {
+    ...pagingQuery,
+    status: Type.Optional(deliveryStatusShape),
+    endpoint_id: Type.Optional(Type.String()),
+    event_id: Type.Optional(Type.String()),
+    event_type: Type.Optional(Type.String({ description: "A name, `invoice.*` (any depth below), or `*`." })),
+    consumer_id: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: limit("consumerIdLengthMax"),
+        description: "Of the event.",
+      }),
+    ),
+    status_code: Type.Optional(
+      Type.Integer({ minimum: 100, maximum: 999, description: "What the last attempt was answered." }),
+    ),
+    since: timeParameter("Made at this time or later."),
+    until: timeParameter("Made before this time."),
+    q: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: limit("searchTextMax"),
+        description: "Text that stands in the event's `data`, in upper or lower case.",
+      }),
+    ),
+    format: Type.Optional(
+      oneOf(["json", "ndjson"], {
+        description:
+          "`ndjson`: all that match, one delivery a line, as `application/x-ndjson`; `limit` then bounds the whole, and " +
+          "there is no `next_cursor`.",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+type ListQuery = Static<typeof listQuery>;
+
+function listDeliveries(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/deliveries",
+    operationId: "listDeliveries",
+    tag: "Deliveries",
+    summary: "List or export deliveries",
+    description: `Newest first. Filters are ANDed. Dead letters: \`status=dead\`. ${SHORT_PAGES}`,
+    access: "read",
+    budget: "management",
+    query: listQuery,
+    answers: { 200: { description: "A page of deliveries.", ...listShape(deliveryShape, deliveryExample) } },
+    async handle({ caller, query }) {
+      const filter = readFilter(services, caller, query);
+      const before = readCursor(services, "msg", query.cursor);
+      if (query.format === "ndjson") return exportDeliveries(services, filter, before, query.limit);
+      const { rows, next } = await services.deliveryList.page(filter, before, pageSize(query));
+      const data = rows.map((delivery) => deliveryOf(services, delivery, delivery.eventType));
+      return { status: 200, json: { data, next_cursor: writeCursor(services, "msg", next) } };
+    },
+  });
+}
+
+function readFilter(services: Services, caller: Caller, query: ListQuery): DeliveryFilter {
+  if (query.event_type !== undefined) requirePattern("event_type", query.event_type);
+  return {
+    projectId: caller.projectId,
+    status: query.status === undefined ? null : [query.status],
+    endpointId: readFilterId(services, "ep", "endpoint_id", query.endpoint_id),
+    eventId: readFilterId(services, "evt", "event_id", query.event_id),
+    eventTypes: query.event_type === undefined ? null : [query.event_type],
+    consumerId: consumerFilter(caller, query.consumer_id),
+    statusCode: query.status_code ?? null,
+    since: query.since === undefined ? null : parseTime("since", query.since),
+    until: query.until === undefined ? null : parseTime("until", query.until),
+    q: query.q ?? null,
+    visible: visibleEndpoints(services, caller),
+  };
+}
+
+function readDelivery(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/deliveries/:id",
+    operationId: "getDelivery",
+    tag: "Deliveries",
+    summary: "Read a delivery",
+    access: "read",
+    budget: "management",
+    answers: { 200: { description: "The delivery.", schema: deliveryShape, example: deliveryExample } },
+    handle({ caller, params }) {
+      const delivery = findDelivery(services, caller, params.id);
+      return { status: 200, json: deliveryOf(services, delivery, delivery.eventType) };
+    },
+  });
+}
+
+function listAttempts(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/deliveries/:id/attempts",
+    operationId: "listAttempts",
+    tag: "Deliveries",
+    summary: "List the attempts of a delivery",
+    description: "Newest first, each with what was sent and what was answered.",
+    access: "read",
+    budget: "management",
+    query: Type.Object(pagingQuery, { additionalProperties: false }),
+    answers: { 200: { description: "A page of attempts.", ...listShape(attemptShape, attemptExample) } },
+    handle({ caller, params, query }) {
+      const delivery = findDelivery(services, caller, params.id);
+      const event = services.data.events.getWithData(delivery.eventId);
+      if (event === null) throw new Error("a delivery stands in the log without its event");
+      const size = pageSize(query);
+      const before = readCursor(services, "att", query.cursor);
+      const rows = services.data.attempts.ofDelivery(delivery.id, before, size + 1);
+      const page = rows.slice(0, size);
+      const next = rows.length > size ? (page.at(-1)?.id ?? null) : null;
+      const data = page.map((attempt) => attemptOf(services, attempt, delivery, event));
+      return { status: 200, json: { data, next_cursor: writeCursor(services, "att", next) } };
+    },
+  });
+}
+
+function retryDelivery(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/deliveries/:id/retry",
+    operationId: "retryDelivery",
+    tag: "Deliveries",
+    summary: "Try a delivery now",
+    description:
+      "One attempt at once, whatever the delivery's state, also while the endpoint is paused or backing off. It uses up no " +
+      "scheduled attempt, and changes the state only by succeeding. The answer does not wait for it.",
+    access: "manage",
+    budget: "management",
+    body: NO_FIELDS,
+    bodyExample: {},
+    answers: {
+      202: { description: "The attempt is under way.", schema: deliveryShape, example: deliveryExample },
+      409: "An attempt of it is under way, or its endpoint is disabled or deleted.",
+    },
+    handle({ caller, params }) {
+      const delivery = findDelivery(services, caller, params.id);
+      if (!services.data.store.writable) throw unavailable("The service cannot write at the moment.");
+      const attempt = services.actors.attemptNow(delivery.id, "manual");
+      if (attempt === "busy") throw new Problem("conflict", "An attempt of this delivery is under way.");
+      if (attempt === "closed")
+        throw new Problem("conflict", "The delivery's endpoint is disabled or deleted.");
+      // It never rejects; what it finds out stands among the attempts.
+      void attempt;
+      return { status: 202, json: deliveryOf(services, delivery, delivery.eventType) };
+    },
+  });
+}
+
+const NOT_OPEN = "Only a delivery that is pending or retrying can be cancelled.";
+
+function cancelDelivery(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/deliveries/:id/cancel",
+    operationId: "cancelDelivery",
+    tag: "Deliveries",
+    summary: "Cancel a delivery",
+    description:
+      "No further attempt starts. One that is under way may still arrive, and then counts as delivered.",
+    access: "manage",
+    budget: "management",
+    body: NO_FIELDS,
+    bodyExample: {},
+    answers: {
+      200: {
+        description: "The delivery, cancelled.",
+        schema: deliveryShape,
+        example: {
+          ...deliveryExample,
+          status: "cancelled",
+          next_attempt_at: null,
+          completed_at: "2026-11-20T09:00:03.000Z",
+        },
+      },
+      409: NOT_OPEN,
+    },
+    handle(context) {
+      const { id, endpointId, due } = findDelivery(services, context.caller, context.params.id);
+      if (due === null) throw new Problem("conflict", NOT_OPEN);
+      return commitChange(context, {
+        write: () => cancel(services, id),
+        answer: (delivery) => ({ status: 200, json: delivery }),
+        remember: () => services.actors.forget(endpointId, id),
+      });
+    },
+  });
+}
+
+/** Inside a write. Throws 409 where the delivery came to its end a moment ago. */
+function cancel(services: Services, id: number) {
+  const { deliveries, notes } = services.data;
+  if (!deliveries.cancel(id)) throw new Problem("conflict", NOT_OPEN);
+  const delivery = services.deliveryList.get(id);
+  if (delivery === null) throw new Error("a delivery is gone that was just cancelled");
+  notes.add(delivery.eventId, id, "cancelled");
+  return deliveryOf(services, delivery, delivery.eventType);
+}

@@ -1,0 +1,104 @@
+import { Type } from "@sinclair/typebox";
+import { invalid, notFound, unavailable } from "../core/errors.ts";
+import { isEventType } from "../core/event-type.ts";
+import { limit } from "../core/limits.ts";
+import type { Endpoint } from "../core/model.ts";
+import type { Incoming } from "../pipeline.ts";
+import { type AttemptAnswer, attemptExample, attemptOf, attemptShape } from "./attempt-shape.ts";
+import { disabledConflict, findEndpoint } from "./endpoint-change.ts";
+import { type AnyRoute, route } from "./route.ts";
+import type { Services } from "./services.ts";
+
+const TYPE_DEFAULT = "test.event";
+const EXAMPLE_DATA = JSON.stringify({ message: "This is a test event from Sealpost." });
+/** Between the end of the attempt and the answer. */
+const RESERVE_SECONDS = 5;
+
+/** One example event, sent to one endpoint at once (contract section 5). */
+export function endpointTestRoutes(services: Services): AnyRoute[] {
+  return [testRoute(services)];
+}
+
+function testRoute(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/endpoints/:id/test",
+    operationId: "testEndpoint",
+    tag: "Endpoints",
+    summary: "Send a test event to an endpoint",
+    description:
+      "One event, sent once and at once, also while the endpoint is paused or backing off, whatever it subscribes to. It " +
+      "stands in the log with `test: true` and is not metered. The answer comes when the attempt is over.",
+    access: "manage",
+    budget: "management",
+    body: Type.Object(
+      {
+        type: Type.Optional(
+          Type.String({
+            description: "The type of the event.",
+            default: TYPE_DEFAULT,
+            maxLength: limit("eventTypeLengthMax"),
+          }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    bodyExample: { type: "invoice.paid" },
+    waitMaxSeconds: limit("attemptTimeoutMax") + RESERVE_SECONDS,
+    answers: {
+      200: {
+        description: "The attempt, also where it failed.",
+        schema: attemptShape,
+        example: { ...attemptExample, trigger: "test", next_attempt_at: null },
+      },
+      409: "`conflict`: the endpoint is disabled.",
+    },
+    async handle({ caller, params, body }) {
+      const type = body.type ?? TYPE_DEFAULT;
+      if (!isEventType(type))
+        throw invalid("/type", "Expected the name of an event type, such as invoice.paid.");
+      const endpoint = findEndpoint(services, caller, params.id);
+      if (endpoint.status === "disabled") throw disabledConflict();
+      const deliveryId = await writeTest(services, endpoint, type);
+      await attempt(services, deliveryId);
+      return { status: 200, json: lastAttempt(services, deliveryId) };
+    },
+  });
+}
+
+/** The event and its delivery, on disk. */
+async function writeTest(
+  { pipeline, data, now }: Services,
+  endpoint: Endpoint,
+  type: string,
+): Promise<number> {
+  const event: Incoming = {
+    type,
+    timestamp: now(),
+    data: EXAMPLE_DATA,
+    consumerId: endpoint.consumerId,
+    externalId: null,
+    sourceId: null,
+    isTest: true,
+  };
+  const plan = pipeline.planTest(endpoint, event);
+  await data.store.write(() => plan.write());
+  if (plan.testDelivery === null) throw disabledConflict();
+  return plan.testDelivery;
+}
+
+async function attempt({ actors }: Services, deliveryId: number): Promise<void> {
+  const sent = await actors.attemptNow(deliveryId, "test");
+  if (sent === "closed") throw disabledConflict();
+  if (sent === null || sent === "busy") throw unavailable("The service is stopping; the test is sent later.");
+}
+
+/** The attempt as the store has it. */
+function lastAttempt(services: Services, deliveryId: number): AttemptAnswer {
+  const { attempts, deliveries, events } = services.data;
+  const [made] = attempts.ofDelivery(deliveryId, Number.MAX_SAFE_INTEGER, 1);
+  const delivery = deliveries.get(deliveryId);
+  const event = delivery && events.getWithData(delivery.eventId);
+  if (!made || !delivery || !event) throw notFound("attempt");
+  return attemptOf(services, made, delivery, event);
+}

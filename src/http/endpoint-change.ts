@@ -1,0 +1,71 @@
+import type { Caller } from "../core/caller.ts";
+import { invalid, notFound, Problem } from "../core/errors.ts";
+import { limit } from "../core/limits.ts";
+import type { Endpoint } from "../core/model.ts";
+import { commitChange } from "./commit.ts";
+import { endpointOf } from "./endpoint-shape.ts";
+import type { Answer, RequestContext } from "./route.ts";
+import type { Services } from "./services.ts";
+
+/** What every change of one endpoint goes through: who may see it, and how it is written and takes effect. */
+
+/** True where the endpoint is of the caller's project, and, for a portal token, of its consumer (contract section 9). */
+function isVisible(caller: Caller, endpoint: Endpoint): boolean {
+  if (endpoint.projectId !== caller.projectId) return false;
+  return caller.consumerId === null || endpoint.consumerId === caller.consumerId;
+}
+
+/** Throws 404 for an id that is malformed, unknown or foreign, or whose endpoint is deleted. */
+export function findEndpoint({ ids, data }: Services, caller: Caller, id: string): Endpoint {
+  const key = ids.decode("ep", id);
+  const endpoint = key === null ? undefined : data.endpoints.get(key);
+  if (endpoint === undefined || !isVisible(caller, endpoint)) throw notFound("endpoint");
+  return endpoint;
+}
+
+/** All endpoints that the caller may see, newest first. */
+export function endpointsOf({ data }: Services, caller: Caller): Endpoint[] {
+  const all = [...data.endpoints.ofProject(caller.projectId).values()];
+  return all.filter((endpoint) => isVisible(caller, endpoint)).toSorted((a, b) => b.id - a.id);
+}
+
+/** Inside a write: throws 422 where the consumer has as many endpoints as it may have. */
+export function requireRoom(
+  { data }: Services,
+  { projectId, consumerId }: Pick<Endpoint, "projectId" | "consumerId">,
+): void {
+  if (consumerId === null) return;
+  const max = limit("endpointsPerConsumerMax");
+  if (data.endpoints.countOf(projectId, consumerId) < max) return;
+  throw invalid("/consumer_id", `A consumer has at most ${max} endpoints.`);
+}
+
+type Committer = Pick<RequestContext, "commit">;
+
+/**
+ * Changes an endpoint as it stands at the moment of the write, in one durable transaction with its answer (default: 200 with the
+ * endpoint); it takes effect at the next attempt. `change` may throw a Problem: nothing is written then.
+ */
+export function changeEndpoint(
+  services: Services,
+  context: Committer,
+  id: number,
+  change: (now: Endpoint) => Partial<Endpoint>,
+  answer: (made: Endpoint) => Answer = (made) => ({ status: 200, json: endpointOf(services, made) }),
+): Promise<Answer> {
+  const { endpoints } = services.data;
+  return commitChange(context, {
+    write() {
+      const made = endpoints.update(id, change);
+      if (made === null) throw notFound("endpoint");
+      return made;
+    },
+    answer,
+    remember: (made) => endpoints.remember(made),
+  });
+}
+
+/** 409, for what an endpoint that is disabled cannot do. */
+export function disabledConflict(): Problem {
+  return new Problem("conflict", "This endpoint is disabled. Enable it first.");
+}

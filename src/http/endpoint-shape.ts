@@ -1,0 +1,230 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { keyTime } from "../core/ids.ts";
+import { limit } from "../core/limits.ts";
+import type { Endpoint } from "../core/model.ts";
+import { publicKeyOf, readPrivateKey } from "../core/signing.ts";
+import { findKind } from "../outbound/destinations.ts";
+import { isCredentialHeader, MASK } from "../outbound/request-head.ts";
+import type { Services } from "./services.ts";
+import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";
+
+const retryShape = Type.Object(
+  {
+    schedule: Type.Array(Type.Integer({ minimum: 1, maximum: limit("retryWaitMax") }), {
+      maxItems: limit("retryEntriesMax"),
+      description: "Seconds from each failed attempt to the next.",
+    }),
+  },
+  { additionalProperties: false },
+);
+
+const filterShape = Type.Object({}, { additionalProperties: true });
+const operationShape = Type.Unsafe<Record<string, unknown>>(
+  Type.Object(
+    { op: oneOf(["pick", "omit", "rename", "set", "unwrap", "wrap"]) },
+    { additionalProperties: true },
+  ),
+);
+const headersShape = Type.Object(
+  {},
+  { additionalProperties: Type.String({ maxLength: limit("customHeaderValueMax") }) },
+);
+const versionShape = oneOf(["v1", "v1a"]);
+
+const TEXTS = {
+  kind: "The destination kind; `http` unless said otherwise.",
+  config: "The kind's fields. Credentials read `***`; sending `***` back keeps what is stored.",
+  url: "Of the kind `http`: the same as `config.url`.",
+  eventTypes: "Names, `invoice.*` (any depth below) or `*`; one that is given twice counts once. null: all.",
+  filter: "Conditions over `{type, timestamp, data}`; null: every event.",
+  transformations: "Operations that reshape the body, in order; null: none.",
+  consumer: "The customer's own user that this endpoint belongs to; null: the project itself.",
+  headers: "Sent with every request. Values of credential headers read `***`; sending `***` back keeps them.",
+  versions: '`["v1"]` or `["v1", "v1a"]`.',
+  retry: "null: the default schedule.",
+  rate: "Attempts a second; null: no limit.",
+  metadata: "Anything of yours: a JSON object of any depth, at most 16 KiB.",
+} as const;
+
+/** Fields that may be set on creation and by PATCH; null stands for the default. */
+const settableFields = {
+  kind: Type.Optional(Type.String({ description: TEXTS.kind })),
+  config: Type.Optional(Type.Object({}, { additionalProperties: true, description: TEXTS.config })),
+  url: Type.Optional(Type.String({ maxLength: limit("urlLengthMax"), description: TEXTS.url })),
+  description: Type.Optional(nullable(Type.String({ maxLength: limit("descriptionLengthMax") }))),
+  event_types: Type.Optional(
+    nullable(
+      Type.Array(Type.String({ maxLength: limit("eventTypeLengthMax") + 2 }), {
+        minItems: 1,
+        maxItems: limit("eventTypesPerEndpointMax"),
+      }),
+      TEXTS.eventTypes,
+    ),
+  ),
+  filter: Type.Optional(nullable(filterShape, TEXTS.filter)),
+  transformations: Type.Optional(nullable(Type.Array(operationShape), TEXTS.transformations)),
+  consumer_id: Type.Optional(
+    nullable(Type.String({ minLength: 1, maxLength: limit("consumerIdLengthMax") }), TEXTS.consumer),
+  ),
+  headers: Type.Optional(nullable(headersShape, TEXTS.headers)),
+  signature_versions: Type.Optional(
+    nullable(Type.Array(versionShape, { minItems: 1, maxItems: 2, uniqueItems: true }), TEXTS.versions),
+  ),
+  retry: Type.Optional(nullable(retryShape, TEXTS.retry)),
+  timeout_seconds: Type.Optional(
+    nullable(Type.Integer({ minimum: 1, maximum: limit("attemptTimeoutMax") }), "Default 15."),
+  ),
+  rate_limit_per_second: Type.Optional(
+    nullable(Type.Integer({ minimum: 1, maximum: 1_000_000 }), TEXTS.rate),
+  ),
+  max_concurrency: Type.Optional(
+    nullable(Type.Integer({ minimum: 1, maximum: limit("concurrencyMax") }), "Default 10."),
+  ),
+  ordering: Type.Optional(
+    nullable(oneOf(["none", "fifo"]), "`fifo`: one at a time, in order of acceptance. Default `none`."),
+  ),
+  metadata: Type.Optional(nullable(Type.Object({}, { additionalProperties: true }), TEXTS.metadata)),
+};
+
+/** The body of POST /v1/endpoints. */
+export const newEndpointShape = Type.Object(
+  {
+    ...settableFields,
+    secret: Type.Optional(
+      Type.String({
+        description: "`whsec_` and 24 to 64 bytes in base64; made where none is given.",
+        expected: "a string",
+      }),
+    ),
+    private_key: Type.Optional(
+      Type.String({
+        description: "With `v1a`: `whsk_` and the 32-byte seed, or seed and public key, in base64.",
+        expected: "a string",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** The body of PATCH /v1/endpoints/:id: a merge patch. */
+export const endpointChangeShape = Type.Object(settableFields, { additionalProperties: false });
+
+export type NewEndpointBody = Static<typeof newEndpointShape>;
+export type EndpointChangeBody = Static<typeof endpointChangeShape>;
+
+const answeredFields = {
+  id: Type.String(),
+  kind: Type.String({ description: TEXTS.kind }),
+  config: Type.Object({}, { additionalProperties: true, description: TEXTS.config }),
+  url: nullable(Type.String(), "Null where the kind has none."),
+  description: nullable(Type.String()),
+  event_types: nullable(Type.Array(Type.String()), TEXTS.eventTypes),
+  filter: nullable(filterShape, TEXTS.filter),
+  transformations: nullable(Type.Array(operationShape), TEXTS.transformations),
+  consumer_id: nullable(Type.String(), TEXTS.consumer),
+  headers: Type.Object({}, { additionalProperties: Type.String(), description: TEXTS.headers }),
+  signature_versions: Type.Array(versionShape, { description: TEXTS.versions }),
+  public_key: Type.Optional(
+    Type.String({ description: "Where `v1a` signs too: `whpk_` and the public key in base64." }),
+  ),
+  retry: nullable(retryShape, TEXTS.retry),
+  timeout_seconds: Type.Integer(),
+  rate_limit_per_second: nullable(Type.Integer(), TEXTS.rate),
+  max_concurrency: Type.Integer(),
+  ordering: oneOf(["none", "fifo"]),
+  metadata: Type.Object({}, { additionalProperties: true, description: TEXTS.metadata }),
+  status: oneOf(["active", "paused", "disabled"]),
+  disabled_reason: nullable(
+    oneOf(["gone", "failing"]),
+    "`gone`: a 410. `failing`: five days without a success.",
+  ),
+  failing_since: nullable(timeShape, "Of the first failure since the last success."),
+  created_at: timeShape,
+  updated_at: timeShape,
+};
+
+export const endpointShape = Type.Object(answeredFields, { $id: "Endpoint" });
+
+/** The answer of the creation; `secret` is left out for a portal token without `manage`. */
+export const createdEndpointShape = Type.Object(
+  { ...answeredFields, secret: Type.Optional(Type.String({ description: "Signs deliveries." })) },
+  { $id: "CreatedEndpoint" },
+);
+
+export type EndpointAnswer = Static<typeof endpointShape>;
+
+export const endpointExample: EndpointAnswer = {
+  id: "ep_01KAHM8ZZZ00K1M2N3P4Q5R6S7",
+  kind: "http",
+  config: { url: "https://hooks.example.com/sealpost" },
+  url: "https://hooks.example.com/sealpost",
+  description: "Invoices to the ledger",
+  event_types: ["invoice.*"],
+  filter: { data: { total: { $gte: 100 } } },
+  transformations: [{ op: "omit", paths: ["data.internal_note"] }],
+  consumer_id: null,
+  headers: { authorization: MASK, "x-tenant": "acme" },
+  signature_versions: ["v1"],
+  retry: null,
+  timeout_seconds: 15,
+  rate_limit_per_second: null,
+  max_concurrency: 10,
+  ordering: "none",
+  metadata: { team: "billing" },
+  status: "active",
+  disabled_reason: null,
+  failing_since: null,
+  created_at: "2026-11-20T09:00:00.000Z",
+  updated_at: "2026-11-20T09:00:00.000Z",
+};
+
+/** An endpoint as the API answers it: nothing of it is secret. */
+export function endpointOf(services: Services, endpoint: Endpoint): EndpointAnswer {
+  const { ids, actors } = services;
+  const { url } = endpoint.config;
+  return {
+    id: ids.encode("ep", endpoint.id),
+    kind: endpoint.kind,
+    config: shownConfig(endpoint),
+    url: endpoint.kind === "http" && typeof url === "string" ? url : null,
+    description: endpoint.description,
+    event_types: endpoint.eventTypes && [...endpoint.eventTypes],
+    filter: endpoint.filter as EndpointAnswer["filter"],
+    transformations: endpoint.transformations as EndpointAnswer["transformations"],
+    consumer_id: endpoint.consumerId,
+    headers: Object.fromEntries(endpoint.headers.map(shownHeader)),
+    signature_versions: [...endpoint.signatureVersions],
+    ...publicKeyPart(endpoint),
+    retry: endpoint.retry && { schedule: [...endpoint.retry.schedule] },
+    timeout_seconds: endpoint.timeoutSeconds,
+    rate_limit_per_second: endpoint.rateLimitPerSecond,
+    max_concurrency: endpoint.maxConcurrency,
+    ordering: endpoint.ordering,
+    metadata: endpoint.metadata,
+    status: endpoint.status as EndpointAnswer["status"],
+    disabled_reason: endpoint.disabledReason,
+    failing_since: timeText(actors.failingSince(endpoint.id)),
+    created_at: timeText(keyTime(endpoint.id)),
+    updated_at: timeText(endpoint.updatedAt),
+  };
+}
+
+/** `public_key` where the endpoint signs with `v1a` too, else nothing. */
+export function publicKeyPart({ privateKey }: Endpoint): { public_key?: string } {
+  const key = privateKey === null ? null : readPrivateKey(privateKey);
+  return key === null ? {} : { public_key: publicKeyOf(key) };
+}
+
+/** The fields in the order of the kind's table, credentials masked. */
+function shownConfig({ kind, config, credentials }: Endpoint): Record<string, unknown> {
+  const fields = findKind(kind)?.fields ?? [];
+  const shown = fields.flatMap(({ name, secret }): [string, unknown][] => {
+    if (secret) return Object.hasOwn(credentials, name) ? [[name, MASK]] : [];
+    return Object.hasOwn(config, name) ? [[name, config[name]]] : [];
+  });
+  return Object.fromEntries(shown);
+}
+
+function shownHeader([name, value]: readonly [string, string]): [string, string] {
+  return [name, isCredentialHeader(name) ? MASK : value];
+}

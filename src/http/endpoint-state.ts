@@ -1,0 +1,94 @@
+import { type Endpoint, HEALTHY } from "../core/model.ts";
+import { changeEndpoint, disabledConflict, findEndpoint } from "./endpoint-change.ts";
+import { endpointExample, endpointOf, endpointShape } from "./endpoint-shape.ts";
+import { type Answer, type AnyRoute, type RequestContext, route } from "./route.ts";
+import type { Services } from "./services.ts";
+
+/** Pause, resume, enable: each answers 200 with the endpoint, also where nothing was left to do. */
+export function endpointStateRoutes(services: Services): AnyRoute[] {
+  return [pauseRoute(services), resumeRoute(services), enableRoute(services)];
+}
+
+type EndpointContext = RequestContext<"/v1/endpoints/:id", "manage">;
+
+const answered = (description: string, status: "active" | "paused") => ({
+  description,
+  schema: endpointShape,
+  example: { ...endpointExample, status },
+});
+
+function pauseRoute(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/endpoints/:id/pause",
+    operationId: "pauseEndpoint",
+    tag: "Endpoints",
+    summary: "Pause an endpoint",
+    description: "Its deliveries wait and lose nothing; the pause outlives a restart.",
+    access: "manage",
+    budget: "management",
+    answers: { 200: answered("It is paused.", "paused"), 409: "`conflict`: it is disabled." },
+    handle: (context) => setStatus(services, context, "paused"),
+  });
+}
+
+function resumeRoute(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/endpoints/:id/resume",
+    operationId: "resumeEndpoint",
+    tag: "Endpoints",
+    summary: "Resume an endpoint",
+    description: "What waited goes out, oldest first.",
+    access: "manage",
+    budget: "management",
+    answers: { 200: answered("It is active.", "active"), 409: "`conflict`: it is disabled; enable it." },
+    handle: (context) => setStatus(services, context, "active"),
+  });
+}
+
+function setStatus(
+  services: Services,
+  context: EndpointContext,
+  status: "active" | "paused",
+): Answer | Promise<Answer> {
+  const endpoint = findEndpoint(services, context.caller, context.params.id);
+  if (endpoint.status === status) return { status: 200, json: endpointOf(services, endpoint) };
+  return changeEndpoint(services, context, endpoint.id, (now) => {
+    if (now.status === "disabled") throw disabledConflict();
+    return { status };
+  });
+}
+
+function enableRoute(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/endpoints/:id/enable",
+    operationId: "enableEndpoint",
+    tag: "Endpoints",
+    summary: "Enable an endpoint that was disabled",
+    description:
+      "After a 410, or five days without a success. Its failures are forgotten; what died meanwhile may be replayed. An " +
+      "endpoint that is not disabled stays as it is.",
+    access: "manage",
+    budget: "management",
+    answers: { 200: answered("It is enabled.", "active") },
+    handle(context) {
+      const endpoint = findEndpoint(services, context.caller, context.params.id);
+      if (endpoint.status !== "disabled") return { status: 200, json: endpointOf(services, endpoint) };
+      // The actor forgets the failures once it hears of the change; the answer is made before.
+      const answer = (made: Endpoint) => ({
+        status: 200,
+        json: { ...endpointOf(services, made), failing_since: null },
+      });
+      return changeEndpoint(services, context, endpoint.id, (now) => enable(services, now), answer);
+    },
+  });
+}
+
+/** Inside the write: the row, and the health that a restart would read. */
+function enable({ data }: Services, now: Endpoint): Partial<Endpoint> {
+  if (now.status !== "disabled") return {};
+  data.health.set(now.id, HEALTHY);
+  return { status: "active", disabledReason: null };
+}

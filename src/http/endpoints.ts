@@ -1,0 +1,243 @@
+import { Type } from "@sinclair/typebox";
+import type { Caller } from "../core/caller.ts";
+import { invalid, Problem } from "../core/errors.ts";
+import { childPointer } from "../core/json-value.ts";
+import { limit } from "../core/limits.ts";
+import type { Endpoint } from "../core/model.ts";
+import { listKinds } from "../outbound/destinations.ts";
+import { commitChange } from "./commit.ts";
+import { changeEndpoint, findEndpoint, requireRoom, endpointsOf } from "./endpoint-change.ts";
+import { requireSafeDestination } from "./endpoint-destination.ts";
+import { readEndpointChange, readNewEndpoint } from "./endpoint-input.ts";
+import {
+  createdEndpointShape,
+  type EndpointChangeBody,
+  endpointChangeShape,
+  endpointExample,
+  endpointOf,
+  endpointShape,
+  newEndpointShape,
+} from "./endpoint-shape.ts";
+import { endpointStateRoutes } from "./endpoint-state.ts";
+import { listShape, pageSize, pagingQuery, readCursor, writeCursor } from "./paging.ts";
+import { type AnyRoute, route } from "./route.ts";
+import type { Services } from "./services.ts";
+import { oneOf } from "./shapes.ts";
+
+/** Endpoints (contract section 5), for the project's keys and, where they are their consumer's, for portal tokens. */
+export function endpointRoutes(services: Services): AnyRoute[] {
+  return [
+    createRoute(services),
+    listRoute(services),
+    readRoute(services),
+    changeRoute(services),
+    deleteRoute(services),
+    ...endpointStateRoutes(services),
+  ];
+}
+
+const EXAMPLE_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+function createRoute(services: Services): AnyRoute {
+  const { data } = services;
+  return route({
+    method: "POST",
+    path: "/v1/endpoints",
+    operationId: "createEndpoint",
+    tag: "Endpoints",
+    summary: "Create an endpoint",
+    description:
+      "`{url}`, or `{kind, config}`. The address is checked now and again at every attempt. A portal token makes endpoints of its " +
+      "consumer only, and is answered the secret where it has the grant `manage` too.",
+    access: "create",
+    budget: "management",
+    body: newEndpointShape,
+    bodyExample: {
+      url: endpointExample.url,
+      event_types: ["invoice.*"],
+      description: "Invoices to the ledger",
+    },
+    answers: {
+      201: {
+        description: "The endpoint, with the secret that signs its deliveries.",
+        schema: createdEndpointShape,
+        example: { ...endpointExample, secret: EXAMPLE_SECRET },
+      },
+      422: "`invalid_request`: fields are wrong. `unsafe_destination`: the address is not allowed.",
+    },
+    async handle(context) {
+      const { caller, body } = context;
+      const consumerId = ownConsumer(caller, body.consumer_id ?? null);
+      const fields = { ...readNewEndpoint(body, caller.projectId, services.now()), consumerId };
+      await requireSafeDestination(services.guard, body, fields);
+      return commitChange(context, {
+        write() {
+          requireRoom(services, fields);
+          return data.endpoints.insert(fields);
+        },
+        answer: (made) => ({
+          status: 201,
+          json: { ...endpointOf(services, made), ...(caller.manage && { secret: made.secret }) },
+        }),
+        remember: (made) => data.endpoints.remember(made),
+      });
+    },
+  });
+}
+
+/** The consumer that a new endpoint belongs to: a portal token's own, whatever it asks for. */
+function ownConsumer({ consumerId }: Caller, asked: string | null): string | null {
+  if (consumerId === null) return asked;
+  if (asked === null || asked === consumerId) return consumerId;
+  throw invalid("/consumer_id", "This portal link makes endpoints of its own consumer only.");
+}
+
+function listRoute(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/endpoints",
+    operationId: "listEndpoints",
+    tag: "Endpoints",
+    summary: "List endpoints",
+    description: "Newest first. A portal token sees the endpoints of its consumer.",
+    access: "read",
+    budget: "management",
+    query: Type.Object(
+      {
+        consumer_id: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: limit("consumerIdLengthMax"),
+            description: "Of this consumer only.",
+          }),
+        ),
+        status: Type.Optional(oneOf(["active", "paused", "disabled"])),
+        kind: Type.Optional(oneOf(listKinds().map(({ kind }) => kind))),
+        ...pagingQuery,
+      },
+      { additionalProperties: false },
+    ),
+    answers: { 200: { description: "A page of endpoints.", ...listShape(endpointShape, endpointExample) } },
+    handle({ caller, query }) {
+      const before = readCursor(services, "ep", query.cursor);
+      const size = pageSize(query);
+      const found = endpointsOf(services, caller).filter(
+        (endpoint) => endpoint.id < before && matches(endpoint, query),
+      );
+      const page = found.slice(0, size);
+      const next = found.length > size ? (page.at(-1)?.id ?? null) : null;
+      const data = page.map((endpoint) => endpointOf(services, endpoint));
+      return { status: 200, json: { data, next_cursor: writeCursor(services, "ep", next) } };
+    },
+  });
+}
+
+interface ListFilter {
+  consumer_id?: string;
+  status?: string;
+  kind?: string;
+}
+
+function matches(endpoint: Endpoint, { consumer_id: consumerId, status, kind }: ListFilter): boolean {
+  if (consumerId !== undefined && endpoint.consumerId !== consumerId) return false;
+  if (status !== undefined && endpoint.status !== status) return false;
+  return kind === undefined || endpoint.kind === kind;
+}
+
+function readRoute(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/endpoints/:id",
+    operationId: "getEndpoint",
+    tag: "Endpoints",
+    summary: "Read an endpoint",
+    access: "read",
+    budget: "management",
+    answers: { 200: { description: "The endpoint.", schema: endpointShape, example: endpointExample } },
+    handle: ({ caller, params }) => ({
+      status: 200,
+      json: endpointOf(services, findEndpoint(services, caller, params.id)),
+    }),
+  });
+}
+
+/** What the grant `manage` may change (contract section 9); the rest is for the project's own keys: 403. */
+const PORTAL_FIELDS = new Set([
+  "url",
+  "config",
+  "description",
+  "event_types",
+  "filter",
+  "transformations",
+  "headers",
+]);
+
+function changeRoute(services: Services): AnyRoute {
+  return route({
+    method: "PATCH",
+    path: "/v1/endpoints/:id",
+    operationId: "updateEndpoint",
+    tag: "Endpoints",
+    summary: "Change an endpoint",
+    description:
+      "A merge patch (RFC 7396): null resets a field to its default; `filter`, `transformations`, `retry`, `headers` and `config` " +
+      "are replaced whole. Takes effect at the next attempt. Adding `v1a` makes a key and answers its `public_key`. A portal token " +
+      `may change ${[...PORTAL_FIELDS].map((name) => `\`${name}\``).join(", ")}; any other field is answered 403.`,
+    access: "manage",
+    budget: "management",
+    body: endpointChangeShape,
+    bodyExample: { event_types: ["invoice.paid"], description: null },
+    answers: {
+      200: { description: "The endpoint as it now is.", schema: endpointShape, example: endpointExample },
+      422: "`invalid_request`: fields are wrong. `unsafe_destination`: the address is not allowed.",
+    },
+    async handle(context) {
+      const { caller, params, body } = context;
+      const endpoint = findEndpoint(services, caller, params.id);
+      requirePortalFields(caller, body);
+      const preview = { ...endpoint, ...readEndpointChange(body, endpoint) };
+      await requireSafeDestination(services.guard, body, preview);
+      return changeEndpoint(services, context, endpoint.id, (now) => {
+        const change = readEndpointChange(body, now);
+        const consumerId = change.consumerId ?? null;
+        if (consumerId !== now.consumerId) requireRoom(services, { ...now, consumerId });
+        return change;
+      });
+    },
+  });
+}
+
+function requirePortalFields(caller: Caller, body: EndpointChangeBody): void {
+  if (caller.kind !== "portal") return;
+  const names = Object.keys(body).filter((name) => !PORTAL_FIELDS.has(name));
+  if (names.length === 0) return;
+  const errors = names.map((name) => ({
+    pointer: childPointer("", name),
+    detail: "A portal link may not change this field.",
+  }));
+  throw new Problem("forbidden", "A portal link may not change this.", { errors });
+}
+
+function deleteRoute(services: Services): AnyRoute {
+  return route({
+    method: "DELETE",
+    path: "/v1/endpoints/:id",
+    operationId: "deleteEndpoint",
+    tag: "Endpoints",
+    summary: "Delete an endpoint",
+    description: "What is pending is cancelled; events, deliveries and attempts stay readable.",
+    access: "create",
+    budget: "management",
+    answers: { 204: "It is deleted." },
+    handle(context) {
+      const endpoint = findEndpoint(services, context.caller, context.params.id);
+      return changeEndpoint(
+        services,
+        context,
+        endpoint.id,
+        () => ({ status: "deleted" }),
+        () => ({ status: 204 }),
+      );
+    },
+  });
+}

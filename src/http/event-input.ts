@@ -1,0 +1,222 @@
+import { Type } from "@sinclair/typebox";
+import { type Fault, invalid, invalidAll, Problem } from "../core/errors.ts";
+import { isEventType } from "../core/event-type.ts";
+import { depthOf, elementSpans, isObject, memberSpan, minify } from "../core/json.ts";
+import { childPointer } from "../core/json-value.ts";
+import { limit } from "../core/limits.ts";
+import { parseRfc3339 } from "../core/rfc3339.ts";
+import type { Incoming } from "../pipeline.ts";
+import { timeShape } from "./shapes.ts";
+
+/**
+ * Reads published events. By hand, not by schema: it is the hot path, and `data` is cut out of the text as it came,
+ * since a parsed number no longer knows how it was written (contract section 3).
+ */
+
+const FAULTS_MAX = 50;
+/** A longer name is not repeated in the answer: the fault points at the object that holds it. */
+const FIELD_NAME_MAX = 128;
+const CONTROL = /\p{Cc}/u;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** For the document; `readEvent` is what checks. */
+export const newEventShape = Type.Object(
+  {
+    type: Type.String({
+      pattern: "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$",
+      maxLength: limit("eventTypeLengthMax"),
+    }),
+    data: Type.Object(
+      {},
+      { description: "Kept and sent as it is written, without white space between tokens." },
+    ),
+    timestamp: Type.Optional({
+      ...timeShape,
+      description: "When it happened, with any offset. Default: now.",
+    }),
+    consumer_id: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: limit("consumerIdLengthMax"),
+        description: "Whose event it is: endpoints of other consumers do not get it.",
+      }),
+    ),
+    external_id: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: limit("externalIdLengthMax"),
+        description: "Your own id, unique in the project while the event is retained.",
+      }),
+    ),
+  },
+  { $id: "NewEvent", additionalProperties: false },
+);
+
+export const newBatchShape = Type.Object(
+  { events: Type.Array(newEventShape, { minItems: 1, maxItems: limit("batchEventsMax") }) },
+  { additionalProperties: false },
+);
+
+/** The event that a body spells. `now`: its timestamp where it names none. Throws 400 or 422 with all faults. */
+export function readEvent(bytes: Uint8Array, now: number): Incoming {
+  const { text, value } = parse(bytes);
+  const faults: Fault[] = [];
+  const event = readFields(value, "", now, faults);
+  if (event === null) throw invalidAll(faults);
+  event.data = dataOf(text, 0);
+  return event;
+}
+
+/**
+ * The events of a batch, in order. `charge` is told their number before they are read. Throws 400, 422 with the faults of
+ * all events, and 413 where one event is larger than an event may be.
+ */
+export function readBatch(bytes: Uint8Array, now: number, charge: (count: number) => void): Incoming[] {
+  const { text, value } = parse(bytes);
+  const values = requireEvents(value);
+  charge(values.length);
+  const faults: Fault[] = [];
+  const events: Incoming[] = [];
+  const spans = elementSpans(text, memberSpan(text, "events")?.start ?? 0);
+  for (const [at, { start, end }] of spans.entries()) {
+    requireSize(text.slice(start, end), at);
+    const event = readFields(values[at], `/events/${at}`, now, faults);
+    if (faults.length >= FAULTS_MAX) break;
+    if (event !== null) events.push({ ...event, data: dataOf(text, start) });
+  }
+  if (faults.length > 0) throw invalidAll(faults.slice(0, FAULTS_MAX));
+  return events;
+}
+
+function parse(bytes: Uint8Array): { text: string; value: unknown } {
+  try {
+    const text = utf8.decode(bytes);
+    requireDepth(text);
+    return { text, value: JSON.parse(text) };
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    throw new Problem("invalid_json", "The body is not JSON in UTF-8.");
+  }
+}
+
+/** Before the parse: JSON.parse itself takes half a million levels. */
+function requireDepth(text: string): void {
+  const max = limit("jsonDepthMax");
+  if (hasBrackets(text, max) && depthOf(text) > max) {
+    throw invalid("", `Expected JSON of at most ${max} levels.`);
+  }
+}
+
+/** True where more than `count` brackets open: only then the levels are worth counting, which costs ten times as much. */
+function hasBrackets(text: string, count: number): boolean {
+  let found = 0;
+  for (const bracket of ["{", "["]) {
+    for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {
+      if (++found > count) return true;
+    }
+  }
+  return false;
+}
+
+function requireEvents(value: unknown): unknown[] {
+  if (!isObject(value)) throw invalid("", "Expected an object.");
+  const faults: Fault[] = [];
+  for (const name of Object.keys(value)) if (name !== "events") addUnknownField(faults, "", name);
+  const max = limit("batchEventsMax");
+  const { events } = value;
+  if (events === undefined) faults.push({ pointer: "/events", detail: "This field is required." });
+  else if (!Array.isArray(events) || events.length < 1 || events.length > max) {
+    faults.push({ pointer: "/events", detail: `Expected a list of 1 to ${max} entries.` });
+  } else if (faults.length === 0) return events;
+  throw invalidAll(faults.slice(0, FAULTS_MAX));
+}
+
+function requireSize(text: string, at: number): void {
+  const max = limit("eventBodyMax");
+  if (text.length * 3 <= max || Buffer.byteLength(text) <= max) return;
+  const errors = [{ pointer: `/events/${at}`, detail: `An event may have at most ${max} bytes.` }];
+  throw new Problem("payload_too_large", "An event of the batch is too large.", { errors });
+}
+
+/** All but `data`, or null where `faults` grew. */
+function readFields(value: unknown, pointer: string, now: number, faults: Fault[]): Incoming | null {
+  if (!isObject(value)) {
+    faults.push({ pointer, detail: "Expected an object." });
+    return null;
+  }
+  const before = faults.length;
+  const event: Incoming = { ...NOTHING, timestamp: now };
+  for (const name in value) readField(event, name, value[name], pointer, faults);
+  if (value.type === undefined)
+    faults.push({ pointer: `${pointer}/type`, detail: "This field is required." });
+  if (value.data === undefined)
+    faults.push({ pointer: `${pointer}/data`, detail: "This field is required." });
+  return faults.length === before ? event : null;
+}
+
+const NOTHING: Incoming = {
+  type: "",
+  timestamp: 0,
+  data: "",
+  consumerId: null,
+  externalId: null,
+  sourceId: null,
+  isTest: false,
+};
+
+function readField(event: Incoming, name: string, value: unknown, pointer: string, faults: Fault[]): void {
+  switch (name) {
+    case "type":
+      if (typeof value === "string" && isEventType(value)) event.type = value;
+      else faults.push({ pointer: `${pointer}/type`, detail: EXPECTED_TYPE });
+      return;
+    case "data":
+      if (!isObject(value)) faults.push({ pointer: `${pointer}/data`, detail: "Expected an object." });
+      return;
+    case "timestamp": {
+      const at = typeof value === "string" ? parseRfc3339(value) : null;
+      if (at !== null) event.timestamp = at;
+      else faults.push({ pointer: `${pointer}/timestamp`, detail: "Expected a time as RFC 3339 has it." });
+      return;
+    }
+    case "consumer_id":
+      if (isName(value, limit("consumerIdLengthMax"))) event.consumerId = value;
+      else faults.push({ pointer: `${pointer}/consumer_id`, detail: expectedName("consumerIdLengthMax") });
+      return;
+    case "external_id":
+      if (isName(value, limit("externalIdLengthMax"))) event.externalId = value;
+      else faults.push({ pointer: `${pointer}/external_id`, detail: expectedName("externalIdLengthMax") });
+      return;
+    default:
+      addUnknownField(faults, pointer, name);
+  }
+}
+
+const EXPECTED_TYPE =
+  `Expected letters, digits, "_" and "-", in parts joined by ".", ` +
+  `of at most ${limit("eventTypeLengthMax")} characters.`;
+
+/** A name of the customer's own: no control characters, and no half of a surrogate pair, which SQLite would not keep. */
+function isName(value: unknown, max: number): value is string {
+  if (typeof value !== "string" || value.length === 0 || value.length > max) return false;
+  return !CONTROL.test(value) && value.isWellFormed();
+}
+
+function expectedName(max: "consumerIdLengthMax" | "externalIdLengthMax"): string {
+  return `Expected a string of 1 to ${limit(max)} characters, none of them a control character.`;
+}
+
+function addUnknownField(faults: Fault[], pointer: string, name: string): void {
+  if (faults.length >= FAULTS_MAX) return;
+  if (name.length <= FIELD_NAME_MAX) {
+    faults.push({ pointer: childPointer(pointer, name), detail: "There is no such field." });
+  } else faults.push({ pointer, detail: "This object has a field that does not exist." });
+}
+
+/** The text of `data` of the event that begins at `from`, minified. */
+function dataOf(text: string, from: number): string {
+  const span = memberSpan(text, "data", from);
+  if (span === null) throw new Error("an event without data passed the check");
+  return minify(text.slice(span.start, span.end));
+}

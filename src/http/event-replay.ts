@@ -1,0 +1,143 @@
+import { Type } from "@sinclair/typebox";
+import type { Caller } from "../core/caller.ts";
+import { invalid } from "../core/errors.ts";
+import { limit } from "../core/limits.ts";
+import type { Endpoint, Event } from "../core/model.ts";
+import { enqueueReplayed, type Replayed, replayOne } from "../pipeline.ts";
+import { commitChange } from "./commit.ts";
+import { type DeliveryAnswer, deliveryExample, deliveryOf, deliveryShape } from "./delivery-shape.ts";
+import { findEvent, seenEndpoint, visibleEndpoints } from "./lookups.ts";
+import { type Answer, type AnyRoute, type RequestContext, route } from "./route.ts";
+import type { Services } from "./services.ts";
+
+const ENDPOINT_IDS_MAX = 100;
+
+const bodyShape = Type.Object(
+  {
+    endpoint_ids: Type.Optional(
+      Type.Array(Type.String(), {
+        minItems: 1,
+        maxItems: ENDPOINT_IDS_MAX,
+        uniqueItems: true,
+        description:
+          "Endpoints to send it to, also such as were added after it. Default: all that have a delivery of it.",
+      }),
+    ),
+    new_message_id: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          "False: the delivery is opened afresh and keeps its `webhook-id`, so that a consumer that has it drops it. " +
+          "True: a new delivery with a `webhook-id` of its own.",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** Replay of one event (contract section 3); bulk replays stand in replays.ts. */
+export function eventReplayRoutes(services: Services): AnyRoute[] {
+  return [replayEvent(services)];
+}
+
+function replayEvent(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/events/:id/replay",
+    operationId: "replayEvent",
+    tag: "Events",
+    summary: "Send an event again",
+    description:
+      "With the endpoints' settings of today, a new timestamp, a new signature and the full retry schedule. A delivery " +
+      "that is still open starts its schedule again.",
+    access: "manage",
+    budget: "management",
+    body: bodyShape,
+    bodyExample: { endpoint_ids: [deliveryExample.endpoint_id], new_message_id: false },
+    answers: {
+      202: {
+        description: "The deliveries, on their way.",
+        schema: Type.Object({ data: Type.Array(deliveryShape) }),
+        example: { data: [{ ...deliveryExample, status: "pending", waiting_for: null }] },
+      },
+    },
+    async handle(context) {
+      const { caller, params, body } = context;
+      const event = findEvent(services, caller, params.id);
+      const endpoints =
+        body.endpoint_ids === undefined
+          ? formerEndpoints(services, caller, event)
+          : body.endpoint_ids.map((id, at) => findEndpoint(services, caller, event, id, at));
+      return new EventReplay(services, event, body.new_message_id ?? false).run(context, endpoints);
+    },
+  });
+}
+
+/** The endpoints that have a delivery of the event, as far as the caller sees them and they are not deleted. */
+function formerEndpoints(services: Services, caller: Caller, event: Event): Endpoint[] {
+  const { deliveries, endpoints } = services.data;
+  const visible = visibleEndpoints(services, caller);
+  const keys = new Set(deliveries.ofEvent(event.id, visible).map((delivery) => delivery.endpointId));
+  return [...keys].flatMap((key) => endpoints.get(key) ?? []).filter((endpoint) => mayGet(endpoint, event));
+}
+
+/** The endpoint that the body names at this place. Throws 422. */
+function findEndpoint(services: Services, caller: Caller, event: Event, id: string, at: number): Endpoint {
+  const pointer = `/endpoint_ids/${at}`;
+  const endpoint = seenEndpoint(services, caller, id);
+  if (endpoint === null) throw invalid(pointer, "There is no such endpoint.");
+  if (!mayGet(endpoint, event))
+    throw invalid(pointer, "This endpoint belongs to another consumer than the event.");
+  return endpoint;
+}
+
+/** Contract section 3: an endpoint of a consumer gets only that consumer's events. */
+function mayGet(endpoint: Endpoint, event: Event): boolean {
+  return endpoint.consumerId === null || endpoint.consumerId === event.consumerId;
+}
+
+/** One event on its way to endpoints again. */
+class EventReplay {
+  private readonly done: Replayed[] = [];
+
+  constructor(
+    private readonly services: Services,
+    private readonly event: Event,
+    private readonly isNewMessage: boolean,
+  ) {}
+
+  /** In one transaction; a fan-out wider than that of publishing in several, the answer with the last. */
+  async run(context: Pick<RequestContext, "commit">, endpoints: readonly Endpoint[]): Promise<Answer> {
+    const size = limit("fanoutAtOnceMax");
+    let rest = endpoints;
+    for (; rest.length > size; rest = rest.slice(size)) {
+      const slice = rest.slice(0, size);
+      this.send(await this.services.data.store.write(() => this.write(slice)));
+    }
+    return commitChange(context, {
+      write: () => this.write(rest),
+      answer: (last) => ({
+        status: 202,
+        json: { data: [...this.done, ...last].map((one) => this.describe(one)) },
+      }),
+      remember: (last) => this.send(last),
+    });
+  }
+
+  private write(endpoints: readonly Endpoint[]): Replayed[] {
+    const { data, actors } = this.services;
+    return endpoints.map((endpoint) => {
+      const known = this.isNewMessage ? null : data.deliveries.findOf(this.event.id, endpoint.id);
+      return replayOne(data, actors, this.event, endpoint, known);
+    });
+  }
+
+  private send(replayed: readonly Replayed[]): void {
+    for (const one of replayed) enqueueReplayed(this.services.actors, one);
+    this.done.push(...replayed);
+  }
+
+  private describe({ delivery }: Replayed): DeliveryAnswer {
+    return deliveryOf(this.services, delivery, this.event.type);
+  }
+}

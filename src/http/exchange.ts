@@ -1,0 +1,199 @@
+import type { Caller } from "../core/caller.ts";
+import { type Fault, invalidAll, notFound, Problem, unavailable } from "../core/errors.ts";
+import { limit } from "../core/limits.ts";
+import { admit } from "./access.ts";
+import { type BodyReader, type Bytes, compileBody, NO_BYTES, readBody, requireJson } from "./body.ts";
+import {
+  fingerprint,
+  KeyedRequest,
+  type KeyOwner,
+  type RunningKeys,
+  readIdempotencyKey,
+  takesIdempotencyKey,
+} from "./idempotency.ts";
+import { type HttpParts, OPERATOR_PROJECT_ID } from "./parts.ts";
+import { INTERNAL, problemAnswer } from "./problem.ts";
+import { compileQuery, type QueryReader } from "./query.ts";
+import { type Allowance, rateLimited, rateLimitHeaders, type TokenBuckets } from "./ratelimit.ts";
+import { type Answer, type AnyRoute, NO_FIELDS, type RequestContext, takesBody } from "./route.ts";
+
+/** nginx's code for a client that went away: it stands in the log only, as nobody is there to read an answer. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+/** What all requests of a server share. */
+export interface Shared {
+  parts: HttpParts;
+  buckets: { publish: TokenBuckets; management: TokenBuckets };
+  runningKeys: RunningKeys;
+}
+
+/** A route with all that can be worked out before the first request. */
+export interface PreparedRoute {
+  route: AnyRoute;
+  takesKey: boolean;
+  bodyMaxBytes: number;
+  /** null: the query string is not looked at. */
+  readQuery: QueryReader | null;
+  /** null: the handler parses the bytes itself. */
+  parseBody: BodyReader | null;
+}
+
+/** Compiles a route. Throws where one of its schemas lets unknown fields pass. */
+export function prepareRoute(route: AnyRoute): PreparedRoute {
+  const isParsed = takesBody(route) && (route.bodyMode ?? "parsed") === "parsed";
+  return {
+    route,
+    takesKey: takesIdempotencyKey(route),
+    bodyMaxBytes: route.bodyMaxBytes ?? limit("managementBodyMax"),
+    readQuery: route.ignoresQuery ? null : compileQuery(route.query ?? NO_FIELDS),
+    parseBody: isParsed ? compileBody(route.body ?? NO_FIELDS) : null,
+  };
+}
+
+/** One request, from its arrival to its answer; handlers see it as their context. */
+export class Exchange implements RequestContext {
+  readonly requestId = crypto.randomUUID();
+  caller: Caller | null = null;
+  query: Readonly<Record<string, unknown>> = {};
+  body: unknown = undefined;
+  bytes: Bytes = NO_BYTES;
+  private allowance: Allowance | null = null;
+  private charged = 0;
+  private keyed: KeyedRequest | null = null;
+  private readonly startedAt = performance.now();
+
+  constructor(
+    private readonly shared: Shared,
+    private readonly prepared: PreparedRoute,
+    readonly request: Request,
+    readonly params: Record<string, string>,
+  ) {}
+
+  /** Whatever goes wrong becomes a problem document. */
+  async respond(): Promise<Response> {
+    let response: Response;
+    try {
+      response = this.render(await this.answer());
+    } catch (error) {
+      response = this.render(this.explain(error));
+    }
+    this.logAnswer(response.status);
+    return response;
+  }
+
+  readonly commit = (run: () => Answer): Promise<Answer> =>
+    this.shared.parts.write(() => {
+      const answer = run();
+      this.keyed?.save(answer);
+      return answer;
+    });
+
+  readonly charge = (cost: number): void => {
+    const { budget } = this.prepared.route;
+    if (budget === "none" || this.caller === null) return;
+    const buckets = this.shared.buckets[budget];
+    if (buckets.perSecond === 0) return;
+    const key =
+      budget === "publish" ? `project:${this.caller.projectId}` : `${this.caller.kind}:${this.caller.id}`;
+    this.allowance = buckets.take(key, cost, this.shared.parts.now());
+    this.charged += cost;
+    if (!this.allowance.isGranted) throw rateLimited(buckets.perSecond, this.charged, this.allowance);
+  };
+
+  private async answer(): Promise<Answer> {
+    const { route, takesKey } = this.prepared;
+    if (!route.answersWhileDraining && this.shared.parts.isDraining()) {
+      throw unavailable("The service is stopping. Try again in a moment.");
+    }
+    this.requireReadablePath();
+    this.caller = admit(route.access, route.method, this.request, this.shared.parts);
+    this.charge(1);
+    await this.readInput();
+    const key = takesKey ? readIdempotencyKey(this.request) : null;
+    return key === null ? route.handle(this) : this.answerOnce(key);
+  }
+
+  /** Elysia hands on a parameter whose percent-encoding is broken as null. */
+  private requireReadablePath(): void {
+    for (const name in this.params) {
+      if (typeof this.params[name] !== "string") throw notFound("path");
+    }
+  }
+
+  private async readInput(): Promise<void> {
+    const { route, bodyMaxBytes, readQuery, parseBody } = this.prepared;
+    if (takesBody(route)) {
+      if (route.bodyMode !== "opaque") requireJson(this.request);
+      this.bytes = await readBody(this.request, bodyMaxBytes);
+    }
+    const faults: Fault[] = [];
+    if (readQuery) {
+      const query = readQuery(this.request.url);
+      this.query = query.values;
+      faults.push(...query.faults);
+    }
+    if (parseBody) {
+      const body = parseBody(this.bytes);
+      this.body = body.value;
+      faults.push(...body.faults);
+    }
+    if (faults.length > 0) throw invalidAll(faults);
+  }
+
+  private answerOnce(key: string): Promise<Answer> {
+    const { route } = this.prepared;
+    const owner: KeyOwner = {
+      projectId: this.caller?.projectId ?? OPERATOR_PROJECT_ID,
+      consumerId: this.caller?.consumerId ?? null,
+    };
+    const print = fingerprint(this.request, this.bytes);
+    const keyed = new KeyedRequest(this.shared.parts, owner, key, print, route.secretFields ?? []);
+    return this.shared.runningKeys.hold(owner, key, async () => {
+      const kept = keyed.findKept();
+      if (kept !== null) return kept;
+      this.keyed = keyed;
+      const answer = await route.handle(this);
+      await keyed.saveUnlessSaved(answer);
+      return answer;
+    });
+  }
+
+  private explain(error: unknown): Answer {
+    if (error instanceof Problem) return problemAnswer(error, this.requestId);
+    const hasLeft = this.request.signal.aborted && error instanceof Error && error.name === "AbortError";
+    if (hasLeft) return { status: CLIENT_CLOSED_REQUEST };
+    this.shared.parts.log({
+      msg: "request failed",
+      level: "error",
+      request_id: this.requestId,
+      route: this.prepared.route.path,
+      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    });
+    return problemAnswer(INTERNAL, this.requestId);
+  }
+
+  private render(answer: Answer): Response {
+    const headers: Record<string, string> = { "x-request-id": this.requestId, "cache-control": "no-store" };
+    const { budget } = this.prepared.route;
+    if (this.allowance && budget !== "none") {
+      Object.assign(headers, rateLimitHeaders(budget, this.shared.buckets[budget].perSecond, this.allowance));
+    }
+    if (answer.json !== undefined) headers["content-type"] = "application/json";
+    Object.assign(headers, answer.headers);
+    const body = answer.json === undefined ? answer.body : JSON.stringify(answer.json);
+    return new Response(body ?? null, { status: answer.status, headers });
+  }
+
+  /** One line per request: the pattern of the path, never the path, query, body or token. */
+  private logAnswer(status: number): void {
+    this.shared.parts.log({
+      msg: "request",
+      request_id: this.requestId,
+      method: this.request.method,
+      route: this.prepared.route.path,
+      status,
+      duration_ms: Math.round((performance.now() - this.startedAt) * 1000) / 1000,
+      ...(this.caller && { project_id: this.caller.projectId }),
+    });
+  }
+}

@@ -1,0 +1,20 @@
+import { ingestRoutes } from "./ingest.ts";
+import { createKeyReader } from "./provider-network.ts";
+import { providerRoutes } from "./providers.ts";
+import type { AnyRoute } from "./route.ts";
+import type { Services } from "./services.ts";
+import { sourceActionRoutes } from "./source-actions.ts";
+import { SourceDesk } from "./source-desk.ts";
+import { sourceRoutes } from "./sources.ts";
+
+/** Everything inbound (contract section 8): the routes share what is known of each source and of the providers' keys. */
+export function inboundRoutes(services: Services): AnyRoute[] {
+  const desk = new SourceDesk(services);
+  const keys = createKeyReader(services);
+  return [
+    ...sourceRoutes(services, desk),
+    ...sourceActionRoutes(services, desk, keys),
+    ...providerRoutes(),
+    ...ingestRoutes(services, desk, keys),
+  ];
+}

@@ -1,0 +1,175 @@
+import { Problem, unavailable } from "../core/errors.ts";
+import { minify } from "../core/json.ts";
+import type { Source } from "../core/model.ts";
+import type {
+  HandshakeAnswer,
+  HttpAnswer,
+  InboundRequest,
+  KeyReader,
+  Provider,
+  Reception,
+  RefusalReason,
+  VerifiedEvent,
+} from "../inbound/provider.ts";
+import { refuseUnknownSource } from "../inbound/receive.ts";
+import type { Accepted, Incoming } from "../pipeline.ts";
+import { addressOf, inboundRequest, searchOf } from "./ingest-request.ts";
+import { visit } from "./provider-network.ts";
+import type { Answer } from "./route.ts";
+import type { Services } from "./services.ts";
+import { providerOf } from "./source-change.ts";
+import type { SourceDesk } from "./source-desk.ts";
+import { materialOf, settledStatus } from "./source-material.ts";
+
+/** How long a provider should wait before it sends again what a paused source or a suspended account refused. */
+const PAUSE_RETRY_SECONDS = 60;
+
+const REFUSED: Answer = { status: 401 };
+
+/** Judges requests to sources, and lets what is verified through the one door (contract section 8). */
+export class IngestDoor {
+  constructor(
+    private readonly services: Services,
+    private readonly desk: SourceDesk,
+    private readonly keys: KeyReader,
+  ) {}
+
+  /** The answer to a request to the source `id`. Throws 429 and 503; everything that is refused gets the same empty 401. */
+  async receive(id: string, request: Request, bytes: Uint8Array): Promise<Answer> {
+    const source = this.findSource(id);
+    const arrived = {
+      method: request.method,
+      headers: request.headers,
+      search: searchOf(request.url),
+      body: bytes,
+    };
+    if (source === undefined) {
+      refuseUnknownSource(inboundRequest(this.services.baseUrl, arrived));
+      return this.refuse(null, "unknown_source");
+    }
+    this.requireOpenAccount(source);
+    const provider = providerOf(source);
+    const inbound = inboundRequest(addressOf(this.services, source), arrived);
+    return this.answer(source, provider, await this.judge(source, provider, inbound));
+  }
+
+  private findSource(id: string): Source | undefined {
+    const key = this.services.ids.decode("src", id);
+    return key === null ? undefined : this.services.data.sources.get(key);
+  }
+
+  private requireOpenAccount({ projectId }: Source): void {
+    const { tenants } = this.services.data;
+    const account = tenants.account(tenants.project(projectId)?.accountId ?? 0);
+    if (account?.suspended === false) return;
+    throw unavailable("This account is suspended.", PAUSE_RETRY_SECONDS);
+  }
+
+  private async judge(source: Source, provider: Provider, request: InboundRequest): Promise<Reception> {
+    const now = this.services.now();
+    const material = materialOf(provider, source, now);
+    const reception = await provider.receive(request, material, now, this.keys);
+    const isEarly = reception.kind === "event" && provider.isAwaiting(material);
+    return isEarly ? { kind: "refused", reason: "awaiting_secret" } : reception;
+  }
+
+  private async answer(source: Source, provider: Provider, reception: Reception): Promise<Answer> {
+    if (reception.kind === "refused") return this.refuse(source, reception.reason);
+    if (reception.kind === "unavailable") throw unavailable(reception.reason);
+    if (reception.kind === "answer") return this.answerHandshake(source, provider, reception);
+    return this.accept(source, reception);
+  }
+
+  private refuse(source: Source | null, reason: RefusalReason): Answer {
+    this.desk.refuse(source?.id ?? null, reason);
+    return REFUSED;
+  }
+
+  private async answerHandshake(
+    source: Source,
+    provider: Provider,
+    handshake: HandshakeAnswer,
+  ): Promise<Answer> {
+    const { visitUrl, learnedSecret, pendingVerificationToken: token } = handshake;
+    if (visitUrl !== undefined && !(await visit(this.services, visitUrl))) {
+      throw unavailable("The address that the provider named could not be visited.");
+    }
+    const brings = learnedSecret !== undefined || token !== undefined;
+    if (brings && !(await this.keep(source, provider, handshake))) return this.refuse(source, "unknown_key");
+    return answerOf(handshake);
+  }
+
+  /** Keeps what a handshake brought; false where another one brought its secret meanwhile. */
+  private async keep(source: Source, provider: Provider, handshake: HandshakeAnswer): Promise<boolean> {
+    const { store, sources } = this.services.data;
+    const { learnedSecret, pendingVerificationToken } = handshake;
+    let isFirst = true;
+    const kept = await store.write(() =>
+      sources.update(source.id, (now) => {
+        isFirst = learnedSecret === undefined || now.signingSecret === source.signingSecret;
+        if (!isFirst) return {};
+        const change = {
+          ...(learnedSecret !== undefined && { signingSecret: learnedSecret }),
+          ...(pendingVerificationToken !== undefined && { pendingVerificationToken }),
+        };
+        return { ...change, status: settledStatus(provider, { ...now, ...change }, this.services.now()) };
+      }),
+    );
+    if (kept !== null) sources.remember(kept);
+    return kept !== null && isFirst;
+  }
+
+  private async accept(source: Source, event: VerifiedEvent): Promise<Answer> {
+    if (source.status === "paused") throw unavailable("This source is paused.", PAUSE_RETRY_SECONDS);
+    this.charge(source);
+    const { event: made, duplicate } = await this.write(source, event);
+    this.desk.accept(source.id, duplicate);
+    return answerOf(event.answer(this.services.ids.encode("evt", made.id), duplicate));
+  }
+
+  /** Forgeries were refused before: they use up nothing of the rate. */
+  private charge(source: Source): void {
+    const perSecond = source.rateLimitPerSecond ?? this.services.ingestRateLimit;
+    const waitSeconds = this.desk.take(source.id, perSecond);
+    if (waitSeconds === 0) return;
+    const headers = { "retry-after": String(waitSeconds) };
+    throw new Problem("rate_limited", `This source takes ${perSecond} requests a second.`, { headers });
+  }
+
+  /** The event through the one door, on disk; the pending token of a handshake has served then. */
+  private async write(source: Source, event: VerifiedEvent): Promise<Accepted> {
+    const { pipeline, data } = this.services;
+    const identity =
+      event.deliveryId === null ? null : { deliveryId: event.deliveryId, keptSeconds: event.dedupSeconds };
+    const plan = pipeline.plan(source.projectId, [this.incoming(source, event)], identity);
+    const { accepted, changed } = await data.store.write(() => ({
+      accepted: plan.write()[0],
+      changed: this.forgetToken(source),
+    }));
+    plan.dispatch();
+    if (changed !== null) data.sources.remember(changed);
+    if (accepted === undefined) throw new Error("a plan of one event wrote none");
+    return accepted;
+  }
+
+  private incoming(source: Source, event: VerifiedEvent): Incoming {
+    return {
+      type: event.type,
+      timestamp: this.services.now(),
+      data: minify(event.data),
+      consumerId: source.consumerId,
+      externalId: null,
+      sourceId: source.id,
+      isTest: false,
+    };
+  }
+
+  private forgetToken({ id, pendingVerificationToken }: Source): Source | null {
+    if (pendingVerificationToken === null) return null;
+    return this.services.data.sources.update(id, () => ({ pendingVerificationToken: null }));
+  }
+}
+
+function answerOf({ status, headers, body }: HttpAnswer): Answer {
+  return { status, headers, ...(body !== "" && { body }) };
+}

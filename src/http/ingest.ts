@@ -1,0 +1,65 @@
+import { Type } from "@sinclair/typebox";
+import { limit } from "../core/limits.ts";
+import type { KeyReader } from "../inbound/provider.ts";
+import { IngestDoor } from "./ingest-door.ts";
+import { type AnyRoute, type RequestContext, route } from "./route.ts";
+import type { Services } from "./services.ts";
+import type { SourceDesk } from "./source-desk.ts";
+
+/** The door for the requests of providers (contract section 8). The path and its query reach no log. */
+export function ingestRoutes(services: Services, desk: SourceDesk, keys: KeyReader): AnyRoute[] {
+  const door = new IngestDoor(services, desk, keys);
+  const shared = {
+    path: "/ingest/:id",
+    tag: "Ingest",
+    access: "none",
+    budget: "none",
+    ignoresQuery: true,
+    bodyMode: "opaque",
+    handle: ({ params, request, bytes }: IngestContext) => door.receive(params.id, request, bytes),
+  } as const;
+  return [
+    route({
+      ...shared,
+      method: "POST",
+      operationId: "ingest",
+      summary: "Receive a provider's request",
+      description:
+        "The raw bytes are verified before anything else is done with them; a token is never taken from the query string. Accepted: " +
+        "the event is on disk. Seen before: the same event, `duplicate: true`. A provider that demands another answer gets it.",
+      body: Type.Unknown({ description: "As the provider sends it." }),
+      bodyMaxBytes: limit("ingestBodyMax"),
+      answers: INGEST_ANSWERS,
+    }),
+    route({
+      ...shared,
+      method: "GET",
+      operationId: "answerHandshake",
+      summary: "Answer a provider's handshake",
+      description:
+        "Challenges and probes by GET or HEAD, as the provider demands them. None becomes an event.",
+      answers: {
+        200: {
+          description: "As the provider demands.",
+          contentType: "text/plain",
+          schema: Type.String(),
+          example: "challenge",
+        },
+        401: { description: "No handshake of this source's provider. The body is empty." },
+      },
+    }),
+  ];
+}
+
+type IngestContext = RequestContext<"/ingest/:id", "none">;
+
+const INGEST_ANSWERS = {
+  200: {
+    description: "The event. Handshakes and some providers have answers of their own.",
+    schema: Type.Object({ id: Type.String(), duplicate: Type.Optional(Type.Literal(true)) }),
+    example: { id: "evt_01KAHM9Q7W00B5C1D7E9F3G6HJ" },
+  },
+  401: { description: "Refused, for whatever reason; an unknown source too. The body is empty." },
+  429: "`rate_limited`: verified, but over the source's rate.",
+  503: "`unavailable`: the source is paused or its account suspended, keys of the provider could not be had, or the service is stopping.",
+};

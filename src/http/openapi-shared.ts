@@ -1,0 +1,115 @@
+import { ERRORS, type ErrorCode } from "../core/errors.ts";
+import { limit } from "../core/limits.ts";
+import type { Json } from "./json-schema.ts";
+
+/** What the OpenAPI document says once for all operations. */
+
+const EXAMPLE_REQUEST_ID = "5f3a1c9e-7d2b-4c1e-9a52-0c5d1f7f2b11";
+
+/** Every status that the table of errors knows. */
+export function errorStatuses(): number[] {
+  return [...new Set(Object.values(ERRORS).map((error) => error.status))];
+}
+
+/** The documented answer for an error status: what it means, and one example for each code that it may carry. */
+export function problemResponse(status: number, description?: string): Json {
+  const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => ERRORS[code].status === status);
+  const examples = codes.map((code) => [code, { summary: ERRORS[code].title, value: problemExample(code) }]);
+  const titles = codes.map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join(" ");
+  return {
+    description: description ?? titles,
+    headers: {
+      "x-request-id": { $ref: "#/components/headers/x-request-id" },
+      ...((status === 429 || status === 503) && {
+        "retry-after": { $ref: "#/components/headers/retry-after" },
+      }),
+    },
+    content: {
+      "application/problem+json": {
+        schema: { $ref: "#/components/schemas/Problem" },
+        examples: Object.fromEntries(examples),
+      },
+    },
+  };
+}
+
+function problemExample(code: ErrorCode): Json {
+  const { title, status } = ERRORS[code];
+  const example = { type: `urn:sealpost:error:${code}`, title, status, code, detail: `${title}.` };
+  const errors = code === "invalid_request" && {
+    errors: [{ pointer: "/name", detail: "This field is required." }],
+  };
+  return { ...example, request_id: EXAMPLE_REQUEST_ID, ...errors };
+}
+
+export const INTRODUCTION = `Sealpost delivers your events as signed webhooks and receives those of others.
+
+All bodies are JSON in UTF-8, all times RFC 3339 in UTC. Errors are RFC 9457 problem documents; their \`code\` is stable.
+Every answer carries \`x-request-id\`. A path answers 405 to a method that it does not take, with \`allow\`.`;
+
+export const PROBLEM_SCHEMA: Json = {
+  type: "object",
+  required: ["type", "title", "status", "code", "detail", "request_id"],
+  properties: {
+    type: { type: "string", description: "`urn:sealpost:error:` and the code." },
+    title: { type: "string" },
+    status: { type: "integer" },
+    code: { type: "string", enum: Object.keys(ERRORS) },
+    detail: { type: "string" },
+    request_id: { type: "string" },
+    errors: {
+      type: "array",
+      description: "The places of the request that are wrong.",
+      items: {
+        type: "object",
+        required: ["pointer", "detail"],
+        properties: {
+          pointer: {
+            type: "string",
+            description: "A JSON Pointer into the body, or the name of a query parameter.",
+          },
+          detail: { type: "string" },
+        },
+      },
+    },
+  },
+};
+
+export const IDEMPOTENCY_KEY: Json = {
+  name: "Idempotency-Key",
+  in: "header",
+  required: false,
+  description:
+    "Makes it safe to send the request again: the same key, path and body get the first answer again for 24 hours, " +
+    "with `idempotency-replayed: true` and without secrets.",
+  schema: {
+    type: "string",
+    minLength: 1,
+    maxLength: limit("idempotencyKeyLengthMax"),
+    pattern: "^[\\x21-\\x7e]+$",
+  },
+};
+
+export const HEADERS: Json = {
+  "x-request-id": { description: "Quote it when you ask about a request.", schema: { type: "string" } },
+  ratelimit: {
+    description: "What is left of the budget: `r` requests, whole again in `t` seconds.",
+    schema: { type: "string" },
+  },
+  "ratelimit-policy": { description: "The budget: `q` requests in `w` seconds.", schema: { type: "string" } },
+  "retry-after": { description: "Seconds to wait before the next try.", schema: { type: "integer" } },
+  "idempotency-replayed": {
+    description: "`true` where this is the first answer again.",
+    schema: { type: "string" },
+  },
+};
+
+export const SECURITY_SCHEMES: Json = {
+  api_key: { type: "http", scheme: "bearer", description: "An API key of the project." },
+  portal_token: { type: "http", scheme: "bearer", description: "The token of a portal link." },
+  operator_token: {
+    type: "http",
+    scheme: "bearer",
+    description: "The operator's token (`SEALPOST_OPERATOR_TOKEN`).",
+  },
+};

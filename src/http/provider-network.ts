@@ -1,0 +1,62 @@
+import { createKeyCache } from "../inbound/keys.ts";
+import type { KeyDocument, KeyReader } from "../inbound/provider.ts";
+import { isSuccess } from "../outbound/destination.ts";
+import { USER_AGENT } from "../outbound/user-agent.ts";
+import type { Services } from "./services.ts";
+
+/** What the inbound side asks of providers over the network, always through the address guard. */
+
+type NetworkParts = Pick<Services, "guard" | "transport" | "now">;
+
+/** A provider waits for its answer meanwhile. */
+const TIMEOUT_MS = 5000;
+/** The largest key sets in use have about 20 KiB. */
+const DOCUMENT_BYTES_MAX = 256 * 1024;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+interface Document {
+  text: string;
+  maxAgeSeconds: number | null;
+}
+
+/** Reads the key documents of providers, cached. */
+export function createKeyReader(parts: NetworkParts): KeyReader {
+  return createKeyCache({ nowMs: parts.now, fetchDocument: (document) => fetchDocument(parts, document) });
+}
+
+/** GETs an address that a verified handshake named; false where it could not be had. */
+export async function visit(parts: NetworkParts, url: string): Promise<boolean> {
+  return (await fetchDocument(parts, { url })) !== null;
+}
+
+async function fetchDocument(
+  { guard, transport }: NetworkParts,
+  { url, post }: KeyDocument,
+): Promise<Document | null> {
+  const verdict = guard.checkUrl(url);
+  if (!verdict.ok) return null;
+  const result = await transport.send({
+    method: post === undefined ? "GET" : "POST",
+    url: verdict.url,
+    headers: [
+      ["user-agent", USER_AGENT],
+      ["accept", "*/*"],
+      ...(post === undefined ? [] : [["content-type", "application/json"] as const]),
+    ],
+    body: encoder.encode(post ?? ""),
+    timeoutMs: TIMEOUT_MS,
+    maxReadBytes: DOCUMENT_BYTES_MAX,
+    maxKeepBytes: DOCUMENT_BYTES_MAX,
+  });
+  if (result.kind !== "response" || !isSuccess(result.status) || result.truncated) return null;
+  const cacheControl = result.headers.find(([name]) => name === "cache-control")?.[1] ?? "";
+  return { text: decoder.decode(result.body), maxAgeSeconds: readMaxAge(cacheControl) };
+}
+
+/** RFC 9111 section 5.2.2.1. */
+function readMaxAge(cacheControl: string): number | null {
+  const seconds = /(?:^|[\s,])max-age="?(\d{1,9})/i.exec(cacheControl)?.[1];
+  return seconds === undefined ? null : Number(seconds);
+}

@@ -1,0 +1,140 @@
+import { Type } from "@sinclair/typebox";
+import { invalid, notFound } from "../core/errors.ts";
+import { limit } from "../core/limits.ts";
+import type { Provider } from "../inbound/provider.ts";
+import { findProvider, listProviders } from "../inbound/providers.ts";
+import { listShape, pagingQuery } from "./paging.ts";
+import { type AnyRoute, route } from "./route.ts";
+import { oneOf } from "./shapes.ts";
+
+/** The table of providers as the API answers it (contract section 8). */
+export function providerRoutes(): AnyRoute[] {
+  return [listRoute, readRoute];
+}
+
+const fieldShape = Type.Object({
+  name: Type.String({ description: "`signing_secret`, or the name of one of `credentials`." }),
+  label: Type.String(),
+  help: Type.String(),
+  required: Type.Boolean(),
+  secret: Type.Boolean(),
+});
+
+const providerShape = Type.Object(
+  {
+    key: Type.String(),
+    aliases: Type.Array(Type.String()),
+    name: Type.String(),
+    scheme: Type.String({ description: "The class of the check, such as `hmac`." }),
+    headers: Type.Array(Type.String(), { description: "What the check reads." }),
+    secret_from: oneOf(["source", "customer", "provider", "none"], {
+      description:
+        "`source`: the source's own secret is entered at the provider. `customer`: the provider issues it and you enter it here. " +
+        "`provider`: it comes by a handshake or key set. `none`: nothing to enter.",
+    }),
+    fields: Type.Array(fieldShape),
+    config_fields: Type.Array(fieldShape, { description: "What `config` may hold." }),
+    needs_public_url: Type.Boolean({ description: "The address is signed: it must be known exactly." }),
+    handshakes: Type.Array(Type.String()),
+    event_type: Type.String({ description: "Where the type of the event is taken from." }),
+    delivery_id: Type.String({ description: "What tells a repeated delivery." }),
+    verified_with: Type.Object({
+      kind: oneOf(["official_sdk", "library", "vector", "documentation"]),
+      package: Type.Optional(Type.String()),
+      version: Type.Optional(Type.String()),
+      page: Type.Optional(Type.String()),
+    }),
+  },
+  { $id: "Provider" },
+);
+
+const providerExample = {
+  key: "github",
+  aliases: [],
+  name: "GitHub",
+  scheme: "hmac",
+  headers: ["x-hub-signature-256"],
+  secret_from: "source",
+  fields: [
+    {
+      name: "signing_secret",
+      label: "Webhook secret",
+      help: "Paste it exactly as it is shown.",
+      required: false,
+      secret: true,
+    },
+  ],
+  config_fields: [],
+  needs_public_url: false,
+  handshakes: ["event ping, on creation"],
+  event_type: "header X-GitHub-Event",
+  delivery_id: "header X-GitHub-Delivery",
+  verified_with: { kind: "official_sdk", package: "@octokit/webhooks-methods", version: "6.0.0" },
+};
+
+const listRoute = route({
+  method: "GET",
+  path: "/v1/providers",
+  operationId: "listProviders",
+  tag: "Providers",
+  summary: "List the providers that sources can be made for",
+  description: "By key. All of them stand on one page unless `limit` asks for less.",
+  access: "owner_read",
+  budget: "management",
+  query: Type.Object(
+    { ...pagingQuery, limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limit("listLimitMax") })) },
+    { additionalProperties: false },
+  ),
+  answers: { 200: { description: "A page of providers.", ...listShape(providerShape, providerExample) } },
+  handle({ query }) {
+    const rest = providersAfter(query.cursor);
+    const page = rest.slice(0, query.limit ?? limit("listLimitMax"));
+    const next = rest.length > page.length ? (page.at(-1)?.key ?? null) : null;
+    return { status: 200, json: { data: page.map(providerOf), next_cursor: next } };
+  },
+});
+
+/** Those behind the one that the cursor names, by key. */
+function providersAfter(cursor: string | undefined): Provider[] {
+  const all = [...listProviders()].toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  if (cursor === undefined) return all;
+  const at = all.findIndex(({ key }) => key === cursor);
+  if (at < 0) throw invalid("cursor", "Expected the `next_cursor` of the page before.");
+  return all.slice(at + 1);
+}
+
+const readRoute = route({
+  method: "GET",
+  path: "/v1/providers/:key",
+  operationId: "getProvider",
+  tag: "Providers",
+  summary: "Read a provider",
+  description: "By its key or an alias.",
+  access: "owner_read",
+  budget: "management",
+  answers: { 200: { description: "The provider.", schema: providerShape, example: providerExample } },
+  handle({ params }) {
+    const provider = findProvider(params.key);
+    if (provider === undefined) throw notFound("provider");
+    return { status: 200, json: providerOf(provider) };
+  },
+});
+
+function providerOf(provider: Provider) {
+  const { key, aliases, name, scheme, headers, fields, handshakes } = provider;
+  return {
+    key,
+    aliases,
+    name,
+    scheme,
+    headers,
+    secret_from: provider.secretFrom,
+    fields,
+    config_fields: provider.configFields,
+    needs_public_url: provider.needsPublicUrl,
+    handshakes,
+    event_type: provider.eventType,
+    delivery_id: provider.deliveryId,
+    verified_with: provider.verifiedWith,
+  };
+}

@@ -1,0 +1,97 @@
+import { Type } from "@sinclair/typebox";
+import { limit } from "../core/limits.ts";
+import type { Accepted } from "../pipeline.ts";
+import { newBatchShape, newEventShape, readBatch, readEvent } from "./event-input.ts";
+import { publishedExample, publishedOf, publishedShape } from "./event-shape.ts";
+import { type AnyRoute, route } from "./route.ts";
+import type { Services } from "./services.ts";
+
+/** Publishing (contract section 3). The answer leaves after the commit: a crash behind it loses nothing. */
+export function publishRoutes(services: Services): AnyRoute[] {
+  return [publishEvent(services), publishBatch(services)];
+}
+
+const newEventExample = {
+  type: "invoice.paid",
+  data: { id: "in_42", total: 990 },
+  consumer_id: "cust_7",
+};
+
+function publishEvent(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/events",
+    operationId: "publishEvent",
+    tag: "Events",
+    summary: "Publish an event",
+    description:
+      "The event is on disk before the answer leaves. An event whose `external_id` is there already is not accepted again: " +
+      "the first one is answered, with 200 and `duplicate: true`.",
+    access: "publish",
+    budget: "publish",
+    body: newEventShape,
+    bodyMode: "raw",
+    bodyMaxBytes: limit("eventBodyMax"),
+    bodyExample: newEventExample,
+    answers: {
+      202: { description: "Accepted.", schema: publishedShape, example: publishedExample },
+      200: {
+        description: "It was there before.",
+        schema: publishedShape,
+        example: { ...publishedExample, external_id: "order-1042", duplicate: true },
+      },
+    },
+    async handle(context) {
+      const incoming = readEvent(context.bytes, services.now());
+      const plan = services.pipeline.plan(context.caller.projectId, [incoming]);
+      const answer = await context.commit(() => {
+        const [accepted] = plan.write();
+        if (accepted === undefined) throw new Error("a plan of one event wrote none");
+        const { event, duplicate } = accepted;
+        return { status: duplicate ? 200 : 202, json: publishedOf(services, event, duplicate) };
+      });
+      plan.dispatch();
+      return answer;
+    },
+  });
+}
+
+function publishBatch(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/events/batch",
+    operationId: "publishBatch",
+    tag: "Events",
+    summary: "Publish events together",
+    description:
+      "All of them or none. Each one costs as much of the rate limit as if it were published alone, and may be as large. " +
+      "The answer has one entry for each event, in their order; `duplicate` is true where its `external_id` was there before.",
+    access: "publish",
+    budget: "publish",
+    body: newBatchShape,
+    bodyMode: "raw",
+    bodyMaxBytes: limit("batchBodyMax"),
+    bodyExample: { events: [newEventExample, { ...newEventExample, external_id: "order-1042" }] },
+    answers: {
+      202: {
+        description: "Accepted.",
+        schema: Type.Object({ data: Type.Array(publishedShape) }),
+        example: { data: [publishedExample] },
+      },
+    },
+    async handle(context) {
+      const incoming = readBatch(context.bytes, services.now(), (count) => context.charge(count - 1));
+      const plan = services.pipeline.plan(context.caller.projectId, incoming);
+      const answer = await context.commit(() => ({
+        status: 202,
+        json: { data: plan.write().map(describe) },
+      }));
+      plan.dispatch();
+      return answer;
+    },
+  });
+
+  function describe({ event, duplicate }: Accepted) {
+    return publishedOf(services, event, duplicate);
+  }
+}

@@ -1,0 +1,133 @@
+import { type Static, type TObject, type TSchema, Type } from "@sinclair/typebox";
+import type { Caller } from "../core/caller.ts";
+import type { Access } from "./access.ts";
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** Which rate limit a route draws from: `publish` is per project, `management` per key or portal token. */
+export type Budget = "publish" | "management" | "none";
+
+/**
+ * What is done with the body before the handler runs. `parsed`: JSON, checked against the schema.
+ * `raw`: content type and size are checked, the handler parses `ctx.bytes` itself. `opaque`: any content type.
+ */
+export type BodyMode = "parsed" | "raw" | "opaque";
+
+/** What a handler gives back. `json` goes out as application/json; `body` as it is, with a `content-type` of its own. */
+export interface Answer {
+  status: number;
+  json?: unknown;
+  body?: string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>;
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** A documented answer. Without a schema it has no body. */
+export interface AnswerDoc {
+  description: string;
+  schema?: TSchema;
+  example?: unknown;
+  /** Default `application/json`. */
+  contentType?: string;
+}
+
+/** The schema of a query or body that has no fields. */
+export const NO_FIELDS = Type.Object({}, { additionalProperties: false });
+
+type ParamNames<Path extends string> = Path extends `${infer Head}/${infer Tail}`
+  ? ParamNames<Head> | ParamNames<Tail>
+  : Path extends `:${infer Name}`
+    ? Name
+    : never;
+
+/** What a handler is given. */
+export interface RequestContext<
+  Path extends string = string,
+  Who extends Access = Access,
+  Query extends TObject = TObject,
+  Body extends TSchema = TSchema,
+  Mode extends BodyMode = BodyMode,
+> {
+  readonly request: Request;
+  readonly requestId: string;
+  /** null on routes with access `none` or `operator`. */
+  readonly caller: Who extends "none" | "operator" ? null : Caller;
+  readonly params: string extends Path ? Record<string, string> : Record<ParamNames<Path>, string>;
+  readonly query: Static<Query>;
+  readonly body: Mode extends "parsed" ? Static<Body> : undefined;
+  /** The body as it came; empty where there was none. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /**
+   * Runs the handler's writes, and keeps the answer for the request's Idempotency-Key, in one durable transaction.
+   * Call it once; `run` is synchronous and may run again after a rollback.
+   */
+  readonly commit: (run: () => Answer) => Promise<Answer>;
+  /** Takes more from the route's budget than the one that was taken already. Throws 429 `rate_limited`. */
+  readonly charge: (cost: number) => void;
+}
+
+/** One operation: routing, validation, errors and documentation derive from it. */
+export interface Route<
+  Path extends string = string,
+  Who extends Access = Access,
+  Query extends TObject = TObject,
+  Body extends TSchema = TSchema,
+  Mode extends BodyMode = BodyMode,
+> {
+  method: Method;
+  /** `/v1/endpoints/:id`. Names of parameters never carry a dash. */
+  path: Path;
+  operationId: string;
+  tag: string;
+  summary: string;
+  description?: string;
+  access: Who;
+  budget: Budget;
+  /** Each property is one parameter: string, integer, boolean, or a union of literals. */
+  query?: Query;
+  /** True: the query string is neither checked nor read. */
+  ignoresQuery?: boolean;
+  body?: Body;
+  /** Default `parsed`. */
+  bodyMode?: Mode;
+  /** Default: the limit `managementBodyMax`. */
+  bodyMaxBytes?: number;
+  bodyExample?: unknown;
+  /** Successes, and the errors that are this route's own; a string documents an answer without a schema of its own. */
+  answers: Readonly<Record<number, AnswerDoc | string>>;
+  /**
+   * Fields of the answer that its kept copy loses, beside `secret`, `key`, `api_key`, `private_key` and `embed_html`.
+   * Dotted, lists are walked: `url`, `projects.api_key`.
+   */
+  secretFields?: readonly string[];
+  /** How long the handler may take before it answers, where that is more than a few seconds. */
+  waitMaxSeconds?: number;
+  /** True: answers while the service drains. */
+  answersWhileDraining?: boolean;
+  /** True: not in the OpenAPI document (pages and their assets). */
+  hidden?: boolean;
+  handle(context: RequestContext<Path, Who, Query, Body, Mode>): Answer | Promise<Answer>;
+}
+
+/** A route whose types are of no more interest: what the table holds. */
+export type AnyRoute = Route;
+
+/** Declares a route; the types of `params`, `query`, `body` and `caller` in `handle` follow from the other fields. */
+export function route<
+  const Path extends string,
+  Who extends Access,
+  Query extends TObject = typeof NO_FIELDS,
+  Body extends TSchema = typeof NO_FIELDS,
+  Mode extends BodyMode = "parsed",
+>(spec: Route<Path, Who, Query, Body, Mode>): AnyRoute {
+  return spec;
+}
+
+/** Names of the parameters in a path. */
+export function paramNames(path: string): string[] {
+  return path.split("/").flatMap((part) => (part.startsWith(":") ? [part.slice(1)] : []));
+}
+
+/** True where a body is read; that of any other request is ignored. */
+export function takesBody({ method }: AnyRoute): boolean {
+  return method !== "GET" && method !== "DELETE";
+}

@@ -1,0 +1,33 @@
+import { apiKeyRoutes } from "./api-keys.ts";
+import { deliveriesRoutes } from "./deliveries.ts";
+import { endpointTestRoutes } from "./endpoint-actions.ts";
+import { endpointSecretRoutes } from "./endpoint-secrets.ts";
+import { statsRoutes } from "./endpoint-stats.ts";
+import { endpointRoutes } from "./endpoints.ts";
+import { eventReplayRoutes } from "./event-replay.ts";
+import { eventsRoutes } from "./events.ts";
+import { inboundRoutes } from "./inbound.ts";
+import { projectRoutes } from "./project.ts";
+import { publishRoutes } from "./publish.ts";
+import { replaysRoutes } from "./replays.ts";
+import type { AnyRoute } from "./route.ts";
+import type { Services } from "./services.ts";
+
+/** Every resource of the API, in the order of the documentation. */
+export function allRoutes(services: Services): AnyRoute[] {
+  const resources = [
+    publishRoutes,
+    eventsRoutes,
+    eventReplayRoutes,
+    deliveriesRoutes,
+    replaysRoutes,
+    endpointRoutes,
+    endpointSecretRoutes,
+    endpointTestRoutes,
+    statsRoutes,
+    inboundRoutes,
+    projectRoutes,
+    apiKeyRoutes,
+  ];
+  return resources.flatMap((routesOf) => routesOf(services));
+}

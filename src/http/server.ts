@@ -1,0 +1,155 @@
+import { Elysia } from "elysia";
+import { notFound, Problem } from "../core/errors.ts";
+import { limit } from "../core/limits.ts";
+import { Exchange, type PreparedRoute, prepareRoute, type Shared } from "./exchange.ts";
+import { RunningKeys } from "./idempotency.ts";
+import type { HttpParts } from "./parts.ts";
+import { TokenBuckets } from "./ratelimit.ts";
+import type { AnyRoute } from "./route.ts";
+import { systemRoutes } from "./system.ts";
+
+/** Cuts clients that stop in the middle of a request (slow loris). */
+const IDLE_TIMEOUT_SECONDS = 10;
+/** Bun answers 413 without a body by itself above this; ours comes first (body.ts). */
+const BUN_BODY_MAX_BYTES = Number.MAX_SAFE_INTEGER;
+
+export interface HttpServer {
+  /** Answers a request without a socket; its URL begins with `http://`. */
+  handle(request: Request): Promise<Response>;
+  /** Binds to the address; port 0 takes a free one. Throws where the port is taken. */
+  listen(options: { port: number; hostname: string }): { port: number };
+  /** Takes no new connections, lets answers under way finish for at most `withinMs`, then cuts them. */
+  stop(withinMs?: number): Promise<void>;
+}
+
+/** The server for a table of routes and the system's own. Throws where the table contradicts itself. */
+export function createServer(routes: readonly AnyRoute[], parts: HttpParts): HttpServer {
+  const table = [...routes, ...systemRoutes(routes, parts)];
+  requireDistinct(table.map((entry) => entry.operationId));
+  requireDistinct(table.map((entry) => `${entry.method} ${entry.path}`));
+  const shared: Shared = {
+    parts,
+    buckets: {
+      publish: new TokenBuckets(parts.rateLimits.publish),
+      management: new TokenBuckets(parts.rateLimits.management),
+    },
+    runningKeys: new RunningKeys(),
+  };
+  return new BunServer(table, shared);
+}
+
+class BunServer implements HttpServer {
+  private readonly app: { fetch(request: Request): Response | Promise<Response> };
+  private bun: Bun.Server<undefined> | null = null;
+
+  constructor(table: readonly AnyRoute[], shared: Shared) {
+    this.app = createApp(table, shared, (request, seconds) => this.bun?.timeout(request, seconds));
+  }
+
+  async handle(request: Request): Promise<Response> {
+    return this.app.fetch(request);
+  }
+
+  /**
+   * Not by Elysia's own `listen`: that routes through Bun's table, where `/q/` equals `/q`, shares the port with a
+   * second process (`reusePort`), and leaves a listener on the process behind.
+   */
+  listen({ port, hostname }: { port: number; hostname: string }): { port: number } {
+    this.bun = Bun.serve({
+      port,
+      hostname,
+      fetch: (request) => this.app.fetch(request),
+      reusePort: false,
+      development: false,
+      idleTimeout: IDLE_TIMEOUT_SECONDS,
+      maxRequestBodySize: BUN_BODY_MAX_BYTES,
+    });
+    return { port: this.bun.port ?? port };
+  }
+
+  async stop(withinMs: number = limit("drainMs")): Promise<void> {
+    const { bun } = this;
+    this.bun = null;
+    if (bun === null) return;
+    const deadline = setTimeout(() => void bun.stop(true), withinMs);
+    await bun.stop();
+    clearTimeout(deadline);
+  }
+}
+
+type ExtendTimeout = (request: Request, seconds: number) => void;
+
+/**
+ * Elysia routes; it neither parses nor validates. `strictPath` tells `/q/` from `/q`; `standardHostname: false` keeps
+ * a short Host (`a`) from shifting the path.
+ */
+function createApp(table: readonly AnyRoute[], shared: Shared, extendTimeout: ExtendTimeout) {
+  const app = new Elysia({ strictPath: true, normalize: false, handler: { standardHostname: false } });
+  const unmatched = fallback(({ request }) => refusePath(table, request));
+  app.onError(({ code, error, request }) => {
+    const prepared = code === "NOT_FOUND" ? unmatched : fallback(() => Promise.reject(error));
+    return new Exchange(shared, prepared, request, {}).respond();
+  });
+  for (const entry of table) {
+    const prepared = prepareRoute(entry);
+    for (const method of methodsOf(entry)) {
+      app.route(method, entry.path, answerWith(prepared, shared, extendTimeout), { parse: "none" });
+    }
+  }
+  return app.compile();
+}
+
+interface ElysiaContext {
+  request: Request;
+  params: Record<string, string>;
+}
+
+function answerWith(prepared: PreparedRoute, shared: Shared, extendTimeout: ExtendTimeout) {
+  const { waitMaxSeconds } = prepared.route;
+  return async ({ request, params }: ElysiaContext) => {
+    if (waitMaxSeconds !== undefined) extendTimeout(request, waitMaxSeconds + IDLE_TIMEOUT_SECONDS);
+    return new Exchange(shared, prepared, request, params).respond();
+  };
+}
+
+/** Every GET is a HEAD too; Bun leaves the body out. */
+function methodsOf(entry: AnyRoute): string[] {
+  return entry.method === "GET" ? ["GET", "HEAD"] : [entry.method];
+}
+
+/** Where no route answers, a request still passes through the ordinary steps. */
+function fallback(handle: AnyRoute["handle"]): PreparedRoute {
+  return prepareRoute({
+    method: "GET",
+    path: "unmatched",
+    operationId: "unmatched",
+    tag: "System",
+    summary: "No route",
+    access: "none",
+    budget: "none",
+    ignoresQuery: true,
+    answers: {},
+    handle,
+  });
+}
+
+/** Throws 404, or 405 where the path takes other methods. */
+function refusePath(table: readonly AnyRoute[], request: Request): never {
+  const { pathname } = new URL(request.url);
+  const methods = table.filter((entry) => isPathOf(entry, pathname)).flatMap(methodsOf);
+  if (methods.length === 0) throw notFound("path");
+  const allow = [...new Set(methods)].toSorted().join(", ");
+  throw new Problem("method_not_allowed", `This path takes ${allow}.`, { headers: { allow } });
+}
+
+function isPathOf(entry: AnyRoute, pathname: string): boolean {
+  const segments = pathname.split("/");
+  const pattern = entry.path.split("/");
+  if (segments.length !== pattern.length) return false;
+  return pattern.every((part, at) => (part.startsWith(":") ? segments[at] !== "" : part === segments[at]));
+}
+
+function requireDistinct(names: readonly string[]): void {
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) throw new Error(`Two routes are called ${twice}.`);
+}

@@ -1,0 +1,33 @@
+import type { IdCodec } from "../core/ids.ts";
+import type { Actors } from "../outbound/actors.ts";
+import type { Guard } from "../outbound/guard.ts";
+import type { Transport } from "../outbound/transport-types.ts";
+import type { Pipeline } from "../pipeline.ts";
+import type { Replayer } from "../replayer.ts";
+import type { Data } from "../store/data.ts";
+import type { DeliveryList } from "../store/delivery-list.ts";
+import type { EventList } from "../store/event-list.ts";
+
+/** What the routes stand on. */
+export interface Services {
+  data: Data;
+  ids: IdCodec;
+  eventList: EventList;
+  deliveryList: DeliveryList;
+  pipeline: Pipeline;
+  actors: Actors;
+  replayer: Replayer;
+  guard: Guard;
+  transport: Transport;
+  /** Without a slash at the end. */
+  baseUrl: string;
+  /** Requests a second that a source takes unless it says otherwise; 0: no limit. */
+  ingestRateLimit: number;
+  now(): number;
+  /** One line of the log; only facts that may be read by the operator: no bodies, no secrets, no queries. */
+  log(
+    level: "info" | "warn" | "error",
+    msg: string,
+    fields: Readonly<Record<string, string | number | boolean | null>>,
+  ): void;
+}

@@ -1,0 +1,193 @@
+import { Type } from "@sinclair/typebox";
+import { invalid } from "../core/errors.ts";
+import type { Source } from "../core/model.ts";
+import type { KeyReader, Reception } from "../inbound/provider.ts";
+import { addressOf, inboundRequest, searchOf } from "./ingest-request.ts";
+import { overlapEnd, overlapShape } from "./overlap.ts";
+import { type AnyRoute, route } from "./route.ts";
+import type { Services } from "./services.ts";
+import { nullable, timeShape, timeText } from "./shapes.ts";
+import { changeSource, findSource, providerOf } from "./source-change.ts";
+import type { SourceDesk } from "./source-desk.ts";
+import { readRotation } from "./source-input.ts";
+import { materialOf, settledStatus } from "./source-material.ts";
+import { sourceExample, sourceOf, sourceShape } from "./source-shape.ts";
+
+/** What can be done with a source beyond reading and changing it. */
+export function sourceActionRoutes(services: Services, desk: SourceDesk, keys: KeyReader): AnyRoute[] {
+  return [
+    rotateRoute(services),
+    pauseRoute(services, desk),
+    resumeRoute(services, desk),
+    verifySampleRoute(services, keys),
+  ];
+}
+
+function rotateRoute(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/sources/:id/rotate-secret",
+    operationId: "rotateSourceSecret",
+    tag: "Sources",
+    summary: "Rotate the secret of a source",
+    description:
+      "The secret before holds until the overlap ends; a second rotation inside the overlap drops the oldest. Where the provider " +
+      "issues the secret, send its new one as `signing_secret`.",
+    access: "owner",
+    budget: "management",
+    body: Type.Object(
+      {
+        expiry_hours: overlapShape,
+        signing_secret: Type.Optional(Type.String({ minLength: 1, expected: "a text" })),
+      },
+      { additionalProperties: false },
+    ),
+    bodyExample: { expiry_hours: 24 },
+    answers: {
+      200: {
+        description: "The new secret, where it is our own.",
+        schema: Type.Object({
+          secret: Type.Optional(Type.String()),
+          previous_secret_expires_at: nullable(timeShape, "Null where the secret before holds no longer."),
+        }),
+        example: {
+          secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+          previous_secret_expires_at: "2026-11-21T09:00:00.000Z",
+        },
+      },
+    },
+    handle(context) {
+      const { caller, params, body } = context;
+      const source = findSource(services, caller, params.id);
+      const provider = providerOf(source);
+      const now = services.now();
+      const expiresAt = overlapEnd(now, body.expiry_hours);
+      const rotate = (before: Source) => {
+        const change = readRotation(body.signing_secret, provider, before, expiresAt);
+        return { ...change, status: settledStatus(provider, { ...before, ...change }, now) };
+      };
+      rotate(source);
+      return changeSource(services, context, source.id, rotate, (made) => ({
+        status: 200,
+        json: {
+          ...(body.signing_secret === undefined && { secret: made.secret }),
+          previous_secret_expires_at: timeText(made.previousExpiresAt),
+        },
+      }));
+    },
+  });
+}
+
+const answered = (description: string, status: "active" | "paused") => ({
+  description,
+  schema: sourceShape,
+  example: { ...sourceExample, status },
+});
+
+function pauseRoute(services: Services, desk: SourceDesk): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/sources/:id/pause",
+    operationId: "pauseSource",
+    tag: "Sources",
+    summary: "Pause a source",
+    description:
+      "Verified requests are answered 503, so that the provider tries again; forged ones 401 as ever, and handshakes are answered.",
+    access: "owner",
+    budget: "management",
+    answers: { 200: answered("It is paused.", "paused") },
+    handle(context) {
+      const source = findSource(services, context.caller, context.params.id);
+      const answer = (made: Source) => ({ status: 200, json: sourceOf(services, desk, made) });
+      if (source.status === "paused") return answer(source);
+      return changeSource(services, context, source.id, () => ({ status: "paused" }), answer);
+    },
+  });
+}
+
+function resumeRoute(services: Services, desk: SourceDesk): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/sources/:id/resume",
+    operationId: "resumeSource",
+    tag: "Sources",
+    summary: "Resume a source",
+    access: "owner",
+    budget: "management",
+    answers: { 200: answered("It is active, or awaits its secret.", "active") },
+    handle(context) {
+      const source = findSource(services, context.caller, context.params.id);
+      const answer = (made: Source) => ({ status: 200, json: sourceOf(services, desk, made) });
+      if (source.status !== "paused") return answer(source);
+      const resume = (now: Source) => ({
+        status: settledStatus(providerOf(now), { ...now, status: "active" }, services.now()),
+      });
+      return changeSource(services, context, source.id, resume, answer);
+    },
+  });
+}
+
+const sampleShape = Type.Object(
+  {
+    method: Type.Optional(Type.String({ default: "POST", maxLength: 20 })),
+    url: Type.Optional(
+      Type.String({
+        description: "The address that was called, with its query; by default the source's own.",
+      }),
+    ),
+    headers: Type.Object({}, { additionalProperties: Type.String() }),
+    body: Type.String({ description: "Exactly as it came: a changed byte makes a signature wrong." }),
+  },
+  { additionalProperties: false },
+);
+
+function verifySampleRoute(services: Services, keys: KeyReader): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/sources/:id/verify-sample",
+    operationId: "verifySample",
+    tag: "Sources",
+    summary: "Check a request against a source",
+    description:
+      "Says whether the source would accept this request. Nothing is made of it, and nothing is counted.",
+    access: "owner",
+    budget: "management",
+    body: sampleShape,
+    bodyExample: { headers: { "x-service-token": "whsec_…" }, body: '{"type":"order.created"}' },
+    answers: {
+      200: {
+        description: "The verdict.",
+        schema: Type.Object({
+          verified: Type.Boolean(),
+          reason: nullable(
+            Type.String(),
+            "Why it is refused. `handshake`: it would be answered at the door, and make no event. `unavailable`: the provider's keys " +
+              "could not be had.",
+          ),
+        }),
+        example: { verified: false, reason: "bad_signature" },
+      },
+    },
+    async handle({ caller, params, body }) {
+      const source = findSource(services, caller, params.id);
+      const provider = providerOf(source);
+      const address = body.url ?? addressOf(services, source);
+      if (!URL.canParse(address)) throw invalid("/url", "Expected a URL.");
+      const request = inboundRequest(address, {
+        method: body.method ?? "POST",
+        headers: Object.entries(body.headers),
+        search: searchOf(address),
+        body: Buffer.from(body.body),
+      });
+      const now = services.now();
+      const reception = await provider.receive(request, materialOf(provider, source, now), now, keys);
+      return { status: 200, json: verdictOf(reception) };
+    },
+  });
+}
+
+function verdictOf(reception: Reception): { verified: boolean; reason: string | null } {
+  if (reception.kind === "event") return { verified: true, reason: null };
+  if (reception.kind === "answer") return { verified: true, reason: "handshake" };
+  return { verified: false, reason: reception.kind === "refused" ? reception.reason : "unavailable" };
+}

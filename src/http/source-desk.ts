@@ -1,0 +1,122 @@
+import type { RefusalReason } from "../inbound/provider.ts";
+import type { Services } from "./services.ts";
+
+/**
+ * What is known of each source since the start, in memory only: how many requests came, why some were refused, and how much
+ * of its rate is left. Nothing of a refused request is kept (contract section 8).
+ */
+
+export interface SourceCounters {
+  /** Without the duplicates. */
+  accepted: number;
+  duplicates: number;
+  rejected: ReadonlyMap<RefusalReason, number>;
+  lastRejected: { at: number; reason: RefusalReason } | null;
+}
+
+interface Book {
+  accepted: number;
+  duplicates: number;
+  rejected: Map<RefusalReason, number>;
+  lastRejected: SourceCounters["lastRejected"];
+  tokens: number;
+  filledAt: number;
+  /** Log lines of refusals in the second that ends at `linesEndAt`, and refusals that got none. */
+  lines: number;
+  linesEndAt: number;
+  withheld: number;
+}
+
+type DeskParts = Pick<Services, "now" | "log" | "ids">;
+
+const SECOND_MS = 1000;
+/** Contract section 8: above that, one line with the count. */
+const LINES_A_SECOND = 10;
+/** Contract section 1: the burst is two seconds' worth. */
+const BURST_SECONDS = 2;
+/** The book of all requests to sources that do not exist. */
+const NO_SOURCE = 0;
+
+export class SourceDesk {
+  readonly #books = new Map<number, Book>();
+
+  constructor(private readonly parts: DeskParts) {}
+
+  counters(sourceId: number): SourceCounters {
+    return this.#book(sourceId);
+  }
+
+  /** A verified request is on disk as an event, or was seen before. */
+  accept(sourceId: number, isDuplicate: boolean): void {
+    const book = this.#book(sourceId);
+    if (isDuplicate) book.duplicates++;
+    else book.accepted++;
+  }
+
+  /** A request was refused; null: its source does not exist. One line of the log, or part of one. */
+  refuse(sourceId: number | null, reason: RefusalReason): void {
+    const at = this.parts.now();
+    const book = this.#book(sourceId ?? NO_SOURCE);
+    book.rejected.set(reason, (book.rejected.get(reason) ?? 0) + 1);
+    book.lastRejected = { at, reason };
+    this.#tell(book, sourceId, reason, at);
+  }
+
+  /** Takes one request from the source's rate (0: no limit): the seconds to wait, or 0 where it may pass. */
+  take(sourceId: number, perSecond: number): number {
+    if (perSecond === 0) return 0;
+    const book = this.#book(sourceId);
+    const now = this.parts.now();
+    const elapsedMs = Math.max(0, now - book.filledAt);
+    book.tokens = Math.min(perSecond * BURST_SECONDS, book.tokens + (elapsedMs * perSecond) / SECOND_MS);
+    book.filledAt = now;
+    if (book.tokens < 1) return Math.ceil((1 - book.tokens) / perSecond);
+    book.tokens -= 1;
+    return 0;
+  }
+
+  /** The source is deleted. */
+  forget(sourceId: number): void {
+    this.#books.delete(sourceId);
+  }
+
+  #book(sourceId: number): Book {
+    const book = this.#books.get(sourceId) ?? newBook();
+    this.#books.set(sourceId, book);
+    return book;
+  }
+
+  #tell(book: Book, sourceId: number | null, reason: RefusalReason, at: number): void {
+    if (at >= book.linesEndAt) {
+      book.lines = 0;
+      book.linesEndAt = at + SECOND_MS;
+    }
+    const source_id = sourceId === null ? null : this.parts.ids.encode("src", sourceId);
+    if (book.lines++ < LINES_A_SECOND) {
+      this.parts.log("warn", "ingest refused", { source_id, reason });
+    } else if (book.withheld++ === 0) {
+      setTimeout(() => this.#tellWithheld(book, source_id), book.linesEndAt - at).unref();
+    }
+  }
+
+  #tellWithheld(book: Book, source_id: string | null): void {
+    const count = book.withheld;
+    book.withheld = 0;
+    this.parts.log("warn", "ingest refused, more in the same second", { source_id, count });
+  }
+}
+
+/** Its bucket is full, as long ago as there is. */
+function newBook(): Book {
+  return {
+    accepted: 0,
+    duplicates: 0,
+    rejected: new Map(),
+    lastRejected: null,
+    tokens: 0,
+    filledAt: 0,
+    lines: 0,
+    linesEndAt: 0,
+    withheld: 0,
+  };
+}

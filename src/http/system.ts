@@ -1,0 +1,102 @@
+import { Type } from "@sinclair/typebox";
+import { unavailable } from "../core/errors.ts";
+import { docsRoutes } from "./docs.ts";
+import { openApiDocument } from "./openapi.ts";
+import type { HttpParts } from "./parts.ts";
+import { type AnyRoute, route } from "./route.ts";
+
+const Status = Type.Object({ status: Type.String() }, { $id: "Status" });
+
+/** The routes of contract section 11, which no resource owns. `resources` are the others, for the document. */
+export function systemRoutes(resources: readonly AnyRoute[], parts: HttpParts): AnyRoute[] {
+  const system = [healthz, readyz(parts), metrics(parts)];
+  const openApi = openApiRoute(() => openApiDocument([...resources, ...system, openApi], parts.version));
+  return [...system, openApi, ...docsRoutes];
+}
+
+const healthz = route({
+  method: "GET",
+  path: "/healthz",
+  operationId: "getHealth",
+  tag: "System",
+  summary: "Does the process run?",
+  access: "none",
+  budget: "none",
+  ignoresQuery: true,
+  answersWhileDraining: true,
+  answers: { 200: { description: "It does.", schema: Status, example: { status: "ok" } } },
+  handle: () => ({ status: 200, json: { status: "ok" } }),
+});
+
+function readyz(parts: HttpParts): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/readyz",
+    operationId: "getReadiness",
+    tag: "System",
+    summary: "Can the service take requests?",
+    description: "The database is writable and the service is not stopping.",
+    access: "none",
+    budget: "none",
+    ignoresQuery: true,
+    answers: {
+      200: { description: "It can.", schema: Status, example: { status: "ready" } },
+      503: "It cannot; `detail` says why.",
+    },
+    handle() {
+      const { ready, reason } = parts.ready();
+      if (!ready) throw unavailable(reason ?? "The service cannot take requests now.");
+      return { status: 200, json: { status: "ready" } };
+    },
+  });
+}
+
+function metrics(parts: HttpParts): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/metrics",
+    operationId: "getMetrics",
+    tag: "System",
+    summary: "Metrics for Prometheus",
+    access: "operator",
+    budget: "none",
+    ignoresQuery: true,
+    answers: {
+      200: {
+        description: "The metrics.",
+        contentType: "text/plain",
+        schema: Type.String(),
+        example: "# TYPE sealpost_deliveries_total counter\nsealpost_deliveries_total 42\n",
+      },
+    },
+    async handle() {
+      const text = await parts.metrics();
+      return {
+        status: 200,
+        body: text,
+        headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
+      };
+    },
+  });
+}
+
+function openApiRoute(makeDocument: () => Promise<string>): AnyRoute {
+  let document: Promise<string> | undefined;
+  return route({
+    method: "GET",
+    path: "/openapi.json",
+    operationId: "getOpenApi",
+    tag: "System",
+    summary: "This document",
+    access: "none",
+    budget: "none",
+    ignoresQuery: true,
+    answers: {
+      200: { description: "The OpenAPI document.", schema: Type.Object({}), example: { openapi: "3.1.1" } },
+    },
+    async handle() {
+      document ??= makeDocument();
+      return { status: 200, body: await document, headers: { "content-type": "application/json" } };
+    },
+  });
+}

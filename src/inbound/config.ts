@@ -1,0 +1,131 @@
+import type { Fault, Field } from "./provider.ts";
+
+/** One entry of a source's `config` or `credentials`. `fault` says what is wrong with a value; null when it can be used. */
+export interface ConfigRule extends Field {
+  fault(value: unknown): string | null;
+}
+
+function rule(
+  name: string,
+  label: string,
+  help: string,
+  fault: ConfigRule["fault"],
+  required = false,
+): ConfigRule {
+  return { name, label, help, required, secret: false, fault };
+}
+
+export function textConfig(name: string, label: string, help: string, required = false): ConfigRule {
+  const isText = (value: unknown) => typeof value === "string" && value !== "" && value.length <= 1000;
+  return rule(
+    name,
+    label,
+    help,
+    (value) => (isText(value) ? null : "Expected a text of 1 to 1000 characters."),
+    required,
+  );
+}
+
+/** A part of `credentials`: a text of any provider's length. */
+export function credential(
+  name: string,
+  label: string,
+  help: string,
+  options: Partial<Omit<ConfigRule, "name" | "label" | "help">> = {},
+): ConfigRule {
+  const isText = (value: unknown) => typeof value === "string" && value !== "" && value.length <= 10_000;
+  const fault = (value: unknown) => (isText(value) ? null : "Expected a text of 1 to 10000 characters.");
+  return { name, label, help, required: true, secret: false, fault, ...options };
+}
+
+const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
+
+export function headerConfig(name: string, label: string, help: string, required = false): ConfigRule {
+  const isHeader = (value: unknown) => typeof value === "string" && HEADER_NAME.test(value);
+  return rule(
+    name,
+    label,
+    help,
+    (value) => (isHeader(value) ? null : "Expected the name of a header."),
+    required,
+  );
+}
+
+const PATH = /^[^.]+(\.[^.]+)*$/;
+
+export function pathConfig(name: string, label: string, help: string): ConfigRule {
+  const isPath = (value: unknown) => typeof value === "string" && value.length <= 256 && PATH.test(value);
+  return rule(name, label, help, (value) => (isPath(value) ? null : "Expected a dotted path into the body."));
+}
+
+export function choiceConfig(
+  name: string,
+  label: string,
+  help: string,
+  choices: readonly string[],
+  required = false,
+): ConfigRule {
+  const isChoice = (value: unknown) => choices.some((choice) => choice === value);
+  return rule(
+    name,
+    label,
+    help,
+    (value) => (isChoice(value) ? null : `Expected one of ${choices.join(", ")}.`),
+    required,
+  );
+}
+
+const TOLERANCE_MAX_SECONDS = 86_400;
+
+export const toleranceConfig: ConfigRule = rule(
+  "tolerance_seconds",
+  "Tolerance in seconds",
+  "How far the signed timestamp may lie from now; narrows the provider's own window, never widens it.",
+  (value) =>
+    Number.isInteger(value) && Number(value) >= 1 && Number(value) <= TOLERANCE_MAX_SECONDS
+      ? null
+      : `Expected a whole number from 1 to ${TOLERANCE_MAX_SECONDS}.`,
+);
+
+function isHttpUrl(value: unknown): boolean {
+  const url = typeof value === "string" && value.length <= 2048 ? URL.parse(value) : null;
+  return url !== null && (url.protocol === "https:" || url.protocol === "http:") && url.hash === "";
+}
+
+export const publicUrlConfig: ConfigRule = rule(
+  "public_url",
+  "Public address",
+  "The address as it was entered at the provider, character for character, where it differs from the source's own (a proxy).",
+  (value) => (isHttpUrl(value) ? null : "Expected an http or https address without a fragment."),
+);
+
+/** All that is wrong with the values under these rules; unknown names are refused. Pointers begin with `/<place>`. */
+export function faultsOf(
+  place: "config" | "credentials",
+  rules: readonly ConfigRule[],
+  values: Readonly<Record<string, unknown>>,
+): Fault[] {
+  const known = new Set(rules.map((entry) => entry.name));
+  const unknown = Object.keys(values).filter((name) => !known.has(name));
+  const faults = unknown.map((name) => ({
+    pointer: pointerTo(place, name),
+    detail: "This provider has no such value.",
+  }));
+  for (const entry of rules) {
+    const detail = Object.hasOwn(values, entry.name)
+      ? entry.fault(values[entry.name])
+      : faultOfMissing(place, entry);
+    if (detail !== null) faults.push({ pointer: pointerTo(place, entry.name), detail });
+  }
+  return faults;
+}
+
+/** Credentials may come later: the source awaits them. */
+function faultOfMissing(place: "config" | "credentials", entry: ConfigRule): string | null {
+  return entry.required && place === "config" ? "This setting is required." : null;
+}
+
+/** RFC 6901. */
+function pointerTo(place: string, name: string): string {
+  return `/${place}/${name.replace(/~/g, "~0").replace(/\//g, "~1")}`;
+}

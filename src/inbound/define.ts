@@ -1,0 +1,106 @@
+import { faultsOf, publicUrlConfig, toleranceConfig } from "./config.ts";
+import type { Field, KeyReader, Provider, ProviderDocs, SourceMaterial, VerifiedWith } from "./provider.ts";
+import { receiveBy } from "./receive.ts";
+import type { ProviderRow } from "./row.ts";
+
+/** Stands in where no key documents can be read: every request that needs one is answered 503. */
+const NO_KEYS: KeyReader = { read: () => Promise.resolve(null) };
+
+function secretField(row: ProviderRow): Field[] {
+  const isEntered = row.secretFrom === "source" || row.secretFrom === "customer";
+  if (!isEntered || row.hasSigningSecret === false) return [];
+  return [
+    {
+      name: "signing_secret",
+      label: row.secretLabel ?? "Signing secret",
+      help: `${row.docs.secretAt} ${row.scheme.secretHelp}`.trim(),
+      required: row.secretFrom === "customer" && !row.isSecretOptional,
+      secret: !row.isSecretPublic,
+    },
+  ];
+}
+
+function isAwaiting(row: ProviderRow, fields: readonly Field[], material: SourceMaterial): boolean {
+  if (row.isAwaiting) return row.isAwaiting(material);
+  const { secrets, credentials } = material;
+  if (row.isSecretLearned && secrets.length === 0) return true;
+  const missing = fields.filter(({ name, required }) => required && !Object.hasOwn(credentials, name));
+  return missing.some(({ name }) => name !== "signing_secret" || secrets.length === 0);
+}
+
+/** Without what is no data. */
+function asField({ name, label, help, required, secret }: Field): Field {
+  return { name, label, help, required, secret };
+}
+
+/** A provider from its row: everything that the API, the docs page and the form say derives from it. */
+export function defineProvider(row: ProviderRow): Provider {
+  const { scheme } = row;
+  const hasWindow = scheme.hasWindow || row.bodyTimestamp !== undefined;
+  const config = [
+    ...(row.config ?? []),
+    ...(scheme.needsPublicUrl ? [publicUrlConfig] : []),
+    ...(hasWindow ? [toleranceConfig] : []),
+  ];
+  const fields = [...secretField(row), ...(row.credentials ?? [])];
+  return {
+    key: row.key,
+    aliases: row.aliases ?? [],
+    name: row.name,
+    scheme: scheme.name,
+    headers: scheme.headers,
+    secretFrom: row.secretFrom,
+    secretAlphabet: row.secretAlphabet ?? "base64",
+    fields: fields.map(asField),
+    configFields: config.map(({ name, label, help, required, secret }) => ({
+      name,
+      label,
+      help,
+      required,
+      secret,
+    })),
+    needsPublicUrl: scheme.needsPublicUrl,
+    handshakes: [...(row.unsignedHandshakes ?? []), ...(row.signedHandshakes ?? [])].map(
+      (handshake) => handshake.text,
+    ),
+    eventType: row.eventType.text,
+    deliveryId: row.deliveryId.text,
+    verifiedWith: row.verifiedWith,
+    docs: row.docs,
+    isAwaiting: (material) => isAwaiting(row, fields, material),
+    checkSecret: (secret) => scheme.checkSecret(secret),
+    checkConfig: (values) => [...faultsOf("config", config, values), ...(row.checkConfig?.(values) ?? [])],
+    checkCredentials: (values) => faultsOf("credentials", row.credentials ?? [], values),
+    receive: (request, material, nowMs, keys = NO_KEYS) => receiveBy(row, { request, material, nowMs, keys }),
+  };
+}
+
+/** One line of a row's `docs`, so that rows stay short. */
+export function docs(
+  addressAt: string,
+  secretAt: string,
+  page: string,
+  ...pitfalls: readonly string[]
+): ProviderDocs {
+  return { addressAt, secretAt, page, pitfalls };
+}
+
+/** The provider's own package signs or verifies the requests of the suite. */
+export function officialSdk(name: string, version: string): VerifiedWith {
+  return { kind: "official_sdk", package: name, version };
+}
+
+/** A published library that the provider's page prescribes. */
+export function library(name: string, version: string): VerifiedWith {
+  return { kind: "library", package: name, version };
+}
+
+/** A signed request that the provider published. */
+export function vector(page: string): VerifiedWith {
+  return { kind: "vector", page };
+}
+
+/** Neither code nor vector is to be had: computed a second time, independently, from this page. */
+export function documentation(page: string): VerifiedWith {
+  return { kind: "documentation", page };
+}

@@ -1,0 +1,135 @@
+import type { Body } from "./body.ts";
+import { hash } from "./digest.ts";
+import type { Attempt } from "./schemes/scheme.ts";
+
+/** What is known of a verified request. `claims`: those of its signed token, where it has one. */
+export interface Facts {
+  readonly attempt: Attempt;
+  readonly body: Body;
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+/** Reads one fact; `text` says in words what it reads, for the docs page and the API. */
+export interface Extractor {
+  readonly text: string;
+  read(facts: Facts): string | null;
+}
+
+/** Own members only, so that `__proto__` and `constructor` are plain names. */
+function member(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+  return Reflect.get(value, name);
+}
+
+/** Values at a path; `*` stands for every element of an array. undefined where any of them is missing. */
+function valuesAt(value: unknown, path: readonly string[]): unknown[] | undefined {
+  const [name, ...rest] = path;
+  if (name === undefined) return [value];
+  if (name !== "*") return value === undefined ? undefined : valuesAt(member(value, name), rest);
+  if (!Array.isArray(value) || value.length === 0) return undefined;
+  const values = value.map((element) => valuesAt(element, rest));
+  return values.every((list) => list !== undefined) ? values.flat() : undefined;
+}
+
+/** A number beyond 2^53 loses digits in JSON.parse, and two ids would become one: take its spelling from the text. */
+function withExactNumbers(text: string): unknown {
+  return JSON.parse(text, (_name, value, context?: { source?: string }) =>
+    typeof value === "number" && !Number.isSafeInteger(value) ? context?.source : value,
+  );
+}
+
+function scalarText(value: unknown): string | null {
+  if (typeof value === "string") return value === "" ? null : value;
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : null;
+}
+
+function isInexact(value: unknown): boolean {
+  return typeof value === "number" && !Number.isSafeInteger(value);
+}
+
+/** The scalar at a dotted path of the body (`\\.` is a literal dot), or all of them joined by commas where the path holds `*`. */
+export function readPath(body: Body, dotted: string): string | null {
+  const path = dotted.split(/(?<!\\)\./).map((name) => name.replaceAll("\\.", "."));
+  const values = valuesAt(body.value, path);
+  const exact = values?.some(isInexact) ? valuesAt(withExactNumbers(body.text), path) : values;
+  const texts = exact?.map(scalarText);
+  return texts?.every((text) => text !== null) ? texts.join(",") : null;
+}
+
+/** A field of the body: `data.id`, `0.event` (first element), `*.id` (every element). */
+export function field(path: string): Extractor {
+  return { text: `body ${path}`, read: (facts) => readPath(facts.body, path) };
+}
+
+export function header(name: string): Extractor {
+  const key = name.toLowerCase();
+  return { text: `header ${name}`, read: (facts) => facts.attempt.request.headers.get(key) || null };
+}
+
+/** A claim of the signed token. */
+export function claim(name: string): Extractor {
+  return { text: `claim ${name}`, read: (facts) => scalarText(member(facts.claims, name)) };
+}
+
+/** Always the same word. */
+export function word(text: string): Extractor {
+  return { text: `"${text}"`, read: () => text };
+}
+
+/** For what no other extractor says. */
+export function derived(text: string, read: (facts: Facts) => string | null): Extractor {
+  return { text, read };
+}
+
+/** The first that is there. */
+export function firstOf(...extractors: readonly Extractor[]): Extractor {
+  return {
+    text: extractors.map((extractor) => extractor.text).join(", else "),
+    read(facts) {
+      for (const extractor of extractors) {
+        const found = extractor.read(facts);
+        if (found !== null) return found;
+      }
+      return null;
+    },
+  };
+}
+
+/** All of them joined; null unless every one is there. For identities. */
+export function all(...extractors: readonly Extractor[]): Extractor {
+  return {
+    text: extractors.map((extractor) => extractor.text).join(" + "),
+    read(facts) {
+      const parts = extractors.map((extractor) => extractor.read(facts));
+      return parts.every((part) => part !== null) ? parts.join("|") : null;
+    },
+  };
+}
+
+/** Those that are there, joined by a dot. For types. */
+export function joined(...extractors: readonly Extractor[]): Extractor {
+  return {
+    text: extractors.map((extractor) => extractor.text).join(" + "),
+    read(facts) {
+      const parts = extractors.map((extractor) => extractor.read(facts)).filter((part) => part !== null);
+      return parts.length > 0 ? parts.join(".") : null;
+    },
+  };
+}
+
+/** Marks an identity that holds for a short time only. */
+export const BODY_HASH_PREFIX = "body:";
+
+/** Identity where the provider gives none: equal bytes within ten minutes are one delivery. */
+export const bodyHash: Extractor = {
+  text: "hash of the body, for 10 minutes",
+  read: (facts) => `${BODY_HASH_PREFIX}${hash("sha256", [facts.attempt.request.body], "hex")}`,
+};
+
+/** The body's hash as one part of an identity, beside parts that tell equal bodies apart. */
+export const bodyDigest: Extractor = {
+  text: "hash of the body",
+  read: (facts) => hash("sha256", [facts.attempt.request.body], "hex"),
+};
+
+export const nothing: Extractor = { text: "none", read: () => null };

@@ -1,0 +1,152 @@
+/**
+ * The words of the inbound side. A provider is one sending service (contract section 8); a source is one address
+ * that a customer opened for it. Nothing here knows the server, the database, the clock or the network.
+ */
+
+/** A request as it came to the door. Header names are lower-case. */
+export interface InboundRequest {
+  readonly method: string;
+  /** The address the provider was given, with the query it came with: see `publicUrlOf`. */
+  readonly url: string;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly query: URLSearchParams;
+  readonly body: Uint8Array;
+}
+
+/** What the source holds to verify with. `secrets`: every one that is valid now, newest first; empty while none was entered. */
+export interface SourceMaterial {
+  readonly secrets: readonly string[];
+  readonly credentials: Readonly<Record<string, string>>;
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+/** Why a request was refused: for the owner's counters and the log, never for the answer. */
+export type RefusalReason =
+  | "missing_header"
+  | "bad_signature"
+  | "stale_timestamp"
+  | "token_in_query"
+  | "unknown_key"
+  | "wrong_key_id"
+  | "body_altered"
+  | "malformed"
+  | "wrong_method"
+  | "awaiting_secret"
+  | "unknown_source";
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** A handshake or a ping: answered at the door, never an event. */
+export interface HandshakeAnswer extends HttpAnswer {
+  readonly kind: "answer";
+  /** A token that the owner must copy back to the provider (Notion). */
+  readonly pendingVerificationToken?: string;
+  /** The secret that the provider brought with this request (Asana); to be kept before answering. */
+  readonly learnedSecret?: string;
+  /** An address of the provider to GET through the address guard before answering (SNS); if that fails, answer 503. */
+  readonly visitUrl?: string;
+}
+
+export interface VerifiedEvent {
+  readonly kind: "event";
+  /** `<provider_key>.<type>`, normalised. */
+  readonly type: string;
+  /** JSON text of an object. A JSON object of the body stands here exactly as it came, so that numbers keep their spelling. */
+  readonly data: string;
+  /** Identity of the delivery within its source; null: every request is an event of its own. */
+  readonly deliveryId: string | null;
+  /** How long that identity is remembered. */
+  readonly dedupSeconds: number;
+  readonly answer: (eventId: string, duplicate: boolean) => HttpAnswer;
+}
+
+/** The verdict on one request. */
+export type Reception =
+  | { readonly kind: "refused"; readonly reason: RefusalReason }
+  | HandshakeAnswer
+  | { readonly kind: "unavailable"; readonly reason: string }
+  | VerifiedEvent;
+
+/** A document that holds public keys, at one of the provider's own addresses. */
+export interface KeyDocument {
+  readonly url: string;
+  /** With it the document is asked for by POST (Plaid); it is then part of the identity in the cache. */
+  readonly post?: string;
+}
+
+/** Reads key documents, cached. null: it could not be had now, so the request is answered 503 and comes again. */
+export interface KeyReader {
+  /** `isRenewal`: the copy that was read lacks a key; a newer one is fetched where the cached is not brand new. */
+  read(document: KeyDocument, isRenewal?: boolean): Promise<string | null>;
+}
+
+/** One value that the customer enters, for the API, its masking and the docs page. */
+export interface Field {
+  readonly name: string;
+  readonly label: string;
+  readonly help: string;
+  readonly required: boolean;
+  readonly secret: boolean;
+}
+
+/** How the row is proven: by the provider's own code, a published library, a published vector, or its documentation. */
+export type VerifiedWith =
+  | { readonly kind: "official_sdk" | "library"; readonly package: string; readonly version: string }
+  | { readonly kind: "vector" | "documentation"; readonly page: string };
+
+/** Who brings the secret (contract section 8). */
+export type SecretFrom = "source" | "customer" | "provider" | "none";
+
+/** What the docs page of a provider says beyond the row. */
+export interface ProviderDocs {
+  /** The provider's own click path to where the address is entered. */
+  readonly addressAt: string;
+  /** Where the secret is found, or entered. */
+  readonly secretAt: string;
+  readonly pitfalls: readonly string[];
+  readonly page: string;
+}
+
+/** One fault in what the customer entered; `pointer` is a JSON Pointer into the request body. */
+export interface Fault {
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+export interface Provider {
+  readonly key: string;
+  readonly aliases: readonly string[];
+  readonly name: string;
+  /** The class of scheme, for example `hmac` or `jwt`. */
+  readonly scheme: string;
+  /** The headers that verification reads. */
+  readonly headers: readonly string[];
+  readonly secretFrom: SecretFrom;
+  /** Our own secrets are made of this alphabet after their prefix (Telegram admits no `+` and `/`). */
+  readonly secretAlphabet: "base64" | "base64url";
+  /** `signing_secret` and the parts of `credentials`. */
+  readonly fields: readonly Field[];
+  readonly configFields: readonly Field[];
+  readonly needsPublicUrl: boolean;
+  readonly handshakes: readonly string[];
+  readonly eventType: string;
+  readonly deliveryId: string;
+  readonly verifiedWith: VerifiedWith;
+  readonly docs: ProviderDocs;
+  /** True while something is missing without which nothing can be verified: the source's status is then `awaiting_secret`. */
+  isAwaiting(material: SourceMaterial): boolean;
+  /** What is wrong with a secret in the form the customer entered it; null when it can be used. */
+  readonly checkSecret: (secret: string) => string | null;
+  /** What is wrong with the source's config; pointers begin with `/config`. */
+  readonly checkConfig: (config: Readonly<Record<string, unknown>>) => readonly Fault[];
+  receive(
+    request: InboundRequest,
+    material: SourceMaterial,
+    nowMs: number,
+    keys?: KeyReader,
+  ): Promise<Reception>;
+}

@@ -1,0 +1,76 @@
+import { isObject } from "../../core/json.ts";
+import { answerText } from "../answers.ts";
+import { docs, vector } from "../define.ts";
+import { hmac } from "../digest.ts";
+import { all, field } from "../facts.ts";
+import type { RefusalReason } from "../provider.ts";
+import type { ProviderRow } from "../row.ts";
+import { type Comparison, comparedScheme } from "../schemes/compared.ts";
+import { parseJson } from "../schemes/jwt.ts";
+import type { Attempt } from "../schemes/scheme.ts";
+import { hexSecret } from "../secrets.ts";
+
+/** Adyen signs eight fields of every item, inside the item. */
+
+const ITEM = "notificationItems.*.NotificationRequestItem";
+const SIGNED_FIELDS = ["pspReference", "originalReference", "merchantAccountCode", "merchantReference"];
+
+type Item = Record<string, unknown>;
+
+function itemsOf(body: unknown): Item[] {
+  const list = isObject(body) ? body["notificationItems"] : undefined;
+  if (!Array.isArray(list)) return [];
+  return list
+    .map((entry: unknown) => (isObject(entry) ? entry["NotificationRequestItem"] : undefined))
+    .filter(isObject);
+}
+
+/** A missing field is an empty text; nothing is escaped. */
+function textOf(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
+    ? String(value)
+    : "";
+}
+
+function signedContent(item: Item): string {
+  const amount = isObject(item["amount"]) ? item["amount"] : {};
+  const values = [amount["value"], amount["currency"], item["eventCode"], item["success"]];
+  return [...SIGNED_FIELDS.map((name) => item[name]), ...values].map(textOf).join(":");
+}
+
+function signatureIn(item: Item): string {
+  return isObject(item["additionalData"]) ? textOf(item["additionalData"]["hmacSignature"]) : "";
+}
+
+/** All items are compared as one, so that every single one must be genuine. */
+function compare({ request }: Attempt): Comparison | RefusalReason {
+  const items = itemsOf(parseJson(new TextDecoder().decode(request.body)));
+  if (items.length === 0) return "malformed";
+  const signatures = items.map(signatureIn);
+  if (signatures.some((signature) => signature === "")) return "missing_header";
+  const sign = (key: string | Uint8Array) =>
+    items.map((item) => hmac("sha256", key, [signedContent(item)], "base64"));
+  return {
+    given: [signatures.join(" ")],
+    expected: (secret) => [sign(hexSecret.decode(secret) ?? secret).join(" ")],
+  };
+}
+
+export const ADYEN: ProviderRow = {
+  key: "adyen",
+  name: "Adyen (payments)",
+  scheme: comparedScheme({ name: "signed_body", headers: [], secret: hexSecret, compare }),
+  secretFrom: "customer",
+  secretLabel: "HMAC key",
+  eventType: field("notificationItems.0.NotificationRequestItem.eventCode"),
+  deliveryId: all(field(`${ITEM}.eventCode`), field(`${ITEM}.pspReference`), field(`${ITEM}.success`)),
+  answer: () => answerText("[accepted]"),
+  verifiedWith: vector("Adyen/adyen-node-api-library src/__tests__/hmacValidator.spec.ts"),
+  docs: docs(
+    "Adyen Customer Area: Developers, Webhooks, + Webhook, Standard webhook, Server configuration, URL.",
+    "The same page, Security, HMAC Key, Generate.",
+    "https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures/",
+    "Only eight fields of an item are signed: fetch the rest by its pspReference before you trust it.",
+    "Choose JSON as the method.",
+  ),
+};

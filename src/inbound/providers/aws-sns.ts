@@ -1,0 +1,128 @@
+import { isObject } from "../../core/json.ts";
+import { emptyHandshake } from "../answers.ts";
+import { credential, docs, officialSdk } from "../define.ts";
+import { field, type Facts, readPath } from "../facts.ts";
+import type { Reception } from "../provider.ts";
+import type { ProviderRow } from "../row.ts";
+import { certifiedKey } from "../schemes/certificate.ts";
+import { parseJson } from "../schemes/jwt.ts";
+import { isSignedWith } from "../schemes/public-key.ts";
+import { type Attempt, refused, type Scheme, VERIFIED, type Verdict } from "../schemes/scheme.ts";
+import { isWithin, narrowed, readTimestamp, UNSTATED_WINDOW } from "../window.ts";
+
+/** AWS SNS signs some fields of its JSON with the key of a certificate at one of its own addresses. */
+
+const SNS_HOST = String.raw`sns\.[a-z0-9-]{3,}\.amazonaws\.com(?:\.cn)?`;
+const CERTIFICATE_URL = new RegExp(`^https://${SNS_HOST}/[A-Za-z0-9._/-]+\\.pem$`);
+const SUBSCRIBE_URL = new RegExp(`^https://${SNS_HOST}/\\?`);
+const COMMON_NAME = /^sns(?:\.[a-z0-9-]+)*\.amazonaws\.com(?:\.cn)?$/;
+
+const SIGNED_FIELDS = {
+  notification: ["Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"],
+  control: ["Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"],
+};
+const ALGORITHMS: Readonly<Record<string, "sha1" | "sha256">> = { "1": "sha1", "2": "sha256" };
+const REQUIRED = [
+  "Message",
+  "MessageId",
+  "Timestamp",
+  "TopicArn",
+  "Type",
+  "Signature",
+  "SigningCertURL",
+  "SignatureVersion",
+];
+
+type Message = Readonly<Record<string, string>>;
+
+/** The message's text fields; null where one is missing. */
+function messageIn(body: Uint8Array): Message | null {
+  const value = parseJson(new TextDecoder().decode(body));
+  if (!isObject(value)) return null;
+  const texts = Object.entries(value).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string",
+  );
+  const message = Object.fromEntries(texts);
+  return REQUIRED.every((name) => Object.hasOwn(message, name)) ? message : null;
+}
+
+function signedContent(message: Message): string {
+  const fields = message["Type"] === "Notification" ? SIGNED_FIELDS.notification : SIGNED_FIELDS.control;
+  return fields
+    .filter((name) => Object.hasOwn(message, name))
+    .map((name) => `${name}\n${message[name]}\n`)
+    .join("");
+}
+
+function judgeContent(message: Message, { material, nowMs }: Attempt): Verdict {
+  const { topic_arn } = material.credentials;
+  if (topic_arn === undefined) return refused("awaiting_secret");
+  if (message["TopicArn"] !== topic_arn) return refused("unknown_key");
+  const atMs = readTimestamp(message["Timestamp"] ?? "", "iso");
+  if (atMs === null) return refused("malformed");
+  return isWithin(narrowed(UNSTATED_WINDOW, material.config), atMs, nowMs)
+    ? VERIFIED
+    : refused("stale_timestamp");
+}
+
+async function verify(attempt: Attempt): Promise<Verdict> {
+  const message = messageIn(attempt.request.body);
+  if (!message) return refused("malformed");
+  const content = judgeContent(message, attempt);
+  if (content.kind !== "verified") return content;
+  const url = message["SigningCertURL"] ?? "";
+  const algorithm = ALGORITHMS[message["SignatureVersion"] ?? ""];
+  if (!CERTIFICATE_URL.test(url) || !algorithm) return refused("wrong_key_id");
+  const pem = await attempt.keys.read({ url });
+  if (pem === null) return { kind: "unavailable", reason: "AWS's certificate could not be had." };
+  const key = certifiedKey(pem, COMMON_NAME, attempt.nowMs);
+  const signature = Buffer.from(message["Signature"] ?? "", "base64");
+  const isGenuine =
+    key !== null && isSignedWith(key, algorithm, Buffer.from(signedContent(message)), signature);
+  return isGenuine ? VERIFIED : refused("bad_signature");
+}
+
+const scheme: Scheme = {
+  name: "public_key",
+  headers: [],
+  needsPublicUrl: false,
+  hasWindow: true,
+  secretHelp: "",
+  checkSecret: () => "Enter topic_arn as credentials.",
+  verify,
+};
+
+/** The caller visits the address through the guard; only then is the subscription confirmed. */
+function answerSubscription({ body }: Facts): Reception | null {
+  if (readPath(body, "Type") !== "SubscriptionConfirmation") return null;
+  const visitUrl = readPath(body, "SubscribeURL") ?? "";
+  return SUBSCRIBE_URL.test(visitUrl)
+    ? { ...emptyHandshake(), visitUrl }
+    : { kind: "refused", reason: "malformed" };
+}
+
+function answerUnsubscribe({ body }: Facts): Reception | null {
+  return readPath(body, "Type") === "UnsubscribeConfirmation" ? emptyHandshake() : null;
+}
+
+export const AWS_SNS: ProviderRow = {
+  key: "aws_sns",
+  name: "AWS SNS",
+  scheme,
+  secretFrom: "provider",
+  credentials: [credential("topic_arn", "Topic ARN", "The topic that is subscribed (arn:aws:sns:…).")],
+  signedHandshakes: [
+    { text: "SubscriptionConfirmation: its SubscribeURL is visited", answer: answerSubscription },
+    { text: "UnsubscribeConfirmation is answered 200", answer: answerUnsubscribe },
+  ],
+  eventType: field("Type"),
+  deliveryId: field("MessageId"),
+  verifiedWith: officialSdk("sns-validator", "0.3.5"),
+  docs: docs(
+    "AWS console: Amazon SNS, Topics, the topic, Create subscription, protocol HTTPS, Endpoint.",
+    "AWS console: Amazon SNS, Topics, the topic's ARN; enter it before the subscription is created.",
+    "https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html",
+    "Anyone with an AWS account can sign: the topic's ARN is what proves the sender.",
+    "Leave raw message delivery off: raw messages carry no signature.",
+  ),
+};

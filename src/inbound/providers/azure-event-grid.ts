@@ -1,0 +1,64 @@
+import { readBody } from "../body.ts";
+import { emptyHandshake, jsonHandshake } from "../answers.ts";
+import { credential, docs, documentation } from "../define.ts";
+import { field, firstOf, readPath } from "../facts.ts";
+import type { Reception } from "../provider.ts";
+import type { ProviderRow } from "../row.ts";
+import { type Attempt, refused, type Scheme } from "../schemes/scheme.ts";
+import { tokenScheme } from "../schemes/token.ts";
+
+/** Azure Event Grid proves itself by a delivery header that the customer defines. */
+
+const anyHeader = tokenScheme([{ name: "aeg-no-header" }]);
+
+const scheme: Scheme = {
+  ...anyHeader,
+  headers: ["credentials.header_name"],
+  verify(attempt) {
+    const name = attempt.material.credentials["header_name"]?.toLowerCase();
+    return name === undefined ? refused("awaiting_secret") : tokenScheme([{ name }]).verify(attempt);
+  },
+};
+
+/** Event Grid's own schema: the code is echoed. It proves the address only, so it needs no secret. */
+async function answerValidation({ request }: Attempt): Promise<Reception | null> {
+  if (request.headers.get("aeg-event-type") !== "SubscriptionValidation") return null;
+  const body = await readBody(request.body.subarray(0, 65_536), "application/json");
+  const code = readPath(body, "0.data.validationCode");
+  return code === null ? null : jsonHandshake({ validationResponse: code });
+}
+
+/** CloudEvents schema (its webhook abuse protection): the origin is allowed. */
+function answerOptions({ request }: Attempt): Reception | null {
+  const origin = request.headers.get("webhook-request-origin");
+  if (request.method !== "OPTIONS" || origin === undefined) return null;
+  return emptyHandshake(200, { "webhook-allowed-origin": origin, "webhook-allowed-rate": "*" });
+}
+
+export const AZURE_EVENT_GRID: ProviderRow = {
+  key: "azure_event_grid",
+  name: "Azure Event Grid",
+  scheme,
+  secretFrom: "source",
+  secretLabel: "Delivery header value",
+  credentials: [
+    credential(
+      "header_name",
+      "Delivery header",
+      "The name of the header that you define in delivery properties.",
+    ),
+  ],
+  unsignedHandshakes: [
+    { text: "SubscriptionValidation: validationCode is echoed", answer: answerValidation },
+    { text: "OPTIONS WebHook-Request-Origin: allowed", answer: answerOptions },
+  ],
+  eventType: firstOf(field("0.eventType"), field("0.type"), field("eventType"), field("type")),
+  deliveryId: firstOf(field("*.id"), field("id")),
+  verifiedWith: documentation("https://learn.microsoft.com/en-us/azure/event-grid/delivery-properties"),
+  docs: docs(
+    "Azure portal: the topic, + Event Subscription, Endpoint type Web Hook, Subscriber endpoint.",
+    "The same form, Delivery Properties: a static header, marked secret, whose value is the source's secret.",
+    "https://learn.microsoft.com/en-us/azure/event-grid/end-point-validation-event-grid-events-schema",
+    "Never put the secret into the address: a token in the query string is refused.",
+  ),
+};

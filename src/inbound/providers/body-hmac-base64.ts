@@ -1,0 +1,182 @@
+import { answerEmpty } from "../answers.ts";
+import { docs, documentation, vector } from "../define.ts";
+import { all, bodyHash, field, firstOf, header, joined } from "../facts.ts";
+import { emptyBatch } from "../handshakes.ts";
+import type { ProviderRow } from "../row.ts";
+import { type DigestRule, hmacScheme } from "../schemes/hmac.ts";
+import { whole } from "../schemes/layouts.ts";
+import { hexSecret } from "../secrets.ts";
+
+/** HMAC-SHA256 of the raw body in base64, in one header, after a prefix. */
+function bodyHmac(headerName: DigestRule["header"], prefix = "", rest: Partial<DigestRule> = {}) {
+  return hmacScheme({
+    header: headerName,
+    layout: whole(prefix),
+    algorithm: "sha256",
+    encoding: "base64",
+    ...rest,
+  });
+}
+
+/** DocuSign numbers a header for each active key. */
+const DOCUSIGN_HEADERS = Array.from({ length: 100 }, (_unused, index) => `x-docusign-signature-${index + 1}`);
+
+export const BODY_HMAC_BASE64: readonly ProviderRow[] = [
+  {
+    key: "adyen_platform",
+    name: "Adyen (balance platform, management)",
+    scheme: bodyHmac("hmacsignature", "", { secret: hexSecret }),
+    secretFrom: "customer",
+    secretLabel: "HMAC key",
+    eventType: field("type"),
+    deliveryId: firstOf(all(field("type"), field("data.id"), field("timestamp")), bodyHash),
+    verifiedWith: documentation(
+      "https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures/",
+    ),
+    docs: docs(
+      "Balance Platform Customer Area: Developers, Webhooks, Create webhook, Server configuration.",
+      "The same page, Security, HMAC key, Generate.",
+      "https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures/",
+      "Webhooks for payments are signed inside the body: use the provider adyen for them.",
+    ),
+  },
+  {
+    key: "flutterwave_v4",
+    name: "Flutterwave v4",
+    scheme: bodyHmac("flutterwave-signature"),
+    secretFrom: "source",
+    secretLabel: "Secret hash",
+    eventType: field("type"),
+    deliveryId: firstOf(field("webhook_id"), field("id"), all(field("type"), field("data.id")), bodyHash),
+    verifiedWith: documentation("https://developer.flutterwave.com/docs/webhooks"),
+    docs: docs(
+      "Flutterwave dashboard (v4): Settings, Webhooks, URL.",
+      "The dashboard's (v4) webhook page, Secret hash: type the source's secret.",
+      "https://developer.flutterwave.com/docs/webhooks",
+      "Version 3 sends the secret hash itself: use the provider flutterwave for it.",
+    ),
+  },
+  {
+    key: "xero",
+    name: "Xero",
+    scheme: bodyHmac("x-xero-signature"),
+    secretFrom: "customer",
+    secretLabel: "Webhooks key",
+    signedHandshakes: [emptyBatch("intent to receive: 200 or 401 with an empty body")],
+    eventType: joined(field("events.0.eventCategory"), field("events.0.eventType")),
+    deliveryId: firstOf(
+      all(field("events.0.tenantId"), field("firstEventSequence"), field("lastEventSequence")),
+      bodyHash,
+    ),
+    answer: () => answerEmpty(),
+    verifiedWith: documentation("https://developer.xero.com/documentation/guides/webhooks/overview/"),
+    docs: docs(
+      "Xero Developer: My Apps, the app, Webhooks, Delivery URL.",
+      "The same page, Webhooks key.",
+      "https://developer.xero.com/documentation/guides/webhooks/overview/",
+      "Save the key here before Send Intent to receive: Xero also sends wrongly signed requests.",
+    ),
+  },
+  {
+    key: "intuit",
+    name: "Intuit QuickBooks",
+    scheme: bodyHmac("intuit-signature"),
+    secretFrom: "customer",
+    secretLabel: "Verifier token",
+    eventType: firstOf(
+      field("0.type"),
+      joined(
+        field("eventNotifications.0.dataChangeEvent.entities.0.name"),
+        field("eventNotifications.0.dataChangeEvent.entities.0.operation"),
+      ),
+    ),
+    deliveryId: firstOf(field("*.id"), bodyHash),
+    verifiedWith: documentation("https://developer.intuit.com/app/developer/qbo/docs/develop/webhooks"),
+    docs: docs(
+      "Intuit Developer: the app, Webhooks, Endpoint URL.",
+      "The same page, Show verifier token.",
+      "https://developer.intuit.com/app/developer/qbo/docs/develop/webhooks",
+      "Both forms are read: eventNotifications, and the newer array of CloudEvents.",
+    ),
+  },
+  {
+    key: "shopify",
+    name: "Shopify",
+    scheme: bodyHmac(["x-shopify-hmac-sha256", "shopify-hmac-sha256"]),
+    secretFrom: "customer",
+    secretLabel: "Client secret",
+    eventType: firstOf(header("X-Shopify-Topic"), header("Shopify-Topic")),
+    deliveryId: firstOf(header("X-Shopify-Webhook-Id"), header("Shopify-Webhook-Id")),
+    verifiedWith: documentation("https://shopify.dev/docs/apps/build/webhooks/subscribe/https"),
+    docs: docs(
+      "The app's shopify.app.toml, [[webhooks.subscriptions]], uri; or store Settings, Notifications, Webhooks.",
+      "Dev Dashboard: the app, Settings, Client secret; for webhooks made in the store: shown on its Webhooks page.",
+      "https://shopify.dev/docs/apps/build/webhooks/subscribe/https",
+      "A webhook made by hand in a store is signed with another secret than the app's.",
+      "After a rotation the old client secret may sign for an hour: keep it as the previous one.",
+    ),
+  },
+  {
+    key: "heroku",
+    name: "Heroku",
+    scheme: bodyHmac("heroku-webhook-hmac-sha256"),
+    secretFrom: "source",
+    eventType: firstOf(field("webhook_metadata.event.include"), joined(field("resource"), field("action"))),
+    deliveryId: field("id"),
+    verifiedWith: documentation("https://devcenter.heroku.com/articles/app-webhooks"),
+    docs: docs(
+      "heroku webhooks:add, option -u; or the Heroku Dashboard: More, View webhooks, Create Webhook.",
+      "Option -s of heroku webhooks:add, or the form's Secret: paste the source's.",
+      "https://devcenter.heroku.com/articles/app-webhooks",
+      "With -l notify a delivery is tried once, with -l sync for up to 72 hours.",
+    ),
+  },
+  {
+    key: "line",
+    name: "LINE",
+    scheme: bodyHmac("x-line-signature"),
+    secretFrom: "customer",
+    secretLabel: "Channel secret",
+    signedHandshakes: [emptyBatch("verification sends events: [], answered 200")],
+    eventType: field("events.0.type"),
+    deliveryId: firstOf(field("events.*.webhookEventId"), bodyHash),
+    verifiedWith: vector("line/line-bot-sdk-nodejs test/validate-signature.spec.ts"),
+    docs: docs(
+      "LINE Developers Console: the channel, Messaging API, Webhook URL.",
+      "LINE Developers Console: the channel, Basic settings, Channel secret.",
+      "https://developers.line.biz/en/docs/messaging-api/verify-webhook-signature/",
+      "Turn on Use webhook, and Webhook redelivery.",
+    ),
+  },
+  {
+    key: "typeform",
+    name: "Typeform",
+    scheme: bodyHmac("typeform-signature", "sha256="),
+    secretFrom: "source",
+    eventType: field("event_type"),
+    deliveryId: field("event_id"),
+    verifiedWith: documentation("https://www.typeform.com/developers/webhooks/secure-your-webhooks/"),
+    docs: docs(
+      "Typeform: the form, Connect, Webhooks, Add a webhook, Endpoint.",
+      "The webhook there, Edit, Secret: paste the source's.",
+      "https://www.typeform.com/developers/webhooks/secure-your-webhooks/",
+      "Without a secret Typeform sends no signature.",
+    ),
+  },
+  {
+    key: "docusign",
+    name: "DocuSign Connect",
+    scheme: bodyHmac(DOCUSIGN_HEADERS, "", { isEveryHeaderRead: true }),
+    secretFrom: "customer",
+    secretLabel: "Connect key",
+    eventType: field("event"),
+    deliveryId: firstOf(all(field("event"), field("data.envelopeId"), field("generatedDateTime")), bodyHash),
+    verifiedWith: documentation("https://developers.docusign.com/platform/webhooks/connect/validate/"),
+    docs: docs(
+      "DocuSign Admin: Integrations, Connect, Add Configuration, URL to Publish.",
+      "DocuSign Admin: Integrations, Connect, Connect Keys, Add Secret Key.",
+      "https://developers.docusign.com/platform/webhooks/connect/validate/",
+      "Choose the JSON format and tick Include HMAC Signature.",
+    ),
+  },
+];

@@ -1,0 +1,110 @@
+import { emptyHandshake, textHandshake } from "../answers.ts";
+import { credential, docs, officialSdk } from "../define.ts";
+import { hmac, isAnySame } from "../digest.ts";
+import { derived, type Facts } from "../facts.ts";
+import { readForm } from "../form.ts";
+import type { Reception } from "../provider.ts";
+import type { ProviderRow } from "../row.ts";
+import { type Attempt, refused, type Scheme, VERIFIED, type Verdict } from "../schemes/scheme.ts";
+
+/** Braintree: a form with base64 of XML, signed by HMAC-SHA1 under the SHA-1 of the private key. */
+
+const CHALLENGE = /^[a-f0-9]{20,32}$/;
+const PAYLOAD = /^[A-Za-z0-9+=/\n]+$/;
+
+function sign(privateKey: string, content: string): string {
+  const key = new Bun.CryptoHasher("sha1").update(privateKey).digest();
+  return hmac("sha1", key, [content], "hex");
+}
+
+/** The signature beside our public key in `<public key>|<hex>&…`. */
+function signatureFor(publicKey: string, signatures: string): string | undefined {
+  const pairs = signatures.split("&", 20).map((pair) => pair.split("|"));
+  return pairs.find(([name]) => name === publicKey)?.[1];
+}
+
+function verify({ request, material }: Attempt): Verdict {
+  const { public_key, private_key } = material.credentials;
+  const form = readForm(request.body);
+  const [signatures] = form.get("bt_signature") ?? [];
+  const [payload] = form.get("bt_payload") ?? [];
+  if (signatures === undefined || payload === undefined) return refused("missing_header");
+  if (public_key === undefined || private_key === undefined) return refused("awaiting_secret");
+  if (!PAYLOAD.test(payload)) return refused("malformed");
+  const signature = signatureFor(public_key, signatures);
+  if (signature === undefined) return refused("unknown_key");
+  const expected = [payload, `${payload}\n`].map((content) => sign(private_key, content));
+  return isAnySame(expected, [signature]) ? VERIFIED : refused("bad_signature");
+}
+
+const scheme: Scheme = {
+  name: "signed_body",
+  headers: [],
+  needsPublicUrl: false,
+  hasWindow: false,
+  secretHelp: "",
+  checkSecret: () => "Enter public_key and private_key as credentials.",
+  verify,
+};
+
+function answerChallenge({ request, material }: Attempt): Reception | null {
+  const challenge = request.query.get("bt_challenge");
+  if (request.method !== "GET" || challenge === null) return null;
+  const { public_key, private_key } = material.credentials;
+  if (public_key === undefined || private_key === undefined)
+    return { kind: "refused", reason: "awaiting_secret" };
+  if (!CHALLENGE.test(challenge)) return { kind: "refused", reason: "malformed" };
+  return textHandshake(`${public_key}|${sign(private_key, challenge)}`);
+}
+
+function xmlOf({ attempt }: Facts): string {
+  const [payload = ""] = readForm(attempt.request.body).get("bt_payload") ?? [];
+  return Buffer.from(payload, "base64").toString("utf8");
+}
+
+/** The text of the first element of this name. */
+function elementIn(xml: string, name: string): string | null {
+  return new RegExp(`<${name}(?: [^>]*)?>([^<]{1,256})</${name}>`).exec(xml)?.[1] ?? null;
+}
+
+function readIdentity(facts: Facts): string | null {
+  const xml = xmlOf(facts);
+  const parts = ["id", "kind", "timestamp"].map((name) => elementIn(xml, name));
+  return parts.every((part) => part !== null) ? parts.join("|") : null;
+}
+
+export const BRAINTREE: ProviderRow = {
+  key: "braintree",
+  name: "Braintree",
+  scheme,
+  secretFrom: "customer",
+  hasSigningSecret: false,
+  credentials: [
+    credential("public_key", "Public key", "Braintree Control Panel: the gear, API, API Keys, Public Key."),
+    credential(
+      "private_key",
+      "Private key",
+      "Braintree Control Panel: the gear, API, API Keys, Private Key, View.",
+      {
+        secret: true,
+      },
+    ),
+  ],
+  unsignedHandshakes: [{ text: "GET bt_challenge: answered with its HMAC", answer: answerChallenge }],
+  signedHandshakes: [
+    {
+      text: "test notification of kind check",
+      answer: (facts) => (elementIn(xmlOf(facts), "kind") === "check" ? emptyHandshake() : null),
+    },
+  ],
+  eventType: derived("kind of the XML in bt_payload", (facts) => elementIn(xmlOf(facts), "kind")),
+  deliveryId: derived("id, kind and timestamp of the XML in bt_payload", readIdentity),
+  verifiedWith: officialSdk("braintree", "3.40.0"),
+  docs: docs(
+    "Braintree Control Panel: the gear, API, Webhooks, Create new webhook, Destination URL.",
+    "Braintree Control Panel: the gear, API, API Keys: public and private key.",
+    "https://developer.paypal.com/braintree/docs/guides/webhooks/parse",
+    "The event itself is XML in base64: data.bt_payload.",
+    "The private key opens the whole account: it is stored encrypted and never shown.",
+  ),
+};

@@ -1,0 +1,47 @@
+import { docs, officialSdk } from "../define.ts";
+import { hash } from "../digest.ts";
+import { all, bodyHash, field, firstOf } from "../facts.ts";
+import type { RefusalReason } from "../provider.ts";
+import type { ProviderRow } from "../row.ts";
+import { type Comparison, comparedScheme } from "../schemes/compared.ts";
+import { type Attempt, headerOf } from "../schemes/scheme.ts";
+import { isWithin, narrowed, readTimestamp, within } from "../window.ts";
+
+/** Cloudinary: a plain hash of body, time and secret; SHA-1, or SHA-256 where the account has chosen it. */
+
+const SIGNATURE = "x-cld-signature";
+const TIMESTAMP = "x-cld-timestamp";
+const WINDOW = within(7200);
+
+function compare({ request, material, nowMs }: Attempt): Comparison | RefusalReason {
+  const signature = headerOf(request, SIGNATURE);
+  const timestamp = headerOf(request, TIMESTAMP);
+  if (signature === "" || timestamp === "") return "missing_header";
+  const atMs = readTimestamp(timestamp, "s");
+  if (atMs === null) return "malformed";
+  if (!isWithin(narrowed(WINDOW, material.config), atMs, nowMs)) return "stale_timestamp";
+  return {
+    given: [signature.toLowerCase()],
+    expected: (secret) =>
+      (["sha1", "sha256"] as const).map((algorithm) =>
+        hash(algorithm, [request.body, timestamp, secret], "hex"),
+      ),
+  };
+}
+
+export const CLOUDINARY: ProviderRow = {
+  key: "cloudinary",
+  name: "Cloudinary",
+  scheme: comparedScheme({ name: "hash", headers: [SIGNATURE, TIMESTAMP], hasWindow: true, compare }),
+  secretFrom: "customer",
+  secretLabel: "API secret",
+  eventType: field("notification_type"),
+  deliveryId: firstOf(all(field("request_id"), field("public_id")), bodyHash),
+  verifiedWith: officialSdk("cloudinary", "2.11.0"),
+  docs: docs(
+    "Cloudinary Console: Settings, Webhook Notifications, Add notification URL.",
+    "Cloudinary Console: Settings, API Keys, API Secret.",
+    "https://cloudinary.com/documentation/notification_signatures",
+    "The newest API key signs where the account has several.",
+  ),
+};

@@ -1,0 +1,54 @@
+import { docs, documentation } from "../define.ts";
+import { hmac } from "../digest.ts";
+import { field, firstOf, header, bodyHash } from "../facts.ts";
+import type { RefusalReason } from "../provider.ts";
+import type { ProviderRow } from "../row.ts";
+import { type Comparison, comparedScheme } from "../schemes/compared.ts";
+import { pairs } from "../schemes/layouts.ts";
+import { type Attempt, headerOf } from "../schemes/scheme.ts";
+import { isWithin, narrowed, readTimestamp, within } from "../window.ts";
+
+/** Hook0's v1, which Coinbase uses: `{t}.{header names}.{their values, joined by dots}.{body}`. */
+
+const SIGNATURE = "x-hook0-signature";
+const WINDOW = within(300);
+const readSignature = pairs(",", "t", "v1");
+const HEADERS_MAX = 32;
+
+/** The names as they stand in the header, and the values of these headers. */
+function signedHeaders({ request }: Attempt): { names: string; values: string[] } {
+  const parts = headerOf(request, SIGNATURE).split(",");
+  const names = parts.find((part) => part.startsWith("h="))?.slice(2) ?? "";
+  const list = names === "" ? [] : names.split(" ", HEADERS_MAX);
+  return { names, values: list.map((name) => headerOf(request, name.toLowerCase())) };
+}
+
+function compare(attempt: Attempt): Comparison | RefusalReason {
+  const { request, material, nowMs } = attempt;
+  if (!request.headers.has(SIGNATURE)) return "missing_header";
+  const { signatures, timestamp } = readSignature(headerOf(request, SIGNATURE));
+  const atMs = timestamp === null ? null : readTimestamp(timestamp, "s");
+  if (atMs === null) return "malformed";
+  if (!isWithin(narrowed(WINDOW, material.config), atMs, nowMs)) return "stale_timestamp";
+  const { names, values } = signedHeaders(attempt);
+  const head = `${timestamp}.${names}.${values.join(".")}.`;
+  return { given: signatures, expected: (secret) => [hmac("sha256", secret, [head, request.body], "hex")] };
+}
+
+export const COINBASE_CDP: ProviderRow = {
+  key: "coinbase_cdp",
+  name: "Coinbase Developer Platform",
+  scheme: comparedScheme({ headers: [SIGNATURE], hasWindow: true, compare }),
+  secretFrom: "customer",
+  secretLabel: "Subscription secret",
+  eventType: firstOf(header("X-Event-Type"), field("eventType"), field("event_type"), field("type")),
+  deliveryId: firstOf(header("X-Event-Id"), bodyHash),
+  verifiedWith: documentation("https://docs.cdp.coinbase.com/webhooks/verify-signatures"),
+  docs: docs(
+    "CDP Portal: Webhooks, Create subscription; or POST /platform/v2/data/webhooks/subscriptions, field target.url.",
+    "secret in the answer to the creation of that subscription.",
+    "https://docs.cdp.coinbase.com/webhooks/verify-signatures",
+    "Proxies must not change the headers that h= names: their values are signed.",
+    "Coinbase Commerce signs otherwise: use the provider coinbase_commerce for it.",
+  ),
+};

@@ -1,0 +1,72 @@
+import { escape } from "node:querystring";
+import { docs, officialSdk } from "../define.ts";
+import { hmac } from "../digest.ts";
+import { all, bodyHash, field, firstOf, header } from "../facts.ts";
+import { sorted } from "../form.ts";
+import type { InboundRequest, RefusalReason } from "../provider.ts";
+import type { ProviderRow } from "../row.ts";
+import { type Comparison, comparedScheme } from "../schemes/compared.ts";
+import { type Attempt, headerOf } from "../schemes/scheme.ts";
+import { isWithin, narrowed, readTimestamp, within } from "../window.ts";
+
+/** Contentful signs method, path, a list of headers that it names itself, and the body. */
+
+const SIGNATURE = "x-contentful-signature";
+const TIMESTAMP = "x-contentful-timestamp";
+const SIGNED = "x-contentful-signed-headers";
+const WINDOW = within(30);
+const HEADERS_MAX = 64;
+
+/** The query is escaped twice, as in Contentful's toolkit. */
+function pathOf(url: string): string {
+  const path = url.replace(/^https?:\/\/[^/?#]*/, "");
+  const [pathname = "", query] = path.split("?");
+  return encodeURI(query ? `${pathname}?${escape(query)}` : pathname);
+}
+
+/** `name:value` of every named header, sorted by name. */
+function headersOf(request: InboundRequest, names: readonly string[]): string {
+  return sorted(names)
+    .map((name) => `${name}:${headerOf(request, name).trim()}`)
+    .join(";");
+}
+
+/** A list without the time, or without itself, would leave these unsigned. */
+function isListComplete(names: readonly string[]): boolean {
+  return names.includes(TIMESTAMP) && names.includes(SIGNED);
+}
+
+function compare({ request, material, nowMs }: Attempt): Comparison | RefusalReason {
+  if ([SIGNATURE, TIMESTAMP, SIGNED].some((name) => headerOf(request, name) === "")) return "missing_header";
+  const names = headerOf(request, SIGNED).toLowerCase().split(",", HEADERS_MAX);
+  const atMs = readTimestamp(headerOf(request, TIMESTAMP), "ms");
+  if (atMs === null || !isListComplete(names)) return "malformed";
+  if (!isWithin(narrowed(WINDOW, material.config), atMs, nowMs)) return "stale_timestamp";
+  const head = [request.method, pathOf(request.url), headersOf(request, names), ""].join("\n");
+  return {
+    given: [headerOf(request, SIGNATURE)],
+    expected: (secret) => [hmac("sha256", secret, [head, request.body], "hex")],
+  };
+}
+
+export const CONTENTFUL: ProviderRow = {
+  key: "contentful",
+  name: "Contentful",
+  scheme: comparedScheme({
+    headers: [SIGNATURE, TIMESTAMP, SIGNED],
+    needsPublicUrl: true,
+    hasWindow: true,
+    compare,
+  }),
+  secretFrom: "customer",
+  eventType: header("X-Contentful-Topic"),
+  deliveryId: firstOf(all(header("X-Contentful-Topic"), field("sys.id"), field("sys.revision")), bodyHash),
+  verifiedWith: officialSdk("@contentful/node-apps-toolkit", "3.16.1"),
+  docs: docs(
+    "Contentful space: Settings, Webhooks, Add Webhook, URL.",
+    "Contentful space: Settings, Webhooks, Settings, Enable request verification: the 64 characters of its secret.",
+    "https://www.contentful.com/developers/docs/webhooks/request-verification/",
+    "A request may be 30 s old only: the clock must be right.",
+    "The path is signed; proxies must not change it, nor the headers that are named.",
+  ),
+};

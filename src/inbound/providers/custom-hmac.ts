@@ -1,0 +1,141 @@
+import {
+  choiceConfig,
+  type ConfigRule,
+  headerConfig,
+  pathConfig,
+  publicUrlConfig,
+  textConfig,
+  toleranceConfig,
+} from "../config.ts";
+import { docs } from "../define.ts";
+import type { Encoding, HashName } from "../digest.ts";
+import { derived, type Facts, readPath } from "../facts.ts";
+import type { Fault } from "../provider.ts";
+import type { ProviderRow } from "../row.ts";
+import { type DigestRule, hmacScheme } from "../schemes/hmac.ts";
+import { whole } from "../schemes/layouts.ts";
+import type { Attempt, Scheme } from "../schemes/scheme.ts";
+import { textSecret } from "../secrets.ts";
+import { names, parseTemplate, type Template } from "../template.ts";
+import { within } from "../window.ts";
+
+/** `hmac`: a scheme that the customer describes in `config` (contract section 8). */
+
+type Config = Readonly<Record<string, unknown>>;
+
+const ALGORITHMS: readonly HashName[] = ["sha1", "sha256", "sha512"];
+const ENCODINGS: readonly Encoding[] = ["hex", "base64", "base64url"];
+const TOLERANCE_SECONDS = 300;
+
+const SETTINGS: readonly ConfigRule[] = [
+  headerConfig("header", "Signature header", "The header that carries the signature.", true),
+  choiceConfig("algorithm", "Algorithm", "The hash of the HMAC.", ALGORITHMS, true),
+  choiceConfig("encoding", "Encoding", "How the signature is written.", ENCODINGS, true),
+  textConfig("prefix", "Prefix", "What stands before the signature, for example sha256=."),
+  textConfig(
+    "signed_content",
+    "Signed content",
+    "A template of {body}, {timestamp}, {id}, {url}; default {body}.",
+  ),
+  headerConfig("timestamp_header", "Timestamp header", "The header of {timestamp}."),
+  choiceConfig("timestamp_unit", "Timestamp unit", "Seconds or milliseconds; default s.", ["s", "ms"]),
+  toleranceConfig,
+  headerConfig("id_header", "Id header", "The header that identifies a delivery."),
+  pathConfig("id_path", "Id path", "Where the body identifies a delivery."),
+  headerConfig("type_header", "Type header", "The header that names the event's type."),
+  pathConfig("type_path", "Type path", "Where the body names the event's type."),
+  publicUrlConfig,
+];
+
+function textOf(config: Config, name: string): string | undefined {
+  const value = config[name];
+  return typeof value === "string" ? value : undefined;
+}
+
+/** The template of `{body}`, `{timestamp}`, `{id}`, `{url}`; null where it names anything else. */
+function templateOf(config: Config): Template | null {
+  const template = parseTemplate(textOf(config, "signed_content") ?? "{body}");
+  return template && !names(template, "secret") && !names(template, "method") ? template : null;
+}
+
+/** What is wrong between settings: a template must sign the body, and name only what a header brings. */
+function checkTogether(config: Config): Fault[] {
+  const pointer = "/config/signed_content";
+  const template = templateOf(config);
+  if (!template)
+    return [{ pointer, detail: "Only {body}, {timestamp}, {id} and {url} may stand in braces." }];
+  const faults: Fault[] = [];
+  if (!names(template, "body")) faults.push({ pointer, detail: "The template must hold {body}." });
+  for (const [name, setting] of [
+    ["timestamp", "timestamp_header"],
+    ["id", "id_header"],
+  ] as const) {
+    const isNamed = names(template, name);
+    const isSet = Object.hasOwn(config, setting);
+    if (isNamed && !isSet)
+      faults.push({ pointer: `/config/${setting}`, detail: `{${name}} needs this header.` });
+    if (!isNamed && isSet && name === "timestamp")
+      faults.push({ pointer, detail: "A timestamp that is not signed proves nothing." });
+  }
+  return faults;
+}
+
+function ruleOf(config: Config): DigestRule {
+  const timestampHeader = textOf(config, "timestamp_header")?.toLowerCase();
+  const idHeader = textOf(config, "id_header")?.toLowerCase();
+  const tolerance = config["tolerance_seconds"];
+  const window = within(typeof tolerance === "number" ? tolerance : TOLERANCE_SECONDS);
+  const unit = config["timestamp_unit"] === "ms" ? "ms" : "s";
+  return {
+    header: textOf(config, "header")?.toLowerCase() ?? "",
+    algorithm: ALGORITHMS.find((name) => name === config["algorithm"]) ?? "sha256",
+    encoding: ENCODINGS.find((name) => name === config["encoding"]) ?? "hex",
+    layout: whole(textOf(config, "prefix")),
+    content: textOf(config, "signed_content") ?? "{body}",
+    ...(timestampHeader ? { timestamp: { header: timestampHeader, unit, window } } : {}),
+    ...(idHeader ? { idHeader } : {}),
+  };
+}
+
+/** The rule is read from the source's config at each request; `checkConfig` has seen it before it was saved. */
+const customScheme: Scheme = {
+  name: "hmac",
+  headers: ["config.header", "config.timestamp_header", "config.id_header"],
+  needsPublicUrl: false,
+  hasWindow: false,
+  secretHelp: textSecret.help,
+  checkSecret: (text) => (textSecret.decode(text) === null ? "The secret is empty." : null),
+  verify: (attempt) => hmacScheme(ruleOf(attempt.material.config)).verify(attempt),
+};
+
+/** What `config.<kind>_header`, else `config.<kind>_path`, points at. */
+function configured(kind: "id" | "type") {
+  return derived(
+    `header config.${kind}_header, else body config.${kind}_path`,
+    ({ attempt, body }: Facts) => {
+      const { request, material }: Attempt = attempt;
+      const header = textOf(material.config, `${kind}_header`)?.toLowerCase();
+      const path = textOf(material.config, `${kind}_path`);
+      return (header && request.headers.get(header)) || (path ? readPath(body, path) : null);
+    },
+  );
+}
+
+export const CUSTOM_HMAC: ProviderRow = {
+  key: "hmac",
+  name: "Any service, by HMAC",
+  scheme: customScheme,
+  secretFrom: "source",
+  config: SETTINGS,
+  checkConfig: checkTogether,
+  eventType: configured("type"),
+  deliveryId: configured("id"),
+  verifiedWith: { kind: "documentation", page: "contract.md, section 8" },
+  docs: docs(
+    "In the sending service: its page for webhook addresses.",
+    "Give it the source's secret, or enter the one that it shows; describe its scheme in config.",
+    "contract.md, section 8",
+    "Without id_header and id_path every request is an event of its own.",
+    "Where {url} is signed, it is the source's address, or config.public_url.",
+  ),
+};

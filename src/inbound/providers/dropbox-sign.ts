@@ -1,0 +1,55 @@
+import { answerText, textHandshake } from "../answers.ts";
+import { readBody } from "../body.ts";
+import { docs, officialSdk } from "../define.ts";
+import { hmac } from "../digest.ts";
+import { all, bodyHash, field, firstOf, readPath } from "../facts.ts";
+import type { RefusalReason } from "../provider.ts";
+import type { ProviderRow } from "../row.ts";
+import { type Comparison, comparedScheme } from "../schemes/compared.ts";
+import type { Attempt } from "../schemes/scheme.ts";
+
+/** Dropbox Sign sends JSON in the form field `json`, with a hash over the event's time and type only. */
+
+/** Anything else counts as a failure. */
+const ANSWER = "Hello API Event Received";
+
+async function compare({ request }: Attempt): Promise<Comparison | RefusalReason> {
+  const body = await readBody(request.body, request.headers.get("content-type") ?? "");
+  const [time, type, signature] = ["event_time", "event_type", "event_hash"].map((name) =>
+    readPath(body, `json.event.${name}`),
+  );
+  if (!time || !type || !signature) return "missing_header";
+  return { given: [signature], expected: (secret) => [hmac("sha256", secret, [time, type], "hex")] };
+}
+
+export const DROPBOX_SIGN: ProviderRow = {
+  key: "dropbox_sign",
+  name: "Dropbox Sign (HelloSign)",
+  scheme: comparedScheme({ name: "signed_body", headers: [], compare }),
+  secretFrom: "customer",
+  secretLabel: "API key",
+  signedHandshakes: [
+    {
+      text: "callback_test",
+      answer: ({ body }) =>
+        readPath(body, "json.event.event_type") === "callback_test" ? textHandshake(ANSWER) : null,
+    },
+  ],
+  eventType: field("json.event.event_type"),
+  deliveryId: firstOf(
+    all(
+      field("json.event.event_time"),
+      field("json.event.event_type"),
+      field("json.signature_request.signature_request_id"),
+    ),
+    bodyHash,
+  ),
+  answer: () => answerText(ANSWER),
+  verifiedWith: officialSdk("@dropbox/sign", "1.11.0"),
+  docs: docs(
+    "Dropbox Sign: Settings, API, Account callback; for an app: API, the app, Edit, Event callback.",
+    "Dropbox Sign: Settings, API, API keys: the key of the account or of the app's owner.",
+    "https://developers.hellosign.com/docs/events/overview",
+    "Only the event's time and type are signed: fetch the signature request by its id before you trust it.",
+  ),
+};

@@ -1,0 +1,90 @@
+import { createPublicKey, type KeyObject } from "node:crypto";
+import { isObject } from "../../core/json.ts";
+import { textConfig } from "../config.ts";
+import { docs, documentation } from "../define.ts";
+import { hash } from "../digest.ts";
+import { field, header } from "../facts.ts";
+import type { ProviderRow } from "../row.ts";
+import { parseJson } from "../schemes/jwt.ts";
+import { isSignedWith } from "../schemes/public-key.ts";
+import { type Attempt, headerOf, refused, type Scheme, VERIFIED, type Verdict } from "../schemes/scheme.ts";
+import { isWithin, narrowed, readTimestamp, within } from "../window.ts";
+
+/** fal.ai signs by Ed25519 with keys that it publishes; they are the same for all its customers. */
+
+const KEYS = { url: "https://rest.fal.ai/.well-known/jwks.json" };
+const SIGNATURE = "x-fal-webhook-signature";
+const REQUEST_ID = "x-fal-webhook-request-id";
+const USER_ID = "x-fal-webhook-user-id";
+const TIMESTAMP = "x-fal-webhook-timestamp";
+const HEADERS = [SIGNATURE, REQUEST_ID, USER_ID, TIMESTAMP];
+const WINDOW = within(300);
+
+/** Every Ed25519 key of the set; null where the document is none. */
+function keysIn(text: string): KeyObject[] | null {
+  const value = parseJson(text);
+  const list = isObject(value) ? value["keys"] : undefined;
+  if (!Array.isArray(list)) return null;
+  const points = list.map((jwk: unknown) => (isObject(jwk) && jwk["kty"] === "OKP" ? jwk["x"] : undefined));
+  return points
+    .filter((x) => typeof x === "string" && Buffer.from(x, "base64url").length === 32)
+    .map((x) => createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: String(x) }, format: "jwk" }));
+}
+
+function contentOf({ request }: Attempt): Buffer {
+  const parts = [REQUEST_ID, USER_ID, TIMESTAMP].map((name) => headerOf(request, name));
+  return Buffer.from([...parts, hash("sha256", [request.body], "hex")].join("\n"));
+}
+
+function judgeRequest({ request, material, nowMs }: Attempt): Verdict {
+  if (HEADERS.some((name) => headerOf(request, name) === "")) return refused("missing_header");
+  const wanted = material.config["user_id"];
+  if (typeof wanted === "string" && headerOf(request, USER_ID) !== wanted) return refused("unknown_key");
+  const atMs = readTimestamp(headerOf(request, TIMESTAMP), "s");
+  if (atMs === null) return refused("malformed");
+  return isWithin(narrowed(WINDOW, material.config), atMs, nowMs) ? VERIFIED : refused("stale_timestamp");
+}
+
+async function isGenuine(attempt: Attempt, isRenewal: boolean): Promise<boolean | null> {
+  const text = await attempt.keys.read(KEYS, isRenewal);
+  const keys = text === null ? null : keysIn(text);
+  const signature = Buffer.from(headerOf(attempt.request, SIGNATURE), "hex");
+  return keys && keys.some((key) => isSignedWith(key, null, contentOf(attempt), signature));
+}
+
+async function verify(attempt: Attempt): Promise<Verdict> {
+  const request = judgeRequest(attempt);
+  if (request.kind !== "verified") return request;
+  const genuine = (await isGenuine(attempt, false)) || (await isGenuine(attempt, true));
+  if (genuine === null) return { kind: "unavailable", reason: "fal's keys could not be had." };
+  return genuine ? VERIFIED : refused("bad_signature");
+}
+
+const scheme: Scheme = {
+  name: "public_key",
+  headers: HEADERS,
+  needsPublicUrl: false,
+  hasWindow: true,
+  secretHelp: "",
+  checkSecret: () => "This provider has no secret.",
+  verify,
+};
+
+export const FAL: ProviderRow = {
+  key: "fal",
+  name: "fal.ai",
+  scheme,
+  secretFrom: "provider",
+  config: [
+    textConfig("user_id", "User id", "Your fal user id: without it every fal customer can call this source."),
+  ],
+  eventType: field("status"),
+  deliveryId: header("X-Fal-Webhook-Request-Id"),
+  verifiedWith: documentation("https://docs.fal.ai/model-endpoints/webhooks"),
+  docs: docs(
+    "The parameter fal_webhook (webhookUrl) of each request to fal's queue.",
+    "Nothing secret to enter; set user_id to your own fal user id.",
+    "https://docs.fal.ai/model-endpoints/webhooks",
+    "Its keys are the same for all customers: set user_id.",
+  ),
+};

@@ -1,0 +1,102 @@
+import { compactVerify, errors } from "jose";
+import { choiceConfig, textConfig } from "../config.ts";
+import { docs, documentation } from "../define.ts";
+import { bodyHash, field, firstOf, readPath } from "../facts.ts";
+import type { RefusalReason } from "../provider.ts";
+import type { ProviderRow } from "../row.ts";
+import { isCanonical, keySetOf, parseJson } from "../schemes/jwt.ts";
+import { type Attempt, headerOf, refused, type Scheme, VERIFIED, type Verdict } from "../schemes/scheme.ts";
+import { readBody } from "../body.ts";
+
+/** Fireblocks v2: a detached JWS (RFC 7515, appendix F) over the body, by keys that it publishes. */
+
+const SIGNATURE = "fireblocks-webhook-signature";
+const HOSTS: Readonly<Record<string, string>> = {
+  us: "https://keys.fireblocks.io",
+  eu: "https://eu-keys.fireblocks.io",
+  eu2: "https://eu2-keys.fireblocks.io",
+  sandbox: "https://sandbox-keys.fireblocks.io",
+};
+
+function regionOf(config: Attempt["material"]["config"]): string {
+  return typeof config["region"] === "string" ? config["region"] : "us";
+}
+
+function reasonOf(error: unknown): RefusalReason {
+  if (error instanceof errors.JWKSNoMatchingKey) return "wrong_key_id";
+  return error instanceof errors.JWSSignatureVerificationFailed ? "bad_signature" : "malformed";
+}
+
+async function verifyWith(token: string, isRenewal: boolean, { material, keys }: Attempt): Promise<Verdict> {
+  const host = HOSTS[regionOf(material.config)];
+  const text =
+    host === undefined ? null : await keys.read({ url: `${host}/.well-known/jwks.json` }, isRenewal);
+  const keySet = text === null ? null : keySetOf(parseJson(text));
+  if (!keySet) return { kind: "unavailable", reason: "Fireblocks's keys could not be had." };
+  try {
+    await compactVerify(token, keySet, { algorithms: ["RS512"] });
+    return VERIFIED;
+  } catch (error) {
+    return refused(reasonOf(error));
+  }
+}
+
+/** The keys are the same for all customers: the workspace is what proves the sender. */
+async function judgeWorkspace({ request, material }: Attempt): Promise<Verdict> {
+  const wanted = material.config["workspace_id"];
+  if (typeof wanted !== "string") return VERIFIED;
+  const body = await readBody(request.body, "application/json");
+  return readPath(body, "workspaceId") === wanted ? VERIFIED : refused("unknown_key");
+}
+
+async function verify(attempt: Attempt): Promise<Verdict> {
+  const detached = headerOf(attempt.request, SIGNATURE);
+  const [head = "", middle, signature = ""] = detached.split(".");
+  if (detached === "") return refused("missing_header");
+  if (middle !== "" || !isCanonical(`${head}.${signature}`)) return refused("malformed");
+  const token = `${head}.${Buffer.from(attempt.request.body).toString("base64url")}.${signature}`;
+  const first = await verifyWith(token, false, attempt);
+  const isKeyNew = first.kind === "refused" && first.reason === "wrong_key_id";
+  const verdict = isKeyNew ? await verifyWith(token, true, attempt) : first;
+  return verdict.kind === "verified" ? judgeWorkspace(attempt) : verdict;
+}
+
+const scheme: Scheme = {
+  name: "jws",
+  headers: [SIGNATURE],
+  needsPublicUrl: false,
+  hasWindow: false,
+  secretHelp: "",
+  checkSecret: () => "This provider has no secret.",
+  verify,
+};
+
+export const FIREBLOCKS: ProviderRow = {
+  key: "fireblocks",
+  name: "Fireblocks",
+  scheme,
+  secretFrom: "provider",
+  config: [
+    choiceConfig(
+      "region",
+      "Region",
+      "Where your workspace is: us (default), eu, eu2 or sandbox.",
+      Object.keys(HOSTS),
+    ),
+    textConfig(
+      "workspace_id",
+      "Workspace id",
+      "Your workspace: without it every Fireblocks customer can call this source.",
+    ),
+  ],
+  eventType: firstOf(field("eventType"), field("type")),
+  deliveryId: firstOf(field("id"), bodyHash),
+  verifiedWith: documentation("https://developers.fireblocks.com/reference/validating-webhooks"),
+  docs: docs(
+    "Fireblocks Console: Developer Center, Webhooks, Create webhook.",
+    "Nothing secret to enter; set workspace_id to your own workspace.",
+    "https://developers.fireblocks.com/reference/validating-webhooks",
+    "Its keys are the same for all customers: set workspace_id.",
+    "Webhooks v1 (header Fireblocks-Signature) are not read.",
+  ),
+};

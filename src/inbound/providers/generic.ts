@@ -1,0 +1,92 @@
+import { docs } from "../define.ts";
+import { field, firstOf, header } from "../facts.ts";
+import type { ProviderRow } from "../row.ts";
+import { standardWebhooksAny, standardWebhooksV1a, svixScheme } from "../schemes/standard-webhooks.ts";
+import { basicScheme, tokenScheme } from "../schemes/token.ts";
+
+const STANDARD_WEBHOOKS_PAGE =
+  "https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md";
+
+/** For senders that are no named provider: by token, Basic, or one of the open schemes. */
+export const GENERIC: readonly ProviderRow[] = [
+  {
+    key: "service",
+    name: "Any service, by token",
+    scheme: tokenScheme([{ name: "x-service-token" }, { name: "authorization", prefix: "Bearer " }]),
+    secretFrom: "source",
+    eventType: firstOf(field("type"), field("event")),
+    deliveryId: firstOf(field("id"), field("event_id")),
+    verifiedWith: { kind: "documentation", page: "seed-spec.md, Inbound provider contract" },
+    docs: docs(
+      "In your own service: where it sends its requests.",
+      "Send the source's secret in the header x-service-token, or as Authorization: Bearer.",
+      "seed-spec.md, Inbound provider contract",
+      "The token is never accepted from the query string.",
+      "Nothing signs the body: whoever holds the token can send anything.",
+      "Without id or event_id in the body every request is an event of its own.",
+    ),
+  },
+  {
+    key: "basic_auth",
+    name: "Any service, by HTTP Basic",
+    scheme: basicScheme(),
+    secretFrom: "customer",
+    secretLabel: "User and password",
+    eventType: firstOf(field("type"), field("event")),
+    deliveryId: firstOf(field("id"), field("event_id")),
+    verifiedWith: { kind: "documentation", page: "https://www.rfc-editor.org/rfc/rfc7617" },
+    docs: docs(
+      "In the sending service: its webhook address, without user and password in the address.",
+      "Choose a user and a password, enter them in the sending service, and here as user:password.",
+      "https://www.rfc-editor.org/rfc/rfc7617",
+      "The first colon parts user and password.",
+    ),
+  },
+  {
+    key: "standard_webhooks",
+    name: "Standard Webhooks",
+    scheme: standardWebhooksAny(),
+    secretFrom: "source",
+    eventType: field("type"),
+    deliveryId: header("webhook-id"),
+    verifiedWith: { kind: "library", package: "standardwebhooks", version: "1.1.1" },
+    docs: docs(
+      "In the sending service: the page where webhook endpoints are added.",
+      "Give the sender the source's whsec_ secret, or enter the one that it shows; for v1a its whpk_ public key.",
+      STANDARD_WEBHOOKS_PAGE,
+      "A request older or newer than 300 s is refused: the sender's clock must be right.",
+    ),
+  },
+  {
+    key: "standard_webhooks_v1a",
+    name: "Standard Webhooks, public key only (v1a)",
+    scheme: standardWebhooksV1a(),
+    secretFrom: "customer",
+    secretLabel: "Public key",
+    isSecretPublic: true,
+    eventType: field("type"),
+    deliveryId: header("webhook-id"),
+    verifiedWith: { kind: "vector", page: STANDARD_WEBHOOKS_PAGE },
+    docs: docs(
+      "In the sending service: where endpoints with asymmetric signatures are added.",
+      "Enter the public key (whpk_…) that the sender publishes.",
+      STANDARD_WEBHOOKS_PAGE,
+      "Entries of version v1 are passed over.",
+    ),
+  },
+  {
+    key: "svix",
+    name: "Svix",
+    scheme: svixScheme(),
+    secretFrom: "customer",
+    eventType: firstOf(field("type"), field("event_type"), field("eventType")),
+    deliveryId: firstOf(header("svix-id"), header("webhook-id")),
+    verifiedWith: { kind: "official_sdk", package: "svix", version: "2.5.0" },
+    docs: docs(
+      "In the sender's consumer portal (App Portal): Endpoints, Add Endpoint.",
+      "On the endpoint's page in that portal, Signing Secret.",
+      "https://docs.svix.com/receiving/verifying-payloads/how",
+      "Where a request has both svix-* and webhook-* headers, the former count.",
+    ),
+  },
+];

@@ -1,0 +1,38 @@
+import { emptyHandshake } from "../answers.ts";
+import { docs } from "../define.ts";
+import { field, firstOf, header, joined } from "../facts.ts";
+import type { ProviderRow } from "../row.ts";
+import { hmacScheme } from "../schemes/hmac.ts";
+import { whole } from "../schemes/layouts.ts";
+
+/** GitHub pings a new webhook, signed: answered, no event. */
+const ping = {
+  text: "event ping, on creation",
+  answer: ({ attempt }: { attempt: { request: { headers: ReadonlyMap<string, string> } } }) =>
+    attempt.request.headers.get("x-github-event") === "ping" ? emptyHandshake() : null,
+};
+
+export const GITHUB: ProviderRow = {
+  key: "github",
+  name: "GitHub",
+  scheme: hmacScheme({
+    header: "x-hub-signature-256",
+    layout: whole("sha256="),
+    algorithm: "sha256",
+    encoding: "hex",
+  }),
+  secretFrom: "source",
+  secretLabel: "Webhook secret",
+  signedHandshakes: [ping],
+  eventType: joined(header("x-github-event"), firstOf(field("action"), field("payload.action"))),
+  deliveryId: header("x-github-delivery"),
+  verifiedWith: { kind: "official_sdk", package: "@octokit/webhooks-methods", version: "6.0.0" },
+  docs: docs(
+    "Repository, organisation or app: Settings, Webhooks, Add webhook, Payload URL.",
+    "The same page, field Secret: paste the source's secret there, or enter here the one you have there.",
+    "https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries",
+    "The older header X-Hub-Signature (SHA-1) is not read.",
+    "The delivery id is not signed, and there is no timestamp.",
+    "Both content types work; with the form one the JSON stands in payload.",
+  ),
+};

@@ -1,0 +1,106 @@
+import { docs, vector } from "../define.ts";
+import { hash, hmac } from "../digest.ts";
+import { all, bodyHash, field, firstOf, nothing } from "../facts.ts";
+import type { RefusalReason } from "../provider.ts";
+import type { ProviderRow } from "../row.ts";
+import { type Comparison, comparedScheme } from "../schemes/compared.ts";
+import { type Attempt, headerOf } from "../schemes/scheme.ts";
+import { isWithin, narrowed, readTimestamp, within } from "../window.ts";
+
+/** HubSpot: v3 is an HMAC over method, address, body and time; v1 and v2 are plain hashes that begin with the secret. */
+
+const V3 = "x-hubspot-signature-v3";
+const OLDER = "x-hubspot-signature";
+const VERSION = "x-hubspot-signature-version";
+const TIMESTAMP = "x-hubspot-request-timestamp";
+const WINDOW = within(300);
+
+/** HubSpot decodes these before it signs; its SDK does not: both spellings are tried. */
+const DECODED = /%(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi;
+
+function spellingsOf(url: string): string[] {
+  return [url, url.replace(DECODED, (escaped) => decodeURIComponent(escaped))];
+}
+
+function compareV3({ request, material, nowMs }: Attempt): Comparison | RefusalReason {
+  const timestamp = headerOf(request, TIMESTAMP);
+  if (timestamp === "") return "missing_header";
+  const atMs = readTimestamp(timestamp, "ms");
+  if (atMs === null) return "malformed";
+  if (!isWithin(narrowed(WINDOW, material.config), atMs, nowMs)) return "stale_timestamp";
+  return {
+    given: [headerOf(request, V3)],
+    expected: (secret) =>
+      spellingsOf(request.url).map((url) =>
+        hmac("sha256", secret, [request.method, url, request.body, timestamp], "base64"),
+      ),
+  };
+}
+
+function compareOlder({ request }: Attempt, isV2: boolean): Comparison | RefusalReason {
+  const signature = headerOf(request, OLDER);
+  if (signature === "") return "missing_header";
+  return {
+    given: [signature.toLowerCase()],
+    expected: (secret) => [
+      hash(
+        "sha256",
+        isV2 ? [secret, request.method, request.url, request.body] : [secret, request.body],
+        "hex",
+      ),
+    ],
+  };
+}
+
+/** v3 decides where it is present, so that the weaker v1 beside it cannot. */
+function compare(attempt: Attempt): Comparison | RefusalReason {
+  if (attempt.request.headers.has(V3)) return compareV3(attempt);
+  return compareOlder(attempt, headerOf(attempt.request, VERSION) === "v2");
+}
+
+export const HUBSPOT: readonly ProviderRow[] = [
+  {
+    key: "hubspot",
+    name: "HubSpot",
+    scheme: comparedScheme({
+      headers: [V3, TIMESTAMP, OLDER, VERSION],
+      needsPublicUrl: true,
+      hasWindow: true,
+      compare,
+    }),
+    secretFrom: "customer",
+    secretLabel: "App client secret",
+    eventType: field("0.subscriptionType"),
+    deliveryId: firstOf(all(field("*.eventId"), field("*.subscriptionId"), field("*.occurredAt")), bodyHash),
+    verifiedWith: vector("HubSpot/hubspot-api-nodejs test/unit/signature.spec.ts"),
+    docs: docs(
+      "HubSpot developer account: Apps, the app, Webhooks, Target URL.",
+      "HubSpot developer account: Apps, the app, Auth, Client secret.",
+      "https://developers.hubspot.com/docs/apps/legacy-apps/authentication/validating-requests",
+      "The address is signed: enter it there exactly as shown here, or set public_url.",
+      "One request holds up to 100 events; it stays one event here, named after its first.",
+    ),
+  },
+  {
+    key: "hubspot_v2",
+    name: "HubSpot (v2: CRM cards, workflow actions)",
+    scheme: comparedScheme({
+      name: "hash",
+      headers: [OLDER, VERSION],
+      needsPublicUrl: true,
+      compare: (attempt) => compareOlder(attempt, true),
+    }),
+    secretFrom: "customer",
+    secretLabel: "App client secret",
+    eventType: nothing,
+    deliveryId: nothing,
+    verifiedWith: vector("HubSpot/hubspot-api-nodejs test/unit/signature.spec.ts"),
+    docs: docs(
+      "HubSpot developer account: Apps, the app, CRM cards, Data fetch URL; or Create a workflow action, actionUrl.",
+      "HubSpot developer account: Apps, the app's Auth tab, Client secret; the same as for its webhooks.",
+      "https://developers.hubspot.com/docs/apps/legacy-apps/authentication/validating-requests",
+      "No timestamp is signed: for webhooks take the provider hubspot.",
+      "CRM cards show what is answered: Sealpost answers no card.",
+    ),
+  },
+];

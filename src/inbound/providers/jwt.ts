@@ -1,0 +1,231 @@
+import { jsonHandshake } from "../answers.ts";
+import { readBody } from "../body.ts";
+import { credential, docs, documentation, officialSdk } from "../define.ts";
+import { hash, isSame } from "../digest.ts";
+import { all, bodyHash, claim, field, firstOf, header, nothing, readPath } from "../facts.ts";
+import type { ProviderRow } from "../row.ts";
+import { type JwtRule, publishedJwtScheme, sharedJwtScheme } from "../schemes/jwt.ts";
+import type { Attempt } from "../schemes/scheme.ts";
+
+/** Sent once and unsigned, when the webhook is made. */
+async function answerMonday({ request }: Attempt) {
+  const body = await readBody(request.body.subarray(0, 4096), "application/json");
+  const challenge = readPath(body, "challenge");
+  return challenge !== null && readPath(body, "event.type") === null ? jsonHandshake({ challenge }) : null;
+}
+
+/** Providers that send a signed token, most of them with a hash of the body in it. */
+
+/** Compares a claim with the body's hash; padding is optional where it is base64. */
+function checkHash(claimed: unknown, { request }: Attempt, encoding: "hex" | "base64" | "base64url") {
+  const wanted = hash("sha256", [request.body], encoding).replace(/=+$/, "");
+  return typeof claimed === "string" && isSame(claimed.replace(/=+$/, ""), wanted) ? null : "body_altered";
+}
+
+const NETLIFY: JwtRule = {
+  header: "x-webhook-signature",
+  algorithm: "HS256",
+  issuer: "netlify",
+  required: ["sha256"],
+  check: (claims, attempt) => checkHash(claims["sha256"], attempt, "hex"),
+};
+
+const QSTASH: JwtRule = {
+  header: "upstash-signature",
+  algorithm: "HS256",
+  issuer: "Upstash",
+  required: ["sub", "exp", "nbf", "body"],
+  needsPublicUrl: true,
+  check: (claims, attempt) =>
+    claims.sub === attempt.request.url ? checkHash(claims["body"], attempt, "base64url") : "unknown_key",
+};
+
+const LIVEKIT: JwtRule = {
+  header: "authorization",
+  algorithm: "HS256",
+  required: ["iss", "exp", "sha256"],
+  check: (claims, attempt) =>
+    claims.iss === attempt.material.credentials["api_key"]
+      ? checkHash(claims["sha256"], attempt, "base64")
+      : "unknown_key",
+};
+
+const VONAGE_AGE_SECONDS = { past: 86_400, future: 300 };
+
+/** Without `exp` the age of `iat` counts. */
+function isVonageRecent(issuedAt: number | undefined, nowMs: number): boolean {
+  const ageSeconds = nowMs / 1000 - (issuedAt ?? 0);
+  return ageSeconds <= VONAGE_AGE_SECONDS.past && ageSeconds >= -VONAGE_AGE_SECONDS.future;
+}
+
+const VONAGE: JwtRule = {
+  header: "authorization",
+  algorithm: "HS256",
+  issuer: "Vonage",
+  required: ["iat", "jti", "payload_hash"],
+  check: (claims, attempt) => {
+    const { api_key } = attempt.material.credentials;
+    if (api_key !== undefined && claims["api_key"] !== api_key) return "unknown_key";
+    if (!isVonageRecent(claims.iat, attempt.nowMs)) return "stale_timestamp";
+    return checkHash(claims["payload_hash"], attempt, "hex");
+  },
+};
+
+const GOOGLE: JwtRule = {
+  header: "authorization",
+  algorithm: "RS256",
+  issuer: ["https://accounts.google.com", "accounts.google.com"],
+  required: ["aud", "email", "exp"],
+  needsPublicUrl: true,
+  check: (claims, { request, material }) => {
+    const audience = material.credentials["audience"] ?? request.url;
+    const isOurs = claims.aud === audience && claims["email_verified"] === true;
+    return isOurs && claims["email"] === material.credentials["service_account_email"] ? null : "unknown_key";
+  },
+};
+const GOOGLE_KEYS = { url: "https://www.googleapis.com/oauth2/v3/certs" };
+
+export const JWT: readonly ProviderRow[] = [
+  {
+    key: "netlify",
+    name: "Netlify",
+    scheme: sharedJwtScheme(NETLIFY),
+    secretFrom: "source",
+    secretLabel: "JWS secret token",
+    eventType: firstOf(header("X-Netlify-Event"), field("state")),
+    deliveryId: firstOf(all(field("id"), field("state")), bodyHash),
+    verifiedWith: documentation("https://docs.netlify.com/deploy/deploy-notifications/"),
+    docs: docs(
+      "Netlify project: Project configuration, Notifications, Add notification, HTTP POST request, URL to notify.",
+      "The same form, JWS secret token: paste the source's.",
+      "https://docs.netlify.com/deploy/deploy-notifications/",
+      "The token has no time in it: only the deploy's id and state stop a replay.",
+    ),
+  },
+  {
+    key: "qstash",
+    name: "Upstash QStash",
+    scheme: sharedJwtScheme(QSTASH, ({ material }) => {
+      const next = material.credentials["next_signing_key"];
+      return next === undefined ? [] : [next];
+    }),
+    secretFrom: "customer",
+    secretLabel: "Current signing key",
+    credentials: [
+      credential(
+        "next_signing_key",
+        "Next signing key",
+        "Upstash Console: QStash, Signing Keys, Next Signing Key.",
+        {
+          required: false,
+          secret: true,
+        },
+      ),
+    ],
+    eventType: nothing,
+    deliveryId: header("Upstash-Message-Id"),
+    verifiedWith: officialSdk("@upstash/qstash", "2.12.0"),
+    docs: docs(
+      "The destination of each message or schedule that you publish to QStash.",
+      "Upstash Console: QStash, Signing Keys, Current Signing Key (sig_…).",
+      "https://upstash.com/docs/qstash/howto/signature",
+      "The address is signed: publish to it exactly as shown here, or set public_url.",
+    ),
+  },
+  {
+    key: "livekit",
+    name: "LiveKit",
+    scheme: sharedJwtScheme(LIVEKIT),
+    secretFrom: "customer",
+    secretLabel: "API secret",
+    credentials: [credential("api_key", "API key", "LiveKit Cloud: Settings, API keys, the key (API…).")],
+    eventType: field("event"),
+    deliveryId: field("id"),
+    verifiedWith: officialSdk("livekit-server-sdk", "2.19.2"),
+    docs: docs(
+      "LiveKit Cloud: the project, Settings, Webhooks, Create new webhook; self-hosted: webhook.urls in the config.",
+      "LiveKit Cloud: the project, Settings, API keys, the secret of the key that the webhook uses.",
+      "https://docs.livekit.io/home/server/webhooks/",
+      "The Authorization header has no Bearer.",
+    ),
+  },
+  {
+    key: "vonage",
+    name: "Vonage",
+    scheme: sharedJwtScheme(VONAGE),
+    secretFrom: "customer",
+    secretLabel: "Signature secret",
+    credentials: [
+      credential(
+        "api_key",
+        "API key",
+        "Vonage API Dashboard: API Settings. Where it is entered, only this account is accepted.",
+        {
+          required: false,
+        },
+      ),
+    ],
+    eventType: field("status"),
+    deliveryId: firstOf(claim("jti"), all(field("message_uuid"), field("status")), bodyHash),
+    verifiedWith: officialSdk("@vonage/jwt", "1.17.1"),
+    docs: docs(
+      "Vonage API Dashboard: Applications, the application, Messages or Voice, Status URL and Inbound URL.",
+      "Vonage API Dashboard: API Settings, Signed webhooks, Signature secret.",
+      "https://developer.vonage.com/en/getting-started/concepts/webhooks",
+      "Use POST with a JSON body; GET carries no hash of what was sent.",
+    ),
+  },
+  {
+    key: "monday",
+    name: "monday.com",
+    scheme: sharedJwtScheme({
+      header: "authorization",
+      algorithm: "HS256",
+      required: ["aud", "exp"],
+      needsPublicUrl: true,
+      check: (claims, { request }) => (claims.aud === request.url ? null : "unknown_key"),
+    }),
+    secretFrom: "customer",
+    unsignedHandshakes: [{ text: "challenge: echoed as JSON", answer: answerMonday }],
+    eventType: field("event.type"),
+    deliveryId: firstOf(field("event.triggerUuid"), bodyHash),
+    verifiedWith: documentation("https://developer.monday.com/apps/docs/authorization-header"),
+    docs: docs(
+      "create_webhook of the monday.com API with an app's token, argument url.",
+      "monday.com Developer Center: the app, General settings, Signing Secret.",
+      "https://developer.monday.com/apps/docs/authorization-header",
+      "The token does not cover the body.",
+      "Webhooks that were not made with an app's token carry no token and are refused.",
+    ),
+  },
+  {
+    key: "google_pubsub",
+    name: "Google Cloud Pub/Sub push",
+    scheme: publishedJwtScheme(GOOGLE, { documentFor: () => GOOGLE_KEYS }),
+    secretFrom: "provider",
+    credentials: [
+      credential(
+        "service_account_email",
+        "Service account",
+        "The service account of the push subscription's authentication.",
+      ),
+      credential("audience", "Audience", "The subscription's audience; left out, the source's address.", {
+        required: false,
+      }),
+    ],
+    eventType: firstOf(
+      field("message.attributes.eventType"),
+      field("message.attributes.type"),
+      field("message.attributes.ce-type"),
+    ),
+    deliveryId: field("message.messageId"),
+    verifiedWith: documentation("https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions"),
+    docs: docs(
+      "Google Cloud console: Pub/Sub, Subscriptions, Create, Delivery type Push, Endpoint URL, Enable authentication.",
+      "Nothing secret to enter: the service account of that subscription, and its audience.",
+      "https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions",
+      "The token does not cover the body.",
+      "Any Google account could sign: the service account is what proves the sender.",
+    ),
+  },
+];

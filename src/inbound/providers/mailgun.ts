@@ -1,0 +1,43 @@
+import { readBody } from "../body.ts";
+import { docs, documentation } from "../define.ts";
+import { hmac } from "../digest.ts";
+import { field, firstOf, readPath } from "../facts.ts";
+import type { RefusalReason } from "../provider.ts";
+import type { ProviderRow } from "../row.ts";
+import { type Comparison, comparedScheme } from "../schemes/compared.ts";
+import type { Attempt } from "../schemes/scheme.ts";
+import { isWithin, narrowed, readTimestamp, within } from "../window.ts";
+
+/** Mailgun signs a time and a random token, inside the body; inbound routes have them among their form fields. */
+
+const WINDOW = within(900);
+
+async function compare({ request, material, nowMs }: Attempt): Promise<Comparison | RefusalReason> {
+  const body = await readBody(request.body, request.headers.get("content-type") ?? "");
+  const read = (name: string) => readPath(body, `signature.${name}`) ?? readPath(body, name) ?? "";
+  const [timestamp, token, signature] = ["timestamp", "token", "signature"].map(read);
+  if (!timestamp || !token || !signature) return "missing_header";
+  const atMs = readTimestamp(timestamp, "s");
+  if (atMs === null) return "malformed";
+  if (!isWithin(narrowed(WINDOW, material.config), atMs, nowMs)) return "stale_timestamp";
+  return { given: [signature], expected: (secret) => [hmac("sha256", secret, [timestamp, token], "hex")] };
+}
+
+export const MAILGUN: ProviderRow = {
+  key: "mailgun",
+  name: "Mailgun",
+  scheme: comparedScheme({ name: "signed_body", headers: [], hasWindow: true, compare }),
+  secretFrom: "customer",
+  secretLabel: "HTTP webhook signing key",
+  eventType: firstOf(field("event-data.event"), field("event")),
+  deliveryId: firstOf(field("event-data.id"), field("Message-Id"), field("token")),
+  verifiedWith: documentation(
+    "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",
+  ),
+  docs: docs(
+    "Mailgun: Sending, Webhooks, the domain, Add webhook; for inbound mail: Receiving, Create route, Store and notify.",
+    "Mailgun: Send, Sending, Webhooks, HTTP webhook signing key.",
+    "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",
+    "What happened is not signed, only a time and a token: fetch the event by its id before you trust it.",
+  ),
+};

@@ -1,0 +1,60 @@
+import { docs, documentation } from "../define.ts";
+import { hmac } from "../digest.ts";
+import { all, field, firstOf, bodyHash } from "../facts.ts";
+import { joinFields, readForm } from "../form.ts";
+import { emptyBatch, headProbe } from "../handshakes.ts";
+import type { RefusalReason } from "../provider.ts";
+import { emptyHandshake } from "../answers.ts";
+import type { ProviderRow } from "../row.ts";
+import { type Comparison, comparedScheme } from "../schemes/compared.ts";
+import { type Attempt, headerOf } from "../schemes/scheme.ts";
+
+/** Mandrill signs its address and form fields. The key of its first test is the published word `test-webhook`. */
+
+const SIGNATURE = "x-mandrill-signature";
+const TEST_KEY = "test-webhook";
+
+function sign(key: string, { request }: Attempt): string {
+  return hmac("sha1", key, [request.url, joinFields(readForm(request.body), (values) => values)], "base64");
+}
+
+function compare(attempt: Attempt): Comparison | RefusalReason {
+  const signature = headerOf(attempt.request, SIGNATURE);
+  if (signature === "") return "missing_header";
+  return { given: [signature], expected: (secret) => [sign(secret, attempt)] };
+}
+
+/** The test at creation carries no events, so anyone may know its key. */
+function answerTest(attempt: Attempt) {
+  const isEmpty = readForm(attempt.request.body).get("mandrill_events")?.join() === "[]";
+  return isEmpty && headerOf(attempt.request, SIGNATURE) === sign(TEST_KEY, attempt)
+    ? emptyHandshake()
+    : null;
+}
+
+export const MANDRILL: ProviderRow = {
+  key: "mandrill",
+  name: "Mailchimp Transactional (Mandrill)",
+  scheme: comparedScheme({ headers: [SIGNATURE], needsPublicUrl: true, compare }),
+  secretFrom: "customer",
+  secretLabel: "Webhook key",
+  unsignedHandshakes: [
+    headProbe,
+    { text: "mandrill_events=[] signed with the key test-webhook, at creation", answer: answerTest },
+  ],
+  signedHandshakes: [emptyBatch("mandrill_events=[] is answered 200", "mandrill_events")],
+  eventType: field("mandrill_events.0.event"),
+  deliveryId: firstOf(
+    all(field("mandrill_events.*._id"), field("mandrill_events.*.event"), field("mandrill_events.*.ts")),
+    bodyHash,
+  ),
+  verifiedWith: documentation(
+    "https://mailchimp.com/developer/transactional/guides/track-respond-activity-webhooks/#authenticating-webhook-requests",
+  ),
+  docs: docs(
+    "Mandrill: Settings, Webhooks, Add a Webhook, Post to URL.",
+    "Mandrill: Settings, Webhooks, the column Key.",
+    "https://mailchimp.com/developer/transactional/guides/track-respond-activity-webhooks/",
+    "The address is signed: enter it there exactly as shown here, with every slash, or set public_url.",
+  ),
+};

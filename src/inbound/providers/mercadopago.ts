@@ -1,0 +1,57 @@
+import { docs, officialSdk } from "../define.ts";
+import { hmac } from "../digest.ts";
+import { field, joined } from "../facts.ts";
+import type { RefusalReason } from "../provider.ts";
+import type { ProviderRow } from "../row.ts";
+import { type Comparison, comparedScheme } from "../schemes/compared.ts";
+import { pairs } from "../schemes/layouts.ts";
+import { type Attempt, headerOf } from "../schemes/scheme.ts";
+import { isWithin, narrowed, readTimestamp, within } from "../window.ts";
+
+/** Mercado Pago signs the id in the query, the request's id and the time; the body is not signed. */
+
+const SIGNATURE = "x-signature";
+const REQUEST_ID = "x-request-id";
+const readSignature = pairs(",", "ts", "v1");
+const WINDOW = within(300);
+
+/** Seconds and milliseconds have both been seen: a timestamp of 13 digits is milliseconds. */
+function readTime(text: string): number | null {
+  return readTimestamp(text, text.length >= 13 ? "ms" : "s");
+}
+
+/** Parts that are absent are left out. */
+function manifestOf({ request }: Attempt, timestamp: string): string {
+  const id = request.query.get("data.id")?.toLowerCase();
+  const requestId = headerOf(request, REQUEST_ID);
+  return `${id ? `id:${id};` : ""}${requestId ? `request-id:${requestId};` : ""}ts:${timestamp};`;
+}
+
+function compare(attempt: Attempt): Comparison | RefusalReason {
+  const { request, material, nowMs } = attempt;
+  if (!request.headers.has(SIGNATURE)) return "missing_header";
+  const { signatures, timestamp } = readSignature(headerOf(request, SIGNATURE));
+  const atMs = timestamp === null ? null : readTime(timestamp);
+  if (timestamp === null || atMs === null) return "malformed";
+  if (!isWithin(narrowed(WINDOW, material.config), atMs, nowMs)) return "stale_timestamp";
+  const manifest = manifestOf(attempt, timestamp);
+  return { given: signatures, expected: (secret) => [hmac("sha256", secret, [manifest], "hex")] };
+}
+
+export const MERCADOPAGO: ProviderRow = {
+  key: "mercadopago",
+  name: "Mercado Pago",
+  scheme: comparedScheme({ headers: [SIGNATURE, REQUEST_ID], hasWindow: true, compare }),
+  secretFrom: "customer",
+  secretLabel: "Secret signature",
+  eventType: joined(field("type"), field("action")),
+  deliveryId: field("id"),
+  verifiedWith: officialSdk("mercadopago", "3.6.1"),
+  docs: docs(
+    "Mercado Pago Developers: Your integrations, the application, Webhooks, Configure notifications, URL.",
+    "The same page, Secret signature.",
+    "https://www.mercadopago.com/developers/en/docs/your-integrations/notifications/webhooks",
+    "The body is not signed: fetch the resource by its id before you trust it.",
+    "QR notifications are not signed and are refused.",
+  ),
+};

@@ -1,0 +1,87 @@
+import { elementSpans, isObject, memberSpan, type Span } from "../../core/json.ts";
+import { answerEmpty, textHandshake } from "../answers.ts";
+import { docs, documentation } from "../define.ts";
+import { all, bodyDigest, derived, type Facts, field, firstOf, joined, readPath } from "../facts.ts";
+import type { Reception, RefusalReason } from "../provider.ts";
+import type { ProviderRow } from "../row.ts";
+import { type Comparison, comparedScheme } from "../schemes/compared.ts";
+import { parseJson } from "../schemes/jwt.ts";
+import type { Attempt } from "../schemes/scheme.ts";
+
+/** Microsoft Graph puts the secret, clientState, into every notification of the body. */
+
+function statesIn(body: Uint8Array): unknown[] {
+  const value = parseJson(new TextDecoder().decode(body));
+  const list = isObject(value) ? value["value"] : undefined;
+  return Array.isArray(list)
+    ? list.map((entry: unknown) => (isObject(entry) ? entry["clientState"] : undefined))
+    : [];
+}
+
+/** One request may mix subscriptions: all of them are compared as one. */
+function compare({ request }: Attempt): Comparison | RefusalReason {
+  const states = statesIn(request.body);
+  if (states.length === 0) return "malformed";
+  if (states.some((state) => typeof state !== "string")) return "missing_header";
+  return { given: [states.join("\n")], expected: (secret) => [states.map(() => secret).join("\n")] };
+}
+
+/** The address is proven by echoing a token as text, never as HTML. */
+function answerValidation({ request }: Attempt): Reception | null {
+  const token = request.query.get("validationToken");
+  return request.method === "POST" && token !== null ? textHandshake(token) : null;
+}
+
+function spanOf(text: string, name: string, from: number): Span[] {
+  const span = memberSpan(text, name, from);
+  return span ? [span] : [];
+}
+
+/** The body with `***` for every clientState, otherwise as it came. */
+function mask({ body }: Facts): string {
+  const { data } = body;
+  const lists = spanOf(data, "value", 0);
+  const entries = lists.flatMap((list) => elementSpans(data, list.start));
+  const states = entries.flatMap((entry) => spanOf(data, "clientState", entry.start));
+  return states.reduceRight((text, span) => `${text.slice(0, span.start)}"***"${text.slice(span.end)}`, data);
+}
+
+/** `#Microsoft.Graph.Message` is a Message. */
+function readResourceType({ body }: Facts): string | null {
+  return readPath(body, "value.0.resourceData.@odata\\.type")?.split(".").at(-1) ?? null;
+}
+
+export const MICROSOFT_GRAPH: ProviderRow = {
+  key: "microsoft_graph",
+  name: "Microsoft Graph",
+  scheme: comparedScheme({ name: "token", headers: [], compare }),
+  secretFrom: "source",
+  secretLabel: "clientState",
+  unsignedHandshakes: [{ text: "POST ?validationToken: echoed as text", answer: answerValidation }],
+  eventType: joined(
+    firstOf(field("value.0.changeType"), field("value.0.lifecycleEvent")),
+    derived("last part of @odata.type of body value.0.resourceData", readResourceType),
+  ),
+  deliveryId: firstOf(
+    field("value.*.id"),
+    all(
+      field("value.*.subscriptionId"),
+      field("value.*.resourceData.id"),
+      field("value.*.changeType"),
+      bodyDigest,
+    ),
+    bodyDigest,
+  ),
+  mask,
+  answer: () => answerEmpty(202),
+  verifiedWith: documentation(
+    "https://learn.microsoft.com/en-us/graph/change-notifications-delivery-webhooks",
+  ),
+  docs: docs(
+    "POST /v1.0/subscriptions of Microsoft Graph, field notificationUrl (and lifecycleNotificationUrl).",
+    "Field clientState of that call: send the source's secret.",
+    "https://learn.microsoft.com/en-us/graph/change-notifications-delivery-webhooks",
+    "The body is not signed; clientState is masked in what is delivered.",
+    "A subscription expires and must be renewed by its owner.",
+  ),
+};

@@ -1,0 +1,87 @@
+import { decodeProtectedHeader } from "jose";
+import { isObject } from "../../core/json.ts";
+import { credential, docs, documentation } from "../define.ts";
+import { hash, isSame } from "../digest.ts";
+import { bodyHash, field, joined } from "../facts.ts";
+import type { KeyDocument, RefusalReason } from "../provider.ts";
+import type { ProviderRow } from "../row.ts";
+import { type JwtRule, publishedJwtScheme } from "../schemes/jwt.ts";
+import type { Attempt } from "../schemes/scheme.ts";
+import { isWithin, narrowed, within } from "../window.ts";
+
+/** Plaid: a token by a key that is asked for by its id, with the hash of the body and the time. */
+
+const HOSTS: Readonly<Record<string, string>> = {
+  production: "https://production.plaid.com",
+  sandbox: "https://sandbox.plaid.com",
+};
+const WINDOW = within(300);
+const KEY_ID = /^[A-Za-z0-9-]{1,128}$/;
+
+const RULE: JwtRule = {
+  header: "plaid-verification",
+  algorithm: "ES256",
+  required: ["iat", "request_body_sha256"],
+  check(claims, { request, material, nowMs }) {
+    const isRecent = isWithin(narrowed(WINDOW, material.config), (claims.iat ?? 0) * 1000, nowMs);
+    if (!isRecent) return "stale_timestamp";
+    const claimed = claims["request_body_sha256"];
+    const isSameBody = typeof claimed === "string" && isSame(claimed, hash("sha256", [request.body], "hex"));
+    return isSameBody ? null : "body_altered";
+  },
+};
+
+function keyIdOf(token: string): string | undefined {
+  try {
+    return decodeProtectedHeader(token).kid;
+  } catch {
+    return undefined;
+  }
+}
+
+/** POST /webhook_verification_key/get, one document for each key. */
+function documentFor(token: string, { material }: Attempt): KeyDocument | RefusalReason {
+  const { client_id, secret, environment = "production" } = material.credentials;
+  const host = HOSTS[environment];
+  const keyId = keyIdOf(token);
+  if (client_id === undefined || secret === undefined || host === undefined) return "awaiting_secret";
+  if (keyId === undefined || !KEY_ID.test(keyId)) return "malformed";
+  return {
+    url: `${host}/webhook_verification_key/get`,
+    post: JSON.stringify({ client_id, secret, key_id: keyId }),
+  };
+}
+
+/** The answer holds one key, which says when it stops to be valid; an unknown id gives none. */
+function keySetIn(value: unknown, { nowMs }: Attempt): unknown {
+  if (!isObject(value)) return undefined;
+  const { key } = value;
+  if (!isObject(key)) return { keys: [] };
+  const expiresAt = key["expired_at"];
+  const isExpired = typeof expiresAt === "number" && expiresAt * 1000 <= nowMs;
+  return { keys: isExpired ? [] : [key] };
+}
+
+export const PLAID: ProviderRow = {
+  key: "plaid",
+  name: "Plaid",
+  scheme: { ...publishedJwtScheme(RULE, { documentFor, keySetIn }), hasWindow: true },
+  secretFrom: "provider",
+  credentials: [
+    credential("client_id", "Client id", "Plaid Dashboard: Developers, Keys, client_id."),
+    credential("secret", "API secret", "Plaid Dashboard: Developers, Keys, the environment's secret.", {
+      secret: true,
+    }),
+    credential("environment", "Environment", "production or sandbox."),
+  ],
+  eventType: joined(field("webhook_type"), field("webhook_code")),
+  deliveryId: bodyHash,
+  verifiedWith: documentation("https://plaid.com/docs/api/webhooks/webhook-verification/"),
+  docs: docs(
+    "The field webhook of /link/token/create, or Plaid Dashboard: Developers, Webhooks.",
+    "Plaid Dashboard: Developers, Keys: client_id and secret, with which its public keys are fetched.",
+    "https://plaid.com/docs/api/webhooks/webhook-verification/",
+    "Plaid gives no id: equal bodies within ten minutes are one event.",
+    "The body is hashed as sent, white space included.",
+  ),
+};

@@ -1,0 +1,55 @@
+import { docs, officialSdk } from "../define.ts";
+import { hmac } from "../digest.ts";
+import { all, bodyHash, field, firstOf } from "../facts.ts";
+import { joinFields, readForm, sorted } from "../form.ts";
+import type { RefusalReason } from "../provider.ts";
+import type { ProviderRow } from "../row.ts";
+import { type Comparison, comparedScheme } from "../schemes/compared.ts";
+import { type Attempt, headerOf } from "../schemes/scheme.ts";
+
+/** Plivo V3: the address, its sorted query, the sorted form fields and a nonce. */
+
+const SIGNATURES = ["x-plivo-signature-v3", "x-plivo-signature-ma-v3"];
+const NONCE = "x-plivo-signature-v3-nonce";
+
+/** `https://host/path?a=1&b=2`: the query sorted, unescaped; `?` also before nothing where there are form fields. */
+function addressOf(url: string, hasFields: boolean): string {
+  const [base = "", query = ""] = url.split("?", 2);
+  const pairs = sorted([...new URLSearchParams(query)].map(([name, value]) => `${name}=${value}`));
+  if (pairs.length === 0) return hasFields ? `${base}?` : base;
+  return `${base}?${pairs.join("&")}${hasFields ? "." : ""}`;
+}
+
+function compare({ request }: Attempt): Comparison | RefusalReason {
+  const nonce = headerOf(request, NONCE);
+  const present = SIGNATURES.map((name) => headerOf(request, name)).filter((value) => value !== "");
+  if (nonce === "" || present.length === 0) return "missing_header";
+  const fields = readForm(request.body);
+  const content = `${addressOf(request.url, fields.size > 0)}${joinFields(fields, sorted)}.${nonce}`;
+  return {
+    given: present.flatMap((value) => value.split(",", 100)),
+    expected: (secret) => [hmac("sha256", secret, [content], "base64")],
+  };
+}
+
+export const PLIVO: ProviderRow = {
+  key: "plivo",
+  name: "Plivo",
+  scheme: comparedScheme({ headers: [...SIGNATURES, NONCE], needsPublicUrl: true, compare }),
+  secretFrom: "customer",
+  secretLabel: "Auth Token",
+  eventType: firstOf(field("Event"), field("Status"), field("CallStatus")),
+  deliveryId: firstOf(
+    all(field("MessageUUID"), field("Status")),
+    all(field("CallUUID"), firstOf(field("Event"), field("CallStatus"))),
+    bodyHash,
+  ),
+  verifiedWith: officialSdk("plivo", "4.79.0"),
+  docs: docs(
+    "Plivo Console: Voice or Messaging, Applications, the application's Message URL or Answer URL.",
+    "Plivo Console: Overview, Account, Auth Token.",
+    "https://www.plivo.com/docs/messaging/concepts/signature-validation",
+    "The address is signed: enter it there exactly as shown here, or set public_url.",
+    "Only signature version 3 is read.",
+  ),
+};

@@ -1,0 +1,38 @@
+import { credential, docs, officialSdk } from "../define.ts";
+import { all, bodyDigest, bodyHash, field, firstOf } from "../facts.ts";
+import type { ProviderRow } from "../row.ts";
+import { hmacScheme } from "../schemes/hmac.ts";
+import { type Attempt, headerOf, refused, type Scheme, type Verdict } from "../schemes/scheme.ts";
+
+/** Pusher says which app's secret it signed with. */
+
+const APP_KEY = "x-pusher-key";
+const signature = hmacScheme({ header: "x-pusher-signature", algorithm: "sha256", encoding: "hex" });
+
+async function verify(attempt: Attempt): Promise<Verdict> {
+  const verdict = await signature.verify(attempt);
+  const { app_key } = attempt.material.credentials;
+  if (!attempt.request.headers.has(APP_KEY)) return refused("missing_header");
+  if (app_key === undefined) return refused("awaiting_secret");
+  return headerOf(attempt.request, APP_KEY) === app_key ? verdict : refused("wrong_key_id");
+}
+
+const scheme: Scheme = { ...signature, headers: [...signature.headers, APP_KEY], verify };
+
+export const PUSHER: ProviderRow = {
+  key: "pusher",
+  name: "Pusher Channels",
+  scheme,
+  secretFrom: "customer",
+  secretLabel: "App secret",
+  credentials: [credential("app_key", "App key", "Pusher dashboard: the app, App Keys, key.")],
+  eventType: field("events.0.name"),
+  deliveryId: firstOf(all(field("time_ms"), bodyDigest), bodyHash),
+  verifiedWith: officialSdk("pusher", "5.3.4"),
+  docs: docs(
+    "Pusher dashboard: the app, Webhooks, Add a new webhook, Webhook URL.",
+    "Pusher dashboard: the app, App Keys, secret.",
+    "https://pusher.com/docs/channels/server_api/webhooks/",
+    "One request may hold several events; it stays one event here, named after its first.",
+  ),
+};

@@ -1,0 +1,79 @@
+import { credential, docs, documentation } from "../define.ts";
+import { hmac, isAnySame } from "../digest.ts";
+import { field } from "../facts.ts";
+import type { ProviderRow } from "../row.ts";
+import { hmacScheme } from "../schemes/hmac.ts";
+import { pairs } from "../schemes/layouts.ts";
+import { type Attempt, headerOf, refused, type Scheme, VERIFIED, type Verdict } from "../schemes/scheme.ts";
+import { within } from "../window.ts";
+
+/**
+ * RevenueCat sends an Authorization value as typed in its form, and, where it is switched on, an HMAC. Where an HMAC comes it
+ * decides; an Authorization value that was entered is asked for as well.
+ */
+
+const SIGNATURE = "x-revenuecat-webhook-signature";
+
+const signature = hmacScheme({
+  header: SIGNATURE,
+  layout: pairs(",", "t", "v1"),
+  algorithm: "sha256",
+  encoding: "hex",
+  content: "{timestamp}.{body}",
+  timestamp: { unit: "s", window: within(300) },
+});
+
+/** The Authorization value alone: it must be the secret, or, where no secret was entered, the value of `credentials`. */
+function verifyToken({ request, material }: Attempt): Verdict {
+  const { authorization } = material.credentials;
+  const typed =
+    material.secrets.length === 0 && authorization !== undefined ? [authorization] : material.secrets;
+  hmac("sha256", "the work of a signature", [request.body], "hex");
+  const isGenuine = isAnySame(typed, [headerOf(request, "authorization")]);
+  if (!request.headers.has("authorization")) return refused("missing_header");
+  if (typed.length === 0) return refused("awaiting_secret");
+  return isGenuine ? VERIFIED : refused("bad_signature");
+}
+
+async function verify(attempt: Attempt): Promise<Verdict> {
+  if (!attempt.request.headers.has(SIGNATURE)) return verifyToken(attempt);
+  const verdict = await signature.verify(attempt);
+  const { authorization } = attempt.material.credentials;
+  if (verdict.kind !== "verified" || authorization === undefined) return verdict;
+  return isAnySame([authorization], [headerOf(attempt.request, "authorization")])
+    ? verdict
+    : refused("bad_signature");
+}
+
+const scheme: Scheme = { ...signature, headers: ["authorization", SIGNATURE], verify };
+
+export const REVENUECAT: ProviderRow = {
+  key: "revenuecat",
+  name: "RevenueCat",
+  scheme,
+  secretFrom: "customer",
+  isSecretOptional: true,
+  isAwaiting: ({ secrets, credentials }) =>
+    secrets.length === 0 && credentials["authorization"] === undefined,
+  credentials: [
+    credential(
+      "authorization",
+      "Authorization header value",
+      "The whole value as typed in RevenueCat, with Bearer if it has it.",
+      {
+        required: false,
+        secret: true,
+      },
+    ),
+  ],
+  eventType: field("event.type"),
+  deliveryId: field("event.id"),
+  verifiedWith: documentation("https://www.revenuecat.com/docs/integrations/webhooks"),
+  docs: docs(
+    "RevenueCat: the project, Integrations, Webhooks, Add new configuration, Webhook URL.",
+    "The same form: the signing secret, or the Authorization header value that you typed.",
+    "https://www.revenuecat.com/docs/integrations/webhooks",
+    "The Authorization value is compared whole: with Bearer where you typed it.",
+    "Where signing is switched on, the value alone is no longer accepted once the signature comes.",
+  ),
+};

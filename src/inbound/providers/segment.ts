@@ -1,0 +1,58 @@
+import { elementSpans } from "../../core/json.ts";
+import { docs, documentation } from "../define.ts";
+import { hmac } from "../digest.ts";
+import { field, firstOf, joined } from "../facts.ts";
+import type { RefusalReason } from "../provider.ts";
+import type { ProviderRow } from "../row.ts";
+import { type Comparison, comparedScheme } from "../schemes/compared.ts";
+import { type Attempt, headerOf } from "../schemes/scheme.ts";
+
+/** Segment signs an event's JSON; of a batch only the first element, as JSON.stringify would write it. */
+
+const SIGNATURE = "x-signature";
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The texts that may have been signed: the body; of an array its first element as it stands, and written anew. */
+function signedTexts(text: string): string[] {
+  const value = parse(text);
+  if (!Array.isArray(value) || value.length === 0) return [text];
+  const [span] = elementSpans(text, text.indexOf("["));
+  const asItStands = span ? text.slice(span.start, span.end) : text;
+  return [asItStands, JSON.stringify(value[0])];
+}
+
+function compare({ request }: Attempt): Comparison | RefusalReason {
+  const signature = headerOf(request, SIGNATURE);
+  if (signature === "") return "missing_header";
+  const texts = signedTexts(new TextDecoder().decode(request.body));
+  return {
+    given: [signature.toLowerCase()],
+    expected: (secret) => texts.map((text) => hmac("sha1", secret, [text], "hex")),
+  };
+}
+
+export const SEGMENT: ProviderRow = {
+  key: "segment",
+  name: "Segment",
+  scheme: comparedScheme({ headers: [SIGNATURE], compare }),
+  secretFrom: "source",
+  secretLabel: "Shared secret",
+  eventType: firstOf(joined(field("type"), field("event")), joined(field("0.type"), field("0.event"))),
+  deliveryId: firstOf(field("messageId"), field("*.messageId")),
+  verifiedWith: documentation(
+    "https://www.twilio.com/docs/segment/connections/destinations/catalog/actions-webhook",
+  ),
+  docs: docs(
+    "Segment: Connections, Catalog, Webhooks (Actions), Add destination, the mapping's URL.",
+    "The destination's Settings, Shared Secret: paste the source's.",
+    "https://www.twilio.com/docs/segment/connections/destinations/catalog/actions-webhook",
+    "Of a batch only the first event is signed: switch batching off.",
+  ),
+};

@@ -1,0 +1,233 @@
+import { answerEmpty } from "../answers.ts";
+import { docs, library, officialSdk, vector } from "../define.ts";
+import { field, header, joined, nothing } from "../facts.ts";
+import type { ProviderRow } from "../row.ts";
+import { eitherScheme } from "../schemes/scheme.ts";
+import { standardWebhooks, svixScheme } from "../schemes/standard-webhooks.ts";
+import { textSecret, whsecOrTextSecret } from "../secrets.ts";
+
+/** What the senders of this file share: the scheme and its id. */
+const STANDARD = {
+  scheme: standardWebhooks(),
+  secretFrom: "customer",
+  eventType: field("type"),
+  deliveryId: header("webhook-id"),
+} as const;
+
+/** Senders behind Svix, with its header names. */
+const BY_SVIX = { ...STANDARD, scheme: svixScheme(), deliveryId: header("svix-id") } as const;
+
+/** Named providers that send Standard Webhooks. */
+export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
+  {
+    ...BY_SVIX,
+    key: "clerk",
+    name: "Clerk",
+    verifiedWith: officialSdk("@clerk/backend", "3.25.0"),
+    docs: docs(
+      "Clerk Dashboard: Configure, Webhooks, Add Endpoint, Endpoint URL.",
+      "The endpoint's page in the Clerk Dashboard, Signing Secret.",
+      "https://clerk.com/docs/guides/development/webhooks/syncing",
+      "Development and production instances have endpoints and secrets of their own.",
+    ),
+  },
+  {
+    ...BY_SVIX,
+    key: "resend",
+    name: "Resend",
+    verifiedWith: officialSdk("resend", "6.38.0"),
+    docs: docs(
+      "resend.com/webhooks: Add Webhook, Endpoint URL.",
+      "The webhook's page at resend.com/webhooks, Signing Secret.",
+      "https://resend.com/docs/dashboard/webhooks/verify-webhooks-requests",
+      "One e-mail gives several events: sent, delivered, opened.",
+    ),
+  },
+  {
+    ...BY_SVIX,
+    key: "stytch",
+    name: "Stytch",
+    eventType: joined(field("object_type"), field("action")),
+    verifiedWith: library("svix", "2.5.0"),
+    docs: docs(
+      "Stytch Dashboard: Webhooks, Add endpoint.",
+      "The endpoint's page in the Stytch Dashboard, Signing Secret.",
+      "https://stytch.com/docs/guides/dashboard/webhooks",
+      "The type is made of object_type and action: user.CREATE.",
+    ),
+  },
+  {
+    ...STANDARD,
+    key: "openai",
+    name: "OpenAI",
+    scheme: standardWebhooks(whsecOrTextSecret),
+    verifiedWith: vector("openai/openai-node tests/api-resources/webhooks.test.ts"),
+    docs: docs(
+      "platform.openai.com: Settings, Project, Webhooks, Create, Endpoint URL.",
+      "Shown once when the webhook is created at platform.openai.com.",
+      "https://platform.openai.com/docs/guides/webhooks",
+      "A secret without whsec_ is used as text.",
+    ),
+  },
+  {
+    ...STANDARD,
+    key: "anthropic",
+    name: "Anthropic (Managed Agents)",
+    eventType: field("data.type"),
+    verifiedWith: officialSdk("@anthropic-ai/sdk", "1.12.0"),
+    docs: docs(
+      "Claude Console: Manage, Webhooks, Add endpoint.",
+      "The endpoint's page in the Claude Console: its whsec_ secret, shown on creation.",
+      "https://platform.claude.com/docs/en/managed-agents/webhooks",
+      "The type at the top of the body is always event; the real one is data.type.",
+    ),
+  },
+  {
+    ...STANDARD,
+    key: "replicate",
+    name: "Replicate",
+    eventType: field("status"),
+    verifiedWith: officialSdk("replicate", "1.4.0"),
+    docs: docs(
+      "The field webhook of each prediction or training that you create.",
+      "GET https://api.replicate.com/v1/webhooks/default/secret with your API token.",
+      "https://replicate.com/docs/topics/webhooks/verify-webhook",
+      "The secret is one for the whole account.",
+    ),
+  },
+  {
+    ...STANDARD,
+    key: "dodopayments",
+    name: "Dodo Payments",
+    verifiedWith: officialSdk("dodopayments", "2.52.0"),
+    docs: docs(
+      "Dodo Payments Dashboard: Settings, Webhooks, Add Webhook.",
+      "Dodo Payments Dashboard: Settings, Webhooks, the webhook's Secret Key.",
+      "https://docs.dodopayments.com/developer-resources/webhooks",
+      "Test and live mode have webhooks of their own.",
+    ),
+  },
+  {
+    ...STANDARD,
+    key: "liveblocks",
+    name: "Liveblocks",
+    verifiedWith: officialSdk("@liveblocks/node", "3.24.2"),
+    docs: docs(
+      "Liveblocks dashboard: the project, Webhooks, Create endpoint.",
+      "The endpoint's page in the Liveblocks dashboard, Signing secret.",
+      "https://liveblocks.io/docs/platform/webhooks",
+      "Storage updates are throttled: one event stands for many changes.",
+    ),
+  },
+  {
+    ...STANDARD,
+    key: "lithic",
+    name: "Lithic",
+    eventType: field("event_type"),
+    verifiedWith: officialSdk("lithic", "0.145.0"),
+    docs: docs(
+      "POST /v1/event_subscriptions of the Lithic API, or Lithic dashboard: Developers, Webhooks.",
+      "GET /v1/event_subscriptions/{token}/secret of the Lithic API.",
+      "https://docs.lithic.com/docs/events-api",
+      "Authorization Stream Access requests wait for a decision and are no webhooks.",
+    ),
+  },
+  {
+    ...STANDARD,
+    key: "render",
+    name: "Render",
+    verifiedWith: library("standardwebhooks", "1.1.1"),
+    docs: docs(
+      "Render Dashboard: Integrations, Webhooks, Create Webhook.",
+      "The webhook's page in the Render Dashboard, Signing Secret.",
+      "https://render.com/docs/webhooks",
+      "The body only names what happened; details come from Render's API.",
+    ),
+  },
+  {
+    ...STANDARD,
+    key: "brex",
+    name: "Brex",
+    eventType: field("event_type"),
+    verifiedWith: library("standardwebhooks", "1.1.1"),
+    docs: docs(
+      "POST /v1/webhooks of the Brex API, field url.",
+      "GET /v1/webhooks/secrets of the Brex API.",
+      "https://developer.brex.com/docs/webhooks",
+      "The secret is shown without whsec_; it is base64 all the same.",
+    ),
+  },
+  {
+    ...STANDARD,
+    key: "recall_ai",
+    name: "Recall.ai",
+    eventType: field("event"),
+    verifiedWith: library("standardwebhooks", "1.1.1"),
+    docs: docs(
+      "Recall.ai dashboard: Webhooks, Add Endpoint.",
+      "Recall.ai dashboard: Developers, API Keys and Secrets, Workspace verification secret.",
+      "https://docs.recall.ai/docs/authenticating-requests-from-recallai",
+      "The secret belongs to the workspace and its region.",
+    ),
+  },
+  {
+    ...STANDARD,
+    key: "polar",
+    name: "Polar",
+    scheme: eitherScheme(standardWebhooks(textSecret), standardWebhooks()),
+    verifiedWith: officialSdk("@polar-sh/sdk", "1.0.1"),
+    docs: docs(
+      "Polar: organisation Settings, Webhooks, Add Endpoint, format Raw.",
+      "The endpoint's form in Polar's Settings, Secret.",
+      "https://polar.sh/docs/integrate/webhooks/endpoints",
+      "Older secrets are used as text, newer ones as base64: both are tried, as in Polar's SDK.",
+      "Slack and Discord formats of an endpoint carry no usable event.",
+    ),
+  },
+  {
+    ...STANDARD,
+    key: "bigcommerce",
+    name: "BigCommerce",
+    scheme: standardWebhooks(textSecret),
+    secretLabel: "App client secret",
+    eventType: field("scope"),
+    verifiedWith: library("standardwebhooks", "1.1.1"),
+    docs: docs(
+      "POST /stores/{store_hash}/v3/hooks of the BigCommerce API, field destination.",
+      "BigCommerce Developer Portal: My Apps, the app, View Client ID: the client secret.",
+      "https://developer.bigcommerce.com/docs/integrations/webhooks",
+      "The hash in the body is no signature.",
+      "The body names the object only; fetch it by its id.",
+    ),
+  },
+  {
+    ...STANDARD,
+    key: "supabase",
+    name: "Supabase (Auth hooks)",
+    eventType: nothing,
+    answer: () => answerEmpty(204),
+    verifiedWith: library("standardwebhooks", "1.1.1"),
+    docs: docs(
+      "Supabase Dashboard: Authentication, Hooks, Add hook, HTTPS.",
+      "The hook's form in the Supabase Dashboard, Generate secret (v1,whsec_…).",
+      "https://supabase.com/docs/guides/auth/auth-hooks",
+      "Auth waits for the answer: it is 204, so the hook decides nothing.",
+      "Every retry has a new webhook-id, so a retry is an event of its own.",
+      "Database webhooks are not signed: use the provider service for them.",
+    ),
+  },
+  {
+    ...STANDARD,
+    key: "gitlab_signed",
+    name: "GitLab (signing token)",
+    secretLabel: "Signing token",
+    eventType: header("X-Gitlab-Event"),
+    verifiedWith: library("standardwebhooks", "1.1.1"),
+    docs: docs(
+      "GitLab project or group: Settings, Webhooks, Add new webhook, URL, with a signing token.",
+      "GitLab's form, Signing token (GitLab 19 and later).",
+      "https://docs.gitlab.com/user/project/integrations/webhooks/",
+      "A hook may carry a secret token beside it: use the provider gitlab for that one.",
+    ),
+  },
+];

@@ -1,0 +1,35 @@
+import { gunzipSync } from "node:zlib";
+import { limit } from "../../core/limits.ts";
+import { docs, documentation } from "../define.ts";
+import { bodyHash, field, firstOf, header } from "../facts.ts";
+import type { InboundRequest } from "../provider.ts";
+import type { ProviderRow } from "../row.ts";
+import { hmacScheme } from "../schemes/hmac.ts";
+
+/** Stream may compress; what it signs is the body before that. Bounded, so that a bomb is malformed. */
+function unpack(request: InboundRequest): InboundRequest | null {
+  if (request.headers.get("content-encoding")?.toLowerCase() !== "gzip") return request;
+  try {
+    return { ...request, body: gunzipSync(request.body, { maxOutputLength: limit("ingestBodyMax") }) };
+  } catch {
+    return null;
+  }
+}
+
+export const STREAM: ProviderRow = {
+  key: "stream",
+  name: "Stream (getstream.io)",
+  scheme: hmacScheme({ header: "x-signature", algorithm: "sha256", encoding: "hex" }),
+  secretFrom: "customer",
+  secretLabel: "API secret",
+  unpack,
+  eventType: field("type"),
+  deliveryId: firstOf(header("X-Webhook-Id"), bodyHash),
+  verifiedWith: documentation("https://getstream.io/chat/docs/node/webhooks_overview/"),
+  docs: docs(
+    "Stream Dashboard: the app, Webhooks, Add hook, URL.",
+    "Stream Dashboard: the app, API keys, Secret.",
+    "https://getstream.io/chat/docs/node/webhooks_overview/",
+    "Compressed bodies are read too; the signature is over the body before compression.",
+  ),
+};

@@ -1,0 +1,192 @@
+import { answerEmpty, emptyHandshake, jsonHandshake } from "../answers.ts";
+import { docs, documentation, officialSdk } from "../define.ts";
+import { all, bodyHash, derived, type Facts, field, firstOf, header, joined } from "../facts.ts";
+import type { Reception } from "../provider.ts";
+import type { ProviderRow } from "../row.ts";
+import { type Attempt, type Scheme, VERIFIED } from "../schemes/scheme.ts";
+import { basicScheme, tokenScheme } from "../schemes/token.ts";
+import type { SecretForm } from "../secrets.ts";
+
+/** Providers that send a secret with every request instead of signing it. */
+
+const AUTHORIZATION = tokenScheme([{ name: "authorization" }]);
+
+const TELEGRAM_SECRET: SecretForm = {
+  help: "1 to 256 characters A-Z a-z 0-9 _ -.",
+  decode: (secret) => (/^[A-Za-z0-9_-]{1,256}$/.test(secret) ? secret : null),
+};
+
+/** The one member beside `update_id`. */
+function readUpdateKind({ body }: Facts): string | null {
+  const { value } = body;
+  if (typeof value !== "object" || value === null) return null;
+  return Object.keys(value).find((name) => name !== "update_id") ?? null;
+}
+
+function answerOkta({ request }: Attempt): Reception | null {
+  const verification = request.headers.get("x-okta-verification-challenge");
+  return request.method === "GET" && verification !== undefined ? jsonHandshake({ verification }) : null;
+}
+
+function answerMailchimp({ request }: Attempt): Reception | null {
+  return request.method === "GET" ? emptyHandshake() : null;
+}
+
+/** Mailchimp signs nothing: whoever knows the unguessable address may send. */
+const ADDRESS_ONLY: Scheme = {
+  name: "address",
+  headers: [],
+  needsPublicUrl: false,
+  hasWindow: false,
+  secretHelp: "",
+  checkSecret: () => "This provider has no secret.",
+  verify: () => VERIFIED,
+};
+
+export const TOKEN: readonly ProviderRow[] = [
+  {
+    key: "gitlab",
+    name: "GitLab (secret token)",
+    scheme: tokenScheme([{ name: "x-gitlab-token" }]),
+    secretFrom: "source",
+    secretLabel: "Secret token",
+    eventType: header("X-Gitlab-Event"),
+    deliveryId: firstOf(header("Idempotency-Key"), bodyHash),
+    verifiedWith: documentation("gitlabhq/gitlabhq app/services/web_hook_service.rb"),
+    docs: docs(
+      "GitLab project or group: Settings, Webhooks, Add new webhook, URL.",
+      "The same form, Secret token: paste the source's.",
+      "https://docs.gitlab.com/user/project/integrations/webhooks/",
+      "The body is not signed; newer GitLab can: use the provider gitlab_signed for it.",
+    ),
+  },
+  {
+    key: "flutterwave",
+    name: "Flutterwave v3",
+    scheme: tokenScheme([{ name: "verif-hash" }]),
+    secretFrom: "source",
+    secretLabel: "Secret hash",
+    eventType: firstOf(field("event"), field("event\\.type")),
+    deliveryId: firstOf(all(field("event"), field("data.id")), bodyHash),
+    verifiedWith: documentation("https://developer.flutterwave.com/v3.0/docs/webhooks"),
+    docs: docs(
+      "Flutterwave dashboard (v3): Settings, Webhooks, URL.",
+      "The same page, Secret hash: type the source's secret.",
+      "https://developer.flutterwave.com/v3.0/docs/webhooks",
+      "The header holds the secret hash itself; the body is not signed.",
+    ),
+  },
+  {
+    key: "chargebee",
+    name: "Chargebee",
+    scheme: basicScheme(),
+    secretFrom: "customer",
+    secretLabel: "User name and password",
+    eventType: field("event_type"),
+    deliveryId: field("id"),
+    verifiedWith: officialSdk("chargebee", "3.33.0"),
+    docs: docs(
+      "Chargebee: Settings, Configure Chargebee, API Keys and Webhooks, Webhooks, Add Webhook.",
+      "The same form, Protect webhook URL with basic authentication: user name and password of your choice.",
+      "https://www.chargebee.com/docs/2.0/webhook_settings.html",
+      "The body is not signed.",
+    ),
+  },
+  {
+    key: "postmark",
+    name: "Postmark",
+    scheme: basicScheme(),
+    secretFrom: "customer",
+    secretLabel: "User name and password",
+    eventType: field("RecordType"),
+    deliveryId: firstOf(
+      all(field("RecordType"), field("ID")),
+      all(
+        field("RecordType"),
+        field("MessageID"),
+        firstOf(field("DeliveredAt"), field("ReceivedAt"), field("ChangedAt"), field("BouncedAt")),
+      ),
+      bodyHash,
+    ),
+    verifiedWith: documentation("https://postmarkapp.com/developer/webhooks/webhooks-overview"),
+    docs: docs(
+      "Postmark: Servers, the server, the message stream, Webhooks, Add webhook.",
+      "The same form, Basic auth credentials: user name and password of your choice.",
+      "https://postmarkapp.com/developer/webhooks/webhooks-overview",
+      "The body is not signed.",
+      "Inbound mail has no RecordType.",
+    ),
+  },
+  {
+    key: "telegram",
+    name: "Telegram Bot API",
+    scheme: tokenScheme([{ name: "x-telegram-bot-api-secret-token" }], TELEGRAM_SECRET),
+    secretFrom: "source",
+    secretLabel: "Secret token",
+    secretAlphabet: "base64url",
+    eventType: derived("the key beside update_id in the body", readUpdateKind),
+    deliveryId: field("update_id"),
+    answer: () => answerEmpty(),
+    verifiedWith: documentation("https://core.telegram.org/bots/api#setwebhook"),
+    docs: docs(
+      "setWebhook of the Telegram Bot API, parameter url.",
+      "Parameter secret_token of setWebhook: send the source's secret.",
+      "https://core.telegram.org/bots/api#setwebhook",
+      "A reply to the bot's user goes by Telegram's API: the answer to the webhook is empty.",
+    ),
+  },
+  {
+    key: "auth0",
+    name: "Auth0 (log streams)",
+    scheme: AUTHORIZATION,
+    secretFrom: "source",
+    secretLabel: "Authorization token",
+    eventType: firstOf(field("0.data.type"), field("data.type"), field("logs.0.data.type")),
+    deliveryId: firstOf(field("*.log_id"), field("log_id"), field("logs.*.log_id"), bodyHash),
+    verifiedWith: documentation("https://auth0.com/docs/customize/log-streams/custom-log-streams"),
+    docs: docs(
+      "Auth0 Dashboard: Monitoring, Streams, Create Log Stream, Custom Webhook, Payload URL.",
+      "The same form, Authorization Token: paste the source's secret, without Bearer.",
+      "https://auth0.com/docs/customize/log-streams/custom-log-streams",
+      "Choose the content format JSON Array; JSON Lines come as raw text.",
+    ),
+  },
+  {
+    key: "okta",
+    name: "Okta event hooks",
+    scheme: AUTHORIZATION,
+    secretFrom: "source",
+    secretLabel: "Authentication secret",
+    unsignedHandshakes: [{ text: "GET X-Okta-Verification-Challenge: echoed as JSON", answer: answerOkta }],
+    eventType: field("data.events.0.eventType"),
+    deliveryId: firstOf(field("data.events.*.uuid"), field("eventId")),
+    verifiedWith: documentation("https://developer.okta.com/docs/concepts/event-hooks/"),
+    docs: docs(
+      "Okta Admin Console: Workflow, Event Hooks, Create Event Hook, URL.",
+      "The same form, Authentication field: Authorization; Authentication secret: paste the source's.",
+      "https://developer.okta.com/docs/concepts/event-hooks/",
+      "The authentication field must be called Authorization.",
+    ),
+  },
+  {
+    key: "mailchimp",
+    name: "Mailchimp Marketing",
+    scheme: ADDRESS_ONLY,
+    secretFrom: "none",
+    unsignedHandshakes: [{ text: "GET when the address is entered: answered 200", answer: answerMailchimp }],
+    eventType: field("type"),
+    deliveryId: firstOf(
+      joined(field("type"), field("fired_at"), field("data[id]"), field("data[email]")),
+      bodyHash,
+    ),
+    verifiedWith: documentation(
+      "https://mailchimp.com/developer/marketing/guides/sync-audience-data-webhooks/",
+    ),
+    docs: docs(
+      "Mailchimp: Audience, Manage contacts, Settings, Webhooks, Create new webhook, Callback URL.",
+      "Nothing to enter: Mailchimp signs nothing.",
+      "https://mailchimp.com/developer/marketing/guides/sync-audience-data-webhooks/",
+      "Only the unguessable address protects the source: keep it secret, and fetch what matters from Mailchimp's API.",
+    ),
+  },
+];

@@ -1,0 +1,87 @@
+import { type AnswerRule, answerEmpty } from "../answers.ts";
+import { docs, officialSdk } from "../define.ts";
+import { hash, hmac } from "../digest.ts";
+import { all, bodyHash, type Facts, field, firstOf, header } from "../facts.ts";
+import { isForm, joinFields, readForm, sorted } from "../form.ts";
+import type { RefusalReason } from "../provider.ts";
+import type { ProviderRow } from "../row.ts";
+import { type Comparison, comparedScheme } from "../schemes/compared.ts";
+import { type Attempt, headerOf } from "../schemes/scheme.ts";
+
+/** Twilio signs the address with the sorted form fields; with a JSON body, the address that holds the body's hash. */
+
+const SIGNATURE = "x-twilio-signature";
+
+/** Twilio has signed addresses with and without the default port. */
+function spellingsOf(url: string): string[] {
+  const match = /^(https?):\/\/([^/?#:]+)(?::(\d+))?(.*)$/s.exec(url);
+  if (!match) return [url];
+  const [, scheme = "", host = "", port, rest = ""] = match;
+  const defaultPort = scheme === "https" ? "443" : "80";
+  return [`${scheme}://${host}${rest}`, `${scheme}://${host}:${port ?? defaultPort}${rest}`];
+}
+
+/** What follows the address: equal values of one name count once. */
+function formContent(body: Uint8Array): string {
+  return joinFields(readForm(body), (values) => sorted(new Set(values)));
+}
+
+function compare({ request }: Attempt): Comparison | RefusalReason {
+  const signature = headerOf(request, SIGNATURE);
+  if (signature === "") return "missing_header";
+  const hasForm = isForm(request.headers.get("content-type"));
+  const bodyHashGiven = request.query.get("bodySHA256");
+  if (!hasForm && bodyHashGiven !== hash("sha256", [request.body], "hex")) {
+    return bodyHashGiven === null ? "malformed" : "body_altered";
+  }
+  const content = hasForm ? formContent(request.body) : "";
+  return {
+    given: [signature],
+    expected: (secret) =>
+      spellingsOf(request.url).map((url) => hmac("sha1", secret, [url, content], "base64")),
+  };
+}
+
+/** A call waits for instructions: none is an empty document. */
+const answerNothing: AnswerRule = () => ({
+  status: 200,
+  headers: { "content-type": "text/xml" },
+  body: "<Response/>",
+});
+
+function answerFor({ attempt }: Facts): AnswerRule {
+  return isForm(attempt.request.headers.get("content-type")) ? answerNothing : answerEmpty(204);
+}
+
+export const TWILIO: ProviderRow = {
+  key: "twilio",
+  name: "Twilio",
+  scheme: comparedScheme({ headers: [SIGNATURE], needsPublicUrl: true, compare }),
+  secretFrom: "customer",
+  secretLabel: "Auth Token",
+  eventType: firstOf(
+    field("EventType"),
+    field("MessageStatus"),
+    field("SmsStatus"),
+    field("CallStatus"),
+    field("0.type"),
+    field("type"),
+  ),
+  deliveryId: firstOf(
+    header("I-Twilio-Idempotency-Token"),
+    all(field("MessageSid"), firstOf(field("MessageStatus"), field("SmsStatus"))),
+    all(field("CallSid"), field("CallStatus")),
+    field("*.id"),
+    bodyHash,
+  ),
+  answer: answerFor,
+  verifiedWith: officialSdk("twilio", "6.2.0"),
+  docs: docs(
+    "Twilio Console: the phone number or Messaging Service, A message comes in, or Status Callback URL.",
+    "Twilio Console: Account Dashboard, Account Info, Auth Token.",
+    "https://www.twilio.com/docs/usage/webhooks/webhooks-security",
+    "The address is signed: enter it there exactly as shown here, or set public_url.",
+    "The primary and the secondary Auth Token may both be entered while they are rotated.",
+    "Sealpost answers calls and messages with an empty response.",
+  ),
+};

@@ -1,0 +1,101 @@
+import { answerWithId } from "./answers.ts";
+import { readBody } from "./body.ts";
+import { hash, isAnySame } from "./digest.ts";
+import { eventName } from "./event-name.ts";
+import { BODY_HASH_PREFIX, type Facts, readPath } from "./facts.ts";
+import type {
+  InboundRequest,
+  KeyReader,
+  Reception,
+  RefusalReason,
+  SourceMaterial,
+  VerifiedEvent,
+} from "./provider.ts";
+import type { Handshake, ProviderRow } from "./row.ts";
+import { hmacScheme } from "./schemes/hmac.ts";
+import type { Attempt, Verdict } from "./schemes/scheme.ts";
+import { isWithin, narrowed, readTimestamp, UNSTATED_WINDOW } from "./window.ts";
+
+const DAY_SECONDS = 86_400;
+/** Deduplication is remembered for 30 days; an identity that is only a hash of the body for 10 minutes (contract section 8). */
+const DEDUP_SECONDS = { id: 30 * DAY_SECONDS, hash: 600 };
+/** A longer identity is stored as its hash. */
+const DELIVERY_ID_LENGTH_MAX = 255;
+
+/**
+ * The verdict on one request: answered as a handshake, refused, or an event. The raw bytes are verified before anything reads
+ * them, but for handshakes that come unsigned and signatures that stand inside the body.
+ */
+export async function receiveBy(row: ProviderRow, arrived: Attempt): Promise<Reception> {
+  const request = row.unpack ? row.unpack(arrived.request) : arrived.request;
+  if (!request) return { kind: "refused", reason: "malformed" };
+  const attempt = { ...arrived, request };
+  const early = await firstAnswer(row.unsignedHandshakes ?? [], attempt);
+  if (early) return early;
+  const verdict = await row.scheme.verify(attempt);
+  if (request.method !== "POST") return { kind: "refused", reason: "wrong_method" };
+  if (verdict.kind === "refused") return { kind: "refused", reason: reasonOf(verdict.reason, attempt) };
+  if (verdict.kind === "unavailable") return verdict;
+  return judgeVerified(row, await factsOf(attempt, verdict));
+}
+
+async function firstAnswer<Seen>(
+  handshakes: readonly Handshake<Seen>[],
+  seen: Seen,
+): Promise<Reception | null> {
+  for (const handshake of handshakes) {
+    const answer = await handshake.answer(seen);
+    if (answer) return answer;
+  }
+  return null;
+}
+
+/** A token in the query string is never accepted; the owner learns that it was there. */
+function reasonOf(reason: RefusalReason, { request, material }: Attempt): RefusalReason {
+  const isInQuery = isAnySame(material.secrets, [...request.query.values()]);
+  return isInQuery ? "token_in_query" : reason;
+}
+
+async function factsOf(attempt: Attempt, verdict: Verdict & { kind: "verified" }): Promise<Facts> {
+  const { request } = attempt;
+  const body = await readBody(request.body, request.headers.get("content-type") ?? "");
+  return { attempt, body, claims: verdict.claims ?? {} };
+}
+
+async function judgeVerified(row: ProviderRow, verified: Facts): Promise<Reception> {
+  if (!isBodyRecent(row, verified)) return { kind: "refused", reason: "stale_timestamp" };
+  return (await firstAnswer(row.signedHandshakes ?? [], verified)) ?? eventOf(row, verified);
+}
+
+function isBodyRecent(row: ProviderRow, { body, attempt }: Facts): boolean {
+  if (!row.bodyTimestamp) return true;
+  const { path, unit, window = UNSTATED_WINDOW } = row.bodyTimestamp;
+  const atMs = readTimestamp(readPath(body, path) ?? "", unit);
+  return atMs !== null && isWithin(narrowed(window, attempt.material.config), atMs, attempt.nowMs);
+}
+
+function eventOf(row: ProviderRow, facts: Facts): VerifiedEvent {
+  const id = row.deliveryId.read(facts);
+  return {
+    kind: "event",
+    type: eventName(row.key, row.eventType.read(facts)),
+    data: row.mask ? row.mask(facts) : facts.body.data,
+    deliveryId:
+      id !== null && id.length > DELIVERY_ID_LENGTH_MAX ? `long:${hash("sha256", [id], "hex")}` : id,
+    dedupSeconds: id?.startsWith(BODY_HASH_PREFIX) ? DEDUP_SECONDS.hash : DEDUP_SECONDS.id,
+    answer: row.answer ? row.answer(facts) : answerWithId,
+  };
+}
+
+/** What a source would hold if it existed. */
+const NOBODY: SourceMaterial = { secrets: ["no such source"], credentials: {}, config: {} };
+const NO_KEYS: KeyReader = { read: () => Promise.resolve(null) };
+const nobodysScheme = hmacScheme({ header: "authorization", algorithm: "sha256", encoding: "hex" });
+
+/** Refuses for a source that does not exist, by the same work as for one that does, so that time tells nothing. */
+export async function refuseUnknownSource(request: InboundRequest): Promise<Reception> {
+  const attempt = { request, material: NOBODY, nowMs: 0, keys: NO_KEYS };
+  await nobodysScheme.verify(attempt);
+  reasonOf("unknown_source", attempt);
+  return { kind: "refused", reason: "unknown_source" };
+}

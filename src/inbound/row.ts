@@ -1,0 +1,64 @@
+import type { AnswerRule } from "./answers.ts";
+import type { ConfigRule } from "./config.ts";
+import type { Extractor, Facts } from "./facts.ts";
+import type {
+  Fault,
+  InboundRequest,
+  Provider,
+  ProviderDocs,
+  Reception,
+  SecretFrom,
+  VerifiedWith,
+} from "./provider.ts";
+import type { Attempt, Scheme } from "./schemes/scheme.ts";
+import type { TimestampUnit, Window } from "./window.ts";
+
+/** A request that the provider wants answered and that is no event. `text` names it on the docs page. */
+export interface Handshake<Seen> {
+  readonly text: string;
+  /** null: the request is not this handshake. */
+  answer(seen: Seen): Reception | null | Promise<Reception | null>;
+}
+
+/** One provider as data. What is left out has the usual value. */
+export interface ProviderRow {
+  readonly key: string;
+  readonly name: string;
+  readonly aliases?: readonly string[];
+  readonly scheme: Scheme;
+  readonly secretFrom: SecretFrom;
+  /** How the provider calls what is entered as `signing_secret`; default "Signing secret". */
+  readonly secretLabel?: string;
+  /** What is entered is a public key: it need not be hidden. */
+  readonly isSecretPublic?: boolean;
+  /** False where everything is entered as `credentials` (Braintree). Default true where the customer or the source has it. */
+  readonly hasSigningSecret?: false;
+  /** Where something else can stand in for the secret. */
+  readonly isSecretOptional?: true;
+  /** What must be there before anything can be verified, where it is not simply every required field. */
+  readonly isAwaiting?: Provider["isAwaiting"];
+  /** The provider's handshake brings the secret (Asana, Notion). */
+  readonly isSecretLearned?: true;
+  /** Default base64. */
+  readonly secretAlphabet?: Provider["secretAlphabet"];
+  /** The parts of `credentials`. */
+  readonly credentials?: readonly ConfigRule[];
+  readonly config?: readonly ConfigRule[];
+  /** What no rule can say of one setting by itself. */
+  readonly checkConfig?: (config: Readonly<Record<string, unknown>>) => readonly Fault[];
+  /** The request as it was before the provider compressed it; null where it is malformed. */
+  readonly unpack?: (request: InboundRequest) => InboundRequest | null;
+  /** Those that arrive unsigned are answered before verification; default none. */
+  readonly unsignedHandshakes?: readonly Handshake<Attempt>[];
+  readonly signedHandshakes?: readonly Handshake<Facts>[];
+  readonly eventType: Extractor;
+  readonly deliveryId: Extractor;
+  /** A timestamp inside the signed body. */
+  readonly bodyTimestamp?: { readonly path: string; readonly unit: TimestampUnit; readonly window?: Window };
+  /** `data` without the secret that the provider puts into the body. */
+  readonly mask?: (facts: Facts) => string;
+  /** Default: 200 with the event's id. */
+  readonly answer?: (facts: Facts) => AnswerRule;
+  readonly verifiedWith: VerifiedWith;
+  readonly docs: ProviderDocs;
+}

@@ -1,0 +1,58 @@
+import { hmac, isAnySame } from "../digest.ts";
+import type { RefusalReason } from "../provider.ts";
+import { type SecretForm, textSecret } from "../secrets.ts";
+import { type Attempt, refused, type Scheme, VERIFIED, type Verdict } from "./scheme.ts";
+
+/** For providers whose signed content no template says: they compute what they expect themselves. */
+
+/** What the request carries, and what a secret would have made of it. Any of one equal to any of the other is genuine. */
+export interface Comparison {
+  readonly given: readonly string[];
+  expected(secret: string): readonly string[];
+}
+
+export interface ComparedRule {
+  /** The class of scheme; default `hmac`. */
+  readonly name?: string;
+  readonly headers: readonly string[];
+  readonly needsPublicUrl?: boolean;
+  readonly hasWindow?: boolean;
+  readonly secret?: SecretForm;
+  /** A reason where the request cannot be compared at all. */
+  compare(attempt: Attempt): Comparison | RefusalReason | Promise<Comparison | RefusalReason>;
+}
+
+/** Tries every secret, in constant time. */
+function judge(comparison: Comparison, secrets: readonly string[]): Verdict {
+  const isGenuine = isAnySame(
+    secrets.flatMap((secret) => comparison.expected(secret)),
+    comparison.given,
+  );
+  if (secrets.length === 0) return refused("awaiting_secret");
+  return isGenuine ? VERIFIED : refused("bad_signature");
+}
+
+async function verifyCompared(rule: ComparedRule, form: SecretForm, attempt: Attempt): Promise<Verdict> {
+  const comparison = await rule.compare(attempt);
+  if (typeof comparison !== "string") {
+    const usable = attempt.material.secrets.filter((secret) => form.decode(secret) !== null);
+    return judge(comparison, usable);
+  }
+  // The work that a comparison would have cost, so that the answer comes no sooner.
+  hmac("sha256", "nothing to compare", [attempt.request.body], "hex");
+  return refused(comparison);
+}
+
+export function comparedScheme(rule: ComparedRule): Scheme {
+  const form = rule.secret ?? textSecret;
+  return {
+    name: rule.name ?? "hmac",
+    headers: rule.headers,
+    needsPublicUrl: rule.needsPublicUrl ?? false,
+    hasWindow: rule.hasWindow ?? false,
+    secretHelp: form.help,
+    checkSecret: (text) =>
+      form.decode(text) === null ? `This is not the secret's form. ${form.help}` : null,
+    verify: (attempt) => verifyCompared(rule, form, attempt),
+  };
+}

@@ -1,0 +1,52 @@
+import { type Encoding, type HashName, hash, hmac, isAnySame } from "../digest.ts";
+import { type SecretForm, textSecret } from "../secrets.ts";
+import type { Scheme } from "./scheme.ts";
+import { type Proof, type SignedRule, signedScheme } from "./signed.ts";
+
+/** Shared-secret signatures: HMAC, and the plain hash over content that holds the secret. */
+
+export interface DigestRule extends SignedRule {
+  readonly algorithm: HashName;
+  readonly encoding: Encoding;
+  /** Default: the secret's text is the key. */
+  readonly secret?: SecretForm;
+}
+
+/** A secret that nobody knows: stands in where a source has none that is usable, so that the same work is done. */
+const NOBODYS_SECRET = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("hex");
+
+type Sign = (secret: string, contentFor: Parameters<Proof["holds"]>[2]) => string;
+
+function sharedSecretProof(name: string, rule: DigestRule, form: SecretForm, sign: Sign): Proof {
+  return {
+    name,
+    secretHelp: form.help,
+    isSecret: (text) => form.decode(text) !== null,
+    holds(signatures, secrets, contentFor) {
+      const usable = secrets.filter((secret) => form.decode(secret) !== null);
+      const expected = (usable.length > 0 ? usable : [NOBODYS_SECRET]).map((secret) =>
+        sign(secret, contentFor),
+      );
+      const given = rule.encoding === "hex" ? signatures.map((text) => text.toLowerCase()) : signatures;
+      return isAnySame(expected, given.length > 0 ? given : [""]);
+    },
+  };
+}
+
+export function hmacProof(rule: DigestRule): Proof {
+  const form = rule.secret ?? textSecret;
+  return sharedSecretProof("hmac", rule, form, (secret, contentFor) =>
+    hmac(rule.algorithm, form.decode(secret) ?? NOBODYS_SECRET, contentFor(secret), rule.encoding),
+  );
+}
+
+/** HMAC over the signed content. */
+export function hmacScheme(rule: DigestRule): Scheme {
+  return signedScheme(rule, hmacProof(rule));
+}
+
+/** A hash, not an HMAC: the content names `{secret}` itself (Cloudinary, HubSpot v2). */
+export function hashScheme(rule: DigestRule): Scheme {
+  const sign: Sign = (secret, contentFor) => hash(rule.algorithm, contentFor(secret), rule.encoding);
+  return signedScheme(rule, sharedSecretProof("hash", rule, rule.secret ?? textSecret, sign));
+}

@@ -1,0 +1,154 @@
+import {
+  createLocalJWKSet,
+  errors,
+  type JSONWebKeySet,
+  type JWTPayload,
+  type JWTVerifyOptions,
+  jwtVerify,
+} from "jose";
+import type { KeyDocument, RefusalReason } from "../provider.ts";
+import { textSecret } from "../secrets.ts";
+import { type Attempt, refused, type Scheme, type Verdict } from "./scheme.ts";
+
+/** Signed tokens (RFC 7515, 7519) in a header, by the library `jose`. */
+
+export interface JwtRule {
+  readonly header: string;
+  /** The one algorithm that is accepted: never what the token says of itself. */
+  readonly algorithm: "HS256" | "RS256" | "ES256";
+  readonly issuer?: string | string[];
+  /** Claims that must be there. */
+  readonly required: readonly string[];
+  readonly needsPublicUrl?: boolean;
+  /** What the claims must say of the request; a reason where they do not. */
+  check(claims: JWTPayload, attempt: Attempt): RefusalReason | null;
+}
+
+type Outcome = { readonly claims: JWTPayload } | { readonly reason: RefusalReason };
+type Key = Parameters<typeof jwtVerify>[1];
+
+/** Clocks differ. */
+const CLOCK_TOLERANCE_SECONDS = 60;
+
+/** The token of the header, with or without `Bearer`. */
+export function tokenOf({ request }: Attempt, header: string): string {
+  return (request.headers.get(header) ?? "").replace(/^Bearer /i, "");
+}
+
+/** True when no other text decodes to the same bytes, so that no changed character passes unseen. */
+export function isCanonical(token: string): boolean {
+  return token.split(".").every((part) => Buffer.from(part, "base64url").toString("base64url") === part);
+}
+
+function reasonOf(error: unknown): RefusalReason {
+  if (error instanceof errors.JWTExpired) return "stale_timestamp";
+  if (error instanceof errors.JWSSignatureVerificationFailed) return "bad_signature";
+  if (error instanceof errors.JWKSNoMatchingKey) return "wrong_key_id";
+  if (!(error instanceof errors.JWTClaimValidationFailed)) return "malformed";
+  return error.claim === "nbf" ? "stale_timestamp" : "unknown_key";
+}
+
+async function verifyToken(rule: JwtRule, token: string, key: Key, attempt: Attempt): Promise<Outcome> {
+  const options: JWTVerifyOptions = {
+    algorithms: [rule.algorithm],
+    requiredClaims: [...rule.required],
+    currentDate: new Date(attempt.nowMs),
+    clockTolerance: CLOCK_TOLERANCE_SECONDS,
+    ...(rule.issuer === undefined ? {} : { issuer: rule.issuer }),
+  };
+  try {
+    // jose takes a key, or a function that finds it; the two are overloads of one function.
+    const verified =
+      typeof key === "function" ? await jwtVerify(token, key, options) : await jwtVerify(token, key, options);
+    return { claims: verified.payload };
+  } catch (error) {
+    return { reason: reasonOf(error) };
+  }
+}
+
+function judge(rule: JwtRule, outcome: Outcome, attempt: Attempt): Verdict {
+  if ("reason" in outcome) return refused(outcome.reason);
+  const fault = rule.check(outcome.claims, attempt);
+  return fault === null ? { kind: "verified", claims: outcome.claims } : refused(fault);
+}
+
+/** Each secret is tried; the last reason stands where none fits. */
+async function verifyShared(rule: JwtRule, secrets: readonly string[], attempt: Attempt): Promise<Verdict> {
+  const token = tokenOf(attempt, rule.header);
+  if (token === "") return refused("missing_header");
+  if (secrets.length === 0) return refused("awaiting_secret");
+  if (!isCanonical(token)) return refused("malformed");
+  let verdict: Verdict = refused("bad_signature");
+  for (const secret of secrets) {
+    verdict = judge(rule, await verifyToken(rule, token, new TextEncoder().encode(secret), attempt), attempt);
+    if (verdict.kind === "verified") return verdict;
+  }
+  return verdict;
+}
+
+function schemeOf(rule: JwtRule, verify: Scheme["verify"]): Scheme {
+  return {
+    name: "jwt",
+    headers: [rule.header],
+    needsPublicUrl: rule.needsPublicUrl ?? false,
+    hasWindow: false,
+    secretHelp: textSecret.help,
+    checkSecret: (text) => (text === "" ? "The secret is empty." : null),
+    verify,
+  };
+}
+
+/** A token signed with the source's secret; `moreSecrets` for providers that name a second one. */
+export function sharedJwtScheme(
+  rule: JwtRule,
+  moreSecrets: (attempt: Attempt) => readonly string[] = () => [],
+): Scheme {
+  const secretsOf = (attempt: Attempt) => [...attempt.material.secrets, ...moreSecrets(attempt)];
+  return schemeOf(rule, (attempt) => verifyShared(rule, secretsOf(attempt), attempt));
+}
+
+/** Where the keys of a token stand, and how they are read. */
+export interface PublishedKeys {
+  /** The document; or why it cannot be told. */
+  documentFor(token: string, attempt: Attempt): KeyDocument | RefusalReason;
+  /** The key set in the document's JSON; default: the document is one. */
+  keySetIn?(value: unknown, attempt: Attempt): unknown;
+}
+
+/** A JSON Web Key Set; null where it is none. */
+export function keySetOf(value: unknown): ReturnType<typeof createLocalJWKSet> | null {
+  try {
+    return createLocalJWKSet(value as JSONWebKeySet);
+  } catch {
+    return null;
+  }
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A token signed with a key that the provider publishes. A key id that is not there asks once for a newer document. */
+export function publishedJwtScheme(rule: JwtRule, published: PublishedKeys): Scheme {
+  return schemeOf(rule, async (attempt) => {
+    const token = tokenOf(attempt, rule.header);
+    if (token === "") return refused("missing_header");
+    if (!isCanonical(token)) return refused("malformed");
+    const document = published.documentFor(token, attempt);
+    if (typeof document === "string") return refused(document);
+    const verifyWith = async (isRenewal: boolean): Promise<Verdict> => {
+      const text = await attempt.keys.read(document, isRenewal);
+      const value = text === null ? undefined : parseJson(text);
+      const keys = keySetOf(published.keySetIn ? published.keySetIn(value, attempt) : value);
+      if (!keys || text === null)
+        return { kind: "unavailable", reason: "The provider's keys could not be had." };
+      return judge(rule, await verifyToken(rule, token, keys, attempt), attempt);
+    };
+    const verdict = await verifyWith(false);
+    return verdict.kind === "refused" && verdict.reason === "wrong_key_id" ? verifyWith(true) : verdict;
+  });
+}

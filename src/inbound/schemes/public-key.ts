@@ -1,0 +1,104 @@
+import { createPublicKey, type KeyObject, verify } from "node:crypto";
+import type { Bytes } from "../digest.ts";
+import type { Scheme } from "./scheme.ts";
+import { type Proof, type SignedRule, signedScheme } from "./signed.ts";
+
+/** Public-key signatures in a header. The "secret" is the public key in the form in which the provider shows it. */
+
+export interface PublicKeyForm {
+  readonly help: string;
+  /** null where the text is no such key. */
+  decode(text: string): KeyObject | null;
+}
+
+const ED25519_SPKI_HEAD = Buffer.from("302a300506032b6570032100", "hex");
+const ED25519_KEY_BYTES = 32;
+
+/** The key of 32 raw bytes (RFC 8032); null for any other number. */
+export function ed25519Key(raw: Uint8Array): KeyObject | null {
+  if (raw.length !== ED25519_KEY_BYTES) return null;
+  return createPublicKey({ key: Buffer.concat([ED25519_SPKI_HEAD, raw]), format: "der", type: "spki" });
+}
+
+/** The bytes; null unless the text is exactly how they are written, so that no changed character passes unseen. */
+function decodeExactly(text: string, encoding: "hex" | "base64"): Buffer | null {
+  const bytes = Buffer.from(text, encoding);
+  return bytes.toString(encoding) === (encoding === "hex" ? text.toLowerCase() : text) ? bytes : null;
+}
+
+/** 32 bytes of an Ed25519 key as text, after a prefix. */
+export function rawEd25519(encoding: "hex" | "base64", prefix = ""): PublicKeyForm {
+  return {
+    help: `The Ed25519 public key in ${encoding}${prefix === "" ? "" : `, with its prefix ${prefix}`}.`,
+    decode(text) {
+      const raw = text.startsWith(prefix) ? decodeExactly(text.slice(prefix.length), encoding) : null;
+      return raw && ed25519Key(raw);
+    },
+  };
+}
+
+function parseKey(input: Parameters<typeof createPublicKey>[0]): KeyObject | null {
+  try {
+    return createPublicKey(input);
+  } catch {
+    return null;
+  }
+}
+
+/** A PEM, or the base64 inside one. */
+export const spkiKey: PublicKeyForm = {
+  help: "The public key, as PEM or as the base64 text that the provider shows.",
+  decode: (text) =>
+    text.includes("-----BEGIN")
+      ? parseKey(text)
+      : parseKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" }),
+};
+
+export interface PublicKeyRule extends SignedRule {
+  readonly key: PublicKeyForm;
+  /** null for Ed25519, which hashes by itself. */
+  readonly algorithm: "sha256" | "sha512" | null;
+  readonly encoding: "hex" | "base64";
+}
+
+export function joinBytes(parts: readonly Bytes[]): Buffer {
+  return Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : part)));
+}
+
+/** Node throws on a signature of an impossible length or form: that is a wrong signature. */
+export function isSignedWith(
+  key: KeyObject,
+  algorithm: "sha1" | "sha256" | "sha512" | null,
+  content: Uint8Array,
+  signature: Uint8Array,
+): boolean {
+  try {
+    return verify(algorithm, content, key, signature);
+  } catch {
+    return false;
+  }
+}
+
+export function publicKeyProof(rule: PublicKeyRule): Proof {
+  return {
+    name: "public_key",
+    secretHelp: rule.key.help,
+    isSecret: (text) => rule.key.decode(text) !== null,
+    holds(signatures, secrets, contentFor) {
+      const given = signatures
+        .map((text) => decodeExactly(text, rule.encoding))
+        .filter((bytes) => bytes !== null);
+      return secrets.some((secret) => {
+        const key = rule.key.decode(secret);
+        const content = joinBytes(contentFor(secret));
+        return (
+          key !== null && given.some((signature) => isSignedWith(key, rule.algorithm, content, signature))
+        );
+      });
+    },
+  };
+}
+
+export function publicKeyScheme(rule: PublicKeyRule): Scheme {
+  return signedScheme(rule, publicKeyProof(rule));
+}

@@ -1,0 +1,111 @@
+import type { Bytes } from "../digest.ts";
+import type { InboundRequest } from "../provider.ts";
+import { names, parseTemplate, render, type Template } from "../template.ts";
+import {
+  isWithin,
+  narrowed,
+  readTimestamp,
+  type TimestampUnit,
+  UNSTATED_WINDOW,
+  type Window,
+} from "../window.ts";
+import { type Layout, whole } from "./layouts.ts";
+import { type Attempt, headerOf, refused, type Scheme, VERIFIED, type Verdict } from "./scheme.ts";
+
+/** Signatures in a header over the raw bytes: what HMAC, plain hash and public-key schemes have in common. */
+
+/** Header names are lower-case. */
+export interface SignedRule {
+  /** The header of the signature; of several the first that is present decides, so that a weaker one cannot. */
+  readonly header: string | readonly string[];
+  /** Every one of several headers may carry a signature (Box, DocuSign), instead of only the first. */
+  readonly isEveryHeaderRead?: true;
+  /** Default: the whole value is the signature. */
+  readonly layout?: Layout;
+  /** What is signed, a template; default `{body}`. */
+  readonly content?: string;
+  /** `header`: where the timestamp stands, unless the signature's own header holds it. `window`: what the provider states. */
+  readonly timestamp?: { readonly header?: string; readonly unit: TimestampUnit; readonly window?: Window };
+  /** The header of `{id}`. */
+  readonly idHeader?: string;
+}
+
+/** How signatures are checked against the secrets of a source. */
+export interface Proof {
+  readonly name: string;
+  readonly secretHelp: string;
+  /** False where the text has another form than the provider's secrets. */
+  isSecret(text: string): boolean;
+  /** True when any signature is one of any secret over its content. Does the same work whatever it finds. */
+  holds(
+    signatures: readonly string[],
+    secrets: readonly string[],
+    contentFor: (secret: string) => Bytes[],
+  ): boolean;
+}
+
+/** What a request carries; empty texts stand for what is missing, so that the same work is done. */
+interface Carried {
+  readonly signatures: readonly string[];
+  readonly timestamp: string;
+  readonly id: string;
+  readonly isComplete: boolean;
+}
+
+function headersOf(rule: SignedRule): readonly string[] {
+  return typeof rule.header === "string" ? [rule.header] : rule.header;
+}
+
+function carriedBy(request: InboundRequest, rule: SignedRule, template: Template): Carried {
+  const present = headersOf(rule).filter((header) => request.headers.has(header));
+  const read = rule.isEveryHeaderRead ? present : present.slice(0, 1);
+  const layout = rule.layout ?? whole();
+  const parts = read.map((header) => layout(headerOf(request, header)));
+  const signatures = parts.flatMap((part) => part.signatures);
+  const timestamp = rule.timestamp?.header
+    ? headerOf(request, rule.timestamp.header)
+    : (parts[0]?.timestamp ?? "");
+  const id = rule.idHeader ? headerOf(request, rule.idHeader) : "";
+  const isMissing = (rule.timestamp?.header && timestamp === "") || (names(template, "id") && id === "");
+  return { signatures, timestamp, id, isComplete: present.length > 0 && !isMissing };
+}
+
+function judgeTime(rule: SignedRule, text: string, attempt: Attempt): Verdict {
+  if (!rule.timestamp) return VERIFIED;
+  const atMs = readTimestamp(text, rule.timestamp.unit);
+  if (atMs === null) return refused("malformed");
+  const window = narrowed(rule.timestamp.window ?? UNSTATED_WINDOW, attempt.material.config);
+  return isWithin(window, atMs, attempt.nowMs) ? VERIFIED : refused("stale_timestamp");
+}
+
+/** All work is done before anything is decided: time tells nothing. */
+export function verifySigned(rule: SignedRule, template: Template, proof: Proof, attempt: Attempt): Verdict {
+  const { request, material } = attempt;
+  const carried = carriedBy(request, rule, template);
+  const values = { ...carried, body: request.body, url: request.url, method: request.method };
+  const contentFor = (secret: string) => render(template, { ...values, secret });
+  const isGenuine = proof.holds(carried.signatures, material.secrets, contentFor);
+  if (!carried.isComplete) return refused("missing_header");
+  if (material.secrets.length === 0) return refused("awaiting_secret");
+  if (carried.signatures.length === 0) return refused("malformed");
+  const time = judgeTime(rule, carried.timestamp, attempt);
+  if (time.kind === "refused") return time;
+  return isGenuine ? VERIFIED : refused("bad_signature");
+}
+
+/** A scheme from the facts of a row. */
+export function signedScheme(rule: SignedRule, proof: Proof): Scheme {
+  const template = parseTemplate(rule.content ?? "{body}");
+  if (!template) throw new Error(`The template ${rule.content} names an unknown value.`);
+  const others = [rule.timestamp?.header, rule.idHeader].filter((name) => name !== undefined);
+  return {
+    name: proof.name,
+    headers: [headersOf(rule), others].flat(),
+    needsPublicUrl: names(template, "url"),
+    hasWindow: rule.timestamp !== undefined,
+    secretHelp: proof.secretHelp,
+    checkSecret: (text) =>
+      proof.isSecret(text) ? null : `This is not the secret's form. ${proof.secretHelp}`,
+    verify: (attempt) => verifySigned(rule, template, proof, attempt),
+  };
+}

@@ -1,0 +1,54 @@
+import type { Bytes } from "./digest.ts";
+
+/** The forms in which providers show their secrets, and how each becomes a key. */
+
+export interface SecretForm {
+  /** What the customer is told to enter. */
+  readonly help: string;
+  /** The key; null where the text is not of this form. */
+  decode(secret: string): Bytes | null;
+}
+
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+const HEX = /^(?:[0-9a-fA-F]{2})+$/;
+
+function decodeBase64(text: string): Uint8Array | null {
+  return BASE64.test(text) ? Buffer.from(text, "base64") : null;
+}
+
+/** The secret's text is the key, prefix included. */
+export const textSecret: SecretForm = {
+  help: "Paste it exactly as it is shown.",
+  decode: (secret) => (secret === "" ? null : secret),
+};
+
+export const hexSecret: SecretForm = {
+  help: "Hexadecimal digits, as shown.",
+  decode: (secret) => (HEX.test(secret) ? Buffer.from(secret, "hex") : null),
+};
+
+export const base64Secret: SecretForm = { help: "Base64 text, as shown.", decode: decodeBase64 };
+
+/** Standard Webhooks: `whsec_` (Supabase: `v1,whsec_`) and base64; some senders show it without the prefix. */
+export const whsecSecret: SecretForm = {
+  help: "Paste it with its prefix whsec_ where it has one.",
+  decode: (secret) => decodeBase64(secret.replace(/^(?:v1,)?whsec_/, "")),
+};
+
+/** As `whsecSecret`, but without the prefix the text itself is the key (OpenAI's SDK). */
+export const whsecOrTextSecret: SecretForm = {
+  help: whsecSecret.help,
+  decode: (secret) => (secret.startsWith("whsec_") ? whsecSecret.decode(secret) : textSecret.decode(secret)),
+};
+
+/** The key is the NFKD normal form of the text (EasyPost). */
+export const normalisedSecret: SecretForm = {
+  help: textSecret.help,
+  decode: (secret) => textSecret.decode(secret.normalize("NFKD")),
+};
+
+/** `user:password` of HTTP Basic; the first colon parts them (RFC 7617). */
+export const basicSecret: SecretForm = {
+  help: "user:password, as entered at the provider.",
+  decode: (secret) => (secret.indexOf(":") > 0 ? secret : null),
+};

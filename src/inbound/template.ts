@@ -1,0 +1,35 @@
+import type { Bytes } from "./digest.ts";
+
+/** What a signature covers, written as `v0:{timestamp}:{body}`. */
+
+const NAMES = ["body", "timestamp", "id", "url", "method", "secret"] as const;
+type Name = (typeof NAMES)[number];
+
+/** Literal text, or the name of a value. */
+type Piece = { readonly literal: string } | { readonly name: Name };
+export type Template = readonly Piece[];
+export type TemplateValues = Readonly<Record<Name, Bytes>>;
+
+function isName(text: string): text is Name {
+  return NAMES.some((name) => name === text);
+}
+
+/** The template's pieces; null where it names something unknown. */
+export function parseTemplate(text: string): Template | null {
+  const pieces: Piece[] = [];
+  for (const part of text.split(/(\{[^{}]*\})/)) {
+    const name = part.startsWith("{") && part.endsWith("}") ? part.slice(1, -1) : null;
+    if (name !== null && !isName(name)) return null;
+    if (name !== null) pieces.push({ name });
+    else if (part !== "") pieces.push({ literal: part });
+  }
+  return pieces;
+}
+
+export function names(template: Template, name: Name): boolean {
+  return template.some((piece) => "name" in piece && piece.name === name);
+}
+
+export function render(template: Template, values: TemplateValues): Bytes[] {
+  return template.map((piece) => ("literal" in piece ? piece.literal : values[piece.name]));
+}

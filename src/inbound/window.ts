@@ -1,0 +1,44 @@
+/** How far a signed timestamp may lie from now, in seconds. */
+export interface Window {
+  readonly pastSeconds: number;
+  readonly futureSeconds: number;
+}
+
+/**
+ * For providers that state no window (contract section 8): a retry that keeps its first timestamp must not be lost, and
+ * deduplication catches replays.
+ */
+export const UNSTATED_WINDOW: Window = { pastSeconds: 86_400, futureSeconds: 300 };
+
+export type TimestampUnit = "s" | "ms" | "iso";
+
+/** The window that the provider states, the same in both directions. */
+export function within(seconds: number): Window {
+  return { pastSeconds: seconds, futureSeconds: seconds };
+}
+
+/** The window as the source's `config.tolerance_seconds` narrows it; never wider than the provider's. */
+export function narrowed(window: Window, config: Readonly<Record<string, unknown>>): Window {
+  const tolerance = config["tolerance_seconds"];
+  if (typeof tolerance !== "number") return window;
+  return {
+    pastSeconds: Math.min(window.pastSeconds, tolerance),
+    futureSeconds: Math.min(window.futureSeconds, tolerance),
+  };
+}
+
+export function isWithin(window: Window, atMs: number, nowMs: number): boolean {
+  return atMs >= nowMs - window.pastSeconds * 1000 && atMs <= nowMs + window.futureSeconds * 1000;
+}
+
+const INTEGER = /^[0-9]{1,16}$/;
+const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?$/;
+
+/** A timestamp as sent, in milliseconds since the epoch; null where it is none. An ISO time without a zone is UTC (Orb). */
+export function readTimestamp(text: string, unit: TimestampUnit): number | null {
+  if (unit !== "iso") return INTEGER.test(text) ? Number(text) * (unit === "s" ? 1000 : 1) : null;
+  const match = ISO.exec(text);
+  if (!match) return null;
+  const atMs = Date.parse(match[1] === undefined ? `${text}Z` : text);
+  return Number.isNaN(atMs) ? null : atMs;
+}

@@ -1,0 +1,39 @@
+/** One JSON line per unit of work on standard output (contract section 11). Lines are gathered and written together. */
+
+export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+export interface Logger {
+  log(level: Exclude<LogLevel, "silent">, msg: string, fields?: LogFields): void;
+  flush(): void;
+}
+
+const FLUSH_MS = 50;
+const BUFFER_CHARS_MAX = 64 * 1024;
+/** The last net: nothing that looks like a credential leaves, whatever field it came in. */
+const CREDENTIALS = /(whsec_|whsk_|sp_live_|sp_test_|spl_|Bearer )[A-Za-z0-9+/=_.-]+/g;
+
+export function createLogger(level: LogLevel, write: (text: string) => void, now: () => number): Logger {
+  const least = LOG_LEVELS.indexOf(level);
+  let buffer = "";
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  const flush = () => {
+    if (timer) clearTimeout(timer);
+    timer = null;
+    const text = buffer;
+    buffer = "";
+    if (text !== "") write(text);
+  };
+  return {
+    log(lineLevel, msg, fields) {
+      if (LOG_LEVELS.indexOf(lineLevel) < least) return;
+      const line = JSON.stringify({ ts: new Date(now()).toISOString(), level: lineLevel, msg, ...fields });
+      buffer += `${line.replace(CREDENTIALS, "$1***")}\n`;
+      if (buffer.length > BUFFER_CHARS_MAX) flush();
+      else timer ??= setTimeout(flush, FLUSH_MS);
+    },
+    flush,
+  };
+}

@@ -1,0 +1,66 @@
+import { type App, startApp } from "./app.ts";
+import { readConfig } from "./config.ts";
+import { createLogger } from "./log.ts";
+import { VERSION } from "./outbound/user-agent.ts";
+import { DatabaseError } from "./store/database.ts";
+
+const EXIT = { failed: 1, wrongSettings: 2 } as const;
+
+/** What is written lies in the data directory, and is nobody else's to read. */
+process.umask(0o077);
+
+const argument = process.argv[2];
+if (argument === "--version") {
+  console.log(VERSION);
+  process.exit(0);
+}
+if (argument !== undefined) {
+  console.error("usage: sealpost [--version]   (settings are environment variables SEALPOST_*, see the README)");
+  process.exit(EXIT.wrongSettings);
+}
+
+const read = readConfig(process.env);
+if (!read.ok) {
+  console.error(["Sealpost does not start, its settings are wrong:", ...read.problems.map((problem) => `  ${problem}`)].join("\n"));
+  process.exit(EXIT.wrongSettings);
+}
+
+const { config } = read;
+const logger = createLogger(config.logLevel, (text) => process.stdout.write(text), Date.now);
+
+function die(error: unknown): never {
+  const known = error instanceof DatabaseError;
+  const text = error instanceof Error ? error.message : String(error);
+  logger.log("error", text, known || !(error instanceof Error) ? {} : { stack: error.stack ?? "" });
+  logger.flush();
+  process.exit(EXIT.failed);
+}
+
+process.on("uncaughtException", die);
+process.on("unhandledRejection", die);
+
+let app: App | null = null;
+let stopping = false;
+
+async function stop(): Promise<void> {
+  // A signal to the whole group arrives more than once.
+  if (stopping) return;
+  stopping = true;
+  logger.log("info", "stopping");
+  await app?.stop();
+  process.exit(0);
+}
+
+process.on("SIGTERM", () => void stop());
+process.on("SIGINT", () => void stop());
+
+try {
+  app = await startApp(config, { logger, fail: die });
+} catch (error) {
+  die(error);
+}
+if (app.firstKeys) {
+  logger.flush();
+  console.log(`\nFirst start. These keys are shown once:\n  live  ${app.firstKeys.live}\n  test  ${app.firstKeys.test}\n`);
+}
+logger.log("info", "listening", { url: app.url, version: VERSION, docs: `${config.baseUrl}/docs` });

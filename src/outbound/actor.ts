@@ -1,0 +1,515 @@
+import {
+  type Beginning,
+  type DeliveryChange,
+  deliveryAfter,
+  disabledBy,
+  type Finding,
+  healthAfter,
+} from "../core/delivery.ts";
+import { limit } from "../core/limits.ts";
+import {
+  type Delivery,
+  type DisabledReason,
+  type Endpoint,
+  HEALTHY,
+  type Health,
+  type Trigger,
+  type WaitingFor,
+} from "../core/model.ts";
+import { DEFAULT_SCHEDULE } from "../core/retry.ts";
+import { Queue, type QueueItem } from "./queue.ts";
+
+/**
+ * The actor of one endpoint owns its queue, its health and its timer. Nothing else starts an attempt.
+ *
+ * | mode        | true in it                                                            | leaves when                                 |
+ * |-------------|-----------------------------------------------------------------------|---------------------------------------------|
+ * | idle        | nothing waits, nothing is in flight, no timer                         | a delivery comes                            |
+ * | waiting     | nothing can start before an instant; exactly one timer                | timer, something earlier, pause, stop       |
+ * | sending     | 1…max_concurrency in flight (fifo: 1)                                 | the last one ends, pause, stop              |
+ * | backing_off | several failures in a row, or slowed down by an answer: one timer, or one probe in flight | a success, pause, stop |
+ * | paused      | no timer; the queue is kept                                           | resume, disable, stop                       |
+ * | disposing   | the endpoint is disabled or deleted: what waits is ended, slice by slice | enabled, stop                            |
+ * | stopped     | no timer, nothing starts                                              | never                                       |
+ *
+ * The queue holds at most `hasRoom` deliveries; what comes above that is parked: it waits in the database, in order, and
+ * is fetched as the queue drains. `#parkedFrom` is where the parked ones begin.
+ *
+ * An attempt's slot is free once the answer is there; the delivery stays busy until the outcome is on disk, so that one delivery
+ * never has two attempts at once.
+ */
+
+export type Mode = "idle" | "waiting" | "sending" | "backing_off" | "paused" | "disposing" | "stopped";
+
+/** A delivery with what its message is made of. */
+export interface Load {
+  delivery: Delivery;
+  type: string;
+  /** The plain envelope: what is signed and sent unless transformations reshape it. */
+  body: Uint8Array;
+}
+
+/** A delivery that waits, as the store has it. */
+export interface Waiting {
+  id: number;
+  due: number;
+  queueOrder: number | null;
+}
+
+/** What one attempt did; `null` where it was given up because the process stops, which costs no attempt. */
+export interface Performed {
+  finding: Finding;
+}
+
+/** An attempt and all that follows from it, to be written in one transaction. */
+export interface Settlement<P extends Performed> {
+  endpoint: Endpoint;
+  load: Load;
+  trigger: Trigger;
+  performed: P;
+  change: DeliveryChange | null;
+  /** Null where it waits in memory. */
+  queueOrder: number | null;
+  health: Health;
+  healthChanged: boolean;
+  disable: DisabledReason | null;
+}
+
+export interface ActorParts<P extends Performed> {
+  now(): number;
+  random(): number;
+  /** Runs `wake` at `at` or a little later; answers how to call it off. */
+  timer(at: number, wake: () => void): () => void;
+  load(deliveryId: number): Load | null;
+  parked(endpointId: number, count: number): Waiting[];
+  firstParked(endpointId: number): number | null;
+  /** Never rejects. */
+  perform(endpoint: Endpoint, load: Load): Promise<P | null>;
+  /** Resolves once it is on disk; false where the delivery was reopened or cancelled while the attempt ran. */
+  record(settlement: Settlement<P>): Promise<boolean>;
+  /** Ends these open deliveries of a disabled (dead) or deleted (cancelled) endpoint. */
+  dispose(ids: readonly number[], as: "dead" | "cancelled"): Promise<void>;
+  /** False while the disk takes nothing: an outcome that cannot be recorded must not come about. */
+  canRecord(): boolean;
+  /** True where the actors together hold few enough to take more than a head each. */
+  isRoomy(): boolean;
+  /** Deliveries that may not be sent now, whatever their endpoint says: the account is suspended or its plan used up. */
+  isHeldBack(projectId: number): boolean;
+}
+
+interface Flight<P extends Performed> {
+  load: Load;
+  trigger: Trigger;
+  probe: boolean;
+  /** Whoever asked for this attempt and waits for it. */
+  settled: ((performed: P | null) => void) | null;
+}
+
+const REFILL_MAX = 256;
+const ONE_SECOND_MS = 1000;
+
+export class EndpointActor<P extends Performed> {
+  readonly #queue = new Queue<Load>();
+  readonly #flights = new Map<number, Flight<P>>();
+  /** Deliveries whose outcome is on its way to the disk. */
+  readonly #recording = new Set<number>();
+  /** Deliveries whose turn came while an attempt of them was under way. */
+  readonly #deferred = new Set<number>();
+  #mode: Mode = "idle";
+  #callOff: (() => void) | null = null;
+  #wakesAt = Number.POSITIVE_INFINITY;
+  #parkedFrom: number;
+  #disposing = false;
+  #stopped = false;
+  /** Set the moment an attempt decides so, before the endpoint's row says it. */
+  #disabling = false;
+  /** Flights that somebody asked for. */
+  #byHand = 0;
+  #tokens: number;
+  #tokensAt: number;
+  #whenQuiet: (() => void)[] = [];
+
+  constructor(
+    private endpoint: Endpoint,
+    private health: Health,
+    private readonly parts: ActorParts<P>,
+  ) {
+    this.#parkedFrom = parts.firstParked(endpoint.id) ?? Number.POSITIVE_INFINITY;
+    this.#tokens = endpoint.rateLimitPerSecond ?? 0;
+    this.#tokensAt = parts.now();
+  }
+
+  get mode(): Mode {
+    return this.#mode;
+  }
+
+  get currentHealth(): Health {
+    return this.health;
+  }
+
+  get queued(): number {
+    return this.#queue.size;
+  }
+
+  get inFlight(): number {
+    return this.#flights.size;
+  }
+
+  /** Bytes of bodies that are held for their first attempt. */
+  heldBytes(): number {
+    let bytes = 0;
+    for (const { load } of this.#queue.items()) if (load) bytes += load.body.length;
+    return bytes;
+  }
+
+  /** False where a new delivery has to be parked. */
+  get hasRoom(): boolean {
+    return this.#queue.size < (this.parts.isRoomy() ? limit("actorQueueMax") : limit("actorQueueHead"));
+  }
+
+  /** Where a delivery that has to be parked stands in the queue. */
+  orderOf(id: number, due: number): number {
+    return this.endpoint.ordering === "fifo" ? id : due;
+  }
+
+  /** A delivery that is on disk already; `load` where it is at hand. */
+  enqueue(waiting: Waiting, load: Load | null = null): void {
+    this.#admit(waiting, load);
+    this.#pump();
+  }
+
+  enqueueAll(all: readonly Waiting[]): void {
+    for (const waiting of all) this.#admit(waiting, null);
+    this.#pump();
+  }
+
+  /** Used from the next attempt on. */
+  update(endpoint: Endpoint): void {
+    const reordered = endpoint.ordering !== this.endpoint.ordering;
+    const enabled = this.endpoint.status === "disabled" && endpoint.status !== "disabled";
+    this.endpoint = endpoint;
+    if (enabled) this.health = HEALTHY;
+    if (endpoint.status === "disabled" || enabled) this.#disabling = false;
+    if (reordered) this.#reorder();
+    this.#pump();
+  }
+
+  /** Something outside changed that may let deliveries go: the disk, the plan, the account. */
+  wake(): void {
+    this.#pump();
+  }
+
+  /** A delivery that was cancelled. */
+  forget(id: number): void {
+    this.#queue.drop(id);
+    this.#pump();
+  }
+
+  /**
+   * One attempt now, whatever the queue, a pause or a backoff says. Resolves when it is on disk, with null where the process stops;
+   * "busy" where an attempt of it is under way, "closed" where the endpoint is disabled or deleted.
+   */
+  attemptNow(load: Load, trigger: "manual" | "test"): Promise<P | null> | "busy" | "closed" {
+    if (this.#isClosed()) return "closed";
+    if (this.#isBusy(load.delivery.id)) return "busy";
+    // What the queue kept from accepting the event is out of date after this attempt.
+    this.#queue.forgetLoad(load.delivery.id);
+    return new Promise((resolve) => this.#start(load, trigger, false, resolve));
+  }
+
+  /** Why an open delivery does not go out although its time may have come; null where it only waits for its time. */
+  waitingFor(id: number, due: number): WaitingFor | null {
+    const now = this.parts.now();
+    if (this.endpoint.status === "paused") return "paused";
+    if (this.parts.isHeldBack(this.endpoint.projectId)) return "plan_limit";
+    if (this.#isBusy(id)) return null;
+    if (this.#gate() > now && due <= this.#gate()) return "backoff";
+    if (due > now) return null;
+    if (this.endpoint.ordering === "fifo" && !this.#isHead(id)) return "order";
+    return this.#tokenAt(now) > now ? "rate_limit" : null;
+  }
+
+  /** Starts nothing any more; resolves when nothing is in flight or on its way to the disk. */
+  stop(): Promise<void> {
+    this.#stopped = true;
+    this.#pump();
+    return new Promise((resolve) => {
+      this.#whenQuiet.push(resolve);
+      this.#tellQuiet();
+    });
+  }
+
+  #admit(waiting: Waiting, load: Load | null): void {
+    if (waiting.queueOrder !== null) {
+      this.#parkedFrom = Math.min(this.#parkedFrom, waiting.queueOrder);
+      return;
+    }
+    const order = this.orderOf(waiting.id, waiting.due);
+    this.#queue.push({ id: waiting.id, due: waiting.due, order, load, dropped: false });
+  }
+
+  #reorder(): void {
+    const items = [...this.#queue.items()];
+    this.#queue.clear();
+    for (const item of items) this.#queue.push({ ...item, order: this.orderOf(item.id, item.due) });
+    this.#parkedFrom = this.parts.firstParked(this.endpoint.id) ?? Number.POSITIVE_INFINITY;
+  }
+
+  #isBusy(id: number): boolean {
+    return this.#flights.has(id) || this.#recording.has(id);
+  }
+
+  #isClosed(): boolean {
+    return this.#disabling || this.endpoint.status === "disabled" || this.endpoint.status === "deleted";
+  }
+
+  #isHead(id: number): boolean {
+    const head = this.#queue.peek();
+    return head === undefined || id <= head.id;
+  }
+
+  /** Nothing starts before this instant: backing off, or slowed down by an answer. */
+  #gate(): number {
+    return Math.max(this.health.backoffUntil, this.health.slowUntil);
+  }
+
+  #capacity(): number {
+    const one = this.endpoint.ordering === "fifo" || this.health.backoffLevel > 0;
+    return one ? 1 : this.endpoint.maxConcurrency;
+  }
+
+  /**
+   * Attempts made by hand take no slot. Where order is kept, a delivery holds those behind it until its outcome is on disk: after a
+   * crash it would be sent again, behind them.
+   */
+  #slotsTaken(): number {
+    const scheduled = this.#flights.size - this.#byHand;
+    return this.endpoint.ordering === "fifo" ? scheduled + this.#recording.size : scheduled;
+  }
+
+  /** When the rate limit lets the next attempt go. */
+  #tokenAt(now: number): number {
+    const rate = this.endpoint.rateLimitPerSecond;
+    if (rate === null) return now;
+    this.#tokens = Math.min(rate, this.#tokens + ((now - this.#tokensAt) * rate) / ONE_SECOND_MS);
+    this.#tokensAt = now;
+    return this.#tokens >= 1 ? now : now + Math.ceil(((1 - this.#tokens) * ONE_SECOND_MS) / rate);
+  }
+
+  #mayStart(now: number): boolean {
+    return (
+      this.parts.canRecord() &&
+      this.#slotsTaken() < this.#capacity() &&
+      this.#gate() <= now &&
+      this.#tokenAt(now) <= now
+    );
+  }
+
+  /** Starts what can start, then waits for what comes next. */
+  #pump(): void {
+    if (this.#isClosed() && !this.#stopped) void this.#dispose();
+    if (this.#isRunning()) {
+      const now = this.parts.now();
+      while (this.#mayStart(now)) if (!this.#startNext(now)) break;
+    }
+    this.#arm();
+    this.#setMode();
+  }
+
+  #isRunning(): boolean {
+    if (this.#stopped || this.#isClosed() || this.endpoint.status !== "active") return false;
+    return !this.parts.isHeldBack(this.endpoint.projectId);
+  }
+
+  #startNext(now: number): boolean {
+    const item = this.#takeDue(now);
+    if (!item) return false;
+    const load = item.load ?? this.parts.load(item.id);
+    if (!load || load.delivery.due === null) return true;
+    if (this.endpoint.rateLimitPerSecond !== null) this.#tokens -= 1;
+    this.#start(load, triggerOf(load.delivery), this.health.backoffLevel > 0);
+    return true;
+  }
+
+  /** The first delivery whose time has come. Where order is kept, a head that is not due holds those behind it. */
+  #takeDue(now: number): QueueItem<Load> | null {
+    for (;;) {
+      this.#refill(now);
+      const head = this.#queue.peek();
+      if (!head || head.due > now) return null;
+      if (!this.#isBusy(head.id)) return this.#queue.pop() ?? null;
+      // An attempt of it is under way: it is looked at again when that ends.
+      if (this.endpoint.ordering === "fifo") return null;
+      this.#queue.drop(head.id);
+      this.#deferred.add(head.id);
+    }
+  }
+
+  /** Fetches parked deliveries when the first of them stands before all that the queue holds. */
+  #refill(now: number): void {
+    const head = this.#queue.peek();
+    if (this.#parkedFrom === Number.POSITIVE_INFINITY || (head && head.order <= this.#parkedFrom)) return;
+    if (this.endpoint.ordering === "none" && this.#parkedFrom > now) return;
+    const count = this.#queue.size + this.#flights.size + this.#recording.size + REFILL_MAX;
+    const rows = this.parts.parked(this.endpoint.id, count);
+    for (const row of rows) {
+      if (!this.#queue.has(row.id) && !this.#isBusy(row.id)) this.#admit({ ...row, queueOrder: null }, null);
+    }
+    this.#parkedFrom =
+      rows.length < count ? Number.POSITIVE_INFINITY : (rows.at(-1)?.queueOrder ?? Number.POSITIVE_INFINITY);
+  }
+
+  #start(load: Load, trigger: Trigger, probe: boolean, settled?: Flight<P>["settled"]): void {
+    const flight: Flight<P> = { load, trigger, probe, settled: settled ?? null };
+    this.#flights.set(load.delivery.id, flight);
+    if (settled) this.#byHand++;
+    void this.parts.perform(this.endpoint, load).then((performed) => this.#land(flight, performed));
+  }
+
+  #land(flight: Flight<P>, performed: P | null): void {
+    const { id } = flight.load.delivery;
+    this.#flights.delete(id);
+    if (flight.settled) this.#byHand--;
+    if (performed === null) flight.settled?.(null);
+    else void this.#settle(flight, performed);
+    this.#pump();
+    this.#tellQuiet();
+  }
+
+  /** States first, in memory and at once; then to the disk; then the delivery is free again. */
+  async #settle(flight: Flight<P>, performed: P): Promise<void> {
+    const { delivery } = flight.load;
+    const settlement = this.#judge(flight, performed);
+    this.#recording.add(delivery.id);
+    this.#requeue(delivery.id, settlement);
+    const applied = await this.parts.record(settlement);
+    this.#recording.delete(delivery.id);
+    if (this.#deferred.delete(delivery.id) || !applied) this.#reload(delivery.id);
+    flight.settled?.(performed);
+    this.#pump();
+    this.#tellQuiet();
+  }
+
+  #judge(flight: Flight<P>, performed: P): Settlement<P> {
+    const { finding } = performed;
+    const { delivery } = flight.load;
+    const at = { now: this.parts.now(), random: this.parts.random() };
+    const begun: Beginning = { ...flight, step: delivery.step, schedule: this.#scheduleOf(delivery) };
+    const before = this.health;
+    this.health = healthAfter(before, begun, finding, at);
+    const change = deliveryAfter(begun, finding, this.health, at);
+    const disable = this.#isClosed() ? null : disabledBy(finding, this.health, at.now);
+    if (disable) this.#disabling = true;
+    const parks =
+      change !== null && change.due !== null && this.endpoint.ordering === "none" && !this.hasRoom;
+    const queueOrder = parks ? this.orderOf(delivery.id, change.due ?? 0) : null;
+    const { endpoint, health } = this;
+    const { load, trigger } = flight;
+    return {
+      endpoint,
+      load,
+      trigger,
+      performed,
+      change,
+      queueOrder,
+      health,
+      healthChanged: health !== before,
+      disable,
+    };
+  }
+
+  #scheduleOf(delivery: Delivery): readonly number[] {
+    if (delivery.origin === "test") return [];
+    return this.endpoint.retry?.schedule ?? DEFAULT_SCHEDULE;
+  }
+
+  #requeue(id: number, { change, queueOrder }: Settlement<P>): void {
+    if (change === null) return;
+    this.#queue.drop(id);
+    if (change.due !== null) this.#admit({ id, due: change.due, queueOrder }, null);
+  }
+
+  /** The row knows better than the queue: it was reopened, cancelled, or tried by hand. */
+  #reload(id: number): void {
+    const delivery = this.parts.load(id)?.delivery;
+    this.#queue.drop(id);
+    if (delivery && delivery.due !== null) this.#admit({ id, due: delivery.due, queueOrder: null }, null);
+  }
+
+  /** Ends what waits, one slice after the other. */
+  async #dispose(): Promise<void> {
+    if (this.#disposing || !this.parts.canRecord()) return;
+    const ids = this.#idsToDispose();
+    if (ids.length === 0) return;
+    this.#disposing = true;
+    for (const id of ids) this.#queue.drop(id);
+    await this.parts.dispose(ids, this.endpoint.status === "deleted" ? "cancelled" : "dead");
+    this.#disposing = false;
+    this.#pump();
+    this.#tellQuiet();
+  }
+
+  #idsToDispose(): number[] {
+    // An endpoint that is only about to be disabled waits for its row to say so.
+    if (this.endpoint.status !== "disabled" && this.endpoint.status !== "deleted") return [];
+    const held = this.#queue.ids(limit("sliceRows"));
+    if (held.length > 0 || this.#parkedFrom === Number.POSITIVE_INFINITY) return held;
+    const parked = this.parts.parked(this.endpoint.id, limit("sliceRows")).map((row) => row.id);
+    if (parked.length === 0) this.#parkedFrom = Number.POSITIVE_INFINITY;
+    return parked;
+  }
+
+  /** Exactly one timer, for the earliest instant at which something could start; none where only an ending can help. */
+  #arm(): void {
+    const at = this.#isRunning() ? this.#nextWake() : Number.POSITIVE_INFINITY;
+    if (at === this.#wakesAt) return;
+    this.#callOff?.();
+    this.#callOff = null;
+    this.#wakesAt = at;
+    if (at === Number.POSITIVE_INFINITY) return;
+    this.#callOff = this.parts.timer(at, () => {
+      this.#wakesAt = Number.POSITIVE_INFINITY;
+      this.#callOff = null;
+      this.#pump();
+    });
+  }
+
+  #nextWake(): number {
+    if (!this.parts.canRecord() || this.#slotsTaken() >= this.#capacity()) return Number.POSITIVE_INFINITY;
+    const head = this.#queue.peek();
+    const parkedAt = this.endpoint.ordering === "none" ? this.#parkedFrom : Number.POSITIVE_INFINITY;
+    const due = Math.min(head?.due ?? Number.POSITIVE_INFINITY, parkedAt);
+    if (due === Number.POSITIVE_INFINITY || (head && this.#isBusy(head.id))) return Number.POSITIVE_INFINITY;
+    return Math.max(due, this.#gate(), this.#tokenAt(this.parts.now()));
+  }
+
+  #setMode(): void {
+    this.#mode = this.#currentMode();
+    const timerMatches = (this.#callOff !== null) === (this.#wakesAt !== Number.POSITIVE_INFINITY);
+    if (!timerMatches) throw new Error("an actor has a timer that it does not know");
+    if (
+      this.#callOff &&
+      (this.#mode === "paused" || this.#mode === "stopped" || this.#mode === "disposing")
+    ) {
+      throw new Error(`an actor that is ${this.#mode} has a timer`);
+    }
+  }
+
+  #currentMode(): Mode {
+    if (this.#stopped) return "stopped";
+    if (this.#isClosed()) return "disposing";
+    if (this.endpoint.status === "paused") return "paused";
+    if (this.#gate() > this.parts.now() || this.health.backoffLevel > 0) return "backing_off";
+    if (this.#flights.size > 0) return "sending";
+    return this.#callOff ? "waiting" : "idle";
+  }
+
+  #tellQuiet(): void {
+    if (this.#flights.size > 0 || this.#recording.size > 0 || this.#disposing) return;
+    for (const resolve of this.#whenQuiet.splice(0)) resolve();
+  }
+}
+
+function triggerOf(delivery: Delivery): Trigger {
+  return delivery.step > 0 ? "retry" : delivery.origin;
+}

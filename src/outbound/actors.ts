@@ -1,0 +1,221 @@
+import type { Clock } from "../clock.ts";
+import { isMetered } from "../core/delivery.ts";
+import { limit } from "../core/limits.ts";
+import { type Endpoint, envelopeOf, type WaitingFor } from "../core/model.ts";
+import type { Data } from "../store/data.ts";
+import { EndpointActor, type Load, type Settlement, type Waiting } from "./actor.ts";
+import type { Sent } from "./send.ts";
+
+/** What an attempt tells the log and the metrics once it is on disk. */
+export interface AttemptReport {
+  settlement: Settlement<Sent>;
+  number: number;
+  /** Milliseconds from acceptance to the first attempt; null for later ones. */
+  lagMs: number | null;
+}
+
+export interface ActorsParts {
+  clock: Clock;
+  random(): number;
+  send(endpoint: Endpoint, load: Load): Promise<Sent | null>;
+  onAttempt(report: AttemptReport): void;
+}
+
+const TOTALS_AGE_MS = 1000;
+const encoder = new TextEncoder();
+
+/** All actors, by endpoint; made when the first delivery comes. Writes what they find out. */
+export class Actors {
+  readonly #actors = new Map<number, EndpointActor<Sent>>();
+  #stopped = false;
+  #totals = { queued: 0, bytes: 0, at: 0 };
+
+  constructor(
+    private readonly data: Data,
+    private readonly parts: ActorsParts,
+  ) {
+    data.endpoints.onChange((endpoint) => this.#actors.get(endpoint.id)?.update(endpoint));
+    data.store.onRecovered(() => this.wakeAll());
+  }
+
+  /** Takes up every open delivery that the database has. At start, before anything is accepted. */
+  recover(): void {
+    const byEndpoint = new Map<number, Waiting[]>();
+    for (const row of this.data.deliveries.held()) {
+      const rows = byEndpoint.get(row.endpointId);
+      if (rows) rows.push(row);
+      else byEndpoint.set(row.endpointId, [row]);
+    }
+    for (const [endpointId, rows] of byEndpoint) this.#of(endpointId)?.enqueueAll(rows);
+    for (const endpointId of this.data.deliveries.endpointsWithParked()) this.#of(endpointId)?.wake();
+  }
+
+  /** Where a new delivery of an endpoint stands in the database's queue; null where the actor can hold it in memory. */
+  placeFor(endpoint: Endpoint, id: number, due: number): number | null {
+    const actor = this.#of(endpoint.id);
+    return actor && !actor.hasRoom ? actor.orderOf(id, due) : null;
+  }
+
+  /** A delivery that is on disk; `load` where its body is at hand. */
+  enqueue(endpointId: number, waiting: Waiting, load: Load | null): void {
+    const totals = this.#freshTotals();
+    if (load) totals.bytes += load.body.length;
+    totals.queued++;
+    const held = totals.bytes <= limit("bodyCacheBytesMax") ? load : null;
+    this.#of(endpointId)?.enqueue(waiting, held);
+  }
+
+  forget(endpointId: number, deliveryId: number): void {
+    this.#actors.get(endpointId)?.forget(deliveryId);
+  }
+
+  /** One attempt now, whatever the queue says; resolves once it is on disk. See EndpointActor.attemptNow. */
+  attemptNow(deliveryId: number, trigger: "manual" | "test"): Promise<Sent | null> | "busy" | "closed" {
+    const load = this.load(deliveryId);
+    const actor = load && this.#of(load.delivery.endpointId);
+    return load && actor ? actor.attemptNow(load, trigger) : "closed";
+  }
+
+  waitingFor(endpointId: number, deliveryId: number, due: number | null): WaitingFor | null {
+    if (due === null) return null;
+    return this.#of(endpointId)?.waitingFor(deliveryId, due) ?? null;
+  }
+
+  wakeAll(): void {
+    for (const actor of this.#actors.values()) actor.wake();
+  }
+
+  failingSince(endpointId: number): number | null {
+    const actor = this.#actors.get(endpointId);
+    return (actor?.currentHealth ?? this.data.health.get(endpointId)).failingSince;
+  }
+
+  /** What the actors hold in memory, and what is in flight. */
+  counts(): { actors: number; queued: number; inFlight: number } {
+    let queued = 0;
+    let inFlight = 0;
+    for (const actor of this.#actors.values()) {
+      queued += actor.queued;
+      inFlight += actor.inFlight;
+    }
+    return { actors: this.#actors.size, queued, inFlight };
+  }
+
+  /** Starts nothing any more; resolves when every attempt in flight is recorded or given up. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all([...this.#actors.values()].map((actor) => actor.stop()));
+  }
+
+  /** A delivery with its message, from the database. */
+  load(deliveryId: number): Load | null {
+    const delivery = this.data.deliveries.get(deliveryId);
+    const event = delivery && this.data.events.getWithData(delivery.eventId);
+    if (!delivery || !event) return null;
+    return {
+      delivery,
+      type: event.type,
+      body: encoder.encode(envelopeOf(event.type, event.timestamp, event.data)),
+    };
+  }
+
+  #of(endpointId: number): EndpointActor<Sent> | null {
+    const known = this.#actors.get(endpointId);
+    if (known || this.#stopped) return known ?? null;
+    const endpoint = this.data.endpoints.getAnyway(endpointId);
+    if (!endpoint) return null;
+    const actor = new EndpointActor<Sent>(endpoint, this.data.health.get(endpointId), {
+      now: () => this.parts.clock.now(),
+      random: () => this.parts.random(),
+      timer: (at, wake) => this.parts.clock.timer(at, wake),
+      load: (id) => this.load(id),
+      parked: (id, count) => this.data.deliveries.parkedOf(id, count),
+      firstParked: (id) => this.data.deliveries.firstParkedOf(id),
+      perform: (to, load) => this.parts.send(to, load),
+      record: (settlement) => this.#record(settlement),
+      dispose: (ids, as) => this.#dispose(ids, as),
+      canRecord: () => this.data.store.writable,
+      isRoomy: () => this.#freshTotals().queued < limit("queuedTotalMax"),
+      isHeldBack: (projectId) => this.#isSuspended(projectId),
+    });
+    this.#actors.set(endpointId, actor);
+    return actor;
+  }
+
+  #isSuspended(projectId: number): boolean {
+    const project = this.data.tenants.project(projectId);
+    return project !== undefined && this.data.tenants.account(project.accountId)?.suspended === true;
+  }
+
+  async #record(settlement: Settlement<Sent>): Promise<boolean> {
+    const { load, performed } = settlement;
+    const number = load.delivery.attemptCount + 1;
+    const { applied, disabled } = await this.data.store.write(() => this.#write(settlement, number), true);
+    if (disabled) this.data.endpoints.remember(disabled);
+    const lagMs = number === 1 ? performed.startedAt - (load.delivery.due ?? performed.startedAt) : null;
+    this.parts.onAttempt({ settlement, number, lagMs });
+    return applied;
+  }
+
+  /** All that follows from an attempt, in one transaction. */
+  #write(settlement: Settlement<Sent>, number: number): { applied: boolean; disabled: Endpoint | null } {
+    const { endpoint, load, trigger, performed, change, health } = settlement;
+    const { delivery } = load;
+    const { outcome } = performed.finding;
+    const id = this.data.store.takeKey();
+    const nextAttemptAt = change ? change.due : delivery.due;
+    this.data.attempts.insert({
+      ...performed,
+      id,
+      deliveryId: delivery.id,
+      number,
+      trigger,
+      outcome,
+      nextAttemptAt,
+    });
+    const metered = delivery.metered || (isMetered(outcome) && trigger !== "test");
+    if (metered && !delivery.metered) this.#meter(delivery.projectId);
+    const applied = this.data.deliveries.settle(delivery, number, metered, change, settlement.queueOrder);
+    if (settlement.healthChanged) this.data.health.set(endpoint.id, health);
+    this.data.digest.addTally(id, {
+      endpointId: endpoint.id,
+      at: performed.startedAt,
+      delivered: outcome === "delivered",
+      dead: change?.status === "dead",
+      durationMs: performed.durationMs,
+    });
+    const { disable } = settlement;
+    const disabled =
+      disable &&
+      this.data.endpoints.update(endpoint.id, () => ({ status: "disabled", disabledReason: disable }));
+    return { applied, disabled };
+  }
+
+  #meter(projectId: number): void {
+    const project = this.data.tenants.project(projectId);
+    if (project?.mode === "live") this.data.usage.add(project.accountId, projectId);
+  }
+
+  async #dispose(ids: readonly number[], as: "dead" | "cancelled"): Promise<void> {
+    await this.data.store.write(() => {
+      for (const id of ids) {
+        const delivery = this.data.deliveries.get(id);
+        if (!delivery || !this.data.deliveries.dispose(id, as)) continue;
+        if (as === "dead") this.data.notes.add(delivery.eventId, id, "dead_lettered", "endpoint_disabled");
+        else this.data.notes.add(delivery.eventId, id, "cancelled");
+      }
+    }, true);
+  }
+
+  /** What the actors hold, counted anew once a second; what comes meanwhile is added. */
+  #freshTotals(): { queued: number; bytes: number } {
+    const now = this.parts.clock.now();
+    if (Math.abs(now - this.#totals.at) < TOTALS_AGE_MS) return this.#totals;
+    this.#totals = { queued: 0, bytes: 0, at: now };
+    for (const actor of this.#actors.values()) {
+      this.#totals.queued += actor.queued;
+      this.#totals.bytes += actor.heldBytes();
+    }
+    return this.#totals;
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * The address guard: which destinations Sealpost may connect to (contract section 11, "Address guard").
+ *
+ * A name is resolved, every address that it has is vetted, and the caller connects to exactly the address
+ * that was vetted ("resolve, vet all, pin one"), so that a name which changes its mind between the check and
+ * the connection gains nothing.
+ */
+import { lookup } from "node:dns/promises";
+import { networkInterfaces } from "node:os";
+import { type Address, isInside, isPublicAddress, parseAddress, parseCidr } from "./addresses.ts";
+
+export { parseCidr };
+
+/** Finds all A and AAAA addresses of a name; rejects with an error that has a `code` (`ENOTFOUND`, …). */
+export interface Resolver {
+  resolve(host: string): Promise<string[]>;
+}
+
+/** `reason` is one sentence for a person; it never tells what a name resolved to. */
+export type UrlVerdict = { ok: true; url: URL } | { ok: false; reason: string };
+
+/**
+ * `code` is `dns_not_found` or `dns_failed`.
+ * `others` are further vetted addresses of the same name, for when the first one refuses the connection.
+ */
+export type AddressVerdict =
+  | { kind: "pinned"; address: string; others?: readonly string[] }
+  | { kind: "blocked" }
+  | { kind: "unresolved"; code: string };
+
+export interface Guard {
+  /** Judges the text of a URL: syntax, scheme, user info, port, and the host as far as it can be read. */
+  checkUrl(text: string): UrlVerdict;
+  /** Resolves and vets a host (`url.hostname`); one address that is not public blocks them all. */
+  pin(hostname: string): Promise<AddressVerdict>;
+  /** Judges a URL when it is saved: `checkUrl`, then `pin`. A name that does not resolve is accepted. */
+  checkDestination(text: string): Promise<UrlVerdict>;
+}
+
+export interface GuardOptions {
+  /** CIDRs that lift addresses, never names (`SEALPOST_ALLOW_PRIVATE_DESTINATIONS`). */
+  allow: readonly string[];
+  /** Default: the system's resolver. */
+  resolver?: Resolver;
+  /** Addresses of this host, refused unless allowed, public ones included. Default: those of its interfaces. */
+  ownAddresses?: readonly string[];
+}
+
+/** One text for every refused host, so that it tells nobody what stands behind a name. */
+export const UNSAFE_DESTINATION =
+  "The destination must be a public address, or a name that leads to public addresses only; " +
+  "the operator may allow private address ranges, never names, with SEALPOST_ALLOW_PRIVATE_DESTINATIONS.";
+
+/** Names that lead into the sender's own network, refused also as the end of a longer name. */
+const PRIVATE_SUFFIXES = ["localhost", "local", "internal"];
+
+const NAME_LENGTH_MAX = 253;
+
+/** RFC 1123 labels, and the underscore that real host names have. */
+const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
+
+/** Throws a TypeError when `allow` holds something that is not a CIDR (check settings with `parseCidr`). */
+export function createGuard(options: GuardOptions): Guard {
+  const allowed = options.allow.map(requireCidr);
+  const resolver = options.resolver ?? systemResolver;
+  const own = new Set((options.ownAddresses ?? interfaceAddresses()).map(canonical));
+
+  function isAllowed(address: Address): boolean {
+    if (allowed.some((cidr) => isInside(address, cidr))) return true;
+    return isPublicAddress(address) && !own.has(address.toString());
+  }
+
+  function checkUrl(text: string): UrlVerdict {
+    const url = URL.parse(text);
+    if (url === null) return { ok: false, reason: "The URL cannot be read." };
+    const problem = findProblem(url);
+    if (problem !== null) return { ok: false, reason: problem };
+    const host = readHost(url.hostname);
+    url.hash = "";
+    if (url.hostname.endsWith(".")) url.hostname = url.hostname.slice(0, -1);
+    const isFine = host.kind === "address" ? isAllowed(host.address) : host.kind === "name";
+    return isFine ? { ok: true, url } : { ok: false, reason: UNSAFE_DESTINATION };
+  }
+
+  function vet(texts: readonly string[]): AddressVerdict {
+    const [first, ...others] = texts;
+    if (first === undefined) return { kind: "unresolved", code: "dns_not_found" };
+    const areFine = texts.every((text) => {
+      const address = parseAddress(text);
+      return address !== null && isAllowed(address);
+    });
+    return areFine ? { kind: "pinned", address: first, others } : { kind: "blocked" };
+  }
+
+  async function pin(hostname: string): Promise<AddressVerdict> {
+    const host = readHost(hostname);
+    if (host.kind === "refused") return { kind: "blocked" };
+    if (host.kind === "address") return vet([host.address.toString()]);
+    try {
+      return vet(await resolver.resolve(host.name));
+    } catch (error) {
+      return { kind: "unresolved", code: classifyDnsError(error) };
+    }
+  }
+
+  async function checkDestination(text: string): Promise<UrlVerdict> {
+    const verdict = checkUrl(text);
+    if (!verdict.ok) return verdict;
+    const address = await pin(verdict.url.hostname);
+    return address.kind === "blocked" ? { ok: false, reason: UNSAFE_DESTINATION } : verdict;
+  }
+
+  return { checkUrl, pin, checkDestination };
+}
+
+type Host = { kind: "address"; address: Address } | { kind: "name"; name: string } | { kind: "refused" };
+
+/** Reads a host as `URL.hostname` spells it: WHATWG parsing has folded every spelling of an IPv4 address. */
+function readHost(hostname: string): Host {
+  const address = parseAddress(hostname.replace(/^\[(.*)\]$/, "$1"));
+  if (address !== null) return { kind: "address", address };
+  const name = hostname.toLowerCase().replace(/\.$/, "");
+  return isPublicName(name) ? { kind: "name", name } : { kind: "refused" };
+}
+
+function isPublicName(name: string): boolean {
+  const labels = name.split(".");
+  if (labels.length < 2 || name.length > NAME_LENGTH_MAX) return false;
+  if (!labels.every((label) => LABEL.test(label))) return false;
+  return !PRIVATE_SUFFIXES.includes(labels.at(-1) ?? "");
+}
+
+/** What is wrong with a URL apart from its host, as one sentence; null where nothing is. */
+function findProblem(url: URL): string | null {
+  if (url.protocol !== "https:" && url.protocol !== "http:")
+    return "The URL must start with https:// or http://.";
+  if (url.username !== "" || url.password !== "") return "The URL must not contain a user name or password.";
+  if (url.port === "0") return "The port must be between 1 and 65535.";
+  return null;
+}
+
+/** The resolver of the operating system, `/etc/hosts` included. */
+export const systemResolver: Resolver = {
+  async resolve(host) {
+    const found = await lookup(host, { all: true, verbatim: true });
+    return found.map((entry) => entry.address);
+  },
+};
+
+function classifyDnsError(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return code === "ENOTFOUND" || code === "ENODATA" ? "dns_not_found" : "dns_failed";
+}
+
+function interfaceAddresses(): string[] {
+  const entries = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  return entries.map((entry) => entry.address);
+}
+
+function canonical(text: string): string {
+  return parseAddress(text)?.toString() ?? text;
+}
+
+function requireCidr(text: string) {
+  const cidr = parseCidr(text);
+  if (cidr === null) throw new TypeError(`not a CIDR: ${text}`);
+  return cidr;
+}

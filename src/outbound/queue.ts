@@ -1,0 +1,121 @@
+/** A waiting delivery as its actor holds it. */
+export interface QueueItem<Load> {
+  id: number;
+  due: number;
+  /** What the queue is sorted by: the due time, or the delivery's key where order is kept. */
+  order: number;
+  /** What is needed to send, while it is still at hand from accepting the event. */
+  load: Load | null;
+  dropped: boolean;
+}
+
+/** A binary heap of waiting deliveries, smallest `order` first, that finds and drops by id. */
+export class Queue<Load> {
+  #heap: QueueItem<Load>[] = [];
+  #byId = new Map<number, QueueItem<Load>>();
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  has(id: number): boolean {
+    return this.#byId.has(id);
+  }
+
+  ids(count: number): number[] {
+    const ids: number[] = [];
+    for (const id of this.#byId.keys()) {
+      if (ids.length === count) break;
+      ids.push(id);
+    }
+    return ids;
+  }
+
+  items(): Iterable<QueueItem<Load>> {
+    return this.#byId.values();
+  }
+
+  /** Replaces an item of the same id. */
+  push(item: QueueItem<Load>): void {
+    this.drop(item.id);
+    this.#byId.set(item.id, item);
+    this.#heap.push(item);
+    this.#rise(this.#heap.length - 1);
+  }
+
+  peek(): QueueItem<Load> | undefined {
+    while (this.#heap[0]?.dropped) this.#removeTop();
+    return this.#heap[0];
+  }
+
+  pop(): QueueItem<Load> | undefined {
+    const top = this.peek();
+    if (!top) return undefined;
+    this.#byId.delete(top.id);
+    this.#removeTop();
+    return top;
+  }
+
+  /** Takes an item out wherever it stands. It leaves the heap when it comes to the top. */
+  drop(id: number): QueueItem<Load> | undefined {
+    const item = this.#byId.get(id);
+    if (!item) return undefined;
+    item.dropped = true;
+    this.#byId.delete(id);
+    return item;
+  }
+
+  /** The item is read from the database when its turn comes. */
+  forgetLoad(id: number): void {
+    const item = this.#byId.get(id);
+    if (item) item.load = null;
+  }
+
+  clear(): void {
+    this.#heap = [];
+    this.#byId.clear();
+  }
+
+  #removeTop(): void {
+    const last = this.#heap.pop();
+    if (last === undefined || this.#heap.length === 0) return;
+    this.#heap[0] = last;
+    this.#sink();
+  }
+
+  #rise(from: number): void {
+    let at = from;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (!this.#swapIfBefore(at, parent)) return;
+      at = parent;
+    }
+  }
+
+  #sink(): void {
+    let at = 0;
+    for (;;) {
+      const left = 2 * at + 1;
+      const child = this.#isBefore(left + 1, left) ? left + 1 : left;
+      if (!this.#swapIfBefore(child, at)) return;
+      at = child;
+    }
+  }
+
+  #isBefore(a: number, b: number): boolean {
+    const x = this.#heap[a];
+    const y = this.#heap[b];
+    if (!x || !y) return false;
+    return x.order < y.order || (x.order === y.order && x.id < y.id);
+  }
+
+  #swapIfBefore(a: number, b: number): boolean {
+    if (!this.#isBefore(a, b)) return false;
+    const x = this.#heap[a];
+    const y = this.#heap[b];
+    if (!x || !y) return false;
+    this.#heap[a] = y;
+    this.#heap[b] = x;
+    return true;
+  }
+}

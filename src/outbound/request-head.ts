@@ -1,0 +1,40 @@
+import type { OutgoingRequest } from "./destination.ts";
+
+/**
+ * The head of a request as attempts keep it: "METHOD URL", then a header a line. What differs on each attempt of the
+ * same endpoint stands in the attempt's own row, so that the head itself is stored once; here only its name stands.
+ */
+
+const CREDENTIAL_NAMES = /^(authorization|cookie|proxy-authorization)$|token|secret|key|password/i;
+const VARYING = new Set(["webhook-id", "webhook-timestamp", "webhook-signature"]);
+
+/** What stands in place of a credential wherever it is read. */
+export const MASK = "***";
+
+/** True for a header whose value is a credential (contract section 5). */
+export function isCredentialHeader(name: string): boolean {
+  return CREDENTIAL_NAMES.test(name);
+}
+
+export function requestHeadOf({ method, url, headers }: OutgoingRequest): string {
+  let text = `${method} ${url.href}`;
+  for (const [name, value] of headers) {
+    if (VARYING.has(name)) text += `\n${name}`;
+    else text += `\n${name}: ${isCredentialHeader(name) ? MASK : value}`;
+  }
+  return text;
+}
+
+/** A kept head as it was sent, credentials masked. */
+export function readRequestHead(
+  head: string,
+  varying: Readonly<Record<string, string>>,
+): { method: string; url: string; headers: Record<string, string> } {
+  const [line = "", ...lines] = head.split("\n");
+  const space = line.indexOf(" ");
+  const headers = lines.map((text): [string, string] => {
+    const colon = text.indexOf(": ");
+    return colon < 0 ? [text, varying[text] ?? ""] : [text.slice(0, colon), text.slice(colon + 2)];
+  });
+  return { method: line.slice(0, space), url: line.slice(space + 1), headers: Object.fromEntries(headers) };
+}

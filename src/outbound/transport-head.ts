@@ -1,0 +1,95 @@
+/** The head of an HTTP/1.1 answer: where it ends, what it says, and how long its body is (RFC 9112). Pure. */
+
+export type Headers = ReadonlyArray<readonly [name: string, value: string]>;
+
+export interface Head {
+  readonly status: number;
+  /** Whether the status line says HTTP/1.0. */
+  readonly isOld: boolean;
+  /** In the order received; names in lower case. */
+  readonly headers: Headers;
+}
+
+/** How the body is delimited (RFC 9112 section 6.3), and whether the connection can outlive it. */
+export type Framing = { isReusable: boolean } & (
+  | { kind: "length"; bytes: number }
+  | { kind: "chunked" }
+  | { kind: "until_close" }
+);
+
+/** Contract section 4: a head above this is `head_too_large`. */
+export const HEAD_MAX_BYTES = 16_384;
+
+const PREFIX = "HTTP/1.";
+/** The empty line; a lone LF ends a line too, as RFC 9112 section 2.2 allows. */
+const EMPTY_LINE = /\n\r?\n/;
+/** A whole head. Linear: no character can belong to two of its parts. */
+const HEAD =
+  /^HTTP\/1\.\d \d{3}(?: [\t\x20-\x7e\x80-\xff]*)?\r?\n(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r?\n)*\r?\n$/;
+const DIGITS = /^\d+$/;
+
+/**
+ * Looks for the end of a head: the number of its bytes, the empty line included; `more` while it may still
+ * come; or what is wrong with it. What does not begin like HTTP/1 is wrong at its first differing byte.
+ */
+export function findHeadEnd(
+  bytes: Buffer,
+  maxBytes: number,
+): number | "more" | "invalid_response" | "head_too_large" {
+  const text = bytes.toString("latin1", 0, Math.min(bytes.length, maxBytes));
+  const isHttp = text.startsWith(PREFIX) || PREFIX.startsWith(text);
+  if (!isHttp) return "invalid_response";
+  const empty = EMPTY_LINE.exec(text);
+  if (empty !== null) return empty.index + empty[0].length;
+  return bytes.length < maxBytes ? "more" : "head_too_large";
+}
+
+/** Reads a head, its empty line included; null where a line is not what RFC 9112 allows. */
+export function readHead(text: string): Head | null {
+  const status = Number(text.slice(9, 12));
+  if (!HEAD.test(text) || status < 100) return null;
+  const lines = text.split("\n");
+  const headers: [string, string][] = [];
+  for (const line of lines.slice(1, -2)) {
+    const colon = line.indexOf(":");
+    headers.push([line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]);
+  }
+  return { status, isOld: text[7] === "0", headers };
+}
+
+/**
+ * How the body of an answer to `method` is delimited; null where a `content-length` is invalid or two differ.
+ *
+ * `transfer-encoding` overrides `content-length`, and an answer with both ends its connection, as the pair may
+ * be an attempt at response splitting (RFC 9112 section 6.3, rule 3). HTTP/1.0 connections are not reused.
+ */
+export function readFraming(head: Head, method: string): Framing | null {
+  const lengths = findValues(head.headers, "content-length");
+  const [length] = lengths;
+  if (lengths.some((value) => !DIGITS.test(value) || Number(value) !== Number(length))) return null;
+  const isReusable = !head.isOld && !findValues(head.headers, "connection").includes("close");
+  if (method === "HEAD" || head.status === 204 || head.status === 304) {
+    return { kind: "length", bytes: 0, isReusable };
+  }
+  const codings = findValues(head.headers, "transfer-encoding");
+  if (codings.at(-1) === "chunked") {
+    return { kind: "chunked", isReusable: isReusable && codings.length === 1 && length === undefined };
+  }
+  if (codings.length > 0 || length === undefined) return { kind: "until_close", isReusable: false };
+  return { kind: "length", bytes: Number(length), isReusable };
+}
+
+/** The members of a list header, over all its lines, in lower case. */
+function findValues(headers: Headers, name: string): string[] {
+  const values: string[] = [];
+  for (const [key, value] of headers) {
+    if (key === name)
+      values.push(
+        ...value
+          .toLowerCase()
+          .split(",")
+          .map((member) => member.trim()),
+      );
+  }
+  return values;
+}

@@ -1,0 +1,46 @@
+/** What the transport takes and gives. */
+
+export interface TransportRequest {
+  method: string;
+  /** Checked by `guard.checkUrl`. */
+  url: URL;
+  /** Without `host`, `content-length` and all that concerns the connection: the transport adds these. */
+  headers: ReadonlyArray<readonly [string, string]>;
+  /** May be empty; must not change until the result is there. */
+  body: Uint8Array;
+  /** In total: name resolution, connecting, TLS, sending, receiving. */
+  timeoutMs: number;
+  /** A longer answer is cut there. */
+  maxReadBytes: number;
+  /** So much of the answer's body is handed back. */
+  maxKeepBytes: number;
+  /** Ends the request as `aborted`. One signal may serve many requests. */
+  signal?: AbortSignal;
+}
+
+/** Every `code` is a key of `ERROR_CODES`. Header names are in lower case. */
+export type TransportResult =
+  | {
+      kind: "response";
+      status: number;
+      headers: ReadonlyArray<readonly [string, string]>;
+      body: Uint8Array;
+      /** The body was longer than what is handed back, or broke off. */
+      truncated: boolean;
+    }
+  | { kind: "timeout"; code: string }
+  | { kind: "unreachable"; code: string }
+  | { kind: "blocked"; code: "address_not_allowed" }
+  | { kind: "aborted" };
+
+export interface Transport {
+  /**
+   * Never rejects. Throws a TypeError at once where the method or a header could break out of its line, or a
+   * header belongs to the transport: a programming error, as both are checked where they are written.
+   */
+  send(request: TransportRequest): Promise<TransportResult>;
+  /** Sockets open and idle now; connections opened and requests on a reused one since the start. */
+  stats(): { open: number; idle: number; connects: number; reused: number };
+  /** Ends what is in flight, and all that is sent later, as `aborted`; closes every socket. */
+  close(): void;
+}

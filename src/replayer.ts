@@ -1,0 +1,209 @@
+import type { Clock } from "./clock.ts";
+import { matchesPattern } from "./core/event-type.ts";
+import { firstKeyAt } from "./core/ids.ts";
+import { limit } from "./core/limits.ts";
+import type { Endpoint } from "./core/model.ts";
+import { enqueueReplayed, type Pipeline, type Replayed, replayOne } from "./pipeline.ts";
+import type { Actors } from "./outbound/actors.ts";
+import type { Data } from "./store/data.ts";
+import { DeliveryList, type ListedDelivery } from "./store/delivery-list.ts";
+import { LABELS } from "./store/labels.ts";
+import type { Replay, ReplayFilter } from "./store/replays.ts";
+
+/** Whose deliveries a replay may take: a project's, or only those of one consumer's endpoints. */
+export interface ReplayScope {
+  projectId: number;
+  visible: ReadonlySet<number> | null;
+}
+
+/** Something to replay: an event to an endpoint, by opening this delivery afresh or, where it is null, by a new one. */
+interface Target {
+  eventId: number;
+  endpoint: Endpoint;
+  deliveryId: number | null;
+}
+
+const SECOND_MS = 1000;
+
+/**
+ * Bulk replays: a job walks the matching deliveries (or, with `missing`, events) from the oldest to the newest in slices. Each slice replays
+ * and moves the job's position in one transaction, so that a crash repeats nothing and forgets nothing.
+ *
+ * | state     | leaves when                                                       |
+ * |-----------|-------------------------------------------------------------------|
+ * | running   | the walk reaches `last` (completed), cancel (cancelled), the process ends (goes on at the next start) |
+ * | completed | never                                                             |
+ * | cancelled | never                                                             |
+ */
+export class Replayer {
+  readonly #list: DeliveryList;
+
+  constructor(
+    private readonly data: Data,
+    private readonly actors: Actors,
+    private readonly pipeline: Pipeline,
+    private readonly clock: Clock,
+  ) {
+    this.#list = new DeliveryList(data);
+  }
+
+  /** How many a replay would take now. */
+  async count(scope: ReplayScope, filter: ReplayFilter): Promise<number> {
+    let matched = 0;
+    let position = 0;
+    for (;;) {
+      const { targets, reached } = this.#next(scope, filter, position, this.data.store.keys.last);
+      matched += targets.length;
+      if (reached === null) return matched;
+      position = reached;
+      await nextTurn();
+    }
+  }
+
+  /** Starts a job whose row is on disk, or takes up one that a restart interrupted. */
+  run(replay: Replay): void {
+    void this.#walk(replay);
+  }
+
+  recover(): void {
+    for (const replay of this.data.replays.running()) this.run(replay);
+  }
+
+  /** The endpoints that count for a job: those of its consumer as they are now. */
+  scopeOf(replay: Replay): ReplayScope {
+    return { projectId: replay.projectId, visible: visibleTo(this.data, replay.projectId, replay.consumerId) };
+  }
+
+  async #walk(replay: Replay): Promise<void> {
+    let { position, replayed } = replay;
+    const { ratePerSecond } = replay.filter;
+    while (this.data.store.writable) {
+      const slice = this.#next(this.scopeOf(replay), replay.filter, position, replay.last, ratePerSecond ?? limit("sliceRows"));
+      position = slice.reached ?? replay.last;
+      const done = await this.#writeSlice(replay, slice, position, replayed);
+      if (done === null || slice.reached === null) return;
+      replayed += done;
+      if (ratePerSecond !== null && done > 0) await this.#wait((done * SECOND_MS) / ratePerSecond);
+    }
+  }
+
+  /** How many were replayed; null where the job was cancelled meanwhile. A slice without targets is not worth a write. */
+  async #writeSlice(replay: Replay, { targets, reached }: Slice, position: number, before: number): Promise<number | null> {
+    if (targets.length === 0 && reached !== null) return nextTurn().then(() => 0);
+    const ended = reached === null ? { status: "completed" as const, completedAt: this.clock.now() } : {};
+    const written = await this.data.store.write(() => {
+      if (this.data.replays.get(replay.id)?.status !== "running") return null;
+      const done = targets.flatMap((target) => this.#replayTarget(replay.filter, target));
+      this.data.replays.update(replay.id, { position, replayed: before + done.length, ...ended });
+      return done;
+    }, true);
+    for (const one of written ?? []) enqueueReplayed(this.actors, one);
+    return written && written.length;
+  }
+
+  /** Looks once more: since the slice was read, the delivery may have gone on by itself. */
+  #replayTarget(filter: ReplayFilter, { eventId, endpoint, deliveryId }: Target): Replayed[] {
+    const event = this.data.events.get(eventId);
+    const delivery = deliveryId === null ? null : this.data.deliveries.get(deliveryId);
+    if (!event || (delivery && !filter.status.includes(delivery.status))) return [];
+    return [replayOne(this.data, this.actors, event, endpoint, delivery)];
+  }
+
+  #wait(ms: number): Promise<void> {
+    return new Promise((resolve) => this.clock.timer(this.clock.now() + ms, resolve));
+  }
+
+  /** The next targets above `position`; `reached` is where to go on, null at the end. */
+  #next(scope: ReplayScope, filter: ReplayFilter, position: number, last: number, count = limit("sliceRows")): Slice {
+    const walk = filter.missing ? this.#missing(scope, filter) : this.#deliveries(scope, filter);
+    const keys = walk.above(position, Math.min(count, limit("sliceRows"))).filter((key) => key <= last);
+    const reached = keys.at(-1);
+    return { targets: walk.targets(keys), reached: reached ?? null };
+  }
+
+  #deliveries(scope: ReplayScope, filter: ReplayFilter): Walk {
+    const lists = this.#listsOf(scope, filter);
+    const { deliveries } = this.data;
+    const onlyDead = filter.status.length === 1 && filter.status[0] === "dead";
+    return {
+      above: (position, count) => {
+        const from = Math.max(position, firstKeyOf(filter));
+        return onlyDead
+          ? deliveries.deadAbove(scope.projectId, filter.endpointId, from, count)
+          : this.data.lists.above(lists, from, count);
+      },
+      targets: (keys) => keys.flatMap((key) => this.#deliveryTarget(scope, filter, key)),
+    };
+  }
+
+  #deliveryTarget(scope: ReplayScope, filter: ReplayFilter, key: number): Target[] {
+    const delivery = this.#list.get(key);
+    const endpoint = delivery && this.data.endpoints.get(delivery.endpointId);
+    if (!delivery || !endpoint || !takes(scope, filter, delivery)) return [];
+    return [{ eventId: delivery.eventId, endpoint, deliveryId: key }];
+  }
+
+  #listsOf({ projectId, visible }: ReplayScope, { endpointId }: ReplayFilter): number[] {
+    if (endpointId !== null) return [endpointId];
+    if (visible !== null) return [...visible];
+    return [this.data.labels.find(projectId, LABELS.deliveries, "") ?? []].flat();
+  }
+
+  /** Events that the endpoint would get today, and has no delivery of. */
+  #missing({ projectId }: ReplayScope, filter: ReplayFilter): Walk {
+    const endpoint = filter.endpointId === null ? undefined : this.data.endpoints.get(filter.endpointId);
+    return {
+      above: (position, count) => this.data.lists.above([projectId], Math.max(position, firstKeyOf(filter)), count),
+      targets: (keys) => (endpoint ? keys.flatMap((key) => this.#missingTarget(endpoint, filter, key)) : []),
+    };
+  }
+
+  #missingTarget(endpoint: Endpoint, filter: ReplayFilter, key: number): Target[] {
+    const event = this.data.events.getWithData(key);
+    if (!event || event.isTest || !inWindow(filter, key) || !isWantedType(filter, event.type)) return [];
+    if (filter.consumerId !== null && event.consumerId !== filter.consumerId) return [];
+    if (this.data.deliveries.findOf(key, endpoint.id) || !this.pipeline.admits(endpoint, event)) return [];
+    return [{ eventId: key, endpoint, deliveryId: null }];
+  }
+}
+
+interface Slice {
+  targets: Target[];
+  reached: number | null;
+}
+
+interface Walk {
+  above(position: number, count: number): number[];
+  targets(keys: readonly number[]): Target[];
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** The key just before the first event that `since` admits. */
+function firstKeyOf({ since }: ReplayFilter): number {
+  return since === null ? 0 : Math.max(0, firstKeyAt(since) - 1);
+}
+
+function takes(scope: ReplayScope, filter: ReplayFilter, delivery: ListedDelivery): boolean {
+  if (delivery.projectId !== scope.projectId || (scope.visible !== null && !scope.visible.has(delivery.endpointId))) return false;
+  if (!filter.status.includes(delivery.status) || !inWindow(filter, delivery.eventId)) return false;
+  if (filter.consumerId !== null && delivery.eventConsumerId !== filter.consumerId) return false;
+  return isWantedType(filter, delivery.eventType);
+}
+
+function inWindow({ since, until }: ReplayFilter, eventId: number): boolean {
+  return (since === null || eventId >= firstKeyAt(since)) && (until === null || eventId < firstKeyAt(until));
+}
+
+function isWantedType({ eventTypes }: ReplayFilter, type: string): boolean {
+  return eventTypes === null || eventTypes.some((pattern) => matchesPattern(pattern, type));
+}
+
+/** Keys of a consumer's endpoints; null for the project itself, which sees all. */
+export function visibleTo(data: Data, projectId: number, consumerId: string | null): ReadonlySet<number> | null {
+  if (consumerId === null) return null;
+  const keys = [...data.endpoints.ofProject(projectId).values()].filter((endpoint) => endpoint.consumerId === consumerId);
+  return new Set(keys.map((endpoint) => endpoint.id));
+}

@@ -1,0 +1,19 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const FILE = "secret.key";
+const KEY_BYTES = 32;
+
+/**
+ * The key of a data directory whose operator set none: 32 bytes in base64, made at the first start with mode 0600.
+ * `made` is true then. Throws where the file holds something else.
+ */
+export function directoryKey(dir: string): { key: Uint8Array; made: boolean; path: string } {
+  const path = join(dir, FILE);
+  const made = !existsSync(path);
+  if (made) writeFileSync(path, `${randomBytes(KEY_BYTES).toString("base64")}\n`, { mode: 0o600 });
+  const key = Buffer.from(readFileSync(path, "utf8").trim(), "base64");
+  if (key.length !== KEY_BYTES) throw new Error(`${path} does not hold ${KEY_BYTES} bytes in base64`);
+  return { key, made, path };
+}

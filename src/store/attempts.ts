@@ -1,0 +1,153 @@
+import { type Attempt, OUTCOMES, TRIGGERS } from "../core/model.ts";
+import type { Heads } from "./heads.ts";
+import type { Store } from "./store.ts";
+
+interface AttemptRow {
+  id: number;
+  delivery_id: number;
+  number: number;
+  trigger: number;
+  started_at: number;
+  duration_ms: number;
+  outcome: number;
+  status_code: number | null;
+  error_code: string | null;
+  request_head: number | null;
+  sent_at: number | null;
+  signature: string | null;
+  request_body: Uint8Array | null;
+  response_head: number | null;
+  response_date: number | null;
+  response_body: Uint8Array | null;
+  truncated: number;
+  next_attempt_at: number | null;
+}
+
+/** An attempt as far as the timeline of its event shows it. */
+export interface AttemptSummary
+  extends Pick<
+    Attempt,
+    "id" | "deliveryId" | "number" | "trigger" | "startedAt" | "durationMs" | "outcome" | "statusCode" | "errorCode" | "nextAttemptAt"
+  > {
+  endpointId: number;
+}
+
+type SummaryRow = Omit<AttemptSummary, "trigger" | "outcome"> & { trigger: number; outcome: number };
+
+const COLUMNS =
+  "id, delivery_id, number, trigger, started_at, duration_ms, outcome, status_code, error_code, request_head, sent_at, signature, request_body, response_head, response_date, response_body, truncated, next_attempt_at";
+
+/**
+ * Response headers as text that is the same from one answer to the next: `date`, which changes every second, is taken out where it
+ * can be written again exactly.
+ */
+function packHeaders(headers: Attempt["responseHeaders"]): { text: string; date: number | null } {
+  let date: number | null = null;
+  const lines: string[] = [];
+  for (const [name, value] of headers) {
+    const seconds: number = name === "date" && date === null ? Date.parse(value) / 1000 : Number.NaN;
+    if (Number.isInteger(seconds) && new Date(seconds * 1000).toUTCString() === value) {
+      date = seconds;
+      lines.push("date");
+    } else lines.push(`${name}: ${value}`);
+  }
+  return { text: lines.join("\n"), date };
+}
+
+function unpackHeaders(text: string, date: number | null): [string, string][] {
+  if (text === "") return [];
+  return text.split("\n").map((line): [string, string] => {
+    if (line === "date" && date !== null) return ["date", new Date(date * 1000).toUTCString()];
+    const colon = line.indexOf(": ");
+    return [line.slice(0, colon), line.slice(colon + 2)];
+  });
+}
+
+export class Attempts {
+  readonly #insert;
+  readonly #ofDelivery;
+  readonly #ofEvent;
+
+  constructor(
+    store: Store,
+    private readonly heads: Heads,
+  ) {
+    const { sqlite } = store;
+    this.#insert = sqlite.prepare<void, (string | number | Uint8Array | null)[]>(
+      `INSERT INTO attempt (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#ofDelivery = sqlite.prepare<AttemptRow, [number, number, number]>(
+      `SELECT ${COLUMNS} FROM attempt WHERE delivery_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
+    );
+    this.#ofEvent = sqlite.prepare<SummaryRow, [number, number, string | null, string | null, number]>(
+      `SELECT a.id, a.delivery_id AS deliveryId, d.endpoint_id AS endpointId, a.number, a.trigger, a.started_at AS startedAt,
+         a.duration_ms AS durationMs, a.outcome, a.status_code AS statusCode, a.error_code AS errorCode,
+         a.next_attempt_at AS nextAttemptAt
+       FROM delivery d JOIN attempt a ON a.delivery_id = d.id
+       WHERE d.event_id = ? AND a.id > ? AND (? IS NULL OR d.endpoint_id IN (SELECT value FROM json_each(?)))
+       ORDER BY a.id LIMIT ?`,
+    );
+  }
+
+  /** Inside a write. */
+  insert(attempt: Attempt): void {
+    const response = attempt.statusCode === null ? null : packHeaders(attempt.responseHeaders);
+    this.#insert.run(
+      attempt.id,
+      attempt.deliveryId,
+      attempt.number,
+      TRIGGERS.indexOf(attempt.trigger),
+      attempt.startedAt,
+      attempt.durationMs,
+      OUTCOMES.indexOf(attempt.outcome),
+      attempt.statusCode,
+      attempt.errorCode,
+      attempt.requestHead === null ? null : this.heads.intern(attempt.requestHead),
+      attempt.sentAt,
+      attempt.signature,
+      attempt.requestBody,
+      response && this.heads.intern(response.text),
+      response && response.date,
+      attempt.responseBody && attempt.responseBody.length > 0 ? attempt.responseBody : null,
+      attempt.truncated ? 1 : 0,
+      attempt.nextAttemptAt,
+    );
+  }
+
+  /** Newest first; those with keys below `before`. */
+  ofDelivery(deliveryId: number, before: number, count: number): Attempt[] {
+    return this.#ofDelivery.all(deliveryId, before, count).map((row) => this.#toAttempt(row));
+  }
+
+  /** Oldest first, above the key `after`; only those to `visible` endpoints (null: all). */
+  ofEvent(eventId: number, visible: ReadonlySet<number> | null, after: number, count: number): AttemptSummary[] {
+    const endpoints = visible && JSON.stringify([...visible]);
+    return this.#ofEvent.all(eventId, after, endpoints, endpoints, count).map(({ trigger, outcome, ...row }) => ({
+      ...row,
+      trigger: TRIGGERS[trigger] ?? "publish",
+      outcome: OUTCOMES[outcome] ?? "rejected",
+    }));
+  }
+
+  #toAttempt(row: AttemptRow): Attempt {
+    return {
+      id: row.id,
+      deliveryId: row.delivery_id,
+      number: row.number,
+      trigger: TRIGGERS[row.trigger] ?? "publish",
+      startedAt: row.started_at,
+      durationMs: row.duration_ms,
+      outcome: OUTCOMES[row.outcome] ?? "rejected",
+      statusCode: row.status_code,
+      errorCode: row.error_code,
+      requestHead: row.request_head === null ? null : this.heads.read(row.request_head),
+      sentAt: row.sent_at,
+      signature: row.signature,
+      requestBody: row.request_body,
+      responseHeaders: row.response_head === null ? [] : unpackHeaders(this.heads.read(row.response_head), row.response_date),
+      responseBody: row.response_body,
+      truncated: row.truncated === 1,
+      nextAttemptAt: row.next_attempt_at,
+    };
+  }
+}

@@ -1,0 +1,88 @@
+import type { Database } from "bun:sqlite";
+import { drizzle } from "drizzle-orm/bun-sqlite";
+import type { Cipher } from "../core/cipher.ts";
+import { IdCodec } from "../core/ids.ts";
+import { Attempts } from "./attempts.ts";
+import { Dedup } from "./dedup.ts";
+import { Deliveries } from "./deliveries.ts";
+import { Digest } from "./digest.ts";
+import { Endpoints } from "./endpoints.ts";
+import { Events } from "./events.ts";
+import { Fanouts } from "./fanouts.ts";
+import { Heads } from "./heads.ts";
+import { EndpointHealth } from "./health.ts";
+import { Idempotency } from "./idempotency.ts";
+import { Labels } from "./labels.ts";
+import { Lists } from "./lists.ts";
+import { Meta } from "./meta.ts";
+import { Notes } from "./notes.ts";
+import { Replays } from "./replays.ts";
+import { Sources } from "./sources.ts";
+import { Stats } from "./stats.ts";
+import { Store, type StoreParts } from "./store.ts";
+import { Tenants } from "./tenants.ts";
+import { Usage } from "./usage.ts";
+
+/** Everything that is kept, noun by noun, over one database. */
+export interface Data {
+  store: Store;
+  ids: IdCodec;
+  meta: Meta;
+  tenants: Tenants;
+  endpoints: Endpoints;
+  health: EndpointHealth;
+  sources: Sources;
+  events: Events;
+  fanouts: Fanouts;
+  deliveries: Deliveries;
+  attempts: Attempts;
+  notes: Notes;
+  digest: Digest;
+  labels: Labels;
+  lists: Lists;
+  stats: Stats;
+  usage: Usage;
+  idempotency: Idempotency;
+  dedup: Dedup;
+  replays: Replays;
+}
+
+export interface DataOptions {
+  cipher: Cipher;
+  /** Two base32 characters: which cell owns the ids made here. */
+  cell: string;
+}
+
+/** Opens every noun over a migrated database. Throws where a stored secret needs a key that `cipher` lacks. */
+export function openData(sqlite: Database, parts: StoreParts, { cipher, cell }: DataOptions): Data {
+  const store = new Store(sqlite, parts);
+  const db = drizzle(sqlite);
+  const meta = new Meta(sqlite);
+  const digest = new Digest(store);
+  const labels = new Labels(store);
+  const heads = new Heads(store);
+  const deliveries = new Deliveries(store, digest, labels);
+  const events = new Events(store, digest, labels);
+  return {
+    store,
+    ids: new IdCodec(cell, meta.secret("id_permutation", 16)),
+    meta,
+    tenants: new Tenants(store, db, cell),
+    endpoints: new Endpoints(store, db, cipher),
+    health: new EndpointHealth(store),
+    sources: new Sources(store, db, cipher),
+    events,
+    fanouts: new Fanouts(store),
+    deliveries,
+    attempts: new Attempts(store, heads),
+    notes: new Notes(store),
+    digest,
+    labels,
+    lists: new Lists(store, digest),
+    stats: new Stats(store, digest),
+    usage: new Usage(store),
+    idempotency: new Idempotency(store),
+    dedup: new Dedup(store),
+    replays: new Replays(store, db),
+  };
+}

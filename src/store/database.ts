@@ -1,0 +1,116 @@
+import { Database } from "bun:sqlite";
+import { chmodSync, closeSync, existsSync, fsync, openSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { migrate } from "./migrations.ts";
+
+export const DATABASE_FILE = "sealpost.db";
+const LOCK_FILE = "sealpost.lock";
+/** A quick_check reads the whole file: above this size only the schema and the first pages are read at start. */
+const CHECK_BYTES_MAX = 256 * 1024 * 1024;
+const BUSY_TIMEOUT_MS = 5000;
+const JOURNAL_BYTES_MAX = 64 * 1024 * 1024;
+
+/** The data directory cannot be used; the message is for the operator and names the file. */
+export class DatabaseError extends Error {
+  override name = "DatabaseError";
+}
+
+/**
+ * Holds the data directory for this process: an exclusive lock of a SQLite file, which the kernel releases however the
+ * process ends. Throws where another process has it.
+ */
+export function lockDirectory(dir: string): { release(): void } {
+  const lock = new Database(join(dir, LOCK_FILE), { create: true });
+  try {
+    lock.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+  } catch {
+    lock.close();
+    throw new DatabaseError(`Another process uses the data directory ${dir}.`);
+  }
+  return { release: () => lock.close() };
+}
+
+/** Reads before anything is written, so that a damaged file stays as it is for whoever repairs it. */
+function refuseDamaged(path: string): void {
+  const whole = statSync(path).size <= CHECK_BYTES_MAX;
+  try {
+    const reader = new Database(path, { readonly: true });
+    const rows = reader.query(whole ? "PRAGMA quick_check(1)" : "SELECT count(*) AS quick_check FROM sqlite_schema").all();
+    reader.close();
+    const verdict = Object.values(rows[0] ?? {})[0];
+    if (whole && verdict !== "ok") throw new Error(String(verdict));
+  } catch (error) {
+    throw new DatabaseError(`The database ${path} is damaged (${String(error)}). It was left untouched; restore it from the replica.`);
+  }
+}
+
+function configure(sqlite: Database): void {
+  // auto_vacuum counts only before the first table. FULL is not needed here: the store itself syncs the WAL before it
+  // acknowledges (store.ts), NORMAL still syncs around checkpoints, which is what keeps the file whole.
+  sqlite.exec("PRAGMA auto_vacuum = INCREMENTAL");
+  sqlite.exec("PRAGMA journal_mode = WAL");
+  sqlite.exec("PRAGMA synchronous = NORMAL");
+  sqlite.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  sqlite.exec("PRAGMA foreign_keys = ON");
+  sqlite.exec("PRAGMA temp_store = MEMORY");
+  sqlite.exec("PRAGMA cache_size = -65536");
+  sqlite.exec(`PRAGMA journal_size_limit = ${JOURNAL_BYTES_MAX}`);
+  sqlite.exec("PRAGMA wal_autocheckpoint = 4000");
+}
+
+export interface Disk {
+  sqlite: Database;
+  path: string;
+  /** SQLite's version. */
+  version: string;
+  /** Brings every commit so far to the disk; runs on the thread pool. */
+  sync(): Promise<void>;
+  /** Checkpoints what it can without waiting, as the file may be Litestream's too, and closes. */
+  close(): void;
+}
+
+/** Opens (or makes) the database of a data directory and brings its schema up to date. Throws DatabaseError. */
+export function openDatabase(dir: string): Disk {
+  const path = join(dir, DATABASE_FILE);
+  if (existsSync(path) && statSync(path).size > 0) refuseDamaged(path);
+  const sqlite = new Database(path, { create: true, strict: true });
+  try {
+    configure(sqlite);
+    migrate(sqlite);
+  } catch (error) {
+    sqlite.close();
+    throw new DatabaseError(`The database ${path} cannot be used: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  chmodSync(path, 0o600);
+  return { sqlite, path, version: versionOf(sqlite), ...openWal(sqlite, path) };
+}
+
+/** The WAL is synced by a descriptor of its own: an fsync covers the file, whoever wrote it. */
+function openWal(sqlite: Database, path: string): Pick<Disk, "sync" | "close"> {
+  // The file is there from the first write on, and stays for as long as a connection is open.
+  sqlite.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('started', x'00')");
+  const descriptor = openSync(`${path}-wal`, "r");
+  return {
+    sync: () =>
+      new Promise((resolve, reject) => {
+        fsync(descriptor, (error) => (error ? reject(error) : resolve()));
+      }),
+    close: () => {
+      closeSync(descriptor);
+      sqlite.exec("PRAGMA wal_checkpoint(PASSIVE)");
+      sqlite.close();
+    },
+  };
+}
+
+function versionOf(sqlite: Database): string {
+  return sqlite.query<{ version: string }, []>("SELECT sqlite_version() AS version").get()?.version ?? "";
+}
+
+/** The same schema in memory, for tests and simulation. */
+export function openMemory(): Database {
+  const sqlite = new Database(":memory:", { strict: true });
+  sqlite.exec("PRAGMA foreign_keys = ON");
+  migrate(sqlite);
+  return sqlite;
+}

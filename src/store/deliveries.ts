@@ -1,0 +1,253 @@
+import {
+  DEAD_REASONS,
+  DELIVERY_STATUS,
+  type Delivery,
+  type DeliveryStatus,
+  type DeadReason,
+  ORIGINS,
+  type Origin,
+} from "../core/model.ts";
+import type { DeliveryChange } from "../core/delivery.ts";
+import type { Digest } from "./digest.ts";
+import { LABELS, type Labels } from "./labels.ts";
+import type { Store } from "./store.ts";
+
+export interface DeliveryRow {
+  id: number;
+  event_id: number;
+  endpoint_id: number;
+  project_id: number;
+  status: number;
+  attempt_count: number;
+  step: number;
+  origin: number;
+  metered: number;
+  generation: number;
+  due: number | null;
+  queue_order: number | null;
+  dead_reason: number | null;
+  completed_at: number | null;
+}
+
+export interface NewDelivery {
+  id: number;
+  eventId: number;
+  endpointId: number;
+  projectId: number;
+  origin: Origin;
+  /** Null: dead at birth, as its endpoint is disabled. */
+  due: number | null;
+  /** Where it waits among the parked ones; null where its actor holds it in memory. */
+  queueOrder: number | null;
+}
+
+/** What an actor needs to know of a delivery that waits. */
+export interface QueuedDelivery {
+  id: number;
+  endpointId: number;
+  due: number;
+  queueOrder: number | null;
+}
+
+const COLUMNS =
+  "id, event_id, endpoint_id, project_id, status, attempt_count, step, origin, metered, generation, due, queue_order, dead_reason, completed_at";
+const STATUS = { pending: 0, retrying: 1, delivered: 2, dead: 3, cancelled: 4 } as const satisfies Record<DeliveryStatus, number>;
+
+export function statusNumber(status: DeliveryStatus): number {
+  return STATUS[status];
+}
+
+export function toDelivery(row: DeliveryRow): Delivery {
+  return {
+    id: row.id,
+    eventId: row.event_id,
+    endpointId: row.endpoint_id,
+    projectId: row.project_id,
+    status: DELIVERY_STATUS[row.status] ?? "pending",
+    attemptCount: row.attempt_count,
+    step: row.step,
+    origin: ORIGINS[row.origin] ?? "publish",
+    metered: row.metered === 1,
+    generation: row.generation,
+    due: row.due,
+    deadReason: row.dead_reason === null ? null : (DEAD_REASONS[row.dead_reason] ?? null),
+    completedAt: row.completed_at,
+  };
+}
+
+/** Rows of `delivery` and what changes them. Every method that changes runs inside a write. */
+export class Deliveries {
+  readonly #statements;
+
+  constructor(
+    private readonly store: Store,
+    private readonly digest: Digest,
+    private readonly labels: Labels,
+  ) {
+    this.#statements = prepare(store.sqlite);
+  }
+
+  insert(delivery: NewDelivery, written: "with its event" | "later"): void {
+    const { id, eventId, endpointId, projectId, due } = delivery;
+    const status = due === null ? STATUS.dead : STATUS.pending;
+    const reason = due === null ? DEAD_REASONS.indexOf("endpoint_disabled") : null;
+    const completedAt = due === null ? this.store.now() : null;
+    const origin = ORIGINS.indexOf(delivery.origin);
+    this.#statements.insert.run(id, eventId, endpointId, projectId, status, origin, due, delivery.queueOrder, reason, completedAt);
+    const lists = this.listsOf(projectId, endpointId);
+    if (written === "later") this.digest.insertEntries(lists, id);
+    else this.digest.addEntries(id, lists);
+  }
+
+  listsOf(projectId: number, endpointId: number): number[] {
+    return [this.labels.intern(projectId, LABELS.deliveries, ""), endpointId];
+  }
+
+  get(id: number): Delivery | null {
+    const row = this.#statements.get.get(id);
+    return row ? toDelivery(row) : null;
+  }
+
+  /** Deliveries of an event, oldest first, at most `count`; only those to `visible` endpoints (null: all). */
+  ofEvent(eventId: number, visible: ReadonlySet<number> | null = null, count = Number.MAX_SAFE_INTEGER): Delivery[] {
+    const endpoints = visible && JSON.stringify([...visible]);
+    return this.#statements.ofEvent.all(eventId, endpoints, endpoints, count).map(toDelivery);
+  }
+
+  findOf(eventId: number, endpointId: number): Delivery | null {
+    const row = this.#statements.ofEventAndEndpoint.get(eventId, endpointId);
+    return row ? toDelivery(row) : null;
+  }
+
+  /**
+   * Records that attempt `number` was made, and the state that follows from it, unless the delivery was reopened or cancelled
+   * meanwhile (its generation moved on). False in that case.
+   */
+  settle(delivery: Delivery, number: number, metered: boolean, change: DeliveryChange | null, queueOrder: number | null): boolean {
+    if (!change) {
+      this.#statements.count.run(number, metered ? 1 : 0, delivery.id);
+      return true;
+    }
+    const reason = change.deadReason === null ? null : DEAD_REASONS.indexOf(change.deadReason);
+    const completedAt = change.due === null ? this.store.now() : null;
+    const status = STATUS[change.status];
+    const { changes } = this.#statements.settle.run(
+      status,
+      number,
+      change.step,
+      metered ? 1 : 0,
+      change.due,
+      change.due === null ? null : queueOrder,
+      reason,
+      completedAt,
+      delivery.id,
+      delivery.generation,
+    );
+    if (changes === 1) return true;
+    this.#statements.countLate.run(number, metered ? 1 : 0, delivery.id);
+    if (change.status === "delivered") this.#statements.arriveAfterAll.run(this.store.now(), delivery.id);
+    return false;
+  }
+
+  /** Opens a delivery afresh: due now, with the whole schedule before it. */
+  reopen(id: number, due: number, queueOrder: number | null): void {
+    this.#statements.reopen.run(ORIGINS.indexOf("replay"), due, queueOrder, id);
+  }
+
+  /** False where it was not open. */
+  cancel(id: number): boolean {
+    return this.#statements.end.run(STATUS.cancelled, null, this.store.now(), id).changes === 1;
+  }
+
+  /** Ends an open delivery whose endpoint is disabled (dead) or deleted (cancelled). False where it was not open. */
+  dispose(id: number, as: "dead" | "cancelled"): boolean {
+    const reason: DeadReason = "endpoint_disabled";
+    const number = as === "dead" ? DEAD_REASONS.indexOf(reason) : null;
+    return this.#statements.end.run(STATUS[as], number, this.store.now(), id).changes === 1;
+  }
+
+  /** The first of those that wait in the database for their turn at an endpoint. */
+  parkedOf(endpointId: number, count: number): QueuedDelivery[] {
+    return this.#statements.parkedOf.all(endpointId, count);
+  }
+
+  firstParkedOf(endpointId: number): number | null {
+    return this.#statements.firstParked.get(endpointId)?.first ?? null;
+  }
+
+  /** Dead deliveries of a project or of one endpoint, oldest first, above a key. */
+  deadAbove(projectId: number, endpointId: number | null, above: number, count: number): number[] {
+    const { deadOfProject, deadOfEndpoint } = this.#statements;
+    const rows = endpointId === null ? deadOfProject.all(projectId, above, count) : deadOfEndpoint.all(endpointId, above, count);
+    return rows.map(({ id }) => id);
+  }
+
+  endpointsWithParked(): number[] {
+    const rows = this.store.sqlite.query<{ id: number }, []>(
+      "SELECT DISTINCT endpoint_id AS id FROM delivery WHERE queue_order IS NOT NULL",
+    );
+    return rows.all().map(({ id }) => id);
+  }
+
+  /** All that actors held in memory before the process ended, in the order of their due times. */
+  held(): QueuedDelivery[] {
+    return this.#statements.held.all();
+  }
+}
+
+type Nullable = number | null;
+
+function prepare(sqlite: Store["sqlite"]) {
+  return {
+    insert: sqlite.prepare<void, [number, number, number, number, number, number, Nullable, Nullable, Nullable, Nullable]>(
+      "INSERT INTO delivery (id, event_id, endpoint_id, project_id, status, origin, due, queue_order, dead_reason, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    ),
+    get: sqlite.prepare<DeliveryRow, [number]>(`SELECT ${COLUMNS} FROM delivery WHERE id = ?`),
+    ofEvent: sqlite.prepare<DeliveryRow, [number, string | null, string | null, number]>(
+      `SELECT ${COLUMNS} FROM delivery
+       WHERE event_id = ? AND (? IS NULL OR endpoint_id IN (SELECT value FROM json_each(?))) ORDER BY id LIMIT ?`,
+    ),
+    ofEventAndEndpoint: sqlite.prepare<DeliveryRow, [number, number]>(
+      `SELECT ${COLUMNS} FROM delivery WHERE event_id = ? AND endpoint_id = ? ORDER BY id DESC LIMIT 1`,
+    ),
+    settle: sqlite.prepare<void, [number, number, number, number, Nullable, Nullable, Nullable, Nullable, number, number]>(
+      `UPDATE delivery SET status = ?, attempt_count = ?, step = ?, metered = ?, due = ?, queue_order = ?, dead_reason = ?, completed_at = ?
+       WHERE id = ? AND generation = ?`,
+    ),
+    count: sqlite.prepare<void, [number, number, number]>(
+      "UPDATE delivery SET attempt_count = ?, metered = max(metered, ?) WHERE id = ?",
+    ),
+    // Reopened meanwhile, it is to be metered anew; ended meanwhile, this attempt was its first.
+    countLate: sqlite.prepare<void, [number, number, number]>(
+      "UPDATE delivery SET attempt_count = ?, metered = CASE WHEN status IN (3, 4) THEN max(metered, ?) ELSE metered END WHERE id = ?",
+    ),
+    arriveAfterAll: sqlite.prepare<void, [number, number]>(
+      "UPDATE delivery SET status = 2, dead_reason = NULL, completed_at = ? WHERE id = ? AND status IN (3, 4)",
+    ),
+    reopen: sqlite.prepare<void, [number, number, Nullable, number]>(
+      `UPDATE delivery SET status = 0, step = 0, origin = ?, metered = 0, generation = generation + 1, due = ?, queue_order = ?,
+       dead_reason = NULL, completed_at = NULL WHERE id = ?`,
+    ),
+    end: sqlite.prepare<void, [number, Nullable, number, number]>(
+      `UPDATE delivery SET status = ?, generation = generation + 1, due = NULL, queue_order = NULL, dead_reason = ?, completed_at = ?
+       WHERE id = ? AND status IN (0, 1)`,
+    ),
+    parkedOf: sqlite.prepare<QueuedDelivery, [number, number]>(
+      `SELECT id, endpoint_id AS endpointId, due, queue_order AS queueOrder FROM delivery
+       WHERE endpoint_id = ? AND queue_order IS NOT NULL ORDER BY queue_order LIMIT ?`,
+    ),
+    firstParked: sqlite.prepare<{ first: Nullable }, [number]>(
+      "SELECT min(queue_order) AS first FROM delivery WHERE endpoint_id = ? AND queue_order IS NOT NULL",
+    ),
+    deadOfProject: sqlite.prepare<{ id: number }, [number, number, number]>(
+      "SELECT id FROM delivery WHERE status = 3 AND project_id = ? AND id > ? ORDER BY id LIMIT ?",
+    ),
+    deadOfEndpoint: sqlite.prepare<{ id: number }, [number, number, number]>(
+      "SELECT id FROM delivery WHERE status = 3 AND endpoint_id = ? AND id > ? ORDER BY id LIMIT ?",
+    ),
+    held: sqlite.prepare<QueuedDelivery, []>(
+      `SELECT id, endpoint_id AS endpointId, due, queue_order AS queueOrder FROM delivery
+       WHERE due IS NOT NULL AND queue_order IS NULL ORDER BY due`,
+    ),
+  };
+}

@@ -1,0 +1,115 @@
+import { matchesPattern } from "../core/event-type.ts";
+import { firstKeyAt } from "../core/ids.ts";
+import type { Delivery, DeliveryStatus } from "../core/model.ts";
+import type { Data } from "./data.ts";
+import { type DeliveryRow, statusNumber, toDelivery } from "./deliveries.ts";
+import { LABELS } from "./labels.ts";
+import { type Page, readPage } from "./lists.ts";
+
+/** Filters of GET /v1/deliveries and of bulk replays; null where one is not given. */
+export interface DeliveryFilter {
+  projectId: number;
+  status: readonly DeliveryStatus[] | null;
+  endpointId: number | null;
+  eventId: number | null;
+  /** Type names or wildcards. */
+  eventTypes: readonly string[] | null;
+  /** The event's consumer. */
+  consumerId: string | null;
+  /** Of the last attempt. */
+  statusCode: number | null;
+  since: number | null;
+  until: number | null;
+  /** Text that the event's `data` holds, in any case. */
+  q: string | null;
+  /** Only deliveries to these endpoints; null: all. */
+  visible: ReadonlySet<number> | null;
+}
+
+/** A delivery with what it shows of its event. */
+export interface ListedDelivery extends Delivery {
+  eventType: string;
+  eventConsumerId: string | null;
+}
+
+/** `data` is empty unless it is searched. */
+type Row = DeliveryRow & { type: string; consumer_id: string | null; data: string };
+
+export class DeliveryList {
+  readonly #load;
+  readonly #ofEvent;
+  readonly #deadOfProject;
+  readonly #deadOfEndpoint;
+  readonly #lastCode;
+
+  constructor(private readonly data: Data) {
+    const { sqlite } = data.store;
+    this.#load = sqlite.prepare<Row, [boolean, string]>(
+      `SELECT d.*, e.type, e.consumer_id, iif(?, e.data, '') AS data FROM delivery d JOIN event e ON e.id = d.event_id
+       WHERE d.id IN (SELECT value FROM json_each(?)) ORDER BY d.id DESC`,
+    );
+    this.#ofEvent = sqlite.prepare<{ id: number }, [number, number, number]>(
+      "SELECT id FROM delivery WHERE event_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
+    );
+    this.#deadOfProject = sqlite.prepare<{ id: number }, [number, number, number]>(
+      "SELECT id FROM delivery WHERE status = 3 AND project_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
+    );
+    this.#deadOfEndpoint = sqlite.prepare<{ id: number }, [number, number, number]>(
+      "SELECT id FROM delivery WHERE status = 3 AND endpoint_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
+    );
+    this.#lastCode = sqlite.prepare<{ status_code: number | null }, [number]>(
+      "SELECT status_code FROM attempt WHERE delivery_id = ? ORDER BY id DESC LIMIT 1",
+    );
+  }
+
+  /** Newest first, below the key `before`. */
+  async page(filter: DeliveryFilter, before: number, count: number): Promise<Page<ListedDelivery>> {
+    const { rows, next } = await readPage<Row>({
+      candidates: this.#candidates(filter),
+      load: (ids) => this.#load.all(filter.q !== null, JSON.stringify(ids)),
+      keyOf: (row) => row.id,
+      keep: (row) => this.#keeps(filter, row),
+      before: Math.min(before, filter.until === null ? before : firstKeyAt(filter.until)),
+      from: filter.since === null ? 0 : firstKeyAt(filter.since),
+      count,
+    });
+    return { rows: rows.map(toListed), next };
+  }
+
+  get(id: number): ListedDelivery | null {
+    const row = this.#load.get(false, JSON.stringify([id]));
+    return row ? toListed(row) : null;
+  }
+
+  /** The narrowest list that holds all that the filter can match. */
+  #candidates(filter: DeliveryFilter): (before: number, count: number) => readonly number[] {
+    const { eventId, endpointId, projectId, status, visible } = filter;
+    if (eventId !== null) return (before, count) => this.#ofEvent.all(eventId, before, count).map(({ id }) => id);
+    const dead = status?.length === 1 && status[0] === "dead";
+    if (dead && endpointId !== null) return (before, count) => this.#deadOfEndpoint.all(endpointId, before, count).map(({ id }) => id);
+    if (dead) return (before, count) => this.#deadOfProject.all(projectId, before, count).map(({ id }) => id);
+    const lists = this.#listsFor(projectId, endpointId, visible);
+    return (before, count) => this.data.lists.below(lists, before, count);
+  }
+
+  #listsFor(projectId: number, endpointId: number | null, visible: ReadonlySet<number> | null): number[] {
+    if (endpointId !== null) return [endpointId];
+    if (visible !== null) return [...visible];
+    return [this.data.labels.find(projectId, LABELS.deliveries, "") ?? []].flat();
+  }
+
+  #keeps(filter: DeliveryFilter, row: Row): boolean {
+    if (row.project_id !== filter.projectId) return false;
+    if (filter.visible !== null && !filter.visible.has(row.endpoint_id)) return false;
+    if (filter.endpointId !== null && row.endpoint_id !== filter.endpointId) return false;
+    if (filter.status !== null && !filter.status.some((status) => statusNumber(status) === row.status)) return false;
+    if (filter.consumerId !== null && row.consumer_id !== filter.consumerId) return false;
+    if (filter.eventTypes !== null && !filter.eventTypes.some((pattern) => matchesPattern(pattern, row.type))) return false;
+    if (filter.q !== null && !row.data.toLowerCase().includes(filter.q.toLowerCase())) return false;
+    return filter.statusCode === null || this.#lastCode.get(row.id)?.status_code === filter.statusCode;
+  }
+}
+
+function toListed(row: Row): ListedDelivery {
+  return { ...toDelivery(row), eventType: row.type, eventConsumerId: row.consumer_id };
+}

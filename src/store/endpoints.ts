@@ -1,0 +1,119 @@
+import { and, count, eq, ne } from "drizzle-orm";
+import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import type { Cipher } from "../core/cipher.ts";
+import type { Endpoint, EndpointSecrets } from "../core/model.ts";
+import { endpoint as table } from "./schema.ts";
+import type { Store } from "./store.ts";
+
+export type NewEndpoint = Omit<Endpoint, "id">;
+
+/** Endpoints: all that are not deleted stand in memory beside their table, as every event and every attempt needs them. */
+export class Endpoints {
+  readonly #all = new Map<number, Endpoint>();
+  readonly #ofProject = new Map<number, Map<number, Endpoint>>();
+  #listeners: ((endpoint: Endpoint) => void)[] = [];
+
+  constructor(
+    private readonly store: Store,
+    private readonly db: BunSQLiteDatabase,
+    private readonly cipher: Cipher,
+  ) {
+    for (const row of db.select().from(table).all()) {
+      if (row.status !== "deleted") this.#index(this.#open(row));
+    }
+  }
+
+  /** Calls `listener` with every endpoint that was made, changed or deleted, after the commit. */
+  onChange(listener: (endpoint: Endpoint) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  get(id: number): Endpoint | undefined {
+    return this.#all.get(id);
+  }
+
+  /** Also a deleted one, from its row: history names it. */
+  getAnyway(id: number): Endpoint | undefined {
+    const held = this.#all.get(id);
+    if (held) return held;
+    const row = this.db.select().from(table).where(eq(table.id, id)).get();
+    return row ? this.#open(row) : undefined;
+  }
+
+  all(): Iterable<Endpoint> {
+    return this.#all.values();
+  }
+
+  ofProject(projectId: number): ReadonlyMap<number, Endpoint> {
+    return this.#ofProject.get(projectId) ?? new Map();
+  }
+
+  /** How many a consumer has; inside a write, so that those of the same batch count too. */
+  countOf(projectId: number, consumerId: string): number {
+    const isTheirs = and(eq(table.projectId, projectId), eq(table.consumerId, consumerId), ne(table.status, "deleted"));
+    return this.db.select({ count: count() }).from(table).where(isTheirs).get()?.count ?? 0;
+  }
+
+  /** Inside a write; `remember` afterwards. */
+  insert(fields: NewEndpoint): Endpoint {
+    const made: Endpoint = { ...fields, id: this.store.takeKey() };
+    this.db.insert(table).values(this.#seal(made)).run();
+    return made;
+  }
+
+  /** Inside a write; `remember` afterwards. Changes what the endpoint is at that moment. */
+  update(id: number, change: (now: Endpoint) => Partial<Endpoint>): Endpoint | null {
+    const old = this.#pending(id);
+    if (!old) return null;
+    const made: Endpoint = { ...old, ...change(old), id, updatedAt: this.store.now() };
+    this.db.update(table).set(this.#seal(made)).where(eq(table.id, id)).run();
+    return made;
+  }
+
+  /** After the commit: from now on everyone sees this one. */
+  remember(changed: Endpoint): void {
+    this.#index(changed);
+    for (const listener of this.#listeners) listener(changed);
+  }
+
+  /** A change of one endpoint as one write: the changed endpoint, or null where there is none. */
+  async change(id: number, change: (now: Endpoint) => Partial<Endpoint>): Promise<Endpoint | null> {
+    const changed = await this.store.write(() => this.update(id, change));
+    if (changed) this.remember(changed);
+    return changed;
+  }
+
+  /** The endpoint as its row has it now: a write of the same batch may have changed it a moment ago. */
+  #pending(id: number): Endpoint | undefined {
+    if (!this.#all.has(id)) return undefined;
+    const row = this.db.select().from(table).where(eq(table.id, id)).get();
+    return row && row.status !== "deleted" ? this.#open(row) : undefined;
+  }
+
+  #index(made: Endpoint): void {
+    const ofProject = this.#ofProject.get(made.projectId) ?? new Map<number, Endpoint>();
+    this.#ofProject.set(made.projectId, ofProject);
+    if (made.status === "deleted") {
+      this.#all.delete(made.id);
+      ofProject.delete(made.id);
+    } else {
+      this.#all.set(made.id, made);
+      ofProject.set(made.id, made);
+    }
+  }
+
+  #seal(made: Endpoint): typeof table.$inferInsert {
+    const { credentials, headers, secret, privateKey, previous, ...open } = made;
+    const secrets: EndpointSecrets = { credentials, headers, secret, privateKey, previous };
+    return { ...open, config: { ...open.config }, sealed: Buffer.from(this.cipher.seal(JSON.stringify(secrets), placeOf(made.id))) };
+  }
+
+  #open({ sealed, ...open }: typeof table.$inferSelect): Endpoint {
+    const secrets = JSON.parse(this.cipher.open(sealed, placeOf(open.id))) as EndpointSecrets;
+    return { ...open, ...secrets };
+  }
+}
+
+function placeOf(id: number): string {
+  return `endpoint|${id}|sealed`;
+}

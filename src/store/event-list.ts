@@ -1,0 +1,120 @@
+import { matchesPattern } from "../core/event-type.ts";
+import { firstKeyAt } from "../core/ids.ts";
+import { type DeliveryStatus, type Event } from "../core/model.ts";
+import type { Data } from "./data.ts";
+import { statusNumber } from "./deliveries.ts";
+import { type EventRow, toEvent } from "./events.ts";
+import { LABELS } from "./labels.ts";
+import { type Page, readPage } from "./lists.ts";
+
+/** Filters of GET /v1/events; null where one is not given. */
+export interface EventFilter {
+  projectId: number;
+  /** Type name or wildcard. */
+  type: string | null;
+  consumerId: string | null;
+  sourceId: number | null;
+  endpointId: number | null;
+  externalId: string | null;
+  status: DeliveryStatus | null;
+  matched: boolean | null;
+  since: number | null;
+  until: number | null;
+  /** Text that `data` holds, in any case. */
+  q: string | null;
+  /** Only deliveries to these endpoints count and show; null: all. */
+  visible: ReadonlySet<number> | null;
+}
+
+/** `place`: the key that the row is sorted by. `data` is empty unless it is searched. */
+type Row = EventRow & { data: string; place: number };
+
+/** The first parameter says whether `data` is needed: events of a megabyte are not read for a list of their types. */
+const COLUMNS = `e.id, e.project_id, e.type, e.timestamp, e.consumer_id, e.external_id, e.source_id, e.is_test, e.delivery_count,
+  e.filtered, iif(?, e.data, '') AS data`;
+
+export class EventList {
+  readonly #load;
+  readonly #loadOfEndpoint;
+  readonly #states;
+
+  constructor(private readonly data: Data) {
+    const { sqlite } = data.store;
+    this.#load = sqlite.prepare<Row, [boolean, string]>(
+      `SELECT ${COLUMNS}, e.id AS place FROM event e WHERE e.id IN (SELECT value FROM json_each(?)) ORDER BY e.id DESC`,
+    );
+    this.#loadOfEndpoint = sqlite.prepare<Row, [boolean, string]>(
+      `SELECT ${COLUMNS}, d.id AS place FROM delivery d JOIN event e ON e.id = d.event_id
+       WHERE d.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (
+         SELECT 1 FROM delivery b WHERE b.event_id = d.event_id AND b.endpoint_id = d.endpoint_id AND b.id < d.id
+       ) ORDER BY d.id DESC`,
+    );
+    this.#states = sqlite.prepare<{ status: number; endpoint_id: number }, [number]>(
+      "SELECT status, endpoint_id FROM delivery WHERE event_id = ?",
+    );
+  }
+
+  /** Newest first, below the key `before`. With an endpoint, an event stands where its first delivery to it does. */
+  async page(filter: EventFilter, before: number, count: number): Promise<Page<Event>> {
+    const load = filter.endpointId === null || filter.externalId !== null ? this.#load : this.#loadOfEndpoint;
+    const { rows, next } = await readPage<Row>({
+      candidates: this.#candidates(filter),
+      load: (ids) => load.all(filter.q !== null, JSON.stringify(ids)),
+      keyOf: (row) => row.place,
+      keep: (row) => this.#keeps(filter, row),
+      before,
+      from: filter.since === null ? 0 : firstKeyAt(filter.since),
+      count,
+    });
+    return { rows: rows.map(toEvent), next };
+  }
+
+  /** Deliveries of an event that count for this caller. */
+  deliveryCount(eventId: number, visible: ReadonlySet<number> | null): number {
+    const rows = this.#states.all(eventId);
+    return visible === null ? rows.length : rows.filter((row) => visible.has(row.endpoint_id)).length;
+  }
+
+  /** The narrowest list that holds all that the filter can match. */
+  #candidates(filter: EventFilter): (before: number, count: number) => readonly number[] {
+    const { lists, events } = this.data;
+    if (filter.externalId !== null) {
+      const id = events.findExternal(filter.projectId, filter.externalId);
+      return (before) => (id !== null && id < before ? [id] : []);
+    }
+    const keys = this.#listsFor(filter);
+    const end = filter.until === null || filter.endpointId !== null ? Number.POSITIVE_INFINITY : firstKeyAt(filter.until);
+    return (before, count) => lists.below(keys, Math.min(before, end), count);
+  }
+
+  #listsFor({ projectId, endpointId, sourceId, consumerId, type }: EventFilter): number[] {
+    const { labels } = this.data;
+    if (endpointId !== null) return [endpointId];
+    if (sourceId !== null) return [sourceId];
+    if (consumerId !== null) return [labels.find(projectId, LABELS.consumer, consumerId) ?? []].flat();
+    if (type === null || type === "*") return [projectId];
+    if (!type.endsWith(".*")) return [labels.find(projectId, LABELS.type, type) ?? []].flat();
+    return labels.typesOf(projectId).flatMap(({ id, name }) => (matchesPattern(type, name) ? [id] : []));
+  }
+
+  #keeps(filter: EventFilter, row: Row): boolean {
+    if (row.project_id !== filter.projectId) return false;
+    if (filter.since !== null && row.id < firstKeyAt(filter.since)) return false;
+    if (filter.until !== null && row.id >= firstKeyAt(filter.until)) return false;
+    if (filter.type !== null && !matchesPattern(filter.type, row.type)) return false;
+    if (filter.consumerId !== null && row.consumer_id !== filter.consumerId) return false;
+    if (filter.sourceId !== null && row.source_id !== filter.sourceId) return false;
+    if (filter.q !== null && !row.data.toLowerCase().includes(filter.q.toLowerCase())) return false;
+    return this.#keepsByDeliveries(filter, row);
+  }
+
+  #keepsByDeliveries({ matched, status, endpointId, visible }: EventFilter, row: Row): boolean {
+    if (matched === null && status === null && endpointId === null) return true;
+    const states = this.#states.all(row.id).filter((state) => visible === null || visible.has(state.endpoint_id));
+    const count = visible === null ? row.delivery_count : states.length;
+    if (matched !== null && count > 0 !== matched) return false;
+    const wanted = states.filter((state) => endpointId === null || state.endpoint_id === endpointId);
+    if (endpointId !== null && wanted.length === 0) return false;
+    return status === null || wanted.some((state) => state.status === statusNumber(status));
+  }
+}

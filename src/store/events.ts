@@ -1,0 +1,111 @@
+import type { Event } from "../core/model.ts";
+import type { Digest } from "./digest.ts";
+import { LABELS, type Labels } from "./labels.ts";
+import type { Store } from "./store.ts";
+
+export interface EventRow {
+  id: number;
+  project_id: number;
+  type: string;
+  timestamp: number;
+  consumer_id: string | null;
+  external_id: string | null;
+  source_id: number | null;
+  is_test: number;
+  delivery_count: number;
+  filtered: string | null;
+}
+
+/** An event with its `data`, as JSON text. */
+export interface EventWithData extends Event {
+  data: string;
+}
+
+const COLUMNS = "id, project_id, type, timestamp, consumer_id, external_id, source_id, is_test, delivery_count, filtered";
+
+export function toEvent(row: EventRow): Event {
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    type: row.type,
+    timestamp: row.timestamp,
+    consumerId: row.consumer_id,
+    externalId: row.external_id,
+    sourceId: row.source_id,
+    isTest: row.is_test === 1,
+    deliveryCount: row.delivery_count,
+    filtered: row.filtered === null ? [] : (JSON.parse(row.filtered) as number[]),
+  };
+}
+
+export class Events {
+  readonly #insert;
+  readonly #get;
+  readonly #getWithData;
+  readonly #byExternal;
+  readonly #count;
+
+  constructor(
+    store: Store,
+    private readonly digest: Digest,
+    private readonly labels: Labels,
+  ) {
+    const { sqlite } = store;
+    this.#insert = sqlite.prepare<
+      void,
+      [number, number, string, number, string | null, string | null, number | null, number, number, string | null, string]
+    >(`INSERT INTO event (${COLUMNS}, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    this.#get = sqlite.prepare<EventRow, [number]>(`SELECT ${COLUMNS} FROM event WHERE id = ?`);
+    this.#getWithData = sqlite.prepare<EventRow & { data: string }, [number]>(`SELECT ${COLUMNS}, data FROM event WHERE id = ?`);
+    this.#count = sqlite.prepare<void, [number]>("UPDATE event SET delivery_count = delivery_count + 1 WHERE id = ?");
+    this.#byExternal = sqlite.prepare<{ id: number }, [number, string]>(
+      "SELECT id FROM event WHERE project_id = ? AND external_id = ?",
+    );
+  }
+
+  /** Inside a write. */
+  insert(event: EventWithData): void {
+    const filtered = event.filtered.length > 0 ? JSON.stringify(event.filtered) : null;
+    this.#insert.run(
+      event.id,
+      event.projectId,
+      event.type,
+      event.timestamp,
+      event.consumerId,
+      event.externalId,
+      event.sourceId,
+      event.isTest ? 1 : 0,
+      event.deliveryCount,
+      filtered,
+      event.data,
+    );
+    this.digest.addEntries(event.id, this.listsOf(event));
+  }
+
+  /** The lists that an event stands in; inside a write, as new names get a key. */
+  listsOf(event: Event): number[] {
+    const lists = [event.projectId, this.labels.intern(event.projectId, LABELS.type, event.type)];
+    if (event.consumerId !== null) lists.push(this.labels.intern(event.projectId, LABELS.consumer, event.consumerId));
+    if (event.sourceId !== null) lists.push(event.sourceId);
+    return lists;
+  }
+
+  get(id: number): Event | null {
+    const row = this.#get.get(id);
+    return row ? toEvent(row) : null;
+  }
+
+  getWithData(id: number): EventWithData | null {
+    const row = this.#getWithData.get(id);
+    return row ? { ...toEvent(row), data: row.data } : null;
+  }
+
+  /** Inside a write: a replay added a delivery. */
+  countDelivery(id: number): void {
+    this.#count.run(id);
+  }
+
+  findExternal(projectId: number, externalId: string): number | null {
+    return this.#byExternal.get(projectId, externalId)?.id ?? null;
+  }
+}

@@ -1,0 +1,50 @@
+import { HEALTHY, type Health } from "../core/model.ts";
+import type { Store } from "./store.ts";
+
+interface HealthRow {
+  endpoint_id: number;
+  failures_in_row: number;
+  backoff_level: number;
+  backoff_until: number;
+  slow_level: number;
+  slow_until: number;
+  failing_since: number | null;
+}
+
+/** How endpoints in trouble have been answering, so that a restart forgets no `retry-after` and no backoff. */
+export class EndpointHealth {
+  readonly #get;
+  readonly #put;
+  readonly #drop;
+
+  constructor({ sqlite }: Store) {
+    this.#get = sqlite.prepare<HealthRow, [number]>("SELECT * FROM endpoint_health WHERE endpoint_id = ?");
+    this.#put = sqlite.prepare<void, [number, number, number, number, number, number, number | null]>(
+      "INSERT OR REPLACE INTO endpoint_health VALUES (?, ?, ?, ?, ?, ?, ?)",
+    );
+    this.#drop = sqlite.prepare<void, [number]>("DELETE FROM endpoint_health WHERE endpoint_id = ?");
+  }
+
+  get(endpointId: number): Health {
+    const row = this.#get.get(endpointId);
+    if (!row) return HEALTHY;
+    return {
+      failuresInRow: row.failures_in_row,
+      backoffLevel: row.backoff_level,
+      backoffUntil: row.backoff_until,
+      slowLevel: row.slow_level,
+      slowUntil: row.slow_until,
+      failingSince: row.failing_since,
+    };
+  }
+
+  /** Inside a write. */
+  set(endpointId: number, health: Health): void {
+    if (health === HEALTHY) {
+      this.#drop.run(endpointId);
+      return;
+    }
+    const { failuresInRow, backoffLevel, backoffUntil, slowLevel, slowUntil, failingSince } = health;
+    this.#put.run(endpointId, failuresInRow, backoffLevel, backoffUntil, slowLevel, slowUntil, failingSince);
+  }
+}

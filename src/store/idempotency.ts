@@ -1,0 +1,39 @@
+import { limit } from "../core/limits.ts";
+import type { Store } from "./store.ts";
+
+/** Answers kept under an Idempotency-Key, per project and consumer, for a day. */
+export class Idempotency {
+  readonly #find;
+  readonly #save;
+  readonly #expire;
+
+  constructor(private readonly store: Store) {
+    const { sqlite } = store;
+    this.#find = sqlite.prepare<{ fingerprint: string; status: number; body: string }, [number, string, string, number]>(
+      "SELECT fingerprint, status, body FROM idempotency WHERE project_id = ? AND consumer_id = ? AND key = ? AND created_at > ?",
+    );
+    this.#save = sqlite.prepare<void, [number, string, string, string, number, string, number]>(
+      "INSERT OR REPLACE INTO idempotency VALUES (?, ?, ?, ?, ?, ?, ?)",
+    );
+    this.#expire = sqlite.prepare<void, [number, number]>(
+      `DELETE FROM idempotency WHERE (project_id, consumer_id, key) IN
+       (SELECT project_id, consumer_id, key FROM idempotency WHERE created_at <= ? LIMIT ?)`,
+    );
+  }
+
+  find(projectId: number, consumerId: string | null, key: string): { fingerprint: string; status: number; body: string } | null {
+    return this.#find.get(projectId, consumerId ?? "", key, this.store.now() - limit("idempotencyKeptMs"));
+  }
+
+  /** Inside a write. */
+  save(projectId: number, consumerId: string | null, key: string, fingerprint: string, status: number, body: string): void {
+    this.#save.run(projectId, consumerId ?? "", key, fingerprint, status, body, this.store.now());
+  }
+
+  /** Removes a slice of what is past its day; false when nothing was left. */
+  async expire(): Promise<boolean> {
+    const before = this.store.now() - limit("idempotencyKeptMs");
+    const { changes } = await this.store.write(() => this.#expire.run(before, limit("sliceRows")));
+    return changes > 0;
+  }
+}

@@ -1,0 +1,92 @@
+import { limit } from "../core/limits.ts";
+import type { Digest } from "./digest.ts";
+import type { Store } from "./store.ts";
+
+const CHUNK = 250;
+
+/** What a page of a list looks for. Keys lie below `before` and at or above `from`. */
+export interface PageRequest<Row> {
+  /** Candidate keys below `before`, newest first, at most `count`. */
+  candidates(before: number, count: number): readonly number[];
+  /** Their rows, in the same order; rows that are gone are left out. */
+  load(ids: readonly number[]): readonly Row[];
+  keyOf(row: Row): number;
+  keep(row: Row): boolean;
+  before: number;
+  from: number;
+  count: number;
+}
+
+/** `next`: the key to go on below, or null at the end. A page that had to look at very much is shorter than asked. */
+export interface Page<Row> {
+  rows: Row[];
+  next: number | null;
+}
+
+/** Lists kept by the digest: what stands in the table, and what is still in memory. */
+export class Lists {
+  readonly #below;
+  readonly #above;
+
+  constructor(
+    store: Store,
+    private readonly digest: Digest,
+  ) {
+    const { sqlite } = store;
+    this.#below = sqlite.prepare<{ id: number }, [number, number, number]>(
+      "SELECT id FROM entry WHERE list = ? AND id < ? ORDER BY id DESC LIMIT ?",
+    );
+    this.#above = sqlite.prepare<{ id: number }, [number, number, number]>(
+      "SELECT id FROM entry WHERE list = ? AND id > ? ORDER BY id LIMIT ?",
+    );
+  }
+
+  /** Newest first, over several lists together. */
+  below(lists: readonly number[], before: number, count: number): number[] {
+    const ids = new Set<number>();
+    for (const list of lists) {
+      for (const { id } of this.#below.all(list, before, count)) ids.add(id);
+      for (const id of this.digest.recentOf(list)) if (id < before) ids.add(id);
+    }
+    return [...ids].sort((a, b) => b - a).slice(0, count);
+  }
+
+  /** Oldest first, over several lists together. */
+  above(lists: readonly number[], after: number, count: number): number[] {
+    const ids = new Set<number>();
+    for (const list of lists) {
+      for (const { id } of this.#above.all(list, after, count)) ids.add(id);
+      for (const id of this.digest.recentOf(list)) if (id > after) ids.add(id);
+    }
+    return [...ids].sort((a, b) => a - b).slice(0, count);
+  }
+}
+
+/** One page. Looks at candidates in chunks, and lets the event loop go on between them. */
+export async function readPage<Row>(request: PageRequest<Row>): Promise<Page<Row>> {
+  const rows: Row[] = [];
+  let { before } = request;
+  for (let seen = 0; seen < limit("listScanMax"); seen += CHUNK) {
+    if (seen > 0) await nextTurn();
+    const candidates = request.candidates(before, CHUNK);
+    const ids = candidates.filter((id) => id >= request.from);
+    for (const row of request.load(ids)) {
+      if (!request.keep(row)) continue;
+      if (rows.length === request.count) return { rows, next: lastKey(rows, request) };
+      rows.push(row);
+    }
+    const last = ids.at(-1);
+    if (last === undefined || ids.length < candidates.length) return { rows, next: null };
+    before = last;
+  }
+  return { rows, next: before };
+}
+
+function lastKey<Row>(rows: readonly Row[], request: PageRequest<Row>): number | null {
+  const last = rows.at(-1);
+  return last === undefined ? null : request.keyOf(last);
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

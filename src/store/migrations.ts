@@ -1,0 +1,25 @@
+import type { Database } from "bun:sqlite";
+import core from "../../drizzle/0001_core.sql" with { type: "text" };
+
+/** In order; the n-th brings `PRAGMA user_version` to n. Imported as text, so that the executable carries them. */
+const MIGRATIONS: readonly string[] = [core];
+
+/** Brings the schema up to date, each step in a transaction of its own. Throws where the file is newer than this program. */
+export function migrate(sqlite: Database): void {
+  const row = sqlite.query<{ user_version: number }, []>("PRAGMA user_version").get();
+  const version = row?.user_version ?? 0;
+  if (version > MIGRATIONS.length) {
+    throw new Error(`its schema has version ${version}, and this program knows ${MIGRATIONS.length}: start a newer Sealpost`);
+  }
+  MIGRATIONS.slice(version).forEach((sql, at) => {
+    sqlite.exec("BEGIN IMMEDIATE");
+    try {
+      sqlite.exec(sql);
+      sqlite.exec(`PRAGMA user_version = ${version + at + 1}`);
+      sqlite.exec("COMMIT");
+    } catch (error) {
+      sqlite.exec("ROLLBACK");
+      throw error;
+    }
+  });
+}

@@ -1,0 +1,54 @@
+import type { Data } from "./data.ts";
+import { toEvent, type EventRow } from "./events.ts";
+import { OUTCOMES } from "../core/model.ts";
+
+interface DeliveryKeys {
+  id: number;
+  project_id: number;
+  endpoint_id: number;
+}
+
+interface AttemptRow {
+  id: number;
+  endpoint_id: number;
+  started_at: number;
+  outcome: number;
+  duration_ms: number;
+  next_attempt_at: number | null;
+}
+
+/** A row above the mark: its key, and how it is gathered. */
+type Gathering = [key: number, gather: () => void];
+
+/** Gathers again what a crash cut off from the digest: everything above its mark. At start, before anything is accepted. */
+export async function recoverDigest(data: Data): Promise<void> {
+  const mark = data.digest.mark;
+  await data.store.write(() => {
+    const rows = [...eventsAbove(data, mark), ...deliveriesAbove(data, mark), ...attemptsAbove(data, mark)];
+    // In the order of their keys, as the mark moves along them.
+    for (const [, gather] of rows.sort(([a], [b]) => a - b)) gather();
+  });
+  await data.digest.writeDown();
+}
+
+function eventsAbove({ store, events, digest }: Data, mark: number): Gathering[] {
+  const rows = store.sqlite.query<EventRow, [number]>("SELECT * FROM event WHERE id > ?").all(mark);
+  return rows.map((row) => [row.id, () => digest.addEntries(row.id, events.listsOf(toEvent(row)))]);
+}
+
+function deliveriesAbove({ store, deliveries, digest }: Data, mark: number): Gathering[] {
+  const sql = "SELECT id, project_id, endpoint_id FROM delivery WHERE id > ?";
+  const rows = store.sqlite.query<DeliveryKeys, [number]>(sql).all(mark);
+  return rows.map((row) => [row.id, () => digest.addEntries(row.id, deliveries.listsOf(row.project_id, row.endpoint_id))]);
+}
+
+function attemptsAbove({ store, digest }: Data, mark: number): Gathering[] {
+  const sql = `SELECT a.id, d.endpoint_id, a.started_at, a.outcome, a.duration_ms, a.next_attempt_at
+    FROM attempt a JOIN delivery d ON d.id = a.delivery_id WHERE a.id > ?`;
+  return store.sqlite.query<AttemptRow, [number]>(sql).all(mark).map((row) => {
+    const delivered = OUTCOMES[row.outcome] === "delivered";
+    const dead = !delivered && row.next_attempt_at === null;
+    const { endpoint_id: endpointId, started_at: at, duration_ms: durationMs } = row;
+    return [row.id, () => digest.addTally(row.id, { endpointId, at, delivered, dead, durationMs })];
+  });
+}

@@ -1,0 +1,88 @@
+import { blob, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { Scope } from "../core/caller.ts";
+import type { DisabledReason, Endpoint, EndpointStatus, Project, Source } from "../core/model.ts";
+
+/**
+ * The tables that are read into memory or touched by management calls, for drizzle. What stands on the hot path (event, delivery,
+ * attempt, entry, …) is reached by statements prepared once. drizzle/*.sql makes the tables; a test compares the two.
+ */
+
+const json = <T>(name: string) => text(name, { mode: "json" }).$type<T>();
+const sealed = (name: string) => blob(name, { mode: "buffer" });
+
+export const account = sqliteTable("account", {
+  id: integer().primaryKey(),
+  name: text().notNull(),
+  plan: text().notNull(),
+  suspended: integer({ mode: "boolean" }).notNull().default(false),
+});
+
+export const project = sqliteTable("project", {
+  id: integer().primaryKey(),
+  accountId: integer("account_id").notNull(),
+  name: text().notNull(),
+  mode: text().$type<Project["mode"]>().notNull(),
+  branding: json<Project["branding"]>("branding").notNull(),
+  portalOrigins: json<string[]>("portal_origins").notNull(),
+  unknownEventTypes: text("unknown_event_types").$type<Project["unknownEventTypes"]>().notNull(),
+});
+
+export const apiKey = sqliteTable("api_key", {
+  id: integer().primaryKey(),
+  projectId: integer("project_id").notNull(),
+  hash: sealed("hash").notNull(),
+  prefix: text().notNull(),
+  name: text().notNull(),
+  scopes: json<Scope[]>("scopes").notNull(),
+  expiresAt: integer("expires_at"),
+  lastUsedAt: integer("last_used_at"),
+});
+
+export const endpoint = sqliteTable("endpoint", {
+  id: integer().primaryKey(),
+  projectId: integer("project_id").notNull(),
+  consumerId: text("consumer_id"),
+  kind: text().notNull(),
+  config: json<Record<string, unknown>>("config").notNull(),
+  description: text(),
+  eventTypes: json<readonly string[]>("event_types"),
+  filter: json<unknown>("filter"),
+  transformations: json<unknown>("transformations"),
+  signatureVersions: json<Endpoint["signatureVersions"]>("signature_versions").notNull(),
+  retry: json<{ schedule: readonly number[] }>("retry"),
+  timeoutSeconds: integer("timeout_seconds").notNull(),
+  rateLimitPerSecond: integer("rate_limit_per_second"),
+  maxConcurrency: integer("max_concurrency").notNull(),
+  ordering: text().$type<"none" | "fifo">().notNull(),
+  metadata: json<Readonly<Record<string, unknown>>>("metadata").notNull(),
+  status: text().$type<EndpointStatus>().notNull(),
+  disabledReason: text("disabled_reason").$type<DisabledReason>(),
+  updatedAt: integer("updated_at").notNull(),
+  sealed: sealed("sealed").notNull(),
+});
+
+export const source = sqliteTable("source", {
+  id: integer().primaryKey(),
+  projectId: integer("project_id").notNull(),
+  consumerId: text("consumer_id"),
+  provider: text().notNull(),
+  name: text().notNull(),
+  status: text().$type<Source["status"]>().notNull(),
+  config: json<Readonly<Record<string, unknown>>>("config").notNull(),
+  rateLimitPerSecond: integer("rate_limit_per_second"),
+  updatedAt: integer("updated_at").notNull(),
+  sealed: sealed("sealed").notNull(),
+});
+
+export const replay = sqliteTable("replay", {
+  id: integer().primaryKey(),
+  projectId: integer("project_id").notNull(),
+  consumerId: text("consumer_id"),
+  filter: json<Record<string, unknown>>("filter").notNull(),
+  status: text().$type<"running" | "completed" | "cancelled">().notNull(),
+  matched: integer().notNull(),
+  replayed: integer().notNull(),
+  position: integer().notNull(),
+  last: integer().notNull(),
+  completedAt: integer("completed_at"),
+});

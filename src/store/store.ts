@@ -1,0 +1,236 @@
+import type { Database } from "bun:sqlite";
+import { unavailable } from "../core/errors.ts";
+import { KeySequence } from "../core/ids.ts";
+
+/**
+ * The store: reads are plain calls, writes are promises that resolve once they are on disk.
+ *
+ * Writes that arrive together share one transaction. The transaction commits on this thread, which only copies pages into the
+ * WAL; the WAL is then synced on the thread pool, and only after that do the promises resolve. So the event loop never waits for
+ * the disk, and what comes in during a sync is the next batch.
+ *
+ * | state    | true in it                                          | leaves when                            |
+ * |----------|-----------------------------------------------------|----------------------------------------|
+ * | idle     | no write waits, no sync runs                        | a write comes                          |
+ * | gathering| writes wait, a commit is scheduled                  | the loop comes round                   |
+ * | syncing  | one sync runs; writes that come meanwhile wait      | the sync ends (its writes resolve)     |
+ * | full     | the disk had no room: writes are refused with 503, outcomes of attempts are kept | a probe commits |
+ * | failed   | a commit or sync failed otherwise: nothing is acknowledged any more | never: the process ends |
+ * | closed   | the process stops: nothing is written any more      | never                                  |
+ */
+
+export interface StoreParts {
+  now(): number;
+  /** Runs `commit` when the loop comes round (setImmediate). */
+  schedule(commit: () => void): void;
+  /** Brings the WAL to the disk (fsync on the thread pool). */
+  sync(): Promise<void>;
+  /** Runs `probe` after some time while the disk is full. */
+  later(ms: number, probe: () => void): void;
+  /** The disk failed: the process must end, since nothing is known of what it holds. */
+  fail(error: Error): void;
+}
+
+interface Job {
+  run(): unknown;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+  /** Kept through a full disk: the outcome of an attempt that was already made. */
+  kept: boolean;
+  value?: unknown;
+  /** What it threw; null where it is committed. */
+  error?: unknown;
+}
+
+/** Something that gathers over one transaction. */
+export interface BatchPart {
+  /** Writes what was gathered, before the commit. */
+  flush(): void;
+  /** The transaction is committed. */
+  done(): void;
+  /** The transaction was rolled back: nothing of it exists. */
+  reset(): void;
+}
+
+const PROBE_MS = 1000;
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+export class Store {
+  readonly keys: KeySequence;
+  #jobs: Job[] = [];
+  #scheduled = false;
+  #syncing = false;
+  #full = false;
+  #failed = false;
+  #parts: BatchPart[] = [];
+  #recovered: (() => void)[] = [];
+  #idle: (() => void)[] = [];
+  commits = 0;
+
+  constructor(
+    readonly sqlite: Database,
+    private readonly parts: StoreParts,
+  ) {
+    this.keys = new KeySequence(lastKey(sqlite));
+    this.begin = sqlite.prepare("BEGIN IMMEDIATE");
+    this.commit = sqlite.prepare("COMMIT");
+    this.rollback = sqlite.prepare("ROLLBACK");
+    this.probe = sqlite.prepare("INSERT INTO meta (name, value) VALUES ('probe', ?) ON CONFLICT DO UPDATE SET value = excluded.value");
+  }
+
+  private readonly begin;
+  private readonly commit;
+  private readonly rollback;
+  private readonly probe;
+
+  /** A new key; inside a write, so that keys and commits have the same order. */
+  takeKey(count = 1): number {
+    return this.keys.take(this.parts.now(), count);
+  }
+
+  now(): number {
+    return this.parts.now();
+  }
+
+  /** False while the disk is full or has failed. */
+  get writable(): boolean {
+    return !this.#full && !this.#failed;
+  }
+
+  /**
+   * Runs `run` in a transaction and resolves with its value once that is on disk. `run` is synchronous, changes nothing but the
+   * database, and may run again after a rollback. Rejects with what it throws, or with `unavailable` while the disk is full,
+   * unless `kept`: then it waits for the disk.
+   */
+  write<T>(run: () => T, kept = false): Promise<T> {
+    if (!this.writable && !kept) return Promise.reject(unavailable("The service cannot write at the moment."));
+    return new Promise<T>((resolve, reject) => {
+      this.#jobs.push({ run, resolve: resolve as (value: unknown) => void, reject, kept });
+      this.#gather();
+    });
+  }
+
+  addBatchPart(part: BatchPart): void {
+    this.#parts.push(part);
+  }
+
+  /** Calls `listener` whenever the disk takes writes again. */
+  onRecovered(listener: () => void): void {
+    this.#recovered.push(listener);
+  }
+
+  /** Writes what waits, then nothing any more: what comes later stays unanswered, as after a crash. */
+  async close(): Promise<void> {
+    await this.settled();
+    this.#failed = true;
+  }
+
+  /** Resolves when nothing waits for the disk. */
+  async settled(): Promise<void> {
+    while (this.writable && (this.#jobs.length > 0 || this.#syncing)) {
+      await new Promise<void>((resolve) => this.#idle.push(resolve));
+    }
+  }
+
+  #gather(): void {
+    if (this.#scheduled || this.#syncing || !this.writable || this.#jobs.length === 0) return;
+    this.#scheduled = true;
+    this.parts.schedule(() => {
+      this.#scheduled = false;
+      this.#commitBatch();
+    });
+  }
+
+  #commitBatch(): void {
+    if (!this.writable) return;
+    const batch = this.#jobs;
+    this.#jobs = [];
+    const failure = this.#transact(batch);
+    // A write that throws must not take its neighbours with it: each once more, alone.
+    const alone = failure !== null && !isDiskError(failure) && batch.length > 1;
+    for (const job of batch) job.error = alone ? this.#transact([job]) : failure;
+    const stopped = batch.find((job) => isDiskError(job.error));
+    if (stopped) this.#refuse(batch.filter((job) => isDiskError(job.error)), stopped.error);
+    void this.#sync(batch.filter((job) => !isDiskError(job.error)));
+  }
+
+  /** Runs jobs in one transaction; what was thrown, or null. After a throw nothing of them is done. */
+  #transact(jobs: Job[]): unknown {
+    try {
+      this.begin.run();
+      for (const job of jobs) job.value = job.run();
+      for (const part of this.#parts) part.flush();
+      this.commit.run();
+    } catch (error) {
+      for (const part of this.#parts) part.reset();
+      if (this.sqlite.inTransaction) this.rollback.run();
+      return error ?? new Error("a write threw nothing");
+    }
+    for (const part of this.#parts) part.done();
+    this.commits++;
+    return null;
+  }
+
+  async #sync(batch: Job[]): Promise<void> {
+    this.#syncing = true;
+    try {
+      await this.parts.sync();
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
+    this.#syncing = false;
+    for (const job of batch) {
+      if (job.error === null) job.resolve(job.value);
+      else job.reject(job.error);
+    }
+    this.#gather();
+    if (this.#jobs.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  /** The batch was rolled back. A full disk is waited for; any other failure of the disk ends the process. */
+  #refuse(batch: Job[], error: unknown): void {
+    if (codeOf(error) !== "SQLITE_FULL") {
+      this.#fail(error);
+      return;
+    }
+    this.#full = true;
+    const waiting = [...batch, ...this.#jobs];
+    this.#jobs = waiting.filter((job) => job.kept);
+    for (const job of waiting) if (!job.kept) job.reject(unavailable("The disk is full."));
+    this.parts.later(PROBE_MS, () => this.#probe());
+  }
+
+  #probe(): void {
+    try {
+      this.probe.run(Buffer.alloc(4096, this.keys.last % 256));
+    } catch (error) {
+      if (codeOf(error) === "SQLITE_FULL") this.parts.later(PROBE_MS, () => this.#probe());
+      else this.#fail(error);
+      return;
+    }
+    this.#full = false;
+    this.#gather();
+    for (const listener of this.#recovered) listener();
+  }
+
+  #fail(error: unknown): void {
+    this.#failed = true;
+    this.parts.fail(error instanceof Error ? error : new Error(String(error)));
+  }
+}
+
+function isDiskError(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === "SQLITE_FULL" || code.startsWith("SQLITE_IOERR") || code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB" || code === "SQLITE_BUSY";
+}
+
+function lastKey(sqlite: Database): number {
+  const tables = ["account", "project", "api_key", "endpoint", "source", "event", "delivery", "attempt", "head", "note", "label", "replay"];
+  const union = tables.map((table) => `SELECT max(id) AS id FROM ${table}`).join(" UNION ALL ");
+  const row = sqlite.query<{ last: number | null }, []>(`SELECT max(id) AS last FROM (${union})`).get();
+  return row?.last ?? 0;
+}

@@ -1,0 +1,98 @@
+/**
+ * The load generator of the bench, a process of its own: keep-alive connections, each of which publishes the next
+ * event when the last one is answered.
+ *
+ * Started with an IPC channel and its `GeneratorSettings` as JSON in the first argument. It sends "ready" once all
+ * connections stand, and answers `{runMs}` with a `GeneratorReport` when the last request of that run is answered.
+ */
+import type { Socket } from "bun";
+import { nowUs, percentiles, type Percentiles } from "./clock.ts";
+import { FIRST_SEQUENCE, preparePublish, type PublishRequest } from "./event.ts";
+import { createFramer, readStatus } from "./wire.ts";
+
+export interface GeneratorSettings {
+  port: number;
+  apiKey: string;
+  connections: number;
+  endpoints: number;
+  bodyBytes: number;
+}
+
+export interface GeneratorReport {
+  /** Requests answered with 2xx. */
+  accepted: number;
+  /** How often each other status was answered. */
+  refused: Record<string, number>;
+  firstAtUs: number;
+  lastAtUs: number;
+  latency: Percentiles;
+}
+
+interface Connection {
+  read: (chunk: Buffer) => void;
+  sentAtUs: number;
+}
+
+const settings = JSON.parse(process.argv[2] ?? "{}") as GeneratorSettings;
+const host = `127.0.0.1:${settings.port}`;
+const requests: PublishRequest[] = Array.from({ length: settings.endpoints }, (_, endpoint) =>
+  preparePublish(host, settings.apiKey, endpoint, settings.bodyBytes),
+);
+
+let sequence = FIRST_SEQUENCE;
+let untilUs = 0;
+let busy = 0;
+let latenciesUs: number[] = [];
+let refused: Record<string, number> = {};
+let firstAtUs = 0;
+
+function publish(socket: Socket<Connection>): void {
+  sequence++;
+  const request = requests[sequence % requests.length];
+  if (request === undefined) throw new Error("no endpoint to publish to");
+  const sentAtUs = nowUs();
+  socket.data.sentAtUs = sentAtUs;
+  const bytes = request.write(sequence, sentAtUs);
+  if (socket.write(bytes) !== bytes.length) throw new Error("the socket did not take a whole request");
+}
+
+function readAnswer(socket: Socket<Connection>, answer: Buffer): void {
+  const status = readStatus(answer);
+  const answeredAtUs = nowUs();
+  if (status >= 200 && status < 300) latenciesUs.push(answeredAtUs - socket.data.sentAtUs);
+  else refused[status] = (refused[status] ?? 0) + 1;
+  if (answeredAtUs < untilUs) return publish(socket);
+  busy--;
+  if (busy === 0) process.send?.(report(answeredAtUs));
+}
+
+function report(lastAtUs: number): GeneratorReport {
+  return { accepted: latenciesUs.length, refused, firstAtUs, lastAtUs, latency: percentiles(latenciesUs) };
+}
+
+function connect(): Promise<Socket<Connection>> {
+  return Bun.connect<Connection>({
+    hostname: "127.0.0.1",
+    port: settings.port,
+    socket: {
+      open(socket) {
+        socket.data = { sentAtUs: 0, read: createFramer((answer) => readAnswer(socket, answer)) };
+      },
+      data: (socket, chunk) => socket.data.read(chunk),
+      close() {
+        throw new Error("the server closed a connection");
+      },
+    },
+  });
+}
+
+const sockets = await Promise.all(Array.from({ length: settings.connections }, connect));
+process.on("message", ({ runMs }: { runMs: number }) => {
+  latenciesUs = [];
+  refused = {};
+  busy = sockets.length;
+  firstAtUs = nowUs();
+  untilUs = firstAtUs + runMs * 1000;
+  sockets.forEach(publish);
+});
+process.send?.("ready");

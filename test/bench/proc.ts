@@ -1,0 +1,38 @@
+import { readFileSync } from "node:fs";
+
+/** The unit of every CPU time in /proc: 10 ms on Linux, whatever the kernel's own tick. */
+const TICKS_PER_SECOND = 100;
+
+export interface ProcessUsage {
+  /** User and system time since its start. */
+  cpuSeconds: number;
+  rssBytes: number;
+  peakRssBytes: number;
+}
+
+/** Reads what a process has used so far, from /proc (Linux only; see proc(5)). */
+export function readProcess(pid: number): ProcessUsage {
+  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const status = readFileSync(`/proc/${pid}/status`, "latin1");
+  return {
+    cpuSeconds: (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND,
+    rssBytes: readKilobytes(status, "VmRSS"),
+    peakRssBytes: readKilobytes(status, "VmHWM"),
+  };
+}
+
+/** CPU seconds that all processes of the machine have used, those of other machines on its host (steal) included. */
+export function readMachineCpuSeconds(): number {
+  const [user, nice, system, , , interrupts, softInterrupts, steal] = readFileSync("/proc/stat", "latin1")
+    .split("\n", 1)[0]
+    ?.replace(/^cpu +/, "")
+    .split(" ")
+    .map(Number) as number[];
+  const ticks = [user, nice, system, interrupts, softInterrupts, steal];
+  return ticks.reduce((sum: number, tick) => sum + (tick ?? 0), 0) / TICKS_PER_SECOND;
+}
+
+function readKilobytes(status: string, name: string): number {
+  return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? 0) * 1024;
+}

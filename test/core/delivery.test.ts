@@ -1,0 +1,166 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { type Beginning, deliveryAfter, disabledBy, type Finding, healthAfter } from "../../src/core/delivery.ts";
+import { HEALTHY, type Health } from "../../src/core/model.ts";
+import { DEFAULT_SCHEDULE, doublingMs, nextScheduledAt, readRetryAfter } from "../../src/core/retry.ts";
+
+const now = Date.UTC(2026, 10, 21, 9);
+const at = { now, random: 0.5 };
+const first: Beginning = { trigger: "publish", step: 0, probe: false, schedule: DEFAULT_SCHEDULE };
+const ok: Finding = { outcome: "delivered", statusCode: 200, retryAfterAt: null };
+const status = (statusCode: number, retryAfterAt: number | null = null): Finding => ({ outcome: "rejected", statusCode, retryAfterAt });
+const refused: Finding = { outcome: "unreachable", statusCode: null, retryAfterAt: null };
+const day = 86_400_000;
+
+describe("the schedule", () => {
+  test("is that of Standard Webhooks, ±10 %", () => {
+    const waits = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
+    for (const [step, seconds] of waits.entries()) {
+      const at0 = nextScheduledAt(DEFAULT_SCHEDULE, step + 1, 0, 0);
+      const at1 = nextScheduledAt(DEFAULT_SCHEDULE, step + 1, 0, 0.999999);
+      expect(at0).toBe(seconds * 900);
+      expect(at1).toBeCloseTo(seconds * 1100, -2);
+    }
+    expect(nextScheduledAt(DEFAULT_SCHEDULE, 10, 0, 0.5)).toBeNull();
+  });
+
+  test("without entries is exhausted by the first attempt", () => {
+    expect(deliveryAfter({ ...first, schedule: [] }, refused, HEALTHY, at)).toEqual({ status: "dead", step: 1, due: null, deadReason: "exhausted" });
+  });
+});
+
+describe("retry-after", () => {
+  test.each([
+    ["120", now + 120_000],
+    ["0", null],
+    ["-5", null],
+    ["soon", null],
+    ["", null],
+    ["1.5", null],
+    [undefined, null],
+    ["Sat, 21 Nov 2026 09:01:00 GMT", now + 60_000],
+    ["Sat, 21 Nov 2020 09:01:00 GMT", null],
+    ["999999999", now + day],
+    ["Fri, 21 Nov 2036 09:01:00 GMT", now + day],
+  ])("%p is read as %p", (value, expected) => expect(readRetryAfter(value, now)).toBe(expected));
+
+  test("moves the next attempt back, never forward", () => {
+    expect(deliveryAfter(first, status(500, now + 60_000), HEALTHY, at)?.due).toBe(now + 60_000);
+    expect(deliveryAfter(first, status(500, now + 1000), HEALTHY, at)?.due).toBe(now + 5000);
+  });
+});
+
+describe("a delivery after an attempt", () => {
+  test("is delivered by a success", () => {
+    expect(deliveryAfter(first, ok, HEALTHY, at)).toEqual({ status: "delivered", step: 0, due: null, deadReason: null });
+  });
+
+  test("is dead at once where it was blocked, malformed or gone", () => {
+    for (const outcome of ["blocked", "malformed"] as const) {
+      expect(deliveryAfter(first, { ...refused, outcome }, HEALTHY, at)?.deadReason).toBe(outcome);
+    }
+    expect(deliveryAfter(first, status(410), HEALTHY, at)?.deadReason).toBe("gone");
+  });
+
+  test("is dead as exhausted after ten failures of the default schedule", () => {
+    let step = 0;
+    let change = deliveryAfter(first, refused, HEALTHY, at);
+    while (change?.due !== null && step < 20) change = deliveryAfter({ ...first, step: ++step }, refused, HEALTHY, at);
+    expect(step + 1).toBe(10);
+    expect(change?.deadReason).toBe("exhausted");
+  });
+
+  test("stays as it is after a failure by hand, and is delivered by a success by hand", () => {
+    const manual: Beginning = { ...first, trigger: "manual", step: 3 };
+    expect(deliveryAfter(manual, refused, HEALTHY, at)).toBeNull();
+    expect(deliveryAfter(manual, ok, HEALTHY, at)?.status).toBe("delivered");
+  });
+
+  test("is due at the later of its schedule and the endpoint's backoff", () => {
+    const health: Health = { ...HEALTHY, backoffLevel: 4, backoffUntil: now + 90_000 };
+    expect(deliveryAfter(first, refused, health, at)?.due).toBe(now + 90_000);
+  });
+});
+
+describe("the health of an endpoint", () => {
+  const fail = (health: Health, begun = first, finding: Finding = refused, time = now) => healthAfter(health, begun, finding, { now: time, random: 0.5 });
+
+  test("backs off after five failures in a row, 1 s doubling to 5 min with each failing probe", () => {
+    let health: Health = HEALTHY;
+    for (let n = 0; n < 4; n++) health = fail(health);
+    expect(health.backoffLevel).toBe(0);
+    health = fail(health);
+    const waits = [health.backoffUntil - now];
+    for (let n = 0; n < 10; n++) {
+      health = fail(health, { ...first, probe: true });
+      waits.push(health.backoffUntil - now);
+    }
+    expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 256_000, 300_000, 300_000]);
+  });
+
+  test("does not double for attempts that began before the backoff", () => {
+    let health: Health = HEALTHY;
+    for (let n = 0; n < 10; n++) health = fail(health);
+    expect(health.backoffLevel).toBe(1);
+  });
+
+  test("does not count malformed deliveries, nor failures by hand", () => {
+    let health: Health = HEALTHY;
+    for (let n = 0; n < 9; n++) health = fail(health, first, { ...refused, outcome: "malformed" });
+    for (let n = 0; n < 9; n++) health = fail(health, { ...first, trigger: "manual" });
+    for (let n = 0; n < 9; n++) health = fail(health, { ...first, trigger: "test" });
+    expect(health).toEqual(HEALTHY);
+  });
+
+  test.each([429, 502, 503, 504])("%p slows the whole endpoint down, 1 s doubling, or as long as it asks", (code) => {
+    let health = fail(HEALTHY, first, status(code));
+    expect(health.slowUntil).toBe(now + 1000);
+    health = fail(health, first, status(code), now + 1000);
+    expect(health.slowUntil).toBe(now + 3000);
+    expect(fail(HEALTHY, first, status(code, now + 77_000)).slowUntil).toBe(now + 77_000);
+  });
+
+  test("answers of attempts from before do not double a slow-down", () => {
+    let health: Health = HEALTHY;
+    for (let n = 0; n < 8; n++) health = fail(health, first, status(503));
+    expect(health.slowUntil).toBe(now + 1000);
+  });
+
+  test.each([500, 501, 400, 404, 301])("%p slows nothing down", (code) => expect(fail(HEALTHY, first, status(code)).slowUntil).toBe(0));
+
+  test("forgets everything by a success, but for a retry-after that has not passed", () => {
+    let health: Health = HEALTHY;
+    for (let n = 0; n < 6; n++) health = fail(health);
+    expect(healthAfter(health, first, ok, at)).toBe(HEALTHY);
+    expect(healthAfter({ ...health, slowUntil: now + 5000 }, first, ok, at)).toEqual({ ...HEALTHY, slowUntil: now + 5000 });
+  });
+
+  test("waits grow within their bounds, whatever happens", () => {
+    const findings = fc.constantFrom<Finding>(ok, refused, status(500), status(503), status(429, now + 10_000));
+    fc.assert(
+      fc.property(fc.array(fc.tuple(findings, fc.boolean()), { maxLength: 40 }), (steps) => {
+        let health: Health = HEALTHY;
+        for (const [finding, probe] of steps) health = fail(health, { ...first, probe }, finding);
+        expect(health.backoffUntil - now).toBeLessThanOrEqual(300_000);
+        expect(health.slowUntil - now).toBeLessThanOrEqual(300_000);
+        expect(health.backoffLevel > 0).toBe(health.backoffUntil > 0);
+      }),
+    );
+  });
+});
+
+describe("an endpoint is disabled", () => {
+  test("by a 410 at once", () => expect(disabledBy(status(410), HEALTHY, now)).toBe("gone"));
+
+  test("by five days of failures without a success", () => {
+    const failingSince = (days: number): Health => ({ ...HEALTHY, failingSince: now - days * day });
+    expect(disabledBy(refused, failingSince(4.99), now)).toBeNull();
+    expect(disabledBy(refused, failingSince(5), now)).toBe("failing");
+  });
+
+  test("never by a success", () => expect(disabledBy(ok, HEALTHY, now)).toBeNull());
+});
+
+test("waits double from one second to five minutes", () => {
+  expect([0, 1, 2, 8, 9, 50].map(doublingMs)).toEqual([1000, 2000, 4000, 256_000, 300_000, 300_000]);
+});

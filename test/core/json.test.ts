@@ -1,0 +1,84 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { depthOf, elementSpans, memberSpan, minify } from "../../src/core/json.ts";
+
+function member(text: string, name: string): string | null {
+  const span = memberSpan(text, name);
+  return span && text.slice(span.start, span.end);
+}
+
+describe("minify", () => {
+  test("removes white space between tokens and nothing else", () => {
+    fc.assert(
+      fc.property(fc.json(), fc.constantFrom(0, 1, 4), (text, indent) => {
+        const spaced = JSON.stringify(JSON.parse(text), null, indent);
+        expect(minify(spaced)).toBe(JSON.stringify(JSON.parse(text)));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("keeps the spelling of numbers, escapes and the order of keys", () => {
+    const text = '{ "b" : 1.0 ,\n"a": 12345678901234567890, "t":\t"a \\" b\\\\", "u": "\\u00e9 \\ud800" }';
+    expect(minify(text)).toBe('{"b":1.0,"a":12345678901234567890,"t":"a \\" b\\\\","u":"\\u00e9 \\ud800"}');
+  });
+
+  test("gives back a text without white space itself", () => {
+    const text = '{"a":[1,2,{"b":"c d"}]}';
+    expect(minify(text)).toBe(text);
+  });
+});
+
+describe("memberSpan", () => {
+  test("finds every member of any object", () => {
+    const objects = fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 6 });
+    fc.assert(
+      fc.property(objects, fc.constantFrom(0, 2), (object, indent) => {
+        const text = ` ${JSON.stringify(object, null, indent)}`;
+        const parsed = JSON.parse(text) as Record<string, unknown>;
+        for (const [name, value] of Object.entries(parsed)) expect(JSON.parse(member(text, name) ?? "")).toEqual(value);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("takes the last of two members of one name, as JSON.parse does", () => {
+    expect(member('{"a":1,"b":2,"a":{"x":[3]}}', "a")).toBe('{"x":[3]}');
+  });
+
+  test("knows a name that is written with escapes", () => {
+    expect(member('{"d\\u0061ta":{"x":1}}', "data")).toBe('{"x":1}');
+  });
+
+  test("does not look into other members", () => {
+    expect(member('{"x":{"data":1},"y":"\\"data\\":2"}', "data")).toBeNull();
+    expect(member("{}", "data")).toBeNull();
+  });
+});
+
+describe("elementSpans", () => {
+  test("cuts any array into its elements", () => {
+    fc.assert(
+      fc.property(fc.array(fc.jsonValue(), { maxLength: 6 }), fc.constantFrom(0, 2), (array, indent) => {
+        const text = JSON.stringify(array, null, indent);
+        const elements = elementSpans(text, 0).map(({ start, end }) => JSON.parse(text.slice(start, end)));
+        expect(elements).toEqual(JSON.parse(JSON.stringify(array)));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe("depthOf", () => {
+  test("counts the root as one and does not count brackets in strings", () => {
+    expect(depthOf("1")).toBe(0);
+    expect(depthOf("{}")).toBe(1);
+    expect(depthOf('{"a":[{"b":"[[[["}]}')).toBe(3);
+    expect(depthOf('{"a":"\\"[[[["}')).toBe(1);
+  });
+
+  test("takes half a million levels and text that is no JSON", () => {
+    expect(depthOf("[".repeat(500_000))).toBe(500_000);
+    expect(depthOf('{"a":"')).toBe(1);
+  });
+});

@@ -1,0 +1,139 @@
+import type { InboundRequest } from "../../../src/inbound/provider.ts";
+import type { HandshakeCase, ProviderCase } from "../case.ts";
+import { jsonRequest, materialOf, NOW_MS, withHeader, withoutHeader } from "../kit.ts";
+import { base64Mac } from "../recompute.ts";
+import { bodyCase } from "./body-hmac.ts";
+
+const base64 = (secret: string, body: string) => base64Mac(secret, body);
+const HEX_KEYS: [string, string] = [
+  "DFB1EB5485895CFA84146406857104ABB4CBCABDC8AAF103A624C8F6A3EAAB00",
+  "00112233445566778899AABBCCDDEEFF00112233445566778899AABBCCDDEEFF",
+];
+
+function emptyBatch(name: string, header: string, body: string): HandshakeCase {
+  return {
+    name,
+    request: (secret) => jsonRequest(body, { [header]: base64Mac(secret, body) }),
+    answer: { status: 200, body: "" },
+  };
+}
+
+const LINE_VECTOR = {
+  source: "line/line-bot-sdk-nodejs test/validate-signature.spec.ts",
+  request: jsonRequest('{"hello":"world"}', {
+    "x-line-signature": "t7Hn4ZDHqs6e+wdvI5TyQIvzie0DmMUmuXEBqyyE/tM=",
+  }),
+  material: materialOf(["test_secret"]),
+  nowMs: NOW_MS,
+};
+
+/** With the headers that Shopify's newer deliveries have. */
+function withoutPrefix(request: InboundRequest): InboundRequest {
+  const name = "x-shopify-hmac-sha256";
+  return withHeader(
+    withoutHeader(request, name),
+    "shopify-hmac-sha256",
+    `${request.headers.get(name)?.slice(1)}A`,
+  );
+}
+
+const DOCUSIGN_BODY = {
+  event: "envelope-completed",
+  generatedDateTime: "2026-01-01T00:00:00Z",
+  data: { envelopeId: "e-1" },
+};
+
+export const BODY_HMAC_BASE64_CASES: Readonly<Record<string, ProviderCase>> = {
+  adyen_platform: bodyCase(
+    "hmacsignature",
+    (secret, body) => base64Mac(Buffer.from(secret, "hex"), body),
+    { type: "balancePlatform.accountHolder.created", timestamp: "2026-01-01T00:00:00Z", data: { id: "AH1" } },
+    {
+      type: "adyen_platform.balancePlatform.accountHolder.created",
+      deliveryId: "balancePlatform.accountHolder.created|AH1|2026-01-01T00:00:00Z",
+    },
+    { secrets: HEX_KEYS },
+  ),
+  flutterwave_v4: bodyCase(
+    "flutterwave-signature",
+    base64,
+    { webhook_id: "wbk_1", type: "charge.completed", data: { id: "chg_1" } },
+    { type: "flutterwave_v4.charge.completed", deliveryId: "wbk_1" },
+  ),
+  xero: bodyCase(
+    "x-xero-signature",
+    base64,
+    {
+      events: [{ tenantId: "t-1", eventCategory: "INVOICE", eventType: "CREATE" }],
+      firstEventSequence: 1,
+      lastEventSequence: 1,
+    },
+    { type: "xero.INVOICE.CREATE", deliveryId: "t-1|1|1" },
+    {
+      handshakes: [
+        emptyBatch(
+          "intent to receive",
+          "x-xero-signature",
+          '{"events":[],"firstEventSequence": 0,"lastEventSequence": 0,"entropy":"S0m3r4Nd0m3n7r0pY"}',
+        ),
+      ],
+    },
+  ),
+  intuit: bodyCase(
+    "intuit-signature",
+    base64,
+    [{ id: "88cd52aa", type: "qbo.invoice.created.v1", specversion: "1.0" }],
+    { type: "intuit.qbo.invoice.created.v1", deliveryId: "88cd52aa" },
+  ),
+  shopify: bodyCase(
+    "x-shopify-hmac-sha256",
+    base64,
+    '{"id":820982911946154508}',
+    { type: "shopify.orders.create", deliveryId: "b54557e4" },
+    {
+      headers: { "x-shopify-topic": "orders/create", "x-shopify-webhook-id": "b54557e4" },
+      alterations: [withoutPrefix],
+    },
+  ),
+  heroku: bodyCase(
+    "heroku-webhook-hmac-sha256",
+    base64,
+    { id: "h-1", webhook_metadata: { event: { include: "api:build" } } },
+    { type: "heroku.api.build", deliveryId: "h-1" },
+  ),
+  line: bodyCase(
+    "x-line-signature",
+    base64,
+    {
+      destination: "U1",
+      events: [
+        { type: "message", webhookEventId: "01A" },
+        { type: "follow", webhookEventId: "01B" },
+      ],
+    },
+    { type: "line.message", deliveryId: "01A,01B" },
+    {
+      vectors: [LINE_VECTOR],
+      handshakes: [emptyBatch("verification", "x-line-signature", '{"destination":"U1","events":[]}')],
+    },
+  ),
+  typeform: bodyCase(
+    "typeform-signature",
+    (secret, body) => `sha256=${base64Mac(secret, body)}`,
+    { event_id: "01H", event_type: "form_response" },
+    { type: "typeform.form_response", deliveryId: "01H" },
+  ),
+  docusign: {
+    ...bodyCase("x-docusign-signature-2", base64, DOCUSIGN_BODY, {
+      type: "docusign.envelope-completed",
+      deliveryId: "envelope-completed|e-1|2026-01-01T00:00:00Z",
+    }),
+    sign: (secret) => {
+      const body = JSON.stringify(DOCUSIGN_BODY);
+      const headers = { "x-docusign-signature-1": base64Mac("another key", body) };
+      return jsonRequest(body, { ...headers, "x-docusign-signature-2": base64Mac(secret, body) });
+    },
+    requiredHeaders: [],
+    alterations: [(request) => withoutHeader(request, "x-docusign-signature-2")],
+  },
+};

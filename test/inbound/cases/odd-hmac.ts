@@ -1,0 +1,212 @@
+import { gzipSync } from "node:zlib";
+import BoxSDK from "box-node-sdk";
+import { v2 as cloudinary } from "cloudinary";
+import { WebhookSignatureValidator } from "mercadopago";
+import type { InboundRequest } from "../../../src/inbound/provider.ts";
+import type { ProviderCase } from "../case.ts";
+import {
+  headersOf,
+  jsonRequest,
+  requestOf,
+  SOURCE_URL,
+  textOf,
+  withBody,
+  withHeader,
+  withUrl,
+} from "../kit.ts";
+import { base64Mac, hashOf, hexMac, macOf } from "../recompute.ts";
+import { load, passes } from "../sdk.ts";
+import { FIVE_MINUTES } from "./generic.ts";
+
+type Accepts = NonNullable<ProviderCase["accepts"]>;
+
+const SECRETS: [string, string] = ["a-webhook-secret", "another-webhook-secret"];
+
+const BOX_BODY = JSON.stringify({ trigger: "FILE.UPLOADED", id: "b-1" });
+
+function signBox(secret: string, nowMs: number): InboundRequest {
+  const time = new Date(nowMs).toISOString().replace(".000Z", "-00:00");
+  return jsonRequest(BOX_BODY, {
+    "box-delivery-id": "d-1",
+    "box-delivery-timestamp": time,
+    "box-signature-version": "1",
+    "box-signature-algorithm": "HmacSHA256",
+    "box-signature-primary": base64Mac(secret, BOX_BODY, time),
+  });
+}
+
+const byBox: Accepts = (request, secret) =>
+  BoxSDK.validateWebhookMessage(textOf(request), headersOf(request), secret, secret);
+
+const pusherSdk = load("pusher") as new (
+  options: object,
+) => { webhook(request: object): { isValid(): boolean } };
+const PUSHER_BODY = JSON.stringify({
+  time_ms: 1_327_078_148_132,
+  events: [{ name: "channel_occupied", channel: "c" }],
+});
+
+const byPusher: Accepts = (request, secret) => {
+  const pusher = new pusherSdk({ appId: "1", key: "app-key", secret, cluster: "eu" });
+  return pusher.webhook({ rawBody: textOf(request), headers: headersOf(request) }).isValid();
+};
+
+const MERCADOPAGO_URL = `${SOURCE_URL}?data.id=123ABC&type=payment`;
+
+function signMercadoPago(secret: string, nowMs: number): InboundRequest {
+  const at = nowMs / 1000;
+  const signature = hexMac(secret, `id:123abc;request-id:r-1;ts:${at};`);
+  return requestOf({
+    url: MERCADOPAGO_URL,
+    body: JSON.stringify({ id: 99, type: "payment", action: "payment.updated", data: { id: "123ABC" } }),
+    headers: {
+      "content-type": "application/json",
+      "x-request-id": "r-1",
+      "x-signature": `ts=${at},v1=${signature}`,
+    },
+  });
+}
+
+const byMercadoPago: Accepts = (request, secret) =>
+  passes(() =>
+    WebhookSignatureValidator.validate({
+      xSignature: request.headers.get("x-signature") ?? "",
+      xRequestId: request.headers.get("x-request-id") ?? "",
+      dataId: request.query.get("data.id")?.toLowerCase() ?? "",
+      secret,
+    }),
+  );
+
+const REVENUECAT_BODY = JSON.stringify({
+  event: { id: "rc-1", type: "INITIAL_PURCHASE" },
+  api_version: "1.0",
+});
+
+function signRevenueCat(secret: string, nowMs: number): InboundRequest {
+  const at = nowMs / 1000;
+  const signature = `t=${at},v1=${hexMac(secret, `${at}.`, REVENUECAT_BODY)}`;
+  return jsonRequest(REVENUECAT_BODY, { "x-revenuecat-webhook-signature": signature });
+}
+
+const CDP_BODY = JSON.stringify({ eventType: "wallet.created", data: {} });
+
+function signCdp(secret: string, nowMs: number): InboundRequest {
+  const at = nowMs / 1000;
+  const names = "content-type x-event-id x-event-type";
+  const signature = hexMac(
+    secret,
+    `${at}.${names}.application/json.e-1.onchain.activity.detected.`,
+    CDP_BODY,
+  );
+  return jsonRequest(CDP_BODY, {
+    "x-event-id": "e-1",
+    "x-event-type": "onchain.activity.detected",
+    "x-hook0-signature": `t=${at},h=${names},v1=${signature}`,
+  });
+}
+
+const CLOUDINARY_BODY = JSON.stringify({ notification_type: "upload", request_id: "r-1", public_id: "p" });
+
+function signCloudinary(secret: string, nowMs: number): InboundRequest {
+  const at = String(nowMs / 1000);
+  const signature = hashOf("sha1", "hex", CLOUDINARY_BODY, at, secret);
+  return jsonRequest(CLOUDINARY_BODY, { "x-cld-timestamp": at, "x-cld-signature": signature });
+}
+
+const byCloudinary: Accepts = (request, secret) => {
+  cloudinary.config({ api_secret: secret });
+  const [timestamp, signature] = ["x-cld-timestamp", "x-cld-signature"].map(
+    (name) => request.headers.get(name) ?? "",
+  );
+  return cloudinary.utils.verifyNotificationSignature(textOf(request), Number(timestamp), signature ?? "");
+};
+
+const SEGMENT_EVENT = JSON.stringify({ type: "track", event: "Order Completed", messageId: "m-1" });
+const STREAM_BODY = JSON.stringify({ type: "message.new", cid: "messaging:fun" });
+
+export const ODD_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
+  box: {
+    secrets: SECRETS,
+    sign: signBox,
+    accepts: byBox,
+    requiredHeaders: ["box-signature-primary", "box-delivery-timestamp"],
+    window: { past: 600, future: 600 },
+    expected: { type: "box.FILE.UPLOADED", deliveryId: "d-1" },
+  },
+  pusher: {
+    secrets: SECRETS,
+    credentials: { app_key: "app-key" },
+    sign: (secret) =>
+      jsonRequest(PUSHER_BODY, {
+        "x-pusher-key": "app-key",
+        "x-pusher-signature": hexMac(secret, PUSHER_BODY),
+      }),
+    accepts: byPusher,
+    requiredHeaders: ["x-pusher-signature", "x-pusher-key"],
+    expected: {
+      type: "pusher.channel_occupied",
+      deliveryId: `1327078148132|${hashOf("sha256", "hex", PUSHER_BODY)}`,
+    },
+  },
+  mercadopago: {
+    secrets: SECRETS,
+    sign: signMercadoPago,
+    accepts: byMercadoPago,
+    requiredHeaders: ["x-signature"],
+    isBodySigned: false,
+    alterations: [
+      (request) => withHeader(request, "x-request-id", "r-2"),
+      (request) => withUrl(request, request.url.replace("123", "124")),
+    ],
+    window: FIVE_MINUTES,
+    expected: { type: "mercadopago.payment.payment.updated", deliveryId: "99" },
+  },
+  revenuecat: {
+    secrets: SECRETS,
+    sign: signRevenueCat,
+    requiredHeaders: ["x-revenuecat-webhook-signature"],
+    window: FIVE_MINUTES,
+    expected: { type: "revenuecat.INITIAL_PURCHASE", deliveryId: "rc-1" },
+  },
+  coinbase_cdp: {
+    secrets: SECRETS,
+    sign: signCdp,
+    requiredHeaders: ["x-hook0-signature"],
+    alterations: [
+      (request) => withHeader(request, "x-event-type", "other"),
+      (request) => withHeader(request, "x-event-id", "other"),
+    ],
+    window: FIVE_MINUTES,
+    expected: { type: "coinbase_cdp.onchain.activity.detected", deliveryId: "e-1" },
+  },
+  cloudinary: {
+    secrets: SECRETS,
+    sign: signCloudinary,
+    accepts: byCloudinary,
+    requiredHeaders: ["x-cld-signature", "x-cld-timestamp"],
+    window: { past: 7200, future: 7200 },
+    expected: { type: "cloudinary.upload", deliveryId: "r-1|p" },
+  },
+  segment: {
+    secrets: SECRETS,
+    sign: (secret) =>
+      jsonRequest(SEGMENT_EVENT, { "x-signature": macOf("sha1", secret, "hex", SEGMENT_EVENT) }),
+    requiredHeaders: ["x-signature"],
+    expected: { type: "segment.track.Order_Completed", deliveryId: "m-1" },
+  },
+  stream: {
+    secrets: SECRETS,
+    sign: (secret) => {
+      const headers = {
+        "content-encoding": "gzip",
+        "x-webhook-id": "w-1",
+        "x-signature": hexMac(secret, STREAM_BODY),
+      };
+      return withBody(jsonRequest("", headers), gzipSync(STREAM_BODY));
+    },
+    requiredHeaders: ["x-signature"],
+    isBodySigned: false,
+    alterations: [(request) => withBody(request, gzipSync(STREAM_BODY.replace("new", "old")))],
+    expected: { type: "stream.message.new", deliveryId: "w-1" },
+  },
+};

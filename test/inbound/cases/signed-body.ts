@@ -1,0 +1,221 @@
+import { EventCallbackHelper, EventCallbackRequest } from "@dropbox/sign";
+import type { InboundRequest } from "../../../src/inbound/provider.ts";
+import type { ProviderCase } from "../case.ts";
+import { jsonRequest, materialOf, NOW_MS, requestOf, SOURCE_URL, textOf, withBody } from "../kit.ts";
+import { base64Mac, hexMac } from "../recompute.ts";
+import { load, passes } from "../sdk.ts";
+
+type Accepts = NonNullable<ProviderCase["accepts"]>;
+
+/** Providers whose signature stands in the body. */
+
+const SECRETS: [string, string] = ["a-webhook-secret", "another-webhook-secret"];
+const FORM = { "content-type": "application/x-www-form-urlencoded" };
+
+function replacing(from: string, to: string): (request: InboundRequest) => InboundRequest {
+  return (request) => withBody(request, textOf(request).replace(from, to));
+}
+
+const ADYEN_KEYS: [string, string] = [
+  "DFB1EB5485895CFA84146406857104ABB4CBCABDC8AAF103A624C8F6A3EAAB00",
+  "00112233445566778899AABBCCDDEEFF00112233445566778899AABBCCDDEEFF",
+];
+const ADYEN_ITEM = {
+  pspReference: "7914073381342284",
+  merchantAccountCode: "TestMerchant",
+  merchantReference: "TestPayment-1407325143704",
+  amount: { value: 1130, currency: "EUR" },
+  eventCode: "AUTHORISATION",
+  success: "true",
+};
+
+/** The second item shows that every one must be genuine. */
+function signAdyen(secret: string): InboundRequest {
+  const items = [ADYEN_ITEM, { ...ADYEN_ITEM, pspReference: "7914073381342285" }].map((item) => {
+    const content = `${item.pspReference}::TestMerchant:TestPayment-1407325143704:1130:EUR:AUTHORISATION:true`;
+    const hmacSignature = base64Mac(Buffer.from(secret, "hex"), content);
+    return { NotificationRequestItem: { ...item, additionalData: { hmacSignature } } };
+  });
+  return jsonRequest(JSON.stringify({ live: "false", notificationItems: items }), {});
+}
+
+const ADYEN_VECTOR = {
+  source: "Adyen/adyen-node-api-library src/__tests__/hmacValidator.spec.ts",
+  request: jsonRequest(
+    JSON.stringify({
+      notificationItems: [
+        {
+          NotificationRequestItem: {
+            pspReference: "pspReference",
+            originalReference: "originalReference",
+            merchantAccountCode: "merchantAccount",
+            merchantReference: "reference",
+            amount: { currency: "EUR", value: 1000 },
+            eventCode: "CAPTURE",
+            success: "true",
+            additionalData: { hmacSignature: "xhpHvYq2u2Np0rstbZ6QjLGu7JWhvf7Iwaa6EviJSX0=" },
+          },
+        },
+      ],
+    }),
+    {},
+  ),
+  material: materialOf([ADYEN_KEYS[0]]),
+  nowMs: NOW_MS,
+};
+
+interface Gateway {
+  webhookTesting: {
+    sampleNotification(kind: string, id: string): { bt_signature: string; bt_payload: string };
+  };
+  webhookNotification: {
+    parse(signature: string, payload: string): Promise<unknown>;
+    verify(challenge: string): string;
+  };
+}
+const braintree = load("braintree") as {
+  BraintreeGateway: new (config: object) => Gateway;
+  Environment: { Sandbox: unknown };
+};
+const gateway = new braintree.BraintreeGateway({
+  environment: braintree.Environment.Sandbox,
+  merchantId: "merchant",
+  publicKey: "integration_public_key",
+  privateKey: "integration_private_key",
+});
+const BRAINTREE_CREDENTIALS = {
+  public_key: "integration_public_key",
+  private_key: "integration_private_key",
+};
+
+function signBraintree(kind: string): InboundRequest {
+  const form = new URLSearchParams({ ...gateway.webhookTesting.sampleNotification(kind, "my_id") });
+  return requestOf({ body: form.toString(), headers: FORM });
+}
+
+const byBraintree: Accepts = (request) => {
+  const form = new URLSearchParams(textOf(request));
+  return passes(() =>
+    gateway.webhookNotification.parse(form.get("bt_signature") ?? "", form.get("bt_payload") ?? ""),
+  );
+};
+
+const BRAINTREE_SAMPLE = signBraintree("subscription_went_past_due");
+/** The sample carries the time at which it was made. */
+const BRAINTREE_TIME = /<timestamp[^>]*>([^<]+)</.exec(
+  Buffer.from(new URLSearchParams(textOf(BRAINTREE_SAMPLE)).get("bt_payload") ?? "", "base64").toString(),
+)?.[1];
+
+function signMailgun(secret: string, nowMs: number): InboundRequest {
+  const timestamp = String(nowMs / 1000);
+  const token = "8a1e1d3a9d8f5a3f5b7c0d6a1e2f3b4c5d6e7f8091a2b3c4d5";
+  const signature = hexMac(secret, timestamp, token);
+  const body = {
+    signature: { timestamp, token, signature },
+    "event-data": { id: "Ase7i2zsRYeDXztHGENqRA", event: "opened" },
+  };
+  return jsonRequest(JSON.stringify(body), {});
+}
+
+const SIGN_EVENT = { event_time: "1348177752", event_type: "signature_request_sent" };
+
+function multipart(json: string): InboundRequest {
+  const body = `--b0\r\nContent-Disposition: form-data; name="json"\r\n\r\n${json}\r\n--b0--\r\n`;
+  return requestOf({ body, headers: { "content-type": "multipart/form-data; boundary=b0" } });
+}
+
+function signDropboxSign(secret: string, event = SIGN_EVENT): InboundRequest {
+  const event_hash = hexMac(secret, event.event_time, event.event_type);
+  return multipart(
+    JSON.stringify({
+      event: { ...event, event_hash },
+      signature_request: { signature_request_id: "fa5c8a0b" },
+    }),
+  );
+}
+
+const byDropboxSign: Accepts = (request, secret) => {
+  const json = /\r\n\r\n(.*)\r\n--b0--/.exec(textOf(request))?.[1] ?? "{}";
+  return EventCallbackHelper.isValid(secret, EventCallbackRequest.init(JSON.parse(json)));
+};
+
+export const SIGNED_BODY_CASES: Readonly<Record<string, ProviderCase>> = {
+  adyen: {
+    secrets: ADYEN_KEYS,
+    sign: signAdyen,
+    vectors: [ADYEN_VECTOR],
+    requiredHeaders: [],
+    isBodySigned: false,
+    alterations: [
+      replacing("7914073381342285", "7914073381342286"),
+      replacing('"value":1130', '"value":1131'),
+      replacing("EUR", "USD"),
+      replacing("AUTHORISATION", "CANCELLATION"),
+      replacing('"success":"true"', '"success":"false"'),
+      replacing("TestMerchant", "BestMerchant"),
+      replacing("TestPayment", "BestPayment"),
+      replacing('"pspReference"', '"originalReference":"x","pspReference"'),
+      replacing("hmacSignature", "hmacSignatura"),
+    ],
+    expected: {
+      type: "adyen.AUTHORISATION",
+      deliveryId: "AUTHORISATION,AUTHORISATION|7914073381342284,7914073381342285|true,true",
+    },
+  },
+  braintree: {
+    secrets: [],
+    credentials: BRAINTREE_CREDENTIALS,
+    isSignedBySdk: true,
+    sign: () => BRAINTREE_SAMPLE,
+    accepts: byBraintree,
+    requiredHeaders: [],
+    isBodySigned: false,
+    alterations: [
+      (request) => withBody(request, textOf(request).replace(/bt_payload=./, "bt_payload=0")),
+      replacing("integration_public_key", "integration_other_key"),
+      replacing("bt_signature", "bt_signatura"),
+    ],
+    wrong: { credentials: { ...BRAINTREE_CREDENTIALS, private_key: "another" } },
+    expected: {
+      type: "braintree.subscription_went_past_due",
+      deliveryId: `my_id|subscription_went_past_due|${BRAINTREE_TIME}`,
+    },
+    handshakes: [
+      {
+        name: "bt_challenge",
+        request: () =>
+          requestOf({ method: "GET", url: `${SOURCE_URL}?bt_challenge=20f9f8ed05f77439fe955c977e4c8a53` }),
+        answer: { status: 200, body: gateway.webhookNotification.verify("20f9f8ed05f77439fe955c977e4c8a53") },
+      },
+      { name: "check", request: () => signBraintree("check"), answer: { status: 200, body: "" } },
+    ],
+  },
+  mailgun: {
+    secrets: SECRETS,
+    sign: signMailgun,
+    requiredHeaders: [],
+    isBodySigned: false,
+    alterations: [replacing('"token":"8', '"token":"9'), replacing('"timestamp":"18', '"timestamp":"17')],
+    window: { past: 900, future: 900 },
+    expected: { type: "mailgun.opened", deliveryId: "Ase7i2zsRYeDXztHGENqRA" },
+  },
+  dropbox_sign: {
+    secrets: SECRETS,
+    sign: (secret) => signDropboxSign(secret),
+    accepts: byDropboxSign,
+    requiredHeaders: [],
+    isBodySigned: false,
+    alterations: [replacing("1348177752", "1348177753"), replacing("request_sent", "request_sign")],
+    expected: {
+      type: "dropbox_sign.signature_request_sent",
+      deliveryId: "1348177752|signature_request_sent|fa5c8a0b",
+    },
+    handshakes: [
+      {
+        name: "callback_test",
+        request: (secret) => signDropboxSign(secret, { event_time: "1", event_type: "callback_test" }),
+        answer: { status: 200, body: "Hello API Event Received" },
+      },
+    ],
+  },
+};

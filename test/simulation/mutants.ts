@@ -1,0 +1,103 @@
+/**
+ * Bugs on purpose. Each is one change of the source's text, put in while a module is loaded (mutate.ts), so that the program itself
+ * holds no hooks for tests. The simulation has to find every one of them.
+ */
+export interface Mutant {
+  name: string;
+  file: string;
+  find: string;
+  put: string;
+}
+
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: "a retry is forgotten: the delivery does not go back into the queue",
+    file: "outbound/actor.ts",
+    find: "if (change.due !== null) this.#admit({ id, due: change.due, queueOrder }, null);",
+    put: "",
+  },
+  {
+    name: "one commit in fifty is acknowledged and rolled back",
+    file: "store/store.ts",
+    find: "this.commit.run();",
+    put: "(this.commits % 50 === 49 ? this.rollback : this.commit).run();",
+  },
+  {
+    name: "recovery skips deliveries that wait for a retry",
+    file: "store/deliveries.ts",
+    find: "WHERE due IS NOT NULL AND queue_order IS NULL ORDER BY due",
+    put: "WHERE due IS NOT NULL AND queue_order IS NULL AND status = 0 ORDER BY due",
+  },
+  {
+    name: "the schedule is one step ahead",
+    file: "core/retry.ts",
+    find: "const wait = schedule[step - 1];",
+    put: "const wait = schedule[step];",
+  },
+  {
+    name: "signs with a secret that has expired",
+    file: "outbound/send.ts",
+    find: "endpoint.previous.expiresAt > now",
+    put: "endpoint.previous.expiresAt > 0",
+  },
+  {
+    name: "sends while the endpoint is paused",
+    file: "outbound/actor.ts",
+    find: 'this.endpoint.status !== "active"',
+    put: 'this.endpoint.status === "disabled"',
+  },
+  {
+    name: "starts more at once than the endpoint takes",
+    file: "outbound/actor.ts",
+    find: "return one ? 1 : this.endpoint.maxConcurrency;",
+    put: "return one ? 1 : this.endpoint.maxConcurrency + 1;",
+  },
+  {
+    name: "does not wait for retry-after",
+    file: "outbound/actor.ts",
+    find: "return Math.max(this.health.backoffUntil, this.health.slowUntil);",
+    put: "return this.health.backoffUntil;",
+  },
+  {
+    name: "a delivery that is busy may be sent once more",
+    file: "outbound/actor.ts",
+    find: 'if (this.#isBusy(load.delivery.id)) return "busy";',
+    put: "",
+  },
+  {
+    name: "meters retries",
+    file: "outbound/actors.ts",
+    find: "if (metered && !delivery.metered)",
+    put: "if (metered)",
+  },
+  {
+    name: "a slice of the digest is not remembered after a crash",
+    file: "store/recovery.ts",
+    find: "const mark = data.digest.mark;",
+    put: "const mark = data.store.keys.last;",
+  },
+  {
+    name: "order is given up while an outcome is on its way to the disk",
+    file: "outbound/actor.ts",
+    find: 'return this.endpoint.ordering === "fifo" ? scheduled + this.#recording.size : scheduled;',
+    put: "return scheduled;",
+  },
+  {
+    name: "what an attempt of before found out undoes a replay",
+    file: "store/deliveries.ts",
+    find: "WHERE id = ? AND generation = ?",
+    put: "WHERE id = ? AND generation >= 0 * ?",
+  },
+  {
+    name: "the deliveries of a disabled endpoint are left lying",
+    file: "outbound/actor.ts",
+    find: "if (this.#isClosed() && !this.#stopped) void this.#dispose();",
+    put: "",
+  },
+  {
+    name: "an outcome is lost when the disk is full",
+    file: "store/store.ts",
+    find: "this.#jobs = waiting.filter((job) => job.kept);",
+    put: "this.#jobs = [];",
+  },
+];

@@ -1,0 +1,70 @@
+import type { Database } from "bun:sqlite";
+import { Cipher } from "../../src/core/cipher.ts";
+import type { Endpoint } from "../../src/core/model.ts";
+import { Actors } from "../../src/outbound/actors.ts";
+import type { Load } from "../../src/outbound/actor.ts";
+import { type Sent, send } from "../../src/outbound/send.ts";
+import type { Transport } from "../../src/outbound/transport-types.ts";
+import { Pipeline } from "../../src/pipeline.ts";
+import { Replayer } from "../../src/replayer.ts";
+import { type Data, openData } from "../../src/store/data.ts";
+import { recoverDigest } from "../../src/store/recovery.ts";
+import type { Rng, World } from "./world.ts";
+
+const cipher = new Cipher([new Uint8Array(32).fill(7)]);
+
+export interface ProcessParts {
+  world: World;
+  rng: Rng;
+  sqlite: Database;
+  transport: Transport;
+  /** Milliseconds that a sync of the disk takes now. */
+  syncMs(): number;
+  onStart(endpoint: Endpoint, load: Load): void;
+  onEnd(endpoint: Endpoint, load: Load, sent: Sent | null): void;
+}
+
+/** The service as one life of its process: the real store, pipeline, actors and replayer over virtual time. */
+export interface Process {
+  data: Data;
+  actors: Actors;
+  pipeline: Pipeline;
+  replayer: Replayer;
+}
+
+export function bootProcess(parts: ProcessParts): Process {
+  const { world, rng, sqlite, transport } = parts;
+  const storeParts = {
+    now: () => world.wall,
+    schedule: (commit: () => void) => void world.after(0, commit),
+    sync: () => new Promise<void>((resolve) => world.after(parts.syncMs(), resolve)),
+    later: (ms: number, probe: () => void) => void world.after(ms, probe),
+    fail: (error: Error) => {
+      throw error;
+    },
+  };
+  const data = openData(sqlite, storeParts, { cipher, cell: "00" });
+  const signal = new AbortController().signal;
+  const sendParts = { transport, ids: data.ids, now: () => world.wall, monotonic: () => world.monotonic, signal };
+  const actors = new Actors(data, {
+    clock: world.clock,
+    random: () => rng.next(),
+    send: async (endpoint, load) => {
+      parts.onStart(endpoint, load);
+      const sent = await send(sendParts, endpoint, load);
+      parts.onEnd(endpoint, load, sent);
+      return sent;
+    },
+    onAttempt: () => {},
+  });
+  const pipeline = new Pipeline(data, actors);
+  return { data, actors, pipeline, replayer: new Replayer(data, actors, pipeline, world.clock) };
+}
+
+/** What the program does at start, before it listens. */
+export async function recoverProcess({ data, actors, pipeline, replayer }: Process): Promise<void> {
+  await recoverDigest(data);
+  pipeline.recover();
+  actors.recover();
+  replayer.recover();
+}

@@ -1,0 +1,163 @@
+import { createHmac } from "node:crypto";
+import type { Transport, TransportRequest, TransportResult } from "../../src/outbound/transport-types.ts";
+import type { Rng, World } from "./world.ts";
+
+/** How often each kind of fault may strike in a run; a run switches each on or off by its seed. */
+export interface Faults {
+  slow: boolean;
+  hang: boolean;
+  lostBefore: boolean;
+  lostAfter: boolean;
+  serverErrors: boolean;
+  throttling: boolean;
+  gone: boolean;
+  blocked: boolean;
+  outages: boolean;
+  crashes: boolean;
+  clockJumps: boolean;
+  fullDisk: boolean;
+  slowDisk: boolean;
+}
+
+export const FAULT_NAMES = [
+  "slow",
+  "hang",
+  "lostBefore",
+  "lostAfter",
+  "serverErrors",
+  "throttling",
+  "gone",
+  "blocked",
+  "outages",
+  "crashes",
+  "clockJumps",
+  "fullDisk",
+  "slowDisk",
+] as const satisfies (keyof Faults)[];
+
+export type Tally = Record<keyof Faults, number>;
+
+/** One request as a receiver saw it. */
+export interface Seen {
+  id: string;
+  at: number;
+  answer: number;
+  /** The how manieth request it was when it was sent: what a dying process sent may arrive late. */
+  sent: number;
+}
+
+/** Receivers behind a transport: they answer by chance, check every signature, and remember what they took. */
+export class Receivers implements Transport {
+  /** By path of the endpoint, in the order of arrival. */
+  readonly seen = new Map<string, Seen[]>();
+  /** The secrets that were valid when the attempt under way began, by delivery. */
+  readonly secrets = new Map<string, string[]>();
+  readonly violations: string[] = [];
+  #inFlight = new Map<string, number>();
+  #downUntil = new Map<string, number>();
+  #sent = 0;
+  calm = false;
+
+  constructor(
+    private readonly world: World,
+    private readonly rng: Rng,
+    private readonly faults: Faults,
+    private readonly tally: Tally,
+  ) {}
+
+  send(request: TransportRequest): Promise<TransportResult> {
+    const id = request.headers.find(([name]) => name === "webhook-id")?.[1] ?? "";
+    this.#begin(id);
+    this.#checkSignature(request);
+    const { process } = this.world;
+    return new Promise((resolve) => {
+      const done = (ms: number, result: TransportResult) => {
+        // The answer of a receiver reaches nobody where the sender died meanwhile.
+        if (process !== this.world.process) return;
+        this.world.after(ms, () => {
+          this.#inFlight.delete(id);
+          resolve(result);
+        });
+      };
+      request.signal?.addEventListener("abort", () => done(0, { kind: "aborted" }), { once: true });
+      this.#answer(request, id, done);
+    });
+  }
+
+  stats() {
+    return { open: 0, idle: 0, connects: 0, reused: 0 };
+  }
+
+  close(): void {}
+
+  /** Never two attempts of one delivery at once within one process. */
+  #begin(id: string): void {
+    if (this.#inFlight.get(id) === this.world.process) this.violations.push(`two attempts of ${id} at once`);
+    this.#inFlight.set(id, this.world.process);
+  }
+
+  #strikes(fault: keyof Faults, share: number): boolean {
+    if (this.calm || !this.faults[fault] || !this.rng.chance(share)) return false;
+    this.tally[fault]++;
+    return true;
+  }
+
+  #answer(request: TransportRequest, id: string, done: (ms: number, result: TransportResult) => void): void {
+    const path = request.url.pathname;
+    const sent = this.#sent++;
+    const latency = this.#strikes("slow", 0.1) ? 200 + this.rng.below(8000) : 1 + this.rng.below(60);
+    if (this.#strikes("blocked", 0.01)) return done(1, { kind: "blocked", code: "address_not_allowed" });
+    if (this.#isDown(path)) return done(latency, { kind: "unreachable", code: "connection_refused" });
+    if (this.#strikes("hang", 0.05)) return done(request.timeoutMs, { kind: "timeout", code: "timeout_response" });
+    if (this.#strikes("lostBefore", 0.05)) return done(latency, { kind: "unreachable", code: "connection_reset" });
+    if (latency >= request.timeoutMs) return done(request.timeoutMs, { kind: "timeout", code: "timeout_response" });
+    // What the receiver does outlives the sender.
+    const halfway = Math.floor(latency / 2);
+    this.world.outside(halfway, () => done(latency - halfway, this.#receive(path, id, sent)));
+  }
+
+  #receive(path: string, id: string, sent: number): TransportResult {
+    const [status, headers] = this.#status();
+    const lost = status === 200 && this.#strikes("lostAfter", 0.03);
+    this.#remember(path, { id, at: this.world.wall, answer: status, sent });
+    if (lost) return { kind: "unreachable", code: "connection_reset" };
+    return { kind: "response", status, headers, body: new Uint8Array(), truncated: false };
+  }
+
+  #status(): [number, [string, string][]] {
+    if (this.#strikes("serverErrors", 0.15)) return [this.rng.pick([500, 400, 404, 302, 501]), []];
+    if (this.#strikes("throttling", 0.05)) {
+      const retryAfter: [string, string][] = this.rng.chance(0.5) ? [["retry-after", String(1 + this.rng.below(90))]] : [];
+      return [this.rng.pick([429, 502, 503, 504]), retryAfter];
+    }
+    if (this.#strikes("gone", 0.003)) return [410, []];
+    return [200, []];
+  }
+
+  #isDown(path: string): boolean {
+    const until = this.#downUntil.get(path) ?? 0;
+    if (this.calm) return false;
+    if (this.world.monotonic < until) return true;
+    if (!this.#strikes("outages", 0.01)) return false;
+    this.#downUntil.set(path, this.world.monotonic + 60_000 + this.rng.below(3 * 3_600_000));
+    return true;
+  }
+
+  #remember(path: string, seen: Seen): void {
+    const all = this.seen.get(path);
+    if (all) all.push(seen);
+    else this.seen.set(path, [seen]);
+  }
+
+  /** One `v1` entry for each secret that is valid at that moment, and no other. */
+  #checkSignature({ headers, body, url }: TransportRequest): void {
+    const header = (name: string) => headers.find(([key]) => key === name)?.[1] ?? "";
+    const signed = `${header("webhook-id")}.${header("webhook-timestamp")}.${new TextDecoder().decode(body)}`;
+    const entryOf = (secret: string) => {
+      const key = Buffer.from(secret.slice("whsec_".length), "base64");
+      return `v1,${createHmac("sha256", key).update(signed).digest("base64")}`;
+    };
+    const expected = (this.secrets.get(header("webhook-id")) ?? []).map(entryOf).join(" ");
+    if (header("webhook-signature") !== expected) this.violations.push(`a delivery to ${url.pathname} is signed wrongly`);
+  }
+}

@@ -1,0 +1,409 @@
+import type { Database } from "bun:sqlite";
+import { makeSecret } from "../../src/core/signing.ts";
+import type { Endpoint } from "../../src/core/model.ts";
+import type { NewEndpoint } from "../../src/store/endpoints.ts";
+import { openMemory } from "../../src/store/database.ts";
+import type { Load } from "../../src/outbound/actor.ts";
+import type { Sent } from "../../src/outbound/send.ts";
+import { replayOne, enqueueReplayed } from "../../src/pipeline.ts";
+import { check } from "./invariants.ts";
+import { bootProcess, type Process, recoverProcess } from "./process.ts";
+import { FAULT_NAMES, type Faults, Receivers, type Tally } from "./receivers.ts";
+import { Rng, settle, World } from "./world.ts";
+
+const HOUR_MS = 3_600_000;
+const STARTS_AT = Date.UTC(2026, 10, 21);
+const STEPS_MAX = 60_000;
+const TYPES = ["order.created", "order.paid", "user.deleted"];
+const CONSUMERS = [null, null, "acme", "zeta"];
+
+/** What the outside knows: what was answered to it, and what it asked for. */
+export interface Outside {
+  /** Keys of events that were acknowledged, with the endpoints that had to get them. */
+  acked: Map<number, Set<number>>;
+  /** Deliveries that somebody replayed, retried or cancelled: how often they arrive is not the schedule's doing. */
+  touched: Set<number>;
+  /** Attempts by hand that are under way. */
+  byHand: Set<number>;
+  /** Replays that were acknowledged: delivery and instant. */
+  replayed: { id: number; at: number }[];
+  crashes: number;
+  paused: Set<number>;
+  deleted: Set<number>;
+}
+
+/** One run of the service under chance, from a seed. */
+export class Simulation {
+  readonly rng: Rng;
+  readonly world = new World(STARTS_AT);
+  readonly sqlite: Database = openMemory();
+  readonly faults: Faults;
+  readonly receivers: Receivers;
+  readonly outside: Outside = { acked: new Map(), touched: new Set(), byHand: new Set(), replayed: [], crashes: 0, paused: new Set(), deleted: new Set() };
+  readonly violations: string[] = [];
+  process: Process;
+  projectId = 0;
+  #isUp = true;
+  endpoints: number[] = [];
+  /** What an endpoint's last answers forbid: no attempt before this instant. */
+  readonly #gates = new Map<number, number>();
+  readonly #inFlight = new Map<number, number>();
+  #hash = 0;
+  steps = 0;
+
+  constructor(
+    seed: number,
+    readonly tally: Tally,
+  ) {
+    this.rng = new Rng(seed);
+    this.faults = Object.fromEntries(FAULT_NAMES.map((name) => [name, this.rng.chance(0.5)])) as unknown as Faults;
+    this.receivers = new Receivers(this.world, this.rng, this.faults, tally);
+    this.process = this.#boot();
+  }
+
+  /** A number that two runs of one seed share. */
+  get hash(): number {
+    return this.#hash;
+  }
+
+  async run(): Promise<string[]> {
+    await this.#setUp();
+    this.#planActions();
+    await this.#runUntil(this.world.monotonic + 6 * HOUR_MS);
+    await this.#calmDown();
+    await this.#runUntil(Number.POSITIVE_INFINITY);
+    await this.#await(this.process.data.digest.writeDown());
+    check(this);
+    return [...this.violations, ...this.receivers.violations];
+  }
+
+  violate(text: string): void {
+    this.violations.push(text);
+  }
+
+  #boot(): Process {
+    const { world, rng, sqlite, receivers: transport } = this;
+    return bootProcess({
+      world,
+      rng,
+      sqlite,
+      transport,
+      syncMs: () => this.#syncMs(),
+      onStart: (endpoint, load) => this.#onStart(endpoint, load),
+      onEnd: (endpoint, load, sent) => this.#onEnd(endpoint, load, sent),
+    });
+  }
+
+  #syncMs(): number {
+    if (this.receivers.calm || !this.faults.slowDisk || !this.rng.chance(0.1)) return this.rng.next();
+    this.tally.slowDisk++;
+    return this.rng.below(2000);
+  }
+
+  async #setUp(): Promise<void> {
+    const { tenants } = this.process.data;
+    const account = await this.#await(tenants.createAccount({ name: "a", plan: "unlimited" }));
+    this.projectId = (await this.#await(tenants.createProject(account.id, "live", "live"))).id;
+    for (let n = 0; n < 2 + this.rng.below(4); n++) await this.#createEndpoint(n);
+  }
+
+  async #createEndpoint(n: number): Promise<void> {
+    const { data } = this.process;
+    const made = await this.#await(data.store.write(() => data.endpoints.insert(this.#newEndpoint(n))));
+    data.endpoints.remember(made);
+    this.endpoints.push(made.id);
+  }
+
+  #newEndpoint(n: number): NewEndpoint {
+    const { rng } = this;
+    return {
+      projectId: this.projectId,
+      consumerId: rng.pick(CONSUMERS),
+      kind: "http",
+      config: { url: `http://receiver.test/${n}` },
+      credentials: {},
+      description: null,
+      eventTypes: rng.pick([null, ["order.*"], ["order.paid", "user.deleted"]]),
+      filter: null,
+      transformations: null,
+      headers: [],
+      signatureVersions: ["v1"],
+      secret: makeSecret(),
+      privateKey: null,
+      previous: null,
+      retry: rng.pick([null, { schedule: [1, 2, 4] }, { schedule: [60, 600] }, { schedule: [] }]),
+      timeoutSeconds: 5,
+      rateLimitPerSecond: rng.pick([null, null, 2]),
+      maxConcurrency: rng.pick([1, 3, 10]),
+      ordering: rng.pick(["none", "none", "fifo"]),
+      metadata: {},
+      status: "active",
+      disabledReason: null,
+      updatedAt: STARTS_AT,
+    };
+  }
+
+  #planActions(): void {
+    const actions: [share: number, act: () => void][] = [
+      [30, () => this.#publish()],
+      [4, () => this.#togglePause()],
+      [3, () => this.#rotate()],
+      [1, () => this.#delete()],
+      [3, () => this.#enable()],
+      [4, () => this.#cancel()],
+      [4, () => this.#retryByHand()],
+      [4, () => this.#replayOne()],
+      [2, () => this.#replayMany()],
+      [4, () => void this.process.data.digest.writeDown()],
+      [2, () => this.#reorder()],
+      [4, () => this.#crash()],
+      [2, () => this.#jumpClock()],
+      [2, () => this.#fillDisk()],
+    ];
+    const bag = actions.flatMap(([share, act]) => Array.from({ length: share }, () => act));
+    for (let n = 0; n < 40 + this.rng.below(40); n++) {
+      const burst = this.rng.chance(0.3) ? 5 : 1;
+      const act = this.rng.pick(bag);
+      const at = this.rng.chance(0.5) ? this.rng.below(2 * HOUR_MS) : this.rng.below(60_000);
+      // Nobody reaches a process that is still starting.
+      for (let i = 0; i < burst; i++) this.world.outside(at + i, () => this.#isUp && act());
+    }
+  }
+
+  #publish(): void {
+    const { pipeline, data } = this.process;
+    const type = this.rng.pick(TYPES);
+    const consumerId = this.rng.pick(CONSUMERS);
+    const externalId = this.rng.chance(0.2) ? `ext-${this.rng.below(5)}` : null;
+    const incoming = { type, timestamp: this.world.wall, data: '{"n":1}', consumerId, externalId, sourceId: null, isTest: false };
+    const expected = this.#audience(type, consumerId);
+    const plan = pipeline.plan(this.projectId, [incoming]);
+    const acknowledged = data.store.write(() => plan.write());
+    void acknowledged.then(
+      ([accepted]) => {
+        plan.dispatch();
+        if (accepted && !accepted.duplicate) this.outside.acked.set(accepted.event.id, expected);
+      },
+      () => {},
+    );
+  }
+
+  /** Endpoints that must get such an event, if nobody deletes them meanwhile. */
+  #audience(type: string, consumerId: string | null): Set<number> {
+    const matching = [...this.process.data.endpoints.ofProject(this.projectId).values()].filter((endpoint) => {
+      const types = endpoint.eventTypes;
+      const isWanted = types === null || types.includes(type) || (types.includes("order.*") && type.startsWith("order."));
+      return isWanted && (endpoint.consumerId === null || endpoint.consumerId === consumerId);
+    });
+    return new Set(matching.map((endpoint) => endpoint.id));
+  }
+
+  #change(id: number, change: (now: Endpoint) => Partial<Endpoint>, then: (changed: Endpoint) => void): void {
+    this.process.data.endpoints.change(id, change).then((changed) => changed && then(changed), () => {});
+  }
+
+  #togglePause(): void {
+    const id = this.rng.pick(this.endpoints);
+    if (this.rng.chance(0.5)) {
+      this.#change(id, ({ status }) => (status === "active" ? { status: "paused" } : {}), ({ status }) => {
+        if (status === "paused") this.outside.paused.add(id);
+      });
+      return;
+    }
+    this.outside.paused.delete(id);
+    this.#change(id, ({ status }) => (status === "paused" ? { status: "active" } : {}), () => {});
+  }
+
+  #rotate(): void {
+    const endpoint = this.process.data.endpoints.get(this.rng.pick(this.endpoints));
+    if (!endpoint) return;
+    const hours = this.rng.pick([0, 1, 24]);
+    const expiresAt = this.world.wall + hours * HOUR_MS;
+    const previousOf = ({ secret }: Endpoint) => (hours === 0 ? null : { secret, privateKey: null, expiresAt });
+    this.#change(endpoint.id, (now) => ({ secret: makeSecret(), previous: previousOf(now) }), () => {});
+  }
+
+  /** The secrets that are valid at this moment, as the durable endpoint has them. */
+  #validSecrets(id: number): string[] {
+    const endpoint = this.process.data.endpoints.getAnyway(id);
+    if (!endpoint) return [];
+    const { secret, previous } = endpoint;
+    return previous && previous.expiresAt > this.world.wall ? [secret, previous.secret] : [secret];
+  }
+
+  #delete(): void {
+    const id = this.rng.pick(this.endpoints);
+    if (this.outside.deleted.size > 0) return;
+    this.outside.deleted.add(id);
+    this.#change(id, () => ({ status: "deleted" }), () => {});
+  }
+
+  #enable(): void {
+    const id = this.rng.pick(this.endpoints);
+    const { data } = this.process;
+    if (data.endpoints.get(id)?.status !== "disabled") return;
+    this.#change(id, () => ({ status: "active", disabledReason: null }), () => {});
+  }
+
+  #reorder(): void {
+    const id = this.rng.pick(this.endpoints);
+    this.#change(id, () => ({ maxConcurrency: this.rng.pick([1, 2, 10]) }), () => {});
+  }
+
+  #someDelivery(): number | null {
+    const row = this.sqlite
+      .query<{ id: number }, [number]>("SELECT id FROM delivery ORDER BY id LIMIT 1 OFFSET ?")
+      .get(this.rng.below(40));
+    return row?.id ?? null;
+  }
+
+  #cancel(): void {
+    const id = this.#someDelivery();
+    if (id === null) return;
+    this.outside.touched.add(id);
+    const { data, actors } = this.process;
+    const delivery = data.deliveries.get(id);
+    if (!delivery) return;
+    data.store.write(() => data.deliveries.cancel(id)).then(() => actors.forget(delivery.endpointId, id), () => {});
+  }
+
+  #retryByHand(): void {
+    const id = this.#someDelivery();
+    if (id === null) return;
+    this.outside.touched.add(id);
+    this.outside.byHand.add(id);
+    const attempt = this.process.actors.attemptNow(id, "manual");
+    if (typeof attempt === "string") this.outside.byHand.delete(id);
+    else void attempt.then(() => this.outside.byHand.delete(id));
+  }
+
+  #replayOne(): void {
+    const id = this.#someDelivery();
+    const { data, actors } = this.process;
+    const delivery = id === null ? null : data.deliveries.get(id);
+    const endpoint = delivery && data.endpoints.get(delivery.endpointId);
+    const event = delivery && data.events.get(delivery.eventId);
+    if (!delivery || !endpoint || !event) return;
+    this.outside.touched.add(delivery.id);
+    const known = this.rng.chance(0.8) ? delivery : null;
+    const written = data.store.write(() => replayOne(data, actors, event, endpoint, known));
+    void written.then(
+      (replayed) => {
+        this.outside.touched.add(replayed.delivery.id);
+        this.outside.replayed.push({ id: replayed.delivery.id, at: this.world.wall });
+        enqueueReplayed(actors, replayed);
+      },
+      () => {},
+    );
+  }
+
+  #replayMany(): void {
+    const { data, replayer } = this.process;
+    const missing = this.rng.chance(0.3);
+    const filter = {
+      status: ["dead" as const],
+      endpointId: missing ? this.rng.pick(this.endpoints) : null,
+      consumerId: null,
+      eventTypes: null,
+      since: null,
+      until: null,
+      missing,
+      ratePerSecond: this.rng.pick([null, 1]),
+    };
+    for (const { id } of this.sqlite.query<{ id: number }, []>("SELECT id FROM delivery WHERE status = 3").all()) this.outside.touched.add(id);
+    const row = { projectId: this.projectId, consumerId: null, filter, matched: 0, position: 0, last: data.store.keys.last };
+    data.store.write(() => data.replays.insert(row)).then((replay) => replayer.run(replay), () => {});
+  }
+
+  #crash(): void {
+    if (this.receivers.calm || !this.faults.crashes) return;
+    this.tally.crashes++;
+    this.outside.crashes++;
+    this.world.crash();
+    this.#inFlight.clear();
+    this.#gates.clear();
+    this.outside.byHand.clear();
+    this.process = this.#boot();
+    this.#isUp = false;
+    const life = this.world.process;
+    void recoverProcess(this.process).then(() => {
+      if (life === this.world.process) this.#isUp = true;
+    });
+  }
+
+  #jumpClock(): void {
+    if (this.receivers.calm || !this.faults.clockJumps) return;
+    this.tally.clockJumps++;
+    this.world.wallOffset += this.rng.pick([-HOUR_MS, HOUR_MS, 5 * 60_000]);
+  }
+
+  #fillDisk(): void {
+    if (this.receivers.calm || !this.faults.fullDisk) return;
+    this.tally.fullDisk++;
+    const pages = this.sqlite.query<{ page_count: number }, []>("PRAGMA page_count").get()?.page_count ?? 0;
+    this.sqlite.exec(`PRAGMA max_page_count = ${pages}`);
+    this.world.outside(this.rng.below(120_000), () => this.sqlite.exec("PRAGMA max_page_count = 1000000"));
+  }
+
+  #onStart(endpoint: Endpoint, load: Load): void {
+    const { id } = load.delivery;
+    this.receivers.secrets.set(this.process.data.ids.encode("msg", id), this.#validSecrets(endpoint.id));
+    if (this.outside.byHand.has(id)) return;
+    const inFlight = (this.#inFlight.get(endpoint.id) ?? 0) + 1;
+    this.#inFlight.set(endpoint.id, inFlight);
+    const bound = endpoint.ordering === "fifo" ? 1 : endpoint.maxConcurrency;
+    if (inFlight > bound) this.violate(`${inFlight} attempts at once to an endpoint that takes ${bound}`);
+    if (this.outside.paused.has(endpoint.id) && this.process.data.endpoints.get(endpoint.id)?.status === "paused") {
+      this.violate("an attempt started at a paused endpoint");
+    }
+    const due = load.delivery.due ?? 0;
+    if (due > this.world.wall) this.violate(`an attempt started ${due - this.world.wall} ms early`);
+    const gate = this.#gates.get(endpoint.id) ?? 0;
+    if (gate > this.world.wall && !this.faults.clockJumps) this.violate("an attempt started before retry-after had passed");
+  }
+
+  #onEnd(endpoint: Endpoint, load: Load, sent: Sent | null): void {
+    this.#hash = (Math.imul(this.#hash, 31) + load.delivery.id + (sent?.statusCode ?? 7) + Math.floor(this.world.monotonic)) | 0;
+    if (this.outside.byHand.has(load.delivery.id)) return;
+    this.#inFlight.set(endpoint.id, Math.max(0, (this.#inFlight.get(endpoint.id) ?? 0) - 1));
+    const code = sent?.statusCode ?? 0;
+    if (![429, 502, 503, 504].includes(code)) return;
+    const gate = sent?.finding.retryAfterAt ?? this.world.wall + 1000;
+    this.#gates.set(endpoint.id, Math.max(this.#gates.get(endpoint.id) ?? 0, gate));
+  }
+
+  /** From now on nothing goes wrong, and nobody holds anything up: all must come to its end. */
+  async #calmDown(): Promise<void> {
+    this.receivers.calm = true;
+    this.sqlite.exec("PRAGMA max_page_count = 1000000");
+    for (const id of this.endpoints) {
+      this.outside.paused.delete(id);
+      this.#change(id, ({ status }) => (status === "paused" ? { status: "active" } : {}), () => {});
+    }
+    await settle();
+  }
+
+  async #runUntil(until: number): Promise<void> {
+    while (this.world.step(until)) {
+      await settle();
+      if (++this.steps > STEPS_MAX) {
+        this.violate(`it is not quiet after ${STEPS_MAX} steps`);
+        return;
+      }
+    }
+  }
+
+  async #await<T>(promise: Promise<T>): Promise<T> {
+    let done = false;
+    const watched = promise.finally(() => {
+      done = true;
+    });
+    await settle();
+    while (!done && this.world.step(Number.POSITIVE_INFINITY)) await settle();
+    return watched;
+  }
+}
+
+export function pathOf(endpoint: Endpoint): string {
+  return new URL(String(endpoint.config.url)).pathname;
+}

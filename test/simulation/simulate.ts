@@ -1,0 +1,30 @@
+/** `bun test/simulation/simulate.ts [--seeds N] [--from SEED] [--seconds S]`: prints every failing seed; exits 1 where there is one. */
+import { FAULT_NAMES, type Tally } from "./receivers.ts";
+import { Simulation } from "./run.ts";
+
+const option = (name: string, fallback: number) => {
+  const at = process.argv.indexOf(`--${name}`);
+  return at < 0 ? fallback : Number(process.argv[at + 1]);
+};
+const seeds = option("seeds", 2000);
+const from = option("from", 1);
+const failuresMax = option("failures", 5);
+
+const tally = Object.fromEntries(FAULT_NAMES.map((name) => [name, 0])) as Tally;
+let failures = 0;
+let steps = 0;
+let ran = 0;
+const began = performance.now();
+for (let seed = from; seed < from + seeds && failures < failuresMax; seed++) {
+  const run = new Simulation(seed, tally);
+  const violations = await run.run();
+  run.sqlite.close();
+  steps += run.steps;
+  ran++;
+  if (violations.length === 0) continue;
+  failures++;
+  console.log(`seed ${seed} fails: ${[...new Set(violations)].slice(0, 4).join("; ")}`);
+}
+const seconds = (performance.now() - began) / 1000;
+console.log(`${ran} seeds, ${steps} steps in ${seconds.toFixed(1)} s; faults: ${FAULT_NAMES.map((name) => `${name} ${tally[name]}`).join(", ")}`);
+process.exit(failures === 0 ? 0 : 1);

@@ -1,0 +1,160 @@
+import type { Clock } from "../../src/clock.ts";
+
+/** Pseudo-random numbers from a seed (mulberry32): the same seed gives the same run. */
+export class Rng {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  /** In [0, 1). */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let t = this.#state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  below(bound: number): number {
+    return Math.floor(this.next() * bound);
+  }
+
+  chance(share: number): boolean {
+    return this.next() < share;
+  }
+
+  pick<T>(items: readonly T[]): T {
+    const item = items[this.below(items.length)];
+    if (item === undefined) throw new Error("nothing to pick from");
+    return item;
+  }
+}
+
+interface Happening {
+  at: number;
+  order: number;
+  /** The process that it belongs to; null for what outlives a crash (receivers, the outside). */
+  process: number | null;
+  run: (() => void) | null;
+}
+
+/**
+ * Virtual time: a list of happenings, run one by one in the order of their instants. A crash raises the process number, so
+ * that nothing of the dead process happens any more.
+ */
+export class World {
+  /** Virtual monotonic milliseconds. */
+  #now = 0;
+  /** What the wall clock is ahead or behind. */
+  wallOffset: number;
+  process = 0;
+  #order = 0;
+  #heap: Happening[] = [];
+
+  constructor(startsAt: number) {
+    this.wallOffset = startsAt;
+  }
+
+  get wall(): number {
+    return this.#now + this.wallOffset;
+  }
+
+  get monotonic(): number {
+    return this.#now;
+  }
+
+  get isQuiet(): boolean {
+    return this.#heap.length === 0;
+  }
+
+  /** Happens after `ms`, unless the process is dead by then. */
+  after(ms: number, run: () => void): () => void {
+    return this.#add(ms, this.process, run);
+  }
+
+  /** Happens after `ms`, whatever becomes of the process. */
+  outside(ms: number, run: () => void): () => void {
+    return this.#add(ms, null, run);
+  }
+
+  crash(): void {
+    this.process++;
+  }
+
+  /** Waits are looked at again every minute, as the real clock does it: the wall clock may jump. */
+  readonly clock: Clock = {
+    now: () => this.wall,
+    timer: (at, wake) => {
+      let callOff = () => {};
+      const wait = () => {
+        const ms = at - this.wall;
+        callOff = this.after(Math.max(0, Math.min(ms, 60_000)), () => (this.wall >= at ? wake() : wait()));
+      };
+      wait();
+      return () => callOff();
+    },
+  };
+
+  /** Runs what comes next; false where nothing does, or only later than `until`. */
+  step(until: number): boolean {
+    for (;;) {
+      const top = this.#heap[0];
+      if (!top || top.at > until) {
+        this.#now = Math.max(this.#now, Math.min(until, top?.at ?? until));
+        return false;
+      }
+      this.#removeTop();
+      if (top.run === null || (top.process !== null && top.process !== this.process)) continue;
+      this.#now = Math.max(this.#now, top.at);
+      top.run();
+      return true;
+    }
+  }
+
+  #add(ms: number, process: number | null, run: () => void): () => void {
+    const happening: Happening = { at: this.#now + ms, order: this.#order++, process, run };
+    this.#heap.push(happening);
+    for (let at = this.#heap.length - 1; at > 0; ) {
+      const parent = (at - 1) >> 1;
+      if (!this.#swapIfBefore(at, parent)) break;
+      at = parent;
+    }
+    return () => {
+      happening.run = null;
+    };
+  }
+
+  #removeTop(): void {
+    const last = this.#heap.pop();
+    if (!last || this.#heap.length === 0) return;
+    this.#heap[0] = last;
+    for (let at = 0; ; ) {
+      const left = 2 * at + 1;
+      const child = this.#isBefore(left + 1, left) ? left + 1 : left;
+      if (!this.#swapIfBefore(child, at)) return;
+      at = child;
+    }
+  }
+
+  #isBefore(a: number, b: number): boolean {
+    const x = this.#heap[a];
+    const y = this.#heap[b];
+    return x !== undefined && y !== undefined && (x.at < y.at || (x.at === y.at && x.order < y.order));
+  }
+
+  #swapIfBefore(a: number, b: number): boolean {
+    const x = this.#heap[a];
+    const y = this.#heap[b];
+    if (!x || !y || !this.#isBefore(a, b)) return false;
+    this.#heap[a] = y;
+    this.#heap[b] = x;
+    return true;
+  }
+}
+
+/** Lets every promise that can settle do so, as a turn of the event loop would. */
+export function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
