@@ -7,10 +7,10 @@ import { limit } from "./core/limits.ts";
 import { authenticator } from "./authenticate.ts";
 import { allRoutes } from "./http/routes.ts";
 import { createServer, type HttpServer } from "./http/server.ts";
-import type { Logger } from "./log.ts";
+import type { LogFields, Logger } from "./log.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { Actors, type AttemptReport } from "./outbound/actors.ts";
-import { createGuard } from "./outbound/guard.ts";
+import { createGuard, type Guard } from "./outbound/guard.ts";
 import { send } from "./outbound/send.ts";
 import { createTransport } from "./outbound/transport.ts";
 import type { Transport } from "./outbound/transport-types.ts";
@@ -19,13 +19,16 @@ import { Pipeline } from "./pipeline.ts";
 import { Replayer } from "./replayer.ts";
 import { directoryKey } from "./secret-key.ts";
 import { type Data, openData } from "./store/data.ts";
-import { lockDirectory, openDatabase } from "./store/database.ts";
+import { type Disk, lockDirectory, openDatabase } from "./store/database.ts";
 import { DeliveryList } from "./store/delivery-list.ts";
 import { EventList } from "./store/event-list.ts";
 import { recoverDigest } from "./store/recovery.ts";
 
 /** How often list entries and hourly numbers are written down. */
 const DIGEST_MS = 200;
+/** Of the ten seconds between SIGTERM and the end: what is left for the disk once attempts are given up. */
+const DRAIN_RESERVE_MS = 1500;
+const CONNECTIONS_STOP_MS = 500;
 
 export interface App {
   url: string;
@@ -33,13 +36,13 @@ export interface App {
   /** Shown once: keys of the account that the first start on an empty database makes. */
   firstKeys: { live: string; test: string } | null;
   /** Finishes or hands back what is in flight, within ten seconds. */
-  stop(): Promise<void>;
+  stop: () => Promise<void>;
 }
 
 export interface AppParts {
   logger: Logger;
   /** The disk failed: the process has to end. */
-  fail(error: Error): void;
+  fail: (error: Error) => void;
 }
 
 /** Puts the service together, takes up what the database has open, and listens. Throws where it cannot. */
@@ -47,71 +50,103 @@ export async function startApp(config: Config, { logger, fail }: AppParts): Prom
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const lock = lockDirectory(config.dataDir);
   const disk = openDatabase(config.dataDir);
-  const cipher = new Cipher(config.secretKeys ?? [ownKey(config.dataDir, logger)]);
-  const storeParts = { now: systemClock.now, schedule: setImmediate, sync: disk.sync, later, fail };
-  const data = openData(disk.sqlite, storeParts, { cipher, cell: config.cell });
-  const abort = new AbortController();
-  const guard = createGuard({ allow: config.allowPrivateDestinations });
-  const transport = createTransport({ guard, now: () => performance.now() });
-  const gauges = { data: () => data, path: disk.path, transport, actors: () => actors };
-  const metrics = createMetrics(gaugesOf(gauges), { version: VERSION, bun: Bun.version, sqlite: disk.version });
-  const sendParts = { transport, ids: data.ids, now: systemClock.now, monotonic: () => performance.now(), signal: abort.signal };
-  const actors = new Actors(data, {
-    clock: systemClock,
-    random: Math.random,
-    send: (endpoint, load) => send(sendParts, endpoint, load),
-    onAttempt: (report) => tellAttempt(report, data, logger, metrics),
-  });
-  const pipeline = new Pipeline(data, actors);
-  const replayer = new Replayer(data, actors, pipeline, systemClock);
-  const state = { draining: false };
-  const server = createServer(
-    allRoutes({
-      data,
-      ids: data.ids,
-      eventList: new EventList(data),
-      deliveryList: new DeliveryList(data),
-      pipeline,
-      actors,
-      replayer,
-      guard,
-      transport,
-      baseUrl: config.baseUrl,
-      ingestRateLimit: config.ingestRateLimit,
-      now: systemClock.now,
-      log: (level, msg, fields) => logger.log(level, msg, fields),
-    }),
-    {
-      version: VERSION,
-      authenticate: authenticator(data, systemClock.now),
-      operatorToken: config.operatorToken,
-      now: systemClock.now,
-      log: (line) => logger.log("info", "request", line as Record<string, string>),
-      isDraining: () => state.draining,
-      write: (run) => data.store.write(run),
-      idempotency: data.idempotency,
-      rateLimits: { publish: config.publishRateLimit, management: config.managementRateLimit },
-      ready: () => readiness(data, state.draining),
-      metrics: () => metrics.registry.metrics(),
-    },
-  );
+  const data = openNouns(config, disk, { logger, fail });
+  const outbound = openOutbound(config, data, disk, logger);
+  const pipeline = new Pipeline(data, outbound.actors);
+  const replayer = new Replayer(data, outbound.actors, pipeline, systemClock);
+  const server = openServer(config, { data, outbound, pipeline, replayer, logger });
   await recoverDigest(data);
-  const firstKeys = data.tenants.isEmpty && config.operatorToken === null ? await makeFirstAccount(data) : null;
+  const firstKeys =
+    data.tenants.isEmpty && config.operatorToken === null ? await makeFirstAccount(data) : null;
   pipeline.recover();
-  actors.recover();
+  outbound.actors.recover();
   replayer.recover();
   const jobs = startJobs(data, logger);
   const { port } = server.listen({ port: config.port, hostname: config.host });
   const stop = async () => {
-    state.draining = true;
-    await drain(actors, abort);
+    outbound.draining = true;
+    await drain(outbound);
     for (const job of jobs) job.stop();
-    await shutDown({ data, server, transport });
+    await shutDown(data, server, outbound.transport);
     disk.close();
     lock.release();
     logger.flush();
   };
   return { url: `http://${config.host}:${port}`, port, firstKeys, stop };
+}
+
+function openNouns(config: Config, disk: Disk, { logger, fail }: AppParts): Data {
+  const cipher = new Cipher(config.secretKeys ?? [ownKey(config.dataDir, logger)]);
+  const parts = { now: systemClock.now, schedule: setImmediate, sync: disk.sync, later, fail };
+  return openData(disk.sqlite, parts, { cipher, cell: config.cell });
+}
+
+/** What goes out: guard, transport and actors, with what they count. */
+interface Outbound {
+  guard: Guard;
+  transport: Transport;
+  actors: Actors;
+  metrics: Metrics;
+  /** Gives up what is in flight. */
+  abort: AbortController;
+  draining: boolean;
+}
+
+function openOutbound(config: Config, data: Data, disk: Disk, logger: Logger): Outbound {
+  const abort = new AbortController();
+  const guard = createGuard({ allow: config.allowPrivateDestinations });
+  const monotonic = () => performance.now();
+  const transport = createTransport({ guard, now: monotonic });
+  const parts = { transport, ids: data.ids, now: systemClock.now, monotonic, signal: abort.signal };
+  const actors: Actors = new Actors(data, {
+    clock: systemClock,
+    random: Math.random,
+    send: (endpoint, load) => send(parts, endpoint, load),
+    onAttempt: (report) => tellAttempt(report, data, logger, metrics),
+  });
+  const versions = { version: VERSION, bun: Bun.version, sqlite: disk.version };
+  const metrics = createMetrics(gaugesOf({ data, actors, path: disk.path, transport }), versions);
+  return { guard, transport, actors, metrics, abort, draining: false };
+}
+
+interface ServerParts {
+  data: Data;
+  outbound: Outbound;
+  pipeline: Pipeline;
+  replayer: Replayer;
+  logger: Logger;
+}
+
+function openServer(config: Config, { data, outbound, pipeline, replayer, logger }: ServerParts): HttpServer {
+  const { actors, guard, transport, metrics } = outbound;
+  const routes = allRoutes({
+    data,
+    ids: data.ids,
+    eventList: new EventList(data),
+    deliveryList: new DeliveryList(data),
+    pipeline,
+    actors,
+    replayer,
+    guard,
+    transport,
+    baseUrl: config.baseUrl,
+    ingestRateLimit: config.ingestRateLimit,
+    now: systemClock.now,
+    log: (level, msg, fields) => logger.log(level, msg, fields),
+  });
+  return createServer(routes, {
+    version: VERSION,
+    authenticate: authenticator(data, systemClock.now),
+    operatorToken: config.operatorToken,
+    now: systemClock.now,
+    log: (line) => logger.log("info", "request", line as LogFields),
+    isDraining: () => outbound.draining,
+    write: (run) => data.store.write(run),
+    idempotency: data.idempotency,
+    rateLimits: { publish: config.publishRateLimit, management: config.managementRateLimit },
+    ready: () => readiness(data, outbound.draining),
+    metrics: () => Promise.resolve(metrics.print()),
+  });
 }
 
 function later(ms: number, run: () => void): void {
@@ -121,7 +156,8 @@ function later(ms: number, run: () => void): void {
 function ownKey(dir: string, logger: Logger): Uint8Array {
   const { key, made, path } = directoryKey(dir);
   if (made) {
-    const hint = "SEALPOST_SECRET_KEY is not set: a key was made that encrypts secrets. The replica does not hold it: back it up.";
+    const hint =
+      "SEALPOST_SECRET_KEY is not set: a key was made that encrypts secrets. The replica does not hold it: back it up.";
     logger.log("warn", hint, { file: path });
   }
   return key;
@@ -131,7 +167,9 @@ async function makeFirstAccount(data: Data): Promise<{ live: string; test: strin
   const account = await data.tenants.createAccount({ name: "default", plan: "unlimited" });
   const keyFor = async (mode: "live" | "test") => {
     const project = await data.tenants.createProject(account.id, mode, mode);
-    const made = await data.store.write(() => data.tenants.insertKey(project, { name: "first", scopes: ["full"], expiresAt: null }));
+    const made = await data.store.write(() =>
+      data.tenants.insertKey(project, { name: "first", scopes: ["full"], expiresAt: null }),
+    );
     data.tenants.rememberKey(made.key, made.token);
     return made.token;
   };
@@ -155,15 +193,14 @@ function readiness(data: Data, draining: boolean): { ready: boolean; reason?: st
 }
 
 /** No new attempts; those in flight get their time, the rest is handed back without costing an attempt. */
-async function drain(actors: Actors, abort: AbortController): Promise<void> {
-  const reserveMs = 1500;
-  const cut = setTimeout(() => abort.abort(), limit("drainMs") - reserveMs);
+async function drain({ actors, abort }: Outbound): Promise<void> {
+  const cut = setTimeout(() => abort.abort(), limit("drainMs") - DRAIN_RESERVE_MS);
   await actors.stop();
   clearTimeout(cut);
 }
 
-async function shutDown({ data, server, transport }: { data: Data; server: HttpServer; transport: Transport }): Promise<void> {
-  await server.stop(500);
+async function shutDown(data: Data, server: HttpServer, transport: Transport): Promise<void> {
+  await server.stop(CONNECTIONS_STOP_MS);
   transport.close();
   await data.tenants.saveLastUse();
   await data.digest.writeDown();
@@ -175,7 +212,7 @@ function tellAttempt(report: AttemptReport, data: Data, logger: Logger, metrics:
   const { load, performed, endpoint, trigger, change } = settlement;
   const { outcome } = performed.finding;
   const code = performed.statusCode;
-  metrics.attempts.inc({ outcome, status_class: code === null ? "none" : `${Math.floor(code / 100)}xx` });
+  metrics.attempts.count(`${outcome} ${code === null ? "none" : `${Math.floor(code / 100)}xx`}`);
   metrics.attemptSeconds.observe(performed.durationMs / 1000);
   if (lagMs !== null) metrics.lagSeconds.observe(Math.max(0, lagMs) / 1000);
   logger.log("info", "attempt", {
@@ -193,8 +230,8 @@ function tellAttempt(report: AttemptReport, data: Data, logger: Logger, metrics:
 }
 
 interface GaugeParts {
-  data(): Data;
-  actors(): Actors;
+  data: Data;
+  actors: Actors;
   path: string;
   transport: Transport;
 }
@@ -202,13 +239,13 @@ interface GaugeParts {
 function gaugesOf({ data, actors, path, transport }: GaugeParts): Parameters<typeof createMetrics>[0] {
   const size = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   return {
-    queued: () => actors().counts().queued,
-    inFlight: () => actors().counts().inFlight,
-    actors: () => actors().counts().actors,
+    queued: () => actors.counts().queued,
+    inFlight: () => actors.counts().inFlight,
+    actors: () => actors.counts().actors,
     openSockets: () => transport.stats().open,
     idleSockets: () => transport.stats().idle,
     databaseBytes: () => size(path),
     walBytes: () => size(`${path}-wal`),
-    digestWaiting: () => data().digest.size,
+    digestWaiting: () => data.digest.size,
   };
 }

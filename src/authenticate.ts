@@ -3,7 +3,10 @@ import { isWellFormedToken } from "./core/tokens.ts";
 import type { Data } from "./store/data.ts";
 
 /** Answers who a bearer token belongs to: null for nobody, `refused` with the reason for a suspended account. */
-export function authenticator(data: Data, now: () => number): (token: string) => Caller | { refused: string } | null {
+export function authenticator(
+  data: Data,
+  now: () => number,
+): (token: string) => Caller | { refused: string } | null {
   return (token) => {
     const key = isWellFormedToken(token) ? data.tenants.findKey(token, now()) : null;
     const project = key && data.tenants.project(key.projectId);

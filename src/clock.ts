@@ -1,7 +1,7 @@
 /** The wall clock and its timers. Nothing else in the program reads the time or sets a timer for an instant. */
 export interface Clock {
   /** Unix milliseconds. */
-  now(): number;
+  now: () => number;
   /** Runs `wake` at `at` or a little later, whatever the wall clock does meanwhile; answers how to call it off. */
   timer(at: number, wake: () => void): () => void;
 }
@@ -15,7 +15,10 @@ export const systemClock: Clock = {
     let handle: ReturnType<typeof setTimeout>;
     const wait = () => {
       const ms = at - Date.now();
-      handle = ms <= 0 ? setTimeout(wake, 0) : setTimeout(ms <= WAIT_MAX_MS ? check : wait, Math.min(ms, WAIT_MAX_MS));
+      handle =
+        ms <= 0
+          ? setTimeout(wake, 0)
+          : setTimeout(ms <= WAIT_MAX_MS ? check : wait, Math.min(ms, WAIT_MAX_MS));
     };
     const check = () => (Date.now() >= at ? wake() : wait());
     wait();

@@ -36,7 +36,7 @@ interface Setting<T> {
   /** As text, for the docs. */
   defaultText: string;
   example: string;
-  read(text: string | undefined): T;
+  read: (text: string | undefined) => T;
 }
 
 const BUILT_IN_PLANS: Record<string, Plan> = {
@@ -83,7 +83,8 @@ function readCidrs(text: string): string[] {
 }
 
 function isCidr(text: string): boolean {
-  const match = /^(?<v4>\d{1,3}(\.\d{1,3}){3})\/(?<bits4>\d{1,2})$|^(?<v6>[0-9a-fA-F:]+)\/(?<bits6>\d{1,3})$/.exec(text);
+  const match =
+    /^(?<v4>\d{1,3}(\.\d{1,3}){3})\/(?<bits4>\d{1,2})$|^(?<v6>[0-9a-fA-F:]+)\/(?<bits6>\d{1,3})$/.exec(text);
   const { v4, bits4, v6, bits6 } = match?.groups ?? {};
   if (v4 !== undefined) return v4.split(".").every((byte) => Number(byte) <= 255) && Number(bits4) <= 32;
   return v6 !== undefined && URL.canParse(`http://[${v6}]/`) && Number(bits6) <= 128;
@@ -96,7 +97,8 @@ function readPlans(text: string): Record<string, Plan> {
   } catch {
     throw new SettingError("must be JSON");
   }
-  if (typeof rows !== "object" || rows === null || Array.isArray(rows)) throw new SettingError("must be a JSON object of plans");
+  if (typeof rows !== "object" || rows === null || Array.isArray(rows))
+    throw new SettingError("must be a JSON object of plans");
   const plans = { ...BUILT_IN_PLANS };
   for (const [name, row] of Object.entries(rows)) plans[name] = readPlan(name, row, plans[name]);
   return plans;
@@ -104,24 +106,37 @@ function readPlans(text: string): Record<string, Plan> {
 
 function readPlan(name: string, row: unknown, builtIn: Plan | undefined): Plan {
   const fields = (typeof row === "object" && row !== null ? row : {}) as Record<string, unknown>;
-  const { deliveries = builtIn?.deliveries ?? null, blocks = builtIn?.blocks ?? false, retention_days, ...others } = fields;
+  const {
+    deliveries = builtIn?.deliveries ?? null,
+    blocks = builtIn?.blocks ?? false,
+    retention_days,
+    ...others
+  } = fields;
   const retentionDays = retention_days ?? builtIn?.retentionDays ?? 30;
   const isCount = deliveries === null || (Number.isInteger(deliveries) && Number(deliveries) >= 0);
   const isDays = Number.isInteger(retentionDays) && Number(retentionDays) >= 1;
-  if (!isCount || typeof blocks !== "boolean" || !isDays || Object.keys(others).length > 0 || fields !== row) {
-    throw new SettingError(`plan ${JSON.stringify(name)} must be {"deliveries": number or null, "blocks": boolean, "retention_days": number}`);
+  if (
+    !isCount ||
+    typeof blocks !== "boolean" ||
+    !isDays ||
+    Object.keys(others).length > 0 ||
+    fields !== row
+  ) {
+    throw new SettingError(
+      `plan ${JSON.stringify(name)} must be {"deliveries": number or null, "blocks": boolean, "retention_days": number}`,
+    );
   }
   return { deliveries: deliveries as number | null, blocks, retentionDays: Number(retentionDays) };
 }
 
-function text(pattern: RegExp, must: string): (value: string) => string {
+function matching(pattern: RegExp, must: string): (value: string) => string {
   return (value) => {
     if (pattern.test(value)) return value;
     throw new SettingError(must);
   };
 }
 
-function setting<T>(row: Omit<Setting<T>, "read"> & { fallback: T; parse(text: string): T }): Setting<T> {
+function setting<T>(row: Omit<Setting<T>, "read"> & { fallback: T; parse: (text: string) => T }): Setting<T> {
   const { fallback, parse, ...rest } = row;
   return { ...rest, read: (value) => (value === undefined || value === "" ? fallback : parse(value)) };
 }
@@ -144,7 +159,7 @@ export const SETTINGS = {
     defaultText: "0.0.0.0",
     example: "127.0.0.1",
     fallback: "0.0.0.0",
-    parse: text(/^[A-Za-z0-9.:-]+$/, "must be an address or host name"),
+    parse: matching(/^[A-Za-z0-9.:-]+$/, "must be an address or host name"),
   }),
   dataDir: setting({
     name: "SEALPOST_DATA_DIR",
@@ -152,11 +167,12 @@ export const SETTINGS = {
     defaultText: "./data",
     example: "/data",
     fallback: "./data",
-    parse: text(/^[^\0]+$/, "must be a path"),
+    parse: matching(/^[^\0]+$/, "must be a path"),
   }),
   baseUrl: setting<string | null>({
     name: "SEALPOST_BASE_URL",
-    about: "Where this service is reached from outside: portal links, and ingest addresses that a provider signs, begin with it.",
+    about:
+      "Where this service is reached from outside: portal links, and ingest addresses that a provider signs, begin with it.",
     defaultText: "http://localhost:<port>",
     example: "https://hooks.example.com",
     fallback: null,
@@ -173,15 +189,17 @@ export const SETTINGS = {
   }),
   operatorToken: setting<string | null>({
     name: "SEALPOST_OPERATOR_TOKEN",
-    about: "Bearer token of operator calls and /metrics, at least 16 characters. Unset: operator calls are off.",
+    about:
+      "Bearer token of operator calls and /metrics, at least 16 characters. Unset: operator calls are off.",
     defaultText: "none",
     example: "$(openssl rand -hex 32)",
     fallback: null,
-    parse: text(/^[\x21-\x7e]{16,}$/, "must be at least 16 visible ASCII characters"),
+    parse: matching(/^[\x21-\x7e]{16,}$/, "must be at least 16 visible ASCII characters"),
   }),
   allowPrivateDestinations: setting<readonly string[]>({
     name: "SEALPOST_ALLOW_PRIVATE_DESTINATIONS",
-    about: "CIDR ranges, separated by commas, that destinations may lie in although they are not public. Addresses only, never names.",
+    about:
+      "CIDR ranges, separated by commas, that destinations may lie in although they are not public. Addresses only, never names.",
     defaultText: "none",
     example: "127.0.0.0/8,10.1.0.0/16",
     fallback: [],
@@ -189,11 +207,12 @@ export const SETTINGS = {
   }),
   cell: setting({
     name: "SEALPOST_CELL",
-    about: "Two characters in every id, key and token that say which installation made it, for a router in front of several.",
+    about:
+      "Two characters in every id, key and token that say which installation made it, for a router in front of several.",
     defaultText: "00",
     example: "7K",
     fallback: "00",
-    parse: text(/^[0-9A-HJKMNP-TV-Z]{2}$/, "must be two characters of 0-9 A-Z without I, L, O, U"),
+    parse: matching(/^[0-9A-HJKMNP-TV-Z]{2}$/, "must be two characters of 0-9 A-Z without I, L, O, U"),
   }),
   publishRateLimit: setting({
     name: "SEALPOST_PUBLISH_RATE_LIMIT",
@@ -257,7 +276,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   }
   const known = new Set(Object.values(SETTINGS).map((row) => row.name));
   for (const name of Object.keys(env)) {
-    if (name.startsWith("SEALPOST_") && !known.has(name)) problems.push(`${name} is no setting of Sealpost${hint(name, known)}`);
+    if (name.startsWith("SEALPOST_") && !known.has(name))
+      problems.push(`${name} is no setting of Sealpost${hint(name, known)}`);
   }
   if (problems.length > 0) return { ok: false, problems };
   const config = values as unknown as Config & { baseUrl: string | null };
@@ -267,6 +287,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 /** The known name that an unknown one resembles most, for example SEALPOST_PORT for SEALPOST_PROT. */
 function hint(name: string, known: ReadonlySet<string>): string {
   const letters = (text: string) => [...text].sort().join("");
-  const near = [...known].find((one) => letters(one) === letters(name) || one.startsWith(name) || name.startsWith(one));
+  const near = [...known].find(
+    (one) => letters(one) === letters(name) || one.startsWith(name) || name.startsWith(one),
+  );
   return near ? `; did you mean ${near}?` : `; for example SEALPOST_PORT=8080 is one`;
 }

@@ -24,13 +24,13 @@ export function createLogger(level: LogLevel, write: (text: string) => void, now
     timer = null;
     const text = buffer;
     buffer = "";
-    if (text !== "") write(text);
+    if (text !== "") write(text.replace(CREDENTIALS, "$1***"));
   };
   return {
     log(lineLevel, msg, fields) {
       if (LOG_LEVELS.indexOf(lineLevel) < least) return;
       const line = JSON.stringify({ ts: new Date(now()).toISOString(), level: lineLevel, msg, ...fields });
-      buffer += `${line.replace(CREDENTIALS, "$1***")}\n`;
+      buffer += `${line}\n`;
       if (buffer.length > BUFFER_CHARS_MAX) flush();
       else timer ??= setTimeout(flush, FLUSH_MS);
     },

@@ -15,13 +15,20 @@ if (argument === "--version") {
   process.exit(0);
 }
 if (argument !== undefined) {
-  console.error("usage: sealpost [--version]   (settings are environment variables SEALPOST_*, see the README)");
+  console.error(
+    "usage: sealpost [--version]   (settings are environment variables SEALPOST_*, see the README)",
+  );
   process.exit(EXIT.wrongSettings);
 }
 
 const read = readConfig(process.env);
 if (!read.ok) {
-  console.error(["Sealpost does not start, its settings are wrong:", ...read.problems.map((problem) => `  ${problem}`)].join("\n"));
+  console.error(
+    [
+      "Sealpost does not start, its settings are wrong:",
+      ...read.problems.map((problem) => `  ${problem}`),
+    ].join("\n"),
+  );
   process.exit(EXIT.wrongSettings);
 }
 
@@ -61,6 +68,8 @@ try {
 }
 if (app.firstKeys) {
   logger.flush();
-  console.log(`\nFirst start. These keys are shown once:\n  live  ${app.firstKeys.live}\n  test  ${app.firstKeys.test}\n`);
+  console.log(
+    `\nFirst start. These keys are shown once:\n  live  ${app.firstKeys.live}\n  test  ${app.firstKeys.test}\n`,
+  );
 }
 logger.log("info", "listening", { url: app.url, version: VERSION, docs: `${config.baseUrl}/docs` });

@@ -74,16 +74,29 @@ export class Pipeline {
 
   /** A test event for one endpoint, whatever it subscribes to. The caller makes the one attempt. */
   planTest(endpoint: Endpoint, incoming: Incoming): Plan {
-    return new Plan(this.data, this.actors, endpoint.projectId, [incoming], [{ endpoints: [endpoint], filtered: [] }], null);
+    return new Plan(
+      this.data,
+      this.actors,
+      endpoint.projectId,
+      [incoming],
+      [{ endpoints: [endpoint], filtered: [] }],
+      null,
+    );
   }
 
   /** True where the endpoint's types, consumer and filter admit the event. */
-  admits(endpoint: Endpoint, event: { type: string; timestamp: number; consumerId: string | null; data: string }): boolean {
+  admits(
+    endpoint: Endpoint,
+    event: { type: string; timestamp: number; consumerId: string | null; data: string },
+  ): boolean {
     const routes = new Routes();
     routes.set({ ...endpoint, status: "active" });
     if (routes.match(event.type, event.consumerId).length === 0) return false;
     const filter = filterOf(endpoint);
-    return filter === null || filter.matches(JSON.parse(envelopeOf(event.type, event.timestamp, event.data)) as Json);
+    return (
+      filter === null ||
+      filter.matches(JSON.parse(envelopeOf(event.type, event.timestamp, event.data)) as Json)
+    );
   }
 
   /** Takes up the fan-outs that a crash cut short. */
@@ -93,7 +106,8 @@ export class Pipeline {
 
   #audienceOf(projectId: number, event: Incoming): Audience {
     const subscribed = this.#routesOf(projectId).match(event.type, event.consumerId);
-    if (!subscribed.some((endpoint) => endpoint.filter !== null)) return { endpoints: subscribed, filtered: [] };
+    if (!subscribed.some((endpoint) => endpoint.filter !== null))
+      return { endpoints: subscribed, filtered: [] };
     const envelope = JSON.parse(envelopeOf(event.type, event.timestamp, event.data)) as Json;
     const endpoints: Endpoint[] = [];
     const filtered: number[] = [];
@@ -139,12 +153,15 @@ export class Plan {
   write(): Accepted[] {
     this.#dispatches = [];
     this.#fanouts = [];
-    return this.incoming.map((event, at) => this.#writeOne(event, this.audiences[at] ?? { endpoints: [], filtered: [] }));
+    return this.incoming.map((event, at) =>
+      this.#writeOne(event, this.audiences[at] ?? { endpoints: [], filtered: [] }),
+    );
   }
 
   /** After the commit: the deliveries go to their actors. */
   dispatch(): void {
-    for (const { endpoint, waiting, load } of this.#dispatches) this.actors.enqueue(endpoint.id, waiting, load);
+    for (const { endpoint, waiting, load } of this.#dispatches)
+      this.actors.enqueue(endpoint.id, waiting, load);
     for (const fanout of this.#fanouts) void spread(this.data, this.actors, fanout);
   }
 
@@ -158,7 +175,13 @@ export class Plan {
     if (known) return { event: known, duplicate: true };
     const { endpoints, filtered } = audience;
     const id = this.data.store.takeKey(1 + endpoints.length);
-    const event: Event = { ...incoming, id, projectId: this.projectId, deliveryCount: endpoints.length, filtered };
+    const event: Event = {
+      ...incoming,
+      id,
+      projectId: this.projectId,
+      deliveryCount: endpoints.length,
+      filtered,
+    };
     this.data.events.insert({ ...event, data: incoming.data });
     if (this.identity && incoming.sourceId !== null) {
       this.data.dedup.save(incoming.sourceId, this.identity.deliveryId, id, this.identity.keptSeconds);
@@ -192,8 +215,21 @@ export class Plan {
     const body = encoder.encode(envelopeOf(event.type, event.timestamp, incoming.data));
     const origin: Origin = event.isTest ? "test" : "publish";
     endpoints.forEach((endpoint, at) => {
-      const written = writeDelivery(this.data, this.actors, event, endpoint, event.id + 1 + at, origin, "with its event");
-      if (written) this.#dispatches.push({ endpoint, waiting: written.waiting, load: { ...written, type: event.type, body } });
+      const written = writeDelivery(
+        this.data,
+        this.actors,
+        event,
+        endpoint,
+        event.id + 1 + at,
+        origin,
+        "with its event",
+      );
+      if (written)
+        this.#dispatches.push({
+          endpoint,
+          waiting: written.waiting,
+          load: { ...written, type: event.type, body },
+        });
     });
   }
 }
@@ -201,7 +237,18 @@ export class Plan {
 /** An event that was seen before and has left the log since: only its id is known. */
 function forgotten(id: number, projectId: number, sourceId: number | null): Event {
   const at = keyTime(id);
-  return { id, projectId, type: "", timestamp: at, consumerId: null, externalId: null, sourceId, isTest: false, deliveryCount: 0, filtered: [] };
+  return {
+    id,
+    projectId,
+    type: "",
+    timestamp: at,
+    consumerId: null,
+    externalId: null,
+    sourceId,
+    isTest: false,
+    deliveryCount: 0,
+    filtered: [],
+  };
 }
 
 /** Writes one delivery; null where it is dead at birth because its endpoint is disabled. */
@@ -218,7 +265,10 @@ function writeDelivery(
   const due = dead ? null : origin === "publish" ? keyTime(event.id) : data.store.now();
   const queueOrder = due === null ? null : actors.placeFor(endpoint, id, due);
   const { projectId } = event;
-  data.deliveries.insert({ id, eventId: event.id, endpointId: endpoint.id, projectId, origin, due, queueOrder }, written);
+  data.deliveries.insert(
+    { id, eventId: event.id, endpointId: endpoint.id, projectId, origin, due, queueOrder },
+    written,
+  );
   if (due === null) {
     data.notes.add(event.id, id, "dead_lettered", "endpoint_disabled");
     return null;
@@ -249,13 +299,21 @@ async function spread(data: Data, actors: Actors, fanout: Fanout): Promise<void>
     const slice = fanout.endpoints.slice(from, from + limit("sliceRows"));
     const waiting = await data.store.write(() => {
       data.fanouts.advance(fanout, from + slice.length);
-      return slice.flatMap((endpointId, at) => writeSliceOne(data, actors, event, endpointId, fanout.firstKey + from + at));
+      return slice.flatMap((endpointId, at) =>
+        writeSliceOne(data, actors, event, endpointId, fanout.firstKey + from + at),
+      );
     }, true);
     for (const { endpointId, ...one } of waiting) actors.enqueue(endpointId, one, null);
   }
 }
 
-function writeSliceOne(data: Data, actors: Actors, event: Event, endpointId: number, id: number): (Waiting & { endpointId: number })[] {
+function writeSliceOne(
+  data: Data,
+  actors: Actors,
+  event: Event,
+  endpointId: number,
+  id: number,
+): (Waiting & { endpointId: number })[] {
   const endpoint = data.endpoints.getAnyway(endpointId);
   const written = endpoint && writeDelivery(data, actors, event, endpoint, id, "publish", "later");
   return written ? [{ ...written.waiting, endpointId }] : [];
@@ -271,7 +329,13 @@ export interface Replayed {
  * Replays an event to one endpoint, inside a write: the delivery `known` is opened afresh, or, where it is null, a new one is
  * made with a `webhook-id` of its own. `enqueueReplayed` after the commit.
  */
-export function replayOne(data: Data, actors: Actors, event: Event, endpoint: Endpoint, known: Delivery | null): Replayed {
+export function replayOne(
+  data: Data,
+  actors: Actors,
+  event: Event,
+  endpoint: Endpoint,
+  known: Delivery | null,
+): Replayed {
   const due = data.store.now();
   const id = known?.id ?? data.store.takeKey();
   const queueOrder = actors.placeFor(endpoint, id, due);
@@ -283,9 +347,19 @@ export function replayOne(data: Data, actors: Actors, event: Event, endpoint: En
   return { delivery, waiting: { id, due, queueOrder } };
 }
 
-function addDelivery(data: Data, event: Event, endpoint: Endpoint, id: number, due: number, queueOrder: number | null): void {
+function addDelivery(
+  data: Data,
+  event: Event,
+  endpoint: Endpoint,
+  id: number,
+  due: number,
+  queueOrder: number | null,
+): void {
   const { projectId } = event;
-  data.deliveries.insert({ id, eventId: event.id, endpointId: endpoint.id, projectId, origin: "replay", due, queueOrder }, "later");
+  data.deliveries.insert(
+    { id, eventId: event.id, endpointId: endpoint.id, projectId, origin: "replay", due, queueOrder },
+    "later",
+  );
   data.events.countDelivery(event.id);
 }
 

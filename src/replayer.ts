@@ -71,14 +71,23 @@ export class Replayer {
 
   /** The endpoints that count for a job: those of its consumer as they are now. */
   scopeOf(replay: Replay): ReplayScope {
-    return { projectId: replay.projectId, visible: visibleTo(this.data, replay.projectId, replay.consumerId) };
+    return {
+      projectId: replay.projectId,
+      visible: visibleTo(this.data, replay.projectId, replay.consumerId),
+    };
   }
 
   async #walk(replay: Replay): Promise<void> {
     let { position, replayed } = replay;
     const { ratePerSecond } = replay.filter;
     while (this.data.store.writable) {
-      const slice = this.#next(this.scopeOf(replay), replay.filter, position, replay.last, ratePerSecond ?? limit("sliceRows"));
+      const slice = this.#next(
+        this.scopeOf(replay),
+        replay.filter,
+        position,
+        replay.last,
+        ratePerSecond ?? limit("sliceRows"),
+      );
       position = slice.reached ?? replay.last;
       const done = await this.#writeSlice(replay, slice, position, replayed);
       if (done === null || slice.reached === null) return;
@@ -88,7 +97,12 @@ export class Replayer {
   }
 
   /** How many were replayed; null where the job was cancelled meanwhile. A slice without targets is not worth a write. */
-  async #writeSlice(replay: Replay, { targets, reached }: Slice, position: number, before: number): Promise<number | null> {
+  async #writeSlice(
+    replay: Replay,
+    { targets, reached }: Slice,
+    position: number,
+    before: number,
+  ): Promise<number | null> {
     if (targets.length === 0 && reached !== null) return nextTurn().then(() => 0);
     const ended = reached === null ? { status: "completed" as const, completedAt: this.clock.now() } : {};
     const written = await this.data.store.write(() => {
@@ -114,7 +128,13 @@ export class Replayer {
   }
 
   /** The next targets above `position`; `reached` is where to go on, null at the end. */
-  #next(scope: ReplayScope, filter: ReplayFilter, position: number, last: number, count = limit("sliceRows")): Slice {
+  #next(
+    scope: ReplayScope,
+    filter: ReplayFilter,
+    position: number,
+    last: number,
+    count = limit("sliceRows"),
+  ): Slice {
     const walk = filter.missing ? this.#missing(scope, filter) : this.#deliveries(scope, filter);
     const keys = walk.above(position, Math.min(count, limit("sliceRows"))).filter((key) => key <= last);
     const reached = keys.at(-1);
@@ -153,7 +173,8 @@ export class Replayer {
   #missing({ projectId }: ReplayScope, filter: ReplayFilter): Walk {
     const endpoint = filter.endpointId === null ? undefined : this.data.endpoints.get(filter.endpointId);
     return {
-      above: (position, count) => this.data.lists.above([projectId], Math.max(position, firstKeyOf(filter)), count),
+      above: (position, count) =>
+        this.data.lists.above([projectId], Math.max(position, firstKeyOf(filter)), count),
       targets: (keys) => (endpoint ? keys.flatMap((key) => this.#missingTarget(endpoint, filter, key)) : []),
     };
   }
@@ -187,7 +208,11 @@ function firstKeyOf({ since }: ReplayFilter): number {
 }
 
 function takes(scope: ReplayScope, filter: ReplayFilter, delivery: ListedDelivery): boolean {
-  if (delivery.projectId !== scope.projectId || (scope.visible !== null && !scope.visible.has(delivery.endpointId))) return false;
+  if (
+    delivery.projectId !== scope.projectId ||
+    (scope.visible !== null && !scope.visible.has(delivery.endpointId))
+  )
+    return false;
   if (!filter.status.includes(delivery.status) || !inWindow(filter, delivery.eventId)) return false;
   if (filter.consumerId !== null && delivery.eventConsumerId !== filter.consumerId) return false;
   return isWantedType(filter, delivery.eventType);
@@ -202,8 +227,14 @@ function isWantedType({ eventTypes }: ReplayFilter, type: string): boolean {
 }
 
 /** Keys of a consumer's endpoints; null for the project itself, which sees all. */
-export function visibleTo(data: Data, projectId: number, consumerId: string | null): ReadonlySet<number> | null {
+export function visibleTo(
+  data: Data,
+  projectId: number,
+  consumerId: string | null,
+): ReadonlySet<number> | null {
   if (consumerId === null) return null;
-  const keys = [...data.endpoints.ofProject(projectId).values()].filter((endpoint) => endpoint.consumerId === consumerId);
+  const keys = [...data.endpoints.ofProject(projectId).values()].filter(
+    (endpoint) => endpoint.consumerId === consumerId,
+  );
   return new Set(keys.map((endpoint) => endpoint.id));
 }

@@ -10,7 +10,10 @@ const TAG_BYTES = 16;
 const KEY_ID_BYTES = 4;
 
 export function keyIdOf(key: Uint8Array): string {
-  return createHash("sha256").update(key).digest("hex").slice(0, KEY_ID_BYTES * 2);
+  return createHash("sha256")
+    .update(key)
+    .digest("hex")
+    .slice(0, KEY_ID_BYTES * 2);
 }
 
 export class Cipher {
@@ -36,7 +39,8 @@ export class Cipher {
   /** Throws where the key is missing, the value was altered, or it belongs to another place. */
   open(sealed: Uint8Array, place: string): string {
     const key = this.#keys.get(Cipher.keyId(sealed));
-    if (!key) throw new Error(`SEALPOST_SECRET_KEY lacks the key ${Cipher.keyId(sealed)}, which stored secrets need`);
+    if (!key)
+      throw new Error(`SEALPOST_SECRET_KEY lacks the key ${Cipher.keyId(sealed)}, which stored secrets need`);
     const nonceEnd = KEY_ID_BYTES + NONCE_BYTES;
     const decipher = createDecipheriv("aes-256-gcm", key, sealed.subarray(KEY_ID_BYTES, nonceEnd));
     decipher.setAAD(Buffer.from(place)).setAuthTag(sealed.subarray(-TAG_BYTES));

@@ -1,5 +1,12 @@
 import { limit } from "./limits.ts";
-import { type DeadReason, type DeliveryStatus, HEALTHY, type Health, type Outcome, type Trigger } from "./model.ts";
+import {
+  type DeadReason,
+  type DeliveryStatus,
+  HEALTHY,
+  type Health,
+  type Outcome,
+  type Trigger,
+} from "./model.ts";
 import { doublingMs, nextScheduledAt, slowsEndpoint } from "./retry.ts";
 
 /** What an attempt found out, as far as the states of delivery and endpoint depend on it. */
@@ -42,8 +49,14 @@ function isExtra(trigger: Trigger): boolean {
  * The delivery after an attempt (contract section 4), or null where it stays as it is: an attempt by hand changes a state only
  * by succeeding. `health` is the endpoint's after the same attempt.
  */
-export function deliveryAfter(begun: Beginning, finding: Finding, health: Health, at: Moment): DeliveryChange | null {
-  if (finding.outcome === "delivered") return { status: "delivered", step: begun.step, due: null, deadReason: null };
+export function deliveryAfter(
+  begun: Beginning,
+  finding: Finding,
+  health: Health,
+  at: Moment,
+): DeliveryChange | null {
+  if (finding.outcome === "delivered")
+    return { status: "delivered", step: begun.step, due: null, deadReason: null };
   if (begun.trigger === "manual") return null;
   const step = begun.step + 1;
   const reason = finalReason(finding);
@@ -62,7 +75,9 @@ function finalReason(finding: Finding): DeadReason | null {
 export function healthAfter(health: Health, begun: Beginning, finding: Finding, at: Moment): Health {
   if (finding.outcome === "delivered") return recovered(health, at.now);
   if (finding.outcome === "malformed") return health;
-  const slowed = slowsEndpoint(finding.statusCode) ? slowedDown(health, finding.retryAfterAt, at.now) : health;
+  const slowed = slowsEndpoint(finding.statusCode)
+    ? slowedDown(health, finding.retryAfterAt, at.now)
+    : health;
   return isExtra(begun.trigger) ? slowed : failedOnce(slowed, begun.probe, at.now);
 }
 
@@ -80,12 +95,20 @@ function slowedDown(health: Health, retryAfterAt: number | null, now: number): H
 }
 
 function failedOnce(health: Health, probe: boolean, now: number): Health {
-  const failed = { ...health, failuresInRow: health.failuresInRow + 1, failingSince: health.failingSince ?? now };
+  const failed = {
+    ...health,
+    failuresInRow: health.failuresInRow + 1,
+    failingSince: health.failingSince ?? now,
+  };
   const backingOff = health.backoffLevel > 0;
   // An attempt that began before the backoff did tells nothing new.
   if (backingOff && !probe) return failed;
   if (!backingOff && failed.failuresInRow < limit("failuresBeforeBackoff")) return failed;
-  return { ...failed, backoffLevel: health.backoffLevel + 1, backoffUntil: now + doublingMs(health.backoffLevel) };
+  return {
+    ...failed,
+    backoffLevel: health.backoffLevel + 1,
+    backoffUntil: now + doublingMs(health.backoffLevel),
+  };
 }
 
 /** Why an endpoint is disabled by this attempt: a 410 at once, or five days of failures without one success. */

@@ -7,7 +7,10 @@ export const ERRORS = {
   not_found: { status: 404, title: "There is no such object" },
   method_not_allowed: { status: 405, title: "This path does not take that method" },
   conflict: { status: 409, title: "The object's present state does not allow that" },
-  idempotency_in_progress: { status: 409, title: "The first request with this Idempotency-Key is still running" },
+  idempotency_in_progress: {
+    status: 409,
+    title: "The first request with this Idempotency-Key is still running",
+  },
   payload_too_large: { status: 413, title: "The body is too large" },
   unsupported_media_type: { status: 415, title: "The body must be application/json" },
   invalid_request: { status: 422, title: "The request is not valid" },

@@ -22,6 +22,7 @@ export function matchesPattern(pattern: string, type: string): boolean {
 /** Every pattern that admits `type`: `*`, each `prefix.*` above it, and the name itself. */
 export function patternsFor(type: string): string[] {
   const patterns = ["*", type];
-  for (let dot = type.indexOf("."); dot > 0; dot = type.indexOf(".", dot + 1)) patterns.push(`${type.slice(0, dot)}.*`);
+  for (let dot = type.indexOf("."); dot > 0; dot = type.indexOf(".", dot + 1))
+    patterns.push(`${type.slice(0, dot)}.*`);
   return patterns;
 }

@@ -29,7 +29,7 @@ export class Comparison implements Clause {
     spread: boolean,
   ) {
     this.#test = operator.test(operand);
-    this.#spread = spread && operator.wholeOnly !== true;
+    this.#spread = spread;
     this.#complement = operator.complement === true;
   }
 

@@ -13,8 +13,6 @@ export interface Operator {
   test(operand: Json): Test;
   /** True where the operator is the exact complement of its test: over an array, no element may satisfy it. */
   complement?: true;
-  /** True where the operator asks about the field itself and never about an array's elements. */
-  wholeOnly?: true;
 }
 
 type Order = (subject: number | string, bound: number | string) => boolean;
@@ -72,7 +70,6 @@ const existence: Operator = {
   operand: "true or false",
   accepts: (operand) => typeof operand === "boolean",
   test: (operand) => (subject) => (subject !== undefined) === operand,
-  wholeOnly: true,
 };
 
 /** The operator table of the contract; strings are ordered by UTF-16 code unit, which is how JavaScript compares them. */

@@ -87,11 +87,19 @@ export function speckDecrypt(keys: Int32Array, words: Words): void {
   for (let round = ROUNDS - 1; round >= 0; round--) speckUnround(words, keys[round] ?? 0);
 }
 
-/** `count` base32 digits of a non-negative safe integer. */
-function digits(value: number, count: number): string {
-  let out = "";
-  for (let left = value, n = 0; n < count; n++, left = Math.floor(left / 32)) out = ALPHABET[left % 32] + out;
-  return out;
+/** Every pair of digits, as ids are written many times for each event. */
+const PAIRS = Array.from({ length: 1024 }, (_, n) => `${ALPHABET[n >> 5]}${ALPHABET[n & 31]}`);
+
+/** The seven base32 digits of 35 bits: `high` the upper 15, `low` the lower 20. */
+function sevenDigits(high: number, low: number): string {
+  return `${ALPHABET[high >> 10]}${PAIRS[high & 1023]}${PAIRS[low >> 10]}${PAIRS[low & 1023]}`;
+}
+
+/** The ten base32 digits of an instant; ids that are made together share it. */
+function timeDigits(ms: number): string {
+  const high = Math.floor(ms / 2 ** 20);
+  const low = ms % 2 ** 20;
+  return `${PAIRS[(high >> 20) & 1023]}${PAIRS[(high >> 10) & 1023]}${PAIRS[high & 1023]}${PAIRS[low >> 10]}${PAIRS[low & 1023]}`;
 }
 
 function readDigits(text: string): number {
@@ -125,9 +133,10 @@ export class IdCodec {
     const words: Words = [high | 0, key | 0];
     words[0] |= ID_KINDS.indexOf(kind) << 24;
     speckEncrypt(this.#keys, words);
-    const left = (words[0] >>> 0) * 8 + (words[1] >>> 29);
-    const right = (words[1] & 0x1fffffff) * 64 + checkOf(words);
-    return `${kind}_${digits(keyTime(key), TIME_CHARS)}${this.cell}${digits(left, 7)}${digits(right, 7)}`;
+    const [a, b] = words;
+    const left = sevenDigits(a >>> 17, ((a & 0x1ffff) << 3) | (b >>> 29));
+    const right = sevenDigits((b >>> 14) & 0x7fff, ((b & 0x3fff) << 6) | checkOf(words));
+    return `${kind}_${timeDigits(keyTime(key))}${this.cell}${left}${right}`;
   }
 
   /** The key behind an id, or null for what is no id of this kind and cell (letters count in either case). */

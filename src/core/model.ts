@@ -75,7 +75,10 @@ export interface Endpoint {
 }
 
 /** Every secret of an endpoint: one ciphertext in its row. */
-export type EndpointSecrets = Pick<Endpoint, "credentials" | "headers" | "secret" | "privateKey" | "previous">;
+export type EndpointSecrets = Pick<
+  Endpoint,
+  "credentials" | "headers" | "secret" | "privateKey" | "previous"
+>;
 
 /** A source as it stands now. Values are replaced, never changed. */
 export interface Source {
@@ -164,14 +167,20 @@ export interface Delivery {
   completedAt: number | null;
 }
 
-export interface Attempt {
+/** Which attempt of which delivery, and what followed from it. */
+export interface AttemptPlace {
   id: number;
   deliveryId: number;
   number: number;
   trigger: Trigger;
+  outcome: Outcome;
+  nextAttemptAt: number | null;
+}
+
+/** What was sent and what came back. */
+export interface AttemptFacts {
   startedAt: number;
   durationMs: number;
-  outcome: Outcome;
   statusCode: number | null;
   errorCode: string | null;
   /** "METHOD URL" and the headers that are the same each time, one a line, credentials masked. */
@@ -184,8 +193,9 @@ export interface Attempt {
   responseHeaders: ReadonlyArray<readonly [string, string]>;
   responseBody: Uint8Array | null;
   truncated: boolean;
-  nextAttemptAt: number | null;
 }
+
+export interface Attempt extends AttemptPlace, AttemptFacts {}
 
 /** Makes the body that is signed and sent: `{type, timestamp, data}` in that order, minified (contract section 6). */
 export function envelopeOf(type: string, timestamp: number, data: string): string {

@@ -1,7 +1,9 @@
 import { limit } from "./limits.ts";
 
 /** Waits of the Standard Webhooks schedule, in seconds, after the first attempt. */
-export const DEFAULT_SCHEDULE: readonly number[] = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
+export const DEFAULT_SCHEDULE: readonly number[] = [
+  5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400,
+];
 
 const JITTER = 0.1;
 const SECOND_MS = 1000;
@@ -20,7 +22,11 @@ function withJitter(ms: number, random: number): number {
 export function readRetryAfter(value: string | undefined, now: number): number | null {
   if (value === undefined) return null;
   const text = value.trim();
-  const at = /^\d+$/.test(text) ? now + Number(text) * SECOND_MS : /[A-Za-z]/.test(text) ? Date.parse(text) : Number.NaN;
+  const at = /^\d+$/.test(text)
+    ? now + Number(text) * SECOND_MS
+    : /[A-Za-z]/.test(text)
+      ? Date.parse(text)
+      : Number.NaN;
   if (!(at > now)) return null;
   return Math.min(at, now + limit("retryAfterMax") * SECOND_MS);
 }
@@ -31,7 +37,12 @@ export function doublingMs(level: number): number {
 }
 
 /** When the schedule has the attempt after the `step`-th (1 is the first attempt), or null where it is exhausted. */
-export function nextScheduledAt(schedule: readonly number[], step: number, now: number, random: number): number | null {
+export function nextScheduledAt(
+  schedule: readonly number[],
+  step: number,
+  now: number,
+  random: number,
+): number | null {
   const wait = schedule[step - 1];
   return wait === undefined ? null : now + withJitter(wait * SECOND_MS, random);
 }

@@ -40,7 +40,8 @@ export class Routes {
   #put(endpoint: Endpoint): void {
     this.#all.set(endpoint.id, endpoint);
     const byPattern = getOrMake(this.#byConsumer, keyOf(endpoint));
-    for (const pattern of endpoint.eventTypes ?? ["*"]) getOrMake(byPattern, pattern).set(endpoint.id, endpoint);
+    for (const pattern of endpoint.eventTypes ?? ["*"])
+      getOrMake(byPattern, pattern).set(endpoint.id, endpoint);
   }
 
   #take(endpoint: Endpoint): void {

@@ -45,7 +45,6 @@ function refuse(pointer: string, detail: string): { ok: false; faults: Fault[] }
 function validate(root: SchemaNode, data: Json): Fault[] {
   const run = new Run();
   const holds = judge(root, data, run, null);
-  if (run.stepsLeft < 0)
-    return [{ pointer: "", detail: "Judging this data by its schema takes too many steps." }];
+  if (run.isOver) return [{ pointer: "", detail: "Judging this data by its schema takes too many steps." }];
   return holds ? [] : run.faults;
 }

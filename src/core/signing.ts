@@ -1,4 +1,11 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from "node:crypto";
 
 /** Standard Webhooks 1.0.0, "Signature scheme": `v1` (HMAC-SHA256) and `v1a` (ed25519) over `id.timestamp.body`. */
 
@@ -39,7 +46,11 @@ export function makePrivateKey(): string {
 export function readPrivateKey(text: string): KeyObject | null {
   const bytes = text.startsWith("whsk_") ? decodeBase64(text.slice(5)) : null;
   if (!bytes || (bytes.length !== 32 && bytes.length !== 64)) return null;
-  const key = createPrivateKey({ key: Buffer.concat([PKCS8_ED25519, bytes.subarray(0, 32)]), format: "der", type: "pkcs8" });
+  const key = createPrivateKey({
+    key: Buffer.concat([PKCS8_ED25519, bytes.subarray(0, 32)]),
+    format: "der",
+    type: "pkcs8",
+  });
   const matches = bytes.length === 32 || Buffer.from(publicBytes(key)).equals(bytes.subarray(32));
   return matches ? key : null;
 }

@@ -13,14 +13,12 @@ export function setAt(body: Json | undefined, path: Path, value: Json): Json | u
   return child === undefined ? undefined : withChild(body, name, child);
 }
 
-/** The document without what stands at the path; the elements of an array close up. The same document where it is missing. */
+/** The document without what stands at the path, if anything does; the elements of an array close up. */
 export function removeAt(body: Json, path: Path): Json {
   const [name, ...rest] = path;
   const child = name === undefined ? undefined : childOf(body, name);
   if (name === undefined || child === undefined) return body;
-  if (rest.length === 0) return withoutChild(body, name);
-  const left = removeAt(child, rest);
-  return left === child ? body : withChild(body, name, left);
+  return rest.length === 0 ? withoutChild(body, name) : withChild(body, name, removeAt(child, rest));
 }
 
 /** Computed keys and spread define own fields, so that a field `__proto__` stays a field. */

@@ -2,11 +2,11 @@ import type { Answer, RequestContext } from "./route.ts";
 
 interface Written<Made> {
   /** Inside the transaction; may run again after a rollback. */
-  write(): Made;
+  write: () => Made;
   /** What is answered, and kept for the request's Idempotency-Key; inside the transaction too. */
-  answer(made: Made): Answer;
+  answer: (made: Made) => Answer;
   /** After the commit: what was written takes effect in memory. */
-  remember(made: Made): void;
+  remember: (made: Made) => void;
 }
 
 /** One durable change together with its answer, which then takes effect. */

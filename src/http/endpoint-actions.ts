@@ -67,22 +67,18 @@ function testRoute(services: Services): AnyRoute {
 }
 
 /** The event and its delivery, on disk. */
-async function writeTest(
-  { pipeline, data, now }: Services,
-  endpoint: Endpoint,
-  type: string,
-): Promise<number> {
+async function writeTest(services: Services, endpoint: Endpoint, type: string): Promise<number> {
   const event: Incoming = {
     type,
-    timestamp: now(),
+    timestamp: services.now(),
     data: EXAMPLE_DATA,
     consumerId: endpoint.consumerId,
     externalId: null,
     sourceId: null,
     isTest: true,
   };
-  const plan = pipeline.planTest(endpoint, event);
-  await data.store.write(() => plan.write());
+  const plan = services.pipeline.planTest(endpoint, event);
+  await services.data.store.write(() => plan.write());
   if (plan.testDelivery === null) throw disabledConflict();
   return plan.testDelivery;
 }

@@ -44,7 +44,7 @@ export class IngestDoor {
       body: bytes,
     };
     if (source === undefined) {
-      refuseUnknownSource(inboundRequest(this.services.baseUrl, arrived));
+      await refuseUnknownSource(inboundRequest(this.services.baseUrl, arrived));
       return this.refuse(null, "unknown_source");
     }
     this.requireOpenAccount(source);

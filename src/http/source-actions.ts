@@ -3,7 +3,6 @@ import { invalid } from "../core/errors.ts";
 import type { Source } from "../core/model.ts";
 import type { KeyReader, Reception } from "../inbound/provider.ts";
 import { addressOf, inboundRequest, searchOf } from "./ingest-request.ts";
-import { overlapEnd, overlapShape } from "./overlap.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
 import { nullable, timeShape, timeText } from "./shapes.ts";
@@ -11,7 +10,7 @@ import { changeSource, findSource, providerOf } from "./source-change.ts";
 import type { SourceDesk } from "./source-desk.ts";
 import { readRotation } from "./source-input.ts";
 import { materialOf, settledStatus } from "./source-material.ts";
-import { sourceExample, sourceOf, sourceShape } from "./source-shape.ts";
+import { sourceExample, sourceOf, sourceRotationShape, sourceShape } from "./source-shape.ts";
 
 /** What can be done with a source beyond reading and changing it. */
 export function sourceActionRoutes(services: Services, desk: SourceDesk, keys: KeyReader): AnyRoute[] {
@@ -35,13 +34,7 @@ function rotateRoute(services: Services): AnyRoute {
       "issues the secret, send its new one as `signing_secret`.",
     access: "owner",
     budget: "management",
-    body: Type.Object(
-      {
-        expiry_hours: overlapShape,
-        signing_secret: Type.Optional(Type.String({ minLength: 1, expected: "a text" })),
-      },
-      { additionalProperties: false },
-    ),
+    body: sourceRotationShape,
     bodyExample: { expiry_hours: 24 },
     answers: {
       200: {
@@ -60,12 +53,8 @@ function rotateRoute(services: Services): AnyRoute {
       const { caller, params, body } = context;
       const source = findSource(services, caller, params.id);
       const provider = providerOf(source);
-      const now = services.now();
-      const expiresAt = overlapEnd(now, body.expiry_hours);
-      const rotate = (before: Source) => {
-        const change = readRotation(body.signing_secret, provider, before, expiresAt);
-        return { ...change, status: settledStatus(provider, { ...before, ...change }, now) };
-      };
+      const rotate = (before: Source) => readRotation(body, provider, before, services.now());
+      // Refused before the write, so that a wrong body costs its neighbours in the transaction nothing.
       rotate(source);
       return changeSource(services, context, source.id, rotate, (made) => ({
         status: 200,

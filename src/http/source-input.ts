@@ -7,7 +7,7 @@ import { MASK } from "../outbound/request-head.ts";
 import type { NewSource } from "../store/sources.ts";
 import { overlapEnd } from "./overlap.ts";
 import { makeSourceSecret, NO_PREVIOUS, retire, settledStatus } from "./source-material.ts";
-import type { NewSourceBody, SourceChangeBody } from "./source-shape.ts";
+import type { NewSourceBody, SourceChangeBody, SourceRotationBody } from "./source-shape.ts";
 
 type SourceChange = Partial<NewSource>;
 
@@ -134,10 +134,10 @@ function addSecretFault(pointer: string, secret: string | null, provider: Provid
 
 /** What a rotation changes (contract section 8). Throws 422 where the provider issues the secret and none is given. */
 export function readRotation(
-  given: string | undefined,
+  { signing_secret: given, expiry_hours: hours }: SourceRotationBody,
   provider: Provider,
   before: Source,
-  expiresAt: number | null,
+  now: number,
 ): SourceChange {
   const faults: Fault[] = [];
   if (given === undefined && provider.secretFrom !== "source") {
@@ -145,7 +145,10 @@ export function readRotation(
   }
   addSecretFault("/signing_secret", given ?? null, provider, faults);
   if (faults.length > 0) throw invalidAll(faults);
-  const retired = retire(provider, before, expiresAt);
-  if (given !== undefined) return { signingSecret: given, ...retired };
-  return { secret: makeSourceSecret(provider), signingSecret: null, ...retired };
+  const retired = retire(provider, before, overlapEnd(now, hours));
+  const made: Pick<Source, "secret" | "signingSecret"> =
+    given === undefined
+      ? { secret: makeSourceSecret(provider), signingSecret: null }
+      : { secret: before.secret, signingSecret: given };
+  return { ...retired, ...made, status: settledStatus(provider, { ...before, ...retired, ...made }, now) };
 }

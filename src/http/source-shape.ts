@@ -5,6 +5,7 @@ import type { Source } from "../core/model.ts";
 import type { Provider, RefusalReason, SecretFrom } from "../inbound/provider.ts";
 import { findProvider } from "../inbound/providers.ts";
 import { MASK } from "../outbound/request-head.ts";
+import { overlapShape } from "./overlap.ts";
 import type { Services } from "./services.ts";
 import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";
 import type { SourceDesk } from "./source-desk.ts";
@@ -83,6 +84,13 @@ export const sourceChangeShape = Type.Object(
   { additionalProperties: false },
 );
 
+/** The body of POST /v1/sources/:id/rotate-secret. */
+export const sourceRotationShape = Type.Object(
+  { expiry_hours: overlapShape, signing_secret: Type.Optional(secretText) },
+  { additionalProperties: false },
+);
+
+export type SourceRotationBody = Static<typeof sourceRotationShape>;
 export type NewSourceBody = Static<typeof newSourceShape>;
 export type SourceChangeBody = Static<typeof sourceChangeShape>;
 

@@ -15,10 +15,10 @@ export interface Extractor {
   read(facts: Facts): string | null;
 }
 
-/** Own members only, so that `__proto__` and `constructor` are plain names. */
+/** Own members only, so that `__proto__` and `constructor` are plain names; of an array its elements. */
 function member(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
-  return Reflect.get(value, name);
+  return Array.isArray(value) && !/^\d+$/.test(name) ? undefined : Reflect.get(value, name);
 }
 
 /** Values at a path; `*` stands for every element of an array. undefined where any of them is missing. */
@@ -47,18 +47,28 @@ function isInexact(value: unknown): boolean {
   return typeof value === "number" && !Number.isSafeInteger(value);
 }
 
-/** The scalar at a dotted path of the body (`\\.` is a literal dot), or all of them joined by commas where the path holds `*`. */
-export function readPath(body: Body, dotted: string): string | null {
-  const path = dotted.split(/(?<!\\)\./).map((name) => name.replaceAll("\\.", "."));
+/** The names of a dotted path; `\.` is a literal dot. */
+function parsePath(dotted: string): string[] {
+  return dotted.split(/(?<!\\)\./).map((name) => name.replaceAll("\\.", "."));
+}
+
+/** The scalar at a path, or all of them joined by commas where the path holds `*`. */
+function readNames(body: Body, path: readonly string[]): string | null {
   const values = valuesAt(body.value, path);
   const exact = values?.some(isInexact) ? valuesAt(withExactNumbers(body.text), path) : values;
   const texts = exact?.map(scalarText);
   return texts?.every((text) => text !== null) ? texts.join(",") : null;
 }
 
+/** As `field` reads it, for code of a single provider. */
+export function readPath(body: Body, dotted: string): string | null {
+  return readNames(body, parsePath(dotted));
+}
+
 /** A field of the body: `data.id`, `0.event` (first element), `*.id` (every element). */
 export function field(path: string): Extractor {
-  return { text: `body ${path}`, read: (facts) => readPath(facts.body, path) };
+  const names = parsePath(path);
+  return { text: `body ${path}`, read: (facts) => readNames(facts.body, names) };
 }
 
 export function header(name: string): Extractor {

@@ -6,7 +6,7 @@
 /** A request as it came to the door. Header names are lower-case. */
 export interface InboundRequest {
   readonly method: string;
-  /** The address the provider was given, with the query it came with: see `publicUrlOf`. */
+  /** The address the provider was given, with the query that the request came with. */
   readonly url: string;
   readonly headers: ReadonlyMap<string, string>;
   readonly query: URLSearchParams;
@@ -143,6 +143,8 @@ export interface Provider {
   readonly checkSecret: (secret: string) => string | null;
   /** What is wrong with the source's config; pointers begin with `/config`. */
   readonly checkConfig: (config: Readonly<Record<string, unknown>>) => readonly Fault[];
+  /** The same for its credentials; one that is missing is no fault, the source awaits it. */
+  readonly checkCredentials: (credentials: Readonly<Record<string, unknown>>) => readonly Fault[];
   receive(
     request: InboundRequest,
     material: SourceMaterial,

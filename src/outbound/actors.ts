@@ -164,15 +164,8 @@ export class Actors {
     const { outcome } = performed.finding;
     const id = this.data.store.takeKey();
     const nextAttemptAt = change ? change.due : delivery.due;
-    this.data.attempts.insert({
-      ...performed,
-      id,
-      deliveryId: delivery.id,
-      number,
-      trigger,
-      outcome,
-      nextAttemptAt,
-    });
+    const place = { id, deliveryId: delivery.id, number, trigger, outcome, nextAttemptAt };
+    this.data.attempts.insert(place, performed);
     const metered = delivery.metered || (isMetered(outcome) && trigger !== "test");
     if (metered && !delivery.metered) this.#meter(delivery.projectId);
     const applied = this.data.deliveries.settle(delivery, number, metered, change, settlement.queueOrder);

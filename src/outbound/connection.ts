@@ -65,7 +65,7 @@ export class Connection {
   #socket: Socket<Connection> | null = null;
   #unsent: Uint8Array | null = null;
 
-  /** `onGone` is called once, when the socket no longer exists. Call `open()` next. */
+  /** `onGone` is called as soon as the socket no longer exists, maybe twice. Call `open()` next. */
   constructor(
     target: ConnectionTarget,
     owner: ConnectionOwner,

@@ -11,9 +11,17 @@ const VARYING = new Set(["webhook-id", "webhook-timestamp", "webhook-signature"]
 /** What stands in place of a credential wherever it is read. */
 export const MASK = "***";
 
-/** True for a header whose value is a credential (contract section 5). */
+const known = new Map<string, boolean>();
+const KNOWN_MAX = 1000;
+
+/** True for a header whose value is a credential (contract section 5). Asked for every header of every attempt. */
 export function isCredentialHeader(name: string): boolean {
-  return CREDENTIAL_NAMES.test(name);
+  let verdict = known.get(name);
+  if (verdict === undefined) {
+    verdict = CREDENTIAL_NAMES.test(name);
+    if (known.size < KNOWN_MAX) known.set(name, verdict);
+  }
+  return verdict;
 }
 
 export function requestHeadOf({ method, url, headers }: OutgoingRequest): string {

@@ -2,33 +2,24 @@ import type { Finding } from "../core/delivery.ts";
 import type { IdCodec } from "../core/ids.ts";
 import type { Json } from "../core/json-value.ts";
 import { limit } from "../core/limits.ts";
-import type { Attempt, Endpoint, Outcome } from "../core/model.ts";
+import type { AttemptFacts, Endpoint } from "../core/model.ts";
 import { readRetryAfter } from "../core/retry.ts";
 import { readPrivateKey, readSecret, type SigningKey, signatureHeader } from "../core/signing.ts";
 import { compileTransformations, type Transformation } from "../core/transform.ts";
 import type { Load, Performed } from "./actor.ts";
-import { type DestinationKind, type Judgement, type Message, type OutgoingRequest } from "./destination.ts";
+import type {
+  DestinationConfig,
+  DestinationKind,
+  Judgement,
+  Message,
+  OutgoingRequest,
+} from "./destination.ts";
 import { findKind } from "./destinations.ts";
 import { requestHeadOf } from "./request-head.ts";
 import type { Transport, TransportResult } from "./transport-types.ts";
 
-/** One attempt as it went: all of its row that the states of delivery and endpoint do not decide. */
-export interface Sent
-  extends Performed,
-    Pick<
-      Attempt,
-      | "startedAt"
-      | "durationMs"
-      | "statusCode"
-      | "errorCode"
-      | "requestHead"
-      | "sentAt"
-      | "signature"
-      | "requestBody"
-      | "responseHeaders"
-      | "responseBody"
-      | "truncated"
-    > {}
+/** One attempt as it went: what its row shows, and what the states of delivery and endpoint depend on. */
+export interface Sent extends Performed, AttemptFacts {}
 
 export interface SendParts {
   transport: Transport;
@@ -45,49 +36,60 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
   const startedAt = parts.now();
   const began = parts.monotonic();
   const kind = kindOf(endpoint);
-  const sent: Omit<Sent, "finding" | "durationMs"> = { ...unsent, startedAt };
   const shaped = reshape(endpoint, load);
-  if (!shaped.ok) return malformed(sent, shaped.reason, parts.monotonic() - began);
-  if (shaped.body !== load.body) sent.requestBody = shaped.body;
+  if (!shaped.ok) return malformed(startedAt, shaped.reason);
   const message = sign(parts.ids, endpoint, load, shaped.body, startedAt);
   const request = await render(kind, endpoint, message, startedAt);
-  if (typeof request === "string") return malformed(sent, request, parts.monotonic() - began);
+  if (typeof request === "string") return malformed(startedAt, request);
   const result = await parts.transport.send({
-    ...request,
+    method: request.method,
+    url: request.url,
+    headers: request.headers,
+    body: request.body,
     timeoutMs: endpoint.timeoutSeconds * 1000,
     maxReadBytes: limit("responseReadMax"),
     maxKeepBytes: limit("responseKeptMax"),
     signal: parts.signal,
   });
   if (result.kind === "aborted") return null;
-  const durationMs = Math.max(0, Math.round(parts.monotonic() - began));
-  const head = {
+  const response = result.kind === "response" ? result : null;
+  const judgement = response && kind.judge(response.status, response.body);
+  return {
+    startedAt,
+    durationMs: Math.max(0, Math.round(parts.monotonic() - began)),
+    statusCode: response && response.status,
+    errorCode: errorCodeOf(result, judgement),
     requestHead: requestHeadOf(request),
     sentAt: message.timestampSeconds,
     signature: message.signature,
+    requestBody: shaped.body === load.body ? null : shaped.body,
+    responseHeaders: response ? response.headers : [],
+    responseBody: response && response.body,
+    truncated: response !== null && response.truncated,
+    finding: findingOf(result, judgement, parts.now()),
   };
-  return { ...sent, ...head, durationMs, ...judge(kind, result, parts.now()) };
+}
+
+/** Nothing was sent: the message could not be made. */
+function malformed(startedAt: number, reason: string): Sent {
+  return {
+    startedAt,
+    durationMs: 0,
+    statusCode: null,
+    errorCode: reason,
+    requestHead: null,
+    sentAt: null,
+    signature: null,
+    requestBody: null,
+    responseHeaders: [],
+    responseBody: null,
+    truncated: false,
+    finding: { outcome: "malformed", statusCode: null, retryAfterAt: null },
+  };
 }
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-
-const unsent = {
-  statusCode: null,
-  errorCode: null,
-  requestHead: null,
-  sentAt: null,
-  signature: null,
-  requestBody: null,
-  responseHeaders: [],
-  responseBody: null,
-  truncated: false,
-} as const;
-
-function malformed(sent: Omit<Sent, "finding" | "durationMs">, reason: string, ms: number): Sent {
-  const finding: Finding = { outcome: "malformed", statusCode: null, retryAfterAt: null };
-  return { ...sent, durationMs: Math.round(ms), errorCode: reason, finding };
-}
 
 function kindOf(endpoint: Endpoint): DestinationKind {
   const kind = findKind(endpoint.kind);
@@ -122,6 +124,8 @@ function sign(ids: IdCodec, endpoint: Endpoint, load: Load, body: Uint8Array, no
 
 /** What attempts need of an endpoint, read once for each of its versions. */
 interface Compiled {
+  /** With its credentials. */
+  config: DestinationConfig;
   current: SigningKey;
   previous: SigningKey | null;
   transformation: Transformation | null;
@@ -134,6 +138,7 @@ function compiledOf(endpoint: Endpoint): Compiled {
   if (known) return known;
   const { previous, transformations } = endpoint;
   const made: Compiled = {
+    config: { ...endpoint.config, ...endpoint.credentials },
     current: readKey(endpoint.secret, endpoint.privateKey),
     previous: previous && readKey(previous.secret, previous.privateKey),
     transformation: transformations === null ? null : compileStored(transformations),
@@ -172,45 +177,24 @@ async function render(
     return `The body has ${message.body.length} bytes; ${kind.name} takes at most ${kind.maxBytes}.`;
   }
   try {
-    return await kind.request({ ...endpoint.config, ...endpoint.credentials }, message, now);
+    return await kind.request(compiledOf(endpoint).config, message, now);
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
 }
 
-type Judged = Pick<
-  Sent,
-  "finding" | "statusCode" | "errorCode" | "responseHeaders" | "responseBody" | "truncated"
->;
+type Result = Exclude<TransportResult, { kind: "aborted" }>;
 
-function judge(
-  kind: DestinationKind,
-  result: Exclude<TransportResult, { kind: "aborted" }>,
-  now: number,
-): Judged {
-  if (result.kind !== "response") {
-    const finding: Finding = { outcome: result.kind, statusCode: null, retryAfterAt: null };
-    return {
-      finding,
-      statusCode: null,
-      errorCode: result.code,
-      responseHeaders: [],
-      responseBody: null,
-      truncated: false,
-    };
-  }
-  const { status, headers, body, truncated } = result;
-  const verdict = kind.judge(status, body);
-  const outcome: Outcome = verdict.delivered ? "delivered" : "rejected";
-  const retryAfter = headers.find(([name]) => name === "retry-after")?.[1];
-  const retryAfterAt = verdict.delivered ? null : readRetryAfter(retryAfter, now);
-  // The states know throttling by its status: a kind that says so in a 200 or 400 is taken as a 429.
-  const statusCode = throttles(verdict) ? 429 : status;
-  const finding: Finding = { outcome, statusCode, retryAfterAt };
-  const errorCode = verdict.delivered ? null : verdict.errorCode;
-  return { finding, statusCode: status, errorCode, responseHeaders: headers, responseBody: body, truncated };
+function errorCodeOf(result: Result, judgement: Judgement | null): string | null {
+  if (result.kind !== "response") return result.code;
+  return judgement && !judgement.delivered ? judgement.errorCode : null;
 }
 
-function throttles(verdict: Judgement): boolean {
-  return !verdict.delivered && verdict.throttled;
+function findingOf(result: Result, judgement: Judgement | null, now: number): Finding {
+  if (result.kind !== "response") return { outcome: result.kind, statusCode: null, retryAfterAt: null };
+  if (judgement?.delivered) return { outcome: "delivered", statusCode: result.status, retryAfterAt: null };
+  const retryAfter = result.headers.find(([name]) => name === "retry-after")?.[1];
+  // The states know throttling by its status: a kind that says so in a 200 or 400 is taken as a 429.
+  const statusCode = judgement?.throttled ? 429 : result.status;
+  return { outcome: "rejected", statusCode, retryAfterAt: readRetryAfter(retryAfter, now) };
 }

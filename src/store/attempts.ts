@@ -1,4 +1,4 @@
-import { type Attempt, OUTCOMES, TRIGGERS } from "../core/model.ts";
+import { type Attempt, type AttemptFacts, type AttemptPlace, OUTCOMES, TRIGGERS } from "../core/model.ts";
 import type { Heads } from "./heads.ts";
 import type { Store } from "./store.ts";
 
@@ -27,7 +27,16 @@ interface AttemptRow {
 export interface AttemptSummary
   extends Pick<
     Attempt,
-    "id" | "deliveryId" | "number" | "trigger" | "startedAt" | "durationMs" | "outcome" | "statusCode" | "errorCode" | "nextAttemptAt"
+    | "id"
+    | "deliveryId"
+    | "number"
+    | "trigger"
+    | "startedAt"
+    | "durationMs"
+    | "outcome"
+    | "statusCode"
+    | "errorCode"
+    | "nextAttemptAt"
   > {
   endpointId: number;
 }
@@ -90,27 +99,27 @@ export class Attempts {
   }
 
   /** Inside a write. */
-  insert(attempt: Attempt): void {
-    const response = attempt.statusCode === null ? null : packHeaders(attempt.responseHeaders);
+  insert(place: AttemptPlace, facts: AttemptFacts): void {
+    const response = facts.statusCode === null ? null : packHeaders(facts.responseHeaders);
     this.#insert.run(
-      attempt.id,
-      attempt.deliveryId,
-      attempt.number,
-      TRIGGERS.indexOf(attempt.trigger),
-      attempt.startedAt,
-      attempt.durationMs,
-      OUTCOMES.indexOf(attempt.outcome),
-      attempt.statusCode,
-      attempt.errorCode,
-      attempt.requestHead === null ? null : this.heads.intern(attempt.requestHead),
-      attempt.sentAt,
-      attempt.signature,
-      attempt.requestBody,
+      place.id,
+      place.deliveryId,
+      place.number,
+      TRIGGERS.indexOf(place.trigger),
+      facts.startedAt,
+      facts.durationMs,
+      OUTCOMES.indexOf(place.outcome),
+      facts.statusCode,
+      facts.errorCode,
+      facts.requestHead === null ? null : this.heads.intern(facts.requestHead),
+      facts.sentAt,
+      facts.signature,
+      facts.requestBody,
       response && this.heads.intern(response.text),
       response && response.date,
-      attempt.responseBody && attempt.responseBody.length > 0 ? attempt.responseBody : null,
-      attempt.truncated ? 1 : 0,
-      attempt.nextAttemptAt,
+      facts.responseBody && facts.responseBody.length > 0 ? facts.responseBody : null,
+      facts.truncated ? 1 : 0,
+      place.nextAttemptAt,
     );
   }
 
@@ -120,13 +129,20 @@ export class Attempts {
   }
 
   /** Oldest first, above the key `after`; only those to `visible` endpoints (null: all). */
-  ofEvent(eventId: number, visible: ReadonlySet<number> | null, after: number, count: number): AttemptSummary[] {
+  ofEvent(
+    eventId: number,
+    visible: ReadonlySet<number> | null,
+    after: number,
+    count: number,
+  ): AttemptSummary[] {
     const endpoints = visible && JSON.stringify([...visible]);
-    return this.#ofEvent.all(eventId, after, endpoints, endpoints, count).map(({ trigger, outcome, ...row }) => ({
-      ...row,
-      trigger: TRIGGERS[trigger] ?? "publish",
-      outcome: OUTCOMES[outcome] ?? "rejected",
-    }));
+    return this.#ofEvent
+      .all(eventId, after, endpoints, endpoints, count)
+      .map(({ trigger, outcome, ...row }) => ({
+        ...row,
+        trigger: TRIGGERS[trigger] ?? "publish",
+        outcome: OUTCOMES[outcome] ?? "rejected",
+      }));
   }
 
   #toAttempt(row: AttemptRow): Attempt {
@@ -144,7 +160,10 @@ export class Attempts {
       sentAt: row.sent_at,
       signature: row.signature,
       requestBody: row.request_body,
-      responseHeaders: row.response_head === null ? [] : unpackHeaders(this.heads.read(row.response_head), row.response_date),
+      responseHeaders:
+        row.response_head === null
+          ? []
+          : unpackHeaders(this.heads.read(row.response_head), row.response_date),
       responseBody: row.response_body,
       truncated: row.truncated === 1,
       nextAttemptAt: row.next_attempt_at,

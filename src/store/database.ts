@@ -35,12 +35,16 @@ function refuseDamaged(path: string): void {
   const whole = statSync(path).size <= CHECK_BYTES_MAX;
   try {
     const reader = new Database(path, { readonly: true });
-    const rows = reader.query(whole ? "PRAGMA quick_check(1)" : "SELECT count(*) AS quick_check FROM sqlite_schema").all();
+    const rows = reader
+      .query(whole ? "PRAGMA quick_check(1)" : "SELECT count(*) AS quick_check FROM sqlite_schema")
+      .all();
     reader.close();
     const verdict = Object.values(rows[0] ?? {})[0];
     if (whole && verdict !== "ok") throw new Error(String(verdict));
   } catch (error) {
-    throw new DatabaseError(`The database ${path} is damaged (${String(error)}). It was left untouched; restore it from the replica.`);
+    throw new DatabaseError(
+      `The database ${path} is damaged (${String(error)}). It was left untouched; restore it from the replica.`,
+    );
   }
 }
 
@@ -64,9 +68,9 @@ export interface Disk {
   /** SQLite's version. */
   version: string;
   /** Brings every commit so far to the disk; runs on the thread pool. */
-  sync(): Promise<void>;
+  sync: () => Promise<void>;
   /** Checkpoints what it can without waiting, as the file may be Litestream's too, and closes. */
-  close(): void;
+  close: () => void;
 }
 
 /** Opens (or makes) the database of a data directory and brings its schema up to date. Throws DatabaseError. */
@@ -79,7 +83,9 @@ export function openDatabase(dir: string): Disk {
     migrate(sqlite);
   } catch (error) {
     sqlite.close();
-    throw new DatabaseError(`The database ${path} cannot be used: ${error instanceof Error ? error.message : String(error)}`);
+    throw new DatabaseError(
+      `The database ${path} cannot be used: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
   chmodSync(path, 0o600);
   return { sqlite, path, version: versionOf(sqlite), ...openWal(sqlite, path) };

@@ -15,7 +15,9 @@ export class Dedup {
     this.#find = sqlite.prepare<{ event_id: number }, [number, Uint8Array, number]>(
       "SELECT event_id FROM dedup WHERE source_id = ? AND hash = ? AND expires_at > ?",
     );
-    this.#save = sqlite.prepare<void, [number, Uint8Array, number, number]>("INSERT OR REPLACE INTO dedup VALUES (?, ?, ?, ?)");
+    this.#save = sqlite.prepare<void, [number, Uint8Array, number, number]>(
+      "INSERT OR REPLACE INTO dedup VALUES (?, ?, ?, ?)",
+    );
     this.#expire = sqlite.prepare<void, [number, number]>(
       "DELETE FROM dedup WHERE (source_id, hash) IN (SELECT source_id, hash FROM dedup WHERE expires_at <= ? LIMIT ?)",
     );

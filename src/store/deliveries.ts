@@ -51,7 +51,10 @@ export interface QueuedDelivery {
 
 const COLUMNS =
   "id, event_id, endpoint_id, project_id, status, attempt_count, step, origin, metered, generation, due, queue_order, dead_reason, completed_at";
-const STATUS = { pending: 0, retrying: 1, delivered: 2, dead: 3, cancelled: 4 } as const satisfies Record<DeliveryStatus, number>;
+const STATUS = { pending: 0, retrying: 1, delivered: 2, dead: 3, cancelled: 4 } as const satisfies Record<
+  DeliveryStatus,
+  number
+>;
 
 export function statusNumber(status: DeliveryStatus): number {
   return STATUS[status];
@@ -84,7 +87,7 @@ export class Deliveries {
     private readonly digest: Digest,
     private readonly labels: Labels,
   ) {
-    this.#statements = prepare(store.sqlite);
+    this.#statements = { ...prepareReads(store.sqlite), ...prepareChanges(store.sqlite) };
   }
 
   insert(delivery: NewDelivery, written: "with its event" | "later"): void {
@@ -93,7 +96,18 @@ export class Deliveries {
     const reason = due === null ? DEAD_REASONS.indexOf("endpoint_disabled") : null;
     const completedAt = due === null ? this.store.now() : null;
     const origin = ORIGINS.indexOf(delivery.origin);
-    this.#statements.insert.run(id, eventId, endpointId, projectId, status, origin, due, delivery.queueOrder, reason, completedAt);
+    this.#statements.insert.run(
+      id,
+      eventId,
+      endpointId,
+      projectId,
+      status,
+      origin,
+      due,
+      delivery.queueOrder,
+      reason,
+      completedAt,
+    );
     const lists = this.listsOf(projectId, endpointId);
     if (written === "later") this.digest.insertEntries(lists, id);
     else this.digest.addEntries(id, lists);
@@ -109,7 +123,11 @@ export class Deliveries {
   }
 
   /** Deliveries of an event, oldest first, at most `count`; only those to `visible` endpoints (null: all). */
-  ofEvent(eventId: number, visible: ReadonlySet<number> | null = null, count = Number.MAX_SAFE_INTEGER): Delivery[] {
+  ofEvent(
+    eventId: number,
+    visible: ReadonlySet<number> | null = null,
+    count = Number.MAX_SAFE_INTEGER,
+  ): Delivery[] {
     const endpoints = visible && JSON.stringify([...visible]);
     return this.#statements.ofEvent.all(eventId, endpoints, endpoints, count).map(toDelivery);
   }
@@ -123,7 +141,13 @@ export class Deliveries {
    * Records that attempt `number` was made, and the state that follows from it, unless the delivery was reopened or cancelled
    * meanwhile (its generation moved on). False in that case.
    */
-  settle(delivery: Delivery, number: number, metered: boolean, change: DeliveryChange | null, queueOrder: number | null): boolean {
+  settle(
+    delivery: Delivery,
+    number: number,
+    metered: boolean,
+    change: DeliveryChange | null,
+    queueOrder: number | null,
+  ): boolean {
     if (!change) {
       this.#statements.count.run(number, metered ? 1 : 0, delivery.id);
       return true;
@@ -178,7 +202,10 @@ export class Deliveries {
   /** Dead deliveries of a project or of one endpoint, oldest first, above a key. */
   deadAbove(projectId: number, endpointId: number | null, above: number, count: number): number[] {
     const { deadOfProject, deadOfEndpoint } = this.#statements;
-    const rows = endpointId === null ? deadOfProject.all(projectId, above, count) : deadOfEndpoint.all(endpointId, above, count);
+    const rows =
+      endpointId === null
+        ? deadOfProject.all(projectId, above, count)
+        : deadOfEndpoint.all(endpointId, above, count);
     return rows.map(({ id }) => id);
   }
 
@@ -197,11 +224,8 @@ export class Deliveries {
 
 type Nullable = number | null;
 
-function prepare(sqlite: Store["sqlite"]) {
+function prepareReads(sqlite: Store["sqlite"]) {
   return {
-    insert: sqlite.prepare<void, [number, number, number, number, number, number, Nullable, Nullable, Nullable, Nullable]>(
-      "INSERT INTO delivery (id, event_id, endpoint_id, project_id, status, origin, due, queue_order, dead_reason, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    ),
     get: sqlite.prepare<DeliveryRow, [number]>(`SELECT ${COLUMNS} FROM delivery WHERE id = ?`),
     ofEvent: sqlite.prepare<DeliveryRow, [number, string | null, string | null, number]>(
       `SELECT ${COLUMNS} FROM delivery
@@ -210,7 +234,38 @@ function prepare(sqlite: Store["sqlite"]) {
     ofEventAndEndpoint: sqlite.prepare<DeliveryRow, [number, number]>(
       `SELECT ${COLUMNS} FROM delivery WHERE event_id = ? AND endpoint_id = ? ORDER BY id DESC LIMIT 1`,
     ),
-    settle: sqlite.prepare<void, [number, number, number, number, Nullable, Nullable, Nullable, Nullable, number, number]>(
+    parkedOf: sqlite.prepare<QueuedDelivery, [number, number]>(
+      `SELECT id, endpoint_id AS endpointId, due, queue_order AS queueOrder FROM delivery
+       WHERE endpoint_id = ? AND queue_order IS NOT NULL ORDER BY queue_order LIMIT ?`,
+    ),
+    firstParked: sqlite.prepare<{ first: Nullable }, [number]>(
+      "SELECT min(queue_order) AS first FROM delivery WHERE endpoint_id = ? AND queue_order IS NOT NULL",
+    ),
+    deadOfProject: sqlite.prepare<{ id: number }, [number, number, number]>(
+      "SELECT id FROM delivery WHERE status = 3 AND project_id = ? AND id > ? ORDER BY id LIMIT ?",
+    ),
+    deadOfEndpoint: sqlite.prepare<{ id: number }, [number, number, number]>(
+      "SELECT id FROM delivery WHERE status = 3 AND endpoint_id = ? AND id > ? ORDER BY id LIMIT ?",
+    ),
+    held: sqlite.prepare<QueuedDelivery, []>(
+      `SELECT id, endpoint_id AS endpointId, due, queue_order AS queueOrder FROM delivery
+       WHERE due IS NOT NULL AND queue_order IS NULL ORDER BY due`,
+    ),
+  };
+}
+
+function prepareChanges(sqlite: Store["sqlite"]) {
+  return {
+    insert: sqlite.prepare<
+      void,
+      [number, number, number, number, number, number, Nullable, Nullable, Nullable, Nullable]
+    >(
+      "INSERT INTO delivery (id, event_id, endpoint_id, project_id, status, origin, due, queue_order, dead_reason, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    ),
+    settle: sqlite.prepare<
+      void,
+      [number, number, number, number, Nullable, Nullable, Nullable, Nullable, number, number]
+    >(
       `UPDATE delivery SET status = ?, attempt_count = ?, step = ?, metered = ?, due = ?, queue_order = ?, dead_reason = ?, completed_at = ?
        WHERE id = ? AND generation = ?`,
     ),
@@ -231,23 +286,6 @@ function prepare(sqlite: Store["sqlite"]) {
     end: sqlite.prepare<void, [number, Nullable, number, number]>(
       `UPDATE delivery SET status = ?, generation = generation + 1, due = NULL, queue_order = NULL, dead_reason = ?, completed_at = ?
        WHERE id = ? AND status IN (0, 1)`,
-    ),
-    parkedOf: sqlite.prepare<QueuedDelivery, [number, number]>(
-      `SELECT id, endpoint_id AS endpointId, due, queue_order AS queueOrder FROM delivery
-       WHERE endpoint_id = ? AND queue_order IS NOT NULL ORDER BY queue_order LIMIT ?`,
-    ),
-    firstParked: sqlite.prepare<{ first: Nullable }, [number]>(
-      "SELECT min(queue_order) AS first FROM delivery WHERE endpoint_id = ? AND queue_order IS NOT NULL",
-    ),
-    deadOfProject: sqlite.prepare<{ id: number }, [number, number, number]>(
-      "SELECT id FROM delivery WHERE status = 3 AND project_id = ? AND id > ? ORDER BY id LIMIT ?",
-    ),
-    deadOfEndpoint: sqlite.prepare<{ id: number }, [number, number, number]>(
-      "SELECT id FROM delivery WHERE status = 3 AND endpoint_id = ? AND id > ? ORDER BY id LIMIT ?",
-    ),
-    held: sqlite.prepare<QueuedDelivery, []>(
-      `SELECT id, endpoint_id AS endpointId, due, queue_order AS queueOrder FROM delivery
-       WHERE due IS NOT NULL AND queue_order IS NULL ORDER BY due`,
     ),
   };
 }

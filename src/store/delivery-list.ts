@@ -84,9 +84,11 @@ export class DeliveryList {
   /** The narrowest list that holds all that the filter can match. */
   #candidates(filter: DeliveryFilter): (before: number, count: number) => readonly number[] {
     const { eventId, endpointId, projectId, status, visible } = filter;
-    if (eventId !== null) return (before, count) => this.#ofEvent.all(eventId, before, count).map(({ id }) => id);
+    if (eventId !== null)
+      return (before, count) => this.#ofEvent.all(eventId, before, count).map(({ id }) => id);
     const dead = status?.length === 1 && status[0] === "dead";
-    if (dead && endpointId !== null) return (before, count) => this.#deadOfEndpoint.all(endpointId, before, count).map(({ id }) => id);
+    if (dead && endpointId !== null)
+      return (before, count) => this.#deadOfEndpoint.all(endpointId, before, count).map(({ id }) => id);
     if (dead) return (before, count) => this.#deadOfProject.all(projectId, before, count).map(({ id }) => id);
     const lists = this.#listsFor(projectId, endpointId, visible);
     return (before, count) => this.data.lists.below(lists, before, count);
@@ -102,9 +104,11 @@ export class DeliveryList {
     if (row.project_id !== filter.projectId) return false;
     if (filter.visible !== null && !filter.visible.has(row.endpoint_id)) return false;
     if (filter.endpointId !== null && row.endpoint_id !== filter.endpointId) return false;
-    if (filter.status !== null && !filter.status.some((status) => statusNumber(status) === row.status)) return false;
+    if (filter.status !== null && !filter.status.some((status) => statusNumber(status) === row.status))
+      return false;
     if (filter.consumerId !== null && row.consumer_id !== filter.consumerId) return false;
-    if (filter.eventTypes !== null && !filter.eventTypes.some((pattern) => matchesPattern(pattern, row.type))) return false;
+    if (filter.eventTypes !== null && !filter.eventTypes.some((pattern) => matchesPattern(pattern, row.type)))
+      return false;
     if (filter.q !== null && !row.data.toLowerCase().includes(filter.q.toLowerCase())) return false;
     return filter.statusCode === null || this.#lastCode.get(row.id)?.status_code === filter.statusCode;
   }

@@ -57,7 +57,9 @@ export class Digest implements BatchPart {
 
   constructor(private readonly store: Store) {
     const { sqlite } = store;
-    this.#insertEntry = sqlite.prepare<void, [number, number]>("INSERT OR IGNORE INTO entry (list, id) VALUES (?, ?)");
+    this.#insertEntry = sqlite.prepare<void, [number, number]>(
+      "INSERT OR IGNORE INTO entry (list, id) VALUES (?, ?)",
+    );
     this.#readStat = sqlite.prepare<StatRow, [number, number]>(
       "SELECT delivered, failed, dead, durations FROM stat WHERE endpoint_id = ? AND hour = ?",
     );
@@ -72,7 +74,9 @@ export class Digest implements BatchPart {
 
   /** The largest key whose entries and numbers are in the tables. */
   get mark(): number {
-    const row = this.store.sqlite.query<{ value: number }, []>("SELECT value FROM meta WHERE name = 'digested'").get();
+    const row = this.store.sqlite
+      .query<{ value: number }, []>("SELECT value FROM meta WHERE name = 'digested'")
+      .get();
     return row?.value ?? 0;
   }
 
@@ -136,7 +140,8 @@ export class Digest implements BatchPart {
     const hours = hoursOf(part);
     await this.store.write(() => {
       for (const [list, id] of entries) this.#insertEntry.run(list, id);
-      for (const [endpointId, byHour] of hours) for (const [hour, numbers] of byHour) this.#addHour(endpointId, hour, numbers);
+      for (const [endpointId, byHour] of hours)
+        for (const [hour, numbers] of byHour) this.#addHour(endpointId, hour, numbers);
       this.#setMark.run(last.key);
     }, true);
     this.#waiting = this.#waiting.slice(part.length);
@@ -199,7 +204,8 @@ export function addNumbers(sum: HourNumbers, more: HourNumbers): void {
   sum.delivered += more.delivered;
   sum.failed += more.failed;
   sum.dead += more.dead;
-  for (const [bucket, count] of more.durations) sum.durations.set(bucket, (sum.durations.get(bucket) ?? 0) + count);
+  for (const [bucket, count] of more.durations)
+    sum.durations.set(bucket, (sum.durations.get(bucket) ?? 0) + count);
 }
 
 function hoursOf(items: readonly Gathered[]): Map<number, Map<number, HourNumbers>> {

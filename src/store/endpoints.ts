@@ -50,7 +50,11 @@ export class Endpoints {
 
   /** How many a consumer has; inside a write, so that those of the same batch count too. */
   countOf(projectId: number, consumerId: string): number {
-    const isTheirs = and(eq(table.projectId, projectId), eq(table.consumerId, consumerId), ne(table.status, "deleted"));
+    const isTheirs = and(
+      eq(table.projectId, projectId),
+      eq(table.consumerId, consumerId),
+      ne(table.status, "deleted"),
+    );
     return this.db.select({ count: count() }).from(table).where(isTheirs).get()?.count ?? 0;
   }
 
@@ -105,7 +109,11 @@ export class Endpoints {
   #seal(made: Endpoint): typeof table.$inferInsert {
     const { credentials, headers, secret, privateKey, previous, ...open } = made;
     const secrets: EndpointSecrets = { credentials, headers, secret, privateKey, previous };
-    return { ...open, config: { ...open.config }, sealed: Buffer.from(this.cipher.seal(JSON.stringify(secrets), placeOf(made.id))) };
+    return {
+      ...open,
+      config: { ...open.config },
+      sealed: Buffer.from(this.cipher.seal(JSON.stringify(secrets), placeOf(made.id))),
+    };
   }
 
   #open({ sealed, ...open }: typeof table.$inferSelect): Endpoint {

@@ -83,7 +83,10 @@ export class EventList {
       return (before) => (id !== null && id < before ? [id] : []);
     }
     const keys = this.#listsFor(filter);
-    const end = filter.until === null || filter.endpointId !== null ? Number.POSITIVE_INFINITY : firstKeyAt(filter.until);
+    const end =
+      filter.until === null || filter.endpointId !== null
+        ? Number.POSITIVE_INFINITY
+        : firstKeyAt(filter.until);
     return (before, count) => lists.below(keys, Math.min(before, end), count);
   }
 
@@ -110,7 +113,9 @@ export class EventList {
 
   #keepsByDeliveries({ matched, status, endpointId, visible }: EventFilter, row: Row): boolean {
     if (matched === null && status === null && endpointId === null) return true;
-    const states = this.#states.all(row.id).filter((state) => visible === null || visible.has(state.endpoint_id));
+    const states = this.#states
+      .all(row.id)
+      .filter((state) => visible === null || visible.has(state.endpoint_id));
     const count = visible === null ? row.delivery_count : states.length;
     if (matched !== null && count > 0 !== matched) return false;
     const wanted = states.filter((state) => endpointId === null || state.endpoint_id === endpointId);

@@ -21,7 +21,8 @@ export interface EventWithData extends Event {
   data: string;
 }
 
-const COLUMNS = "id, project_id, type, timestamp, consumer_id, external_id, source_id, is_test, delivery_count, filtered";
+const COLUMNS =
+  "id, project_id, type, timestamp, consumer_id, external_id, source_id, is_test, delivery_count, filtered";
 
 export function toEvent(row: EventRow): Event {
   return {
@@ -53,11 +54,27 @@ export class Events {
     const { sqlite } = store;
     this.#insert = sqlite.prepare<
       void,
-      [number, number, string, number, string | null, string | null, number | null, number, number, string | null, string]
+      [
+        number,
+        number,
+        string,
+        number,
+        string | null,
+        string | null,
+        number | null,
+        number,
+        number,
+        string | null,
+        string,
+      ]
     >(`INSERT INTO event (${COLUMNS}, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
     this.#get = sqlite.prepare<EventRow, [number]>(`SELECT ${COLUMNS} FROM event WHERE id = ?`);
-    this.#getWithData = sqlite.prepare<EventRow & { data: string }, [number]>(`SELECT ${COLUMNS}, data FROM event WHERE id = ?`);
-    this.#count = sqlite.prepare<void, [number]>("UPDATE event SET delivery_count = delivery_count + 1 WHERE id = ?");
+    this.#getWithData = sqlite.prepare<EventRow & { data: string }, [number]>(
+      `SELECT ${COLUMNS}, data FROM event WHERE id = ?`,
+    );
+    this.#count = sqlite.prepare<void, [number]>(
+      "UPDATE event SET delivery_count = delivery_count + 1 WHERE id = ?",
+    );
     this.#byExternal = sqlite.prepare<{ id: number }, [number, string]>(
       "SELECT id FROM event WHERE project_id = ? AND external_id = ?",
     );
@@ -85,7 +102,8 @@ export class Events {
   /** The lists that an event stands in; inside a write, as new names get a key. */
   listsOf(event: Event): number[] {
     const lists = [event.projectId, this.labels.intern(event.projectId, LABELS.type, event.type)];
-    if (event.consumerId !== null) lists.push(this.labels.intern(event.projectId, LABELS.consumer, event.consumerId));
+    if (event.consumerId !== null)
+      lists.push(this.labels.intern(event.projectId, LABELS.consumer, event.consumerId));
     if (event.sourceId !== null) lists.push(event.sourceId);
     return lists;
   }

@@ -19,7 +19,9 @@ export class Fanouts {
     this.#insert = sqlite.prepare<void, [number, number, string]>(
       "INSERT INTO fanout (event_id, first_key, written, endpoints) VALUES (?, ?, 0, ?)",
     );
-    this.#advance = sqlite.prepare<void, [number, number]>("UPDATE fanout SET written = ? WHERE event_id = ?");
+    this.#advance = sqlite.prepare<void, [number, number]>(
+      "UPDATE fanout SET written = ? WHERE event_id = ?",
+    );
     this.#finish = sqlite.prepare<void, [number]>("DELETE FROM fanout WHERE event_id = ?");
   }
 
@@ -37,7 +39,9 @@ export class Fanouts {
   /** Those that a crash cut short. */
   unfinished(): Fanout[] {
     return this.store.sqlite
-      .query<{ event_id: number; first_key: number; written: number; endpoints: string }, []>("SELECT * FROM fanout ORDER BY event_id")
+      .query<{ event_id: number; first_key: number; written: number; endpoints: string }, []>(
+        "SELECT * FROM fanout ORDER BY event_id",
+      )
       .all()
       .map((row) => ({
         eventId: row.event_id,

@@ -9,7 +9,10 @@ export class Idempotency {
 
   constructor(private readonly store: Store) {
     const { sqlite } = store;
-    this.#find = sqlite.prepare<{ fingerprint: string; status: number; body: string }, [number, string, string, number]>(
+    this.#find = sqlite.prepare<
+      { fingerprint: string; status: number; body: string },
+      [number, string, string, number]
+    >(
       "SELECT fingerprint, status, body FROM idempotency WHERE project_id = ? AND consumer_id = ? AND key = ? AND created_at > ?",
     );
     this.#save = sqlite.prepare<void, [number, string, string, string, number, string, number]>(
@@ -21,12 +24,23 @@ export class Idempotency {
     );
   }
 
-  find(projectId: number, consumerId: string | null, key: string): { fingerprint: string; status: number; body: string } | null {
+  find(
+    projectId: number,
+    consumerId: string | null,
+    key: string,
+  ): { fingerprint: string; status: number; body: string } | null {
     return this.#find.get(projectId, consumerId ?? "", key, this.store.now() - limit("idempotencyKeptMs"));
   }
 
   /** Inside a write. */
-  save(projectId: number, consumerId: string | null, key: string, fingerprint: string, status: number, body: string): void {
+  save(
+    projectId: number,
+    consumerId: string | null,
+    key: string,
+    fingerprint: string,
+    status: number,
+    body: string,
+  ): void {
     this.#save.run(projectId, consumerId ?? "", key, fingerprint, status, body, this.store.now());
   }
 

@@ -8,7 +8,9 @@ export class Meta {
   /** A secret of the database itself, made at the first start; it must survive a restore, so it lives here. */
   secret(name: string, bytes: number): Uint8Array {
     this.sqlite.run("INSERT OR IGNORE INTO meta (name, value) VALUES (?, ?)", [name, randomBytes(bytes)]);
-    const row = this.sqlite.query<{ value: Uint8Array }, [string]>("SELECT value FROM meta WHERE name = ?").get(name);
+    const row = this.sqlite
+      .query<{ value: Uint8Array }, [string]>("SELECT value FROM meta WHERE name = ?")
+      .get(name);
     if (row?.value.length !== bytes) throw new Error(`meta.${name} has not ${bytes} bytes`);
     return row.value;
   }

@@ -9,7 +9,9 @@ export function migrate(sqlite: Database): void {
   const row = sqlite.query<{ user_version: number }, []>("PRAGMA user_version").get();
   const version = row?.user_version ?? 0;
   if (version > MIGRATIONS.length) {
-    throw new Error(`its schema has version ${version}, and this program knows ${MIGRATIONS.length}: start a newer Sealpost`);
+    throw new Error(
+      `its schema has version ${version}, and this program knows ${MIGRATIONS.length}: start a newer Sealpost`,
+    );
   }
   MIGRATIONS.slice(version).forEach((sql, at) => {
     sqlite.exec("BEGIN IMMEDIATE");

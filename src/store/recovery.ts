@@ -39,16 +39,22 @@ function eventsAbove({ store, events, digest }: Data, mark: number): Gathering[]
 function deliveriesAbove({ store, deliveries, digest }: Data, mark: number): Gathering[] {
   const sql = "SELECT id, project_id, endpoint_id FROM delivery WHERE id > ?";
   const rows = store.sqlite.query<DeliveryKeys, [number]>(sql).all(mark);
-  return rows.map((row) => [row.id, () => digest.addEntries(row.id, deliveries.listsOf(row.project_id, row.endpoint_id))]);
+  return rows.map((row) => [
+    row.id,
+    () => digest.addEntries(row.id, deliveries.listsOf(row.project_id, row.endpoint_id)),
+  ]);
 }
 
 function attemptsAbove({ store, digest }: Data, mark: number): Gathering[] {
   const sql = `SELECT a.id, d.endpoint_id, a.started_at, a.outcome, a.duration_ms, a.next_attempt_at
     FROM attempt a JOIN delivery d ON d.id = a.delivery_id WHERE a.id > ?`;
-  return store.sqlite.query<AttemptRow, [number]>(sql).all(mark).map((row) => {
-    const delivered = OUTCOMES[row.outcome] === "delivered";
-    const dead = !delivered && row.next_attempt_at === null;
-    const { endpoint_id: endpointId, started_at: at, duration_ms: durationMs } = row;
-    return [row.id, () => digest.addTally(row.id, { endpointId, at, delivered, dead, durationMs })];
-  });
+  return store.sqlite
+    .query<AttemptRow, [number]>(sql)
+    .all(mark)
+    .map((row) => {
+      const delivered = OUTCOMES[row.outcome] === "delivered";
+      const dead = !delivered && row.next_attempt_at === null;
+      const { endpoint_id: endpointId, started_at: at, duration_ms: durationMs } = row;
+      return [row.id, () => digest.addTally(row.id, { endpointId, at, delivered, dead, durationMs })];
+    });
 }

@@ -40,8 +40,17 @@ export class Replays {
 
   /** Inside a write. */
   insert(fields: Omit<Replay, "id" | "status" | "replayed" | "completedAt">): Replay {
-    const made: Replay = { ...fields, id: this.store.takeKey(), status: "running", replayed: 0, completedAt: null };
-    this.db.insert(table).values({ ...made, filter: { ...made.filter } }).run();
+    const made: Replay = {
+      ...fields,
+      id: this.store.takeKey(),
+      status: "running",
+      replayed: 0,
+      completedAt: null,
+    };
+    this.db
+      .insert(table)
+      .values({ ...made, filter: { ...made.filter } })
+      .run();
     return made;
   }
 
@@ -53,7 +62,10 @@ export class Replays {
   /** Newest first, below the key `before`: all of a project, or those that one consumer asked for. */
   list(projectId: number, consumerId: string | null, before: number, count: number): Replay[] {
     const asked = consumerId === null ? undefined : eq(table.consumerId, consumerId);
-    const rows = this.db.select().from(table).where(and(eq(table.projectId, projectId), asked, lt(table.id, before)));
+    const rows = this.db
+      .select()
+      .from(table)
+      .where(and(eq(table.projectId, projectId), asked, lt(table.id, before)));
     return rows.orderBy(desc(table.id)).limit(count).all().map(toReplay);
   }
 
@@ -62,7 +74,10 @@ export class Replays {
   }
 
   /** Inside a write. Changes only one that is running; false where it was not. */
-  update(id: number, change: Partial<Pick<Replay, "status" | "replayed" | "position" | "completedAt">>): boolean {
+  update(
+    id: number,
+    change: Partial<Pick<Replay, "status" | "replayed" | "position" | "completedAt">>,
+  ): boolean {
     const condition = and(eq(table.id, id), eq(table.status, "running"));
     return this.db.update(table).set(change).where(condition).returning({ id: table.id }).all().length === 1;
   }

@@ -16,7 +16,8 @@ export class Sources {
     private readonly db: BunSQLiteDatabase,
     private readonly cipher: Cipher,
   ) {
-    for (const row of db.select().from(table).all()) if (row.status !== "deleted") this.#all.set(row.id, this.#open(row));
+    for (const row of db.select().from(table).all())
+      if (row.status !== "deleted") this.#all.set(row.id, this.#open(row));
   }
 
   get(id: number): Source | undefined {
@@ -25,7 +26,9 @@ export class Sources {
 
   /** Newest first. */
   ofProject(projectId: number): Source[] {
-    return [...this.#all.values()].filter((source) => source.projectId === projectId).sort((a, b) => b.id - a.id);
+    return [...this.#all.values()]
+      .filter((source) => source.projectId === projectId)
+      .sort((a, b) => b.id - a.id);
   }
 
   /** Inside a write; `remember` afterwards. */
@@ -52,7 +55,15 @@ export class Sources {
   }
 
   #seal(made: Source): typeof table.$inferInsert {
-    const { secret, previousSecret, signingSecret, previousSigningSecret, previousExpiresAt, credentials, ...rest } = made;
+    const {
+      secret,
+      previousSecret,
+      signingSecret,
+      previousSigningSecret,
+      previousExpiresAt,
+      credentials,
+      ...rest
+    } = made;
     const { pendingVerificationToken, ...open } = rest;
     const secrets: SourceSecrets = {
       secret,

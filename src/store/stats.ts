@@ -1,4 +1,12 @@
-import { addNumbers, bucketMs, type Digest, emptyNumbers, type HourNumbers, readNumbers, type StatRow } from "./digest.ts";
+import {
+  addNumbers,
+  bucketMs,
+  type Digest,
+  emptyNumbers,
+  type HourNumbers,
+  readNumbers,
+  type StatRow,
+} from "./digest.ts";
 import type { Store } from "./store.ts";
 
 const HOUR_MS = 3_600_000;
@@ -39,7 +47,8 @@ export class Stats {
     };
     for (const endpointId of endpointIds) {
       for (const row of this.#read.all(endpointId, from, to)) add(row.hour, readNumbers(row));
-      for (const [hour, numbers] of this.digest.recentHours(endpointId)) if (hour >= from && hour < to) add(hour, numbers);
+      for (const [hour, numbers] of this.digest.recentHours(endpointId))
+        if (hour >= from && hour < to) add(hour, numbers);
     }
     return [...points].sort(([a], [b]) => a - b).map(([hour, numbers]) => toPoint(hour * HOUR_MS, numbers));
   }
@@ -47,7 +56,14 @@ export class Stats {
 
 function toPoint(at: number, numbers: HourNumbers): StatPoint {
   const { delivered, failed, dead, durations } = numbers;
-  return { at, delivered, failed, dead, p50Ms: percentile(durations, 0.5), p95Ms: percentile(durations, 0.95) };
+  return {
+    at,
+    delivered,
+    failed,
+    dead,
+    p50Ms: percentile(durations, 0.5),
+    p95Ms: percentile(durations, 0.95),
+  };
 }
 
 function percentile(durations: ReadonlyMap<number, number>, share: number): number | null {

@@ -20,15 +20,15 @@ import { KeySequence } from "../core/ids.ts";
  */
 
 export interface StoreParts {
-  now(): number;
+  now: () => number;
   /** Runs `commit` when the loop comes round (setImmediate). */
-  schedule(commit: () => void): void;
+  schedule: (commit: () => void) => void;
   /** Brings the WAL to the disk (fsync on the thread pool). */
-  sync(): Promise<void>;
+  sync: () => Promise<void>;
   /** Runs `probe` after some time while the disk is full. */
-  later(ms: number, probe: () => void): void;
+  later: (ms: number, probe: () => void) => void;
   /** The disk failed: the process must end, since nothing is known of what it holds. */
-  fail(error: Error): void;
+  fail: (error: Error) => void;
 }
 
 interface Job {
@@ -78,7 +78,9 @@ export class Store {
     this.begin = sqlite.prepare("BEGIN IMMEDIATE");
     this.commit = sqlite.prepare("COMMIT");
     this.rollback = sqlite.prepare("ROLLBACK");
-    this.probe = sqlite.prepare("INSERT INTO meta (name, value) VALUES ('probe', ?) ON CONFLICT DO UPDATE SET value = excluded.value");
+    this.probe = sqlite.prepare(
+      "INSERT INTO meta (name, value) VALUES ('probe', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+    );
   }
 
   private readonly begin;
@@ -106,9 +108,10 @@ export class Store {
    * unless `kept`: then it waits for the disk.
    */
   write<T>(run: () => T, kept = false): Promise<T> {
-    if (!this.writable && !kept) return Promise.reject(unavailable("The service cannot write at the moment."));
+    if (!this.writable && !kept)
+      return Promise.reject(unavailable("The service cannot write at the moment."));
     return new Promise<T>((resolve, reject) => {
-      this.#jobs.push({ run, resolve: resolve as (value: unknown) => void, reject, kept });
+      this.#jobs.push({ run, resolve, reject, kept });
       this.#gather();
     });
   }
@@ -153,7 +156,11 @@ export class Store {
     const alone = failure !== null && !isDiskError(failure) && batch.length > 1;
     for (const job of batch) job.error = alone ? this.#transact([job]) : failure;
     const stopped = batch.find((job) => isDiskError(job.error));
-    if (stopped) this.#refuse(batch.filter((job) => isDiskError(job.error)), stopped.error);
+    if (stopped)
+      this.#refuse(
+        batch.filter((job) => isDiskError(job.error)),
+        stopped.error,
+      );
     void this.#sync(batch.filter((job) => !isDiskError(job.error)));
   }
 
@@ -225,11 +232,30 @@ export class Store {
 
 function isDiskError(error: unknown): boolean {
   const code = codeOf(error);
-  return code === "SQLITE_FULL" || code.startsWith("SQLITE_IOERR") || code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB" || code === "SQLITE_BUSY";
+  return (
+    code === "SQLITE_FULL" ||
+    code.startsWith("SQLITE_IOERR") ||
+    code === "SQLITE_CORRUPT" ||
+    code === "SQLITE_NOTADB" ||
+    code === "SQLITE_BUSY"
+  );
 }
 
 function lastKey(sqlite: Database): number {
-  const tables = ["account", "project", "api_key", "endpoint", "source", "event", "delivery", "attempt", "head", "note", "label", "replay"];
+  const tables = [
+    "account",
+    "project",
+    "api_key",
+    "endpoint",
+    "source",
+    "event",
+    "delivery",
+    "attempt",
+    "head",
+    "note",
+    "label",
+    "replay",
+  ];
   const union = tables.map((table) => `SELECT max(id) AS id FROM ${table}`).join(" UNION ALL ");
   const row = sqlite.query<{ last: number | null }, []>(`SELECT max(id) AS last FROM (${union})`).get();
   return row?.last ?? 0;

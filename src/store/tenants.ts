@@ -64,7 +64,15 @@ export class Tenants {
   async createProject(accountId: number, name: string, mode: Project["mode"]): Promise<Project> {
     const row = await this.store.write((): Project => {
       const id = this.store.takeKey();
-      const made: Project = { id, accountId, name, mode, branding: {}, portalOrigins: [], unknownEventTypes: "allow" };
+      const made: Project = {
+        id,
+        accountId,
+        name,
+        mode,
+        branding: {},
+        portalOrigins: [],
+        unknownEventTypes: "allow",
+      };
       this.db.insert(project).values(made).run();
       return made;
     });
@@ -86,10 +94,22 @@ export class Tenants {
   }
 
   /** Inside a write: a new key and its row; `rememberKey` afterwards. The token is not stored, only its hash. */
-  insertKey(of: Project, fields: Pick<ApiKey, "name" | "scopes" | "expiresAt">): { key: ApiKey; token: string } {
+  insertKey(
+    of: Project,
+    fields: Pick<ApiKey, "name" | "scopes" | "expiresAt">,
+  ): { key: ApiKey; token: string } {
     const token = makeToken(of.mode === "live" ? "sp_live_" : "sp_test_", this.cell);
-    const key: ApiKey = { id: this.store.takeKey(), projectId: of.id, prefix: shownPrefix(token), lastUsedAt: null, ...fields };
-    this.db.insert(apiKey).values({ ...key, hash: Buffer.from(hashToken(token)) }).run();
+    const key: ApiKey = {
+      id: this.store.takeKey(),
+      projectId: of.id,
+      prefix: shownPrefix(token),
+      lastUsedAt: null,
+      ...fields,
+    };
+    this.db
+      .insert(apiKey)
+      .values({ ...key, hash: Buffer.from(hashToken(token)) })
+      .run();
     return { key, token };
   }
 
@@ -128,7 +148,8 @@ export class Tenants {
     this.#used.clear();
     if (used.length === 0) return;
     await this.store.write(() => {
-      for (const [key, at] of used) this.db.update(apiKey).set({ lastUsedAt: at }).where(eq(apiKey.id, key.id)).run();
+      for (const [key, at] of used)
+        this.db.update(apiKey).set({ lastUsedAt: at }).where(eq(apiKey.id, key.id)).run();
     });
   }
 }

@@ -34,7 +34,8 @@ export class Usage implements BatchPart {
   }
 
   flush(): void {
-    for (const { accountId, projectId, day, count } of this.#open.values()) this.#add.run(accountId, projectId, day, count);
+    for (const { accountId, projectId, day, count } of this.#open.values())
+      this.#add.run(accountId, projectId, day, count);
   }
 
   done(): void {

@@ -1,36 +1,52 @@
-import { openSync, closeSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Subprocess } from "bun";
+import type { BunFile, Subprocess } from "bun";
 
-const START_TIMEOUT_MS = 20_000;
 const STOP_TIMEOUT_MS = 15_000;
-const POLL_MS = 20;
 
 const running = new Set<Subprocess>();
 process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 
-/** A child process of the bench that answers each message with exactly one message. */
-export interface Peer {
-  /** Sends a message and resolves with the answer; rejects when the process has ended. */
-  ask<Answer>(message: unknown): Promise<Answer>;
-  stop(): Promise<void>;
+/** Starts a process that does not outlive the bench, however the bench ends. */
+export function startChild(
+  command: string[],
+  options: Bun.Spawn.SpawnOptions<"ignore", "inherit" | BunFile, "inherit" | BunFile>,
+): Subprocess {
+  const child = Bun.spawn(command, options);
+  running.add(child);
+  void child.exited.then(() => running.delete(child));
+  return child;
 }
 
-/** Starts `file` of this folder with `settings` as its argument; resolves with the first message it sends. */
-export async function startPeer<Ready>(file: string, settings: unknown): Promise<{ peer: Peer; ready: Ready }> {
-  let settle = Promise.withResolvers<unknown>();
-  const child = spawn([process.execPath, join(import.meta.dir, file), JSON.stringify(settings)], {
-    ipc: (message) => settle.resolve(message),
-    onExit: (_, code) => settle.reject(new Error(`${file} ended with exit code ${code}`)),
+/** Asks a child to end with SIGTERM, and kills it when it has not ended after 15 s. Answers its exit code. */
+export async function stopChild(child: Subprocess): Promise<number> {
+  child.kill("SIGTERM");
+  const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
+  const code = await child.exited;
+  clearTimeout(timer);
+  return code;
+}
+
+/** One of the bench's own processes; it answers each message with exactly one message. */
+export interface Peer {
+  pid: number;
+  /** Rejects when the process ends before it answers. */
+  ask<Answer>(message: unknown): Promise<Answer>;
+  stop(): Promise<number>;
+}
+
+/** Starts a file of this folder with `settings` as its argument, and resolves with the first message it sends. */
+export async function startPeer(file: string, settings: object): Promise<{ peer: Peer; ready: unknown }> {
+  let next = Promise.withResolvers<unknown>();
+  const child = startChild([process.execPath, join(import.meta.dir, file), JSON.stringify(settings)], {
+    stdio: ["ignore", "inherit", "inherit"],
+    ipc: (message) => next.resolve(message),
+    onExit: (_, code) => next.reject(new Error(`${file} ended with exit code ${code}`)),
   });
-  const ready = (await settle.promise) as Ready;
-  const peer: Peer = {
-    ask<Answer>(message: unknown) {
-      settle = Promise.withResolvers();
-      child.send(message);
-      return settle.promise as Promise<Answer>;
-    },
-    stop: () => stop(child),
+  const ready = await next.promise;
+  const ask = <Answer>(message: unknown) => {
+    next = Promise.withResolvers();
+    child.send(message);
+    return next.promise as Promise<Answer>;
   };
-  return { peer, ready };
+  return { peer: { pid: child.pid, ask, stop: () => stopChild(child) }, ready };
 }

@@ -17,7 +17,12 @@ export function eventType(endpoint: number): string {
 }
 
 /** Prepares `POST /v1/events` with a body of `bodyBytes`, in which only the two numbers change. */
-export function preparePublish(host: string, apiKey: string, endpoint: number, bodyBytes: number): PublishRequest {
+export function preparePublish(
+  host: string,
+  apiKey: string,
+  endpoint: number,
+  bodyBytes: number,
+): PublishRequest {
   const sentAt = "1".repeat(SENT_AT_DIGITS);
   const numbers = `${SEQUENCE_MARK}${FIRST_SEQUENCE},${SENT_AT_MARK}${sentAt}`;
   const start = `{"type":"${eventType(endpoint)}","data":{${numbers},"padding":"`;

@@ -22,15 +22,12 @@ export function readProcess(pid: number): ProcessUsage {
   };
 }
 
-/** CPU seconds that all processes of the machine have used, those of other machines on its host (steal) included. */
+/** CPU seconds that all processes of the machine have used, and that its host has taken away (steal). */
 export function readMachineCpuSeconds(): number {
-  const [user, nice, system, , , interrupts, softInterrupts, steal] = readFileSync("/proc/stat", "latin1")
-    .split("\n", 1)[0]
-    ?.replace(/^cpu +/, "")
-    .split(" ")
-    .map(Number) as number[];
+  const total = readFileSync("/proc/stat", "latin1").split("\n", 1)[0] ?? "";
+  const [user, nice, system, , , interrupts, softInterrupts, steal] = total.split(/\s+/).slice(1).map(Number);
   const ticks = [user, nice, system, interrupts, softInterrupts, steal];
-  return ticks.reduce((sum: number, tick) => sum + (tick ?? 0), 0) / TICKS_PER_SECOND;
+  return ticks.reduce<number>((sum, count) => sum + (count ?? 0), 0) / TICKS_PER_SECOND;
 }
 
 function readKilobytes(status: string, name: string): number {

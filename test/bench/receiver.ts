@@ -1,8 +1,8 @@
 /**
  * The receiver of the bench, a process of its own: answers every delivery with 200 and remembers which events it saw.
  *
- * Started with an IPC channel. It sends `{port}` once it listens, and answers "report" with a `ReceiverReport` and
- * "reset" with an empty one.
+ * Started with an IPC channel. It sends `{port}` once it listens, and answers "count" with the number of distinct
+ * events received, "report" with a `ReceiverReport`, and "reset" with 0 after it has forgotten everything.
  */
 import { nowUs, percentiles, type Percentiles } from "./clock.ts";
 import { FIRST_SEQUENCE, SENT_AT_MARK, SEQUENCE_MARK } from "./event.ts";
@@ -60,14 +60,13 @@ function report(): ReceiverReport {
   return { received: seen.size, duplicates, lastAtUs, latency: percentiles(latenciesUs) };
 }
 
-function reset(): void {
+function reset(): number {
   seen = new Set();
   latenciesUs = [];
   duplicates = 0;
+  return 0;
 }
 
-process.on("message", (message) => {
-  if (message === "reset") reset();
-  process.send?.(report());
-});
+const answers: Record<string, () => unknown> = { count: () => seen.size, report, reset };
+process.on("message", (message: string) => process.send?.(answers[message]?.()));
 process.send?.({ port: server.port });

@@ -1,6 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { type Beginning, deliveryAfter, disabledBy, type Finding, healthAfter } from "../../src/core/delivery.ts";
+import {
+  type Beginning,
+  deliveryAfter,
+  disabledBy,
+  type Finding,
+  healthAfter,
+} from "../../src/core/delivery.ts";
 import { HEALTHY, type Health } from "../../src/core/model.ts";
 import { DEFAULT_SCHEDULE, doublingMs, nextScheduledAt, readRetryAfter } from "../../src/core/retry.ts";
 
@@ -8,7 +14,11 @@ const now = Date.UTC(2026, 10, 21, 9);
 const at = { now, random: 0.5 };
 const first: Beginning = { trigger: "publish", step: 0, probe: false, schedule: DEFAULT_SCHEDULE };
 const ok: Finding = { outcome: "delivered", statusCode: 200, retryAfterAt: null };
-const status = (statusCode: number, retryAfterAt: number | null = null): Finding => ({ outcome: "rejected", statusCode, retryAfterAt });
+const status = (statusCode: number, retryAfterAt: number | null = null): Finding => ({
+  outcome: "rejected",
+  statusCode,
+  retryAfterAt,
+});
 const refused: Finding = { outcome: "unreachable", statusCode: null, retryAfterAt: null };
 const day = 86_400_000;
 
@@ -25,7 +35,12 @@ describe("the schedule", () => {
   });
 
   test("without entries is exhausted by the first attempt", () => {
-    expect(deliveryAfter({ ...first, schedule: [] }, refused, HEALTHY, at)).toEqual({ status: "dead", step: 1, due: null, deadReason: "exhausted" });
+    expect(deliveryAfter({ ...first, schedule: [] }, refused, HEALTHY, at)).toEqual({
+      status: "dead",
+      step: 1,
+      due: null,
+      deadReason: "exhausted",
+    });
   });
 });
 
@@ -52,7 +67,12 @@ describe("retry-after", () => {
 
 describe("a delivery after an attempt", () => {
   test("is delivered by a success", () => {
-    expect(deliveryAfter(first, ok, HEALTHY, at)).toEqual({ status: "delivered", step: 0, due: null, deadReason: null });
+    expect(deliveryAfter(first, ok, HEALTHY, at)).toEqual({
+      status: "delivered",
+      step: 0,
+      due: null,
+      deadReason: null,
+    });
   });
 
   test("is dead at once where it was blocked, malformed or gone", () => {
@@ -65,7 +85,8 @@ describe("a delivery after an attempt", () => {
   test("is dead as exhausted after ten failures of the default schedule", () => {
     let step = 0;
     let change = deliveryAfter(first, refused, HEALTHY, at);
-    while (change?.due !== null && step < 20) change = deliveryAfter({ ...first, step: ++step }, refused, HEALTHY, at);
+    while (change?.due !== null && step < 20)
+      change = deliveryAfter({ ...first, step: ++step }, refused, HEALTHY, at);
     expect(step + 1).toBe(10);
     expect(change?.deadReason).toBe("exhausted");
   });
@@ -83,7 +104,8 @@ describe("a delivery after an attempt", () => {
 });
 
 describe("the health of an endpoint", () => {
-  const fail = (health: Health, begun = first, finding: Finding = refused, time = now) => healthAfter(health, begun, finding, { now: time, random: 0.5 });
+  const fail = (health: Health, begun = first, finding: Finding = refused, time = now) =>
+    healthAfter(health, begun, finding, { now: time, random: 0.5 });
 
   test("backs off after five failures in a row, 1 s doubling to 5 min with each failing probe", () => {
     let health: Health = HEALTHY;
@@ -95,7 +117,9 @@ describe("the health of an endpoint", () => {
       health = fail(health, { ...first, probe: true });
       waits.push(health.backoffUntil - now);
     }
-    expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 256_000, 300_000, 300_000]);
+    expect(waits).toEqual([
+      1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 256_000, 300_000, 300_000,
+    ]);
   });
 
   test("does not double for attempts that began before the backoff", () => {
@@ -112,13 +136,16 @@ describe("the health of an endpoint", () => {
     expect(health).toEqual(HEALTHY);
   });
 
-  test.each([429, 502, 503, 504])("%p slows the whole endpoint down, 1 s doubling, or as long as it asks", (code) => {
-    let health = fail(HEALTHY, first, status(code));
-    expect(health.slowUntil).toBe(now + 1000);
-    health = fail(health, first, status(code), now + 1000);
-    expect(health.slowUntil).toBe(now + 3000);
-    expect(fail(HEALTHY, first, status(code, now + 77_000)).slowUntil).toBe(now + 77_000);
-  });
+  test.each([429, 502, 503, 504])(
+    "%p slows the whole endpoint down, 1 s doubling, or as long as it asks",
+    (code) => {
+      let health = fail(HEALTHY, first, status(code));
+      expect(health.slowUntil).toBe(now + 1000);
+      health = fail(health, first, status(code), now + 1000);
+      expect(health.slowUntil).toBe(now + 3000);
+      expect(fail(HEALTHY, first, status(code, now + 77_000)).slowUntil).toBe(now + 77_000);
+    },
+  );
 
   test("answers of attempts from before do not double a slow-down", () => {
     let health: Health = HEALTHY;
@@ -126,17 +153,28 @@ describe("the health of an endpoint", () => {
     expect(health.slowUntil).toBe(now + 1000);
   });
 
-  test.each([500, 501, 400, 404, 301])("%p slows nothing down", (code) => expect(fail(HEALTHY, first, status(code)).slowUntil).toBe(0));
+  test.each([500, 501, 400, 404, 301])("%p slows nothing down", (code) =>
+    expect(fail(HEALTHY, first, status(code)).slowUntil).toBe(0),
+  );
 
   test("forgets everything by a success, but for a retry-after that has not passed", () => {
     let health: Health = HEALTHY;
     for (let n = 0; n < 6; n++) health = fail(health);
     expect(healthAfter(health, first, ok, at)).toBe(HEALTHY);
-    expect(healthAfter({ ...health, slowUntil: now + 5000 }, first, ok, at)).toEqual({ ...HEALTHY, slowUntil: now + 5000 });
+    expect(healthAfter({ ...health, slowUntil: now + 5000 }, first, ok, at)).toEqual({
+      ...HEALTHY,
+      slowUntil: now + 5000,
+    });
   });
 
   test("waits grow within their bounds, whatever happens", () => {
-    const findings = fc.constantFrom<Finding>(ok, refused, status(500), status(503), status(429, now + 10_000));
+    const findings = fc.constantFrom<Finding>(
+      ok,
+      refused,
+      status(500),
+      status(503),
+      status(429, now + 10_000),
+    );
     fc.assert(
       fc.property(fc.array(fc.tuple(findings, fc.boolean()), { maxLength: 40 }), (steps) => {
         let health: Health = HEALTHY;

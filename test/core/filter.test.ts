@@ -174,6 +174,17 @@ const ROWS: Row[] = [
     ],
     fails: [[{ sku: "x", quantity: 1 }, { sku: "y" }]],
   },
+  // … and an element that is an array is not looked into
+  {
+    condition: { a: { $exist: false }, $or: [{ $eq: 5 }, { $startsWith: "x" }] },
+    holds: [5, [5], ["xy"]],
+    fails: [[[5]], [["xy"]], [{ a: 1 }]],
+  },
+  {
+    condition: { a: { $exist: false }, $or: [{ b: 1 }] },
+    holds: [{ b: 1 }, [{ b: 1 }]],
+    fails: [[[{ b: 1 }]]],
+  },
   // … but without a field name each clause is for itself
   {
     condition: { $and: [{ sku: "x" }, { quantity: 2 }] },

@@ -1,6 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { firstKeyAt, ID_KINDS, IdCodec, KeySequence, keyTime, speckDecrypt, speckEncrypt, speckKeys } from "../../src/core/ids.ts";
+import {
+  firstKeyAt,
+  ID_KINDS,
+  IdCodec,
+  KeySequence,
+  keyTime,
+  speckDecrypt,
+  speckEncrypt,
+  speckKeys,
+} from "../../src/core/ids.ts";
 
 const secret = Uint8Array.from({ length: 16 }, (_, at) => at * 7);
 const codec = new IdCodec("7K", secret);
@@ -19,14 +28,23 @@ describe("the permutation", () => {
 
 describe("an id", () => {
   test("leads back to its key, for every kind", () => {
-    fc.assert(fc.property(fc.constantFrom(...ID_KINDS), someKey, (kind, key) => codec.decode(kind, codec.encode(kind, key)) === key));
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...ID_KINDS),
+        someKey,
+        (kind, key) => codec.decode(kind, codec.encode(kind, key)) === key,
+      ),
+    );
   });
 
   test("has the prefix, ten characters of time, the cell, and fourteen more in Crockford base32", () => {
     const key = firstKeyAt(Date.UTC(2026, 10, 21, 9)) + 5;
     const id = codec.encode("evt", key);
     expect(id).toMatch(/^evt_[0-9A-HJKMNP-TV-Z]{26}$/);
-    const time = [...id.slice(4, 14)].reduce((sum, char) => sum * 32 + "0123456789ABCDEFGHJKMNPQRSTVWXYZ".indexOf(char), 0);
+    const time = [...id.slice(4, 14)].reduce(
+      (sum, char) => sum * 32 + "0123456789ABCDEFGHJKMNPQRSTVWXYZ".indexOf(char),
+      0,
+    );
     expect(new Date(time).toISOString()).toBe("2026-11-21T09:00:00.000Z");
     expect(id.slice(14, 16)).toBe("7K");
   });
@@ -38,7 +56,8 @@ describe("an id", () => {
 
   test("of one kind is none of another", () => {
     const body = codec.encode("evt", 99).slice(4);
-    for (const kind of ID_KINDS) expect(codec.decode(kind, `${kind}_${body}`)).toBe(kind === "evt" ? 99 : null);
+    for (const kind of ID_KINDS)
+      expect(codec.decode(kind, `${kind}_${body}`)).toBe(kind === "evt" ? 99 : null);
   });
 
   test("of another cell or another database is unknown", () => {
@@ -66,7 +85,15 @@ describe("an id", () => {
   });
 
   test("is null for what has no form of an id", () => {
-    for (const text of ["", "evt_", "evt", "evt_0", `evt_${"I".repeat(26)}`, `evt_${"0".repeat(27)}`, `evt-${"0".repeat(26)}`]) {
+    for (const text of [
+      "",
+      "evt_",
+      "evt",
+      "evt_0",
+      `evt_${"I".repeat(26)}`,
+      `evt_${"0".repeat(27)}`,
+      `evt-${"0".repeat(26)}`,
+    ]) {
       expect(codec.decode("evt", text)).toBeNull();
     }
   });

@@ -36,7 +36,8 @@ describe("memberSpan", () => {
       fc.property(objects, fc.constantFrom(0, 2), (object, indent) => {
         const text = ` ${JSON.stringify(object, null, indent)}`;
         const parsed = JSON.parse(text) as Record<string, unknown>;
-        for (const [name, value] of Object.entries(parsed)) expect(JSON.parse(member(text, name) ?? "")).toEqual(value);
+        for (const [name, value] of Object.entries(parsed))
+          expect(JSON.parse(member(text, name) ?? "")).toEqual(value);
       }),
       { numRuns: 2000 },
     );

@@ -236,6 +236,19 @@ const IN_2020: Row[] = [
     valid: [{ a: 1, b: 1 }],
     invalid: [{ c: 1 }],
   },
+  {
+    schema: { properties: { a: {} }, allOf: [{ unevaluatedProperties: false }], unevaluatedProperties: true },
+    valid: [{}],
+    invalid: [{ a: 1 }],
+  },
+  {
+    schema: {
+      allOf: [{ properties: { a: {} }, unevaluatedProperties: { type: "integer" } }],
+      unevaluatedProperties: false,
+    },
+    valid: [{ a: "x", b: 1 }],
+    invalid: [{ b: "x" }],
+  },
   { schema: { prefixItems: [{}], unevaluatedItems: false }, valid: [[], [1]], invalid: [[1, 2]] },
   {
     schema: { contains: { type: "string" }, unevaluatedItems: { type: "integer" } },

@@ -78,6 +78,18 @@ describe("a reference", () => {
       { a: "x" },
     ],
     [
+      "to such a place in a bundled schema, whose own references count from there",
+      {
+        $id: "https://example.com/root",
+        properties: { a: { $ref: "inner#/extra/n" } },
+        $defs: {
+          i: { $id: "inner", $defs: { t: { type: "integer" } }, extra: { n: { $ref: "#/$defs/t" } } },
+        },
+      },
+      { a: 1 },
+      { a: "x" },
+    ],
+    [
       "to true and false",
       {
         properties: { a: { $ref: "#/$defs/yes" }, b: { $ref: "#/$defs/no" } },
@@ -178,7 +190,6 @@ describe("refused", () => {
     [{ $dynamicRef: "https://example.com/x#n" }, "/$dynamicRef", outside],
     [{ $ref: "#/$defs/missing" }, "/$ref", /There is no schema at/],
     [{ $ref: "#missing" }, "/$ref", /There is no schema at/],
-    [{ $ref: "#/properties", properties: {} }, "", /refers to itself|$/],
     [{ items: { $ref: "#/title" }, title: "text" }, "/items/$ref", /There is no schema at/],
     [{ $defs: { a: { $ref: "#/__proto__" } } }, "/$defs/a/$ref", /There is no schema at/],
     [{ $defs: { a: { $ref: "#/constructor" } } }, "/$defs/a/$ref", /There is no schema at/],
@@ -203,9 +214,7 @@ describe("refused", () => {
   ];
   for (const [schema, pointer, detail] of rows) {
     test(JSON.stringify(schema), () => {
-      const faults = faultsOf(schema);
-      if (faults.length === 0) expect(schema).toEqual({ $ref: "#/properties", properties: {} });
-      else expect(faults).toContainEqual({ pointer, detail: expect.stringMatching(detail) });
+      expect(faultsOf(schema)).toContainEqual({ pointer, detail: expect.stringMatching(detail) });
     });
   }
 });

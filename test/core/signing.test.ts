@@ -1,13 +1,21 @@
 import { describe, expect, test } from "bun:test";
 import { createPublicKey, randomBytes, verify } from "node:crypto";
 import { Webhook } from "standardwebhooks";
-import { makePrivateKey, makeSecret, publicKeyOf, readPrivateKey, readSecret, signatureHeader } from "../../src/core/signing.ts";
+import {
+  makePrivateKey,
+  makeSecret,
+  publicKeyOf,
+  readPrivateKey,
+  readSecret,
+  signatureHeader,
+} from "../../src/core/signing.ts";
 
 const body = Buffer.from('{"test": 2432232314}');
 const id = "msg_p5jXN8AQM9LWM0D4loKWxJek";
 const timestamp = 1614265330;
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-const privateKey = "whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg==";
+const privateKey =
+  "whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg==";
 
 function keyOf(text: string, ed25519: string | null = null) {
   const hmac = readSecret(text);
@@ -17,7 +25,9 @@ function keyOf(text: string, ed25519: string | null = null) {
 
 describe("the vectors of the contract", () => {
   test("v1", () => {
-    expect(signatureHeader([keyOf(secret)], ["v1"], id, timestamp, body)).toBe("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    expect(signatureHeader([keyOf(secret)], ["v1"], id, timestamp, body)).toBe(
+      "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+    );
   });
 
   test("v1a, beside v1 in one header", () => {
@@ -41,7 +51,8 @@ describe("during an overlap", () => {
     const header = signatureHeader(keys, ["v1", "v1a"], id, seconds, body);
     expect(header.split(" ").map((entry) => entry.split(",")[0])).toEqual(["v1", "v1", "v1a", "v1a"]);
     const headers = { "webhook-id": id, "webhook-timestamp": String(seconds), "webhook-signature": header };
-    for (const text of [now, before]) expect(() => new Webhook(text).verify(body.toString(), headers)).not.toThrow();
+    for (const text of [now, before])
+      expect(() => new Webhook(text).verify(body.toString(), headers)).not.toThrow();
     expect(() => new Webhook(makeSecret()).verify(body.toString(), headers)).toThrow();
   });
 
@@ -58,10 +69,21 @@ describe("secrets that are given", () => {
   const bytes = (count: number) => `whsec_${randomBytes(count).toString("base64")}`;
 
   test("have 24 to 64 bytes", () => {
-    expect([23, 24, 64, 65].map((count) => readSecret(bytes(count)) !== null)).toEqual([false, true, true, false]);
+    expect([23, 24, 64, 65].map((count) => readSecret(bytes(count)) !== null)).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
   });
 
-  for (const text of ["", "whsec_", "whsec_not base64!not base64!not base64!", randomBytes(32).toString("base64"), `whsec_${"ab cd ".repeat(10)}`]) {
+  for (const text of [
+    "",
+    "whsec_",
+    "whsec_not base64!not base64!not base64!",
+    randomBytes(32).toString("base64"),
+    `whsec_${"ab cd ".repeat(10)}`,
+  ]) {
     test(`are none without the form: ${text.slice(0, 20)}`, () => expect(readSecret(text)).toBeNull());
   }
 

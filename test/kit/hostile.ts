@@ -89,6 +89,10 @@ export const BEHAVIOURS: Readonly<Record<string, Answer>> = {
   "/close": (socket) => socket.end(),
   "/halfhead": (socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-"),
   "/halfbody": (socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf"),
+  "/rstbody": (socket) => {
+    socket.write("HTTP/1.1 200 OK\r\n\r\nhalf");
+    setTimeout(() => socket.resetAndDestroy(), DRIP_MS);
+  },
   "/halfchunk": (socket) => socket.end("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nff\r\nhalf"),
   "/closehdr": (socket) =>
     socket.write("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok"),

@@ -21,6 +21,41 @@ describe("the pool", () => {
     expect(receiver.counts().opened).toBe(2);
   });
 
+  test("comes back for what was not idle long enough the first time", async () => {
+    const receiver = await hostile();
+    let nowMs = 0;
+    const { send, transport } = open(["127.0.0.1"], { idleMaxMs: 20, now: () => nowMs });
+    await send(receiver.url("/ok", "a.test"));
+    nowMs = 15;
+    await send(receiver.url("/ok", "b.test"));
+    nowMs = 25;
+    await until(() => transport.stats().open === 1);
+    nowMs = 35;
+    await until(() => transport.stats().open === 0);
+  });
+
+  test("takes the connection that was used last", async () => {
+    const sockets: unknown[] = [];
+    const waiting: (() => void)[] = [];
+    const receiver = await answering((socket, { path }) => {
+      sockets.push(socket);
+      const respond = () => socket.write("HTTP/1.1 204 No Content\r\n\r\n");
+      if (path === "/wait") waiting.push(respond);
+      else respond();
+    });
+    const { send } = open();
+    const results = [send(receiver.url("/wait")), send(receiver.url("/wait"))];
+    await receiver.whenRequested(2);
+    for (const respond of waiting) {
+      respond();
+      await Promise.race(results);
+    }
+    await Promise.all(results);
+    await send(receiver.url("/now"));
+    await send(receiver.url("/now"));
+    expect(sockets.slice(2)).toEqual([sockets[1], sockets[1]]);
+  });
+
   test.each([
     ["was idle too long", { idleMaxMs: 1_000, ageMaxMs: 60_000 }],
     ["is too old", { idleMaxMs: 60_000, ageMaxMs: 1_000 }],
@@ -57,6 +92,19 @@ describe("the pool", () => {
     expect(transport.stats()).toMatchObject({ connects: 3, reused: 2 });
     await send(receiver.url("/ok", "b.test"));
     expect(transport.stats()).toMatchObject({ connects: 4, reused: 2 });
+  });
+
+  test("counts a connection as young again once it was used, wherever it stood in the row", async () => {
+    const receiver = await hostile();
+    const { send, transport } = open(["127.0.0.1"], { idleMax: 3 });
+    const use = async (...hosts: string[]) => {
+      for (const host of hosts) await send(receiver.url("/ok", host));
+      return transport.stats().connects;
+    };
+    expect(await use("a.test", "b.test", "c.test", "b.test")).toBe(3);
+    expect(await use("d.test", "e.test")).toBe(5);
+    expect(await use("b.test", "d.test", "e.test")).toBe(5);
+    expect(await use("a.test", "c.test")).toBe(7);
   });
 
   test("forgets a connection that the receiver closes while it is idle", async () => {

@@ -276,6 +276,8 @@ describe("names", () => {
   test.each([
     ["ENOTFOUND", "dns_not_found"],
     ["ENODATA", "dns_not_found"],
+    ["DNS_ENOTFOUND", "dns_not_found"],
+    ["DNS_ETIMEOUT", "dns_failed"],
     ["EAI_AGAIN", "dns_failed"],
     ["ETIMEOUT", "dns_failed"],
   ])("a resolver that fails with %s leaves the name unresolved: %s", async (code, expected) => {

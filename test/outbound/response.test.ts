@@ -151,7 +151,18 @@ const CASES: Case[] = [
   { name: "chunks without an end", wire: `${CHUNKED}2\r\nok\r\n`, want: open },
   { name: "chunks broken off", wire: `${CHUNKED}9\r\nok`, end: "closed", want: cut("ok") },
   { name: "bytes behind the last chunk", wire: `${CHUNKED}2\r\nok\r\n0\r\n\r\nx`, want: whole("ok", false) },
-  ...["zz\r\n", "\r\n", "-2\r\n", "0x2\r\n", " 2\r\n", "2 x\r\n", "2\n", "123456789\r\n", "2;\x01\r\n"].map(
+  ...[
+    "zz\r\n",
+    "\r\n",
+    "-2\r\n",
+    "0x2\r\n",
+    " 2\r\n",
+    "2 x\r\n",
+    "2\n",
+    "12\n",
+    "123456789\r\n",
+    "2;\x01\r\n",
+  ].map(
     (line): Case => ({
       name: `the size line ${JSON.stringify(line)}`,
       wire: `${CHUNKED}2\r\nok\r\n${line}`,
@@ -160,6 +171,7 @@ const CASES: Case[] = [
   ),
   { name: "a chunk longer than its size", wire: `${CHUNKED}2\r\nokay\r\n`, want: cut("ok") },
   { name: "an endless extension", wire: `${CHUNKED}2;${"x".repeat(2000)}`, want: cut("") },
+  { name: "a last line that ends in LF alone", wire: `${CHUNKED}2\r\nok\r\n0\r\n\n`, want: cut("ok") },
   { name: "endless trailers", wire: `${CHUNKED}0\r\n${"a: b\r\n".repeat(100)}`, want: cut("") },
   {
     name: "chunks and a length: the chunks count, and the connection ends",

@@ -36,6 +36,7 @@ const HOSTILE: Record<string, string> = {
   "/close": "unreachable connection_closed",
   "/halfhead": "unreachable connection_closed",
   "/halfbody": "200 half truncated",
+  "/rstbody": "200 half truncated",
   "/halfchunk": "200 half truncated",
   "/closehdr": "200 ok",
   "/smuggle": "200 ok",
@@ -164,6 +165,13 @@ describe("the address", () => {
     ["http://127.0.0.1:0/", "unreachable connection_refused"],
   ])("of %s gives %s", async (text, expected) => {
     expect(short(await open().send(new URL(text)))).toBe(expected);
+  });
+
+  test("is not connected to for another scheme", async () => {
+    const receiver = await hostile();
+    const url = new URL(receiver.url("/ok").href.replace("http:", "ftp:"));
+    expect(short(await open().send(url))).toBe("blocked address_not_allowed");
+    expect(receiver.counts().opened).toBe(0);
   });
 
   test.each([

@@ -10,7 +10,8 @@ plugin({
   setup(build) {
     build.onLoad({ filter: new RegExp(`/src/${mutant.file.replaceAll(".", "\\.")}$`) }, async ({ path }) => {
       const text = await Bun.file(path).text();
-      if (text.split(mutant.find).length !== 2) throw new Error(`the mutant "${mutant.name}" does not fit ${mutant.file}`);
+      if (text.split(mutant.find).length !== 2)
+        throw new Error(`the mutant "${mutant.name}" does not fit ${mutant.file}`);
       return { contents: text.replace(mutant.find, () => mutant.put), loader: "ts" };
     });
   },

@@ -45,7 +45,13 @@ export function bootProcess(parts: ProcessParts): Process {
   };
   const data = openData(sqlite, storeParts, { cipher, cell: "00" });
   const signal = new AbortController().signal;
-  const sendParts = { transport, ids: data.ids, now: () => world.wall, monotonic: () => world.monotonic, signal };
+  const sendParts = {
+    transport,
+    ids: data.ids,
+    now: () => world.wall,
+    monotonic: () => world.monotonic,
+    signal,
+  };
   const actors = new Actors(data, {
     clock: world.clock,
     random: () => rng.next(),

@@ -108,9 +108,12 @@ export class Receivers implements Transport {
     const latency = this.#strikes("slow", 0.1) ? 200 + this.rng.below(8000) : 1 + this.rng.below(60);
     if (this.#strikes("blocked", 0.01)) return done(1, { kind: "blocked", code: "address_not_allowed" });
     if (this.#isDown(path)) return done(latency, { kind: "unreachable", code: "connection_refused" });
-    if (this.#strikes("hang", 0.05)) return done(request.timeoutMs, { kind: "timeout", code: "timeout_response" });
-    if (this.#strikes("lostBefore", 0.05)) return done(latency, { kind: "unreachable", code: "connection_reset" });
-    if (latency >= request.timeoutMs) return done(request.timeoutMs, { kind: "timeout", code: "timeout_response" });
+    if (this.#strikes("hang", 0.05))
+      return done(request.timeoutMs, { kind: "timeout", code: "timeout_response" });
+    if (this.#strikes("lostBefore", 0.05))
+      return done(latency, { kind: "unreachable", code: "connection_reset" });
+    if (latency >= request.timeoutMs)
+      return done(request.timeoutMs, { kind: "timeout", code: "timeout_response" });
     // What the receiver does outlives the sender.
     const halfway = Math.floor(latency / 2);
     this.world.outside(halfway, () => done(latency - halfway, this.#receive(path, id, sent)));
@@ -127,7 +130,9 @@ export class Receivers implements Transport {
   #status(): [number, [string, string][]] {
     if (this.#strikes("serverErrors", 0.15)) return [this.rng.pick([500, 400, 404, 302, 501]), []];
     if (this.#strikes("throttling", 0.05)) {
-      const retryAfter: [string, string][] = this.rng.chance(0.5) ? [["retry-after", String(1 + this.rng.below(90))]] : [];
+      const retryAfter: [string, string][] = this.rng.chance(0.5)
+        ? [["retry-after", String(1 + this.rng.below(90))]]
+        : [];
       return [this.rng.pick([429, 502, 503, 504]), retryAfter];
     }
     if (this.#strikes("gone", 0.003)) return [410, []];
@@ -158,6 +163,7 @@ export class Receivers implements Transport {
       return `v1,${createHmac("sha256", key).update(signed).digest("base64")}`;
     };
     const expected = (this.secrets.get(header("webhook-id")) ?? []).map(entryOf).join(" ");
-    if (header("webhook-signature") !== expected) this.violations.push(`a delivery to ${url.pathname} is signed wrongly`);
+    if (header("webhook-signature") !== expected)
+      this.violations.push(`a delivery to ${url.pathname} is signed wrongly`);
   }
 }

@@ -25,7 +25,7 @@ export interface Outside {
   touched: Set<number>;
   /** Attempts by hand that are under way. */
   byHand: Set<number>;
-  /** Replays that were acknowledged: delivery and instant. */
+  /** Replays that were acknowledged: the delivery, and when it was opened afresh. */
   replayed: { id: number; at: number }[];
   crashes: number;
   paused: Set<number>;
@@ -39,7 +39,15 @@ export class Simulation {
   readonly sqlite: Database = openMemory();
   readonly faults: Faults;
   readonly receivers: Receivers;
-  readonly outside: Outside = { acked: new Map(), touched: new Set(), byHand: new Set(), replayed: [], crashes: 0, paused: new Set(), deleted: new Set() };
+  readonly outside: Outside = {
+    acked: new Map(),
+    touched: new Set(),
+    byHand: new Set(),
+    replayed: [],
+    crashes: 0,
+    paused: new Set(),
+    deleted: new Set(),
+  };
   readonly violations: string[] = [];
   process: Process;
   projectId = 0;
@@ -56,7 +64,9 @@ export class Simulation {
     readonly tally: Tally,
   ) {
     this.rng = new Rng(seed);
-    this.faults = Object.fromEntries(FAULT_NAMES.map((name) => [name, this.rng.chance(0.5)])) as unknown as Faults;
+    this.faults = Object.fromEntries(
+      FAULT_NAMES.map((name) => [name, this.rng.chance(0.5)]),
+    ) as unknown as Faults;
     this.receivers = new Receivers(this.world, this.rng, this.faults, tally);
     this.process = this.#boot();
   }
@@ -175,7 +185,15 @@ export class Simulation {
     const type = this.rng.pick(TYPES);
     const consumerId = this.rng.pick(CONSUMERS);
     const externalId = this.rng.chance(0.2) ? `ext-${this.rng.below(5)}` : null;
-    const incoming = { type, timestamp: this.world.wall, data: '{"n":1}', consumerId, externalId, sourceId: null, isTest: false };
+    const incoming = {
+      type,
+      timestamp: this.world.wall,
+      data: '{"n":1}',
+      consumerId,
+      externalId,
+      sourceId: null,
+      isTest: false,
+    };
     const expected = this.#audience(type, consumerId);
     const plan = pipeline.plan(this.projectId, [incoming]);
     const acknowledged = data.store.write(() => plan.write());
@@ -190,28 +208,42 @@ export class Simulation {
 
   /** Endpoints that must get such an event, if nobody deletes them meanwhile. */
   #audience(type: string, consumerId: string | null): Set<number> {
-    const matching = [...this.process.data.endpoints.ofProject(this.projectId).values()].filter((endpoint) => {
-      const types = endpoint.eventTypes;
-      const isWanted = types === null || types.includes(type) || (types.includes("order.*") && type.startsWith("order."));
-      return isWanted && (endpoint.consumerId === null || endpoint.consumerId === consumerId);
-    });
+    const matching = [...this.process.data.endpoints.ofProject(this.projectId).values()].filter(
+      (endpoint) => {
+        const types = endpoint.eventTypes;
+        const isWanted =
+          types === null || types.includes(type) || (types.includes("order.*") && type.startsWith("order."));
+        return isWanted && (endpoint.consumerId === null || endpoint.consumerId === consumerId);
+      },
+    );
     return new Set(matching.map((endpoint) => endpoint.id));
   }
 
   #change(id: number, change: (now: Endpoint) => Partial<Endpoint>, then: (changed: Endpoint) => void): void {
-    this.process.data.endpoints.change(id, change).then((changed) => changed && then(changed), () => {});
+    this.process.data.endpoints.change(id, change).then(
+      (changed) => changed && then(changed),
+      () => {},
+    );
   }
 
   #togglePause(): void {
     const id = this.rng.pick(this.endpoints);
     if (this.rng.chance(0.5)) {
-      this.#change(id, ({ status }) => (status === "active" ? { status: "paused" } : {}), ({ status }) => {
-        if (status === "paused") this.outside.paused.add(id);
-      });
+      this.#change(
+        id,
+        ({ status }) => (status === "active" ? { status: "paused" } : {}),
+        ({ status }) => {
+          if (status === "paused") this.outside.paused.add(id);
+        },
+      );
       return;
     }
     this.outside.paused.delete(id);
-    this.#change(id, ({ status }) => (status === "paused" ? { status: "active" } : {}), () => {});
+    this.#change(
+      id,
+      ({ status }) => (status === "paused" ? { status: "active" } : {}),
+      () => {},
+    );
   }
 
   #rotate(): void {
@@ -219,8 +251,13 @@ export class Simulation {
     if (!endpoint) return;
     const hours = this.rng.pick([0, 1, 24]);
     const expiresAt = this.world.wall + hours * HOUR_MS;
-    const previousOf = ({ secret }: Endpoint) => (hours === 0 ? null : { secret, privateKey: null, expiresAt });
-    this.#change(endpoint.id, (now) => ({ secret: makeSecret(), previous: previousOf(now) }), () => {});
+    const previousOf = ({ secret }: Endpoint) =>
+      hours === 0 ? null : { secret, privateKey: null, expiresAt };
+    this.#change(
+      endpoint.id,
+      (now) => ({ secret: makeSecret(), previous: previousOf(now) }),
+      () => {},
+    );
   }
 
   /** The secrets that are valid at this moment, as the durable endpoint has them. */
@@ -235,19 +272,31 @@ export class Simulation {
     const id = this.rng.pick(this.endpoints);
     if (this.outside.deleted.size > 0) return;
     this.outside.deleted.add(id);
-    this.#change(id, () => ({ status: "deleted" }), () => {});
+    this.#change(
+      id,
+      () => ({ status: "deleted" }),
+      () => {},
+    );
   }
 
   #enable(): void {
     const id = this.rng.pick(this.endpoints);
     const { data } = this.process;
     if (data.endpoints.get(id)?.status !== "disabled") return;
-    this.#change(id, () => ({ status: "active", disabledReason: null }), () => {});
+    this.#change(
+      id,
+      () => ({ status: "active", disabledReason: null }),
+      () => {},
+    );
   }
 
   #reorder(): void {
     const id = this.rng.pick(this.endpoints);
-    this.#change(id, () => ({ maxConcurrency: this.rng.pick([1, 2, 10]) }), () => {});
+    this.#change(
+      id,
+      () => ({ maxConcurrency: this.rng.pick([1, 2, 10]) }),
+      () => {},
+    );
   }
 
   #someDelivery(): number | null {
@@ -264,7 +313,12 @@ export class Simulation {
     const { data, actors } = this.process;
     const delivery = data.deliveries.get(id);
     if (!delivery) return;
-    data.store.write(() => data.deliveries.cancel(id)).then(() => actors.forget(delivery.endpointId, id), () => {});
+    data.store
+      .write(() => data.deliveries.cancel(id))
+      .then(
+        () => actors.forget(delivery.endpointId, id),
+        () => {},
+      );
   }
 
   #retryByHand(): void {
@@ -290,7 +344,7 @@ export class Simulation {
     void written.then(
       (replayed) => {
         this.outside.touched.add(replayed.delivery.id);
-        this.outside.replayed.push({ id: replayed.delivery.id, at: this.world.wall });
+        this.outside.replayed.push({ id: replayed.delivery.id, at: replayed.waiting.due });
         enqueueReplayed(actors, replayed);
       },
       () => {},
@@ -310,9 +364,24 @@ export class Simulation {
       missing,
       ratePerSecond: this.rng.pick([null, 1]),
     };
-    for (const { id } of this.sqlite.query<{ id: number }, []>("SELECT id FROM delivery WHERE status = 3").all()) this.outside.touched.add(id);
-    const row = { projectId: this.projectId, consumerId: null, filter, matched: 0, position: 0, last: data.store.keys.last };
-    data.store.write(() => data.replays.insert(row)).then((replay) => replayer.run(replay), () => {});
+    for (const { id } of this.sqlite
+      .query<{ id: number }, []>("SELECT id FROM delivery WHERE status = 3")
+      .all())
+      this.outside.touched.add(id);
+    const row = {
+      projectId: this.projectId,
+      consumerId: null,
+      filter,
+      matched: 0,
+      position: 0,
+      last: data.store.keys.last,
+    };
+    data.store
+      .write(() => data.replays.insert(row))
+      .then(
+        (replay) => replayer.run(replay),
+        () => {},
+      );
   }
 
   #crash(): void {
@@ -353,17 +422,26 @@ export class Simulation {
     this.#inFlight.set(endpoint.id, inFlight);
     const bound = endpoint.ordering === "fifo" ? 1 : endpoint.maxConcurrency;
     if (inFlight > bound) this.violate(`${inFlight} attempts at once to an endpoint that takes ${bound}`);
-    if (this.outside.paused.has(endpoint.id) && this.process.data.endpoints.get(endpoint.id)?.status === "paused") {
+    if (
+      this.outside.paused.has(endpoint.id) &&
+      this.process.data.endpoints.get(endpoint.id)?.status === "paused"
+    ) {
       this.violate("an attempt started at a paused endpoint");
     }
     const due = load.delivery.due ?? 0;
     if (due > this.world.wall) this.violate(`an attempt started ${due - this.world.wall} ms early`);
     const gate = this.#gates.get(endpoint.id) ?? 0;
-    if (gate > this.world.wall && !this.faults.clockJumps) this.violate("an attempt started before retry-after had passed");
+    if (gate > this.world.wall && !this.faults.clockJumps)
+      this.violate("an attempt started before retry-after had passed");
   }
 
   #onEnd(endpoint: Endpoint, load: Load, sent: Sent | null): void {
-    this.#hash = (Math.imul(this.#hash, 31) + load.delivery.id + (sent?.statusCode ?? 7) + Math.floor(this.world.monotonic)) | 0;
+    this.#hash =
+      (Math.imul(this.#hash, 31) +
+        load.delivery.id +
+        (sent?.statusCode ?? 7) +
+        Math.floor(this.world.monotonic)) |
+      0;
     if (this.outside.byHand.has(load.delivery.id)) return;
     this.#inFlight.set(endpoint.id, Math.max(0, (this.#inFlight.get(endpoint.id) ?? 0) - 1));
     const code = sent?.statusCode ?? 0;
@@ -378,7 +456,11 @@ export class Simulation {
     this.sqlite.exec("PRAGMA max_page_count = 1000000");
     for (const id of this.endpoints) {
       this.outside.paused.delete(id);
-      this.#change(id, ({ status }) => (status === "paused" ? { status: "active" } : {}), () => {});
+      this.#change(
+        id,
+        ({ status }) => (status === "paused" ? { status: "active" } : {}),
+        () => {},
+      );
     }
     await settle();
   }

@@ -26,5 +26,7 @@ for (let seed = from; seed < from + seeds && failures < failuresMax; seed++) {
   console.log(`seed ${seed} fails: ${[...new Set(violations)].slice(0, 4).join("; ")}`);
 }
 const seconds = (performance.now() - began) / 1000;
-console.log(`${ran} seeds, ${steps} steps in ${seconds.toFixed(1)} s; faults: ${FAULT_NAMES.map((name) => `${name} ${tally[name]}`).join(", ")}`);
+console.log(
+  `${ran} seeds, ${steps} steps in ${seconds.toFixed(1)} s; faults: ${FAULT_NAMES.map((name) => `${name} ${tally[name]}`).join(", ")}`,
+);
 process.exit(failures === 0 ? 0 : 1);

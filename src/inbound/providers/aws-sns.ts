@@ -1,6 +1,7 @@
 import { isObject } from "../../core/json.ts";
 import { emptyHandshake } from "../answers.ts";
-import { credential, docs, officialSdk } from "../define.ts";
+import { credential } from "../config.ts";
+import { docs, officialSdk } from "../define.ts";
 import { field, type Facts, readPath } from "../facts.ts";
 import type { Reception } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";

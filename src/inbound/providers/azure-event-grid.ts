@@ -1,6 +1,7 @@
 import { readBody } from "../body.ts";
 import { emptyHandshake, jsonHandshake } from "../answers.ts";
-import { credential, docs, documentation } from "../define.ts";
+import { credential } from "../config.ts";
+import { docs, documentation } from "../define.ts";
 import { field, firstOf, readPath } from "../facts.ts";
 import type { Reception } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";

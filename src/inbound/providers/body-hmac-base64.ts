@@ -166,7 +166,10 @@ export const BODY_HMAC_BASE64: readonly ProviderRow[] = [
   {
     key: "docusign",
     name: "DocuSign Connect",
-    scheme: bodyHmac(DOCUSIGN_HEADERS, "", { isEveryHeaderRead: true }),
+    scheme: {
+      ...bodyHmac(DOCUSIGN_HEADERS, "", { isEveryHeaderRead: true }),
+      headers: ["x-docusign-signature-1 to x-docusign-signature-100"],
+    },
     secretFrom: "customer",
     secretLabel: "Connect key",
     eventType: field("event"),

@@ -1,5 +1,6 @@
 import { emptyHandshake, textHandshake } from "../answers.ts";
-import { credential, docs, officialSdk } from "../define.ts";
+import { credential } from "../config.ts";
+import { docs, officialSdk } from "../define.ts";
 import { hmac, isAnySame } from "../digest.ts";
 import { derived, type Facts } from "../facts.ts";
 import { readForm } from "../form.ts";

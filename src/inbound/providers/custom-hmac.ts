@@ -58,26 +58,25 @@ function templateOf(config: Config): Template | null {
   return template && !names(template, "secret") && !names(template, "method") ? template : null;
 }
 
-/** What is wrong between settings: a template must sign the body, and name only what a header brings. */
+/** What is wrong between settings: a template must sign the body, and what else it names must come in a header. */
 function checkTogether(config: Config): Fault[] {
   const pointer = "/config/signed_content";
   const template = templateOf(config);
   if (!template)
     return [{ pointer, detail: "Only {body}, {timestamp}, {id} and {url} may stand in braces." }];
-  const faults: Fault[] = [];
-  if (!names(template, "body")) faults.push({ pointer, detail: "The template must hold {body}." });
-  for (const [name, setting] of [
-    ["timestamp", "timestamp_header"],
-    ["id", "id_header"],
-  ] as const) {
-    const isNamed = names(template, name);
-    const isSet = Object.hasOwn(config, setting);
-    if (isNamed && !isSet)
-      faults.push({ pointer: `/config/${setting}`, detail: `{${name}} needs this header.` });
-    if (!isNamed && isSet && name === "timestamp")
-      faults.push({ pointer, detail: "A timestamp that is not signed proves nothing." });
-  }
-  return faults;
+  const faults = names(template, "body") ? [] : [{ pointer, detail: "The template must hold {body}." }];
+  return [
+    ...faults,
+    ...faultsOfUnnamed(config, template, "timestamp"),
+    ...faultsOfUnnamed(config, template, "id"),
+  ];
+}
+
+/** What the template names must come in a header that is configured. */
+function faultsOfUnnamed(config: Config, template: Template, name: "timestamp" | "id"): Fault[] {
+  const setting = `${name}_header`;
+  if (!names(template, name) || Object.hasOwn(config, setting)) return [];
+  return [{ pointer: `/config/${setting}`, detail: `{${name}} needs this header.` }];
 }
 
 function ruleOf(config: Config): DigestRule {

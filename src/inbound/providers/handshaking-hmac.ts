@@ -1,5 +1,6 @@
 import { emptyHandshake, jsonHandshake, textHandshake } from "../answers.ts";
-import { docs, documentation, officialSdk, credential } from "../define.ts";
+import { credential } from "../config.ts";
+import { docs, documentation, officialSdk } from "../define.ts";
 import { hmac, isSame } from "../digest.ts";
 import {
   all,

@@ -1,6 +1,7 @@
 import { jsonHandshake } from "../answers.ts";
 import { readBody } from "../body.ts";
-import { credential, docs, documentation, officialSdk } from "../define.ts";
+import { credential } from "../config.ts";
+import { docs, documentation, officialSdk } from "../define.ts";
 import { hash, isSame } from "../digest.ts";
 import { all, bodyHash, claim, field, firstOf, header, nothing, readPath } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";

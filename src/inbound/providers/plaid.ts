@@ -1,6 +1,7 @@
 import { decodeProtectedHeader } from "jose";
 import { isObject } from "../../core/json.ts";
-import { credential, docs, documentation } from "../define.ts";
+import { choiceConfig, credential } from "../config.ts";
+import { docs, documentation } from "../define.ts";
 import { hash, isSame } from "../digest.ts";
 import { bodyHash, field, joined } from "../facts.ts";
 import type { KeyDocument, RefusalReason } from "../provider.ts";
@@ -72,7 +73,10 @@ export const PLAID: ProviderRow = {
     credential("secret", "API secret", "Plaid Dashboard: Developers, Keys, the environment's secret.", {
       secret: true,
     }),
-    credential("environment", "Environment", "production or sandbox."),
+    {
+      ...choiceConfig("environment", "Environment", "production or sandbox.", Object.keys(HOSTS)),
+      required: true,
+    },
   ],
   eventType: joined(field("webhook_type"), field("webhook_code")),
   deliveryId: bodyHash,

@@ -1,4 +1,5 @@
-import { credential, docs, officialSdk } from "../define.ts";
+import { credential } from "../config.ts";
+import { docs, officialSdk } from "../define.ts";
 import { all, bodyDigest, bodyHash, field, firstOf } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { hmacScheme } from "../schemes/hmac.ts";

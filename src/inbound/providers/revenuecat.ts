@@ -1,4 +1,5 @@
-import { credential, docs, documentation } from "../define.ts";
+import { credential } from "../config.ts";
+import { docs, documentation } from "../define.ts";
 import { hmac, isAnySame } from "../digest.ts";
 import { field } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";

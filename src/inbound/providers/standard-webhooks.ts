@@ -1,6 +1,6 @@
 import { answerEmpty } from "../answers.ts";
 import { docs, library, officialSdk, vector } from "../define.ts";
-import { field, header, joined, nothing } from "../facts.ts";
+import { field, firstOf, header, joined, nothing } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { eitherScheme } from "../schemes/scheme.ts";
 import { standardWebhooks, svixScheme } from "../schemes/standard-webhooks.ts";
@@ -158,16 +158,17 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
     ),
   },
   {
-    ...STANDARD,
+    ...BY_SVIX,
     key: "recall_ai",
     name: "Recall.ai",
     eventType: field("event"),
+    deliveryId: firstOf(header("webhook-id"), header("svix-id")),
     verifiedWith: library("standardwebhooks", "1.1.1"),
     docs: docs(
       "Recall.ai dashboard: Webhooks, Add Endpoint.",
       "Recall.ai dashboard: Developers, API Keys and Secrets, Workspace verification secret.",
       "https://docs.recall.ai/docs/authenticating-requests-from-recallai",
-      "The secret belongs to the workspace and its region.",
+      "Accounts from before 15 December 2025 sign with svix-* headers and a secret for each endpoint: both are read.",
     ),
   },
   {

@@ -1,5 +1,14 @@
-import { type DestinationKind, isSuccess } from "../destination.ts";
+import { type DestinationConfig, type DestinationKind, isSuccess } from "../destination.ts";
 import { USER_AGENT } from "../user-agent.ts";
+
+const urls = new WeakMap<DestinationConfig, URL>();
+
+/** Parsed once for each version of the endpoint. */
+function urlOf(config: DestinationConfig): URL {
+  const url = urls.get(config) ?? new URL(String(config.url));
+  urls.set(config, url);
+  return url;
+}
 
 /** A URL of the customer's: Standard Webhooks over HTTP (contract section 4). */
 export const http: DestinationKind = {
@@ -17,14 +26,16 @@ export const http: DestinationKind = {
   ],
   maxBytes: null,
   request(config, message) {
-    const headers: [string, string][] = [
+    const headers: (readonly [string, string])[] = [
       ["content-type", "application/json"],
       ["user-agent", USER_AGENT],
       ["webhook-id", message.id],
       ["webhook-timestamp", String(message.timestampSeconds)],
       ["webhook-signature", message.signature],
     ];
-    return { method: "POST", url: new URL(String(config.url)), headers: [...headers, ...message.headers.map(([n, v]): [string, string] => [n, v])], body: message.body };
+    headers.push(...message.headers);
+    return { method: "POST", url: urlOf(config), headers, body: message.body };
   },
-  judge: (status) => (isSuccess(status) ? { delivered: true } : { delivered: false, errorCode: null, throttled: false }),
+  judge: (status) =>
+    isSuccess(status) ? { delivered: true } : { delivered: false, errorCode: null, throttled: false },
 };

@@ -43,7 +43,7 @@ function notification(nowMs: number): InboundRequest {
   return signSns(message, ["Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"]);
 }
 
-function control(Type: string, nowMs: number, SubscribeURL: string): InboundRequest {
+export function control(Type: string, nowMs: number, SubscribeURL: string): InboundRequest {
   const message = {
     Type,
     MessageId: "165545c9-2a5c-472c-8df2-7ff2be2b3b1b",

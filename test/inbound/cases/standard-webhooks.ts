@@ -119,6 +119,17 @@ const OPENAI_VECTOR = {
   nowMs: OPENAI_AT_MS,
 };
 
+/** Recall.ai's older accounts sign as Svix does. */
+function recallVector() {
+  const request = signStandard("svix", WHSEC[0], NOW_MS, '{"event":"bot.done"}');
+  return {
+    source: "docs.recall.ai: legacy workspaces",
+    request,
+    material: materialOf([WHSEC[0]]),
+    nowMs: NOW_MS,
+  };
+}
+
 const SUPABASE_BODY = '{"user":{"id":"u-1"}}';
 
 /** Supabase signs with every secret and joins the entries by a comma and a space. */
@@ -195,6 +206,7 @@ export const STANDARD_WEBHOOKS_CASES: Readonly<Record<string, ProviderCase>> = {
     "recall_ai.bot.done",
     {
       accepts: byLibrary,
+      vectors: [recallVector()],
     },
   ),
   polar: textCase(

@@ -1,0 +1,158 @@
+/**
+ * Clients that publish until they are told to stop. Each sends what is unanswered again, under the key that makes it safe
+ * (external_id, Idempotency-Key, the provider's own id), and writes down every 2xx.
+ */
+
+export interface Target {
+  url: string;
+  apiKey: string;
+  ingestPath: string;
+  ingestSecret: string;
+}
+
+type Kind = "single" | "batch" | "ingest";
+
+/** What a client holds in its hands after a 2xx. */
+export interface Acknowledged {
+  kind: Kind;
+  /** `external_id`, Idempotency-Key or the provider's id. */
+  key: string;
+  ids: readonly string[];
+  /** `data.token` of each event, in the order of `ids`. */
+  tokens: readonly string[];
+  /** Unix milliseconds, when the answer was there. */
+  at: number;
+}
+
+export interface Refused {
+  kind: Kind;
+  status: number;
+  contentType: string;
+  retryAfter: string | null;
+}
+
+interface Parcel extends Pick<Acknowledged, "kind" | "key" | "tokens"> {
+  path: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+interface PublishedAnswer {
+  id?: string;
+  data?: { id: string }[];
+}
+
+const BATCH_EVENTS = 5;
+const AGAIN_MS = 50;
+const PADDING = "x".repeat(400);
+const KINDS: readonly Kind[] = ["single", "single", "batch", "ingest"];
+
+export class Publishers {
+  readonly acknowledged: Acknowledged[] = [];
+  readonly refused: Refused[] = [];
+  /** Requests that were sent and have no answer yet. */
+  unanswered = 0;
+  readonly #loops: Promise<void>[];
+  #mode: "running" | "finishing" | "abandoned" = "running";
+  #waiters: { count: number; resolve: () => void }[] = [];
+
+  /** `name` begins every key and token: two of these never meet. */
+  constructor(
+    private readonly target: Target,
+    private readonly name = "p",
+    count = 64,
+  ) {
+    this.#loops = Array.from({ length: count }, (_, at) => this.#publish(at));
+  }
+
+  /** Resolves when so many more requests have been answered with 2xx. */
+  whenAcknowledged(more: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiters.push({ count: this.acknowledged.length + more, resolve });
+    });
+  }
+
+  /** Begins nothing new; resolves when everything begun has been answered with 2xx. */
+  async finish(): Promise<void> {
+    this.#mode = "finishing";
+    await Promise.all(this.#loops);
+  }
+
+  /** Begins nothing new and sends nothing again. */
+  async abandon(): Promise<void> {
+    this.#mode = "abandoned";
+    await Promise.all(this.#loops);
+  }
+
+  async #publish(at: number): Promise<void> {
+    for (let nth = 0; this.#mode === "running"; nth++) await this.#deliver(this.#parcel(at, nth));
+  }
+
+  async #deliver(parcel: Parcel): Promise<void> {
+    while (!(await this.#send(parcel)) && this.#mode !== "abandoned") await Bun.sleep(AGAIN_MS);
+  }
+
+  /** One request: true where it was answered with 2xx. */
+  async #send({ kind, key, tokens, path, headers, body }: Parcel): Promise<boolean> {
+    this.unanswered++;
+    try {
+      const response = await fetch(this.target.url + path, { method: "POST", headers, body });
+      const text = await response.text();
+      if (!response.ok) {
+        const contentType = response.headers.get("content-type") ?? "";
+        const retryAfter = response.headers.get("retry-after");
+        this.refused.push({ kind, status: response.status, contentType, retryAfter });
+        return false;
+      }
+      const answer = JSON.parse(text) as PublishedAnswer;
+      const ids = (answer.data ?? [{ id: answer.id ?? "" }]).map(({ id }) => id);
+      this.acknowledged.push({ kind, key, ids, tokens, at: Date.now() });
+      this.#tellWaiters();
+      return true;
+    } catch {
+      return false; // the service is gone, or went in the middle of it
+    } finally {
+      this.unanswered--;
+    }
+  }
+
+  #tellWaiters(): void {
+    const isDue = ({ count }: { count: number }) => count <= this.acknowledged.length;
+    for (const waiter of this.#waiters.filter(isDue)) waiter.resolve();
+    this.#waiters = this.#waiters.filter((waiter) => !isDue(waiter));
+  }
+
+  #parcel(at: number, nth: number): Parcel {
+    const kind = KINDS[at % KINDS.length] ?? "single";
+    const key = `${this.name}-${at}-${nth}`;
+    const type = typeOf(at + nth);
+    const { apiKey, ingestPath, ingestSecret } = this.target;
+    const json = { "content-type": "application/json" };
+    if (kind === "ingest") {
+      const headers = { ...json, "x-service-token": ingestSecret };
+      return { kind, key, tokens: [key], path: ingestPath, headers, body: inboundBody(key, type) };
+    }
+    const headers = { ...json, authorization: `Bearer ${apiKey}` };
+    if (kind === "single") {
+      const body = JSON.stringify({ type, external_id: key, data: dataOf(key) });
+      return { kind, key, tokens: [key], path: "/v1/events", headers, body };
+    }
+    const tokens = Array.from({ length: BATCH_EVENTS }, (_, i) => `${key}-${i}`);
+    const body = JSON.stringify({ events: tokens.map((token) => ({ type, data: dataOf(token) })) });
+    return { kind, key, tokens, path: "/v1/events/batch", headers: { ...headers, "idempotency-key": key }, body };
+  }
+}
+
+/** One event in sixteen goes to the slow receiver too, one to the one that refuses. */
+function typeOf(n: number): string {
+  if (n % 16 === 3) return "slow.thing";
+  return n % 16 === 7 ? "flaky.thing" : "order.paid";
+}
+
+function dataOf(token: string): object {
+  return { token, padding: PADDING };
+}
+
+function inboundBody(key: string, type: string): string {
+  return JSON.stringify({ id: key, type, ...dataOf(key) });
+}

@@ -1,0 +1,287 @@
+/**
+ * The routes of the event log over a real database, real actors and real sockets; only who calls is a table of names, as
+ * portal tokens are not minted here.
+ */
+import { expect } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../../src/clock.ts";
+import type { Caller } from "../../src/core/caller.ts";
+import { Cipher } from "../../src/core/cipher.ts";
+import type { Endpoint } from "../../src/core/model.ts";
+import { makeSecret } from "../../src/core/signing.ts";
+import { deliveriesRoutes } from "../../src/http/deliveries.ts";
+import type { DeliveryAnswer } from "../../src/http/delivery-shape.ts";
+import { eventReplayRoutes } from "../../src/http/event-replay.ts";
+import type { PublishedAnswer } from "../../src/http/event-shape.ts";
+import { eventsRoutes } from "../../src/http/events.ts";
+import { publishRoutes } from "../../src/http/publish.ts";
+import { replaysRoutes } from "../../src/http/replays.ts";
+import { createServer, type HttpServer } from "../../src/http/server.ts";
+import type { Services } from "../../src/http/services.ts";
+import { Actors } from "../../src/outbound/actors.ts";
+import { createGuard } from "../../src/outbound/guard.ts";
+import { send } from "../../src/outbound/send.ts";
+import { createTransport } from "../../src/outbound/transport.ts";
+import { Pipeline } from "../../src/pipeline.ts";
+import { Replayer } from "../../src/replayer.ts";
+import { type Data, openData } from "../../src/store/data.ts";
+import { type Disk, openDatabase } from "../../src/store/database.ts";
+import { DeliveryList } from "../../src/store/delivery-list.ts";
+import type { NewEndpoint } from "../../src/store/endpoints.ts";
+import { EventList } from "../../src/store/event-list.ts";
+import { type Receiver, startReceiver } from "../kit/receiver.ts";
+import type { ReplyJson } from "./kit.ts";
+
+const waitMaxMs = 10_000;
+
+export type Reply = { status: number; headers: Headers; text: string; json: ReplyJson };
+export type Page<Row> = { data: Row[]; next_cursor: string | null };
+export type EventRow = Omit<PublishedAnswer, "duplicate"> & { source_id: string | null; test: boolean };
+
+/** Fields of an endpoint that a test cares about; the others have their defaults. */
+export type EndpointFields = Partial<Omit<NewEndpoint, "projectId">> & { url: string };
+
+export class Api implements AsyncDisposable {
+  /** Where every test that publishes sends to. */
+  readonly receiver: Receiver = startReceiver();
+  readonly data: Data;
+  readonly services: Services;
+  /** Requests a second; 0: no limit. */
+  readonly rateLimits = { publish: 0, management: 0 };
+  readonly callers = new Map<string, Caller>();
+  readonly #dir = mkdtempSync(join(tmpdir(), "sealpost-api-"));
+  readonly #disk: Disk = openDatabase(this.#dir);
+  readonly #transport;
+  #server: HttpServer | null = null;
+
+  constructor() {
+    const { now } = systemClock;
+    const fail = (error: Error) => {
+      throw error;
+    };
+    const later = (ms: number, run: () => void) => void setTimeout(run, ms).unref();
+    const storeParts = { now, schedule: setImmediate, sync: () => this.#disk.sync(), later, fail };
+    const cipher = new Cipher([new Uint8Array(32).fill(1)]);
+    this.data = openData(this.#disk.sqlite, storeParts, { cipher, cell: "00" });
+    const { data } = this;
+    const guard = createGuard({ allow: ["127.0.0.0/8"] });
+    const transport = createTransport({ guard, now: () => performance.now() });
+    this.#transport = transport;
+    const { signal } = new AbortController();
+    const sending = { transport, ids: data.ids, now, monotonic: () => performance.now(), signal };
+    const actors = new Actors(data, {
+      clock: systemClock,
+      random: () => 0.5,
+      send: (endpoint, load) => send(sending, endpoint, load),
+      onAttempt: () => {},
+    });
+    const pipeline = new Pipeline(data, actors);
+    this.services = {
+      data,
+      ids: data.ids,
+      eventList: new EventList(data),
+      deliveryList: new DeliveryList(data),
+      pipeline,
+      actors,
+      replayer: new Replayer(data, actors, pipeline, systemClock),
+      guard,
+      transport,
+      baseUrl: "http://localhost",
+      ingestRateLimit: 0,
+      now,
+      log: () => {},
+    };
+  }
+
+  /** Makes two projects and a caller of each kind: see `callers`. */
+  async open(): Promise<void> {
+    const { tenants } = this.data;
+    const account = await tenants.createAccount({ name: "test", plan: "unlimited" });
+    const [live, other] = [
+      await tenants.createProject(account.id, "live", "live"),
+      await tenants.createProject(account.id, "test", "test"),
+    ];
+    const full: Caller = {
+      kind: "api_key",
+      id: 1,
+      projectId: live.id,
+      accountId: account.id,
+      mode: "live",
+      scopes: ["full"],
+      consumerId: null,
+      manage: true,
+      create: true,
+    };
+    const portal: Caller = {
+      ...full,
+      kind: "portal",
+      scopes: [],
+      consumerId: "anna",
+      manage: false,
+      create: false,
+    };
+    const callers: Record<string, Caller> = {
+      full,
+      other: { ...full, id: 2, projectId: other.id },
+      publish: { ...full, id: 3, scopes: ["publish"] },
+      read: { ...full, id: 4, scopes: ["read"] },
+      anna: { ...portal, id: 5 },
+      annaManages: { ...portal, id: 6, manage: true },
+      bertManages: { ...portal, id: 7, consumerId: "bert", manage: true },
+    };
+    for (const [token, caller] of Object.entries(callers)) this.callers.set(token, caller);
+    this.#server = createServer(this.#routes(), this.#parts());
+  }
+
+  /** One request. A string is the body as it stands, anything else becomes JSON. */
+  async call(method: string, path: string, body?: unknown, token = "full", headers = {}): Promise<Reply> {
+    if (this.#server === null) throw new Error("open() comes first");
+    const isJson = method !== "GET" && body !== undefined;
+    const init = {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(isJson && { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(isJson && { body: isText(body) ? body : JSON.stringify(body) }),
+    };
+    const response = await this.#server.handle(new Request(`http://localhost${path}`, init));
+    const text = await response.text();
+    const isObject = response.headers.get("content-type")?.includes("json") && !path.includes("ndjson");
+    const json = (isObject ? JSON.parse(text) : {}) as ReplyJson;
+    return { status: response.status, headers: response.headers, text, json };
+  }
+
+  /** The body of a GET that has to succeed. */
+  async get<Body>(path: string, token?: string): Promise<Body> {
+    const reply = await this.call("GET", path, undefined, token);
+    expect([path, reply.status]).toEqual([path, 200]);
+    return reply.json as Body;
+  }
+
+  /** Publishes an event that has to be accepted. */
+  async publish(type: string, more: Record<string, unknown> = {}, token?: string): Promise<PublishedAnswer> {
+    const reply = await this.call("POST", "/v1/events", { type, data: {}, ...more }, token);
+    expect([type, reply.status, reply.json.errors]).toEqual([type, 202, undefined]);
+    return reply.json as unknown as PublishedAnswer;
+  }
+
+  /** An endpoint; without retries, so that a failure is the end. */
+  async endpoint(
+    { url, ...fields }: EndpointFields,
+    token = "full",
+  ): Promise<Endpoint & { publicId: string }> {
+    const made = await this.data.store.write(() =>
+      this.data.endpoints.insert({
+        projectId: this.callers.get(token)?.projectId ?? 0,
+        consumerId: null,
+        kind: "http",
+        config: { url },
+        credentials: {},
+        description: null,
+        eventTypes: null,
+        filter: null,
+        transformations: null,
+        headers: [],
+        signatureVersions: ["v1"],
+        secret: makeSecret(),
+        privateKey: null,
+        previous: null,
+        retry: { schedule: [] },
+        timeoutSeconds: 5,
+        rateLimitPerSecond: null,
+        maxConcurrency: 10,
+        ordering: "none",
+        metadata: {},
+        status: "active",
+        disabledReason: null,
+        updatedAt: this.services.now(),
+        ...fields,
+      }),
+    );
+    this.data.endpoints.remember(made);
+    return { ...made, publicId: this.data.ids.encode("ep", made.id) };
+  }
+
+  async change(endpoint: Endpoint, fields: Partial<Endpoint>): Promise<void> {
+    await this.data.endpoints.change(endpoint.id, () => fields);
+  }
+
+  /** Looks again after every commit, until `look` gives something. */
+  async until<Found>(look: () => Promise<Found | false | null | undefined>): Promise<Found> {
+    const deadline = Date.now() + waitMaxMs;
+    while (Date.now() < deadline) {
+      const found = await look();
+      if (found) return found;
+      await this.data.store.write(() => {});
+    }
+    throw new Error(`It did not come about within ${waitMaxMs} ms: ${look.toString()}`);
+  }
+
+  /** Resolves in a later millisecond: what comes then has a later time. */
+  async tick(): Promise<void> {
+    const now = Date.now();
+    await this.until(async () => Date.now() > now);
+  }
+
+  /** The deliveries of an event once each has one of these states. */
+  settled(eventId: string, states = ["delivered", "dead"]): Promise<DeliveryAnswer[]> {
+    return this.until(async () => {
+      const { data } = await this.get<Page<DeliveryAnswer>>(`/v1/deliveries?event_id=${eventId}`);
+      return data.every((delivery) => states.includes(delivery.status)) && data;
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.receiver.close();
+    await this.services.actors.stop();
+    this.#transport.close();
+    await this.data.store.close();
+    this.#disk.close();
+    rmSync(this.#dir, { recursive: true });
+  }
+
+  #routes() {
+    const resources = [publishRoutes, eventsRoutes, eventReplayRoutes, deliveriesRoutes, replaysRoutes];
+    return resources.flatMap((routes) => routes(this.services));
+  }
+
+  #parts() {
+    const { store, idempotency } = this.data;
+    return {
+      version: "1.2.3",
+      authenticate: (token: string) => this.callers.get(token) ?? null,
+      operatorToken: null,
+      now: systemClock.now,
+      log: () => {},
+      isDraining: () => false,
+      write: <T>(run: () => T) => store.write(run),
+      idempotency,
+      rateLimits: this.rateLimits,
+      ready: () => ({ ready: true }),
+      metrics: async () => "",
+    };
+  }
+}
+
+function isText(body: unknown): body is string | Uint8Array<ArrayBuffer> {
+  return typeof body === "string" || body instanceof Uint8Array;
+}
+
+/** The API with its projects; use it as `await using api = await startApi()`. */
+export async function startApi(limits: Partial<Api["rateLimits"]> = {}): Promise<Api> {
+  const api = new Api();
+  Object.assign(api.rateLimits, limits);
+  await api.open();
+  return api;
+}
+
+/** Expects a problem with this status, code and these pointers. */
+export function expectRefusal(reply: Reply, status: number, code: string, pointers?: string[]): void {
+  expect([reply.status, reply.json.code]).toEqual([status, code]);
+  expect(reply.headers.get("content-type")).toBe("application/problem+json");
+  if (pointers) expect(reply.json.errors?.map((fault) => fault.pointer)).toEqual(pointers);
+}

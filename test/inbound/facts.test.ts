@@ -1,0 +1,90 @@
+import { describe, expect, test } from "bun:test";
+import { readBody } from "../../src/inbound/body.ts";
+import { eventName } from "../../src/inbound/event-name.ts";
+import {
+  all,
+  bodyHash,
+  claim,
+  type Extractor,
+  field,
+  firstOf,
+  header,
+  joined,
+} from "../../src/inbound/facts.ts";
+import { jsonRequest, materialOf, NOW_MS } from "./kit.ts";
+
+async function read(
+  extractor: Extractor,
+  body: string,
+  headers: Record<string, string> = {},
+): Promise<string | null> {
+  const request = jsonRequest(body, headers);
+  const keys = { read: () => Promise.resolve(null) };
+  const attempt = { request, material: materialOf([]), nowMs: NOW_MS, keys };
+  return extractor.read({
+    attempt,
+    body: await readBody(request.body, "application/json"),
+    claims: { jti: "j-1" },
+  });
+}
+
+describe("paths into the body", () => {
+  test("name members and elements; a backslash makes a dot literal", async () => {
+    const body = '{"a":{"b":[{"c":"x"}]},"d.e":"y","n":0,"t":true}';
+    expect(await read(field("a.b.0.c"), body)).toBe("x");
+    expect(await read(field("d\\.e"), body)).toBe("y");
+    expect(await read(field("n"), body)).toBe("0");
+    expect(await read(field("t"), body)).toBe("true");
+  });
+
+  test("a star takes every element, and nothing where one lacks the value", async () => {
+    expect(await read(field("*.id"), '[{"id":1},{"id":"b"}]')).toBe("1,b");
+    expect(await read(field("*.id"), '[{"id":1},{}]')).toBeNull();
+    expect(await read(field("*.id"), "[]")).toBeNull();
+    expect(await read(field("*.id"), '{"id":1}')).toBeNull();
+  });
+
+  test("what is missing, empty, null or no scalar is nothing; inherited members are not there", async () => {
+    for (const path of [
+      "x",
+      "empty",
+      "null",
+      "object",
+      "constructor.name",
+      "__proto__.toString",
+      "array.length",
+    ]) {
+      expect(await read(field(path), '{"empty":"","null":null,"object":{},"array":[1]}')).toBeNull();
+    }
+    expect(await read(field("a"), "not json")).toBeNull();
+  });
+
+  test("numbers beyond 2^53 keep their digits, so that two ids never become one", async () => {
+    expect(await read(field("id"), '{"id":12345678901234567890}')).toBe("12345678901234567890");
+    expect(await read(field("id"), '{"id":12345678901234567891}')).toBe("12345678901234567891");
+    expect(await read(field("*.id"), '[{"id":9007199254740993},{"id":1}]')).toBe("9007199254740993,1");
+  });
+});
+
+test("extractors combine: the first there is, all of them, those that are there", async () => {
+  const body = '{"a":"1","b":"2"}';
+  expect(await read(firstOf(field("x"), header("H"), field("a")), body, { h: "3" })).toBe("3");
+  expect(await read(all(field("a"), field("b")), body)).toBe("1|2");
+  expect(await read(all(field("a"), field("x")), body)).toBeNull();
+  expect(await read(joined(field("a"), field("x"), field("b")), body)).toBe("1.2");
+  expect(await read(joined(field("x")), body)).toBeNull();
+  expect(await read(claim("jti"), body)).toBe("j-1");
+  expect(await read(bodyHash, body)).not.toBe(await read(bodyHash, `${body} `));
+});
+
+test("event names follow the contract", () => {
+  expect(eventName("github", "issues.opened")).toBe("github.issues.opened");
+  expect(eventName("shopify", "orders/create")).toBe("shopify.orders.create");
+  expect(eventName("bitbucket", "repo:push")).toBe("bitbucket.repo.push");
+  expect(eventName("gitlab", "Push Hook")).toBe("gitlab.Push_Hook");
+  expect(eventName("x", "/a//b./ü😀")).toBe("x.a.b.__");
+  expect(eventName("x", null)).toBe("x.unknown");
+  expect(eventName("x", "./:")).toBe("x.unknown");
+  expect(eventName("x", "a".repeat(500))).toHaveLength(128);
+  expect(eventName("x", `${"a".repeat(125)}.b`)).toBe(`x.${"a".repeat(125)}`);
+});

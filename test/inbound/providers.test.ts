@@ -1,0 +1,85 @@
+import { describe, expect, test } from "bun:test";
+import { sign } from "@octokit/webhooks-methods";
+import examples from "@octokit/webhooks-examples/api.github.com/index.json" with { type: "json" };
+import { findProvider, listProviders } from "../../src/inbound/providers.ts";
+import { jsonRequest, materialOf, NOW_MS } from "./kit.ts";
+import { load } from "./sdk.ts";
+
+/** What must hold of the table as a whole. */
+
+/** A lost row is noticed. */
+const PROVIDERS = 120;
+
+test("holds every provider once, and finds it by key and alias", () => {
+  const names = listProviders().flatMap((provider) => [provider.key, ...provider.aliases]);
+  expect(listProviders()).toHaveLength(PROVIDERS);
+  expect(new Set(names).size).toBe(names.length);
+  expect(findProvider("whatsapp")?.key).toBe("meta");
+  expect(findProvider("twitter")?.key).toBe("x");
+  expect(findProvider("no_such_provider")).toBeUndefined();
+  expect(findProvider("__proto__")).toBeUndefined();
+});
+
+test("no two providers are set up by the same words", () => {
+  for (const part of ["addressAt", "secretAt"] as const) {
+    const texts = listProviders().map((provider) => provider.docs[part]);
+    expect(texts.filter((text, index) => texts.indexOf(text) !== index)).toEqual([]);
+  }
+});
+
+test("every row says what its docs page needs, and where it is from", () => {
+  for (const provider of listProviders()) {
+    expect([provider.key, provider.key]).toEqual([provider.key, expect.stringMatching(/^[a-z0-9_]+$/)]);
+    const { addressAt, secretAt, page, pitfalls } = provider.docs;
+    const texts = [
+      provider.name,
+      provider.eventType,
+      provider.deliveryId,
+      addressAt,
+      secretAt,
+      page,
+      ...pitfalls,
+    ];
+    expect(texts.filter((text) => text.trim() === "")).toEqual([]);
+    expect([provider.key, pitfalls.length > 0]).toEqual([provider.key, true]);
+  }
+});
+
+test("a secret of the source's own can be used where the row says so", () => {
+  const own = {
+    base64: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw+/8=",
+    base64url: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw-_8",
+  };
+  const unfit = listProviders().filter((provider) => {
+    return provider.secretFrom === "source" && provider.checkSecret(own[provider.secretAlphabet]) !== null;
+  });
+  expect(unfit.map((provider) => provider.key)).toEqual([]);
+});
+
+test("the versions that rows are proven with are those installed", () => {
+  for (const { key, verifiedWith } of listProviders()) {
+    if (!("package" in verifiedWith)) continue;
+    const path = new URL(`../../node_modules/${verifiedWith.package}/package.json`, import.meta.url).pathname;
+    expect([key, verifiedWith.version]).toEqual([key, (load(path) as { version: string }).version]);
+  }
+});
+
+describe("GitHub's own example payloads", () => {
+  const github = findProvider("github");
+
+  test.each(examples.map(({ name, examples: payloads }) => [name, payloads.length, payloads] as const))(
+    "%s (%d), signed by GitHub's package, come in as they are",
+    async (name, _count, payloads) => {
+      for (const payload of payloads) {
+        const body = JSON.stringify(payload);
+        const headers = { "x-github-event": name, "x-hub-signature-256": await sign("secret", body) };
+        const reception = await github?.receive(jsonRequest(body, headers), materialOf(["secret"]), NOW_MS);
+        if (name === "ping") expect(reception?.kind).toBe("answer");
+        else {
+          expect(reception).toMatchObject({ kind: "event", data: body });
+          expect(reception?.kind === "event" && reception.type).toStartWith(`github.${name}`);
+        }
+      }
+    },
+  );
+});

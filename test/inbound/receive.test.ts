@@ -1,0 +1,212 @@
+import { describe, expect, test } from "bun:test";
+import { isAnySame, isSame } from "../../src/inbound/digest.ts";
+import type { InboundRequest, Reception, SourceMaterial } from "../../src/inbound/provider.ts";
+import { findProvider } from "../../src/inbound/providers.ts";
+import { refuseUnknownSource } from "../../src/inbound/receive.ts";
+import { jsonRequest, materialOf, NOW_MS, requestOf, SOURCE_URL, withHeader } from "./kit.ts";
+import { hexMac } from "./recompute.ts";
+
+const TOKEN = "whsec_b3VyIG93biBzZWNyZXQ=";
+
+function receive(key: string, request: InboundRequest, material: SourceMaterial): Promise<Reception> {
+  const provider = findProvider(key);
+  if (!provider) throw new Error(`There is no provider ${key}.`);
+  return provider.receive(request, material, NOW_MS);
+}
+
+function service(request: InboundRequest, secrets = [TOKEN]): Promise<Reception> {
+  return receive("service", request, materialOf(secrets));
+}
+
+describe("service", () => {
+  test("takes the token from x-service-token or as a bearer, whichever is right", async () => {
+    for (const headers of [
+      { "x-service-token": TOKEN },
+      { authorization: `Bearer ${TOKEN}` },
+      { authorization: `bearer ${TOKEN}` },
+      { authorization: `Bearer ${TOKEN}`, "x-service-token": "wrong" },
+    ]) {
+      expect((await service(jsonRequest("{}", headers))).kind).toBe("event");
+    }
+  });
+
+  test("takes it nowhere else, and says where it was", async () => {
+    const inQuery = requestOf({ url: `${SOURCE_URL}?any=${encodeURIComponent(TOKEN)}`, body: "{}" });
+    expect(await service(inQuery)).toEqual({ kind: "refused", reason: "token_in_query" });
+    expect(await service(jsonRequest("{}", { authorization: `Basic ${TOKEN}` }))).toEqual({
+      kind: "refused",
+      reason: "missing_header",
+    });
+    expect(await service(jsonRequest("{}", { "x-service-token": "" }))).toEqual({
+      kind: "refused",
+      reason: "bad_signature",
+    });
+    expect(await service(jsonRequest(JSON.stringify({ token: TOKEN }), {}))).toEqual({
+      kind: "refused",
+      reason: "missing_header",
+    });
+  });
+
+  test("without an id every request is an event of its own", async () => {
+    const reception = await service(jsonRequest("{}", { "x-service-token": TOKEN }));
+    expect(reception).toMatchObject({ kind: "event", type: "service.unknown", deliveryId: null, data: "{}" });
+  });
+
+  test("the type is type or event of the body, the identity id or event_id", async () => {
+    const body = '{"event":"order.created","event_id":7}';
+    const reception = await service(jsonRequest(body, { "x-service-token": TOKEN }));
+    expect(reception).toMatchObject({
+      type: "service.order.created",
+      deliveryId: "7",
+      dedupSeconds: 2_592_000,
+    });
+  });
+
+  test("answers 200 with the event's id, and says when it was seen before", async () => {
+    const reception = await service(jsonRequest("{}", { "x-service-token": TOKEN }));
+    const answer = reception.kind === "event" ? reception.answer : () => null;
+    const headers = { "content-type": "application/json" };
+    expect(answer("evt_1", false)).toEqual({ status: 200, headers, body: '{"id":"evt_1"}' });
+    expect(answer("evt_1", true)).toEqual({ status: 200, headers, body: '{"id":"evt_1","duplicate":true}' });
+  });
+
+  test("only POST brings an event", async () => {
+    for (const method of ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"]) {
+      const request = requestOf({ method, headers: { "x-service-token": TOKEN } });
+      expect(await service(request)).toEqual({ kind: "refused", reason: "wrong_method" });
+    }
+  });
+});
+
+test("a source that does not exist refuses whatever comes", async () => {
+  for (const headers of [{}, { authorization: "Bearer x" }, { "x-hub-signature-256": "sha256=00" }]) {
+    const reception = await refuseUnknownSource(jsonRequest("{}", headers));
+    expect(reception).toEqual({ kind: "refused", reason: "unknown_source" });
+  }
+});
+
+describe("hmac signatures", () => {
+  const signed = (body: string, secret = "s") =>
+    jsonRequest(body, { "x-hub-signature-256": `sha256=${hexMac(secret, body)}` });
+
+  test("are refused while no secret was entered, an empty secret included", async () => {
+    const reason: Reception = { kind: "refused", reason: "awaiting_secret" };
+    expect(await receive("github", signed("{}", ""), materialOf([]))).toEqual(reason);
+    expect((await receive("github", signed("{}", ""), materialOf([""]))).kind).toBe("refused");
+  });
+
+  test("without the prefix are malformed", async () => {
+    const request = jsonRequest("{}", { "x-hub-signature-256": hexMac("s", "{}") });
+    expect(await receive("github", request, materialOf(["s"]))).toEqual({
+      kind: "refused",
+      reason: "malformed",
+    });
+  });
+
+  test("may be written in capitals where they are hexadecimal", async () => {
+    const signature = `sha256=${hexMac("s", "{}").toUpperCase()}`;
+    const request = jsonRequest("{}", { "x-hub-signature-256": signature, "x-github-event": "push" });
+    expect((await receive("github", request, materialOf(["s"]))).kind).toBe("event");
+  });
+
+  test("are over the bytes: invalid UTF-8 verifies, and is kept as raw", async () => {
+    const body = new Uint8Array([0xff, 0xfe]);
+    const request = requestOf({ body, headers: { "x-hub-signature-256": `sha256=${hexMac("s", body)}` } });
+    const reception = await receive("github", request, materialOf(["s"]));
+    expect(reception).toMatchObject({ kind: "event", data: '{"raw":"\uFFFD\uFFFD"}' });
+  });
+
+  test("of a batch with a very long identity give a short one", async () => {
+    const events = Array.from({ length: 100 }, (_unused, index) => ({
+      id: `EV${index}`,
+      resource_type: "mandates",
+      action: "x",
+    }));
+    const body = JSON.stringify({ events });
+    const reception = await receive(
+      "gocardless",
+      jsonRequest(body, { "webhook-signature": hexMac("s", body) }),
+      materialOf(["s"]),
+    );
+    expect(reception).toMatchObject({
+      type: "gocardless.mandates.x",
+      deliveryId: expect.stringMatching(/^long:[0-9a-f]{64}$/),
+    });
+  });
+
+  test("an identity that is only a hash of the body holds for ten minutes", async () => {
+    const body = '{"triggerEvent":"X"}';
+    const reception = await receive(
+      "calcom",
+      jsonRequest(body, { "x-cal-signature-256": hexMac("s", body) }),
+      materialOf(["s"]),
+    );
+    expect(reception).toMatchObject({ kind: "event", dedupSeconds: 600 });
+  });
+});
+
+test("config.tolerance_seconds narrows the window and never widens it", async () => {
+  const at = (secondsAgo: number) => {
+    const timestamp = String(NOW_MS / 1000 - secondsAgo);
+    return jsonRequest("{}", { "stripe-signature": `t=${timestamp},v1=${hexMac("s", `${timestamp}.{}`)}` });
+  };
+  const kind = async (secondsAgo: number, tolerance: number) => {
+    const material = materialOf(["s"], { config: { tolerance_seconds: tolerance } });
+    return (await receive("stripe", at(secondsAgo), material)).kind;
+  };
+  expect([await kind(60, 60), await kind(61, 60), await kind(301, 900)]).toEqual([
+    "event",
+    "refused",
+    "refused",
+  ]);
+});
+
+test("a timestamp that is no whole number is malformed, even when it is signed", async () => {
+  for (const timestamp of ["", "1e9", "-1", "1800000000.0", " 1800000000", "NaN", "9".repeat(17)]) {
+    const header = `t=${timestamp},v1=${hexMac("s", `${timestamp}.{}`)}`;
+    const reception = await receive(
+      "stripe",
+      jsonRequest("{}", { "stripe-signature": header }),
+      materialOf(["s"]),
+    );
+    expect([timestamp, reception.kind]).toEqual([timestamp, "refused"]);
+  }
+});
+
+test("any of several signatures in one header is enough, an unknown version is passed over", async () => {
+  const at = NOW_MS / 1000;
+  const right = hexMac("s", `${at}.{}`);
+  const kinds = await Promise.all(
+    [`t=${at},v1=00,v1=${right}`, `t=${at},v1=${right},v1=00`, `t=${at},v0=${right}`].map(async (header) => {
+      const reception = await receive(
+        "stripe",
+        jsonRequest("{}", { "stripe-signature": header }),
+        materialOf(["s"]),
+      );
+      return reception.kind;
+    }),
+  );
+  expect(kinds).toEqual(["event", "event", "refused"]);
+});
+
+test("a header that holds thousands of entries is cut off, not worked through", async () => {
+  const at = NOW_MS / 1000;
+  const right = `v1=${hexMac("s", `${at}.{}`)}`;
+  const header = `t=${at},${"v1=0,".repeat(5000)}${right}`;
+  const request = withHeader(jsonRequest("{}", {}), "stripe-signature", header);
+  expect((await receive("stripe", request, materialOf(["s"]))).kind).toBe("refused");
+});
+
+test("texts of any lengths are compared without a throw", () => {
+  expect([isSame("a", "a"), isSame("a", "b"), isSame("", "aaaa"), isSame("", "")]).toEqual([
+    true,
+    false,
+    false,
+    true,
+  ]);
+  expect([isAnySame([], ["a"]), isAnySame(["a"], []), isAnySame(["a", "b"], ["c", "b"])]).toEqual([
+    false,
+    false,
+    true,
+  ]);
+});

@@ -1,0 +1,171 @@
+/**
+ * The whole service in this process, on a free loopback port and a data directory of its own: real store, real sockets,
+ * real deliveries to loopback receivers. `service.ts` beside this runs it as a process that can be killed.
+ */
+import { expect } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type App, startApp as startService } from "../../src/app.ts";
+import { readConfig } from "../../src/config.ts";
+import { createLogger } from "../../src/log.ts";
+import type { Reply, ReplyJson, SendOptions } from "../http/kit.ts";
+
+export type AppOptions = {
+  /** Settings over the test's own (free port, own data directory, loopback destinations allowed, no rate limits). */
+  env?: Record<string, string>;
+};
+
+const UNLIMITED = {
+  SEALPOST_PUBLISH_RATE_LIMIT: "0",
+  SEALPOST_MANAGEMENT_RATE_LIMIT: "0",
+  SEALPOST_INGEST_RATE_LIMIT: "0",
+};
+
+/** Speaks to the service, with a key or without. */
+export class Client {
+  constructor(
+    private readonly url: string,
+    private readonly key: string | null,
+  ) {}
+
+  get(path: string): Promise<Reply> {
+    return this.send("GET", path);
+  }
+
+  post(path: string, json: unknown = {}, headers: Record<string, string> = {}): Promise<Reply> {
+    return this.send("POST", path, { json, headers });
+  }
+
+  patch(path: string, json: unknown): Promise<Reply> {
+    return this.send("PATCH", path, { json });
+  }
+
+  delete(path: string): Promise<Reply> {
+    return this.send("DELETE", path);
+  }
+
+  /** Creates something: the answer's fields. */
+  async create<Made = Record<string, string>>(path: string, json: unknown): Promise<Made> {
+    const reply = await this.post(path, json);
+    expect([path, reply.status, reply.json.errors]).toEqual([path, 201, undefined]);
+    return reply.json as Made;
+  }
+
+  async send(method: string, path: string, options: SendOptions = {}): Promise<Reply> {
+    const { json, body = json === undefined ? undefined : JSON.stringify(json) } = options;
+    const headers = new Headers(options.headers);
+    if (this.key !== null && !headers.has("authorization"))
+      headers.set("authorization", `Bearer ${this.key}`);
+    if (json !== undefined && !headers.has("content-type")) headers.set("content-type", "application/json");
+    const response = await fetch(this.url + path, {
+      method,
+      headers,
+      redirect: "manual",
+      ...(body !== undefined && { body }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, json: parse(text) };
+  }
+}
+
+function parse(text: string): ReplyJson {
+  try {
+    return JSON.parse(text) as ReplyJson;
+  } catch {
+    return {};
+  }
+}
+
+export class TestApp implements AsyncDisposable {
+  #app: App | null = null;
+  #log = "";
+  #keys = { live: "", test: "" };
+  readonly #home = mkdtempSync(join(tmpdir(), "sealpost-app-"));
+
+  constructor(private readonly env: Record<string, string>) {}
+
+  get dataDir(): string {
+    return join(this.#home, "data");
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#app?.port}`;
+  }
+
+  get keys(): { live: string; test: string } {
+    return this.#keys;
+  }
+
+  /** With the full key of the live project. */
+  get live(): Client {
+    return new Client(this.url, this.#keys.live);
+  }
+
+  /** With the full key of the test project. */
+  get test(): Client {
+    return new Client(this.url, this.#keys.test);
+  }
+
+  /** With this key; null: with none. */
+  with(key: string | null): Client {
+    return new Client(this.url, key);
+  }
+
+  /** All lines logged so far, over every start. */
+  log(): string {
+    return this.#log;
+  }
+
+  /** Looks again after every request to it, until `look` gives something. */
+  async until<Found>(
+    look: () => Promise<Found | false | null | undefined>,
+    deadlineMs = 10_000,
+  ): Promise<Found> {
+    const deadline = performance.now() + deadlineMs;
+    while (performance.now() < deadline) {
+      const found = await look();
+      if (found) return found;
+    }
+    throw new Error(`it did not come about within ${deadlineMs} ms: ${look.toString()}`);
+  }
+
+  /** Starts, or starts again on the same data directory after `stop`. */
+  async start(): Promise<void> {
+    const read = readConfig({
+      ...UNLIMITED,
+      SEALPOST_ALLOW_PRIVATE_DESTINATIONS: "127.0.0.0/8",
+      SEALPOST_BASE_URL: "https://hooks.example.com",
+      ...this.env,
+      SEALPOST_HOST: "127.0.0.1",
+      SEALPOST_PORT: "0",
+      SEALPOST_DATA_DIR: this.dataDir,
+    });
+    if (!read.ok) throw new Error(read.problems.join("\n"));
+    const logger = createLogger(read.config.logLevel, (text) => void (this.#log += text), Date.now);
+    const fail = (error: Error) => {
+      throw error;
+    };
+    this.#app = await startService(read.config, { logger, fail });
+    this.#keys = this.#app.firstKeys ?? this.#keys;
+  }
+
+  /** Ends as SIGTERM does. The data directory stays. */
+  async stop(): Promise<void> {
+    const app = this.#app;
+    this.#app = null;
+    await app?.stop();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    rmSync(this.#home, { recursive: true, force: true });
+  }
+}
+
+/** Starts the service: `await using app = await startApp()`. */
+export async function startApp({ env = {} }: AppOptions = {}): Promise<TestApp> {
+  const app = new TestApp(env);
+  await app.start();
+  return app;
+}

@@ -1,0 +1,50 @@
+// time budget: 900 s
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { MUTANTS } from "../simulation/mutants.ts";
+import { FAULT_NAMES } from "../simulation/receivers.ts";
+
+const folder = join(import.meta.dir, "../simulation");
+const SEEDS = 2500;
+const SEEDS_FOR_A_MUTANT = 2000;
+
+async function simulate(args: string[], mutant?: number): Promise<{ exitCode: number; output: string }> {
+  const preload = mutant === undefined ? [] : ["--preload", join(folder, "mutate.ts")];
+  const env = mutant === undefined ? process.env : { ...process.env, MUTANT: String(mutant) };
+  const child = Bun.spawn([process.execPath, ...preload, join(folder, "simulate.ts"), ...args], {
+    env,
+    stderr: "pipe",
+    stdout: "pipe",
+  });
+  const [output, errors, exitCode] = await Promise.all([
+    child.stdout.text(),
+    child.stderr.text(),
+    child.exited,
+  ]);
+  return { exitCode, output: output + errors };
+}
+
+describe("the simulation", () => {
+  test(`keeps every promise over ${SEEDS} seeds, while each kind of fault strikes`, async () => {
+    const { exitCode, output } = await simulate(["--seeds", String(SEEDS)]);
+    console.log(output.trim());
+    expect({ exitCode, output: exitCode === 0 ? "" : output }).toEqual({ exitCode: 0, output: "" });
+    for (const fault of FAULT_NAMES) {
+      const count = Number(new RegExp(`${fault} (\\d+)`).exec(output)?.[1]);
+      expect({ fault, struck: count > 0 }).toEqual({ fault, struck: true });
+    }
+  }, 600_000);
+
+  test("has at least twelve bugs to find", () => expect(MUTANTS.length).toBeGreaterThanOrEqual(12));
+
+  for (const [number, mutant] of MUTANTS.entries()) {
+    test(`finds: ${mutant.name}`, async () => {
+      const { exitCode, output } = await simulate(
+        ["--seeds", String(SEEDS_FOR_A_MUTANT), "--failures", "1"],
+        number,
+      );
+      expect(output).not.toContain("does not fit");
+      expect(exitCode).not.toBe(0);
+    }, 240_000);
+  }
+});
