@@ -15,7 +15,7 @@ import { send } from "./outbound/send.ts";
 import { createTransport } from "./outbound/transport.ts";
 import type { Transport } from "./outbound/transport-types.ts";
 import { VERSION } from "./outbound/user-agent.ts";
-import { Pipeline } from "./pipeline.ts";
+import { type Accepted, Pipeline } from "./pipeline.ts";
 import { Replayer } from "./replayer.ts";
 import { directoryKey } from "./secret-key.ts";
 import { type Data, openData } from "./store/data.ts";
@@ -52,7 +52,8 @@ export async function startApp(config: Config, { logger, fail }: AppParts): Prom
   const disk = openDatabase(config.dataDir);
   const data = openNouns(config, disk, { logger, fail });
   const outbound = openOutbound(config, data, disk, logger);
-  const pipeline = new Pipeline(data, outbound.actors);
+  const { actors, metrics } = outbound;
+  const pipeline = new Pipeline({ data, actors, onAccepted: (accepted) => countAccepted(metrics, accepted) });
   const replayer = new Replayer(data, outbound.actors, pipeline, systemClock);
   const server = openServer(config, { data, outbound, pipeline, replayer, logger });
   await recoverDigest(data);
@@ -205,6 +206,11 @@ async function shutDown(data: Data, server: HttpServer, transport: Transport): P
   await data.tenants.saveLastUse();
   await data.digest.writeDown();
   await data.store.close();
+}
+
+function countAccepted({ eventsAccepted, duplicates }: Metrics, { event, duplicate }: Accepted): void {
+  if (duplicate) duplicates.count();
+  else eventsAccepted.count(event.isTest ? "test" : event.sourceId === null ? "publish" : "ingest");
 }
 
 function tellAttempt(report: AttemptReport, data: Data, logger: Logger, metrics: Metrics): void {

@@ -52,16 +52,27 @@ interface Dispatch {
   load: Load | null;
 }
 
+/** Attempts that one turn of the loop starts: each is rendered and signed, some 30 µs. */
+const DISPATCHED_AT_ONCE = 100;
+
 const encoder = new TextEncoder();
 const filters = new WeakMap<Endpoint, Filter>();
+
+export interface PipelineParts {
+  data: Data;
+  actors: Actors;
+  /** Hears of every event that came in, once it is on disk. */
+  onAccepted: (accepted: Accepted) => void;
+}
 
 export class Pipeline {
   readonly #routes = new Map<number, Routes>();
 
-  constructor(
-    private readonly data: Data,
-    private readonly actors: Actors,
-  ) {
+  readonly #parts: PipelineParts;
+
+  constructor(parts: PipelineParts) {
+    this.#parts = parts;
+    const { data } = parts;
     for (const endpoint of data.endpoints.all()) this.#routesOf(endpoint.projectId).set(endpoint);
     data.endpoints.onChange((endpoint) => this.#routesOf(endpoint.projectId).set(endpoint));
   }
@@ -69,14 +80,13 @@ export class Pipeline {
   /** Plans events of one project; `identity` belongs to a single inbound one. */
   plan(projectId: number, incoming: readonly Incoming[], identity: Identity | null = null): Plan {
     const audiences = incoming.map((event) => this.#audienceOf(projectId, event));
-    return new Plan(this.data, this.actors, projectId, incoming, audiences, identity);
+    return new Plan(this.#parts, projectId, incoming, audiences, identity);
   }
 
   /** A test event for one endpoint, whatever it subscribes to. The caller makes the one attempt. */
   planTest(endpoint: Endpoint, incoming: Incoming): Plan {
     return new Plan(
-      this.data,
-      this.actors,
+      this.#parts,
       endpoint.projectId,
       [incoming],
       [{ endpoints: [endpoint], filtered: [] }],
@@ -101,7 +111,8 @@ export class Pipeline {
 
   /** Takes up the fan-outs that a crash cut short. */
   recover(): void {
-    for (const fanout of this.data.fanouts.unfinished()) void spread(this.data, this.actors, fanout);
+    const { data, actors } = this.#parts;
+    for (const fanout of data.fanouts.unfinished()) void spread(data, actors, fanout);
   }
 
   #audienceOf(projectId: number, event: Incoming): Audience {
@@ -140,29 +151,44 @@ export class Plan {
   #dispatches: Dispatch[] = [];
   #fanouts: Fanout[] = [];
 
+  #accepted: Accepted[] = [];
+  readonly #data: Data;
+  readonly #actors: Actors;
+
   constructor(
-    private readonly data: Data,
-    private readonly actors: Actors,
+    private readonly parts: PipelineParts,
     private readonly projectId: number,
     private readonly incoming: readonly Incoming[],
     private readonly audiences: readonly Audience[],
     private readonly identity: Identity | null,
-  ) {}
+  ) {
+    this.#data = parts.data;
+    this.#actors = parts.actors;
+  }
 
   /** Inside a write; may run again after a rollback. Answers in the order of the events. */
   write(): Accepted[] {
     this.#dispatches = [];
     this.#fanouts = [];
-    return this.incoming.map((event, at) =>
+    this.#accepted = this.incoming.map((event, at) =>
       this.#writeOne(event, this.audiences[at] ?? { endpoints: [], filtered: [] }),
     );
+    return this.#accepted;
   }
 
-  /** After the commit: the deliveries go to their actors. */
+  /** After the commit: the deliveries go to their actors, a slice a turn of the loop, so that nobody waits for a wide fan-out. */
   dispatch(): void {
-    for (const { endpoint, waiting, load } of this.#dispatches)
-      this.actors.enqueue(endpoint.id, waiting, load);
-    for (const fanout of this.#fanouts) void spread(this.data, this.actors, fanout);
+    for (const accepted of this.#accepted) this.parts.onAccepted(accepted);
+    for (const fanout of this.#fanouts) void spread(this.#data, this.#actors, fanout);
+    this.#dispatchFrom(0);
+  }
+
+  #dispatchFrom(from: number): void {
+    const until = Math.min(from + DISPATCHED_AT_ONCE, this.#dispatches.length);
+    for (const { endpoint, waiting, load } of this.#dispatches.slice(from, until)) {
+      this.#actors.enqueue(endpoint.id, waiting, load);
+    }
+    if (until < this.#dispatches.length) this.#data.store.schedule(() => this.#dispatchFrom(until));
   }
 
   /** The delivery of a test event; after the commit, in place of `dispatch`. */
@@ -174,7 +200,7 @@ export class Plan {
     const known = this.#findKnown(incoming);
     if (known) return { event: known, duplicate: true };
     const { endpoints, filtered } = audience;
-    const id = this.data.store.takeKey(1 + endpoints.length);
+    const id = this.#data.store.takeKey(1 + endpoints.length);
     const event: Event = {
       ...incoming,
       id,
@@ -182,9 +208,9 @@ export class Plan {
       deliveryCount: endpoints.length,
       filtered,
     };
-    this.data.events.insert({ ...event, data: incoming.data });
+    this.#data.events.insert({ ...event, data: incoming.data });
     if (this.identity && incoming.sourceId !== null) {
-      this.data.dedup.save(incoming.sourceId, this.identity.deliveryId, id, this.identity.keptSeconds);
+      this.#data.dedup.save(incoming.sourceId, this.identity.deliveryId, id, this.identity.keptSeconds);
     }
     if (endpoints.length > limit("fanoutAtOnceMax")) this.#intend(event, endpoints);
     else this.#deliver(event, incoming, endpoints);
@@ -192,7 +218,7 @@ export class Plan {
   }
 
   #findKnown({ externalId, sourceId }: Incoming): Event | null {
-    const { dedup, events } = this.data;
+    const { dedup, events } = this.#data;
     const id =
       this.identity && sourceId !== null
         ? dedup.find(sourceId, this.identity.deliveryId)
@@ -206,7 +232,7 @@ export class Plan {
   /** A wide fan-out: the event with the list of its endpoints; the deliveries follow in slices. */
   #intend(event: Event, endpoints: readonly Endpoint[]): void {
     const keys = endpoints.map((endpoint) => endpoint.id);
-    this.data.fanouts.insert(event.id, event.id + 1, keys);
+    this.#data.fanouts.insert(event.id, event.id + 1, keys);
     this.#fanouts.push({ eventId: event.id, firstKey: event.id + 1, written: 0, endpoints: keys });
   }
 
@@ -216,8 +242,8 @@ export class Plan {
     const origin: Origin = event.isTest ? "test" : "publish";
     endpoints.forEach((endpoint, at) => {
       const written = writeDelivery(
-        this.data,
-        this.actors,
+        this.#data,
+        this.#actors,
         event,
         endpoint,
         event.id + 1 + at,

@@ -15,7 +15,7 @@ export interface EventSchema {
   validate(data: Json): Fault[];
 }
 
-/** Reliability.md section 1.4: a schema is evaluated for every event of its type, so it stays a page or two. */
+/** A schema is evaluated for every event of its type, so it stays a page or two. */
 export const SCHEMA_BOUNDS: Bounds = { bytesMax: 32 * 1024, depthMax: 32, nodesMax: 16 * 1024 };
 
 /**

@@ -48,7 +48,7 @@ function compileOmit(operation: Operation): Step {
 function compileRename(operation: Operation): Step {
   const from = readPath(operation, "from");
   const to = readPath(operation, "to");
-  const startsAlike = from.every((name, index) => name === to[index]);
+  const startsAlike = from.length > 0 && from.every((name, index) => name === to[index]);
   if (startsAlike && to.length > from.length)
     refuse(operation, ["to"], "A value cannot be moved into itself.");
   const isSame = startsAlike && to.length === from.length;

@@ -220,6 +220,7 @@ function cancelDelivery(services: Services): AnyRoute {
     },
     handle(context) {
       const { id, endpointId, due } = findDelivery(services, context.caller, context.params.id);
+      // Asked here too: a throw inside the write costs all that share its transaction a second try.
       if (due === null) throw new Problem("conflict", NOT_OPEN);
       return commitChange(context, {
         write: () => cancel(services, id),

@@ -21,7 +21,7 @@ export function exportDeliveries(
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       let text = "";
-      while (text === "" && position !== null && left > 0) {
+      while (text === "" && position !== null) {
         const page = await services.deliveryList.page(
           filter,
           position,

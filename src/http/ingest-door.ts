@@ -24,6 +24,9 @@ import { materialOf, settledStatus } from "./source-material.ts";
 /** How long a provider should wait before it sends again what a paused source or a suspended account refused. */
 const PAUSE_RETRY_SECONDS = 60;
 
+/** Stands in for a source that does not exist, so that its refusal takes as long as another's. */
+const NO_SOURCE = { id: 0, config: {} };
+
 const REFUSED: Answer = { status: 401 };
 
 /** Judges requests to sources, and lets what is verified through the one door (contract section 8). */
@@ -44,7 +47,7 @@ export class IngestDoor {
       body: bytes,
     };
     if (source === undefined) {
-      await refuseUnknownSource(inboundRequest(this.services.baseUrl, arrived));
+      await refuseUnknownSource(inboundRequest(addressOf(this.services, NO_SOURCE), arrived));
       return this.refuse(null, "unknown_source");
     }
     this.requireOpenAccount(source);

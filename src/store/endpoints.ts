@@ -71,7 +71,15 @@ export class Endpoints {
     if (!old) return null;
     const made: Endpoint = { ...old, ...change(old), id, updatedAt: this.store.now() };
     this.db.update(table).set(this.#seal(made)).where(eq(table.id, id)).run();
+    if (made.ordering !== old.ordering) this.#reorderParked(made);
     return made;
+  }
+
+  /** What waits in the database waits by its due time, or by its key where order is kept. */
+  #reorderParked({ id, ordering }: Endpoint): void {
+    const order = ordering === "fifo" ? "id" : "due";
+    const sql = `UPDATE delivery SET queue_order = ${order} WHERE endpoint_id = ? AND queue_order IS NOT NULL`;
+    this.store.sqlite.query<void, [number]>(sql).run(id);
   }
 
   /** After the commit: from now on everyone sees this one. */

@@ -116,6 +116,11 @@ export class Store {
     });
   }
 
+  /** Runs `next` when the loop comes round: what others wait for goes first. */
+  schedule(next: () => void): void {
+    this.parts.schedule(next);
+  }
+
   addBatchPart(part: BatchPart): void {
     this.#parts.push(part);
   }

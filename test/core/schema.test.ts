@@ -79,6 +79,13 @@ describe("what violates a schema is answered with pointers into the data", () =>
     ).toHaveLength(20);
   });
 
+  test("and fewer where their pointers are long", () => {
+    const data = Object.fromEntries(
+      Array.from({ length: 20 }, (_, index) => ["x".repeat(10_000) + index, 1]),
+    );
+    expect(schemaOf({ additionalProperties: false }).validate(data)).toHaveLength(2);
+  });
+
   test("and one schema judges many documents, each on its own", () => {
     for (let round = 0; round < 3; round++) {
       expect(order.validate({})).toHaveLength(2);

@@ -89,6 +89,12 @@ describe("refused when saved, with a pointer", () => {
     ]);
   });
 
+  test("a fault in one path is no fault of the other", () => {
+    expect(faultsOf([{ op: "rename", from: "a..b", to: "c" }]).map((fault) => fault.pointer)).toEqual([
+      "/0/from",
+    ]);
+  });
+
   test("a rename beside itself is no rename into itself", () => {
     expect(faultsOf([{ op: "rename", from: "a", to: "ab.c" }])).toEqual([]);
     expect(faultsOf([{ op: "rename", from: "a.b", to: "a" }])).toEqual([]);

@@ -5,9 +5,10 @@ import type { Books, LoggedDelivery } from "./books.ts";
  * Compares what clients were told, what the service says and what the receiver got (contract sections 3, 4 and 12). Every
  * sentence is a broken promise; none: all are kept.
  *
- * `interruptedAt`: when the process was killed. Only a kill excuses a second request for a message that was not refused.
+ * `startsAt`: when the processes after the first one were started. Only the end of the process before excuses a second request
+ * for a message that was not refused.
  */
-export function audit(books: Books, interruptedAt: readonly number[]): string[] {
+export function audit(books: Books, startsAt: readonly number[]): string[] {
   const byId = groupBy(books.receipts, ({ id }) => id);
   return [
     ...findLost(books),
@@ -15,7 +16,7 @@ export function audit(books: Books, interruptedAt: readonly number[]): string[] 
     ...findUndelivered(books, byId),
     ...findForged(books),
     ...findDoubled(books),
-    ...findRepeated(byId, interruptedAt),
+    ...findRepeated(byId, startsAt),
   ];
 }
 
@@ -78,19 +79,19 @@ function findDoubled({ receipts, events }: Books): string[] {
 }
 
 /** What came again has the same body, and came again because it was refused or a kill cut its attempt. */
-function findRepeated(byId: ReadonlyMap<string, Receipt[]>, interruptedAt: readonly number[]): string[] {
+function findRepeated(byId: ReadonlyMap<string, Receipt[]>, startsAt: readonly number[]): string[] {
   const groups = [...byId.values()].filter((group) => group.length > 1);
   const changed = groups.filter((group) => new Set(group.map(({ digest }) => digest)).size > 1);
-  const unexcused = groups.filter((group) => group.some((one, at) => !isExcused(one, group[at + 1], interruptedAt)));
+  const unexcused = groups.filter((group) => group.some((one, at) => !isExcused(one, group[at + 1], startsAt)));
   return [
     ...say("one webhook-id, several bodies", changed.map(([one]) => one?.id ?? "")),
     ...say("sent again without a reason", unexcused.map(([one]) => one?.id ?? "")),
   ];
 }
 
-function isExcused(one: Receipt, next: Receipt | undefined, interruptedAt: readonly number[]): boolean {
+function isExcused(one: Receipt, next: Receipt | undefined, startsAt: readonly number[]): boolean {
   if (next === undefined || one.status === 500) return true;
-  return interruptedAt.some((at) => one.at <= at && at <= next.at);
+  return startsAt.some((at) => one.at <= at && at <= next.at);
 }
 
 function say(what: string, which: readonly string[]): string[] {

@@ -3,8 +3,10 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Client } from "../kit/app.ts";
-import type { Receipt } from "../kit/recorder.ts";
-import type { Acknowledged } from "./publishers.ts";
+import type { Receipt, Recorder } from "../kit/recorder.ts";
+import type { Service } from "../kit/service.ts";
+import type { Acknowledged, Publishers } from "./publishers.ts";
+import { clientOf } from "./setup.ts";
 
 /** What the service says of itself, over its API. */
 export interface LoggedEvent {
@@ -27,6 +29,17 @@ export interface Books {
   receipts: readonly Receipt[];
   events: readonly LoggedEvent[];
   deliveries: readonly LoggedDelivery[];
+}
+
+const SETTLE_MS_MAX = 60_000;
+
+/** Waits until no delivery is open, and takes down what everyone says. */
+export async function settleBooks(service: Service, recorder: Recorder, publishers: Publishers): Promise<Books> {
+  const client = clientOf(service);
+  await whenNothingIsOpen(client, SETTLE_MS_MAX);
+  const events = await readList<LoggedEvent>(client, "/v1/events");
+  const deliveries = await readList<LoggedDelivery>(client, "/v1/deliveries");
+  return { acknowledged: publishers.acknowledged, events, deliveries, receipts: await recorder.receipts() };
 }
 
 /** Reads a list of the API to its end. */

@@ -53,6 +53,8 @@ export class Publishers {
   /** Requests that were sent and have no answer yet. */
   unanswered = 0;
   readonly #loops: Promise<void>[];
+  /** What each of them sent last. */
+  readonly #last: Parcel[] = [];
   #mode: "running" | "finishing" | "abandoned" = "running";
   #waiters: { count: number; resolve: () => void }[] = [];
 
@@ -84,8 +86,19 @@ export class Publishers {
     await Promise.all(this.#loops);
   }
 
+  /** Sends once more what each has sent last, and answers what it got for it: the first answers, if all is well. */
+  async repeatLast(): Promise<Acknowledged[]> {
+    const before = this.acknowledged.length;
+    await Promise.all(this.#last.map((parcel) => this.#send(parcel)));
+    return this.acknowledged.splice(before);
+  }
+
   async #publish(at: number): Promise<void> {
-    for (let nth = 0; this.#mode === "running"; nth++) await this.#deliver(this.#parcel(at, nth));
+    for (let nth = 0; this.#mode === "running"; nth++) {
+      const parcel = this.#parcel(at, nth);
+      this.#last[at] = parcel;
+      await this.#deliver(parcel);
+    }
   }
 
   async #deliver(parcel: Parcel): Promise<void> {

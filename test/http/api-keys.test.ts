@@ -155,7 +155,7 @@ test("lists are newest first and paged", async () => {
   const older = await create();
   const newer = await create();
   const first = await app.live.get("/v1/api-keys?limit=1");
-  const second = await app.live.get(`/v1/api-keys?limit=1&cursor=${first.json["next_cursor"]}`);
+  const second = await app.live.get(`/v1/api-keys?limit=1&cursor=${String(first.json["next_cursor"])}`);
   const ids = [first, second].map(({ json }) => (json["data"] as Created[]).map(({ id }) => id));
   expect(ids).toEqual([[newer.id], [older.id]]);
   expectFault(await app.live.get("/v1/api-keys?cursor=x"), "cursor");

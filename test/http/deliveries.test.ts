@@ -297,6 +297,17 @@ describe("a retry", () => {
       expectRefusal(await post(delivery.id, "retry"), 409, "conflict");
     }
   });
+
+  test("is not begun while its outcome could not be written", async () => {
+    await using full = await startApi();
+    await full.endpoint({ url: full.receiver.url("full"), eventTypes: ["full"] });
+    const { id } = await full.publish("full");
+    const [delivery] = await full.settled(id);
+    await full.data.store.close();
+    const reply = await full.call("POST", `/v1/deliveries/${delivery?.id}/retry`);
+    expectRefusal(reply, 503, "unavailable");
+    expect(full.receiver.requests("full")).toHaveLength(1);
+  });
 });
 
 describe("cancelling", () => {
@@ -306,6 +317,17 @@ describe("cancelling", () => {
     expect([reply.status, reply.json as object]).toEqual([200, await read(delivery.id)]);
     expect(reply.json).toMatchObject({ status: "cancelled", next_attempt_at: null, dead_reason: null });
     expectRefusal(await post(delivery.id, "cancel"), 409, "conflict");
+  });
+
+  test("lets those go that waited behind it in order", async () => {
+    const url = api.receiver.at("fifo", (_, nth) => new Response(null, { status: nth === 1 ? 500 : 200 }));
+    await api.endpoint({ url, eventTypes: ["fifo"], ordering: "fifo", retry: { schedule: [3600] } });
+    const head = await api.publish("fifo");
+    const [failing] = await api.settled(head.id, ["retrying"]);
+    const next = await api.publish("fifo");
+    expect((await list(`event_id=${next.id}`))[0]?.waiting_for).toBe("order");
+    await post(String(failing?.id), "cancel");
+    expect((await api.settled(next.id, ["delivered"]))[0]?.attempt_count).toBe(1);
   });
 
   test("refuses a delivery that is delivered or dead", async () => {

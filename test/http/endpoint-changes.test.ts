@@ -41,7 +41,11 @@ describe("changing", () => {
     const { name, url, type } = bench.fresh();
     const headers = { Authorization: "Bearer t0ps3cret", "x-one": "1", "x-api-key": "k1" };
     const { id } = await bench.create({ url, event_types: [type], headers });
-    expect((await bench.read(id)).headers).toEqual({ Authorization: "***", "x-one": "1", "x-api-key": "***" });
+    expect((await bench.read(id)).headers).toEqual({
+      Authorization: "***",
+      "x-one": "1",
+      "x-api-key": "***",
+    });
     const change = { headers: { authorization: "***", "x-two": "***" } };
     const { json } = await bench.app.live.patch(`/v1/endpoints/${id}`, change);
     expect(json["headers"]).toEqual({ authorization: "***", "x-two": "***" });
@@ -65,7 +69,8 @@ describe("changing", () => {
   test("adding v1a makes a key, answers its public half, and signs with it; taking it away ends that", async () => {
     const { name, url, type } = bench.fresh();
     const { id, secret } = await bench.create({ url, event_types: [type] });
-    const added = (await bench.app.live.patch(`/v1/endpoints/${id}`, { signature_versions: ["v1a", "v1"] })).json;
+    const added = (await bench.app.live.patch(`/v1/endpoints/${id}`, { signature_versions: ["v1a", "v1"] }))
+      .json;
     expect(added["signature_versions"]).toEqual(["v1", "v1a"]);
     const publicKey = String(added["public_key"]);
     expect((await bench.read(id)).public_key).toBe(publicKey);
@@ -102,7 +107,10 @@ describe("changing", () => {
     ["too much metadata", { metadata: { text: "x".repeat(16_384) } }, "/metadata"],
   ])("to %s is refused, and nothing changes", async (_name, patch, pointer) => {
     const { id, secret: _secret, ...before } = await bench.create({ url: bench.fresh().url });
-    expectFault(await bench.app.live.patch(`/v1/endpoints/${id}`, { ...patch, description: "changed" }), pointer);
+    expectFault(
+      await bench.app.live.patch(`/v1/endpoints/${id}`, { ...patch, description: "changed" }),
+      pointer,
+    );
     expect(await bench.read(id)).toEqual({ id, ...before });
   });
 
@@ -257,4 +265,3 @@ describe("pause, resume, enable, delete", () => {
     expect((await other.live.get(`/v1/endpoints/${made.id}/secret`)).json["secret"]).toBe(made.secret);
   });
 });
-

@@ -138,7 +138,7 @@ describe("a test event", () => {
     expect(request.body.toString()).toBe(attempt.request_body ?? "");
     expect(JSON.parse(request.body.toString())).toMatchObject({ type: "invoice.paid" });
     const delivery = await app.live.get(`/v1/deliveries/${attempt.delivery_id}`);
-    const event = await app.live.get(`/v1/events/${delivery.json["event_id"]}`);
+    const event = await app.live.get(`/v1/events/${String(delivery.json["event_id"])}`);
     expect(event.json).toMatchObject({ type: "invoice.paid", test: true, consumer_id: "acme" });
   });
 

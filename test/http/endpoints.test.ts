@@ -75,10 +75,9 @@ describe("creating", () => {
   });
 
   test("an event type that is given twice counts once", async () => {
-    expect((await bench.create({ url: bench.fresh().url, event_types: ["a.b", "c", "a.b"] })).event_types).toEqual([
-      "a.b",
-      "c",
-    ]);
+    expect(
+      (await bench.create({ url: bench.fresh().url, event_types: ["a.b", "c", "a.b"] })).event_types,
+    ).toEqual(["a.b", "c"]);
   });
 
   test("null stands for the default", async () => {
@@ -207,7 +206,8 @@ describe("what is refused", () => {
   });
 
   test("nothing is stored of what was refused", async () => {
-    const ids = async () => ((await bench.app.test.get("/v1/endpoints")).json["data"] as EndpointAnswer[]).length;
+    const ids = async () =>
+      ((await bench.app.test.get("/v1/endpoints")).json["data"] as EndpointAnswer[]).length;
     await bench.app.test.post("/v1/endpoints", { url: okay, ordering: "lifo" });
     expect(await ids()).toBe(0);
   });
@@ -217,10 +217,15 @@ describe("what is refused", () => {
     for (let made = 0; made < 1000; made += 100) {
       await Promise.all(Array.from({ length: 100 }, () => bench.create(fields)));
     }
-    const more = await Promise.all([fields, fields].map((body) => bench.app.live.post("/v1/endpoints", body)));
+    const more = await Promise.all(
+      [fields, fields].map((body) => bench.app.live.post("/v1/endpoints", body)),
+    );
     for (const reply of more) expectFault(reply, "/consumer_id");
     const other = await bench.create({ ...fields, consumer_id: "few" });
-    expectFault(await bench.app.live.patch(`/v1/endpoints/${other.id}`, { consumer_id: "many" }), "/consumer_id");
+    expectFault(
+      await bench.app.live.patch(`/v1/endpoints/${other.id}`, { consumer_id: "many" }),
+      "/consumer_id",
+    );
   });
 });
 

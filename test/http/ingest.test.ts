@@ -64,7 +64,9 @@ describe("a verified request", () => {
     ).toBe(200);
     expect((await knock(app, source.ingest_path, new Uint8Array([0, 255]), bearer)).status).toBe(200);
     const [binary, text] = await Promise.all(
-      (await eventsOf(app, source)).map(async ({ id }) => (await app.live.get(`/v1/events/${id}`)).json["data"]),
+      (await eventsOf(app, source)).map(
+        async ({ id }) => (await app.live.get(`/v1/events/${id}`)).json["data"],
+      ),
     );
     expect(text).toEqual({ raw: "not json" });
     expect(binary).toHaveProperty("raw");
@@ -203,7 +205,9 @@ describe("what is refused", () => {
     for (const reply of replies) expect(shown(reply)).toEqual(first ?? { status: 0, text: "", headers: {} });
     for (const reply of replies) expect(reply.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
     expect(await eventsOf(app, source)).toEqual([]);
-    expect((await sendToken(app, source, { id: "bad", type: "refused" })).json).not.toHaveProperty("duplicate");
+    expect((await sendToken(app, source, { id: "bad", type: "refused" })).json).not.toHaveProperty(
+      "duplicate",
+    );
   });
 
   test("is counted by its reason, and the last one stands on the source", async () => {
@@ -223,7 +227,9 @@ describe("what is refused", () => {
     const source = await createSource(other, "service");
     const token = encodeURIComponent(source.secret);
     await knock(other, `${source.ingest_path}?token=${token}`, '{"note":"very-private"}', {});
-    await knock(other, `${source.ingest_path}?other-private`, '{"note":"very-private"}', { "x-service-token": source.secret });
+    await knock(other, `${source.ingest_path}?other-private`, '{"note":"very-private"}', {
+      "x-service-token": source.secret,
+    });
     await other.stop();
     const lines = other
       .log()

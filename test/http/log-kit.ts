@@ -77,7 +77,7 @@ export class Api implements AsyncDisposable {
       send: (endpoint, load) => send(sending, endpoint, load),
       onAttempt: () => {},
     });
-    const pipeline = new Pipeline(data, actors);
+    const pipeline = new Pipeline({ data, actors, onAccepted: () => {} });
     this.services = {
       data,
       ids: data.ids,

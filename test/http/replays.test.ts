@@ -106,6 +106,11 @@ describe("a replay of one event", () => {
     const reply = await replayEvent(event.id, { endpoint_ids: [berts.publicId] });
     expectRefusal(reply, 422, "invalid_request", ["/endpoint_ids/0"]);
     expect(rows(await replayEvent(event.id))).toEqual([]);
+    const moved = await api.endpoint({ url: api.receiver.url("moved"), eventTypes: ["e.moved"] });
+    const before = await api.publish("e.moved", { consumer_id: "anna" });
+    await api.settled(before.id);
+    await api.change(moved, { consumerId: "bert" });
+    expect(rows(await replayEvent(before.id))).toEqual([]);
   });
 
   test("answers all deliveries of an event that went very wide", async () => {

@@ -56,7 +56,7 @@ describe("creating", () => {
 
   test("an alias is answered as the key", async () => {
     const [provider] = listProviders().filter(({ aliases }) => aliases.length > 0);
-    const made = await createSource(app, provider?.aliases[0]);
+    const made = await createSource(app, provider?.aliases[0] ?? "");
     expect(made.provider).toBe(provider?.key ?? "");
   });
 
@@ -191,8 +191,10 @@ describe("ids", () => {
 
 describe("changing", () => {
   test("is a merge patch: what is not named stays, null resets", async () => {
-    const { id } = await createSource(app, "stripe", { consumer_id: "acme",
-      config: { tolerance_seconds: 60 } });
+    const { id } = await createSource(app, "stripe", {
+      consumer_id: "acme",
+      config: { tolerance_seconds: 60 },
+    });
     const { json } = await patch(id, { name: "Other", consumer_id: null, rate_limit_per_second: 5 });
     expect(json).toMatchObject({
       name: "Other",
@@ -316,4 +318,3 @@ describe("rotating", () => {
     expectFault(await rotate(id, { expiry_hours: hours }), "/expiry_hours");
   });
 });
-

@@ -78,6 +78,18 @@ describe("an event that", () => {
     expect(reasons(await timeline(id))).toEqual(["blocked"]);
   });
 
+  test("fails by hand when it is dead does not die twice", async () => {
+    await api.endpoint({ url: api.receiver.at("dead", answers(500)), eventTypes: ["d.twice"] });
+    const { id } = await api.publish("d.twice");
+    const [delivery] = await api.settled(id);
+    await api.call("POST", `/v1/deliveries/${delivery?.id}/retry`);
+    const entries = await api.until(async () => {
+      const found = await timeline(id);
+      return found.length > 4 && found;
+    });
+    expect(kinds(entries)).toBe("accepted matched attempt dead_lettered attempt");
+  });
+
   test("comes to a disabled endpoint dies without an attempt", async () => {
     await api.endpoint({ url: api.receiver.url("off"), eventTypes: ["d.off"], status: "disabled" });
     const { id } = await api.publish("d.off");

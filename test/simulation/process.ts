@@ -63,7 +63,7 @@ export function bootProcess(parts: ProcessParts): Process {
     },
     onAttempt: () => {},
   });
-  const pipeline = new Pipeline(data, actors);
+  const pipeline = new Pipeline({ data, actors, onAccepted: () => {} });
   return { data, actors, pipeline, replayer: new Replayer(data, actors, pipeline, world.clock) };
 }
 

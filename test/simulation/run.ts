@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import { Problem } from "../../src/core/errors.ts";
 import { makeSecret } from "../../src/core/signing.ts";
 import type { Endpoint } from "../../src/core/model.ts";
 import type { NewEndpoint } from "../../src/store/endpoints.ts";
@@ -90,6 +91,12 @@ export class Simulation {
   violate(text: string): void {
     this.violations.push(text);
   }
+
+  /** Nothing but a full disk may refuse a write. */
+  readonly #refused = (error: unknown): void => {
+    if (!(error instanceof Problem && error.code === "unavailable"))
+      this.violate(`a write failed: ${String(error)}`);
+  };
 
   #boot(): Process {
     const { world, rng, sqlite, receivers: transport } = this;
@@ -197,13 +204,10 @@ export class Simulation {
     const expected = this.#audience(type, consumerId);
     const plan = pipeline.plan(this.projectId, [incoming]);
     const acknowledged = data.store.write(() => plan.write());
-    void acknowledged.then(
-      ([accepted]) => {
-        plan.dispatch();
-        if (accepted && !accepted.duplicate) this.outside.acked.set(accepted.event.id, expected);
-      },
-      () => {},
-    );
+    void acknowledged.then(([accepted]) => {
+      plan.dispatch();
+      if (accepted && !accepted.duplicate) this.outside.acked.set(accepted.event.id, expected);
+    }, this.#refused);
   }
 
   /** Endpoints that must get such an event, if nobody deletes them meanwhile. */
@@ -219,11 +223,14 @@ export class Simulation {
     return new Set(matching.map((endpoint) => endpoint.id));
   }
 
-  #change(id: number, change: (now: Endpoint) => Partial<Endpoint>, then: (changed: Endpoint) => void): void {
-    this.process.data.endpoints.change(id, change).then(
-      (changed) => changed && then(changed),
-      () => {},
-    );
+  #change(
+    id: number,
+    change: (now: Endpoint) => Partial<Endpoint>,
+    then?: (changed: Endpoint) => void,
+  ): void {
+    this.process.data.endpoints
+      .change(id, change)
+      .then((changed) => changed && then?.(changed), this.#refused);
   }
 
   #togglePause(): void {
@@ -239,11 +246,7 @@ export class Simulation {
       return;
     }
     this.outside.paused.delete(id);
-    this.#change(
-      id,
-      ({ status }) => (status === "paused" ? { status: "active" } : {}),
-      () => {},
-    );
+    this.#change(id, ({ status }) => (status === "paused" ? { status: "active" } : {}));
   }
 
   #rotate(): void {
@@ -253,11 +256,7 @@ export class Simulation {
     const expiresAt = this.world.wall + hours * HOUR_MS;
     const previousOf = ({ secret }: Endpoint) =>
       hours === 0 ? null : { secret, privateKey: null, expiresAt };
-    this.#change(
-      endpoint.id,
-      (now) => ({ secret: makeSecret(), previous: previousOf(now) }),
-      () => {},
-    );
+    this.#change(endpoint.id, (now) => ({ secret: makeSecret(), previous: previousOf(now) }));
   }
 
   /** The secrets that are valid at this moment, as the durable endpoint has them. */
@@ -272,31 +271,19 @@ export class Simulation {
     const id = this.rng.pick(this.endpoints);
     if (this.outside.deleted.size > 0) return;
     this.outside.deleted.add(id);
-    this.#change(
-      id,
-      () => ({ status: "deleted" }),
-      () => {},
-    );
+    this.#change(id, () => ({ status: "deleted" }));
   }
 
   #enable(): void {
     const id = this.rng.pick(this.endpoints);
     const { data } = this.process;
     if (data.endpoints.get(id)?.status !== "disabled") return;
-    this.#change(
-      id,
-      () => ({ status: "active", disabledReason: null }),
-      () => {},
-    );
+    this.#change(id, () => ({ status: "active", disabledReason: null }));
   }
 
   #reorder(): void {
     const id = this.rng.pick(this.endpoints);
-    this.#change(
-      id,
-      () => ({ maxConcurrency: this.rng.pick([1, 2, 10]) }),
-      () => {},
-    );
+    this.#change(id, () => ({ maxConcurrency: this.rng.pick([1, 2, 10]) }));
   }
 
   #someDelivery(): number | null {
@@ -315,10 +302,7 @@ export class Simulation {
     if (!delivery) return;
     data.store
       .write(() => data.deliveries.cancel(id))
-      .then(
-        () => actors.forget(delivery.endpointId, id),
-        () => {},
-      );
+      .then(() => actors.forget(delivery.endpointId, id), this.#refused);
   }
 
   #retryByHand(): void {
@@ -341,14 +325,11 @@ export class Simulation {
     this.outside.touched.add(delivery.id);
     const known = this.rng.chance(0.8) ? delivery : null;
     const written = data.store.write(() => replayOne(data, actors, event, endpoint, known));
-    void written.then(
-      (replayed) => {
-        this.outside.touched.add(replayed.delivery.id);
-        this.outside.replayed.push({ id: replayed.delivery.id, at: replayed.waiting.due });
-        enqueueReplayed(actors, replayed);
-      },
-      () => {},
-    );
+    void written.then((replayed) => {
+      this.outside.touched.add(replayed.delivery.id);
+      this.outside.replayed.push({ id: replayed.delivery.id, at: replayed.waiting.due });
+      enqueueReplayed(actors, replayed);
+    }, this.#refused);
   }
 
   #replayMany(): void {
@@ -376,12 +357,7 @@ export class Simulation {
       position: 0,
       last: data.store.keys.last,
     };
-    data.store
-      .write(() => data.replays.insert(row))
-      .then(
-        (replay) => replayer.run(replay),
-        () => {},
-      );
+    data.store.write(() => data.replays.insert(row)).then((replay) => replayer.run(replay), this.#refused);
   }
 
   #crash(): void {
@@ -456,11 +432,7 @@ export class Simulation {
     this.sqlite.exec("PRAGMA max_page_count = 1000000");
     for (const id of this.endpoints) {
       this.outside.paused.delete(id);
-      this.#change(
-        id,
-        ({ status }) => (status === "paused" ? { status: "active" } : {}),
-        () => {},
-      );
+      this.#change(id, ({ status }) => (status === "paused" ? { status: "active" } : {}));
     }
     await settle();
   }

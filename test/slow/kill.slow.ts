@@ -5,64 +5,78 @@
  */
 import { expect, test } from "bun:test";
 import { audit } from "../durability/audit.ts";
-import {
-  type Books,
-  countAttemptsInCopy,
-  inspectCopy,
-  type LoggedDelivery,
-  type LoggedEvent,
-  readList,
-  whenNothingIsOpen,
-} from "../durability/books.ts";
+import { type Books, countAttemptsInCopy, inspectCopy, settleBooks } from "../durability/books.ts";
 import { mutantCommand } from "../durability/mutants.ts";
-import { Publishers } from "../durability/publishers.ts";
-import { clientOf, LOAD_ENV, prepareLoad } from "../durability/setup.ts";
+import { type Acknowledged, Publishers } from "../durability/publishers.ts";
+import { LOAD_ENV, prepareLoad } from "../durability/setup.ts";
 import { type Recorder, startRecorder } from "../kit/recorder.ts";
 import { type Service, type ServiceOptions, startService } from "../kit/service.ts";
 
 const LOAD_MS_MAX = 500;
-const SETTLE_MS_MAX = 60_000;
+const START_MS_MAX = 400;
 
 interface Kill {
-  at: number;
+  moment: "under load" | "at the start";
   /** Requests of clients without an answer. */
   unanswered: number;
   /** Attempts on disk. */
   recorded: number;
-  /** Nothing of the next process happens before this. */
-  restartedAt: number;
+  /** When the next process was started: nothing that it did is older. */
+  nextAt: number;
 }
 
-async function kill(service: Service, publishers: Publishers): Promise<Kill> {
-  await publishers.whenAcknowledged(64);
-  await Bun.sleep(Math.random() * LOAD_MS_MAX);
+async function kill(service: Service, publishers: Publishers, moment: Kill["moment"]): Promise<Kill> {
   const { unanswered } = publishers;
-  const at = Date.now();
   await service.kill9();
-  const recorded = countAttemptsInCopy(service.dataDir);
-  const restartedAt = Date.now();
-  await service.restart();
-  return { at, unanswered, recorded, restartedAt };
+  return { moment, unanswered, recorded: countAttemptsInCopy(service.dataDir), nextAt: Date.now() };
 }
 
-/** Loads, kills so many times, lets everything come to its end. */
-async function run(service: Service, recorder: Recorder, kills: number): Promise<{ kills: Kill[]; books: Books }> {
+/** Kills under load; every third process that follows dies once more before, or soon after, it is ready. */
+async function killAgainAndAgain(service: Service, publishers: Publishers, count: number): Promise<Kill[]> {
+  const kills: Kill[] = [];
+  for (let nth = 1; nth <= count; nth++) {
+    await publishers.whenAcknowledged(64);
+    await Bun.sleep(Math.random() * LOAD_MS_MAX);
+    kills.push(await kill(service, publishers, "under load"));
+    if (nth % 3 === 0) kills.push(await killAtStart(service, publishers));
+    await service.restart();
+  }
+  return kills;
+}
+
+async function killAtStart(service: Service, publishers: Publishers): Promise<Kill> {
+  const restarted = service.restart().catch(() => "killed before it was ready");
+  await Bun.sleep(Math.random() * START_MS_MAX);
+  const killed = await kill(service, publishers, "at the start");
+  await restarted;
+  return killed;
+}
+
+interface Run {
+  kills: Kill[];
+  books: Books;
+  /** The last request of every client, sent once more. */
+  repeated: Acknowledged[];
+}
+
+/** Loads and kills; then lets everything come to its end. */
+async function run(service: Service, recorder: Recorder, killCount: number): Promise<Run> {
   const publishers = new Publishers(await prepareLoad(service, recorder));
-  const done: Kill[] = [];
-  while (done.length < kills) done.push(await kill(service, publishers));
+  const kills = await killAgainAndAgain(service, publishers, killCount);
   await publishers.finish();
-  const client = clientOf(service);
-  await whenNothingIsOpen(client, SETTLE_MS_MAX);
-  const events = await readList<LoggedEvent>(client, "/v1/events");
-  const deliveries = await readList<LoggedDelivery>(client, "/v1/deliveries");
-  const { acknowledged } = publishers;
-  return { kills: done, books: { acknowledged, events, deliveries, receipts: await recorder.receipts() } };
+  const repeated = await publishers.repeatLast();
+  return { kills, books: await settleBooks(service, recorder, publishers), repeated };
 }
 
 /** Attempts that each kill cut: the receiver had their requests, the database had no outcome. */
 function cutAttempts(kills: readonly Kill[], { receipts }: Books): number[] {
-  const open = kills.map(({ recorded, restartedAt }) => receipts.filter(({ at }) => at < restartedAt).length - recorded);
+  const open = kills.map(({ recorded, nextAt }) => receipts.filter(({ at }) => at < nextAt).length - recorded);
   return open.map((count, at) => count - (open[at - 1] ?? 0));
+}
+
+function forgotten({ books, repeated }: Run): string[] {
+  const first = new Map(books.acknowledged.map(({ key, ids }) => [key, ids.join()]));
+  return repeated.filter(({ key, ids }) => first.get(key) !== ids.join()).map(({ key }) => key);
 }
 
 function start(options: ServiceOptions = {}): Promise<Service> {
@@ -72,20 +86,20 @@ function start(options: ServiceOptions = {}): Promise<Service> {
 test("24 kills under load lose nothing, leave nothing stuck and repeat only what they cut", async () => {
   await using recorder = await startRecorder();
   await using service = await start();
-  const { kills, books } = await run(service, recorder, 24);
+  const done = await run(service, recorder, 24);
+  const { kills, books } = done;
   const cut = cutAttempts(kills, books);
+  const table = kills.map((one, at) => `${one.moment}: ${one.unanswered} requests, ${cut[at]} attempts`);
+  console.log(`${books.acknowledged.length} acknowledged, ${books.receipts.length} received; cut by kills\n${table.join("\n")}`);
   const meaningful = kills.filter(({ unanswered }, at) => unanswered > 0 && (cut[at] ?? 0) > 0);
-  console.log(
-    `${kills.length} kills: ${books.acknowledged.length} requests acknowledged, ${books.receipts.length} deliveries received, ` +
-      `${kills.map(({ unanswered }) => unanswered).join(" ")} requests unanswered, ${cut.join(" ")} attempts in flight`,
-  );
   expect(meaningful.length).toBeGreaterThanOrEqual(20);
-  expect(audit(books, kills.map(({ at }) => at))).toEqual([]);
+  expect(audit(books, kills.map(({ nextAt }) => nextAt))).toEqual([]);
+  expect({ repeated: done.repeated.length, forgotten: forgotten(done) }).toEqual({ repeated: 64, forgotten: [] });
 
   expect(await service.stop()).toBe(0);
   const { integrity, attempts, misnumbered, tried, metered } = inspectCopy(service.dataDir);
   expect({ integrity, misnumbered }).toEqual({ integrity: "ok", misnumbered: 0 });
-  // Whatever was received twice was in flight at a kill.
+  // Whatever was received more than once was in flight at a kill.
   expect(books.receipts.length - attempts).toBe(cut.reduce((sum, count) => sum + count, 0));
   expect({ tried, metered }).toEqual({ tried: books.deliveries.length, metered: books.deliveries.length });
 }, 200_000);
@@ -94,8 +108,8 @@ test("a build that acknowledges before the commit fails this", async () => {
   const { command, env } = mutantCommand("acknowledges before the commit");
   await using recorder = await startRecorder();
   await using service = await start({ command, env });
-  const { kills, books } = await run(service, recorder, 8);
-  const broken = audit(books, kills.map(({ at }) => at));
-  console.log(broken);
+  const { kills, books } = await run(service, recorder, 12);
+  const broken = audit(books, kills.map(({ nextAt }) => nextAt));
+  console.log(broken.join("\n"));
   expect(broken.join("\n")).toContain("acknowledged and not in the log");
 }, 100_000);

@@ -1,0 +1,60 @@
+/** The fenced blocks of the README, as a reader meets them. */
+import { join } from "node:path";
+
+export interface Block {
+  language: string;
+  text: string;
+  /** Of the opening fence, from 1. */
+  line: number;
+}
+
+/** A block that is typed into the terminal, with the output that the README says it has; null where it says nothing. */
+export interface Step {
+  command: Block;
+  output: Block | null;
+}
+
+export const README_PATH = join(import.meta.dir, "../../README.md");
+
+/** Every fenced block in order. Throws on a fence that is never closed. */
+export function readBlocks(markdown: string): Block[] {
+  const blocks: Block[] = [];
+  let open: Block | null = null;
+  for (const [at, line] of markdown.split("\n").entries()) {
+    const fence = /^```(?<language>\S*)\s*$/.exec(line);
+    if (!fence) {
+      if (open) open.text += `${line}\n`;
+    } else if (open) {
+      blocks.push(open);
+      open = null;
+    } else {
+      open = { language: fence.groups?.["language"] ?? "", text: "", line: at + 1 };
+    }
+  }
+  if (open) throw new Error(`the block that line ${open.line} opens is never closed`);
+  return blocks;
+}
+
+/**
+ * What is typed, each with its output: `json` and `text` blocks are outputs, and stand right after the `bash` block that
+ * prints them. Throws where one stands alone.
+ */
+export function readSteps(blocks: readonly Block[]): Step[] {
+  const steps: Step[] = [];
+  for (const [at, block] of blocks.entries()) {
+    if (block.language === "bash") steps.push({ command: block, output: null });
+    if (block.language !== "json" && block.language !== "text") continue;
+    const last = steps.at(-1);
+    if (!last || last.command !== blocks[at - 1])
+      throw new Error(`line ${block.line}: an output without a command before it`);
+    last.output = block;
+  }
+  return steps;
+}
+
+/** The one block in a language. Throws where there is none, or several. */
+export function findOnly(blocks: readonly Block[], language: string): Block {
+  const [block, ...others] = blocks.filter((one) => one.language === language);
+  if (!block || others.length > 0) throw new Error(`the README has not exactly one block of ${language}`);
+  return block;
+}

@@ -1,0 +1,170 @@
+/**
+ * The README is true: everything that it has a reader type is typed here, in its order, into one shell, against the real
+ * service and the README's own receiver; what it says is printed is printed; what it names is there.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import manifest from "../../package.json";
+import { DEAD_REASONS, DELIVERY_STATUS } from "../../src/core/model.ts";
+import { type Service, startService } from "../kit/service.ts";
+import { requireTool } from "../kit/tools.ts";
+import { type Block, findOnly, README_PATH, readBlocks, readSteps } from "./blocks.ts";
+import { forge, type Sample, takeDelivery } from "./delivery.ts";
+import { findDifference } from "./expected.ts";
+import { type Ran, Shell } from "./shell.ts";
+import { fillTables } from "./tables.ts";
+
+const repository = join(import.meta.dir, "../..");
+const readme = await Bun.file(README_PATH).text();
+const blocks = readBlocks(readme);
+const steps = readSteps(blocks);
+const hasTools = ["curl", "openssl"]
+  .map((name) => requireTool(name, `apt-get install ${name}`))
+  .every(Boolean);
+
+const startCommand = `SEALPOST_ALLOW_PRIVATE_DESTINATIONS=127.0.0.0/8 npx -y ${manifest.packageManager} run start`;
+const lookDeadlineMs = 5000;
+const lookAgainMs = 20;
+
+test("every block is one that is run, compared with what is printed, or a drawing", () => {
+  const checked = ["bash", "json", "text", "js", "python"];
+  const isDrawing = ({ language, text }: Block) => language === "" && text.includes("──▶");
+  expect(blocks.filter((block) => !checked.includes(block.language) && !isDrawing(block))).toEqual([]);
+  expect(steps.length).toBeGreaterThan(30);
+});
+
+describe.skipIf(!hasTools)("the commands, in one terminal from the first to the last", () => {
+  let service: Service;
+  let shell: Shell;
+
+  beforeAll(async () => {
+    service = await startService();
+    shell = new Shell();
+  });
+
+  afterAll(async () => {
+    await shell[Symbol.asyncDispose]();
+    await service.close();
+  });
+
+  const receiverPort = String(findFreePort());
+
+  /** THE place where the README's words become this machine's: both ports, the Bun that runs the tests, the printed key. */
+  function translate(block: Block): Block {
+    const text = block.text
+      .replaceAll("8080", new URL(service.url).port)
+      .replaceAll("9000", receiverPort)
+      .replaceAll(`npx -y ${manifest.packageManager}`, process.execPath)
+      .replaceAll("sp_test_…", service.keys.test);
+    return { ...block, text };
+  }
+
+  for (const { command, output } of steps) {
+    const [firstLine = ""] = command.text.split("\n");
+    test(`line ${command.line}: ${firstLine.slice(0, 70)}`, async () => {
+      if (firstLine === startCommand) expectStart(service, output);
+      else await expectStep(shell, translate(command), output && translate(output));
+    });
+  }
+});
+
+/** The service of this test runs from the sources, by `src/main.ts` as the start script does; its keys are printed alike. */
+function expectStart(service: Service, output: Block | null): void {
+  expect(manifest.scripts.start).toEndWith("exec bun src/main.ts");
+  const isLog = (line: string) => line.startsWith("{") || line === "";
+  const printed = service
+    .output()
+    .split("\n")
+    .filter((line) => !isLog(line));
+  expect(output && findDifference(output, printed.join("\n"))).toBeNull();
+  expect(output).not.toBeNull();
+}
+
+/** A reader who looks before it has happened looks again; whatever changes something is typed once. */
+async function expectStep(shell: Shell, command: Block, output: Block | null): Promise<void> {
+  const deadline = performance.now() + lookDeadlineMs;
+  let problem = problemOf(await shell.run(command.text), output);
+  while (problem !== null && isLook(command) && performance.now() < deadline) {
+    await Bun.sleep(lookAgainMs);
+    problem = problemOf(await shell.run(command.text), output);
+  }
+  expect(problem).toBeNull();
+}
+
+function isLook({ text }: Block): boolean {
+  return /^((api GET |cat |tail |[A-Z]+=\$\(pick ).*\n)+$/.test(text) && !text.includes("<<");
+}
+
+function problemOf({ exitCode, stdout, stderr }: Ran, output: Block | null): string | null {
+  if (exitCode !== 0 || stderr !== "") return `exit code ${exitCode}: ${stderr}`;
+  return output && findDifference(output, stdout);
+}
+
+function findFreePort(): number {
+  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  probe.stop(true);
+  return probe.port;
+}
+
+describe("the JavaScript that verifies", () => {
+  const folder = mkdtempSync(join(tmpdir(), "sealpost-readme-js-"));
+  let sample: Sample;
+  let readDelivery: (rawBody: string, headers: Record<string, string>) => unknown;
+
+  beforeAll(async () => {
+    symlinkSync(join(repository, "node_modules"), join(folder, "node_modules"));
+    const path = join(folder, "delivery.js");
+    await Bun.write(path, findOnly(blocks, "js").text);
+    sample = await takeDelivery();
+    process.env["WEBHOOK_SECRET"] = sample.secret;
+    ({ readDelivery } = (await import(path)) as { readDelivery: typeof readDelivery });
+  });
+
+  afterAll(() => {
+    delete process.env["WEBHOOK_SECRET"];
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test("reads a genuine delivery", () => {
+    expect(readDelivery(sample.body, sample.headers)).toMatchObject({
+      type: "invoice.paid",
+      data: { amount: 4200 },
+    });
+  });
+
+  test("throws on one whose body was changed", () => {
+    expect(() => readDelivery(forge(sample).body, sample.headers)).toThrow();
+  });
+});
+
+describe("what the README says about the source", () => {
+  test("settings, limits and schedule are those of the source: else run `bun test/readme/tables.ts`", () => {
+    expect(fillTables(readme)).toBe(readme);
+  });
+
+  test("every file and folder that it names is there", () => {
+    const named = [...readme.matchAll(/`(?:bun )?((?:\.?\/)?(?:src|test|drizzle|\.ci)\/[\w./-]*)`/g)];
+    expect(named.length).toBeGreaterThan(15);
+    expect(
+      named.filter(([, path = ""]) => !existsSync(join(repository, path))).map(([name]) => name),
+    ).toEqual([]);
+  });
+
+  test("its table of folders leaves none out", () => {
+    const folders = readdirSync(join(repository, "src"), { withFileTypes: true }).filter((entry) =>
+      entry.isDirectory(),
+    );
+    expect(folders.filter(({ name }) => !readme.includes(`| \`src/${name}/\``))).toEqual([]);
+  });
+
+  test("it names the actor's states, and every status and dead reason of a delivery", async () => {
+    const actor = await Bun.file(join(repository, "src/outbound/actor.ts")).text();
+    const states = actor.match(/^export type Mode =(.*);$/m)?.[1]?.match(/\w+/g) ?? [];
+    expect(states.length).toBeGreaterThan(5);
+    expect(states.filter((state) => !readme.includes(`\n| ${state} |`))).toEqual([]);
+    const words = [...DELIVERY_STATUS, ...DEAD_REASONS];
+    expect(words.filter((word) => !readme.includes(`\`${word}\``))).toEqual([]);
+  });
+});

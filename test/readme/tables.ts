@@ -1,0 +1,91 @@
+/**
+ * The README's tables of settings and limits, and the retry schedule, made from the source.
+ * `bun test/readme/tables.ts` writes them into the README; readme.test.ts fails where they differ.
+ */
+import { SETTINGS } from "../../src/config.ts";
+import { LIMITS } from "../../src/core/limits.ts";
+import { DEFAULT_SCHEDULE } from "../../src/core/retry.ts";
+import { README_PATH } from "./blocks.ts";
+
+type Unit = (typeof LIMITS)[keyof typeof LIMITS]["unit"];
+
+/** Larger units that a number of seconds, or of bytes, is told in where it is a whole number of them. */
+const TIMES: readonly [string, number][] = [
+  ["days", 86_400],
+  ["h", 3600],
+  ["min", 60],
+];
+const SIZES: readonly [string, number][] = [
+  ["MiB", 1024 * 1024],
+  ["KiB", 1024],
+];
+
+/** What stands between `<!-- name -->` and `<!-- /name -->`. */
+const PARTS: Readonly<Record<string, () => string>> = {
+  settings: () => `\n${settingsTable()}\n`,
+  limits: () => `\n${limitsTable()}\n`,
+  schedule: () => `at once, then after ${DEFAULT_SCHEDULE.map(tellHours).join(", ")}`,
+};
+
+/** The README with every generated part as the source has it. Throws where a marker is missing. */
+export function fillTables(readme: string): string {
+  return Object.entries(PARTS).reduce((text, [name, make]) => {
+    const between = new RegExp(`(?<=<!-- ${name} -->)[^]*?(?=<!-- /${name} -->)`);
+    if (!between.test(text)) throw new Error(`the README has no <!-- ${name} --> … <!-- /${name} -->`);
+    return text.replace(between, make);
+  }, readme);
+}
+
+function settingsTable(): string {
+  const rows = Object.values(SETTINGS).map(({ name, about, defaultText, example }) => [
+    `\`${name}\``,
+    about,
+    isValue(defaultText) ? `\`${defaultText}\`` : defaultText,
+    `\`${example}\``,
+  ]);
+  return table(["Setting", "What it does", "Default", "Example"], rows);
+}
+
+/** A default that could be typed as it stands, not a sentence about one. */
+function isValue(text: string): boolean {
+  return text !== "none" && !text.includes(" ");
+}
+
+function limitsTable(): string {
+  const rows = Object.entries(LIMITS).map(([name, { value, unit, why }]) => [
+    `\`${name}\``,
+    tell(value, unit),
+    why,
+  ]);
+  return table(["Limit", "Value", "Why"], rows);
+}
+
+function tell(value: number, unit: Unit): string {
+  if (unit === "bytes") return inLargest(value, "bytes", SIZES);
+  if (unit === "ms") return inLargest(value / 1000, "s", TIMES);
+  if (unit === "seconds") return inLargest(value, "s", TIMES);
+  const digits = value.toLocaleString("en-US");
+  return unit === "count" ? digits : `${digits} ${unit}`;
+}
+
+/** As schedules are spoken of: never in days. */
+function tellHours(seconds: number): string {
+  return inLargest(seconds, "s", TIMES.slice(1));
+}
+
+function inLargest(value: number, smallest: string, units: readonly [string, number][]): string {
+  const [unit, size] = units.find(([name, one]) => value % one === 0 && (name !== "days" || value > one)) ?? [
+    smallest,
+    1,
+  ];
+  return `${(value / size).toLocaleString("en-US")} ${unit}`;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => "---"), ...rows];
+  return lines
+    .map((cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`)
+    .join("\n");
+}
+
+if (import.meta.main) await Bun.write(README_PATH, fillTables(await Bun.file(README_PATH).text()));
