@@ -54,10 +54,13 @@ function setStatus(
 ): Answer | Promise<Answer> {
   const endpoint = findEndpoint(services, context.caller, context.params.id);
   if (endpoint.status === status) return { status: 200, json: endpointOf(services, endpoint) };
-  return changeEndpoint(services, context, endpoint.id, (now) => {
+  const change = (now: Endpoint) => {
     if (now.status === "disabled") throw disabledConflict();
     return { status };
-  });
+  };
+  // Refused before the write, so that a refusal costs its neighbours in the transaction nothing.
+  change(endpoint);
+  return changeEndpoint(services, context, endpoint.id, change);
 }
 
 function enableRoute(services: Services): AnyRoute {

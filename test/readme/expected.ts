@@ -22,7 +22,10 @@ function differenceOfText(shown: string, printed: string): string | null {
 
 /** Of a text in which `…` stands for one character or more. */
 function patternOf(text: string): string {
-  return text.split(ANYTHING).map(RegExp.escape).join(".+");
+  return text
+    .split(ANYTHING)
+    .map((part) => RegExp.escape(part))
+    .join(".+");
 }
 
 /** A string `…` matches every value but null; a key `…` says that an object has more fields than are shown. */

@@ -1,0 +1,212 @@
+import type { Database } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Disk, openDatabase } from "../../src/store/database.ts";
+import { type BatchPart, Store } from "../../src/store/store.ts";
+
+let dir: string;
+let disk: Disk;
+let sqlite: Database;
+let store: Store;
+/** What the store asked for; the test decides when it happens. */
+let scheduled: (() => void)[];
+let syncs: { resolve: () => void; reject: (error: Error) => void }[];
+let probes: (() => void)[];
+let failure: Error | null;
+
+function openStore(): Store {
+  return new Store(sqlite, {
+    now: () => Date.UTC(2026, 10, 21),
+    schedule: (commit) => scheduled.push(commit),
+    sync: () => new Promise((resolve, reject) => syncs.push({ resolve, reject })),
+    later: (_, probe) => probes.push(probe),
+    fail: (error) => {
+      failure = error;
+    },
+  });
+}
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "sealpost-store-"));
+  disk = openDatabase(dir);
+  sqlite = disk.sqlite;
+  sqlite.exec("CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT NOT NULL)");
+  [scheduled, syncs, probes, failure] = [[], [], [], null];
+  store = openStore();
+});
+
+afterEach(() => {
+  disk.close();
+  rmSync(dir, { recursive: true });
+});
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+const commit = () => scheduled.shift()?.();
+const insert =
+  (id: number, text: string | null = "x") =>
+  () =>
+    sqlite.run("INSERT INTO t VALUES (?, ?)", [id, text]);
+const ids = () =>
+  sqlite
+    .query<{ id: number }, []>("SELECT id FROM t ORDER BY id")
+    .all()
+    .map(({ id }) => id);
+
+/** How a promise stands, without waiting for it. */
+async function stateOf(promise: Promise<unknown>): Promise<"pending" | "resolved" | "rejected"> {
+  const settled = promise.then(
+    () => "resolved" as const,
+    () => "rejected" as const,
+  );
+  return Promise.race([settled, turn().then(() => "pending" as const)]);
+}
+
+describe("a write", () => {
+  test("resolves with its value, and only after the sync", async () => {
+    const written = store.write(() => 42);
+    expect(await stateOf(written)).toBe("pending");
+    commit();
+    expect(await stateOf(written)).toBe("pending");
+    syncs.shift()?.resolve();
+    expect(await written).toBe(42);
+  });
+
+  test("shares its transaction with those that came with it, in their order", async () => {
+    const all = [1, 2, 3].map((id) => store.write(insert(id)));
+    expect(scheduled.length).toBe(1);
+    commit();
+    expect(store.commits).toBe(1);
+    syncs.shift()?.resolve();
+    await Promise.all(all);
+    expect(ids()).toEqual([1, 2, 3]);
+  });
+
+  test("that comes during a sync waits for the next batch", async () => {
+    const first = store.write(insert(1));
+    commit();
+    const second = store.write(insert(2));
+    expect(scheduled.length).toBe(0);
+    syncs.shift()?.resolve();
+    await first;
+    expect(await stateOf(second)).toBe("pending");
+    commit();
+    syncs.shift()?.resolve();
+    await second;
+    expect(ids()).toEqual([1, 2]);
+  });
+
+  test("that throws fails alone; its neighbours are written once", async () => {
+    const broken = new Error("broken");
+    const [before, failing, after] = [
+      store.write(insert(1)),
+      store.write(() => {
+        insert(2)();
+        throw broken;
+      }),
+      store.write(insert(3)),
+    ];
+    failing.catch(() => {});
+    commit();
+    syncs.shift()?.resolve();
+    await Promise.all([before, after]);
+    expect(failing).rejects.toBe(broken);
+    expect(ids()).toEqual([1, 3]);
+  });
+
+  test("takes keys that only grow, also over a rollback", async () => {
+    const keys: number[] = [];
+    const failing = store.write(() => {
+      keys.push(store.takeKey());
+      throw new Error("no");
+    });
+    failing.catch(() => {});
+    const kept = store.write(() => store.takeKey(5));
+    const later = store.write(() => store.takeKey());
+    commit();
+    syncs.shift()?.resolve();
+    expect(await later).toBe((await kept) + 5);
+    expect(await kept).toBeGreaterThan(keys[0] ?? Number.POSITIVE_INFINITY);
+  });
+});
+
+describe("a part of the batch", () => {
+  test("is flushed before the commit, told of it, and reset by a rollback", async () => {
+    const told: string[] = [];
+    const part: BatchPart = {
+      flush: () => told.push("flush"),
+      done: () => told.push("done"),
+      reset: () => told.push("reset"),
+    };
+    store.addBatchPart(part);
+    const failing = store.write(() => {
+      throw new Error("no");
+    });
+    failing.catch(() => {});
+    const fine = store.write(insert(1));
+    commit();
+    syncs.shift()?.resolve();
+    await fine;
+    expect(told).toEqual(["reset", "reset", "flush", "done"]);
+  });
+});
+
+describe("a full disk", () => {
+  const fill = () => {
+    const pages = sqlite.query<{ page_count: number }, []>("PRAGMA page_count").get()?.page_count ?? 0;
+    sqlite.exec(`PRAGMA max_page_count = ${pages}`);
+  };
+  const large = "x".repeat(100_000);
+
+  test("refuses what waits and what comes with 503, keeps the outcomes of attempts, and takes all up again by itself", async () => {
+    fill();
+    const refused = store.write(insert(1, large));
+    const kept = store.write(insert(2, large), true);
+    refused.catch(() => {});
+    commit();
+    expect(refused).rejects.toMatchObject({ code: "unavailable" });
+    expect(store.writable).toBe(false);
+    expect(store.write(insert(3))).rejects.toMatchObject({ code: "unavailable" });
+    let recovered = false;
+    store.onRecovered(() => {
+      recovered = true;
+    });
+    sqlite.exec("PRAGMA max_page_count = 1000000");
+    probes.shift()?.();
+    expect(recovered).toBe(true);
+    expect(store.writable).toBe(true);
+    commit();
+    for (const sync of syncs.splice(0)) sync.resolve();
+    await turn();
+    commit();
+    for (const sync of syncs.splice(0)) sync.resolve();
+    await kept;
+    expect(ids()).toEqual([2]);
+    expect(failure).toBeNull();
+  });
+});
+
+describe("a failing disk", () => {
+  test("ends the service: a sync that failed acknowledges nothing, then or later", async () => {
+    const first = store.write(insert(1));
+    commit();
+    syncs.shift()?.reject(new Error("EIO"));
+    await turn();
+    expect(failure?.message).toBe("EIO");
+    expect(await stateOf(first)).toBe("pending");
+    expect(store.write(insert(2))).rejects.toMatchObject({ code: "unavailable" });
+  });
+});
+
+describe("closing", () => {
+  test("writes what waits and nothing after it", async () => {
+    const written = store.write(insert(1));
+    const closed = store.close();
+    commit();
+    syncs.shift()?.resolve();
+    await Promise.all([written, closed]);
+    expect(store.write(insert(2))).rejects.toMatchObject({ code: "unavailable" });
+    expect(ids()).toEqual([1]);
+  });
+});
