@@ -60,7 +60,7 @@ CREATE TABLE endpoint (
   updated_at            INTEGER NOT NULL,
   sealed                BLOB NOT NULL
 );
-CREATE INDEX endpoint_project ON endpoint (project_id, id);
+CREATE INDEX endpoint_consumer ON endpoint (project_id, consumer_id);
 
 -- Only endpoints that are in trouble have a row.
 CREATE TABLE endpoint_health (

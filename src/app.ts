@@ -133,6 +133,7 @@ function openServer(config: Config, { data, outbound, pipeline, replayer, logger
     baseUrl: config.baseUrl,
     ingestRateLimit: config.ingestRateLimit,
     now: systemClock.now,
+    onRejected: (reason) => metrics.ingestRejected.count(reason),
     log: (level, msg, fields) => logger.log(level, msg, fields),
   });
   return createServer(routes, {
@@ -221,10 +222,13 @@ function tellAttempt(report: AttemptReport, data: Data, logger: Logger, metrics:
   metrics.attempts.count(`${outcome} ${code === null ? "none" : `${Math.floor(code / 100)}xx`}`);
   metrics.attemptSeconds.observe(performed.durationMs / 1000);
   if (lagMs !== null) metrics.lagSeconds.observe(Math.max(0, lagMs) / 1000);
+  const endpointId = data.ids.encode("ep", endpoint.id);
+  if (settlement.disable)
+    logger.log("warn", "endpoint disabled", { endpoint_id: endpointId, reason: settlement.disable });
   logger.log("info", "attempt", {
     event_id: data.ids.encode("evt", load.delivery.eventId),
     delivery_id: data.ids.encode("msg", load.delivery.id),
-    endpoint_id: data.ids.encode("ep", endpoint.id),
+    endpoint_id: endpointId,
     number,
     trigger,
     outcome,

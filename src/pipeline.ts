@@ -186,7 +186,8 @@ export class Plan {
   #dispatchFrom(from: number): void {
     const until = Math.min(from + DISPATCHED_AT_ONCE, this.#dispatches.length);
     for (const { endpoint, waiting, load } of this.#dispatches.slice(from, until)) {
-      this.#actors.enqueue(endpoint.id, waiting, load);
+      // Whoever waited a turn may have been cancelled meanwhile: such a delivery is read anew when it is sent.
+      this.#actors.enqueue(endpoint.id, waiting, from === 0 ? load : null);
     }
     if (until < this.#dispatches.length) this.#data.store.schedule(() => this.#dispatchFrom(until));
   }

@@ -226,15 +226,11 @@ function isWantedType({ eventTypes }: ReplayFilter, type: string): boolean {
   return eventTypes === null || eventTypes.some((pattern) => matchesPattern(pattern, type));
 }
 
-/** Keys of a consumer's endpoints; null for the project itself, which sees all. */
+/** Keys of a consumer's endpoints, deleted ones included; null for the project itself, which sees all. */
 export function visibleTo(
   data: Data,
   projectId: number,
   consumerId: string | null,
 ): ReadonlySet<number> | null {
-  if (consumerId === null) return null;
-  const keys = [...data.endpoints.ofProject(projectId).values()].filter(
-    (endpoint) => endpoint.consumerId === consumerId,
-  );
-  return new Set(keys.map((endpoint) => endpoint.id));
+  return consumerId === null ? null : new Set(data.endpoints.keysOf(projectId, consumerId));
 }

@@ -40,6 +40,14 @@ export function requireRoom(
   throw invalid("/consumer_id", `A consumer has at most ${max} endpoints.`);
 }
 
+/** Inside a write: throws where the endpoint cannot become this consumer's. What it got so far stays with whom it was for. */
+export function requireMovable(services: Services, now: Endpoint, consumerId: string | null): void {
+  if (consumerId === now.consumerId) return;
+  requireRoom(services, { projectId: now.projectId, consumerId });
+  if (services.data.lists.below([now.id], Number.MAX_SAFE_INTEGER, 1).length === 0) return;
+  throw new Problem("conflict", "It has deliveries already: its consumer stays. Create another endpoint.");
+}
+
 type Committer = Pick<RequestContext, "commit">;
 
 /**

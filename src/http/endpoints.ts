@@ -6,7 +6,7 @@ import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
 import { listKinds } from "../outbound/destinations.ts";
 import { commitChange } from "./commit.ts";
-import { changeEndpoint, findEndpoint, requireRoom, endpointsOf } from "./endpoint-change.ts";
+import { changeEndpoint, findEndpoint, requireMovable, requireRoom, endpointsOf } from "./endpoint-change.ts";
 import { requireSafeDestination } from "./endpoint-destination.ts";
 import { readEndpointChange, readNewEndpoint } from "./endpoint-input.ts";
 import {
@@ -189,6 +189,7 @@ function changeRoute(services: Services): AnyRoute {
     bodyExample: { event_types: ["invoice.paid"], description: null },
     answers: {
       200: { description: "The endpoint as it now is.", schema: endpointShape, example: endpointExample },
+      409: "It has deliveries already: its consumer stays.",
       422: "`invalid_request`: fields are wrong. `unsafe_destination`: the address is not allowed.",
     },
     async handle(context) {
@@ -199,8 +200,7 @@ function changeRoute(services: Services): AnyRoute {
       await requireSafeDestination(services.guard, body, preview);
       return changeEndpoint(services, context, endpoint.id, (now) => {
         const change = readEndpointChange(body, now);
-        const consumerId = change.consumerId ?? null;
-        if (consumerId !== now.consumerId) requireRoom(services, { ...now, consumerId });
+        if (change.consumerId !== undefined) requireMovable(services, now, change.consumerId);
         return change;
       });
     },

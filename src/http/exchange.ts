@@ -116,7 +116,9 @@ export class Exchange implements RequestContext {
   /** Elysia hands on a parameter whose percent-encoding is broken as null. */
   private requireReadablePath(): void {
     for (const name in this.params) {
-      if (typeof this.params[name] !== "string") throw notFound("path");
+      if (typeof this.params[name] === "string") continue;
+      if (!this.prepared.route.takesAnyPath) throw notFound("path");
+      this.params[name] = "";
     }
   }
 

@@ -15,6 +15,7 @@ export function ingestRoutes(services: Services, desk: SourceDesk, keys: KeyRead
     access: "none",
     budget: "none",
     ignoresQuery: true,
+    takesAnyPath: true,
     bodyMode: "opaque",
     handle: ({ params, request, bytes }: IngestContext) => door.receive(params.id, request, bytes),
   } as const;

@@ -101,6 +101,8 @@ export interface Route<
   secretFields?: readonly string[];
   /** How long the handler may take before it answers, where that is more than a few seconds. */
   waitMaxSeconds?: number;
+  /** True: a parameter whose percent-encoding is broken is handed on as an empty text, and is no 404 of the framework's. */
+  takesAnyPath?: boolean;
   /** True: answers while the service drains. */
   answersWhileDraining?: boolean;
   /** True: not in the OpenAPI document (pages and their assets). */

@@ -24,6 +24,8 @@ export interface Services {
   /** Requests a second that a source takes unless it says otherwise; 0: no limit. */
   ingestRateLimit: number;
   now(): number;
+  /** An inbound request was refused; for the metrics. */
+  onRejected(reason: string): void;
   /** One line of the log; only facts that may be read by the operator: no bodies, no secrets, no queries. */
   log(
     level: "info" | "warn" | "error",

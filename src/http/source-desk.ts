@@ -27,7 +27,7 @@ interface Book {
   withheld: number;
 }
 
-type DeskParts = Pick<Services, "now" | "log" | "ids">;
+type DeskParts = Pick<Services, "now" | "log" | "ids" | "onRejected">;
 
 const SECOND_MS = 1000;
 /** Contract section 8: above that, one line with the count. */
@@ -56,6 +56,7 @@ export class SourceDesk {
   /** A request was refused; null: its source does not exist. One line of the log, or part of one. */
   refuse(sourceId: number | null, reason: RefusalReason): void {
     const at = this.parts.now();
+    this.parts.onRejected(reason);
     const book = this.#book(sourceId ?? NO_SOURCE);
     book.rejected.set(reason, (book.rejected.get(reason) ?? 0) + 1);
     book.lastRejected = { at, reason };

@@ -111,9 +111,9 @@ export class Digest implements BatchPart {
     return this.#recent.get(list) ?? [];
   }
 
-  /** Numbers of an endpoint, by hour, that are not in the table yet. */
-  recentHours(endpointId: number): ReadonlyMap<number, HourNumbers> {
-    return hoursOf(this.#waiting).get(endpointId) ?? new Map();
+  /** Numbers that are not in the table yet, by endpoint and hour. */
+  recentHours(): ReadonlyMap<number, ReadonlyMap<number, HourNumbers>> {
+    return hoursOf(this.#waiting);
   }
 
   get size(): number {

@@ -58,6 +58,13 @@ export class Endpoints {
     return this.db.select({ count: count() }).from(table).where(isTheirs).get()?.count ?? 0;
   }
 
+  /** Keys of all that a consumer ever had, deleted ones included: their history stays the consumer's. */
+  keysOf(projectId: number, consumerId: string): number[] {
+    const isTheirs = and(eq(table.projectId, projectId), eq(table.consumerId, consumerId));
+    const rows = this.db.select({ id: table.id }).from(table).where(isTheirs).all();
+    return rows.map(({ id }) => id);
+  }
+
   /** Inside a write; `remember` afterwards. */
   insert(fields: NewEndpoint): Endpoint {
     const made: Endpoint = { ...fields, id: this.store.takeKey() };

@@ -56,6 +56,19 @@ describe("changing", () => {
     expect(request?.headers).not.toHaveProperty("x-api-key");
   });
 
+  test("its consumer only before its first delivery, so that nobody gets what was meant for another", async () => {
+    const { name, url, type } = bench.fresh();
+    const { id } = await bench.create({ url, event_types: [type] });
+    const first = await bench.app.live.patch(`/v1/endpoints/${id}`, { consumer_id: "acme" });
+    expect(first.json).toMatchObject({ consumer_id: "acme" });
+    await bench.app.live.patch(`/v1/endpoints/${id}`, { consumer_id: null });
+    await bench.publish(type);
+    await bench.receiver.arrived(name);
+    const late = await bench.app.live.patch(`/v1/endpoints/${id}`, { consumer_id: "acme" });
+    expectProblem(late, 409, "conflict");
+    expect((await bench.app.live.patch(`/v1/endpoints/${id}`, { consumer_id: null })).status).toBe(200);
+  });
+
   test("a new address takes the next delivery", async () => {
     const { url, type } = bench.fresh();
     const moved = bench.fresh();

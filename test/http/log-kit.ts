@@ -91,6 +91,7 @@ export class Api implements AsyncDisposable {
       baseUrl: "http://localhost",
       ingestRateLimit: 0,
       now,
+      onRejected: () => {},
       log: () => {},
     };
   }
@@ -256,6 +257,7 @@ export class Api implements AsyncDisposable {
       authenticate: (token: string) => this.callers.get(token) ?? null,
       operatorToken: null,
       now: systemClock.now,
+      onRejected: () => {},
       log: () => {},
       isDraining: () => false,
       write: <T>(run: () => T) => store.write(run),

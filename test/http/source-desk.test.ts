@@ -18,6 +18,7 @@ beforeEach(() => {
   desk = new SourceDesk({
     ids,
     now: () => now,
+    onRejected: () => {},
     log: (level, msg, fields) => {
       lines.push({ level, msg, ...fields });
       if ("count" in fields) told.resolve();
