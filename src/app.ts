@@ -33,20 +33,25 @@ const CONNECTIONS_STOP_MS = 500;
 export interface App {
   url: string;
   port: number;
-  /** Shown once: keys of the account that the first start on an empty database makes. */
-  firstKeys: { live: string; test: string } | null;
   /** Finishes or hands back what is in flight, within ten seconds. */
   stop: () => Promise<void>;
 }
 
+export interface FirstKeys {
+  live: string;
+  test: string;
+}
+
 export interface AppParts {
   logger: Logger;
+  /** Keys of the account that the first start on an empty database makes: shown once, before anybody can connect. */
+  announce: (keys: FirstKeys) => void;
   /** The disk failed: the process has to end. */
   fail: (error: Error) => void;
 }
 
 /** Puts the service together, takes up what the database has open, and listens. Throws where it cannot. */
-export async function startApp(config: Config, { logger, fail }: AppParts): Promise<App> {
+export async function startApp(config: Config, { logger, announce, fail }: AppParts): Promise<App> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const lock = lockDirectory(config.dataDir);
   const disk = openDatabase(config.dataDir);
@@ -57,8 +62,7 @@ export async function startApp(config: Config, { logger, fail }: AppParts): Prom
   const replayer = new Replayer(data, outbound.actors, pipeline, systemClock);
   const server = openServer(config, { data, outbound, pipeline, replayer, logger });
   await recoverDigest(data);
-  const firstKeys =
-    data.tenants.isEmpty && config.operatorToken === null ? await makeFirstAccount(data) : null;
+  if (data.tenants.isEmpty) await welcome(config, data, { logger, announce });
   pipeline.recover();
   outbound.actors.recover();
   replayer.recover();
@@ -73,10 +77,14 @@ export async function startApp(config: Config, { logger, fail }: AppParts): Prom
     lock.release();
     logger.flush();
   };
-  return { url: `http://${config.host}:${port}`, port, firstKeys, stop };
+  return { url: `http://${config.host}:${port}`, port, stop };
 }
 
-function openNouns(config: Config, disk: Disk, { logger, fail }: AppParts): Data {
+function publicProject({ ids }: Data, key: unknown): LogFields {
+  return typeof key === "number" ? { project_id: ids.encode("proj", key) } : {};
+}
+
+function openNouns(config: Config, disk: Disk, { logger, fail }: Pick<AppParts, "logger" | "fail">): Data {
   const cipher = new Cipher(config.secretKeys ?? [ownKey(config.dataDir, logger)]);
   const parts = { now: systemClock.now, schedule: setImmediate, sync: disk.sync, later, fail };
   return openData(disk.sqlite, parts, { cipher, cell: config.cell });
@@ -141,7 +149,9 @@ function openServer(config: Config, { data, outbound, pipeline, replayer, logger
     authenticate: authenticator(data, systemClock.now),
     operatorToken: config.operatorToken,
     now: systemClock.now,
-    log: (line) => logger.log("info", "request", line as LogFields),
+    log: ({ project_id, ...line }) => {
+      logger.log("info", "request", { ...(line as LogFields), ...publicProject(data, project_id) });
+    },
     isDraining: () => outbound.draining,
     write: (run) => data.store.write(run),
     idempotency: data.idempotency,
@@ -165,7 +175,17 @@ function ownKey(dir: string, logger: Logger): Uint8Array {
   return key;
 }
 
-async function makeFirstAccount(data: Data): Promise<{ live: string; test: string }> {
+/** An empty database: without an operator, who would make accounts, there is one from the start. */
+async function welcome(
+  config: Config,
+  data: Data,
+  { logger, announce }: Pick<AppParts, "logger" | "announce">,
+): Promise<void> {
+  if (config.operatorToken === null) announce(await makeFirstAccount(data));
+  else logger.log("warn", "There is no account yet, and SEALPOST_OPERATOR_TOKEN is set: no keys were made.");
+}
+
+async function makeFirstAccount(data: Data): Promise<FirstKeys> {
   const account = await data.tenants.createAccount({ name: "default", plan: "unlimited" });
   const keyFor = async (mode: "live" | "test") => {
     const project = await data.tenants.createProject(account.id, mode, mode);

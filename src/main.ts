@@ -1,4 +1,4 @@
-import { type App, startApp } from "./app.ts";
+import { type App, type FirstKeys, startApp } from "./app.ts";
 import { readConfig } from "./config.ts";
 import { createLogger } from "./log.ts";
 import { VERSION } from "./outbound/user-agent.ts";
@@ -46,6 +46,11 @@ function die(error: unknown): never {
 process.on("uncaughtException", die);
 process.on("unhandledRejection", die);
 
+function announce({ live, test }: FirstKeys): void {
+  logger.flush();
+  console.log(`\nFirst start. These keys are shown once:\n  live  ${live}\n  test  ${test}\n`);
+}
+
 let app: App | null = null;
 let stopping = false;
 
@@ -62,14 +67,8 @@ process.on("SIGTERM", () => void stop());
 process.on("SIGINT", () => void stop());
 
 try {
-  app = await startApp(config, { logger, fail: die });
+  app = await startApp(config, { logger, announce, fail: die });
 } catch (error) {
   die(error);
-}
-if (app.firstKeys) {
-  logger.flush();
-  console.log(
-    `\nFirst start. These keys are shown once:\n  live  ${app.firstKeys.live}\n  test  ${app.firstKeys.test}\n`,
-  );
 }
 logger.log("info", "listening", { url: app.url, version: VERSION, docs: `${config.baseUrl}/docs` });

@@ -83,6 +83,14 @@ const PAGE_ROUTE = {
 export const docsRoutes: readonly AnyRoute[] = [
   route({
     ...PAGE_ROUTE,
+    path: "/",
+    operationId: "getRoot",
+    summary: "Leads to the documentation",
+    answers: { 302: "To /docs." },
+    handle: () => ({ status: 302, headers: { location: "/docs" } }),
+  }),
+  route({
+    ...PAGE_ROUTE,
     path: "/docs",
     operationId: "getDocs",
     summary: "The API as an interactive page",

@@ -66,7 +66,7 @@ function metrics(parts: HttpParts): AnyRoute {
         description: "The metrics.",
         contentType: "text/plain",
         schema: Type.String(),
-        example: "# TYPE sealpost_deliveries_total counter\nsealpost_deliveries_total 42\n",
+        example: "# TYPE sealpost_queue_depth gauge\nsealpost_queue_depth 42\n",
       },
     },
     async handle() {

@@ -84,6 +84,13 @@ async function fileText(file: File): Promise<string> {
   return JSON.stringify({ filename: file.name, content_type: file.type, base64 });
 }
 
+/** No form looks like it: what a sender calls a form by mistake (`curl -d` does) is the JSON that it is. */
+function readMisnamedJson(text: string): Body | null {
+  const trimmed = text.trim();
+  const parsed = /^[{[]/.test(trimmed) ? tryJson(trimmed) : null;
+  return parsed && { value: parsed.value, text: trimmed, data: dataOf(parsed.value, trimmed) };
+}
+
 /**
  * Reads a body by its content type. JSON is tried whatever the type says (SNS sends it as text/plain). What is neither a form
  * nor JSON of the permitted depth in valid UTF-8 becomes `{"raw": …}`.
@@ -94,7 +101,8 @@ export async function readBody(bytes: Uint8Array, contentType: string): Promise<
   if (!type.startsWith("application/x-www-form-urlencoded")) return readJson(bytes);
   const text = decodeUtf8(bytes);
   if (text === null) return rawBody(bytes);
-  return formBody(
-    [...new URLSearchParams(text)].map(([name, value]) => [name, fieldText(name, value)] as const),
+  const fields = [...new URLSearchParams(text)].map(
+    ([name, value]) => [name, fieldText(name, value)] as const,
   );
+  return readMisnamedJson(text) ?? formBody(fields);
 }

@@ -1,6 +1,7 @@
 import { and, count, eq, ne } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Cipher } from "../core/cipher.ts";
+import { keyTime } from "../core/ids.ts";
 import type { Endpoint, EndpointSecrets } from "../core/model.ts";
 import { endpoint as table } from "./schema.ts";
 import type { Store } from "./store.ts";
@@ -67,7 +68,8 @@ export class Endpoints {
 
   /** Inside a write; `remember` afterwards. */
   insert(fields: NewEndpoint): Endpoint {
-    const made: Endpoint = { ...fields, id: this.store.takeKey() };
+    const id = this.store.takeKey();
+    const made: Endpoint = { ...fields, id, updatedAt: keyTime(id) };
     this.db.insert(table).values(this.#seal(made)).run();
     return made;
   }

@@ -1,6 +1,7 @@
 import { eq } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Cipher } from "../core/cipher.ts";
+import { keyTime } from "../core/ids.ts";
 import type { Source, SourceSecrets } from "../core/model.ts";
 import { source as table } from "./schema.ts";
 import type { Store } from "./store.ts";
@@ -33,7 +34,8 @@ export class Sources {
 
   /** Inside a write; `remember` afterwards. */
   insert(fields: NewSource): Source {
-    const made: Source = { ...fields, id: this.store.takeKey() };
+    const id = this.store.takeKey();
+    const made: Source = { ...fields, id, updatedAt: keyTime(id) };
     this.db.insert(table).values(this.#seal(made)).run();
     return made;
   }

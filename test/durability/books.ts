@@ -34,7 +34,11 @@ export interface Books {
 const SETTLE_MS_MAX = 60_000;
 
 /** Waits until no delivery is open, and takes down what everyone says. */
-export async function settleBooks(service: Service, recorder: Recorder, publishers: Publishers): Promise<Books> {
+export async function settleBooks(
+  service: Service,
+  recorder: Recorder,
+  publishers: Publishers,
+): Promise<Books> {
   const client = clientOf(service);
   await whenNothingIsOpen(client, SETTLE_MS_MAX);
   const events = await readList<LoggedEvent>(client, "/v1/events");
@@ -50,7 +54,7 @@ export async function readList<Row>(client: Client, path: string): Promise<Row[]
     const { status, json } = await client.get(`${path}?limit=250${cursor}`);
     if (status !== 200) throw new Error(`${path} answered ${status}`);
     rows.push(...(json.data as Row[]));
-    cursor = json.next_cursor === null ? "" : `&cursor=${String(json.next_cursor)}`;
+    cursor = typeof json.next_cursor === "string" ? `&cursor=${json.next_cursor}` : "";
   } while (cursor !== "");
   return rows;
 }

@@ -42,7 +42,17 @@ interface PublishedAnswer {
   data?: { id: string }[];
 }
 
+interface Waiter {
+  count: number;
+  resolve(): void;
+  reject(error: Error): void;
+}
+
 const BATCH_EVENTS = 5;
+/** A service that is there answers within that, whatever its disk and its receivers do. */
+const ANSWER_MS_MAX = 20_000;
+/** What a sound request may be answered besides 2xx. */
+const TRY_AGAIN = [429, 503];
 const AGAIN_MS = 50;
 const PADDING = "x".repeat(400);
 const KINDS: readonly Kind[] = ["single", "single", "batch", "ingest"];
@@ -56,7 +66,8 @@ export class Publishers {
   /** What each of them sent last. */
   readonly #last: Parcel[] = [];
   #mode: "running" | "finishing" | "abandoned" = "running";
-  #waiters: { count: number; resolve: () => void }[] = [];
+  #waiters: Waiter[] = [];
+  #failure: Error | null = null;
 
   /** `name` begins every key and token: two of these never meet. */
   constructor(
@@ -67,17 +78,19 @@ export class Publishers {
     this.#loops = Array.from({ length: count }, (_, at) => this.#publish(at));
   }
 
-  /** Resolves when so many more requests have been answered with 2xx. */
+  /** Resolves when so many more requests have been answered with 2xx; rejects where one was answered as none should be. */
   whenAcknowledged(more: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#waiters.push({ count: this.acknowledged.length + more, resolve });
+    return new Promise((resolve, reject) => {
+      if (this.#failure) reject(this.#failure);
+      else this.#waiters.push({ count: this.acknowledged.length + more, resolve, reject });
     });
   }
 
   /** Begins nothing new; resolves when everything begun has been answered with 2xx. */
   async finish(): Promise<void> {
-    this.#mode = "finishing";
+    if (this.#mode === "running") this.#mode = "finishing";
     await Promise.all(this.#loops);
+    if (this.#failure) throw this.#failure;
   }
 
   /** Begins nothing new and sends nothing again. */
@@ -106,33 +119,45 @@ export class Publishers {
   }
 
   /** One request: true where it was answered with 2xx. */
-  async #send({ kind, key, tokens, path, headers, body }: Parcel): Promise<boolean> {
+  async #send(parcel: Parcel): Promise<boolean> {
+    const { path, headers, body } = parcel;
+    const sentAt = performance.now();
     this.unanswered++;
     try {
-      const response = await fetch(this.target.url + path, { method: "POST", headers, body });
+      const signal = AbortSignal.timeout(ANSWER_MS_MAX);
+      const response = await fetch(this.target.url + path, { method: "POST", headers, body, signal });
       const text = await response.text();
-      if (!response.ok) {
-        const contentType = response.headers.get("content-type") ?? "";
-        const retryAfter = response.headers.get("retry-after");
-        this.refused.push({ kind, status: response.status, contentType, retryAfter });
-        return false;
-      }
-      const answer = JSON.parse(text) as PublishedAnswer;
-      const ids = (answer.data ?? [{ id: answer.id ?? "" }]).map(({ id }) => id);
-      this.acknowledged.push({ kind, key, ids, tokens, at: Date.now() });
-      this.#tellWaiters();
-      return true;
-    } catch {
-      return false; // the service is gone, or went in the middle of it
+      if (response.ok) this.#keep(parcel, text);
+      else this.#refuse(parcel, response, text);
+      return response.ok;
+    } catch (error) {
+      // Else the service is gone, or went in the middle of it.
+      if (performance.now() - sentAt >= ANSWER_MS_MAX) this.#fail(`no answer: ${String(error)}`);
+      return false;
     } finally {
       this.unanswered--;
     }
   }
 
-  #tellWaiters(): void {
-    const isDue = ({ count }: { count: number }) => count <= this.acknowledged.length;
+  #keep({ kind, key, tokens }: Parcel, text: string): void {
+    const answer = JSON.parse(text) as PublishedAnswer;
+    const ids = (answer.data ?? [{ id: answer.id ?? "" }]).map(({ id }) => id);
+    this.acknowledged.push({ kind, key, ids, tokens, at: Date.now() });
+    const isDue = ({ count }: Waiter) => count <= this.acknowledged.length;
     for (const waiter of this.#waiters.filter(isDue)) waiter.resolve();
     this.#waiters = this.#waiters.filter((waiter) => !isDue(waiter));
+  }
+
+  #refuse({ kind }: Parcel, { status, headers }: Response, text: string): void {
+    const contentType = headers.get("content-type") ?? "";
+    this.refused.push({ kind, status, contentType, retryAfter: headers.get("retry-after") });
+    if (!TRY_AGAIN.includes(status)) this.#fail(`${kind} was answered ${status}: ${text}`);
+  }
+
+  #fail(what: string): void {
+    this.#failure ??= new Error(what);
+    this.#mode = "abandoned";
+    for (const waiter of this.#waiters.splice(0)) waiter.reject(this.#failure);
   }
 
   #parcel(at: number, nth: number): Parcel {
@@ -152,7 +177,14 @@ export class Publishers {
     }
     const tokens = Array.from({ length: BATCH_EVENTS }, (_, i) => `${key}-${i}`);
     const body = JSON.stringify({ events: tokens.map((token) => ({ type, data: dataOf(token) })) });
-    return { kind, key, tokens, path: "/v1/events/batch", headers: { ...headers, "idempotency-key": key }, body };
+    return {
+      kind,
+      key,
+      tokens,
+      path: "/v1/events/batch",
+      headers: { ...headers, "idempotency-key": key },
+      body,
+    };
   }
 }
 

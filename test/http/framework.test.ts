@@ -35,7 +35,6 @@ describe("every answer", () => {
 
 describe("the path", () => {
   const unknown = [
-    "/",
     "/v1",
     "/v1/things",
     "/v1/things/a/",
@@ -44,6 +43,12 @@ describe("the path", () => {
     "/V1/things/a",
     "/v1/%74hings/a",
   ];
+
+  test("/ leads to the documentation", async () => {
+    const { status, headers } = await server.send("GET", "/");
+    expect(status).toBe(302);
+    expect(headers.get("location")).toBe("/docs");
+  });
 
   test.each(unknown)("%s is 404, strictly", async (path) => {
     expectProblem(await server.send("GET", path), 404, "not_found");

@@ -35,6 +35,14 @@ test("payload, json and mandrill_events of a form are parsed where they are JSON
   expect(await dataOf("mandrill_events=%5B%5D", form)).toBe('{"mandrill_events":[]}');
 });
 
+test("JSON that is called a form is the JSON that it is", async () => {
+  const form = "application/x-www-form-urlencoded";
+  expect(await dataOf(' {"id":"a","n":1.0}', form)).toBe('{"id":"a","n":1.0}');
+  expect(await dataOf("[1]", form)).toBe('{"items":[1]}');
+  expect(await dataOf("{broken", form)).toBe('{"{broken":""}');
+  expect(await dataOf("17", form)).toBe('{"17":""}');
+});
+
 test("a multipart form is read, its files in base64", async () => {
   const part = (name: string, rest: string) =>
     `--b\r\nContent-Disposition: form-data; name="${name}"${rest}\r\n`;

@@ -6,7 +6,7 @@ import { expect } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type App, startApp as startService } from "../../src/app.ts";
+import { type App, type FirstKeys, startApp as startService } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
 import { createLogger } from "../../src/log.ts";
 import type { Reply, ReplyJson, SendOptions } from "../http/kit.ts";
@@ -146,8 +146,10 @@ export class TestApp implements AsyncDisposable {
     const fail = (error: Error) => {
       throw error;
     };
-    this.#app = await startService(read.config, { logger, fail });
-    this.#keys = this.#app.firstKeys ?? this.#keys;
+    const announce = (keys: FirstKeys) => {
+      this.#keys = keys;
+    };
+    this.#app = await startService(read.config, { logger, announce, fail });
   }
 
   /** Ends as SIGTERM does. The data directory stays. */

@@ -64,6 +64,7 @@ function tell(value: number, unit: Unit): string {
   if (unit === "bytes") return inLargest(value, "bytes", SIZES);
   if (unit === "ms") return inLargest(value / 1000, "s", TIMES);
   if (unit === "seconds") return inLargest(value, "s", TIMES);
+  if (unit === "hours") return `${value} h`;
   const digits = value.toLocaleString("en-US");
   return unit === "count" ? digits : `${digits} ${unit}`;
 }

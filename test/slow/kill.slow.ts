@@ -70,7 +70,9 @@ async function run(service: Service, recorder: Recorder, killCount: number): Pro
 
 /** Attempts that each kill cut: the receiver had their requests, the database had no outcome. */
 function cutAttempts(kills: readonly Kill[], { receipts }: Books): number[] {
-  const open = kills.map(({ recorded, nextAt }) => receipts.filter(({ at }) => at < nextAt).length - recorded);
+  const open = kills.map(
+    ({ recorded, nextAt }) => receipts.filter(({ at }) => at < nextAt).length - recorded,
+  );
   return open.map((count, at) => count - (open[at - 1] ?? 0));
 }
 
@@ -90,11 +92,21 @@ test("24 kills under load lose nothing, leave nothing stuck and repeat only what
   const { kills, books } = done;
   const cut = cutAttempts(kills, books);
   const table = kills.map((one, at) => `${one.moment}: ${one.unanswered} requests, ${cut[at]} attempts`);
-  console.log(`${books.acknowledged.length} acknowledged, ${books.receipts.length} received; cut by kills\n${table.join("\n")}`);
+  console.log(
+    `${books.acknowledged.length} acknowledged, ${books.receipts.length} received; cut by kills\n${table.join("\n")}`,
+  );
   const meaningful = kills.filter(({ unanswered }, at) => unanswered > 0 && (cut[at] ?? 0) > 0);
   expect(meaningful.length).toBeGreaterThanOrEqual(20);
-  expect(audit(books, kills.map(({ nextAt }) => nextAt))).toEqual([]);
-  expect({ repeated: done.repeated.length, forgotten: forgotten(done) }).toEqual({ repeated: 64, forgotten: [] });
+  expect(
+    audit(
+      books,
+      kills.map(({ nextAt }) => nextAt),
+    ),
+  ).toEqual([]);
+  expect({ repeated: done.repeated.length, forgotten: forgotten(done) }).toEqual({
+    repeated: 64,
+    forgotten: [],
+  });
 
   expect(await service.stop()).toBe(0);
   const { integrity, attempts, misnumbered, tried, metered } = inspectCopy(service.dataDir);
@@ -109,7 +121,10 @@ test("a build that acknowledges before the commit fails this", async () => {
   await using recorder = await startRecorder();
   await using service = await start({ command, env });
   const { kills, books } = await run(service, recorder, 12);
-  const broken = audit(books, kills.map(({ nextAt }) => nextAt));
+  const broken = audit(
+    books,
+    kills.map(({ nextAt }) => nextAt),
+  );
   console.log(broken.join("\n"));
   expect(broken.join("\n")).toContain("acknowledged and not in the log");
 }, 100_000);
