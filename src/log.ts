@@ -19,6 +19,7 @@ export function createLogger(level: LogLevel, write: (text: string) => void, now
   const least = LOG_LEVELS.indexOf(level);
   let buffer = "";
   let timer: ReturnType<typeof setTimeout> | null = null;
+  const stampOf = stamper();
   const flush = () => {
     if (timer) clearTimeout(timer);
     timer = null;
@@ -29,11 +30,23 @@ export function createLogger(level: LogLevel, write: (text: string) => void, now
   return {
     log(lineLevel, msg, fields) {
       if (LOG_LEVELS.indexOf(lineLevel) < least) return;
-      const line = JSON.stringify({ ts: new Date(now()).toISOString(), level: lineLevel, msg, ...fields });
-      buffer += `${line}\n`;
+      const head = `{"ts":"${stampOf(now())}","level":"${lineLevel}","msg":${JSON.stringify(msg)}`;
+      const rest = JSON.stringify(fields ?? {}).slice(1);
+      buffer += rest === "}" ? `${head}}\n` : `${head},${rest}\n`;
       if (buffer.length > BUFFER_CHARS_MAX) flush();
       else timer ??= setTimeout(flush, FLUSH_MS);
     },
     flush,
+  };
+}
+
+/** RFC 3339 of an instant; lines that are written together share it. */
+function stamper(): (at: number) => string {
+  let last = Number.NaN;
+  let stamp = "";
+  return (at) => {
+    if (at !== last) stamp = new Date(at).toISOString();
+    last = at;
+    return stamp;
   };
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const FILE = "secret.key";
@@ -12,8 +12,26 @@ const KEY_BYTES = 32;
 export function directoryKey(dir: string): { key: Uint8Array; made: boolean; path: string } {
   const path = join(dir, FILE);
   const made = !existsSync(path);
-  if (made) writeFileSync(path, `${randomBytes(KEY_BYTES).toString("base64")}\n`, { mode: 0o600 });
+  if (made) makeKey(dir, path);
   const key = Buffer.from(readFileSync(path, "utf8").trim(), "base64");
   if (key.length !== KEY_BYTES) throw new Error(`${path} does not hold ${KEY_BYTES} bytes in base64`);
   return { key, made, path };
+}
+
+/**
+ * Written aside, synced and renamed: a crash leaves a whole key or none, and a power cut no database whose secrets nobody can
+ * read any more.
+ */
+function makeKey(dir: string, path: string): void {
+  const aside = `${path}.new`;
+  writeFileSync(aside, `${randomBytes(KEY_BYTES).toString("base64")}\n`, { mode: 0o600 });
+  syncToDisk(aside);
+  renameSync(aside, path);
+  syncToDisk(dir);
+}
+
+function syncToDisk(path: string): void {
+  const descriptor = openSync(path, "r");
+  fsyncSync(descriptor);
+  closeSync(descriptor);
 }

@@ -1,10 +1,14 @@
+import type { Budget } from "./budget.ts";
 import type { Operator, Subject, Test } from "./filter-operators.ts";
 import { excerpt, isJsonObject, type Json, ownField } from "./json-value.ts";
 
-/** One compiled part of a filter. `holds` allocates nothing; `explain` is asked only where `holds` said no. */
+/**
+ * One compiled part of a filter. Both judge the same, and take steps from the budget; once that is used up, what they answer
+ * means nothing. `holds` allocates nothing; `explain` says which clause said no, and is null where the clause holds.
+ */
 export interface Clause {
-  holds(subject: Subject): boolean;
-  explain(subject: Subject): string;
+  holds(subject: Subject, budget: Budget): boolean;
+  explain(subject: Subject, budget: Budget): string | null;
 }
 
 /**
@@ -33,14 +37,19 @@ export class Comparison implements Clause {
     this.#complement = operator.complement === true;
   }
 
-  holds(subject: Subject): boolean {
-    if (this.#test(subject)) return !this.#complement;
+  holds(subject: Subject, budget: Budget): boolean {
+    budget.stepsLeft--;
+    if (this.#test(subject, budget)) return !this.#complement;
     if (!this.#spread || !Array.isArray(subject)) return this.#complement;
-    for (const element of subject) if (this.#test(element)) return !this.#complement;
+    for (const element of subject) {
+      if (--budget.stepsLeft < 0) break;
+      if (this.#test(element, budget)) return !this.#complement;
+    }
     return this.#complement;
   }
 
-  explain(subject: Subject): string {
+  explain(subject: Subject, budget: Budget): string | null {
+    if (this.holds(subject, budget)) return null;
     const found = subject === undefined ? "the field is missing" : `the value is ${excerpt(subject)}`;
     return `${this.pointer} said no: it asks for ${excerpt(this.operand)}, ${found}.`;
   }
@@ -53,12 +62,18 @@ export class Field implements Clause {
     readonly clause: Clause,
   ) {}
 
-  holds(subject: Subject): boolean {
-    return this.clause.holds(isJsonObject(subject) ? ownField(subject, this.name) : undefined);
+  holds(subject: Subject, budget: Budget): boolean {
+    budget.stepsLeft--;
+    return this.clause.holds(this.#valueIn(subject), budget);
   }
 
-  explain(subject: Subject): string {
-    return this.clause.explain(isJsonObject(subject) ? ownField(subject, this.name) : undefined);
+  explain(subject: Subject, budget: Budget): string | null {
+    budget.stepsLeft--;
+    return this.clause.explain(this.#valueIn(subject), budget);
+  }
+
+  #valueIn(subject: Subject): Subject {
+    return isJsonObject(subject) ? ownField(subject, this.name) : undefined;
   }
 }
 
@@ -66,13 +81,19 @@ export class Field implements Clause {
 export class All implements Clause {
   constructor(readonly clauses: readonly Clause[]) {}
 
-  holds(subject: Subject): boolean {
-    for (const clause of this.clauses) if (!clause.holds(subject)) return false;
+  holds(subject: Subject, budget: Budget): boolean {
+    for (const clause of this.clauses) {
+      if (budget.stepsLeft < 0 || !clause.holds(subject, budget)) return false;
+    }
     return true;
   }
 
-  explain(subject: Subject): string {
-    return this.clauses.find((clause) => !clause.holds(subject))?.explain(subject) ?? "";
+  explain(subject: Subject, budget: Budget): string | null {
+    for (const clause of this.clauses) {
+      const explanation = clause.explain(subject, budget);
+      if (explanation !== null || budget.stepsLeft < 0) return explanation;
+    }
+    return null;
   }
 }
 
@@ -88,12 +109,16 @@ export class Any implements Clause {
     readonly pointer: string,
   ) {}
 
-  holds(subject: Subject): boolean {
-    for (const clause of this.clauses) if (clause.holds(subject)) return true;
+  holds(subject: Subject, budget: Budget): boolean {
+    for (const clause of this.clauses) {
+      if (budget.stepsLeft < 0) break;
+      if (clause.holds(subject, budget)) return true;
+    }
     return false;
   }
 
-  explain(): string {
+  explain(subject: Subject, budget: Budget): string | null {
+    if (this.holds(subject, budget)) return null;
     return `${this.pointer} said no: none of its ${this.clauses.length} clauses holds.`;
   }
 }
@@ -105,12 +130,12 @@ export class Not implements Clause {
     readonly pointer: string,
   ) {}
 
-  holds(subject: Subject): boolean {
-    return !this.clause.holds(subject);
+  holds(subject: Subject, budget: Budget): boolean {
+    return !this.clause.holds(subject, budget);
   }
 
-  explain(): string {
-    return `${this.pointer} said no: what it denies holds.`;
+  explain(subject: Subject, budget: Budget): string | null {
+    return this.holds(subject, budget) ? null : `${this.pointer} said no: what it denies holds.`;
   }
 }
 
@@ -121,14 +146,18 @@ export class SomeElement implements Clause {
     readonly pointer: string,
   ) {}
 
-  holds(subject: Subject): boolean {
-    if (!Array.isArray(subject)) return this.clause.holds(subject);
-    for (const element of subject) if (this.clause.holds(element)) return true;
+  holds(subject: Subject, budget: Budget): boolean {
+    if (!Array.isArray(subject)) return this.clause.holds(subject, budget);
+    for (const element of subject) {
+      if (budget.stepsLeft < 0) break;
+      if (this.clause.holds(element, budget)) return true;
+    }
     return false;
   }
 
-  explain(subject: Subject): string {
-    if (!Array.isArray(subject)) return this.clause.explain(subject);
+  explain(subject: Subject, budget: Budget): string | null {
+    if (!Array.isArray(subject)) return this.clause.explain(subject, budget);
+    if (this.holds(subject, budget)) return null;
     return `${this.pointer} said no: none of the ${subject.length} elements satisfies all of it.`;
   }
 }

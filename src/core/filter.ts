@@ -19,18 +19,33 @@ import {
   type JsonObject,
   readBounded,
 } from "./json-value.ts";
+import { limit } from "./limits.ts";
+
+/** `exhausted`: judging takes more steps than an evaluation may; it counts as not matching. */
+export type Judgement = "matched" | "unmatched" | "exhausted";
+
+/** A judgement with the steps that it took: some 10 ns each. */
+export interface Evaluation {
+  judgement: Judgement;
+  steps: number;
+}
 
 /** Whether an envelope passes; `explanation` names the clause that said no by its JSON Pointer in the filter, and why. */
 export type FilterVerdict = { matched: true } | { matched: false; explanation: string };
 
-/** A compiled filter. Both calls are pure; `matches` allocates nothing. */
+/** A compiled filter. All calls are pure and bounded: they end after the limit `filterStepsMax`, whatever the envelope is. */
 export interface Filter {
   matches(envelope: Json): boolean;
+  evaluate(envelope: Json): Evaluation;
   explain(envelope: Json): FilterVerdict;
 }
 
-/** Contract section 1: a filter is evaluated for every event of its project, so it stays small. */
-export const FILTER_BOUNDS: Bounds = { bytesMax: 16 * 1024, depthMax: 16, nodesMax: 256 };
+const STEPS_MAX = limit("filterStepsMax");
+const BOUNDS: Bounds = {
+  bytesMax: limit("filterBytesMax"),
+  depthMax: limit("filterDepthMax"),
+  nodesMax: limit("filterNodesMax"),
+};
 
 /** What is known while a condition is compiled. `top`: it judges the envelope itself, which no operator may compare. */
 interface Scope extends Place {
@@ -45,7 +60,7 @@ interface Scope extends Place {
 export function compileFilter(
   source: unknown,
 ): { ok: true; filter: Filter } | { ok: false; faults: Fault[] } {
-  const bounded = readBounded(source, "A filter", FILTER_BOUNDS);
+  const bounded = readBounded(source, "A filter", BOUNDS);
   if (!bounded.ok) return { ok: false, faults: [bounded.fault] };
   if (!isJsonObject(bounded.json))
     return { ok: false, faults: [{ pointer: "", detail: "A filter is an object." }] };
@@ -57,13 +72,27 @@ export function compileFilter(
 }
 
 function filterOf(clause: Clause): Filter {
-  return {
-    matches: (envelope) => clause.holds(envelope),
-    explain(envelope) {
-      if (clause.holds(envelope)) return { matched: true };
-      return { matched: false, explanation: clause.explain(envelope) };
-    },
+  const evaluate = (envelope: Json): Evaluation => {
+    const budget = { stepsLeft: STEPS_MAX };
+    const holds = clause.holds(envelope, budget);
+    const steps = STEPS_MAX - budget.stepsLeft;
+    if (budget.stepsLeft < 0) return { judgement: "exhausted", steps };
+    return { judgement: holds ? "matched" : "unmatched", steps };
   };
+  return {
+    evaluate,
+    matches: (envelope) => evaluate(envelope).judgement === "matched",
+    explain: (envelope) => explain(clause, envelope),
+  };
+}
+
+const EXHAUSTED = `Judging this event takes more than ${STEPS_MAX} steps, so it does not match.`;
+
+function explain(clause: Clause, envelope: Json): FilterVerdict {
+  const budget = { stepsLeft: STEPS_MAX };
+  const explanation = clause.explain(envelope, budget);
+  if (budget.stepsLeft < 0) return { matched: false, explanation: EXHAUSTED };
+  return explanation === null ? { matched: true } : { matched: false, explanation };
 }
 
 /** What stands under a field name: a value to equal, or an object of operators or of field names. */

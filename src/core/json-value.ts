@@ -14,23 +14,6 @@ export function ownField(object: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
-/** Deep equality with strict types; the order of an object's keys does not count. A missing value equals nothing. */
-export function equalJson(a: Json | undefined, b: Json): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a)) return Array.isArray(b) && equalElements(a, b);
-  return isJsonObject(a) && isJsonObject(b) && equalFields(a, b);
-}
-
-function equalElements(a: Json[], b: Json[]): boolean {
-  return a.length === b.length && b.every((element, index) => equalJson(a[index], element));
-}
-
-function equalFields(a: JsonObject, b: JsonObject): boolean {
-  const names = Object.keys(b);
-  if (Object.keys(a).length !== names.length) return false;
-  return names.every((name) => equalJson(ownField(a, name), b[name] as Json));
-}
-
 /** The JSON Pointer (RFC 6901) of a field or element below `parent`. */
 export function childPointer(parent: string, name: string | number): string {
   if (typeof name === "number") return `${parent}/${name}`;

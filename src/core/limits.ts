@@ -52,6 +52,64 @@ export const LIMITS = {
   nameLengthMax: { value: 200, unit: "characters", why: "A name for people." },
   urlLengthMax: { value: 2048, unit: "characters", why: "What servers and proxies commonly take." },
   metadataBytesMax: { value: 16 * KIB, unit: "bytes", why: "Labels, not documents." },
+  filterBytesMax: {
+    value: 16 * KIB,
+    unit: "bytes",
+    why: "A filter is evaluated for every event of its project, so it stays small.",
+  },
+  filterDepthMax: { value: 16, unit: "levels", why: "What a person still reads." },
+  filterNodesMax: {
+    value: 256,
+    unit: "count",
+    why: "Keys and list elements of a filter: the work that an event costs.",
+  },
+  filterStepsMax: {
+    value: 600_000,
+    unit: "count",
+    why: "Comparisons, about, that one evaluation may take, some 10 ms: more than an event has list elements.",
+  },
+  transformationsMax: {
+    value: 32,
+    unit: "count",
+    why: "Operations of an endpoint: a longer list is a program.",
+  },
+  pathNamesMax: { value: 32, unit: "count", why: "Names in a path; real ones have a handful." },
+  pathsMax: {
+    value: 256,
+    unit: "count",
+    why: "Paths of one operation: as many as the widest document needs that a person still reads.",
+  },
+  transformedBytesMax: {
+    value: MIB,
+    unit: "bytes",
+    why: "What transformations may make of an event: as much as an event may have.",
+  },
+  transformationStepsMax: {
+    value: 1_000_000,
+    unit: "count",
+    why: "Fields and elements, about, that all operations of one delivery may copy; one that needs more is malformed.",
+  },
+  schemaBytesMax: {
+    value: 32 * KIB,
+    unit: "bytes",
+    why: "A schema is evaluated for every event of its type, so it stays a page or two.",
+  },
+  schemaDepthMax: { value: 32, unit: "levels", why: "What a person still reads." },
+  schemaNodesMax: {
+    value: 16 * KIB,
+    unit: "count",
+    why: "Keys and list elements: no more fit into its bytes.",
+  },
+  schemaStepsMax: {
+    value: 1_000_000,
+    unit: "count",
+    why: "Comparisons, about, that one validation may take; it ends within 50 ms, whatever schema and data are.",
+  },
+  patternStatesMax: {
+    value: 20_000,
+    unit: "count",
+    why: "More patterns in a schema, or larger counts in them, would make it weigh megabytes.",
+  },
   customHeadersMax: { value: 20, unit: "count", why: "Keeps the request head far below what servers take." },
   customHeaderValueMax: {
     value: 4096,

@@ -1,5 +1,6 @@
 import type { Fault } from "./errors.ts";
 import { childPointer, excerpt, isJsonObject, type Json, type JsonObject } from "./json-value.ts";
+import { limit } from "./limits.ts";
 import { compileAnnotations, compileDefinitions } from "./schema-annotations.ts";
 import * as arrays from "./schema-arrays.ts";
 import * as logic from "./schema-logic.ts";
@@ -59,13 +60,10 @@ const KEYWORDS: Readonly<Record<Dialect, readonly KeywordCompiler[]>> = {
 /** In draft-07 a `$ref` stands alone: what is beside it is ignored. */
 const REF_ALONE: readonly KeywordCompiler[] = [logic.compileRef];
 
-/** More patterns, or larger counts in them, would make one schema weigh megabytes. */
-const PATTERN_STATES_MAX = 20_000;
-
 /** Compiles one document: its schemas to nodes, then its references to the nodes that they mean. */
 export class SchemaCompiler implements SchemaHost {
   readonly faults: Fault[] = [];
-  readonly room = { statesLeft: PATTERN_STATES_MAX };
+  readonly room = { statesLeft: limit("patternStatesMax") };
   readonly #nodes = new Map<string, SchemaNode>();
   readonly #references = new ReferenceTable();
   readonly #pending: { from: SchemaNode; keyword: string; uri: string; reference: Reference }[] = [];

@@ -1,10 +1,6 @@
+import type { Budget } from "./budget.ts";
 import { CharacterSet, WORD } from "./schema-charset.ts";
 import { type Assertion, parsePattern, type PatternNode } from "./schema-pattern-parser.ts";
-
-/** What is left of a budget of steps; below zero it is used up. */
-export interface Budget {
-  stepsLeft: number;
-}
 
 /** A compiled pattern. It searches in steps that are at most the text's length times the pattern's states. */
 export interface Pattern {

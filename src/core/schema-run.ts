@@ -1,6 +1,7 @@
+import type { Budget } from "./budget.ts";
 import type { Fault } from "./errors.ts";
 import { childPointer, type Json } from "./json-value.ts";
-import type { Budget } from "./schema-pattern.ts";
+import { limit } from "./limits.ts";
 
 /**
  * Judges one value by one part of a schema. Answers whether it holds, and reports to the run what does not. `seen` collects
@@ -46,9 +47,6 @@ export class Seen {
   }
 }
 
-/** A step is some 10 ns: a validation ends within 50 ms of processor time, whatever the schema and the data are. */
-const STEPS_MAX = 1_000_000;
-
 const JUDGE_STEPS = 3;
 const CHECK_STEPS = 2;
 
@@ -61,7 +59,7 @@ const POINTERS_LENGTH_MAX = 16 * 1024;
 
 /** The state of one validation. */
 export class Run implements Budget {
-  stepsLeft = STEPS_MAX;
+  stepsLeft = limit("schemaStepsMax");
   readonly faults: Fault[] = [];
   /** Where in the data the run stands. */
   readonly path: (string | number)[] = [];

@@ -1,5 +1,5 @@
+import type { Budget } from "./budget.ts";
 import type { Json, JsonObject } from "./json-value.ts";
-import type { Budget } from "./schema-pattern.ts";
 
 /** A set of JSON values by equality: numbers by value, objects whatever the order of their keys. */
 export class ValueSet {

@@ -1,5 +1,6 @@
 import type { Fault } from "./errors.ts";
 import { type Bounds, isJsonObject, type Json, readBounded } from "./json-value.ts";
+import { limit } from "./limits.ts";
 import { SchemaCompiler } from "./schema-compiler.ts";
 import { dialectOf } from "./schema-dialect.ts";
 import { judge, Run, type SchemaNode } from "./schema-run.ts";
@@ -15,8 +16,11 @@ export interface EventSchema {
   validate(data: Json): Fault[];
 }
 
-/** A schema is evaluated for every event of its type, so it stays a page or two. */
-export const SCHEMA_BOUNDS: Bounds = { bytesMax: 32 * 1024, depthMax: 32, nodesMax: 16 * 1024 };
+const BOUNDS: Bounds = {
+  bytesMax: limit("schemaBytesMax"),
+  depthMax: limit("schemaDepthMax"),
+  nodesMax: limit("schemaNodesMax"),
+};
 
 /**
  * Compiles the JSON Schema of an event type (contract section 7): 2020-12, or draft-07 where `$schema` says so. It is
@@ -26,7 +30,7 @@ export const SCHEMA_BOUNDS: Bounds = { bytesMax: 32 * 1024, depthMax: 32, nodesM
 export function compileSchema(
   source: unknown,
 ): { ok: true; schema: EventSchema } | { ok: false; faults: Fault[] } {
-  const bounded = readBounded(source, "A schema", SCHEMA_BOUNDS);
+  const bounded = readBounded(source, "A schema", BOUNDS);
   if (!bounded.ok) return { ok: false, faults: [bounded.fault] };
   if (!isJsonObject(bounded.json)) return refuse("", "A schema is an object.");
   const dialect = dialectOf(bounded.json.$schema);

@@ -14,18 +14,23 @@ const SHOWN_CHARS = 14;
 
 export type TokenPrefix = "sp_live_" | "sp_test_" | "spl_";
 
-function base62(value: bigint, length: number): string {
+function base62(value: bigint): string {
   let out = "";
-  for (let left = value, n = 0; n < length; n++, left /= 62n) out = BASE62[Number(left % 62n)] + out;
+  for (let left = value, n = 0; n < RANDOM_CHARS; n++, left /= 62n) out = BASE62[Number(left % 62n)] + out;
   return out;
 }
 
+/** Asked with every request, so without big integers: a CRC-32 fits into a number. */
 function checkOf(text: string): string {
-  return base62(BigInt(Bun.hash.crc32(text)), CHECK_CHARS);
+  let out = "";
+  for (let left = Bun.hash.crc32(text), n = 0; n < CHECK_CHARS; n++, left = Math.floor(left / 62)) {
+    out = BASE62[left % 62] + out;
+  }
+  return out;
 }
 
 export function makeToken(prefix: TokenPrefix, cell: string): string {
-  const random = base62(BigInt(`0x${randomBytes(32).toString("hex")}`), RANDOM_CHARS);
+  const random = base62(BigInt(`0x${randomBytes(32).toString("hex")}`));
   const text = prefix + cell + random;
   return text + checkOf(text);
 }

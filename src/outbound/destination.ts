@@ -32,6 +32,7 @@ export interface Message {
 
 export interface OutgoingRequest {
   method: string;
+  /** The same object as for the endpoint's last request only where method and headers, but for `webhook-*`, are the same too. */
   url: URL;
   headers: ReadonlyArray<readonly [string, string]>;
   body: Uint8Array;

@@ -39,7 +39,9 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
   const shaped = reshape(endpoint, load);
   if (!shaped.ok) return malformed(startedAt, shaped.reason);
   const message = sign(parts.ids, endpoint, load, shaped.body, startedAt);
-  const request = await render(kind, endpoint, message, startedAt);
+  const rendered = render(kind, endpoint, message, startedAt);
+  // Most kinds render at once: an await for nothing costs every attempt.
+  const request = rendered instanceof Promise ? await rendered : rendered;
   if (typeof request === "string") return malformed(startedAt, request);
   const result = await parts.transport.send({
     method: request.method,
@@ -59,7 +61,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
     durationMs: Math.max(0, Math.round(parts.monotonic() - began)),
     statusCode: response && response.status,
     errorCode: errorCodeOf(result, judgement),
-    requestHead: requestHeadOf(request),
+    requestHead: headOf(endpoint, request),
     sentAt: message.timestampSeconds,
     signature: message.signature,
     requestBody: shaped.body === load.body ? null : shaped.body,
@@ -118,12 +120,17 @@ function sign(ids: IdCodec, endpoint: Endpoint, load: Load, body: Uint8Array, no
     timestampSeconds,
     body,
   );
-  const endpointId = ids.encode("ep", endpoint.id);
+  const compiled = compiledOf(endpoint);
+  compiled.publicId ??= ids.encode("ep", endpoint.id);
+  const endpointId = compiled.publicId;
   return { id, timestampSeconds, signature, type: load.type, endpointId, headers: endpoint.headers, body };
 }
 
 /** What attempts need of an endpoint, read once for each of its versions. */
 interface Compiled {
+  publicId: string | null;
+  /** The head of the last request, and the URL that it was made with: the same object means the same head. */
+  head: { url: URL; text: string } | null;
   /** With its credentials. */
   config: DestinationConfig;
   current: SigningKey;
@@ -138,6 +145,8 @@ function compiledOf(endpoint: Endpoint): Compiled {
   if (known) return known;
   const { previous, transformations } = endpoint;
   const made: Compiled = {
+    publicId: null,
+    head: null,
     config: { ...endpoint.config, ...endpoint.credentials },
     current: readKey(endpoint.secret, endpoint.privateKey),
     previous: previous && readKey(previous.secret, previous.privateKey),
@@ -166,21 +175,32 @@ function readKey(secret: string, privateKey: string | null): SigningKey {
   return { hmac, ed25519: privateKey === null ? null : readPrivateKey(privateKey) };
 }
 
+function headOf(endpoint: Endpoint, request: OutgoingRequest): string {
+  const compiled = compiledOf(endpoint);
+  if (compiled.head?.url !== request.url) compiled.head = { url: request.url, text: requestHeadOf(request) };
+  return compiled.head.text;
+}
+
 /** The request, or the sentence that says why the message cannot be rendered. */
-async function render(
+function render(
   kind: DestinationKind,
   endpoint: Endpoint,
   message: Message,
   now: number,
-): Promise<OutgoingRequest | string> {
+): OutgoingRequest | string | Promise<OutgoingRequest | string> {
   if (kind.maxBytes !== null && message.body.length > kind.maxBytes) {
     return `The body has ${message.body.length} bytes; ${kind.name} takes at most ${kind.maxBytes}.`;
   }
   try {
-    return await kind.request(compiledOf(endpoint).config, message, now);
+    const request = kind.request(compiledOf(endpoint).config, message, now);
+    return request instanceof Promise ? request.catch(reasonOf) : request;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return reasonOf(error);
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 type Result = Exclude<TransportResult, { kind: "aborted" }>;

@@ -18,14 +18,6 @@ export interface Tally {
   durationMs: number;
 }
 
-interface Gathered {
-  /** The key of the row that this comes from. */
-  key: number;
-  lists: readonly number[];
-  id: number;
-  tally: Tally | null;
-}
-
 export interface HourNumbers {
   delivered: number;
   failed: number;
@@ -43,13 +35,46 @@ export function bucketMs(bucket: number): number {
   return bucket === 0 ? 0 : Math.round(1.07 ** (bucket - 1));
 }
 
+/** What was gathered since some moment. */
+class Gathering {
+  /** By list, ascending, as keys only grow. */
+  readonly entries = new Map<number, number[]>();
+  /** By endpoint, then by hour. */
+  readonly hours = new Map<number, Map<number, HourNumbers>>();
+  /** The largest key that this comes from. */
+  lastKey = 0;
+  size = 0;
+
+  addEntry(list: number, id: number): void {
+    const ids = this.entries.get(list);
+    if (ids) ids.push(id);
+    else this.entries.set(list, [id]);
+    this.size++;
+  }
+
+  addTally(tally: Tally): void {
+    let byHour = this.hours.get(tally.endpointId);
+    if (!byHour) this.hours.set(tally.endpointId, (byHour = new Map()));
+    const hour = Math.floor(tally.at / HOUR_MS);
+    let numbers = byHour.get(hour);
+    if (!numbers) byHour.set(hour, (numbers = emptyNumbers()));
+    if (tally.delivered) numbers.delivered++;
+    else numbers.failed++;
+    if (tally.dead) numbers.dead++;
+    const bucket = bucketOf(tally.durationMs);
+    numbers.durations.set(bucket, (numbers.durations.get(bucket) ?? 0) + 1);
+  }
+}
+
 export class Digest implements BatchPart {
-  /** Of the running transaction. */
-  #open: Gathered[] = [];
-  /** Committed, not yet written down; in the order of their keys. */
-  #waiting: Gathered[] = [];
-  #recent = new Map<number, number[]>();
-  #writing = false;
+  /** Of the running transaction: list and id in turn, and tallies. */
+  #openEntries: number[] = [];
+  #openTallies: Tally[] = [];
+  #openKey = 0;
+  /** Committed since the last writing down. */
+  #gathered = new Gathering();
+  /** What is being written down now. */
+  #writing: Gathering | null = null;
   readonly #insertEntry;
   readonly #readStat;
   readonly #writeStat;
@@ -80,14 +105,16 @@ export class Digest implements BatchPart {
     return row?.value ?? 0;
   }
 
-  /** Inside a write: row `key` puts `id` into each of `lists`. */
-  addEntries(key: number, lists: readonly number[], id = key): void {
-    this.#open.push({ key, lists, id, tally: null });
+  /** Inside a write: the row with this key stands in each of `lists`. */
+  addEntries(key: number, lists: readonly number[]): void {
+    for (const list of lists) this.#openEntries.push(list, key);
+    this.#openKey = key;
   }
 
   /** Inside a write: attempt `key` counts. */
   addTally(key: number, tally: Tally): void {
-    this.#open.push({ key, lists: [], id: key, tally });
+    this.#openTallies.push(tally);
+    this.#openKey = key;
   }
 
   /** Inside a write: entries of rows whose keys lie below the mark, written at once (slices of a wide fan-out). */
@@ -98,63 +125,56 @@ export class Digest implements BatchPart {
   flush(): void {}
 
   reset(): void {
-    this.#open = [];
+    this.#openEntries = [];
+    this.#openTallies = [];
   }
 
   done(): void {
-    for (const item of this.#open) this.#keep(item);
-    this.#open = [];
+    if (this.#openEntries.length === 0 && this.#openTallies.length === 0) return;
+    const entries = this.#openEntries;
+    for (let at = 0; at < entries.length; at += 2)
+      this.#gathered.addEntry(entries[at] ?? 0, entries[at + 1] ?? 0);
+    for (const tally of this.#openTallies) this.#gathered.addTally(tally);
+    this.#gathered.lastKey = this.#openKey;
+    this.reset();
   }
 
-  /** Entries of a list that are not in the table yet, ascending. */
+  /** Entries of a list that may not be in the table yet, ascending. */
   recentOf(list: number): readonly number[] {
-    return this.#recent.get(list) ?? [];
+    const writing = this.#writing?.entries.get(list);
+    const gathered = this.#gathered.entries.get(list);
+    return writing && gathered ? [...writing, ...gathered] : (writing ?? gathered ?? []);
   }
 
   /** Numbers that are not in the table yet, by endpoint and hour. */
-  recentHours(): ReadonlyMap<number, ReadonlyMap<number, HourNumbers>> {
-    return hoursOf(this.#waiting);
+  recentHours(endpointId: number): Iterable<[number, HourNumbers]> {
+    return [...(this.#writing?.hours.get(endpointId) ?? []), ...(this.#gathered.hours.get(endpointId) ?? [])];
   }
 
   get size(): number {
-    return this.#waiting.length;
+    return this.#gathered.size + (this.#writing?.size ?? 0);
   }
 
-  /** Writes down what waits, a bounded part at a time; one run at once. */
+  /** Writes down what was gathered, a bounded part a transaction; one run at once. */
   async writeDown(): Promise<void> {
-    if (this.#writing) return;
-    this.#writing = true;
-    try {
-      while (this.#waiting.length > 0 && this.store.writable) await this.#writeSome();
-    } finally {
-      this.#writing = false;
+    if (this.#writing || this.#gathered.lastKey === 0 || !this.store.writable) return;
+    const part = this.#gathered;
+    this.#gathered = new Gathering();
+    this.#writing = part;
+    for (const chunk of chunksOf(part)) {
+      await this.store.write(() => {
+        for (let at = 0; at < chunk.length; at += 2)
+          this.#insertEntry.run(chunk[at] ?? 0, chunk[at + 1] ?? 0);
+      }, true);
     }
-  }
-
-  async #writeSome(): Promise<void> {
-    const part = this.#nextPart();
-    const last = part.at(-1);
-    if (!last) return;
-    const entries = part.flatMap(({ lists, id }) => lists.map((list): [number, number] => [list, id]));
-    entries.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-    const hours = hoursOf(part);
+    // Numbers are added, not set: they and the mark go together, once. Entries before it may be written twice.
     await this.store.write(() => {
-      for (const [list, id] of entries) this.#insertEntry.run(list, id);
-      for (const [endpointId, byHour] of hours)
+      for (const [endpointId, byHour] of part.hours) {
         for (const [hour, numbers] of byHour) this.#addHour(endpointId, hour, numbers);
-      this.#setMark.run(last.key);
+      }
+      this.#setMark.run(part.lastKey);
     }, true);
-    this.#waiting = this.#waiting.slice(part.length);
-    this.#forget(part);
-  }
-
-  #nextPart(): Gathered[] {
-    let entries = 0;
-    const end = this.#waiting.findIndex((item) => {
-      entries += Math.max(1, item.lists.length);
-      return entries > ENTRIES_AT_ONCE;
-    });
-    return end <= 0 ? this.#waiting.slice(0, end === 0 ? 1 : undefined) : this.#waiting.slice(0, end);
+    this.#writing = null;
   }
 
   #addHour(endpointId: number, hour: number, numbers: HourNumbers): void {
@@ -164,25 +184,20 @@ export class Digest implements BatchPart {
     const durations = JSON.stringify([...sum.durations]);
     this.#writeStat.run(endpointId, hour, sum.delivered, sum.failed, sum.dead, durations);
   }
+}
 
-  #keep(item: Gathered): void {
-    this.#waiting.push(item);
-    for (const list of item.lists) {
-      const ids = this.#recent.get(list);
-      if (ids) ids.push(item.id);
-      else this.#recent.set(list, [item.id]);
+/** List and id in turn, lists in their order, at most ENTRIES_AT_ONCE entries a chunk: the table is filled in its own order. */
+function* chunksOf(part: Gathering): Generator<number[]> {
+  let chunk: number[] = [];
+  for (const list of [...part.entries.keys()].sort((a, b) => a - b)) {
+    for (const id of part.entries.get(list) ?? []) {
+      chunk.push(list, id);
+      if (chunk.length < 2 * ENTRIES_AT_ONCE) continue;
+      yield chunk;
+      chunk = [];
     }
   }
-
-  #forget(part: readonly Gathered[]): void {
-    const counts = new Map<number, number>();
-    for (const { lists } of part) for (const list of lists) counts.set(list, (counts.get(list) ?? 0) + 1);
-    for (const [list, count] of counts) {
-      const left = this.#recent.get(list)?.slice(count) ?? [];
-      if (left.length > 0) this.#recent.set(list, left);
-      else this.#recent.delete(list);
-    }
-  }
+  if (chunk.length > 0) yield chunk;
 }
 
 export interface StatRow {
@@ -206,23 +221,4 @@ export function addNumbers(sum: HourNumbers, more: HourNumbers): void {
   sum.dead += more.dead;
   for (const [bucket, count] of more.durations)
     sum.durations.set(bucket, (sum.durations.get(bucket) ?? 0) + count);
-}
-
-function hoursOf(items: readonly Gathered[]): Map<number, Map<number, HourNumbers>> {
-  const hours = new Map<number, Map<number, HourNumbers>>();
-  for (const { tally } of items) if (tally) addTo(hours, tally);
-  return hours;
-}
-
-function addTo(hours: Map<number, Map<number, HourNumbers>>, tally: Tally): void {
-  const byHour = hours.get(tally.endpointId) ?? new Map<number, HourNumbers>();
-  hours.set(tally.endpointId, byHour);
-  const hour = Math.floor(tally.at / HOUR_MS);
-  const numbers = byHour.get(hour) ?? emptyNumbers();
-  byHour.set(hour, numbers);
-  if (tally.delivered) numbers.delivered++;
-  else numbers.failed++;
-  if (tally.dead) numbers.dead++;
-  const bucket = bucketOf(tally.durationMs);
-  numbers.durations.set(bucket, (numbers.durations.get(bucket) ?? 0) + 1);
 }

@@ -45,10 +45,9 @@ export class Stats {
       points.set(at, sum);
       addNumbers(sum, numbers);
     };
-    const recent = this.digest.recentHours();
     for (const endpointId of endpointIds) {
       for (const row of this.#read.all(endpointId, from, to)) add(row.hour, readNumbers(row));
-      for (const [hour, numbers] of recent.get(endpointId) ?? [])
+      for (const [hour, numbers] of this.digest.recentHours(endpointId))
         if (hour >= from && hour < to) add(hour, numbers);
     }
     return [...points].sort(([a], [b]) => a - b).map(([hour, numbers]) => toPoint(hour * HOUR_MS, numbers));

@@ -37,6 +37,7 @@ const load: Load = {
   endpoints: readNumber("endpoints"),
   bodyBytes: readNumber("bytes"),
 };
+const rounds = readNumber("rounds");
 const bare: Contender = { name: "bare", command: [process.execPath, join(import.meta.dir, "bare.ts")] };
 const service: Contender = { name: "service", command: serviceCommand() };
 const contenders = [bare, service].filter(({ name }) => options.kind === undefined || options.kind === name);
@@ -48,32 +49,32 @@ process.on("SIGTERM", () => process.exit(143));
 
 console.log(describeMachine(directory));
 console.log(`${load.connections} connections, ${load.endpoints} endpoints, ${load.bodyBytes}-byte events\n`);
-console.log(formatHead());
-const runs = await runRounds(readNumber("rounds"));
-printSummary(runs);
+const faults = await runRounds().then(summarize, (error: Error) => [error.message]);
+for (const fault of faults) console.error(`fault: ${fault}`);
+process.exit(faults.length === 0 ? 0 : 1);
 
-async function runRounds(rounds: number): Promise<Measurement[]> {
-  const done: Measurement[] = [];
+async function runRounds(): Promise<Measurement[]> {
+  const runs: Measurement[] = [];
+  console.log(formatHead());
   for (let round = 1; round <= rounds; round++) {
     for (const contender of contenders) {
       const run = await measure(contender, load, directory);
       console.log(formatRun(`${contender.name} ${round}`, run));
-      done.push(run);
+      runs.push(run);
     }
   }
-  return done;
+  return runs;
 }
 
-function printSummary(all: Measurement[]): void {
+/** Prints the medians and the ratio; answers what makes them worthless. */
+function summarize(runs: Measurement[]): string[] {
   for (const { name } of contenders) {
-    const own = all.filter((run) => run.contender === name);
+    const own = runs.filter((run) => run.contender === name);
     console.log(formatMedians(`${name} median`, own));
   }
-  const ratio = ratioToBare(all);
+  const ratio = ratioToBare(runs);
   if (ratio !== undefined) console.log(`\nservice ÷ bare loop, delivered/s: ${ratio.toFixed(2)}`);
-  const faults = findFaults(all);
-  for (const fault of faults) console.error(`fault: ${fault}`);
-  process.exit(faults.length === 0 ? 0 : 1);
+  return findFaults(runs);
 }
 
 function serviceCommand(): string[] {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { compileFilter, FILTER_BOUNDS } from "../../src/core/filter.ts";
+import { compileFilter } from "../../src/core/filter.ts";
 import type { Json } from "../../src/core/json-value.ts";
+import { limit } from "../../src/core/limits.ts";
 
 describe("refused when saved, with a pointer", () => {
   const rows: [unknown, string][] = [
@@ -94,7 +95,7 @@ describe("the bounds", () => {
   });
 
   test("16 KiB of UTF-8 are accepted, one byte more refused", () => {
-    const room = FILTER_BOUNDS.bytesMax - '{"a":"é"}'.length - 1;
+    const room = limit("filterBytesMax") - '{"a":"é"}'.length - 1;
     expect(compileFilter({ a: `é${"x".repeat(room)}` }).ok).toBe(true);
     const compiled = compileFilter({ a: `é${"x".repeat(room + 1)}` });
     expect(compiled.ok ? [] : compiled.faults.map((fault) => fault.pointer)).toEqual([""]);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Json } from "../../src/core/json-value.ts";
-import { compileSchema, type EventSchema, SCHEMA_BOUNDS } from "../../src/core/schema.ts";
+import { limit } from "../../src/core/limits.ts";
+import { compileSchema, type EventSchema } from "../../src/core/schema.ts";
 
 function schemaOf(source: Json): EventSchema {
   const compiled = compileSchema(source);
@@ -210,7 +211,7 @@ describe("the bounds of a schema", () => {
   });
 
   test("32 KiB are accepted, one byte more refused", () => {
-    const room = SCHEMA_BOUNDS.bytesMax - '{"title":""}'.length;
+    const room = limit("schemaBytesMax") - '{"title":""}'.length;
     expect(compileSchema({ title: "x".repeat(room) }).ok).toBe(true);
     const compiled = compileSchema({ title: "x".repeat(room + 1) });
     expect(compiled.ok ? [] : compiled.faults).toEqual([

@@ -42,6 +42,14 @@ interface PublishedAnswer {
   data?: { id: string }[];
 }
 
+export interface PublishersOptions {
+  /** Begins every key and token: two with different names never meet. */
+  name?: string;
+  count?: number;
+  /** What a request may be answered besides 2xx; it is sent again then. */
+  tolerated?: readonly number[];
+}
+
 interface Waiter {
   count: number;
   resolve(): void;
@@ -51,8 +59,6 @@ interface Waiter {
 const BATCH_EVENTS = 5;
 /** A service that is there answers within that, whatever its disk and its receivers do. */
 const ANSWER_MS_MAX = 20_000;
-/** What a sound request may be answered besides 2xx. */
-const TRY_AGAIN = [429, 503];
 const AGAIN_MS = 50;
 const PADDING = "x".repeat(400);
 const KINDS: readonly Kind[] = ["single", "single", "batch", "ingest"];
@@ -69,12 +75,15 @@ export class Publishers {
   #waiters: Waiter[] = [];
   #failure: Error | null = null;
 
-  /** `name` begins every key and token: two of these never meet. */
+  readonly #name: string;
+  readonly #tolerated: readonly number[];
+
   constructor(
     private readonly target: Target,
-    private readonly name = "p",
-    count = 64,
+    { name = "p", count = 64, tolerated = [503] }: PublishersOptions = {},
   ) {
+    this.#name = name;
+    this.#tolerated = tolerated;
     this.#loops = Array.from({ length: count }, (_, at) => this.#publish(at));
   }
 
@@ -151,7 +160,7 @@ export class Publishers {
   #refuse({ kind }: Parcel, { status, headers }: Response, text: string): void {
     const contentType = headers.get("content-type") ?? "";
     this.refused.push({ kind, status, contentType, retryAfter: headers.get("retry-after") });
-    if (!TRY_AGAIN.includes(status)) this.#fail(`${kind} was answered ${status}: ${text}`);
+    if (!this.#tolerated.includes(status)) this.#fail(`${kind} was answered ${status}: ${text}`);
   }
 
   #fail(what: string): void {
@@ -162,7 +171,7 @@ export class Publishers {
 
   #parcel(at: number, nth: number): Parcel {
     const kind = KINDS[at % KINDS.length] ?? "single";
-    const key = `${this.name}-${at}-${nth}`;
+    const key = `${this.#name}-${at}-${nth}`;
     const type = typeOf(at + nth);
     const { apiKey, ingestPath, ingestSecret } = this.target;
     const json = { "content-type": "application/json" };

@@ -13,7 +13,7 @@ import { type Recorder, startRecorder } from "../kit/recorder.ts";
 import { type Service, type ServiceOptions, startService } from "../kit/service.ts";
 
 const LOAD_MS_MAX = 500;
-const START_MS_MAX = 400;
+const START_MS_MAX = 1000;
 
 interface Kill {
   moment: "under load" | "at the start";

@@ -1,0 +1,76 @@
+/** System calls of a running process that fail, by strace. Needs the right to trace it. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { requireTool } from "./tools.ts";
+
+/** One system call that strace saw, and when (Unix milliseconds). */
+export interface TracedCall {
+  at: number;
+  line: string;
+}
+
+export class Tracer implements AsyncDisposable {
+  readonly #home = mkdtempSync(join(tmpdir(), "sealpost-strace-"));
+  readonly #output = join(this.#home, "trace");
+  readonly #child: Bun.Subprocess<"ignore", "ignore", "pipe">;
+
+  constructor(pid: number, options: readonly string[]) {
+    this.#child = Bun.spawn(["strace", "-f", "-ttt", "-y", "-o", this.#output, "-p", String(pid), ...options], {
+      stdin: "ignore",
+      stdout: "ignore",
+      stderr: "pipe",
+    });
+  }
+
+  /** Resolves when every thread is traced; rejects where the kernel refuses. */
+  async attached(): Promise<void> {
+    let said = "";
+    for await (const chunk of this.#child.stderr) {
+      said += Buffer.from(chunk).toString();
+      if (said.includes("attached")) return;
+    }
+    throw new Error(`strace does not attach: ${said.trim()}`);
+  }
+
+  /** Resolves when the traced process is gone: every call that was traced. */
+  async calls(): Promise<TracedCall[]> {
+    await this.#child.exited;
+    const lines = readFileSync(this.#output, "utf8").trim().split("\n");
+    return lines.map((line) => ({ at: Number(line.split(/ +/)[1]) * 1000, line }));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill("SIGTERM");
+    await this.#child.exited;
+    rmSync(this.#home, { recursive: true, force: true });
+  }
+}
+
+/**
+ * From now on the n-th fsync of each thread of the process fails with EIO, that of `path` alone where it is given:
+ * `await using tracer = await failSyncs(service.pid, { nth: 1 })`.
+ */
+export async function failSyncs(pid: number, { nth = 1, path = "" } = {}): Promise<Tracer> {
+  const only = path === "" ? [] : ["-P", path];
+  const options = [...only, "-e", "trace=fsync", "-e", `inject=fsync:error=EIO:when=${nth}`];
+  const tracer = new Tracer(pid, options);
+  await tracer.attached();
+  return tracer;
+}
+
+/** Whether a process may be traced here. What the kernel refuses is a named skip, also in CI (contract section 12). */
+export async function canTrace(): Promise<boolean> {
+  if (!requireTool("strace", "apt-get install strace")) return false;
+  const child = Bun.spawn(["cat"], { stdin: "pipe", stdout: "ignore" });
+  try {
+    await using tracer = new Tracer(child.pid, ["-e", "trace=fsync"]);
+    await tracer.attached();
+    return true;
+  } catch (error) {
+    console.error(`skipping tests: ${String(error)}`);
+    return false;
+  } finally {
+    child.kill("SIGKILL");
+  }
+}
