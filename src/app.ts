@@ -1,6 +1,7 @@
 import { mkdirSync, statSync } from "node:fs";
 import { Cron } from "croner";
 import { systemClock } from "./clock.ts";
+import { startCheckpointThread } from "./checkpoint-thread.ts";
 import type { Config } from "./config.ts";
 import { Cipher } from "./core/cipher.ts";
 import { limit } from "./core/limits.ts";
@@ -18,6 +19,7 @@ import { VERSION } from "./outbound/user-agent.ts";
 import { type Accepted, Pipeline } from "./pipeline.ts";
 import { Replayer } from "./replayer.ts";
 import { directoryKey } from "./secret-key.ts";
+import { Checkpoints } from "./store/checkpoint.ts";
 import { type Data, openData } from "./store/data.ts";
 import { type Disk, lockDirectory, openDatabase } from "./store/database.ts";
 import { DeliveryList } from "./store/delivery-list.ts";
@@ -26,6 +28,7 @@ import { recoverDigest } from "./store/recovery.ts";
 
 /** How often list entries and hourly numbers are written down. */
 const DIGEST_MS = 200;
+const CHECKPOINT_MS = 500;
 /** Of the ten seconds between SIGTERM and the end: what is left for the disk once attempts are given up. */
 const DRAIN_RESERVE_MS = 1500;
 const CONNECTIONS_STOP_MS = 500;
@@ -66,13 +69,15 @@ export async function startApp(config: Config, { logger, announce, fail }: AppPa
   pipeline.recover();
   outbound.actors.recover();
   replayer.recover();
-  const jobs = startJobs(data, logger);
+  const checkpointThread = startCheckpointThread(disk.path, fail);
+  const jobs = startJobs(data, new Checkpoints(data.store, checkpointThread), logger);
   const { port } = server.listen({ port: config.port, hostname: config.host });
   const stop = async () => {
     outbound.draining = true;
     await drain(outbound);
     for (const job of jobs) job.stop();
     await shutDown(data, server, outbound.transport);
+    checkpointThread.stop();
     disk.close();
     lock.release();
     logger.flush();
@@ -198,15 +203,16 @@ async function makeFirstAccount(data: Data): Promise<FirstKeys> {
   return { live: await keyFor("live"), test: await keyFor("test") };
 }
 
-function startJobs(data: Data, logger: Logger): { stop(): void }[] {
+function startJobs(data: Data, checkpoints: Checkpoints, logger: Logger): { stop(): void }[] {
   const digest = setInterval(() => void data.digest.writeDown(), DIGEST_MS);
+  const checkpoint = setInterval(() => void checkpoints.run(), CHECKPOINT_MS);
   const catching = (error: unknown) => logger.log("error", "job failed", { error: String(error) });
   const minutely = new Cron("* * * * *", { protect: true, catch: catching }, async () => {
     await data.tenants.saveLastUse();
     while (await data.idempotency.expire());
     while (await data.dedup.expire());
   });
-  return [{ stop: () => clearInterval(digest) }, minutely];
+  return [{ stop: () => clearInterval(digest) }, { stop: () => clearInterval(checkpoint) }, minutely];
 }
 
 function readiness(data: Data, draining: boolean): { ready: boolean; reason?: string } {
@@ -214,17 +220,24 @@ function readiness(data: Data, draining: boolean): { ready: boolean; reason?: st
   return data.store.writable ? { ready: true } : { ready: false, reason: "the disk is full" };
 }
 
-/** No new attempts; those in flight get their time, the rest is handed back without costing an attempt. */
+/**
+ * No new attempts; those in flight get their time, the rest is handed back without costing an attempt. Outcomes that a full
+ * disk does not take are not waited for: they are sent again after the restart.
+ */
 async function drain({ actors, abort }: Outbound): Promise<void> {
+  const { promise: tooLate, resolve: giveUp } = Promise.withResolvers<void>();
   const cut = setTimeout(() => abort.abort(), limit("drainMs") - DRAIN_RESERVE_MS);
-  await actors.stop();
+  const end = setTimeout(giveUp, limit("drainMs") - 2 * CONNECTIONS_STOP_MS);
+  await Promise.race([actors.stop(), tooLate]);
   clearTimeout(cut);
+  clearTimeout(end);
 }
 
 async function shutDown(data: Data, server: HttpServer, transport: Transport): Promise<void> {
   await server.stop(CONNECTIONS_STOP_MS);
   transport.close();
-  await data.tenants.saveLastUse();
+  // A disk that is full refuses it: it is for people to look at, and nobody was promised the last minute of it.
+  await data.tenants.saveLastUse().catch(() => {});
   await data.digest.writeDown();
   await data.store.close();
 }

@@ -33,9 +33,10 @@ const mayImport: Record<string, string[]> = {
   pipeline: ["outbound/actor", "outbound/actors", "store", "core", "clock", "log", "metrics"],
   replayer: ["pipeline", "outbound/actors", "store", "core", "clock", "log", "metrics"],
   http: [...services, ...settings],
-  app: ["http", ...services, ...settings],
+  app: ["http", "checkpoint-thread", ...services, ...settings],
   main: ["app", "outbound/user-agent", "store", "core", ...settings],
-  checkpointer: ["store", "core"],
+  checkpointer: ["store"],
+  "checkpoint-thread": ["checkpointer", "store"],
   build: [],
 };
 

@@ -11,7 +11,6 @@ const FIELD_STEPS = 6;
  * costs from the budget, and ends however little is left: it is bounded by the size of `b` and the fields of `a`.
  */
 export function equalJson(a: Json | undefined, b: Json, budget: Budget): boolean {
-  budget.stepsLeft--;
   if (a === b) return true;
   if (Array.isArray(a)) return Array.isArray(b) && equalElements(a, b, budget);
   return isJsonObject(a) && isJsonObject(b) && equalFields(a, b, budget);
@@ -19,7 +18,9 @@ export function equalJson(a: Json | undefined, b: Json, budget: Budget): boolean
 
 function equalElements(a: Json[], b: Json[], budget: Budget): boolean {
   budget.stepsLeft -= COMPOSITE_STEPS;
-  return a.length === b.length && b.every((element, index) => equalJson(a[index], element, budget));
+  if (a.length !== b.length) return false;
+  budget.stepsLeft -= b.length;
+  return b.every((element, index) => equalJson(a[index], element, budget));
 }
 
 /** The fields of `a` are counted last, and seldom: that takes a list of them. */

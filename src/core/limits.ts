@@ -85,9 +85,9 @@ export const LIMITS = {
     why: "What transformations may make of an event: as much as an event may have.",
   },
   transformationStepsMax: {
-    value: 1_000_000,
+    value: 2_000_000,
     unit: "count",
-    why: "Fields and elements, about, that all operations of one delivery may copy; one that needs more is malformed.",
+    why: "What all operations on one delivery may copy, some 30 ms: about 250,000 fields, or a million elements.",
   },
   schemaBytesMax: {
     value: 32 * KIB,

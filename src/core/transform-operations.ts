@@ -1,5 +1,7 @@
+import type { Budget } from "./budget.ts";
 import type { Fault } from "./errors.ts";
 import { childPointer, isJsonObject, type Json, type JsonObject } from "./json-value.ts";
+import { limit } from "./limits.ts";
 import { parsePath, type Path, valueAt } from "./transform-path.ts";
 import { omitFrom, pickFrom, treeOf } from "./transform-pick.ts";
 import { removeAt, setAt } from "./transform-set.ts";
@@ -7,8 +9,8 @@ import { removeAt, setAt } from "./transform-set.ts";
 /** What an attempt sends, or why it cannot be rendered: one sentence for the attempt's `malformed`. */
 export type Transformed = { ok: true; body: Json } | { ok: false; reason: string };
 
-/** One operation, ready to run. */
-export type Step = (body: Json) => Transformed;
+/** One operation, ready to run. Takes what it copies from the budget, and stops where that is used up. */
+export type Step = (body: Json, budget: Budget) => Transformed;
 
 /** One operation as it was written, while it is compiled. */
 export interface Operation {
@@ -22,8 +24,7 @@ interface OperationKind {
   compile(operation: Operation): Step;
 }
 
-/** As many paths as the widest document needs that a person still reads. */
-const PATHS_MAX = 256;
+const PATHS_MAX = limit("pathsMax");
 
 /** The operations by name (contract section 7), each with the fields that it takes. */
 export const OPERATIONS: ReadonlyMap<string, OperationKind> = new Map([
@@ -37,12 +38,12 @@ export const OPERATIONS: ReadonlyMap<string, OperationKind> = new Map([
 
 function compilePick(operation: Operation): Step {
   const trees = [treeOf(readPaths(operation))];
-  return (body) => done(pickFrom(body, trees) ?? {});
+  return (body, budget) => done(pickFrom(body, trees, budget) ?? {});
 }
 
 function compileOmit(operation: Operation): Step {
   const trees = [treeOf(readPaths(operation))];
-  return (body) => done(omitFrom(body, trees) ?? {});
+  return (body, budget) => done(omitFrom(body, trees, budget) ?? {});
 }
 
 function compileRename(operation: Operation): Step {
@@ -52,9 +53,9 @@ function compileRename(operation: Operation): Step {
   if (startsAlike && to.length > from.length)
     refuse(operation, ["to"], "A value cannot be moved into itself.");
   const isSame = startsAlike && to.length === from.length;
-  return (body) => {
+  return (body, budget) => {
     const value = isSame ? undefined : valueAt(body, from);
-    return value === undefined ? done(body) : set(removeAt(body, from), to, value);
+    return value === undefined ? done(body) : set(removeAt(body, from, budget), to, value, budget);
   };
 }
 
@@ -62,11 +63,11 @@ function compileSet(operation: Operation): Step {
   const path = readPath(operation, "path");
   const value = operation.source.value;
   if (value === undefined) refuse(operation, ["value"], "set needs the value to set; null is a value.");
-  return (body) => set(body, path, value ?? null);
+  return (body, budget) => set(body, path, value ?? null, budget);
 }
 
-function set(body: Json, path: Path, value: Json): Transformed {
-  const result = setAt(body, path, value);
+function set(body: Json, path: Path, value: Json, budget: Budget): Transformed {
+  const result = setAt(body, path, value, budget);
   if (result !== undefined) return done(result);
   return failed(`${path.join(".")} meets an array where it has a name or an index beyond the end`);
 }

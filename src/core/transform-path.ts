@@ -1,12 +1,12 @@
 import { isJsonObject, type Json, ownField } from "./json-value.ts";
+import { limit } from "./limits.ts";
 
 /** A place in a document: the names on the way to it. A number among them indexes an array, or names an object's field. */
 export type Path = readonly string[];
 
 export type ParsedPath = { ok: true; path: Path } | { ok: false; detail: string };
 
-/** Contract section 1: real paths have a handful of names. */
-export const PATH_NAMES_MAX = 32;
+const PATH_NAMES_MAX = limit("pathNamesMax");
 
 /** The name that means every element of an array, in `pick` and `omit`. */
 export const EVERY = "*";

@@ -1,3 +1,4 @@
+import type { Budget } from "./budget.ts";
 import { isJsonObject, type Json, type JsonObject } from "./json-value.ts";
 import { EVERY, type Path } from "./transform-path.ts";
 
@@ -32,68 +33,85 @@ function branch(tree: PathTree, name: string): PathTree {
   return next;
 }
 
+const NO_TREES: readonly PathTree[] = [];
+
+/** Steps that a list's element and an object's field cost: it is looked at, and copied where something changes below. */
+const ELEMENT_STEPS = 4;
+const FIELD_STEPS = 8;
+
 /** For each index of an array the trees that go on below that element: both its index and `*` may name it. */
 function belowElements(trees: readonly PathTree[]): (index: number) => readonly PathTree[] {
   const every = trees.flatMap((tree) => tree.every ?? []);
   const indexed = trees.filter((tree) => tree.named.size > 0);
-  return indexed.length === 0 ? () => every : (index) => [...every, ...belowField(indexed, String(index))];
+  if (indexed.length === 0) return () => every;
+  if (every.length === 0) return (index) => belowField(indexed, String(index));
+  return (index) => [...every, ...belowField(indexed, String(index))];
 }
 
 function belowField(trees: readonly PathTree[], name: string): readonly PathTree[] {
-  return trees.flatMap((tree) => tree.named.get(name) ?? []);
+  if (trees.length > 1) return trees.flatMap((tree) => tree.named.get(name) ?? []);
+  const below = trees[0]?.named.get(name);
+  return below === undefined ? NO_TREES : [below];
 }
 
 /**
  * Only what the paths name, in its place; undefined where they name nothing. Kept elements close up, a named element that
- * lacks the rest of its path becomes `{}`, and `*` over an empty array keeps it.
+ * lacks the rest of its path becomes `{}`, and `*` over an empty array keeps it. What comes once the budget is used up means nothing.
  */
-export function pickFrom(value: Json, trees: readonly PathTree[]): Json | undefined {
+export function pickFrom(value: Json, trees: readonly PathTree[], budget: Budget): Json | undefined {
   if (trees.some((tree) => tree.whole)) return value;
-  if (Array.isArray(value)) return pickElements(value, trees);
-  return isJsonObject(value) ? pickFields(value, trees) : undefined;
+  if (Array.isArray(value)) return pickElements(value, trees, budget);
+  return isJsonObject(value) ? pickFields(value, trees, budget) : undefined;
 }
 
-function pickElements(array: Json[], trees: readonly PathTree[]): Json | undefined {
+function pickElements(array: Json[], trees: readonly PathTree[], budget: Budget): Json | undefined {
   const kept: Json[] = [];
   const belowIndex = belowElements(trees);
   for (const [index, element] of array.entries()) {
+    budget.stepsLeft -= ELEMENT_STEPS * trees.length;
+    if (budget.stepsLeft < 0) break;
     const below = belowIndex(index);
-    if (below.length > 0) kept.push(pickFrom(element, below) ?? {});
+    if (below.length > 0) kept.push(pickFrom(element, below, budget) ?? {});
   }
   const keepsEmpty = array.length === 0 && trees.some((tree) => tree.every !== null);
   return kept.length > 0 || keepsEmpty ? kept : undefined;
 }
 
-function pickFields(object: JsonObject, trees: readonly PathTree[]): Json | undefined {
+function pickFields(object: JsonObject, trees: readonly PathTree[], budget: Budget): Json | undefined {
   const kept: [string, Json][] = [];
   for (const [name, value] of Object.entries(object)) {
+    budget.stepsLeft -= FIELD_STEPS * trees.length;
+    if (budget.stepsLeft < 0) break;
     const below = belowField(trees, name);
-    const part = below.length > 0 ? pickFrom(value, below) : undefined;
+    const part = below.length > 0 ? pickFrom(value, below, budget) : undefined;
     if (part !== undefined) kept.push([name, part]);
   }
   return kept.length > 0 ? Object.fromEntries(kept) : undefined;
 }
 
 /** All but what the paths name; undefined where they name the whole value. Elements close up; what is untouched is shared. */
-export function omitFrom(value: Json, trees: readonly PathTree[]): Json | undefined {
+export function omitFrom(value: Json, trees: readonly PathTree[], budget: Budget): Json | undefined {
   if (trees.some((tree) => tree.whole)) return undefined;
-  if (trees.length === 0) return value;
-  if (Array.isArray(value)) return omitElements(value, trees);
-  return isJsonObject(value) ? omitFields(value, trees) : value;
+  if (trees.length === 0 || budget.stepsLeft < 0) return value;
+  if (Array.isArray(value)) return omitElements(value, trees, budget);
+  return isJsonObject(value) ? omitFields(value, trees, budget) : value;
 }
 
-function omitElements(array: Json[], trees: readonly PathTree[]): Json {
+function omitElements(array: Json[], trees: readonly PathTree[], budget: Budget): Json {
+  budget.stepsLeft -= ELEMENT_STEPS * trees.length * array.length;
   const belowIndex = belowElements(trees);
-  const left = array.map((element, index) => omitFrom(element, belowIndex(index)));
+  const left = array.map((element, index) => omitFrom(element, belowIndex(index), budget));
   if (left.every((element, index) => element === array[index])) return array;
   return left.filter((element) => element !== undefined);
 }
 
-function omitFields(object: JsonObject, trees: readonly PathTree[]): Json {
+function omitFields(object: JsonObject, trees: readonly PathTree[], budget: Budget): Json {
   let changed = false;
   const left: [string, Json][] = [];
   for (const [name, value] of Object.entries(object)) {
-    const part = omitFrom(value, belowField(trees, name));
+    budget.stepsLeft -= FIELD_STEPS * trees.length;
+    if (budget.stepsLeft < 0) return object;
+    const part = omitFrom(value, belowField(trees, name), budget);
     changed ||= part !== value;
     if (part !== undefined) left.push([name, part]);
   }

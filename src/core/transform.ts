@@ -1,22 +1,25 @@
 import type { Fault } from "./errors.ts";
 import { type Bounds, childPointer, isJsonObject, type Json, readBounded } from "./json-value.ts";
+import { limit } from "./limits.ts";
 import { OPERATIONS, type Step, type Transformed } from "./transform-operations.ts";
 
 export type { Transformed } from "./transform-operations.ts";
 
-/** A compiled list of operations. Pure: the body is never changed; the result may share parts with it. */
+/** A compiled list of operations. Pure and bounded: the body is never changed; the result may share parts with it. */
 export interface Transformation {
   apply(body: Json): Transformed;
 }
 
-/** Contract section 1: a longer list is a program. */
-const OPERATIONS_MAX = 32;
-
-/** Contract section 7: the longest result that transformations may make, in bytes of JSON. */
-const RESULT_BYTES_MAX = 1024 * 1024;
+const OPERATIONS_MAX = limit("transformationsMax");
+const RESULT_BYTES_MAX = limit("transformedBytesMax");
+const STEPS_MAX = limit("transformationStepsMax");
 
 /** A list that weighs more than a result may could only make results that are refused. */
-const LIST_BOUNDS: Bounds = { bytesMax: RESULT_BYTES_MAX, depthMax: 64, nodesMax: RESULT_BYTES_MAX };
+const LIST_BOUNDS: Bounds = {
+  bytesMax: RESULT_BYTES_MAX,
+  depthMax: limit("jsonDepthMax"),
+  nodesMax: RESULT_BYTES_MAX,
+};
 
 /**
  * Compiles an endpoint's list of operations (contract section 7), once, when it is saved. Refused with every fault found,
@@ -67,9 +70,12 @@ function compileOperation(source: Json, pointer: string, faults: Fault[]): Step 
 }
 
 function applySteps(steps: readonly Step[], body: Json): Transformed {
+  const budget = { stepsLeft: STEPS_MAX };
   let result = body;
   for (const [index, step] of steps.entries()) {
-    const next = step(result);
+    const next = step(result, budget);
+    if (budget.stepsLeft < 0)
+      return { ok: false, reason: `The transformations take more than ${STEPS_MAX} steps.` };
     if (!next.ok) return { ok: false, reason: `Transformation ${index + 1} failed: ${next.reason}.` };
     result = next.body;
   }

@@ -1,4 +1,4 @@
-import { Database } from "bun:sqlite";
+import { Database, SQLiteError } from "bun:sqlite";
 import { chmodSync, closeSync, existsSync, fsync, openSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { migrate } from "./migrations.ts";
@@ -59,7 +59,8 @@ function configure(sqlite: Database): void {
   sqlite.exec("PRAGMA temp_store = MEMORY");
   sqlite.exec("PRAGMA cache_size = -65536");
   sqlite.exec(`PRAGMA journal_size_limit = ${JOURNAL_BYTES_MAX}`);
-  sqlite.exec("PRAGMA wal_autocheckpoint = 4000");
+  // Checkpoints run on a thread of their own (checkpoint.ts).
+  sqlite.exec("PRAGMA wal_autocheckpoint = 0");
 }
 
 export interface Disk {
@@ -103,10 +104,19 @@ function openWal(sqlite: Database, path: string): Pick<Disk, "sync" | "close"> {
       }),
     close: () => {
       closeSync(descriptor);
-      sqlite.exec("PRAGMA wal_checkpoint(PASSIVE)");
+      checkpoint(sqlite);
       sqlite.close();
     },
   };
+}
+
+/** On a full disk there may be no room for it: then everything stays in the WAL, where the next start finds it. */
+function checkpoint(sqlite: Database): void {
+  try {
+    sqlite.exec("PRAGMA wal_checkpoint(PASSIVE)");
+  } catch (error) {
+    if (!(error instanceof SQLiteError && error.code === "SQLITE_FULL")) throw error;
+  }
 }
 
 function versionOf(sqlite: Database): string {

@@ -14,6 +14,7 @@ import { KeySequence } from "../core/ids.ts";
  * | idle     | no write waits, no sync runs                        | a write comes                          |
  * | gathering| writes wait, a commit is scheduled                  | the loop comes round                   |
  * | syncing  | one sync runs; writes that come meanwhile wait      | the sync ends (its writes resolve)     |
+ * | held     | a checkpoint needs the WAL to stand still; writes wait | the checkpoint ends                 |
  * | full     | the disk had no room: writes are refused with 503, outcomes of attempts are kept | a probe commits |
  * | failed   | a commit or sync failed otherwise: nothing is acknowledged any more | never: the process ends |
  * | closed   | the process stops: nothing is written any more      | never                                  |
@@ -63,6 +64,7 @@ export class Store {
   #jobs: Job[] = [];
   #scheduled = false;
   #syncing = false;
+  #held = false;
   #full = false;
   #failed = false;
   #parts: BatchPart[] = [];
@@ -121,6 +123,17 @@ export class Store {
     this.parts.schedule(next);
   }
 
+  /** Runs `run` while nothing commits: writes wait for it, the event loop does not. */
+  async holdCommits(run: () => Promise<unknown>): Promise<void> {
+    this.#held = true;
+    try {
+      await run();
+    } finally {
+      this.#held = false;
+      this.#gather();
+    }
+  }
+
   addBatchPart(part: BatchPart): void {
     this.#parts.push(part);
   }
@@ -144,7 +157,7 @@ export class Store {
   }
 
   #gather(): void {
-    if (this.#scheduled || this.#syncing || !this.writable || this.#jobs.length === 0) return;
+    if (this.#scheduled || this.#syncing || this.#held || !this.writable || this.#jobs.length === 0) return;
     this.#scheduled = true;
     this.parts.schedule(() => {
       this.#scheduled = false;
@@ -153,7 +166,7 @@ export class Store {
   }
 
   #commitBatch(): void {
-    if (!this.writable) return;
+    if (!this.writable || this.#held) return;
     const batch = this.#jobs;
     this.#jobs = [];
     const failure = this.#transact(batch);

@@ -1,0 +1,30 @@
+import type { Checkpointer, CheckpointResult } from "./store/checkpoint.ts";
+
+/** Starts the thread of checkpointer.ts. `fail` is told when it ends by itself: without it the WAL would grow for ever. */
+export function startCheckpointThread(
+  path: string,
+  fail: (error: Error) => void,
+): Checkpointer & { stop(): void } {
+  const worker = new Worker(new URL("./checkpointer.ts", import.meta.url));
+  const waiting: ((result: CheckpointResult) => void)[] = [];
+  let stopping = false;
+  const end = (reason: string) => {
+    if (!stopping) fail(new Error(`the checkpoint thread ended: ${reason}`));
+  };
+  worker.addEventListener("message", ({ data }: MessageEvent<CheckpointResult>) => waiting.shift()?.(data));
+  worker.addEventListener("error", ({ message }) => end(message));
+  worker.addEventListener("close", () => end("closed"));
+  worker.unref();
+  worker.postMessage(path);
+  return {
+    run: () =>
+      new Promise((resolve) => {
+        waiting.push(resolve);
+        worker.postMessage("run");
+      }),
+    stop() {
+      stopping = true;
+      worker.terminate();
+    },
+  };
+}

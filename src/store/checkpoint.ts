@@ -1,0 +1,53 @@
+import { Database } from "bun:sqlite";
+import type { Store } from "./store.ts";
+
+/**
+ * Checkpoints copy pages from the WAL into the database and sync both: the longest work that the disk is asked for (up to 100 ms
+ * at full load). They run on a thread of their own, over a connection of their own, so that the event loop never waits for them.
+ *
+ * A checkpoint beside running commits never reaches the WAL's end, and only from there it is written anew from its start. So
+ * where the WAL has grown, commits are held for the short rest: writes wait some milliseconds, the loop does not.
+ */
+
+/** Pages of the WAL, and how many of them are in the database. */
+export interface CheckpointResult {
+  log: number;
+  checkpointed: number;
+}
+
+export interface Checkpointer {
+  run(): Promise<CheckpointResult>;
+}
+
+/** Below this the WAL may grow on: 16 MiB of pages. */
+const PAGES_TO_RESTART = 4000;
+
+export class Checkpoints {
+  #commits = 0;
+  #running = false;
+
+  constructor(
+    private readonly store: Store,
+    private readonly checkpointer: Checkpointer,
+  ) {}
+
+  /** One checkpoint, if anything was written since the last; one at a time. */
+  async run(): Promise<void> {
+    if (this.#running || this.store.commits === this.#commits) return;
+    this.#running = true;
+    this.#commits = this.store.commits;
+    try {
+      const { log } = await this.checkpointer.run();
+      if (log >= PAGES_TO_RESTART) await this.store.holdCommits(() => this.checkpointer.run());
+    } finally {
+      this.#running = false;
+    }
+  }
+}
+
+/** What the thread does: opens the database at `path` and answers with one passive checkpoint a call. */
+export function openCheckpointer(path: string): () => CheckpointResult {
+  const sqlite = new Database(path);
+  const checkpoint = sqlite.prepare<CheckpointResult, []>("PRAGMA wal_checkpoint(PASSIVE)");
+  return () => checkpoint.get() ?? { log: 0, checkpointed: 0 };
+}

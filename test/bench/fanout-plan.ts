@@ -1,0 +1,143 @@
+import { systemClock } from "../../src/clock.ts";
+import { Cipher } from "../../src/core/cipher.ts";
+import { makeSecret } from "../../src/core/signing.ts";
+import { Actors } from "../../src/outbound/actors.ts";
+import { type Incoming, Pipeline } from "../../src/pipeline.ts";
+import { type Data, openData } from "../../src/store/data.ts";
+import { openMemory } from "../../src/store/database.ts";
+import { percentiles } from "./clock.ts";
+
+const ROUNDS = 500;
+const MATCHED = 10;
+
+/** What choosing the receivers of one event takes, without its writes. */
+export interface PlanCost {
+  name: string;
+  matched: number;
+  p50Ms: number;
+  p99Ms: number;
+  longestMs: number;
+}
+
+interface Case {
+  name: string;
+  matched: number;
+  /** Types and filter of the endpoint with this number. */
+  endpoint(at: number): { eventTypes: string[]; filter: unknown };
+  event: { type: string; data: string };
+}
+
+function casesOf(endpoints: number): Case[] {
+  const amount = { data: { amount: { $gte: 10 } } };
+  const groups = endpoints / MATCHED;
+  const customer = { data: { customer: { id: "c_7" }, amount: { $gte: 10 } } };
+  return [
+    {
+      name: "ten subscribe to its type",
+      matched: MATCHED,
+      endpoint: (at) => ({ eventTypes: [`order.t${at % groups}`, `invoice.t${at % groups}.*`], filter: amount }),
+      event: { type: "order.t7", data: '{"amount":42,"lines":[{"sku":"a"},{"sku":"b"}]}' },
+    },
+    {
+      name: "all subscribe, ten filters say yes",
+      matched: MATCHED,
+      endpoint: (at) => ({
+        eventTypes: ["order.*"],
+        filter: { data: { ...customer.data, customer: { id: `c_${at % groups}` } } },
+      }),
+      event: { type: "order.paid", data: '{"amount":42,"customer":{"id":"c_7"}}' },
+    },
+    {
+      name: "all subscribe, all filters say yes",
+      matched: endpoints,
+      endpoint: () => ({ eventTypes: ["order.*"], filter: amount }),
+      event: { type: "order.paid", data: '{"amount":42,"customer":{"id":"c_7"}}' },
+    },
+  ];
+}
+
+/** Times the pipeline's plans over a database in memory, one case after the other. */
+export async function planCosts(endpoints: number): Promise<PlanCost[]> {
+  const costs: PlanCost[] = [];
+  for (const one of casesOf(endpoints)) costs.push(await planCost(one, endpoints));
+  return costs;
+}
+
+async function planCost({ name, matched, endpoint, event }: Case, endpoints: number): Promise<PlanCost> {
+  const data = openNouns();
+  const account = await data.tenants.createAccount({ name: "bench", plan: "unlimited" });
+  const project = await data.tenants.createProject(account.id, "bench", "live");
+  await insertEndpoints(data, project.id, endpoints, endpoint);
+  const actors = new Actors(data, {
+    clock: systemClock,
+    random: Math.random,
+    send: async () => null,
+    onAttempt: () => {},
+  });
+  const pipeline = new Pipeline({ data, actors, onAccepted: () => {} });
+  const incoming: Incoming = {
+    ...event,
+    timestamp: Date.now(),
+    consumerId: null,
+    externalId: null,
+    sourceId: null,
+    isTest: false,
+  };
+  const timesUs: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const startedAt = performance.now();
+    await pipeline.plan(project.id, [incoming]);
+    timesUs.push((performance.now() - startedAt) * 1000);
+  }
+  return { name, matched, ...percentiles(timesUs), longestMs: Math.max(...timesUs) / 1000 };
+}
+
+function openNouns(): Data {
+  const parts = {
+    now: Date.now,
+    schedule: setImmediate,
+    sync: async () => {},
+    later: () => {},
+    fail: (error: Error) => {
+      throw error;
+    },
+  };
+  return openData(openMemory(), parts, { cipher: new Cipher([new Uint8Array(32).fill(1)]), cell: "00" });
+}
+
+async function insertEndpoints(
+  data: Data,
+  projectId: number,
+  count: number,
+  routing: Case["endpoint"],
+): Promise<void> {
+  const made = await data.store.write(() =>
+    Array.from({ length: count }, (_, at) =>
+      data.endpoints.insert({
+        projectId,
+        consumerId: null,
+        kind: "http",
+        config: { url: "http://127.0.0.1:9/" },
+        credentials: {},
+        description: null,
+        transformations: null,
+        headers: [],
+        signatureVersions: ["v1"],
+        secret: makeSecret(),
+        privateKey: null,
+        previous: null,
+        retry: null,
+        timeoutSeconds: 15,
+        rateLimitPerSecond: null,
+        maxConcurrency: 10,
+        ordering: "none",
+        metadata: {},
+        status: "active",
+        disabledReason: null,
+        updatedAt: Date.now(),
+        ...routing(at),
+      }),
+    ),
+  );
+  for (const endpoint of made) data.endpoints.remember(endpoint);
+}

@@ -1,0 +1,172 @@
+/**
+ * The fan-out bench: what many endpoints cost the event loop.
+ *
+ *   bun test/bench/fanout.ts [--endpoints 10000] [--bytes 1024]
+ *
+ * First in memory: what choosing the ten receivers of an event takes among all endpoints, each with types and a filter. Then
+ * the service in this process, on a file, delivering to a receiver in another one: an event that all endpoints get, while other
+ * events are published one after the other. Prints numbers and judges none of them.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { startApp } from "../../src/app.ts";
+import { readConfig } from "../../src/config.ts";
+import { createLogger } from "../../src/log.ts";
+import { type Peer, startPeer } from "./children.ts";
+import { FIRST_SEQUENCE } from "./event.ts";
+import { percentiles } from "./clock.ts";
+import { describeMachine } from "./machine.ts";
+import { type PlanCost, planCosts } from "./fanout-plan.ts";
+import type { ReceiverReport } from "./receiver.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    endpoints: { type: "string", default: "10000" },
+    bytes: { type: "string", default: "1024" },
+  },
+});
+const endpoints = Number(options.endpoints);
+const bodyBytes = Number(options.bytes);
+const WIDE = "bench.wide";
+const NARROW = "bench.narrow";
+const CREATED_AT_ONCE = 32;
+const GAP_MS = 1;
+
+/** The longest time that the event loop did not come round, in milliseconds. */
+class LoopMeter {
+  longestMs = 0;
+  #last = performance.now();
+  readonly #timer = setInterval(() => this.#tick(), GAP_MS);
+
+  #tick(): void {
+    const now = performance.now();
+    this.longestMs = Math.max(this.longestMs, now - this.#last - GAP_MS);
+    this.#last = now;
+  }
+
+  stop(): number {
+    clearInterval(this.#timer);
+    this.#tick();
+    return this.longestMs;
+  }
+}
+
+class Service {
+  constructor(
+    private readonly url: string,
+    private readonly key: string,
+  ) {}
+
+  async post(path: string, body: string): Promise<void> {
+    const response = await fetch(this.url + path, {
+      method: "POST",
+      headers: { authorization: `Bearer ${this.key}`, "content-type": "application/json" },
+      body,
+    });
+    await response.arrayBuffer();
+    if (!response.ok) throw new Error(`${path} answered ${response.status}`);
+  }
+
+  publish(type: string, sequence: number): Promise<void> {
+    const numbers = `"sequence":${sequence},"sent_at_us":${"1".repeat(16)}`;
+    const padding = "x".repeat(Math.max(0, bodyBytes - 120));
+    return this.post("/v1/events", `{"type":"${type}","data":{${numbers},"amount":42,"padding":"${padding}"}}`);
+  }
+}
+
+async function createEndpoints(service: Service, port: number): Promise<void> {
+  const create = (type: string, at: number) =>
+    service.post(
+      "/v1/endpoints",
+      JSON.stringify({
+        url: `http://127.0.0.1:${port}/hooks/${at}`,
+        event_types: [type],
+        filter: { data: { amount: { $gte: 10 } } },
+      }),
+    );
+  for (let at = 0; at < endpoints; at += CREATED_AT_ONCE) {
+    const some = Array.from({ length: Math.min(CREATED_AT_ONCE, endpoints - at) }, (_, i) => at + i);
+    await Promise.all(some.map((one) => create(WIDE, one)));
+  }
+  await create(NARROW, endpoints);
+}
+
+interface Watched {
+  /** Until the answer to the publish. */
+  answeredMs: number;
+  /** Until the last delivery was received. */
+  deliveredMs: number;
+  longestStallMs: number;
+  /** Of other events meanwhile, in microseconds. */
+  others: number[];
+}
+
+/** Publishes one event that `expected` endpoints get, and others one after the other until it has arrived everywhere. */
+async function watch(service: Service, receiver: Peer, type: string, expected: number): Promise<Watched> {
+  await receiver.ask("reset");
+  const meter = new LoopMeter();
+  const startedAt = performance.now();
+  let answeredMs = 0;
+  const wide = service.publish(type, FIRST_SEQUENCE).then(() => {
+    answeredMs = performance.now() - startedAt;
+  });
+  const others: number[] = [];
+  for (let received = 0; received < expected + others.length; ) {
+    const sentAt = performance.now();
+    await service.publish(NARROW, FIRST_SEQUENCE + 1 + others.length);
+    others.push((performance.now() - sentAt) * 1000);
+    const report = await receiver.ask<ReceiverReport>("report");
+    received = report.received + report.duplicates;
+  }
+  await wide;
+  return { answeredMs, deliveredMs: performance.now() - startedAt, longestStallMs: meter.stop(), others };
+}
+
+function printPlan({ name, p50Ms, p99Ms, longestMs, matched }: PlanCost): void {
+  const figures = [p50Ms, p99Ms, longestMs].map((ms) => ms.toFixed(3).padStart(8)).join("  ");
+  console.log(`${name.padEnd(46)}  ${String(matched).padStart(7)}  ${figures}`);
+}
+
+function printWatched(name: string, { answeredMs, deliveredMs, longestStallMs, others }: Watched): void {
+  const { p50Ms, p99Ms } = percentiles(others);
+  const longestMs = Math.max(...others) / 1000;
+  const figures = [answeredMs, deliveredMs, longestStallMs, p50Ms, p99Ms, longestMs];
+  console.log(`${name.padEnd(20)}  ${figures.map((ms) => ms.toFixed(1).padStart(9)).join("  ")}  ${others.length}`);
+}
+
+async function watchService(directory: string): Promise<void> {
+  const read = readConfig({
+    SEALPOST_HOST: "127.0.0.1",
+    SEALPOST_PORT: "0",
+    SEALPOST_DATA_DIR: join(directory, "data"),
+    SEALPOST_ALLOW_PRIVATE_DESTINATIONS: "127.0.0.0/8",
+    SEALPOST_PUBLISH_RATE_LIMIT: "0",
+    SEALPOST_MANAGEMENT_RATE_LIMIT: "0",
+  });
+  if (!read.ok) throw new Error(read.problems.join("\n"));
+  const log = createLogger("info", () => {}, Date.now);
+  const fail = (error: Error) => {
+    throw error;
+  };
+  const app = await startApp(read.config, { logger: log, fail });
+  const { peer: receiver, ready } = await startPeer("receiver.ts", {});
+  const service = new Service(app.url, app.firstKeys?.live ?? "");
+  await createEndpoints(service, (ready as { port: number }).port);
+  console.log(`\n${"one event".padEnd(20)}   answered  delivered  stall max  others p50   p99        max  others`);
+  printWatched("to one endpoint", await watch(service, receiver, NARROW, 1));
+  for (const name of ["first", "second", "third"]) {
+    printWatched(`to all, ${name}`, await watch(service, receiver, WIDE, endpoints));
+  }
+  await app.stop();
+  await receiver.stop();
+}
+
+const directory = mkdtempSync(join(tmpdir(), "sealpost-fanout-"));
+process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
+console.log(describeMachine(directory));
+console.log(`${endpoints} endpoints, each with types and a filter; events of ${bodyBytes} bytes; milliseconds\n`);
+console.log(`${"choosing who gets an event".padEnd(46)}  matched       p50       p99       max`);
+for (const cost of await planCosts(endpoints)) printPlan(cost);
+await watchService(directory);
