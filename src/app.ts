@@ -19,6 +19,7 @@ import { VERSION } from "./outbound/user-agent.ts";
 import { type Accepted, Pipeline } from "./pipeline.ts";
 import { Replayer } from "./replayer.ts";
 import { directoryKey } from "./secret-key.ts";
+import { orExplain } from "./start-error.ts";
 import { Checkpoints } from "./store/checkpoint.ts";
 import { type Data, openData } from "./store/data.ts";
 import { type Disk, lockDirectory, openDatabase } from "./store/database.ts";
@@ -53,27 +54,35 @@ export interface AppParts {
   fail: (error: Error) => void;
 }
 
-/** Puts the service together, takes up what the database has open, and listens. Throws where it cannot. */
+/**
+ * Puts the service together, binds its port, takes up what the database has open, and only then answers. Throws where it cannot:
+ * StartError and DatabaseError are for the operator.
+ */
 export async function startApp(config: Config, { logger, announce, fail }: AppParts): Promise<App> {
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
-  const lock = lockDirectory(config.dataDir);
-  const disk = openDatabase(config.dataDir);
+  const { dataDir, port: wanted, host } = config;
+  const makeDir = () => mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  orExplain("SEALPOST_DATA_DIR must be a directory that this process may write", makeDir);
+  const lock = lockDirectory(dataDir);
+  const disk = openDatabase(dataDir);
   const data = openNouns(config, disk, { logger, fail });
   const outbound = openOutbound(config, data, disk, logger);
   const { actors, metrics } = outbound;
   const pipeline = new Pipeline({ data, actors, onAccepted: (accepted) => countAccepted(metrics, accepted) });
-  const replayer = new Replayer(data, outbound.actors, pipeline, systemClock);
+  const replayer = new Replayer(data, actors, pipeline, systemClock);
   const server = openServer(config, { data, outbound, pipeline, replayer, logger });
+  const hint = `Cannot listen on ${host}:${wanted}; set SEALPOST_HOST and SEALPOST_PORT`;
+  const { port } = orExplain(hint, () => server.listen({ port: wanted, hostname: host }));
   await recoverDigest(data);
   if (data.tenants.isEmpty) await welcome(config, data, { logger, announce });
   pipeline.recover();
-  outbound.actors.recover();
+  actors.recover();
   replayer.recover();
+  warnOfForbidden(data, outbound.guard, logger);
   const checkpointThread = startCheckpointThread(disk.path, fail);
   const jobs = startJobs(data, new Checkpoints(data.store, checkpointThread), logger);
-  const { port } = server.listen({ port: config.port, hostname: config.host });
+  outbound.isOpen = true;
   const stop = async () => {
-    outbound.draining = true;
+    outbound.isOpen = false;
     await drain(outbound);
     for (const job of jobs) job.stop();
     await shutDown(data, server, outbound.transport);
@@ -82,17 +91,41 @@ export async function startApp(config: Config, { logger, announce, fail }: AppPa
     lock.release();
     logger.flush();
   };
-  return { url: `http://${config.host}:${port}`, port, stop };
+  return { url: `http://${host}:${port}`, port, stop };
 }
 
-function publicProject({ ids }: Data, key: unknown): LogFields {
-  return typeof key === "number" ? { project_id: ids.encode("proj", key) } : {};
+/** Probes come every few seconds and say nothing. */
+const QUIET_ROUTES = new Set<unknown>(["/healthz", "/readyz", "/metrics"]);
+
+/** A line of the HTTP side, with public ids in place of keys. */
+function tellRequest(
+  { project_id, msg, level, ...line }: Record<string, unknown>,
+  data: Data,
+  logger: Logger,
+): void {
+  const quiet = QUIET_ROUTES.has(line["route"]) ? "debug" : "info";
+  const project = typeof project_id === "number" ? { project_id: data.ids.encode("proj", project_id) } : {};
+  logger.log(level === "error" ? "error" : quiet, String(msg), { ...(line as LogFields), ...project });
 }
 
 function openNouns(config: Config, disk: Disk, { logger, fail }: Pick<AppParts, "logger" | "fail">): Data {
-  const cipher = new Cipher(config.secretKeys ?? [ownKey(config.dataDir, logger)]);
+  const cipher = new Cipher(config.secretKeys ?? [ownKey(config.dataDir, disk.isNew, logger)]);
   const parts = { now: systemClock.now, schedule: setImmediate, sync: disk.sync, later, fail };
-  return openData(disk.sqlite, parts, { cipher, cell: config.cell });
+  return orExplain("The database cannot be used", () =>
+    openData(disk.sqlite, parts, { cipher, cell: config.cell }),
+  );
+}
+
+/** Endpoints whose address was allowed once and is not now: their deliveries will die as `blocked`. */
+function warnOfForbidden(data: Data, guard: Guard, logger: Logger): void {
+  let endpoints = 0;
+  for (const { config } of data.endpoints.all()) {
+    if (typeof config.url === "string" && !guard.checkUrl(config.url).ok) endpoints++;
+  }
+  if (endpoints === 0) return;
+  const hint =
+    "The addresses of some endpoints are not allowed any more; see SEALPOST_ALLOW_PRIVATE_DESTINATIONS.";
+  logger.log("warn", hint, { endpoints });
 }
 
 /** What goes out: guard, transport and actors, with what they count. */
@@ -103,7 +136,8 @@ interface Outbound {
   metrics: Metrics;
   /** Gives up what is in flight. */
   abort: AbortController;
-  draining: boolean;
+  /** False while the service starts and stops. */
+  isOpen: boolean;
 }
 
 function openOutbound(config: Config, data: Data, disk: Disk, logger: Logger): Outbound {
@@ -120,7 +154,7 @@ function openOutbound(config: Config, data: Data, disk: Disk, logger: Logger): O
   });
   const versions = { version: VERSION, bun: Bun.version, sqlite: disk.version };
   const metrics = createMetrics(gaugesOf({ data, actors, path: disk.path, transport }), versions);
-  return { guard, transport, actors, metrics, abort, draining: false };
+  return { guard, transport, actors, metrics, abort, isOpen: false };
 }
 
 interface ServerParts {
@@ -154,14 +188,12 @@ function openServer(config: Config, { data, outbound, pipeline, replayer, logger
     authenticate: authenticator(data, systemClock.now),
     operatorToken: config.operatorToken,
     now: systemClock.now,
-    log: ({ project_id, ...line }) => {
-      logger.log("info", "request", { ...(line as LogFields), ...publicProject(data, project_id) });
-    },
-    isDraining: () => outbound.draining,
+    log: (line) => tellRequest(line, data, logger),
+    isDraining: () => !outbound.isOpen,
     write: (run) => data.store.write(run),
     idempotency: data.idempotency,
     rateLimits: { publish: config.publishRateLimit, management: config.managementRateLimit },
-    ready: () => readiness(data, outbound.draining),
+    ready: () => readiness(data, outbound.isOpen),
     metrics: () => Promise.resolve(metrics.print()),
   });
 }
@@ -170,11 +202,11 @@ function later(ms: number, run: () => void): void {
   setTimeout(run, ms).unref();
 }
 
-function ownKey(dir: string, logger: Logger): Uint8Array {
-  const { key, made, path } = directoryKey(dir);
+function ownKey(dir: string, isNew: boolean, logger: Logger): Uint8Array {
+  const { key, made, path } = directoryKey(dir, isNew);
   if (made) {
     const hint =
-      "SEALPOST_SECRET_KEY is not set: a key was made that encrypts secrets. The replica does not hold it: back it up.";
+      "SEALPOST_SECRET_KEY is not set: a key was made that encrypts secrets. Back this file up with the database.";
     logger.log("warn", hint, { file: path });
   }
   return key;
@@ -187,7 +219,11 @@ async function welcome(
   { logger, announce }: Pick<AppParts, "logger" | "announce">,
 ): Promise<void> {
   if (config.operatorToken === null) announce(await makeFirstAccount(data));
-  else logger.log("warn", "There is no account yet, and SEALPOST_OPERATOR_TOKEN is set: no keys were made.");
+  else
+    logger.log(
+      "warn",
+      "There is no account yet, and SEALPOST_OPERATOR_TOKEN is set: no keys were made. Start once without it to get some.",
+    );
 }
 
 async function makeFirstAccount(data: Data): Promise<FirstKeys> {
@@ -215,8 +251,8 @@ function startJobs(data: Data, checkpoints: Checkpoints, logger: Logger): { stop
   return [{ stop: () => clearInterval(digest) }, { stop: () => clearInterval(checkpoint) }, minutely];
 }
 
-function readiness(data: Data, draining: boolean): { ready: boolean; reason?: string } {
-  if (draining) return { ready: false, reason: "draining" };
+function readiness(data: Data, isOpen: boolean): { ready: boolean; reason?: string } {
+  if (!isOpen) return { ready: false, reason: "starting or stopping" };
   return data.store.writable ? { ready: true } : { ready: false, reason: "the disk is full" };
 }
 
@@ -256,9 +292,7 @@ function tellAttempt(report: AttemptReport, data: Data, logger: Logger, metrics:
   metrics.attemptSeconds.observe(performed.durationMs / 1000);
   if (lagMs !== null) metrics.lagSeconds.observe(Math.max(0, lagMs) / 1000);
   const endpointId = data.ids.encode("ep", endpoint.id);
-  if (settlement.disable)
-    logger.log("warn", "endpoint disabled", { endpoint_id: endpointId, reason: settlement.disable });
-  logger.log("info", "attempt", {
+  logger.log(outcome === "delivered" ? "info" : "warn", "attempt", {
     event_id: data.ids.encode("evt", load.delivery.eventId),
     delivery_id: data.ids.encode("msg", load.delivery.id),
     endpoint_id: endpointId,
@@ -269,7 +303,29 @@ function tellAttempt(report: AttemptReport, data: Data, logger: Logger, metrics:
     error_code: performed.errorCode,
     duration_ms: performed.durationMs,
     status: change?.status ?? load.delivery.status,
+    ...(change?.due && { next_attempt_at: new Date(change.due).toISOString() }),
   });
+  if (settlement.healthChanged || settlement.disable) tellHealth(settlement, endpointId, logger);
+}
+
+/** One line when an endpoint starts to be left alone, for as long as it is; one when it answers again. */
+function tellHealth(
+  { health, disable }: AttemptReport["settlement"],
+  endpointId: string,
+  logger: Logger,
+): void {
+  if (disable) logger.log("warn", "endpoint disabled", { endpoint_id: endpointId, reason: disable });
+  const until = Math.max(health.backoffUntil, health.slowUntil);
+  if (health.failingSince === null && until === 0)
+    logger.log("info", "endpoint answers again", { endpoint_id: endpointId });
+  else if (until > 0) {
+    const next = new Date(until).toISOString();
+    logger.log("warn", "endpoint is left alone", {
+      endpoint_id: endpointId,
+      until: next,
+      failures: health.failuresInRow,
+    });
+  }
 }
 
 interface GaugeParts {

@@ -2,6 +2,7 @@ import { type App, type FirstKeys, startApp } from "./app.ts";
 import { readConfig } from "./config.ts";
 import { createLogger } from "./log.ts";
 import { VERSION } from "./outbound/user-agent.ts";
+import { StartError } from "./start-error.ts";
 import { DatabaseError } from "./store/database.ts";
 
 const EXIT = { failed: 1, wrongSettings: 2 } as const;
@@ -36,7 +37,7 @@ const { config } = read;
 const logger = createLogger(config.logLevel, (text) => process.stdout.write(text), Date.now);
 
 function die(error: unknown): never {
-  const known = error instanceof DatabaseError;
+  const known = error instanceof DatabaseError || error instanceof StartError;
   const text = error instanceof Error ? error.message : String(error);
   logger.log("error", text, known || !(error instanceof Error) ? {} : { stack: error.stack ?? "" });
   logger.flush();
@@ -58,8 +59,11 @@ async function stop(): Promise<void> {
   // A signal to the whole group arrives more than once.
   if (stopping) return;
   stopping = true;
-  logger.log("info", "stopping");
+  logger.log("info", "stopping: attempts in flight get up to ten seconds");
+  logger.flush();
   await app?.stop();
+  logger.log("info", "stopped");
+  logger.flush();
   process.exit(0);
 }
 

@@ -1,20 +1,26 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { StartError } from "./start-error.ts";
 
 const FILE = "secret.key";
 const KEY_BYTES = 32;
 
 /**
  * The key of a data directory whose operator set none: 32 bytes in base64, made at the first start with mode 0600.
- * `made` is true then. Throws where the file holds something else.
+ * `made` is true then. Throws StartError where the file holds something else, or is gone from a directory in use (`isNew` false).
  */
-export function directoryKey(dir: string): { key: Uint8Array; made: boolean; path: string } {
+export function directoryKey(dir: string, isNew: boolean): { key: Uint8Array; made: boolean; path: string } {
   const path = join(dir, FILE);
   const made = !existsSync(path);
+  if (made && !isNew) {
+    throw new StartError(
+      `${path} is gone, which opens the secrets of this database: put it back, or set SEALPOST_SECRET_KEY.`,
+    );
+  }
   if (made) makeKey(dir, path);
   const key = Buffer.from(readFileSync(path, "utf8").trim(), "base64");
-  if (key.length !== KEY_BYTES) throw new Error(`${path} does not hold ${KEY_BYTES} bytes in base64`);
+  if (key.length !== KEY_BYTES) throw new StartError(`${path} does not hold ${KEY_BYTES} bytes in base64.`);
   return { key, made, path };
 }
 

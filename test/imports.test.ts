@@ -8,7 +8,7 @@ import manifest from "../package.json";
 
 type SourceFile = { path: string; text: string; imports: string[] };
 
-const settings = ["clock", "config", "log", "metrics", "secret-key"];
+const settings = ["clock", "config", "log", "metrics", "secret-key", "start-error"];
 const services = ["authenticate", "replayer", "pipeline", "store", "inbound", "outbound", "portal", "core"];
 
 /**
@@ -18,7 +18,7 @@ const services = ["authenticate", "replayer", "pipeline", "store", "inbound", "o
 const mayImport: Record<string, string[]> = {
   core: [],
   clock: [],
-  "secret-key": [],
+  "secret-key": ["start-error"],
   log: ["core"],
   metrics: ["core"],
   config: ["core", "log"],
@@ -30,6 +30,7 @@ const mayImport: Record<string, string[]> = {
   "outbound/user-agent": ["package.json"],
   portal: [],
   authenticate: ["store", "core"],
+  "start-error": [],
   pipeline: ["outbound/actor", "outbound/actors", "store", "core", "clock", "log", "metrics"],
   replayer: ["pipeline", "outbound/actors", "store", "core", "clock", "log", "metrics"],
   http: [...services, ...settings],

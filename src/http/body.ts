@@ -67,8 +67,15 @@ export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(utf8.decode(bytes));
   } catch {
-    throw new Problem("invalid_json", "The body is not JSON in UTF-8.");
+    throw invalidJson(bytes);
   }
+}
+
+/** 400; says what is known of the fault without repeating what was sent. */
+export function invalidJson(bytes: Uint8Array): Problem {
+  const detail =
+    bytes.length === 0 ? "The body is empty; JSON is expected." : "The body is not JSON in UTF-8.";
+  return new Problem("invalid_json", detail);
 }
 
 const QUOTE = 0x22;

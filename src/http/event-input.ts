@@ -6,6 +6,7 @@ import { childPointer } from "../core/json-value.ts";
 import { limit } from "../core/limits.ts";
 import { parseRfc3339 } from "../core/rfc3339.ts";
 import type { Incoming } from "../pipeline.ts";
+import { invalidJson } from "./body.ts";
 import { timeShape } from "./shapes.ts";
 
 /**
@@ -29,7 +30,10 @@ export const newEventShape = Type.Object(
     }),
     data: Type.Object(
       {},
-      { description: "Kept and sent as it is written, without white space between tokens." },
+      {
+        additionalProperties: true,
+        description: "Kept and sent as it is written, without white space between tokens.",
+      },
     ),
     timestamp: Type.Optional({
       ...timeShape,
@@ -96,7 +100,7 @@ function parse(bytes: Uint8Array): { text: string; value: unknown } {
     return { text, value: JSON.parse(text) };
   } catch (error) {
     if (error instanceof Problem) throw error;
-    throw new Problem("invalid_json", "The body is not JSON in UTF-8.");
+    throw invalidJson(bytes);
   }
 }
 

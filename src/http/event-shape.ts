@@ -41,7 +41,10 @@ export const eventWithDataShape = Type.Object(
     ...listed,
     data: Type.Object(
       {},
-      { description: "As it was published: order of keys and spelling of numbers survive." },
+      {
+        additionalProperties: true,
+        description: "As it was published: order of keys and spelling of numbers survive.",
+      },
     ),
     deliveries: Type.Array(eventDeliveryShape),
   },

@@ -103,7 +103,7 @@ export class Exchange implements RequestContext {
   private async answer(): Promise<Answer> {
     const { route, takesKey } = this.prepared;
     if (!route.answersWhileDraining && this.shared.parts.isDraining()) {
-      throw unavailable("The service is stopping. Try again in a moment.");
+      throw unavailable("The service is starting or stopping. Try again in a moment.");
     }
     this.requireReadablePath();
     this.caller = admit(route.access, route.method, this.request, this.shared.parts);

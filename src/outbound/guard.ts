@@ -48,8 +48,9 @@ export interface GuardOptions {
 
 /** One text for every refused host, so that it tells nobody what stands behind a name. */
 export const UNSAFE_DESTINATION =
-  "The destination must be a public address, or a name that leads to public addresses only; " +
-  "the operator may allow private address ranges, never names, with SEALPOST_ALLOW_PRIVATE_DESTINATIONS.";
+  "The destination must be a public address, or a name that leads to public addresses only. The operator may allow " +
+  "private address ranges with SEALPOST_ALLOW_PRIVATE_DESTINATIONS; names such as localhost stay refused: " +
+  "write the address, as in http://127.0.0.1:9000/.";
 
 /** Names that lead into the sender's own network, refused also as the end of a longer name. */
 const PRIVATE_SUFFIXES = ["localhost", "local", "internal"];

@@ -25,7 +25,9 @@ export function lockDirectory(dir: string): { release(): void } {
     lock.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
   } catch {
     lock.close();
-    throw new DatabaseError(`Another process uses the data directory ${dir}.`);
+    throw new DatabaseError(
+      `Another process uses the data directory ${dir}: stop it, or set SEALPOST_DATA_DIR to another one.`,
+    );
   }
   return { release: () => lock.close() };
 }
@@ -64,6 +66,8 @@ function configure(sqlite: Database): void {
 }
 
 export interface Disk {
+  /** True where the file was made just now. */
+  isNew: boolean;
   sqlite: Database;
   path: string;
   /** SQLite's version. */
@@ -77,7 +81,8 @@ export interface Disk {
 /** Opens (or makes) the database of a data directory and brings its schema up to date. Throws DatabaseError. */
 export function openDatabase(dir: string): Disk {
   const path = join(dir, DATABASE_FILE);
-  if (existsSync(path) && statSync(path).size > 0) refuseDamaged(path);
+  const isNew = !existsSync(path) || statSync(path).size === 0;
+  if (!isNew) refuseDamaged(path);
   const sqlite = new Database(path, { create: true, strict: true });
   try {
     configure(sqlite);
@@ -89,7 +94,7 @@ export function openDatabase(dir: string): Disk {
     );
   }
   chmodSync(path, 0o600);
-  return { sqlite, path, version: versionOf(sqlite), ...openWal(sqlite, path) };
+  return { isNew, sqlite, path, version: versionOf(sqlite), ...openWal(sqlite, path) };
 }
 
 /** The WAL is synced by a descriptor of its own: an fsync covers the file, whoever wrote it. */

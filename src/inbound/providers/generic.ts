@@ -16,11 +16,11 @@ export const GENERIC: readonly ProviderRow[] = [
     secretFrom: "source",
     eventType: firstOf(field("type"), field("event")),
     deliveryId: firstOf(field("id"), field("event_id")),
-    verifiedWith: { kind: "documentation", page: "seed-spec.md, Inbound provider contract" },
+    verifiedWith: { kind: "documentation", page: "Sealpost README, Receive from a provider" },
     docs: docs(
       "In your own service: where it sends its requests.",
       "Send the source's secret in the header x-service-token, or as Authorization: Bearer.",
-      "seed-spec.md, Inbound provider contract",
+      "Sealpost README, Receive from a provider",
       "The token is never accepted from the query string.",
       "Nothing signs the body: whoever holds the token can send anything.",
       "Without id or event_id in the body every request is an event of its own.",
