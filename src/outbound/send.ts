@@ -138,10 +138,10 @@ interface Compiled {
   transformation: Transformation | null;
 }
 
-const compiled = new WeakMap<Endpoint, Compiled>();
+const compiledByEndpoint = new WeakMap<Endpoint, Compiled>();
 
 function compiledOf(endpoint: Endpoint): Compiled {
-  const known = compiled.get(endpoint);
+  const known = compiledByEndpoint.get(endpoint);
   if (known) return known;
   const { previous, transformations } = endpoint;
   const made: Compiled = {
@@ -152,7 +152,7 @@ function compiledOf(endpoint: Endpoint): Compiled {
     previous: previous && readKey(previous.secret, previous.privateKey),
     transformation: transformations === null ? null : compileStored(transformations),
   };
-  compiled.set(endpoint, made);
+  compiledByEndpoint.set(endpoint, made);
   return made;
 }
 
