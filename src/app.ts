@@ -1,10 +1,12 @@
-import { mkdirSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { Cron } from "croner";
+import type { Exhaustion } from "./audience.ts";
 import { systemClock } from "./clock.ts";
 import { startCheckpointThread } from "./checkpoint-thread.ts";
 import type { Config } from "./config.ts";
 import { Cipher } from "./core/cipher.ts";
 import { limit } from "./core/limits.ts";
+import type { Endpoint } from "./core/model.ts";
 import { authenticator } from "./authenticate.ts";
 import { allRoutes } from "./http/routes.ts";
 import { createServer, type HttpServer } from "./http/server.ts";
@@ -67,11 +69,17 @@ export async function startApp(config: Config, { logger, announce, fail }: AppPa
   const data = openNouns(config, disk, { logger, fail });
   const outbound = openOutbound(config, data, disk, logger);
   const { actors, metrics } = outbound;
-  const pipeline = new Pipeline({ data, actors, onAccepted: (accepted) => countAccepted(metrics, accepted) });
+  const pipeline = new Pipeline({
+    data,
+    actors,
+    onAccepted: (accepted) => countAccepted(metrics, accepted),
+    onExhausted: (exhaustion) => tellExhausted(exhaustion, data, logger),
+  });
   const replayer = new Replayer(data, actors, pipeline, systemClock);
   const server = openServer(config, { data, outbound, pipeline, replayer, logger });
   const hint = `Cannot listen on ${host}:${wanted}; set SEALPOST_HOST and SEALPOST_PORT`;
   const { port } = orExplain(hint, () => server.listen({ port: wanted, hostname: host }));
+  disk.goLive();
   await recoverDigest(data);
   if (data.tenants.isEmpty) await welcome(config, data, { logger, announce });
   pipeline.recover();
@@ -145,16 +153,29 @@ function openOutbound(config: Config, data: Data, disk: Disk, logger: Logger): O
   const guard = createGuard({ allow: config.allowPrivateDestinations });
   const monotonic = () => performance.now();
   const transport = createTransport({ guard, now: monotonic });
-  const parts = { transport, ids: data.ids, now: systemClock.now, monotonic, signal: abort.signal };
+  const onBroken = (endpoint: Endpoint, error: unknown) =>
+    logger.log("error", "endpoint cannot be read", {
+      endpoint_id: data.ids.encode("ep", endpoint.id),
+      error: String(error),
+    });
+  const parts = { transport, ids: data.ids, now: systemClock.now, monotonic, signal: abort.signal, onBroken };
   const actors: Actors = new Actors(data, {
     clock: systemClock,
     random: Math.random,
     send: (endpoint, load) => send(parts, endpoint, load),
+    attemptsMax: attemptsMax(),
     onAttempt: (report) => tellAttempt(report, data, logger, metrics),
   });
   const versions = { version: VERSION, bun: Bun.version, sqlite: disk.version };
   const metrics = createMetrics(gaugesOf({ data, actors, path: disk.path, transport }), versions);
   return { guard, transport, actors, metrics, abort, isOpen: false };
+}
+
+/** Sockets of attempts take at most three fifths of the files that the process may open. */
+function attemptsMax(): number {
+  const limits = readFileSync("/proc/self/limits", "utf8");
+  const files = Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? 1024);
+  return Math.min(limit("attemptsInFlightMax"), Math.floor(files * 0.6));
 }
 
 interface ServerParts {
@@ -281,6 +302,19 @@ async function shutDown(data: Data, server: HttpServer, transport: Transport): P
 function countAccepted({ eventsAccepted, duplicates }: Metrics, { event, duplicate }: Accepted): void {
   if (duplicate) duplicates.count();
   else eventsAccepted.count(event.isTest ? "test" : event.sourceId === null ? "publish" : "ingest");
+}
+
+function tellExhausted(
+  { projectId, type, endpointId, count }: Exhaustion,
+  { ids }: Data,
+  logger: Logger,
+): void {
+  logger.log("warn", "filter exhausted", {
+    project_id: ids.encode("proj", projectId),
+    event_type: type,
+    endpoint_id: ids.encode("ep", endpointId),
+    endpoints: count,
+  });
 }
 
 function tellAttempt(report: AttemptReport, data: Data, logger: Logger, metrics: Metrics): void {

@@ -34,7 +34,14 @@ if (!read.ok) {
 }
 
 const { config } = read;
-const logger = createLogger(config.logLevel, (text) => process.stdout.write(text), Date.now);
+/** What waits for a reader of standard output that does not read: more would fill the memory. */
+const UNREAD_BYTES_MAX = 4 * 1024 * 1024;
+
+function writeLog(text: string): void {
+  if (process.stdout.writableLength < UNREAD_BYTES_MAX) process.stdout.write(text);
+}
+
+const logger = createLogger(config.logLevel, writeLog, Date.now);
 
 function die(error: unknown): never {
   const known = error instanceof DatabaseError || error instanceof StartError;

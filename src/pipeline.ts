@@ -1,20 +1,20 @@
-import { compileFilter, type Filter } from "./core/filter.ts";
-import type { Json } from "./core/json-value.ts";
+import { type Audience, Audiences, type Exhaustion, type RoutedEvent } from "./audience.ts";
 import { keyTime } from "./core/ids.ts";
 import { limit } from "./core/limits.ts";
-import { type Delivery, type Endpoint, type Event, envelopeOf, type Origin } from "./core/model.ts";
-import { Routes } from "./core/routes.ts";
-import type { Load, Waiting } from "./outbound/actor.ts";
+import type { Delivery, Endpoint, Event } from "./core/model.ts";
+import { bodyOf, type Dispatch, dispatchAll, Spreader, writeDelivery } from "./fanout.ts";
+import type { Waiting } from "./outbound/actor.ts";
 import type { Actors } from "./outbound/actors.ts";
 import type { Data } from "./store/data.ts";
+import type { EventWithData } from "./store/events.ts";
 import type { Fanout } from "./store/fanouts.ts";
 
 /**
  * The one door: whatever becomes an event, published or verified at ingest, comes in by `plan`. Replay stands beside it. Nothing else creates
  * a delivery.
  *
- * A plan is made before the write (who gets it), writes itself inside the caller's transaction, and is dispatched to the
- * actors after the commit.
+ * A plan is made before the write (who gets it: audience.ts), writes itself inside the caller's transaction, and is dispatched to
+ * the actors after the commit (fanout.ts).
  */
 
 /** An event on its way in; `data` is minified JSON text of an object. */
@@ -40,123 +40,65 @@ export interface Accepted {
   duplicate: boolean;
 }
 
-interface Audience {
-  endpoints: readonly Endpoint[];
-  /** Keys of endpoints that subscribe to the type and whose filter said no. */
-  filtered: readonly number[];
-}
-
-interface Dispatch {
-  endpoint: Endpoint;
-  waiting: Waiting;
-  load: Load | null;
-}
-
-/** Attempts that one turn of the loop starts: each is rendered and signed, some 30 µs. */
-const DISPATCHED_AT_ONCE = 100;
-
-const encoder = new TextEncoder();
-const filters = new WeakMap<Endpoint, Filter>();
-
 export interface PipelineParts {
   data: Data;
   actors: Actors;
   /** Hears of every event that came in, once it is on disk. */
   onAccepted: (accepted: Accepted) => void;
+  /** Hears of filters that an event was too much for. */
+  onExhausted: (exhaustion: Exhaustion) => void;
 }
 
 export class Pipeline {
-  readonly #routes = new Map<number, Routes>();
+  readonly #audiences: Audiences;
+  readonly #spreader: Spreader;
 
-  readonly #parts: PipelineParts;
-
-  constructor(parts: PipelineParts) {
-    this.#parts = parts;
-    const { data } = parts;
-    for (const endpoint of data.endpoints.all()) this.#routesOf(endpoint.projectId).set(endpoint);
-    data.endpoints.onChange((endpoint) => this.#routesOf(endpoint.projectId).set(endpoint));
+  constructor(private readonly parts: PipelineParts) {
+    const { data, actors, onExhausted } = parts;
+    this.#audiences = new Audiences(data, onExhausted);
+    this.#spreader = new Spreader(data, actors);
   }
 
   /** Plans events of one project; `identity` belongs to a single inbound one. */
-  plan(projectId: number, incoming: readonly Incoming[], identity: Identity | null = null): Plan {
-    const audiences = incoming.map((event) => this.#audienceOf(projectId, event));
-    return new Plan(this.#parts, projectId, incoming, audiences, identity);
+  async plan(
+    projectId: number,
+    incoming: readonly Incoming[],
+    identity: Identity | null = null,
+  ): Promise<Plan> {
+    const audiences = await this.#audiences.of(projectId, incoming);
+    return new Plan(this.parts, this.#spreader, projectId, incoming, audiences, identity);
   }
 
   /** A test event for one endpoint, whatever it subscribes to. The caller makes the one attempt. */
   planTest(endpoint: Endpoint, incoming: Incoming): Plan {
-    return new Plan(
-      this.#parts,
-      endpoint.projectId,
-      [incoming],
-      [{ endpoints: [endpoint], filtered: [] }],
-      null,
-    );
+    const audience = { endpoints: [endpoint], filtered: [] };
+    return new Plan(this.parts, this.#spreader, endpoint.projectId, [incoming], [audience], null);
   }
 
   /** True where the endpoint's types, consumer and filter admit the event. */
-  admits(
-    endpoint: Endpoint,
-    event: { type: string; timestamp: number; consumerId: string | null; data: string },
-  ): boolean {
-    const routes = new Routes();
-    routes.set({ ...endpoint, status: "active" });
-    if (routes.match(event.type, event.consumerId).length === 0) return false;
-    const filter = filterOf(endpoint);
-    return (
-      filter === null ||
-      filter.matches(JSON.parse(envelopeOf(event.type, event.timestamp, event.data)) as Json)
-    );
+  admits(endpoint: Endpoint, event: RoutedEvent): boolean {
+    return this.#audiences.admits(endpoint, event);
   }
 
   /** Takes up the fan-outs that a crash cut short. */
   recover(): void {
-    const { data, actors } = this.#parts;
-    for (const fanout of data.fanouts.unfinished()) void spread(data, actors, fanout);
+    this.#spreader.recover();
   }
-
-  #audienceOf(projectId: number, event: Incoming): Audience {
-    const subscribed = this.#routesOf(projectId).match(event.type, event.consumerId);
-    if (!subscribed.some((endpoint) => endpoint.filter !== null))
-      return { endpoints: subscribed, filtered: [] };
-    const envelope = JSON.parse(envelopeOf(event.type, event.timestamp, event.data)) as Json;
-    const endpoints: Endpoint[] = [];
-    const filtered: number[] = [];
-    for (const endpoint of subscribed) {
-      if (filterOf(endpoint)?.matches(envelope) ?? true) endpoints.push(endpoint);
-      else filtered.push(endpoint.id);
-    }
-    return { endpoints, filtered };
-  }
-
-  #routesOf(projectId: number): Routes {
-    const routes = this.#routes.get(projectId) ?? new Routes();
-    this.#routes.set(projectId, routes);
-    return routes;
-  }
-}
-
-function filterOf(endpoint: Endpoint): Filter | null {
-  if (endpoint.filter === null) return null;
-  const known = filters.get(endpoint);
-  if (known) return known;
-  const compiled = compileFilter(endpoint.filter);
-  if (!compiled.ok) throw new Error("an endpoint has a filter that was refused");
-  filters.set(endpoint, compiled.filter);
-  return compiled.filter;
 }
 
 /** Events of one project with their audiences: written in the caller's transaction, then dispatched. */
 export class Plan {
   #dispatches: Dispatch[] = [];
   #fanouts: Fanout[] = [];
-
+  /** How many deliveries may still be written with their events. */
+  #room = limit("fanoutAtOnceMax");
   #accepted: Accepted[] = [];
   readonly #data: Data;
   readonly #actors: Actors;
 
   constructor(
     private readonly parts: PipelineParts,
+    private readonly spreader: Spreader,
     private readonly projectId: number,
     private readonly incoming: readonly Incoming[],
     private readonly audiences: readonly Audience[],
@@ -170,26 +112,22 @@ export class Plan {
   write(): Accepted[] {
     this.#dispatches = [];
     this.#fanouts = [];
+    this.#room = limit("fanoutAtOnceMax");
     this.#accepted = this.incoming.map((event, at) =>
       this.#writeOne(event, this.audiences[at] ?? { endpoints: [], filtered: [] }),
     );
     return this.#accepted;
   }
 
-  /** After the commit: the deliveries go to their actors, a slice a turn of the loop, so that nobody waits for a wide fan-out. */
+  /** After the commit. Endpoints that keep the order are told at once, so that no later event overtakes this one. */
   dispatch(): void {
     for (const accepted of this.#accepted) this.parts.onAccepted(accepted);
-    for (const fanout of this.#fanouts) void spread(this.#data, this.#actors, fanout);
-    this.#dispatchFrom(0);
-  }
-
-  #dispatchFrom(from: number): void {
-    const until = Math.min(from + DISPATCHED_AT_ONCE, this.#dispatches.length);
-    for (const { endpoint, waiting, load } of this.#dispatches.slice(from, until)) {
-      // Whoever waited a turn may have been cancelled meanwhile: such a delivery is read anew when it is sent.
-      this.#actors.enqueue(endpoint.id, waiting, from === 0 ? load : null);
-    }
-    if (until < this.#dispatches.length) this.#data.store.schedule(() => this.#dispatchFrom(until));
+    for (const fanout of this.#fanouts) this.spreader.add(fanout);
+    const isOrdered = ({ endpoint }: Dispatch) => endpoint.ordering === "fifo";
+    for (const { endpoint, waiting, load } of this.#dispatches.filter(isOrdered))
+      this.#actors.enqueue(endpoint.id, waiting, load);
+    const others = this.#dispatches.filter((dispatch) => !isOrdered(dispatch));
+    dispatchAll(this.#data, this.#actors, others);
   }
 
   /** The delivery of a test event; after the commit, in place of `dispatch`. */
@@ -213,8 +151,7 @@ export class Plan {
     if (this.identity && incoming.sourceId !== null) {
       this.#data.dedup.save(incoming.sourceId, this.identity.deliveryId, id, this.identity.keptSeconds);
     }
-    if (endpoints.length > limit("fanoutAtOnceMax")) this.#intend(event, endpoints);
-    else this.#deliver(event, incoming, endpoints);
+    this.#deliver({ ...event, data: incoming.data }, endpoints);
     return { event, duplicate: false };
   }
 
@@ -230,33 +167,34 @@ export class Plan {
     return events.get(id) ?? forgotten(id, this.projectId, sourceId);
   }
 
-  /** A wide fan-out: the event with the list of its endpoints; the deliveries follow in slices. */
-  #intend(event: Event, endpoints: readonly Endpoint[]): void {
-    const keys = endpoints.map((endpoint) => endpoint.id);
-    this.#data.fanouts.insert(event.id, event.id + 1, keys);
-    this.#fanouts.push({ eventId: event.id, firstKey: event.id + 1, written: 0, endpoints: keys });
+  /** What there is room for is written with the event; a fan-out that is wider follows, but for endpoints that keep the order. */
+  #deliver(event: EventWithData, endpoints: readonly Endpoint[]): void {
+    if (endpoints.length === 0) return;
+    if (endpoints.length <= this.#room) return this.#deliverNow(event, endpoints);
+    // All that keep the order, however many: a later event that is narrow must not overtake this one.
+    const isOrdered = ({ ordering }: Endpoint) => ordering === "fifo";
+    const ordered = endpoints.filter(isOrdered);
+    this.#deliverNow(event, ordered);
+    const others = endpoints.filter((endpoint) => !isOrdered(endpoint));
+    this.#intend(event.id, event.id + 1 + ordered.length, others);
   }
 
-  #deliver(event: Event, incoming: Incoming, endpoints: readonly Endpoint[]): void {
-    if (endpoints.length === 0) return;
-    const body = encoder.encode(envelopeOf(event.type, event.timestamp, incoming.data));
-    const origin: Origin = event.isTest ? "test" : "publish";
+  #intend(eventId: number, firstKey: number, endpoints: readonly Endpoint[]): void {
+    const keys = endpoints.map(({ id }) => id);
+    if (keys.length === 0) return;
+    this.#data.fanouts.insert(eventId, firstKey, keys);
+    this.#fanouts.push({ eventId, firstKey, written: 0, endpoints: keys });
+  }
+
+  #deliverNow(event: EventWithData, endpoints: readonly Endpoint[]): void {
+    this.#room -= endpoints.length;
+    const body = bodyOf(event);
     endpoints.forEach((endpoint, at) => {
-      const written = writeDelivery(
-        this.#data,
-        this.#actors,
-        event,
-        endpoint,
-        event.id + 1 + at,
-        origin,
-        "with its event",
-      );
-      if (written)
-        this.#dispatches.push({
-          endpoint,
-          waiting: written.waiting,
-          load: { ...written, type: event.type, body },
-        });
+      const id = event.id + 1 + at;
+      const written = writeDelivery(this.#data, this.#actors, event, endpoint, id, "with its event");
+      if (!written) return;
+      const load = { ...written, type: event.type, body };
+      this.#dispatches.push({ endpoint, waiting: written.waiting, load });
     });
   }
 }
@@ -276,74 +214,6 @@ function forgotten(id: number, projectId: number, sourceId: number | null): Even
     deliveryCount: 0,
     filtered: [],
   };
-}
-
-/** Writes one delivery; null where it is dead at birth because its endpoint is disabled. */
-function writeDelivery(
-  data: Data,
-  actors: Actors,
-  event: Event,
-  endpoint: Endpoint,
-  id: number,
-  origin: Origin,
-  written: "with its event" | "later",
-): { waiting: Waiting; delivery: Delivery } | null {
-  const dead = endpoint.status === "disabled";
-  const due = dead ? null : origin === "publish" ? keyTime(event.id) : data.store.now();
-  const queueOrder = due === null ? null : actors.placeFor(endpoint, id, due);
-  const { projectId } = event;
-  data.deliveries.insert(
-    { id, eventId: event.id, endpointId: endpoint.id, projectId, origin, due, queueOrder },
-    written,
-  );
-  if (due === null) {
-    data.notes.add(event.id, id, "dead_lettered", "endpoint_disabled");
-    return null;
-  }
-  const delivery: Delivery = {
-    id,
-    eventId: event.id,
-    endpointId: endpoint.id,
-    projectId,
-    status: "pending",
-    attemptCount: 0,
-    step: 0,
-    origin,
-    metered: false,
-    generation: 0,
-    due,
-    deadReason: null,
-    completedAt: null,
-  };
-  return { waiting: { id, due, queueOrder }, delivery };
-}
-
-/** Writes the deliveries of a wide fan-out, one slice a transaction, and hands each slice to the actors. */
-async function spread(data: Data, actors: Actors, fanout: Fanout): Promise<void> {
-  const event = data.events.get(fanout.eventId);
-  if (!event) return;
-  for (let from = fanout.written; from < fanout.endpoints.length; from += limit("sliceRows")) {
-    const slice = fanout.endpoints.slice(from, from + limit("sliceRows"));
-    const waiting = await data.store.write(() => {
-      data.fanouts.advance(fanout, from + slice.length);
-      return slice.flatMap((endpointId, at) =>
-        writeSliceOne(data, actors, event, endpointId, fanout.firstKey + from + at),
-      );
-    }, true);
-    for (const { endpointId, ...one } of waiting) actors.enqueue(endpointId, one, null);
-  }
-}
-
-function writeSliceOne(
-  data: Data,
-  actors: Actors,
-  event: Event,
-  endpointId: number,
-  id: number,
-): (Waiting & { endpointId: number })[] {
-  const endpoint = data.endpoints.getAnyway(endpointId);
-  const written = endpoint && writeDelivery(data, actors, event, endpoint, id, "publish", "later");
-  return written ? [{ ...written.waiting, endpointId }] : [];
 }
 
 /** What a replay did to one endpoint. */

@@ -37,6 +37,7 @@ const SECOND_MS = 1000;
  */
 export class Replayer {
   readonly #list: DeliveryList;
+  readonly #walking = new Set<number>();
 
   constructor(
     private readonly data: Data,
@@ -45,6 +46,7 @@ export class Replayer {
     private readonly clock: Clock,
   ) {
     this.#list = new DeliveryList(data);
+    data.store.onRecovered(() => this.recover());
   }
 
   /** How many a replay would take now. */
@@ -62,7 +64,9 @@ export class Replayer {
 
   /** Starts a job whose row is on disk, or takes up one that a restart interrupted. */
   run(replay: Replay): void {
-    void this.#walk(replay);
+    if (this.#walking.has(replay.id)) return;
+    this.#walking.add(replay.id);
+    void this.#walk(replay).finally(() => this.#walking.delete(replay.id));
   }
 
   recover(): void {
@@ -159,7 +163,9 @@ export class Replayer {
   #deliveryTarget(scope: ReplayScope, filter: ReplayFilter, key: number): Target[] {
     const delivery = this.#list.get(key);
     const endpoint = delivery && this.data.endpoints.get(delivery.endpointId);
-    if (!delivery || !endpoint || !takes(scope, filter, delivery)) return [];
+    // A disabled endpoint would only turn it into a dead letter again: it is replayable once the endpoint is enabled.
+    if (!delivery || !endpoint || endpoint.status === "disabled" || !takes(scope, filter, delivery))
+      return [];
     return [{ eventId: delivery.eventId, endpoint, deliveryId: key }];
   }
 
@@ -181,7 +187,14 @@ export class Replayer {
 
   #missingTarget(endpoint: Endpoint, filter: ReplayFilter, key: number): Target[] {
     const event = this.data.events.getWithData(key);
-    if (!event || event.isTest || !inWindow(filter, key) || !isWantedType(filter, event.type)) return [];
+    if (
+      endpoint.status === "disabled" ||
+      !event ||
+      event.isTest ||
+      !inWindow(filter, key) ||
+      !isWantedType(filter, event.type)
+    )
+      return [];
     if (filter.consumerId !== null && event.consumerId !== filter.consumerId) return [];
     if (this.data.deliveries.findOf(key, endpoint.id) || !this.pipeline.admits(endpoint, event)) return [];
     return [{ eventId: key, endpoint, deliveryId: null }];

@@ -9,7 +9,17 @@ import manifest from "../package.json";
 type SourceFile = { path: string; text: string; imports: string[] };
 
 const settings = ["clock", "config", "log", "metrics", "secret-key", "start-error"];
-const services = ["authenticate", "replayer", "pipeline", "store", "inbound", "outbound", "portal", "core"];
+const services = [
+  "authenticate",
+  "replayer",
+  "pipeline",
+  "audience",
+  "store",
+  "inbound",
+  "outbound",
+  "portal",
+  "core",
+];
 
 /**
  * The parts of `src/` and what each may import besides itself. A part is a folder, or a file at the top; a file in a folder
@@ -31,7 +41,9 @@ const mayImport: Record<string, string[]> = {
   portal: [],
   authenticate: ["store", "core"],
   "start-error": [],
-  pipeline: ["outbound/actor", "outbound/actors", "store", "core", "clock", "log", "metrics"],
+  audience: ["store", "core"],
+  fanout: ["outbound/actor", "outbound/actors", "store", "core"],
+  pipeline: ["audience", "fanout", "outbound/actor", "outbound/actors", "store", "core"],
   replayer: ["pipeline", "outbound/actors", "store", "core", "clock", "log", "metrics"],
   http: [...services, ...settings],
   app: ["http", "checkpoint-thread", ...services, ...settings],

@@ -12,7 +12,20 @@ const ROUNDS = 27;
 const TIME_CHARS = 10;
 const CELL_CHARS = 2;
 
-export const ID_KINDS = ["acct", "proj", "key", "ep", "src", "evt", "msg", "att", "plk", "rpl"] as const;
+/** `typ` stands in cursors only: an event type is called by its name. */
+export const ID_KINDS = [
+  "acct",
+  "proj",
+  "key",
+  "ep",
+  "src",
+  "evt",
+  "msg",
+  "att",
+  "plk",
+  "rpl",
+  "typ",
+] as const;
 export type IdKind = (typeof ID_KINDS)[number];
 
 /** The instant of a key in Unix milliseconds. */

@@ -40,6 +40,12 @@ export const LIMITS = {
     unit: "count",
     why: "Bounds what one consumer's event can fan out to.",
   },
+  eventTypesPerProjectMax: {
+    value: 1000,
+    unit: "count",
+    why: "Described types stand in memory; large catalogues have some hundred.",
+  },
+  exampleBytesMax: { value: 64 * KIB, unit: "bytes", why: "An example for people and for test events." },
   externalIdLengthMax: { value: 256, unit: "characters", why: "Fits every id scheme in use." },
   consumerIdLengthMax: { value: 256, unit: "characters", why: "Fits every id scheme in use." },
   idempotencyKeyLengthMax: {
@@ -123,6 +129,16 @@ export const LIMITS = {
     unit: "count",
     why: "What one page of a filtered list may look at before it answers a shorter page with a cursor.",
   },
+  historyMax: {
+    value: 1000,
+    unit: "count",
+    why: "Stored events that one preview or proposal of a schema looks at.",
+  },
+  inferredBytesMax: {
+    value: 256 * KIB,
+    unit: "bytes",
+    why: "Larger events are left out of a proposal of a schema: each would hold up the others.",
+  },
   searchTextMax: { value: 256, unit: "characters", why: "A search, not a document." },
   attemptTimeoutDefault: { value: 15, unit: "seconds", why: "Standard Webhooks asks for 15 to 30 s." },
   attemptTimeoutMax: { value: 30, unit: "seconds", why: "Standard Webhooks asks for 15 to 30 s." },
@@ -144,6 +160,11 @@ export const LIMITS = {
     value: 100,
     unit: "count",
     why: "No endpoint takes more than a fraction of the sockets.",
+  },
+  attemptsInFlightMax: {
+    value: 20_000,
+    unit: "count",
+    why: "Over all endpoints; above half of it each endpoint gets one at a time, so that the slow leave room.",
   },
   failuresBeforeBackoff: { value: 5, unit: "count", why: "Fewer are noise, more hammer a dead receiver." },
   backoffMax: {
@@ -182,6 +203,11 @@ export const LIMITS = {
     value: 250,
     unit: "count",
     why: "What one turn of the loop writes in a long job: under 20 ms.",
+  },
+  fanoutSliceRows: {
+    value: 100,
+    unit: "count",
+    why: "Deliveries of a wide fan-out that one turn writes, beside the outcomes of those before.",
   },
   apiKeyNameMax: { value: 200, unit: "characters", why: "A name for people." },
   drainMs: {

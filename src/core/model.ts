@@ -38,6 +38,21 @@ export interface Project {
   unknownEventTypes: "allow" | "reject";
 }
 
+/** A type of events that the project has described. Values are replaced, never changed. */
+export interface EventType {
+  id: number;
+  projectId: number;
+  name: string;
+  description: string | null;
+  /** JSON Schema of `data`; null: anything goes. */
+  schema: Readonly<Record<string, unknown>> | null;
+  /** `data` of an example event. */
+  example: Readonly<Record<string, unknown>> | null;
+  group: string | null;
+  archived: boolean;
+  updatedAt: number;
+}
+
 /** A previous generation of a secret that is still valid. */
 export interface PreviousSecret {
   secret: string;

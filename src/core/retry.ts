@@ -22,13 +22,18 @@ function withJitter(ms: number, random: number): number {
 export function readRetryAfter(value: string | undefined, now: number): number | null {
   if (value === undefined) return null;
   const text = value.trim();
-  const at = /^\d+$/.test(text)
-    ? now + Number(text) * SECOND_MS
-    : /[A-Za-z]/.test(text)
-      ? Date.parse(text)
-      : Number.NaN;
+  const at = /^\d+$/.test(text) ? now + Number(text) * SECOND_MS : readHttpDate(text);
   if (!(at > now)) return null;
   return Math.min(at, now + limit("retryAfterMax") * SECOND_MS);
+}
+
+/** RFC 9110 5.6.7 in its three forms; NaN for what is none, also for a day that the month does not have. */
+function readHttpDate(text: string): number {
+  const day = /^[A-Za-z]{3,9},? (?:[A-Za-z]{3} )? ?(\d{1,2})[ -]/.exec(text)?.[1];
+  if (day === undefined) return Number.NaN;
+  // The asctime form names no zone; it is UTC.
+  const at = Date.parse(/GMT|[+-]\d{4}$/.test(text) ? text : `${text} GMT`);
+  return new Date(at).getUTCDate() === Number(day) ? at : Number.NaN;
 }
 
 /** 1 s doubling to 5 min: the wait after the `level`-th failure in a row (0 is the first). */

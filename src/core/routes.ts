@@ -1,59 +1,104 @@
-import { patternsFor } from "./event-type.ts";
+import { matchesPattern, patternsFor } from "./event-type.ts";
+import { compileFilter, type Filter } from "./filter.ts";
 import type { Endpoint } from "./model.ts";
+
+/** An endpoint with its filter, ready to be asked; null: it takes every event of its types. */
+export interface Subscriber {
+  readonly endpoint: Endpoint;
+  readonly filter: Filter | null;
+}
+
+/** Subscribers by key, in each pattern's place. */
+type Patterns = Map<string, Map<number, Subscriber>>;
 
 /** The project's own endpoints: those without a consumer. */
 const PROJECT = "";
+/** Subscribers that the answers kept together hold at most: 8 bytes each. */
+const KEPT_MAX = 200_000;
 
 /**
  * Who subscribes to what, for one project: endpoints by consumer and pattern, so that an event looks at those that may match and
- * not at all ten thousand. A type with n dots is looked up under n + 2 patterns.
+ * not at all ten thousand. A type with n dots is looked up under n + 2 patterns; the answer is kept until an endpoint changes.
  */
 export class Routes {
-  readonly #byConsumer = new Map<string, Map<string, Map<number, Endpoint>>>();
-  readonly #all = new Map<number, Endpoint>();
+  readonly #byConsumer = new Map<string, Patterns>();
+  readonly #all = new Map<number, Subscriber>();
+  readonly #answers = new Map<string, readonly Subscriber[]>();
+  #kept = 0;
 
-  /** Adds an endpoint or replaces what stood under its key; a deleted one is taken out. */
+  /** Adds an endpoint or replaces what stood under its key; a deleted one is taken out. Throws where its filter was refused. */
   set(endpoint: Endpoint): void {
     const old = this.#all.get(endpoint.id);
-    if (old) this.#take(old);
-    if (endpoint.status !== "deleted") this.#put(endpoint);
+    if (old) this.#take(old.endpoint);
+    if (endpoint.status !== "deleted") this.#put({ endpoint, filter: filterOf(endpoint) });
+    this.#forgetAnswers();
   }
 
-  /** Endpoints whose types and consumer admit the event, in the order of their creation. Filters are not asked here. */
-  match(type: string, consumerId: string | null): Endpoint[] {
-    const found = this.#find(PROJECT, type);
-    if (consumerId !== null) found.push(...this.#find(consumerKey(consumerId), type));
-    return found.length > 1 ? found.sort((a, b) => a.id - b.id) : found;
+  subscriber(endpointId: number): Subscriber | null {
+    return this.#all.get(endpointId) ?? null;
   }
 
-  #find(consumer: string, type: string): Endpoint[] {
-    const byPattern = this.#byConsumer.get(consumer);
-    if (!byPattern) return [];
-    const found = new Map<number, Endpoint>();
+  /** Those whose types and consumer admit the event, in the order of their creation. Filters are not asked here. */
+  match(type: string, consumerId: string | null): readonly Subscriber[] {
+    const key = consumerId === null ? type : `${type} ${consumerId}`;
+    const known = this.#answers.get(key);
+    if (known) return known;
+    const found = this.#find(type, consumerId);
+    if (this.#kept + found.length + 1 > KEPT_MAX) this.#forgetAnswers();
+    this.#kept += found.length + 1;
+    this.#answers.set(key, found);
+    return found;
+  }
+
+  #find(type: string, consumerId: string | null): Subscriber[] {
+    const found = new Map<number, Subscriber>();
+    const consumers = consumerId === null ? [PROJECT] : [PROJECT, consumerKey(consumerId)];
     for (const pattern of patternsFor(type)) {
-      const endpoints = byPattern.get(pattern);
-      if (endpoints) for (const [id, endpoint] of endpoints) found.set(id, endpoint);
+      const places = consumers.map((consumer) => this.#byConsumer.get(consumer)?.get(pattern));
+      for (const subscribers of places) subscribers?.forEach((one, id) => found.set(id, one));
     }
-    return [...found.values()];
+    return [...found.values()].sort((a, b) => a.endpoint.id - b.endpoint.id);
   }
 
-  #put(endpoint: Endpoint): void {
-    this.#all.set(endpoint.id, endpoint);
-    const byPattern = getOrMake(this.#byConsumer, keyOf(endpoint));
+  #forgetAnswers(): void {
+    this.#answers.clear();
+    this.#kept = 0;
+  }
+
+  #put(subscriber: Subscriber): void {
+    const { endpoint } = subscriber;
+    this.#all.set(endpoint.id, subscriber);
+    const byPattern = getOrMake<string, Map<number, Subscriber>>(this.#byConsumer, keyOf(endpoint));
     for (const pattern of endpoint.eventTypes ?? ["*"])
-      getOrMake(byPattern, pattern).set(endpoint.id, endpoint);
+      getOrMake(byPattern, pattern).set(endpoint.id, subscriber);
   }
 
   #take(endpoint: Endpoint): void {
     this.#all.delete(endpoint.id);
     const byPattern = this.#byConsumer.get(keyOf(endpoint));
     for (const pattern of endpoint.eventTypes ?? ["*"]) {
-      const endpoints = byPattern?.get(pattern);
-      endpoints?.delete(endpoint.id);
-      if (endpoints?.size === 0) byPattern?.delete(pattern);
+      const subscribers = byPattern?.get(pattern);
+      subscribers?.delete(endpoint.id);
+      if (subscribers?.size === 0) byPattern?.delete(pattern);
     }
     if (byPattern?.size === 0) this.#byConsumer.delete(keyOf(endpoint));
   }
+}
+
+/** True where the endpoint's types and consumer admit the event. */
+export function isSubscribed(
+  { eventTypes, consumerId }: Pick<Endpoint, "eventTypes" | "consumerId">,
+  event: { type: string; consumerId: string | null },
+): boolean {
+  if (consumerId !== null && consumerId !== event.consumerId) return false;
+  return eventTypes === null || eventTypes.some((pattern) => matchesPattern(pattern, event.type));
+}
+
+function filterOf(endpoint: Endpoint): Filter | null {
+  if (endpoint.filter === null) return null;
+  const compiled = compileFilter(endpoint.filter);
+  if (!compiled.ok) throw new Error("an endpoint has a filter that was refused");
+  return compiled.filter;
 }
 
 function consumerKey(consumerId: string): string {

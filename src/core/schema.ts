@@ -5,8 +5,6 @@ import { SchemaCompiler } from "./schema-compiler.ts";
 import { dialectOf } from "./schema-dialect.ts";
 import { judge, Run, type SchemaNode } from "./schema-run.ts";
 
-export { inferSchema } from "./schema-infer.ts";
-
 /** A compiled JSON Schema. */
 export interface EventSchema {
   /**

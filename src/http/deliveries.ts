@@ -85,7 +85,17 @@ function listDeliveries(services: Services): AnyRoute {
     access: "read",
     budget: "management",
     query: listQuery,
-    answers: { 200: { description: "A page of deliveries.", ...listShape(deliveryShape, deliveryExample) } },
+    answers: {
+      200: {
+        description: "A page of deliveries, or with `format=ndjson` all of them, one a line.",
+        ...listShape(deliveryShape, deliveryExample),
+        otherwise: {
+          contentType: "application/x-ndjson",
+          schema: Type.String({ description: "A delivery as JSON on each line." }),
+          example: `${JSON.stringify(deliveryExample)}\n`,
+        },
+      },
+    },
     async handle({ caller, query }) {
       const filter = readFilter(services, caller, query);
       const before = readCursor(services, "msg", query.cursor);

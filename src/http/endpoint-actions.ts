@@ -10,7 +10,7 @@ import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
 
 const TYPE_DEFAULT = "test.event";
-const EXAMPLE_DATA = JSON.stringify({ message: "This is a test event from Sealpost." });
+const EXAMPLE_DATA = { message: "This is a test event from Sealpost." };
 /** Between the end of the attempt and the answer. */
 const RESERVE_SECONDS = 5;
 
@@ -27,8 +27,9 @@ function testRoute(services: Services): AnyRoute {
     tag: "Endpoints",
     summary: "Send a test event to an endpoint",
     description:
-      "One event, sent once and at once, also while the endpoint is paused or backing off, whatever it subscribes to. It " +
-      "stands in the log with `test: true` and is not metered. The answer comes when the attempt is over.",
+      "One event, with the example of its type where it has one, sent once and at once, also while the endpoint is paused or " +
+      "backing off, whatever it subscribes to. It stands in the log with `test: true` and is not metered. The answer comes when the " +
+      "attempt is over.",
     access: "manage",
     budget: "management",
     body: Type.Object(
@@ -71,7 +72,7 @@ async function writeTest(services: Services, endpoint: Endpoint, type: string): 
   const event: Incoming = {
     type,
     timestamp: services.now(),
-    data: EXAMPLE_DATA,
+    data: JSON.stringify(services.data.eventTypes.find(endpoint.projectId, type)?.example ?? EXAMPLE_DATA),
     consumerId: endpoint.consumerId,
     externalId: null,
     sourceId: null,

@@ -18,13 +18,14 @@ const retryShape = Type.Object(
   { additionalProperties: false },
 );
 
-const filterShape = Type.Object({}, { additionalProperties: true });
+export const filterShape = Type.Object({}, { additionalProperties: true });
 const operationShape = Type.Unsafe<Record<string, unknown>>(
   Type.Object(
     { op: oneOf(["pick", "omit", "rename", "set", "unwrap", "wrap"]) },
     { additionalProperties: true },
   ),
 );
+export const transformationsShape = Type.Array(operationShape);
 const headersShape = Type.Object(
   {},
   { additionalProperties: Type.String({ maxLength: limit("customHeaderValueMax") }) },
@@ -62,7 +63,7 @@ const settableFields = {
     ),
   ),
   filter: Type.Optional(nullable(filterShape, TEXTS.filter)),
-  transformations: Type.Optional(nullable(Type.Array(operationShape), TEXTS.transformations)),
+  transformations: Type.Optional(nullable(transformationsShape, TEXTS.transformations)),
   consumer_id: Type.Optional(
     nullable(Type.String({ minLength: 1, maxLength: limit("consumerIdLengthMax") }), TEXTS.consumer),
   ),
@@ -120,7 +121,7 @@ const answeredFields = {
   description: nullable(Type.String()),
   event_types: nullable(Type.Array(Type.String()), TEXTS.eventTypes),
   filter: nullable(filterShape, TEXTS.filter),
-  transformations: nullable(Type.Array(operationShape), TEXTS.transformations),
+  transformations: nullable(transformationsShape, TEXTS.transformations),
   consumer_id: nullable(Type.String(), TEXTS.consumer),
   headers: Type.Object({}, { additionalProperties: Type.String(), description: TEXTS.headers }),
   signature_versions: Type.Array(versionShape, { description: TEXTS.versions }),

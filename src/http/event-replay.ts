@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Caller } from "../core/caller.ts";
+import { disabledConflict } from "./endpoint-change.ts";
 import { invalid } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint, Event } from "../core/model.ts";
@@ -60,6 +61,7 @@ function replayEvent(services: Services): AnyRoute {
         schema: Type.Object({ data: Type.Array(deliveryShape) }),
         example: { data: [{ ...deliveryExample, status: "pending", waiting_for: null }] },
       },
+      409: "The endpoint is disabled: replay once it is enabled.",
     },
     async handle(context) {
       const { caller, params, body } = context;
@@ -73,12 +75,17 @@ function replayEvent(services: Services): AnyRoute {
   });
 }
 
-/** The endpoints that have a delivery of the event, as far as the caller sees them and they are not deleted. */
+/** The endpoints that have a delivery of the event, as far as the caller sees them and they take one: not deleted, not disabled. */
 function formerEndpoints(services: Services, caller: Caller, event: Event): Endpoint[] {
   const { deliveries, endpoints } = services.data;
   const visible = visibleEndpoints(services, caller);
   const keys = new Set(deliveries.ofEvent(event.id, visible).map((delivery) => delivery.endpointId));
-  return [...keys].flatMap((key) => endpoints.get(key) ?? []).filter((endpoint) => mayGet(endpoint, event));
+  const former = [...keys]
+    .flatMap((key) => endpoints.get(key) ?? [])
+    .filter((endpoint) => mayGet(endpoint, event));
+  const enabled = former.filter(({ status }) => status !== "disabled");
+  if (former.length > 0 && enabled.length === 0) throw disabledConflict();
+  return enabled;
 }
 
 /** The endpoint that the body names at this place. Throws 422. */
@@ -88,6 +95,7 @@ function findEndpoint(services: Services, caller: Caller, event: Event, id: stri
   if (endpoint === null) throw invalid(pointer, "There is no such endpoint.");
   if (!mayGet(endpoint, event))
     throw invalid(pointer, "This endpoint belongs to another consumer than the event.");
+  if (endpoint.status === "disabled") throw disabledConflict();
   return endpoint;
 }
 

@@ -12,15 +12,15 @@ export interface KeyOwner {
 /** Fields that are secret in every answer that has them at its top. */
 const SECRET_FIELDS = ["secret", "key", "api_key", "private_key", "embed_html"];
 
-const isVisibleAscii = /^[\x21-\x7e]+$/;
+const isPrintableAscii = /^[\x20-\x7e]+$/;
 
 /** The request's Idempotency-Key, or null where it has none. Throws 422 where it is malformed. */
 export function readIdempotencyKey(request: Request): string | null {
   const key = request.headers.get("idempotency-key");
   if (key === null) return null;
   const max = limit("idempotencyKeyLengthMax");
-  if (key.length <= max && isVisibleAscii.test(key)) return key;
-  throw invalid("Idempotency-Key", `Expected 1 to ${max} visible ASCII characters without spaces.`);
+  if (key.length <= max && isPrintableAscii.test(key)) return key;
+  throw invalid("Idempotency-Key", `Expected 1 to ${max} printable ASCII characters.`);
 }
 
 /** SHA-256 over method, path with query, and body. */
@@ -62,7 +62,8 @@ export class KeyedRequest {
   save(answer: Answer): void {
     if (answer.status < 200 || answer.status > 299) return;
     const { projectId, consumerId } = this.owner;
-    const body = answer.json === undefined ? "" : withoutFields(answer.json, this.secretFields);
+    const text = typeof answer.body === "string" ? answer.body : "";
+    const body = answer.json === undefined ? text : withoutFields(answer.json, this.secretFields);
     this.parts.idempotency.save(projectId, consumerId, this.key, this.print, answer.status, body);
     this.isSaved = true;
   }

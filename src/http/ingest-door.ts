@@ -16,6 +16,7 @@ import type { Accepted, Incoming } from "../pipeline.ts";
 import { addressOf, inboundRequest, searchOf } from "./ingest-request.ts";
 import { visit } from "./provider-network.ts";
 import type { Answer } from "./route.ts";
+import { rateLimitHeaders } from "./ratelimit.ts";
 import type { Services } from "./services.ts";
 import { providerOf } from "./source-change.ts";
 import type { SourceDesk } from "./source-desk.ts";
@@ -124,18 +125,21 @@ export class IngestDoor {
 
   private async accept(source: Source, event: VerifiedEvent): Promise<Answer> {
     if (source.status === "paused") throw unavailable("This source is paused.", PAUSE_RETRY_SECONDS);
-    this.charge(source);
+    const rate = this.charge(source);
     const { event: made, duplicate } = await this.write(source, event);
     this.desk.accept(source.id, duplicate);
-    return answerOf(event.answer(this.services.ids.encode("evt", made.id), duplicate));
+    const answer = answerOf(event.answer(this.services.ids.encode("evt", made.id), duplicate));
+    return { ...answer, headers: { ...rate, ...answer.headers } };
   }
 
-  /** Forgeries were refused before: they use up nothing of the rate. */
-  private charge(source: Source): void {
+  /** Forgeries were refused before: they use up nothing of the rate, and learn nothing of it. Answers the headers that tell of it. */
+  private charge(source: Source): Record<string, string> {
     const perSecond = source.rateLimitPerSecond ?? this.services.ingestRateLimit;
-    const waitSeconds = this.desk.take(source.id, perSecond);
-    if (waitSeconds === 0) return;
-    const headers = { "retry-after": String(waitSeconds) };
+    const allowance = this.desk.take(source.id, perSecond);
+    if (allowance === null) return {};
+    const rate = rateLimitHeaders("ingest", perSecond, allowance);
+    if (allowance.isGranted) return rate;
+    const headers = { ...rate, "retry-after": String(allowance.retryAfterSeconds) };
     throw new Problem("rate_limited", `This source takes ${perSecond} requests a second.`, { headers });
   }
 
@@ -144,7 +148,7 @@ export class IngestDoor {
     const { pipeline, data } = this.services;
     const identity =
       event.deliveryId === null ? null : { deliveryId: event.deliveryId, keptSeconds: event.dedupSeconds };
-    const plan = pipeline.plan(source.projectId, [this.incoming(source, event)], identity);
+    const plan = await pipeline.plan(source.projectId, [this.incoming(source, event)], identity);
     const { accepted, changed } = await data.store.write(() => ({
       accepted: plan.write()[0],
       changed: this.forgetToken(source),

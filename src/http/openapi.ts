@@ -121,6 +121,7 @@ class DocumentWriter {
       schema,
       example,
       contentType = "application/json",
+      otherwise,
     } = typeof doc === "string" ? { description: doc } : doc;
     const content = schema && {
       content: {
@@ -128,6 +129,12 @@ class DocumentWriter {
           schema: this.components.describe(schema),
           ...(example !== undefined && { example }),
         },
+        ...(otherwise && {
+          [otherwise.contentType]: {
+            schema: this.components.describe(otherwise.schema),
+            example: otherwise.example,
+          },
+        }),
       },
     };
     return { description, headers: headersOf(route, status), ...content };

@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { limit } from "../core/limits.ts";
 import type { Accepted } from "../pipeline.ts";
 import { newBatchShape, newEventShape, readBatch, readEvent } from "./event-input.ts";
+import { requireDescribed } from "./event-type-check.ts";
 import { publishedExample, publishedOf, publishedShape } from "./event-shape.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
@@ -16,6 +17,10 @@ const newEventExample = {
   data: { id: "in_42", total: 990 },
   consumer_id: "cust_7",
 };
+
+const REFUSED =
+  "`invalid_request`: fields are wrong, or the project rejects unknown event types. `schema_violation`: `data` violates the schema of " +
+  "its type. `idempotency_key_reused`: use a new key for another request.";
 
 function publishEvent(services: Services): AnyRoute {
   return route({
@@ -40,10 +45,13 @@ function publishEvent(services: Services): AnyRoute {
         schema: publishedShape,
         example: { ...publishedExample, external_id: "order-1042", duplicate: true },
       },
+      422: REFUSED,
     },
     async handle(context) {
+      const { projectId } = context.caller;
       const incoming = readEvent(context.bytes, services.now());
-      const plan = services.pipeline.plan(context.caller.projectId, [incoming]);
+      await requireDescribed(services, projectId, [incoming], () => "");
+      const plan = await services.pipeline.plan(projectId, [incoming]);
       const answer = await context.commit(() => {
         const [accepted] = plan.write();
         if (accepted === undefined) throw new Error("a plan of one event wrote none");
@@ -78,10 +86,13 @@ function publishBatch(services: Services): AnyRoute {
         schema: Type.Object({ data: Type.Array(publishedShape) }),
         example: { data: [publishedExample] },
       },
+      422: REFUSED,
     },
     async handle(context) {
+      const { projectId } = context.caller;
       const incoming = readBatch(context.bytes, services.now(), (count) => context.charge(count - 1));
-      const plan = services.pipeline.plan(context.caller.projectId, incoming);
+      await requireDescribed(services, projectId, incoming, (at) => `/events/${at}`);
+      const plan = await services.pipeline.plan(projectId, incoming);
       const answer = await context.commit(() => ({
         status: 202,
         json: { data: plan.write().map(describe) },

@@ -28,6 +28,8 @@ export interface AnswerDoc {
   example?: unknown;
   /** Default `application/json`. */
   contentType?: string;
+  /** The same status in another form, where a parameter asks for it. */
+  otherwise?: { contentType: string; schema: TSchema; example: unknown };
 }
 
 /** The schema of a query or body that has no fields. */

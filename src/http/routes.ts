@@ -5,8 +5,10 @@ import { endpointSecretRoutes } from "./endpoint-secrets.ts";
 import { statsRoutes } from "./endpoint-stats.ts";
 import { endpointRoutes } from "./endpoints.ts";
 import { eventReplayRoutes } from "./event-replay.ts";
+import { eventTypeRoutes } from "./event-types.ts";
 import { eventsRoutes } from "./events.ts";
 import { inboundRoutes } from "./inbound.ts";
+import { previewRoutes } from "./preview.ts";
 import { projectRoutes } from "./project.ts";
 import { publishRoutes } from "./publish.ts";
 import { replaysRoutes } from "./replays.ts";
@@ -24,7 +26,9 @@ export function allRoutes(services: Services): AnyRoute[] {
     endpointRoutes,
     endpointSecretRoutes,
     endpointTestRoutes,
+    previewRoutes,
     statsRoutes,
+    eventTypeRoutes,
     inboundRoutes,
     projectRoutes,
     apiKeyRoutes,

@@ -1,4 +1,5 @@
 import type { RefusalReason } from "../inbound/provider.ts";
+import type { Allowance } from "./ratelimit.ts";
 import type { Services } from "./services.ts";
 
 /**
@@ -63,17 +64,22 @@ export class SourceDesk {
     this.#tell(book, sourceId, reason, at);
   }
 
-  /** Takes one request from the source's rate (0: no limit): the seconds to wait, or 0 where it may pass. */
-  take(sourceId: number, perSecond: number): number {
-    if (perSecond === 0) return 0;
+  /** Takes one request from the source's rate: null where it has none. */
+  take(sourceId: number, perSecond: number): Allowance | null {
+    if (perSecond === 0) return null;
     const book = this.#book(sourceId);
     const now = this.parts.now();
     const elapsedMs = Math.max(0, now - book.filledAt);
     book.tokens = Math.min(perSecond * BURST_SECONDS, book.tokens + (elapsedMs * perSecond) / SECOND_MS);
     book.filledAt = now;
-    if (book.tokens < 1) return Math.ceil((1 - book.tokens) / perSecond);
-    book.tokens -= 1;
-    return 0;
+    const isGranted = book.tokens >= 1;
+    if (isGranted) book.tokens -= 1;
+    return {
+      isGranted,
+      remaining: Math.floor(book.tokens),
+      resetSeconds: Math.ceil((perSecond * BURST_SECONDS - book.tokens) / perSecond),
+      retryAfterSeconds: Math.max(1, Math.ceil((1 - book.tokens) / perSecond)),
+    };
   }
 
   /** The source is deleted. */

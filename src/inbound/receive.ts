@@ -52,7 +52,12 @@ async function firstAnswer<Seen>(
 
 /** A token in the query string is never accepted; the owner learns that it was there. */
 function reasonOf(reason: RefusalReason, { request, material }: Attempt): RefusalReason {
-  const isInQuery = isAnySame(material.secrets, [...request.query.values()]);
+  // A plus sign that was not encoded reads as a space: the token all the same.
+  const values = [...request.query.values()];
+  const isInQuery = isAnySame(material.secrets, [
+    ...values,
+    ...values.map((value) => value.replaceAll(" ", "+")),
+  ]);
   return isInQuery ? "token_in_query" : reason;
 }
 

@@ -89,6 +89,11 @@ export interface ActorParts<P extends Performed> {
   record(settlement: Settlement<P>): Promise<boolean>;
   /** Ends these open deliveries of a disabled (dead) or deleted (cancelled) endpoint. */
   dispose(ids: readonly number[], as: "dead" | "cancelled"): Promise<void>;
+  /**
+   * False where all endpoints together have too many attempts in flight for one more of this endpoint, which has `own`; the actor is
+   * woken when there is room again.
+   */
+  hasSlot(endpointId: number, own: number): boolean;
   /** False while the disk takes nothing: an outcome that cannot be recorded must not come about. */
   canRecord(): boolean;
   /** True where the actors together hold few enough to take more than a head each. */
@@ -135,7 +140,7 @@ export class EndpointActor<P extends Performed> {
     private readonly parts: ActorParts<P>,
   ) {
     this.#parkedFrom = parts.firstParked(endpoint.id) ?? Number.POSITIVE_INFINITY;
-    this.#tokens = endpoint.rateLimitPerSecond ?? 0;
+    this.#tokens = burstOf(endpoint.rateLimitPerSecond ?? 0);
     this.#tokensAt = parts.now();
   }
 
@@ -149,6 +154,12 @@ export class EndpointActor<P extends Performed> {
 
   get queued(): number {
     return this.#queue.size;
+  }
+
+  /** True where its endpoint is deleted and nothing is left to do. */
+  get isGone(): boolean {
+    const isQuiet = this.#queue.size + this.#flights.size + this.#recording.size === 0 && !this.#disposing;
+    return this.endpoint.status === "deleted" && isQuiet && this.#parkedFrom === Number.POSITIVE_INFINITY;
   }
 
   get inFlight(): number {
@@ -178,9 +189,9 @@ export class EndpointActor<P extends Performed> {
     this.#pump();
   }
 
-  enqueueAll(all: readonly Waiting[]): void {
+  /** What the database holds, at start: nothing goes before `wake`. */
+  takeUp(all: readonly Waiting[]): void {
     for (const waiting of all) this.#admit(waiting, null);
-    this.#pump();
   }
 
   /** Used from the next attempt on. */
@@ -240,10 +251,7 @@ export class EndpointActor<P extends Performed> {
   }
 
   #admit(waiting: Waiting, load: Load | null): void {
-    if (waiting.queueOrder !== null) {
-      this.#parkedFrom = Math.min(this.#parkedFrom, waiting.queueOrder);
-      return;
-    }
+    if (waiting.queueOrder !== null) return this.#notePark(waiting.queueOrder);
     const order = this.orderOf(waiting.id, waiting.due);
     this.#queue.push({ id: waiting.id, due: waiting.due, order, load, dropped: false });
   }
@@ -291,18 +299,21 @@ export class EndpointActor<P extends Performed> {
   #tokenAt(now: number): number {
     const rate = this.endpoint.rateLimitPerSecond;
     if (rate === null) return now;
-    this.#tokens = Math.min(rate, this.#tokens + ((now - this.#tokensAt) * rate) / ONE_SECOND_MS);
+    // Nothing is taken away where the wall clock was set back.
+    const elapsedMs = Math.max(0, now - this.#tokensAt);
+    this.#tokens = Math.min(burstOf(rate), this.#tokens + (elapsedMs * rate) / ONE_SECOND_MS);
     this.#tokensAt = now;
     return this.#tokens >= 1 ? now : now + Math.ceil(((1 - this.#tokens) * ONE_SECOND_MS) / rate);
   }
 
   #mayStart(now: number): boolean {
-    return (
-      this.parts.canRecord() &&
-      this.#slotsTaken() < this.#capacity() &&
-      this.#gate() <= now &&
-      this.#tokenAt(now) <= now
-    );
+    return this.#hasSlot() && this.#gate() <= now && this.#tokenAt(now) <= now;
+  }
+
+  /** One of its own, and one of those that all endpoints share. */
+  #hasSlot(): boolean {
+    if (!this.parts.canRecord() || this.#slotsTaken() >= this.#capacity()) return false;
+    return this.parts.hasSlot(this.endpoint.id, this.#flights.size);
   }
 
   /** Starts what can start, then waits for what comes next. */
@@ -353,7 +364,8 @@ export class EndpointActor<P extends Performed> {
     const count = this.#queue.size + this.#flights.size + this.#recording.size + REFILL_MAX;
     const rows = this.parts.parked(this.endpoint.id, count);
     for (const row of rows) {
-      if (!this.#queue.has(row.id) && !this.#isBusy(row.id)) this.#admit({ ...row, queueOrder: null }, null);
+      if (this.#isBusy(row.id)) this.#deferred.add(row.id);
+      else if (!this.#queue.has(row.id)) this.#admit({ ...row, queueOrder: null }, null);
     }
     this.#parkedFrom =
       rows.length < count ? Number.POSITIVE_INFINITY : (rows.at(-1)?.queueOrder ?? Number.POSITIVE_INFINITY);
@@ -384,6 +396,7 @@ export class EndpointActor<P extends Performed> {
     this.#requeue(delivery.id, settlement);
     const applied = await this.parts.record(settlement);
     this.#recording.delete(delivery.id);
+    this.#notePark(settlement.queueOrder);
     if (this.#deferred.delete(delivery.id) || !applied) this.#reload(delivery.id);
     flight.settled?.(performed);
     this.#pump();
@@ -426,7 +439,12 @@ export class EndpointActor<P extends Performed> {
   #requeue(id: number, { change, queueOrder }: Settlement<P>): void {
     if (change === null) return;
     this.#queue.drop(id);
-    if (change.due !== null) this.#admit({ id, due: change.due, queueOrder }, null);
+    // What is parked is told of once its row says so: before, a refill would look for it in vain and forget it.
+    if (change.due !== null && queueOrder === null) this.#admit({ id, due: change.due, queueOrder }, null);
+  }
+
+  #notePark(queueOrder: number | null): void {
+    if (queueOrder !== null) this.#parkedFrom = Math.min(this.#parkedFrom, queueOrder);
   }
 
   /** The row knows better than the queue: it was reopened, cancelled, or tried by hand. */
@@ -475,12 +493,18 @@ export class EndpointActor<P extends Performed> {
   }
 
   #nextWake(): number {
-    if (!this.parts.canRecord() || this.#slotsTaken() >= this.#capacity()) return Number.POSITIVE_INFINITY;
+    if (!this.#hasSlot()) return Number.POSITIVE_INFINITY;
     const head = this.#queue.peek();
-    const parkedAt = this.endpoint.ordering === "none" ? this.#parkedFrom : Number.POSITIVE_INFINITY;
-    const due = Math.min(head?.due ?? Number.POSITIVE_INFINITY, parkedAt);
+    const due = Math.min(head?.due ?? Number.POSITIVE_INFINITY, this.#parkedDue(head));
     if (due === Number.POSITIVE_INFINITY || (head && this.#isBusy(head.id))) return Number.POSITIVE_INFINITY;
     return Math.max(due, this.#gate(), this.#tokenAt(this.parts.now()));
+  }
+
+  /** When parked deliveries want to be looked at: those of an ordered endpoint, which stand before its head, at once. */
+  #parkedDue(head: QueueItem<Load> | undefined): number {
+    if (this.endpoint.ordering === "none") return this.#parkedFrom;
+    const isFirst = this.#parkedFrom < (head?.order ?? Number.POSITIVE_INFINITY);
+    return isFirst ? 0 : Number.POSITIVE_INFINITY;
   }
 
   #setMode(): void {
@@ -508,6 +532,11 @@ export class EndpointActor<P extends Performed> {
     if (this.#flights.size > 0 || this.#recording.size > 0 || this.#disposing) return;
     for (const resolve of this.#whenQuiet.splice(0)) resolve();
   }
+}
+
+/** A twentieth of a second's worth: no second sees much more than it may. */
+function burstOf(rate: number): number {
+  return Math.max(1, rate / 20);
 }
 
 function triggerOf(delivery: Delivery): Trigger {

@@ -17,17 +17,30 @@ export interface AttemptReport {
 export interface ActorsParts {
   clock: Clock;
   random(): number;
+  /** Never rejects. */
   send(endpoint: Endpoint, load: Load): Promise<Sent | null>;
+  /** Attempts in flight over all endpoints, bounded by what the process may open. */
+  attemptsMax: number;
   onAttempt(report: AttemptReport): void;
 }
 
 const TOTALS_AGE_MS = 1000;
+const WOKEN_A_TURN = 100;
+const TOUCHED_AGE_MS = 60_000;
 const encoder = new TextEncoder();
 
 /** All actors, by endpoint; made when the first delivery comes. Writes what they find out. */
 export class Actors {
   readonly #actors = new Map<number, EndpointActor<Sent>>();
   #stopped = false;
+  #inFlight = 0;
+  /** Endpoints that have something to send and found no slot. */
+  readonly #starved = new Set<number>();
+  /**
+   * Deliveries that somebody replayed, cancelled or tried by hand, and when. A delivery can be seen before it is dispatched (a moment
+   * after its commit): what the dispatch carries of it would be out of date.
+   */
+  readonly #touched = new Map<number, number>();
   #totals = { queued: 0, bytes: 0, at: 0 };
 
   constructor(
@@ -46,8 +59,16 @@ export class Actors {
       if (rows) rows.push(row);
       else byEndpoint.set(row.endpointId, [row]);
     }
-    for (const [endpointId, rows] of byEndpoint) this.#of(endpointId)?.enqueueAll(rows);
-    for (const endpointId of this.data.deliveries.endpointsWithParked()) this.#of(endpointId)?.wake();
+    for (const [endpointId, rows] of byEndpoint) this.#of(endpointId)?.takeUp(rows);
+    for (const endpointId of this.data.deliveries.endpointsWithParked()) this.#of(endpointId);
+    this.#wakeInTurn([...this.#actors.values()]);
+  }
+
+  /** Some a turn of the loop: each may start as many attempts as its endpoint takes at once. */
+  #wakeInTurn(actors: readonly EndpointActor<Sent>[], from = 0): void {
+    for (const actor of actors.slice(from, from + WOKEN_A_TURN)) actor.wake();
+    const next = from + WOKEN_A_TURN;
+    if (next < actors.length) this.data.store.schedule(() => this.#wakeInTurn(actors, next));
   }
 
   /** Where a new delivery of an endpoint stands in the database's queue; null where the actor can hold it in memory. */
@@ -60,17 +81,21 @@ export class Actors {
   enqueue(endpointId: number, waiting: Waiting, load: Load | null): void {
     const totals = this.#freshTotals();
     if (load) totals.bytes += load.body.length;
+    else this.#touched.set(waiting.id, this.parts.clock.now());
     totals.queued++;
-    const held = totals.bytes <= limit("bodyCacheBytesMax") ? load : null;
+    const isCurrent = totals.bytes <= limit("bodyCacheBytesMax") && !this.#touched.has(waiting.id);
+    const held = isCurrent ? load : null;
     this.#of(endpointId)?.enqueue(waiting, held);
   }
 
   forget(endpointId: number, deliveryId: number): void {
+    this.#touched.set(deliveryId, this.parts.clock.now());
     this.#actors.get(endpointId)?.forget(deliveryId);
   }
 
   /** One attempt now, whatever the queue says; resolves once it is on disk. See EndpointActor.attemptNow. */
   attemptNow(deliveryId: number, trigger: "manual" | "test"): Promise<Sent | null> | "busy" | "closed" {
+    this.#touched.set(deliveryId, this.parts.clock.now());
     const load = this.load(deliveryId);
     const actor = load && this.#of(load.delivery.endpointId);
     return load && actor ? actor.attemptNow(load, trigger) : "closed";
@@ -82,7 +107,7 @@ export class Actors {
   }
 
   wakeAll(): void {
-    for (const actor of this.#actors.values()) actor.wake();
+    this.#wakeInTurn([...this.#actors.values()]);
   }
 
   failingSince(endpointId: number): number | null {
@@ -131,9 +156,10 @@ export class Actors {
       load: (id) => this.load(id),
       parked: (id, count) => this.data.deliveries.parkedOf(id, count),
       firstParked: (id) => this.data.deliveries.firstParkedOf(id),
-      perform: (to, load) => this.parts.send(to, load),
+      perform: (to, load) => this.#perform(to, load),
       record: (settlement) => this.#record(settlement),
       dispose: (ids, as) => this.#dispose(ids, as),
+      hasSlot: (id, own) => this.#hasSlot(id, own),
       canRecord: () => this.data.store.writable,
       isRoomy: () => this.#freshTotals().queued < limit("queuedTotalMax"),
       isHeldBack: (projectId) => this.#isSuspended(projectId),
@@ -145,6 +171,31 @@ export class Actors {
   #isSuspended(projectId: number): boolean {
     const project = this.data.tenants.project(projectId);
     return project !== undefined && this.data.tenants.account(project.accountId)?.suspended === true;
+  }
+
+  async #perform(endpoint: Endpoint, load: Load): Promise<Sent | null> {
+    this.#inFlight++;
+    const sent = await this.parts.send(endpoint, load);
+    this.#inFlight--;
+    if (this.#starved.size > 0) this.data.store.schedule(() => this.#feed());
+    return sent;
+  }
+
+  /** Up to half of the slots each endpoint takes as many as it may; of the rest one, so that the slow leave room for the others. */
+  #hasSlot(endpointId: number, own: number): boolean {
+    const { attemptsMax } = this.parts;
+    if (this.#inFlight < attemptsMax / 2 || (own === 0 && this.#inFlight < attemptsMax)) return true;
+    this.#starved.add(endpointId);
+    return false;
+  }
+
+  /** Wakes those that found no slot, in their order, while there are some. */
+  #feed(): void {
+    for (const endpointId of [...this.#starved].slice(0, WOKEN_A_TURN)) {
+      if (this.#inFlight >= this.parts.attemptsMax) return;
+      this.#starved.delete(endpointId);
+      this.#actors.get(endpointId)?.wake();
+    }
   }
 
   async #record(settlement: Settlement<Sent>): Promise<boolean> {
@@ -205,9 +256,14 @@ export class Actors {
     const now = this.parts.clock.now();
     if (Math.abs(now - this.#totals.at) < TOTALS_AGE_MS) return this.#totals;
     this.#totals = { queued: 0, bytes: 0, at: now };
-    for (const actor of this.#actors.values()) {
+    for (const [id, at] of this.#touched) {
+      if (Math.abs(now - at) < TOUCHED_AGE_MS) break;
+      this.#touched.delete(id);
+    }
+    for (const [endpointId, actor] of this.#actors) {
       this.#totals.queued += actor.queued;
       this.#totals.bytes += actor.heldBytes();
+      if (actor.isGone) this.#actors.delete(endpointId);
     }
     return this.#totals;
   }

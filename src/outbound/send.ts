@@ -27,12 +27,22 @@ export interface SendParts {
   now(): number;
   /** Monotonic milliseconds, for durations. */
   monotonic(): number;
+  /** An endpoint's row made no sense. */
+  onBroken(endpoint: Endpoint, error: unknown): void;
   /** Aborts what is in flight when the process must end. */
   signal: AbortSignal;
 }
 
 /** Renders, signs and sends a delivery once. Never rejects; null where it was given up because the process ends. */
-export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Promise<Sent | null> {
+export function send(parts: SendParts, endpoint: Endpoint, load: Load): Promise<Sent | null> {
+  return attempt(parts, endpoint, load).catch((error: unknown) => {
+    // An endpoint that this version cannot read must not end the process, which serves the others.
+    parts.onBroken(endpoint, error);
+    return malformed(parts.now(), "The endpoint's settings cannot be read.");
+  });
+}
+
+async function attempt(parts: SendParts, endpoint: Endpoint, load: Load): Promise<Sent | null> {
   const startedAt = parts.now();
   const began = parts.monotonic();
   const kind = kindOf(endpoint);

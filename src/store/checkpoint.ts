@@ -21,6 +21,8 @@ export interface Checkpointer {
 
 /** Below this the WAL may grow on: 16 MiB of pages. */
 const PAGES_TO_RESTART = 4000;
+const TAIL_PAGES_MAX = 500;
+const PASSES_MAX = 3;
 
 export class Checkpoints {
   #commits = 0;
@@ -37,8 +39,13 @@ export class Checkpoints {
     this.#running = true;
     this.#commits = this.store.commits;
     try {
-      const { log } = await this.checkpointer.run();
-      if (log >= PAGES_TO_RESTART) await this.store.holdCommits(() => this.checkpointer.run());
+      let { log, checkpointed } = await this.checkpointer.run();
+      if (log < PAGES_TO_RESTART) return;
+      // What was written meanwhile is a tail that shrinks with each pass; commits are held for a short one only.
+      for (let pass = 0; pass < PASSES_MAX && log - checkpointed > TAIL_PAGES_MAX; pass++) {
+        ({ log, checkpointed } = await this.checkpointer.run());
+      }
+      await this.store.holdCommits(() => this.checkpointer.run());
     } finally {
       this.#running = false;
     }
@@ -49,5 +56,8 @@ export class Checkpoints {
 export function openCheckpointer(path: string): () => CheckpointResult {
   const sqlite = new Database(path);
   const checkpoint = sqlite.prepare<CheckpointResult, []>("PRAGMA wal_checkpoint(PASSIVE)");
-  return () => checkpoint.get() ?? { log: 0, checkpointed: 0 };
+  const replicated = sqlite.prepare("SELECT 1 FROM sqlite_schema WHERE name = '_litestream_seq'");
+  const nothing = { log: 0, checkpointed: 0 };
+  // Where Litestream is attached the checkpoints are its own: between two of its reads we must not let the WAL start anew.
+  return () => (replicated.get() ? nothing : (checkpoint.get() ?? nothing));
 }

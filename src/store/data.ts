@@ -7,6 +7,7 @@ import { Dedup } from "./dedup.ts";
 import { Deliveries } from "./deliveries.ts";
 import { Digest } from "./digest.ts";
 import { Endpoints } from "./endpoints.ts";
+import { EventTypes } from "./event-types.ts";
 import { Events } from "./events.ts";
 import { Fanouts } from "./fanouts.ts";
 import { Heads } from "./heads.ts";
@@ -32,6 +33,7 @@ export interface Data {
   endpoints: Endpoints;
   health: EndpointHealth;
   sources: Sources;
+  eventTypes: EventTypes;
   events: Events;
   fanouts: Fanouts;
   deliveries: Deliveries;
@@ -71,6 +73,7 @@ export function openData(sqlite: Database, parts: StoreParts, { cipher, cell }: 
     endpoints: new Endpoints(store, db, cipher),
     health: new EndpointHealth(store),
     sources: new Sources(store, db, cipher),
+    eventTypes: new EventTypes(store, db),
     events,
     fanouts: new Fanouts(store),
     deliveries,

@@ -74,6 +74,8 @@ export interface Disk {
   version: string;
   /** Brings every commit so far to the disk; runs on the thread pool. */
   sync: () => Promise<void>;
+  /** From now on no statement waits for a lock, and the event loop with it: the store tries again. */
+  goLive: () => void;
   /** Checkpoints what it can without waiting, as the file may be Litestream's too, and closes. */
   close: () => void;
 }
@@ -98,7 +100,7 @@ export function openDatabase(dir: string): Disk {
 }
 
 /** The WAL is synced by a descriptor of its own: an fsync covers the file, whoever wrote it. */
-function openWal(sqlite: Database, path: string): Pick<Disk, "sync" | "close"> {
+function openWal(sqlite: Database, path: string): Pick<Disk, "sync" | "goLive" | "close"> {
   // The file is there from the first write on, and stays for as long as a connection is open.
   sqlite.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('started', x'00')");
   const descriptor = openSync(`${path}-wal`, "r");
@@ -107,6 +109,7 @@ function openWal(sqlite: Database, path: string): Pick<Disk, "sync" | "close"> {
       new Promise((resolve, reject) => {
         fsync(descriptor, (error) => (error ? reject(error) : resolve()));
       }),
+    goLive: () => sqlite.exec("PRAGMA busy_timeout = 0"),
     close: () => {
       closeSync(descriptor);
       checkpoint(sqlite);

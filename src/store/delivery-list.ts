@@ -4,7 +4,8 @@ import type { Delivery, DeliveryStatus } from "../core/model.ts";
 import type { Data } from "./data.ts";
 import { type DeliveryRow, statusNumber, toDelivery } from "./deliveries.ts";
 import { LABELS } from "./labels.ts";
-import { type Page, readPage } from "./lists.ts";
+import { LISTS_MERGED_MAX, type Page, readPage } from "./lists.ts";
+import { holdsText } from "./text.ts";
 
 /** Filters of GET /v1/deliveries and of bulk replays; null where one is not given. */
 export interface DeliveryFilter {
@@ -72,6 +73,7 @@ export class DeliveryList {
       before: Math.min(before, filter.until === null ? before : firstKeyAt(filter.until)),
       from: filter.since === null ? 0 : firstKeyAt(filter.since),
       count,
+      readsBodies: filter.q !== null,
     });
     return { rows: rows.map(toListed), next };
   }
@@ -96,7 +98,7 @@ export class DeliveryList {
 
   #listsFor(projectId: number, endpointId: number | null, visible: ReadonlySet<number> | null): number[] {
     if (endpointId !== null) return [endpointId];
-    if (visible !== null) return [...visible];
+    if (visible !== null && visible.size <= LISTS_MERGED_MAX) return [...visible];
     return [this.data.labels.find(projectId, LABELS.deliveries, "") ?? []].flat();
   }
 
@@ -109,7 +111,7 @@ export class DeliveryList {
     if (filter.consumerId !== null && row.consumer_id !== filter.consumerId) return false;
     if (filter.eventTypes !== null && !filter.eventTypes.some((pattern) => matchesPattern(pattern, row.type)))
       return false;
-    if (filter.q !== null && !row.data.toLowerCase().includes(filter.q.toLowerCase())) return false;
+    if (filter.q !== null && !holdsText(row.data, filter.q)) return false;
     return filter.statusCode === null || this.#lastCode.get(row.id)?.status_code === filter.statusCode;
   }
 }

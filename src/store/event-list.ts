@@ -5,7 +5,8 @@ import type { Data } from "./data.ts";
 import { statusNumber } from "./deliveries.ts";
 import { type EventRow, toEvent } from "./events.ts";
 import { LABELS } from "./labels.ts";
-import { type Page, readPage } from "./lists.ts";
+import { LISTS_MERGED_MAX, type Page, readPage } from "./lists.ts";
+import { holdsText } from "./text.ts";
 
 /** Filters of GET /v1/events; null where one is not given. */
 export interface EventFilter {
@@ -65,6 +66,7 @@ export class EventList {
       before,
       from: filter.since === null ? 0 : firstKeyAt(filter.since),
       count,
+      readsBodies: filter.q !== null,
     });
     return { rows: rows.map(toEvent), next };
   }
@@ -97,7 +99,10 @@ export class EventList {
     if (consumerId !== null) return [labels.find(projectId, LABELS.consumer, consumerId) ?? []].flat();
     if (type === null || type === "*") return [projectId];
     if (!type.endsWith(".*")) return [labels.find(projectId, LABELS.type, type) ?? []].flat();
-    return labels.typesOf(projectId).flatMap(({ id, name }) => (matchesPattern(type, name) ? [id] : []));
+    const matching = labels
+      .typesOf(projectId)
+      .flatMap(({ id, name }) => (matchesPattern(type, name) ? [id] : []));
+    return matching.length > LISTS_MERGED_MAX ? [projectId] : matching;
   }
 
   #keeps(filter: EventFilter, row: Row): boolean {
@@ -107,7 +112,7 @@ export class EventList {
     if (filter.type !== null && !matchesPattern(filter.type, row.type)) return false;
     if (filter.consumerId !== null && row.consumer_id !== filter.consumerId) return false;
     if (filter.sourceId !== null && row.source_id !== filter.sourceId) return false;
-    if (filter.q !== null && !row.data.toLowerCase().includes(filter.q.toLowerCase())) return false;
+    if (filter.q !== null && !holdsText(row.data, filter.q)) return false;
     return this.#keepsByDeliveries(filter, row);
   }
 

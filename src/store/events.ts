@@ -21,7 +21,7 @@ export interface EventWithData extends Event {
   data: string;
 }
 
-const COLUMNS =
+export const EVENT_COLUMNS =
   "id, project_id, type, timestamp, consumer_id, external_id, source_id, is_test, delivery_count, filtered";
 
 export function toEvent(row: EventRow): Event {
@@ -67,10 +67,10 @@ export class Events {
         string | null,
         string,
       ]
-    >(`INSERT INTO event (${COLUMNS}, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-    this.#get = sqlite.prepare<EventRow, [number]>(`SELECT ${COLUMNS} FROM event WHERE id = ?`);
+    >(`INSERT INTO event (${EVENT_COLUMNS}, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    this.#get = sqlite.prepare<EventRow, [number]>(`SELECT ${EVENT_COLUMNS} FROM event WHERE id = ?`);
     this.#getWithData = sqlite.prepare<EventRow & { data: string }, [number]>(
-      `SELECT ${COLUMNS}, data FROM event WHERE id = ?`,
+      `SELECT ${EVENT_COLUMNS}, data FROM event WHERE id = ?`,
     );
     this.#count = sqlite.prepare<void, [number]>(
       "UPDATE event SET delivery_count = delivery_count + 1 WHERE id = ?",

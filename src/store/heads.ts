@@ -1,6 +1,8 @@
 import type { BatchPart, Store } from "./store.ts";
 
 const CACHED_MAX = 10_000;
+/** Longer heads are rarely the same twice, and would fill the memory. */
+const CACHED_CHARS_MAX = 1024;
 const DAY_MS = 86_400_000;
 
 /**
@@ -27,6 +29,7 @@ export class Heads implements BatchPart {
     if (known !== undefined) return known;
     const id = this.store.takeKey();
     this.#insert.run(id, text);
+    if (text.length > CACHED_CHARS_MAX) return id;
     this.#fresh.push(text);
     this.#known.set(text, id);
     return id;

@@ -3,6 +3,11 @@ import type { Digest } from "./digest.ts";
 import type { Store } from "./store.ts";
 
 const CHUNK = 250;
+/** Candidates whose bodies are read at once: of up to 1 MiB each. */
+const CHUNK_OF_BODIES = 20;
+
+/** A page that would merge more lists than that looks through the whole project's instead. */
+export const LISTS_MERGED_MAX = 50;
 
 /** What a page of a list looks for. Keys lie below `before` and at or above `from`. */
 export interface PageRequest<Row> {
@@ -15,6 +20,8 @@ export interface PageRequest<Row> {
   before: number;
   from: number;
   count: number;
+  /** True where rows carry bodies, which are searched. */
+  readsBodies?: boolean;
 }
 
 /** `next`: the key to go on below, or null at the end. A page that had to look at very much is shorter than asked. */
@@ -66,9 +73,10 @@ export class Lists {
 export async function readPage<Row>(request: PageRequest<Row>): Promise<Page<Row>> {
   const rows: Row[] = [];
   let { before } = request;
-  for (let seen = 0; seen < limit("listScanMax"); seen += CHUNK) {
+  const chunk = request.readsBodies ? CHUNK_OF_BODIES : CHUNK;
+  for (let seen = 0; seen < limit("listScanMax"); seen += chunk) {
     if (seen > 0) await nextTurn();
-    const candidates = request.candidates(before, CHUNK);
+    const candidates = request.candidates(before, chunk);
     const ids = candidates.filter((id) => id >= request.from);
     for (const row of request.load(ids)) {
       if (!request.keep(row)) continue;

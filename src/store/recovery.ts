@@ -1,6 +1,6 @@
 import type { Data } from "./data.ts";
-import { toEvent, type EventRow } from "./events.ts";
-import { OUTCOMES } from "../core/model.ts";
+import { toEvent, EVENT_COLUMNS, type EventRow } from "./events.ts";
+import { OUTCOMES, TRIGGERS } from "../core/model.ts";
 
 interface DeliveryKeys {
   id: number;
@@ -13,6 +13,7 @@ interface AttemptRow {
   endpoint_id: number;
   started_at: number;
   outcome: number;
+  trigger: number;
   duration_ms: number;
   next_attempt_at: number | null;
 }
@@ -32,7 +33,9 @@ export async function recoverDigest(data: Data): Promise<void> {
 }
 
 function eventsAbove({ store, events, digest }: Data, mark: number): Gathering[] {
-  const rows = store.sqlite.query<EventRow, [number]>("SELECT * FROM event WHERE id > ?").all(mark);
+  const rows = store.sqlite
+    .query<EventRow, [number]>(`SELECT ${EVENT_COLUMNS} FROM event WHERE id > ?`)
+    .all(mark);
   return rows.map((row) => [row.id, () => digest.addEntries(row.id, events.listsOf(toEvent(row)))]);
 }
 
@@ -46,14 +49,14 @@ function deliveriesAbove({ store, deliveries, digest }: Data, mark: number): Gat
 }
 
 function attemptsAbove({ store, digest }: Data, mark: number): Gathering[] {
-  const sql = `SELECT a.id, d.endpoint_id, a.started_at, a.outcome, a.duration_ms, a.next_attempt_at
+  const sql = `SELECT a.id, d.endpoint_id, a.started_at, a.outcome, a.trigger, a.duration_ms, a.next_attempt_at
     FROM attempt a JOIN delivery d ON d.id = a.delivery_id WHERE a.id > ?`;
   return store.sqlite
     .query<AttemptRow, [number]>(sql)
     .all(mark)
     .map((row) => {
       const delivered = OUTCOMES[row.outcome] === "delivered";
-      const dead = !delivered && row.next_attempt_at === null;
+      const dead = !delivered && row.next_attempt_at === null && TRIGGERS[row.trigger] !== "manual";
       const { endpoint_id: endpointId, started_at: at, duration_ms: durationMs } = row;
       return [row.id, () => digest.addTally(row.id, { endpointId, at, delivered, dead, durationMs })];
     });

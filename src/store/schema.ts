@@ -1,6 +1,6 @@
 import { blob, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Scope } from "../core/caller.ts";
-import type { DisabledReason, Endpoint, EndpointStatus, Project, Source } from "../core/model.ts";
+import type { DisabledReason, Endpoint, EndpointStatus, EventType, Project, Source } from "../core/model.ts";
 
 /**
  * The tables that are read into memory or touched by management calls, for drizzle. What stands on the hot path (event, delivery,
@@ -72,6 +72,18 @@ export const source = sqliteTable("source", {
   rateLimitPerSecond: integer("rate_limit_per_second"),
   updatedAt: integer("updated_at").notNull(),
   sealed: sealed("sealed").notNull(),
+});
+
+export const eventType = sqliteTable("event_type", {
+  id: integer().primaryKey(),
+  projectId: integer("project_id").notNull(),
+  name: text().notNull(),
+  description: text(),
+  schema: json<EventType["schema"]>("schema"),
+  example: json<EventType["example"]>("example"),
+  group: text("group_name"),
+  archived: integer({ mode: "boolean" }).notNull().default(false),
+  updatedAt: integer("updated_at").notNull(),
 });
 
 export const replay = sqliteTable("replay", {

@@ -54,6 +54,7 @@ export interface BatchPart {
 }
 
 const PROBE_MS = 1000;
+const BUSY_MS = 10;
 
 function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
@@ -171,15 +172,24 @@ export class Store {
     this.#jobs = [];
     const failure = this.#transact(batch);
     // A write that throws must not take its neighbours with it: each once more, alone.
-    const alone = failure !== null && !isDiskError(failure) && batch.length > 1;
+    const alone = failure !== null && !isDiskError(failure) && !isBusy(failure) && batch.length > 1;
     for (const job of batch) job.error = alone ? this.#transact([job]) : failure;
-    const stopped = batch.find((job) => isDiskError(job.error));
-    if (stopped)
-      this.#refuse(
-        batch.filter((job) => isDiskError(job.error)),
-        stopped.error,
-      );
-    void this.#sync(batch.filter((job) => !isDiskError(job.error)));
+    const busy = batch.filter((job) => isBusy(job.error));
+    if (busy.length > 0) this.#tryAgain(busy);
+    const stopped = batch.filter((job) => isDiskError(job.error));
+    if (stopped.length > 0) this.#refuse(stopped, stopped[0]?.error);
+    const decided = batch.filter((job) => !isBusy(job.error) && !isDiskError(job.error));
+    if (decided.length > 0) void this.#sync(decided);
+  }
+
+  /** Somebody else holds the write lock for a moment (Litestream, around its checkpoints): nothing is lost but time. */
+  #tryAgain(batch: Job[]): void {
+    this.#jobs = [...batch, ...this.#jobs];
+    this.#scheduled = true;
+    this.parts.later(BUSY_MS, () => {
+      this.#scheduled = false;
+      this.#gather();
+    });
   }
 
   /** Runs jobs in one transaction; what was thrown, or null. After a throw nothing of them is done. */
@@ -233,7 +243,7 @@ export class Store {
     try {
       this.probe.run(Buffer.alloc(4096, this.keys.last % 256));
     } catch (error) {
-      if (codeOf(error) === "SQLITE_FULL") this.parts.later(PROBE_MS, () => this.#probe());
+      if (codeOf(error) === "SQLITE_FULL" || isBusy(error)) this.parts.later(PROBE_MS, () => this.#probe());
       else this.#fail(error);
       return;
     }
@@ -248,14 +258,17 @@ export class Store {
   }
 }
 
+function isBusy(error: unknown): boolean {
+  return codeOf(error).startsWith("SQLITE_BUSY");
+}
+
 function isDiskError(error: unknown): boolean {
   const code = codeOf(error);
   return (
     code === "SQLITE_FULL" ||
     code.startsWith("SQLITE_IOERR") ||
     code === "SQLITE_CORRUPT" ||
-    code === "SQLITE_NOTADB" ||
-    code === "SQLITE_BUSY"
+    code === "SQLITE_NOTADB"
   );
 }
 
@@ -266,6 +279,7 @@ function lastKey(sqlite: Database): number {
     "api_key",
     "endpoint",
     "source",
+    "event_type",
     "event",
     "delivery",
     "attempt",
@@ -274,7 +288,10 @@ function lastKey(sqlite: Database): number {
     "label",
     "replay",
   ];
-  const union = tables.map((table) => `SELECT max(id) AS id FROM ${table}`).join(" UNION ALL ");
+  const maxima = tables.map((table) => `SELECT max(id) AS id FROM ${table}`);
+  // Keys that a fan-out has set aside for deliveries that are still to be written.
+  maxima.push("SELECT max(first_key + json_array_length(endpoints)) AS id FROM fanout");
+  const union = maxima.join(" UNION ALL ");
   const row = sqlite.query<{ last: number | null }, []>(`SELECT max(id) AS last FROM (${union})`).get();
   return row?.last ?? 0;
 }

@@ -136,7 +136,13 @@ export class Tenants {
       if (key.id !== id || key.projectId !== projectId) continue;
       this.#keys.delete(hash);
       this.#used.delete(key);
-      await this.store.write(() => this.db.delete(apiKey).where(eq(apiKey.id, id)).run());
+      try {
+        await this.store.write(() => this.db.delete(apiKey).where(eq(apiKey.id, id)).run());
+      } catch (error) {
+        // The row is still there, and would be after a restart: so it is not revoked, and the caller hears that.
+        this.#keys.set(hash, key);
+        throw error;
+      }
       return true;
     }
     return false;

@@ -23,7 +23,7 @@ interface Case {
   name: string;
   matched: number;
   /** Types and filter of the endpoint with this number. */
-  endpoint(at: number): { eventTypes: string[]; filter: unknown };
+  endpoint: (at: number) => { eventTypes: string[]; filter: unknown };
   event: { type: string; data: string };
 }
 
@@ -35,7 +35,10 @@ function casesOf(endpoints: number): Case[] {
     {
       name: "ten subscribe to its type",
       matched: MATCHED,
-      endpoint: (at) => ({ eventTypes: [`order.t${at % groups}`, `invoice.t${at % groups}.*`], filter: amount }),
+      endpoint: (at) => ({
+        eventTypes: [`order.t${at % groups}`, `invoice.t${at % groups}.*`],
+        filter: amount,
+      }),
       event: { type: "order.t7", data: '{"amount":42,"lines":[{"sku":"a"},{"sku":"b"}]}' },
     },
     {
@@ -73,8 +76,9 @@ async function planCost({ name, matched, endpoint, event }: Case, endpoints: num
     random: Math.random,
     send: async () => null,
     onAttempt: () => {},
+    attemptsMax: 1000,
   });
-  const pipeline = new Pipeline({ data, actors, onAccepted: () => {} });
+  const pipeline = new Pipeline({ data, actors, onAccepted: () => {}, onExhausted: () => {} });
   const incoming: Incoming = {
     ...event,
     timestamp: Date.now(),

@@ -57,6 +57,11 @@ describe("retry-after", () => {
     ["Sat, 21 Nov 2020 09:01:00 GMT", null],
     ["999999999", now + day],
     ["Fri, 21 Nov 2036 09:01:00 GMT", now + day],
+    ["Saturday, 21-Nov-26 09:01:00 GMT", now + 60_000],
+    ["Sat Nov 21 09:01:00 2026", now + 60_000],
+    ["Fri, 31 Feb 2027 10:00:00 GMT", null],
+    ["2026-11-21T09:01:00Z", null],
+    ["GMT", null],
   ])("%p is read as %p", (value, expected) => expect(readRetryAfter(value, now)).toBe(expected));
 
   test("moves the next attempt back, never forward", () => {

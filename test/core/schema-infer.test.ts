@@ -1,7 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Json } from "../../src/core/json-value.ts";
-import { compileSchema, inferSchema } from "../../src/core/schema.ts";
+import { compileSchema } from "../../src/core/schema.ts";
+import { SchemaInference } from "../../src/core/schema-infer.ts";
+
+function inferSchema(samples: readonly Json[]): Json {
+  const inference = new SchemaInference();
+  for (const sample of samples) inference.add(sample);
+  return inference.propose();
+}
 
 const $schema = "https://json-schema.org/draft/2020-12/schema";
 

@@ -11,6 +11,7 @@
  * | `refuse_one_in=5`  | 500 to the first request of every fifth message, else 204                 |
  * | `status=500`       | that status                                                               |
  * | `hang`             | nothing                                                                   |
+ * | `hang_first`       | nothing to the first request of a message, else 204                       |
  *
  * `GET /-/receipts` answers what came, in order; `GET /-/counts` the numbers of each path.
  */
@@ -82,7 +83,7 @@ function countsOf(path: string): PathCounts {
 }
 
 async function answer({ pathname, searchParams }: URL, isNew: boolean): Promise<number> {
-  if (searchParams.has("hang")) await new Promise(() => {});
+  if (searchParams.has("hang") || (isNew && searchParams.has("hang_first"))) await new Promise(() => {});
   const delayMs = Number(searchParams.get("delay_ms") ?? 0);
   if (delayMs > 0) await Bun.sleep(delayMs);
   const oneIn = Number(searchParams.get("refuse_one_in") ?? 0);

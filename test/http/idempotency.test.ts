@@ -288,7 +288,7 @@ describe("secrets", () => {
 });
 
 describe("the key itself", () => {
-  test.each(["", " ", "a b", "a\tb", "ä", "x".repeat(256)])("%p is refused", async (key) => {
+  test.each(["", " ", "a\tb", "ä", "x".repeat(256)])("%p is refused", async (key) => {
     await using server = startServer(routes);
     const reply = await server.send("POST", "/v1/commits", withKey(key));
     expectProblem(reply, 422, "invalid_request");
@@ -296,7 +296,7 @@ describe("the key itself", () => {
     expect(runs).toBe(0);
   });
 
-  test.each(["a", "x".repeat(255), '"quoted"', "!~"])("%p is taken", async (key) => {
+  test.each(["a", "a b", "x".repeat(255), '"quoted"', "!~"])("%p is taken", async (key) => {
     await using server = startServer(routes);
     expect((await server.send("POST", "/v1/commits", withKey(key))).status).toBe(201);
   });

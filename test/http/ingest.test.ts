@@ -277,6 +277,11 @@ describe("rates", () => {
     if (!limited) throw new Error("nothing was limited");
     expectProblem(limited, 429, "rate_limited");
     expect(Number(limited.headers.get("retry-after"))).toBeGreaterThan(0);
+    const passed = replies.find(({ status }) => status === 200) ?? limited;
+    for (const { headers } of [limited, passed]) {
+      expect(headers.get("ratelimit-policy")).toBe('"ingest";q=1;w=1');
+      expect(headers.get("ratelimit")).toMatch(/^"ingest";r=\d+;t=\d+$/);
+    }
     const unlimited = await Promise.all(Array.from({ length: 40 }, () => sendToken(app, other, {})));
     expect(unlimited.every(({ status }) => status === 200)).toBe(true);
   });

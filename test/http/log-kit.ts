@@ -70,14 +70,22 @@ export class Api implements AsyncDisposable {
     const transport = createTransport({ guard, now: () => performance.now() });
     this.#transport = transport;
     const { signal } = new AbortController();
-    const sending = { transport, ids: data.ids, now, monotonic: () => performance.now(), signal };
+    const sending = {
+      transport,
+      ids: data.ids,
+      now,
+      monotonic: () => performance.now(),
+      signal,
+      onBroken: () => {},
+    };
     const actors = new Actors(data, {
       clock: systemClock,
       random: () => 0.5,
       send: (endpoint, load) => send(sending, endpoint, load),
       onAttempt: () => {},
+      attemptsMax: 1000,
     });
-    const pipeline = new Pipeline({ data, actors, onAccepted: () => {} });
+    const pipeline = new Pipeline({ data, actors, onAccepted: () => {}, onExhausted: () => {} });
     this.services = {
       data,
       ids: data.ids,

@@ -39,6 +39,23 @@ async function dryRun(body: object, token?: string): Promise<unknown> {
   return reply.json["matched"];
 }
 
+describe("a disabled endpoint", () => {
+  test("takes no replay, and what it was delivered stays delivered", async () => {
+    const endpoint = await api.endpoint({ url: api.receiver.at("off", answers(200)), eventTypes: ["e.off"] });
+    const event = await api.publish("e.off");
+    await api.settled(event.id, ["delivered"]);
+    api.receiver.at("off", answers(410));
+    const last = await api.publish("e.off");
+    await api.settled(last.id, ["dead"]);
+    expectRefusal(await replayEvent(event.id), 409, "conflict");
+    expectRefusal(await replayEvent(event.id, { endpoint_ids: [endpoint.publicId] }), 409, "conflict");
+    const filter = { status: ["delivered", "dead"], endpoint_id: endpoint.publicId };
+    expect(await dryRun(filter)).toBe(0);
+    const [delivered] = await api.settled(event.id, ["delivered"]);
+    expect(delivered).toMatchObject({ status: "delivered", attempt_count: 1 });
+  });
+});
+
 describe("a replay of one event", () => {
   test("opens its deliveries afresh under the same webhook-id", async () => {
     const endpoint = await api.endpoint({

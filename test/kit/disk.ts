@@ -2,7 +2,16 @@
  * Small disks for tests that fill them or cut their power: an ext4 file system in a file, mounted by the kernel's loop device.
  * Needs root and a kernel that allows mounts.
  */
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, truncateSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { requireTool } from "./tools.ts";

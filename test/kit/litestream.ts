@@ -2,6 +2,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Service } from "./service.ts";
 import { requireTool } from "./tools.ts";
 
 const repository = join(import.meta.dir, "../..");
@@ -26,8 +27,29 @@ export async function restore(
   await run([litestream, "restore", "-config", CONFIG, "-o", output, path], env);
 }
 
-/** The processes that `pid` started. */
-export function childrenOf(pid: number): number[] {
+/** The service with Litestream above it; ends both. */
+export class Replicated implements AsyncDisposable {
+  constructor(readonly service: Service) {}
+
+  /** kill -9 of both at once. Answers when that was, in Unix milliseconds. */
+  async loseMachine(): Promise<number> {
+    const children = childrenOf(this.service.pid);
+    const killed = this.service.kill9();
+    for (const pid of children) process.kill(pid, "SIGKILL");
+    const at = Date.now();
+    await killed;
+    return at;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.loseMachine();
+    await this.service.close();
+  }
+}
+
+/** The processes that `pid` started; none where it is gone. */
+function childrenOf(pid: number): number[] {
+  if (!existsSync(`/proc/${pid}/task`)) return [];
   const threads = readdirSync(`/proc/${pid}/task`);
   const lists = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8"));
   return lists.flatMap((list) => list.trim().split(" ").filter(Boolean).map(Number));

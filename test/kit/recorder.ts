@@ -52,6 +52,18 @@ export class Recorder implements AsyncDisposable {
     return counts[path] ?? { received: 0, open: 0, openMax: 0 };
   }
 
+  /** Resolves when a path has had so many requests; rejects after the deadline. */
+  async received(path: string, count: number, deadlineMs = 10_000): Promise<void> {
+    const deadline = performance.now() + deadlineMs;
+    for (;;) {
+      const { received } = await this.counts(path);
+      if (received >= count) return;
+      if (performance.now() > deadline)
+        throw new Error(`${path} got ${received} of ${count} requests in ${deadlineMs} ms`);
+      await Bun.sleep(20);
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.child.kill("SIGKILL");
     await this.child.exited;

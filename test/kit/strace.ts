@@ -16,11 +16,14 @@ export class Tracer implements AsyncDisposable {
   readonly #child: Bun.Subprocess<"ignore", "ignore", "pipe">;
 
   constructor(pid: number, options: readonly string[]) {
-    this.#child = Bun.spawn(["strace", "-f", "-ttt", "-y", "-o", this.#output, "-p", String(pid), ...options], {
-      stdin: "ignore",
-      stdout: "ignore",
-      stderr: "pipe",
-    });
+    this.#child = Bun.spawn(
+      ["strace", "-f", "-ttt", "-y", "-o", this.#output, "-p", String(pid), ...options],
+      {
+        stdin: "ignore",
+        stdout: "ignore",
+        stderr: "pipe",
+      },
+    );
   }
 
   /** Resolves when every thread is traced; rejects where the kernel refuses. */

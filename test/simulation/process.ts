@@ -45,12 +45,16 @@ export function bootProcess(parts: ProcessParts): Process {
   };
   const data = openData(sqlite, storeParts, { cipher, cell: "00" });
   const signal = new AbortController().signal;
+  const onBroken = (_: unknown, error: unknown) => {
+    throw error;
+  };
   const sendParts = {
     transport,
     ids: data.ids,
     now: () => world.wall,
     monotonic: () => world.monotonic,
     signal,
+    onBroken,
   };
   const actors = new Actors(data, {
     clock: world.clock,
@@ -62,8 +66,9 @@ export function bootProcess(parts: ProcessParts): Process {
       return sent;
     },
     onAttempt: () => {},
+    attemptsMax: 1000,
   });
-  const pipeline = new Pipeline({ data, actors, onAccepted: () => {} });
+  const pipeline = new Pipeline({ data, actors, onAccepted: () => {}, onExhausted: () => {} });
   return { data, actors, pipeline, replayer: new Replayer(data, actors, pipeline, world.clock) };
 }
 

@@ -2,21 +2,19 @@ import type { Database } from "bun:sqlite";
 import { Problem } from "../../src/core/errors.ts";
 import { makeSecret } from "../../src/core/signing.ts";
 import type { Endpoint } from "../../src/core/model.ts";
-import type { NewEndpoint } from "../../src/store/endpoints.ts";
 import { openMemory } from "../../src/store/database.ts";
 import type { Load } from "../../src/outbound/actor.ts";
 import type { Sent } from "../../src/outbound/send.ts";
 import { replayOne, enqueueReplayed } from "../../src/pipeline.ts";
 import { check } from "./invariants.ts";
 import { bootProcess, type Process, recoverProcess } from "./process.ts";
+import { CONSUMERS, newEndpoint, setBounds, TYPES } from "./scenario.ts";
 import { FAULT_NAMES, type Faults, Receivers, type Tally } from "./receivers.ts";
 import { Rng, settle, World } from "./world.ts";
 
 const HOUR_MS = 3_600_000;
 const STARTS_AT = Date.UTC(2026, 10, 21);
 const STEPS_MAX = 60_000;
-const TYPES = ["order.created", "order.paid", "user.deleted"];
-const CONSUMERS = [null, null, "acme", "zeta"];
 
 /** What the outside knows: what was answered to it, and what it asked for. */
 export interface Outside {
@@ -65,6 +63,7 @@ export class Simulation {
     readonly tally: Tally,
   ) {
     this.rng = new Rng(seed);
+    setBounds(seed % 2 === 0);
     this.faults = Object.fromEntries(
       FAULT_NAMES.map((name) => [name, this.rng.chance(0.5)]),
     ) as unknown as Faults;
@@ -126,38 +125,11 @@ export class Simulation {
 
   async #createEndpoint(n: number): Promise<void> {
     const { data } = this.process;
-    const made = await this.#await(data.store.write(() => data.endpoints.insert(this.#newEndpoint(n))));
+    const made = await this.#await(
+      data.store.write(() => data.endpoints.insert(newEndpoint(this.rng, this.projectId, n, STARTS_AT))),
+    );
     data.endpoints.remember(made);
     this.endpoints.push(made.id);
-  }
-
-  #newEndpoint(n: number): NewEndpoint {
-    const { rng } = this;
-    return {
-      projectId: this.projectId,
-      consumerId: rng.pick(CONSUMERS),
-      kind: "http",
-      config: { url: `http://receiver.test/${n}` },
-      credentials: {},
-      description: null,
-      eventTypes: rng.pick([null, ["order.*"], ["order.paid", "user.deleted"]]),
-      filter: null,
-      transformations: null,
-      headers: [],
-      signatureVersions: ["v1"],
-      secret: makeSecret(),
-      privateKey: null,
-      previous: null,
-      retry: rng.pick([null, { schedule: [1, 2, 4] }, { schedule: [60, 600] }, { schedule: [] }]),
-      timeoutSeconds: 5,
-      rateLimitPerSecond: rng.pick([null, null, 2]),
-      maxConcurrency: rng.pick([1, 3, 10]),
-      ordering: rng.pick(["none", "none", "fifo"]),
-      metadata: {},
-      status: "active",
-      disabledReason: null,
-      updatedAt: STARTS_AT,
-    };
   }
 
   #planActions(): void {
@@ -202,10 +174,12 @@ export class Simulation {
       isTest: false,
     };
     const expected = this.#audience(type, consumerId);
-    const plan = pipeline.plan(this.projectId, [incoming]);
-    const acknowledged = data.store.write(() => plan.write());
-    void acknowledged.then(([accepted]) => {
+    const acknowledged = pipeline.plan(this.projectId, [incoming]).then(async (plan) => {
+      const [accepted] = await data.store.write(() => plan.write());
       plan.dispatch();
+      return accepted;
+    });
+    void acknowledged.then((accepted) => {
       if (accepted && !accepted.duplicate) this.outside.acked.set(accepted.event.id, expected);
     }, this.#refused);
   }
@@ -283,7 +257,10 @@ export class Simulation {
 
   #reorder(): void {
     const id = this.rng.pick(this.endpoints);
-    this.#change(id, () => ({ maxConcurrency: this.rng.pick([1, 2, 10]) }));
+    this.#change(id, () => ({
+      maxConcurrency: this.rng.pick([1, 2, 10]),
+      ...(this.rng.chance(0.2) && { ordering: "none" as const }),
+    }));
   }
 
   #someDelivery(): number | null {

@@ -1,9 +1,28 @@
+import { LIMITS } from "../../src/core/limits.ts";
 import { makeSecret } from "../../src/core/signing.ts";
 import type { NewEndpoint } from "../../src/store/endpoints.ts";
 import type { Rng } from "./world.ts";
 
 export const TYPES = ["order.created", "order.paid", "user.deleted"];
 export const CONSUMERS = [null, null, "acme", "zeta"];
+
+/** Bounds that a run would hardly reach, in a size that every run passes. */
+const SMALL = {
+  actorQueueMax: 2,
+  actorQueueHead: 1,
+  fanoutAtOnceMax: 1,
+  fanoutSliceRows: 2,
+  sliceRows: 2,
+} as const;
+type Bound = keyof typeof SMALL;
+const USUAL = new Map((Object.keys(SMALL) as Bound[]).map((name) => [name, LIMITS[name].value]));
+
+/** Makes the bounds small, or as they are, for the run that begins now. */
+export function setBounds(small: boolean): void {
+  for (const [name, usual] of USUAL) {
+    (LIMITS[name] as { value: number }).value = small ? SMALL[name] : usual;
+  }
+}
 
 /** An endpoint by chance: every kind of schedule, order, rate and subscription occurs. */
 export function newEndpoint(rng: Rng, projectId: number, n: number, now: number): NewEndpoint {

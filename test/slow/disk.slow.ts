@@ -1,7 +1,18 @@
 // time budget: 150 s
 /** A disk that is full, fails, holds damaged files, or belongs to another process (contract section 11). */
 import { describe, expect, test } from "bun:test";
-import { closeSync, cpSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  cpSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { audit } from "../durability/audit.ts";
@@ -62,12 +73,18 @@ describe.skipIf(!(await canMakeDisks()))("a full disk", () => {
     }));
     expect(refusals.filter((one) => !Bun.deepEquals(one, asTheContractSays))).toEqual([]);
     const books = await settleBooks(service, recorder, publishers);
-    console.log(`${refusals.length} refused, ${books.acknowledged.length} acknowledged, ${books.receipts.length} received`);
+    console.log(
+      `${refusals.length} refused, ${books.acknowledged.length} acknowledged, ${books.receipts.length} received`,
+    );
     // No process followed another: nothing excuses a message that was sent twice.
     expect(audit(books, [])).toEqual([]);
     expect(await service.stop()).toBe(0);
     const { integrity, misnumbered, attempts } = inspectCopy(service.dataDir);
-    expect({ integrity, misnumbered, attempts }).toEqual({ integrity: "ok", misnumbered: 0, attempts: books.receipts.length });
+    expect({ integrity, misnumbered, attempts }).toEqual({
+      integrity: "ok",
+      misnumbered: 0,
+      attempts: books.receipts.length,
+    });
   }, 60_000);
 
   test("does not keep the process from ending at SIGTERM", async () => {
@@ -92,27 +109,33 @@ describe.skipIf(!(await canMakeDisks()))("a full disk", () => {
 describe.skipIf(!(await canTrace()))("a sync that fails with EIO", () => {
   const EXIT_MS_MAX = 2000;
 
-  test.each([1, 4])("ends the process at the next answer that it cannot give (sync %d of each thread)", async (nth) => {
-    await using service = await startService({ env: LOAD_ENV });
-    const client = clientOf(service);
-    await using tracer = await failSyncs(service.pid, { nth });
-    const ids: string[] = [];
-    for (;;) {
-      const published = await client.post("/v1/events", { type: "order.paid", data: {} }).catch(() => null);
-      if (published === null) break;
-      expect(published.status).toBe(202);
-      ids.push(published.json["id"] as string);
-    }
-    expect((await service.exit()).exitCode).toBe(1);
-    const calls = await tracer.calls();
-    const failed = calls.find(({ line }) => line.includes("EIO"));
-    const ended = calls.find(({ line }) => line.includes("+++ exited with 1 +++"));
-    expect(calls.filter(({ line }) => /sealpost\.db-wal.*= 0$/.test(line)).length).toBeGreaterThanOrEqual(ids.length);
-    expect((ended?.at ?? Infinity) - (failed?.at ?? 0)).toBeLessThan(EXIT_MS_MAX);
+  test.each([1, 4])(
+    "ends the process at the next answer that it cannot give (sync %d of each thread)",
+    async (nth) => {
+      await using service = await startService({ env: LOAD_ENV });
+      const client = clientOf(service);
+      await using tracer = await failSyncs(service.pid, { nth });
+      const ids: string[] = [];
+      for (;;) {
+        const published = await client.post("/v1/events", { type: "order.paid", data: {} }).catch(() => null);
+        if (published === null) break;
+        expect(published.status).toBe(202);
+        ids.push(published.json["id"] as string);
+      }
+      expect((await service.exit()).exitCode).toBe(1);
+      const calls = await tracer.calls();
+      const failed = calls.find(({ line }) => line.includes("EIO"));
+      const ended = calls.find(({ line }) => line.includes("+++ exited with 1 +++"));
+      expect(calls.filter(({ line }) => /sealpost\.db-wal.*= 0$/.test(line)).length).toBeGreaterThanOrEqual(
+        ids.length,
+      );
+      expect((ended?.at ?? Infinity) - (failed?.at ?? 0)).toBeLessThan(EXIT_MS_MAX);
 
-    await service.restart();
-    for (const id of ids) expect(await statusOf(service, `/v1/events/${id}`)).toBe(200);
-  }, 30_000);
+      await service.restart();
+      for (const id of ids) expect(await statusOf(service, `/v1/events/${id}`)).toBe(200);
+    },
+    30_000,
+  );
 
   test("of the database file, at a checkpoint, ends the process too", async () => {
     await using service = await startService({ env: LOAD_ENV });
@@ -137,25 +160,32 @@ describe("a damaged database", () => {
     ["it is another kind of file", (path) => writeFileSync(path, "not a database\n".repeat(1000))],
   ];
 
-  test.each(damages)("is refused, named and left as it is where %s", async (_, damage) => {
-    const folder = mkdtempSync(join(tmpdir(), "sealpost-damaged-"));
-    const dataDir = join(folder, "data");
-    await using service = await startService({ env: LOAD_ENV });
-    const events = Array.from({ length: 500 }, (_, at) => ({ type: "order.paid", data: { at, padding: "x".repeat(500) } }));
-    expect((await clientOf(service).post("/v1/events/batch", { events })).status).toBe(202);
-    expect(await service.stop()).toBe(0);
-    cpSync(service.dataDir, dataDir, { recursive: true });
-    const path = join(dataDir, "sealpost.db");
-    damage(path);
-    const before = hashOf(path);
+  test.each(damages)(
+    "is refused, named and left as it is where %s",
+    async (_name, damage) => {
+      const folder = mkdtempSync(join(tmpdir(), "sealpost-damaged-"));
+      const dataDir = join(folder, "data");
+      await using service = await startService({ env: LOAD_ENV });
+      const events = Array.from({ length: 500 }, (_, at) => ({
+        type: "order.paid",
+        data: { at, padding: "x".repeat(500) },
+      }));
+      expect((await clientOf(service).post("/v1/events/batch", { events })).status).toBe(202);
+      expect(await service.stop()).toBe(0);
+      cpSync(service.dataDir, dataDir, { recursive: true });
+      const path = join(dataDir, "sealpost.db");
+      damage(path);
+      const before = hashOf(path);
 
-    const { exitCode, output } = await runService({ env: { SEALPOST_DATA_DIR: dataDir } });
-    expect(exitCode).toBe(1);
-    expect(output).toContain(path);
-    expect(output).not.toContain("listening");
-    expect(hashOf(path)).toBe(before);
-    rmSync(folder, { recursive: true, force: true });
-  }, 20_000);
+      const { exitCode, output } = await runService({ env: { SEALPOST_DATA_DIR: dataDir } });
+      expect(exitCode).toBe(1);
+      expect(output).toContain(path);
+      expect(output).not.toContain("listening");
+      expect(hashOf(path)).toBe(before);
+      rmSync(folder, { recursive: true, force: true });
+    },
+    20_000,
+  );
 
   function overwrite(path: string, position: number, length: number): void {
     const file = openSync(path, "r+");

@@ -63,7 +63,9 @@ describe.skipIf(!(await canMakeDisks()))("a power cut", () => {
     await using service = await startOn(disk);
     const target = await prepareLoad(service, recorder);
     const { books, startsAt } = await run({ disk, service, recorder, target }, 16);
-    console.log(`${startsAt.length} cuts: ${books.acknowledged.length} acknowledged, ${books.receipts.length} received`);
+    console.log(
+      `${startsAt.length} cuts: ${books.acknowledged.length} acknowledged, ${books.receipts.length} received`,
+    );
     expect(audit(books, startsAt)).toEqual([]);
     expect(await service.stop()).toBe(0);
     const { integrity, misnumbered, tried, metered } = inspectCopy(service.dataDir);
@@ -77,7 +79,10 @@ describe.skipIf(!(await canMakeDisks()))("a power cut", () => {
       await using disk = await makeDisk(DISK_MEGABYTES);
       await using service = await startOn(disk);
       await addEndpoint(service, recorder.url("/slow?delay_ms=400"));
-      const published = await clientOf(service).post("/v1/events", { type: "order.paid", data: { token: "first" } });
+      const published = await clientOf(service).post("/v1/events", {
+        type: "order.paid",
+        data: { token: "first" },
+      });
       expect(published.status).toBe(202);
       await disk.cutPower();
       await service.kill9();

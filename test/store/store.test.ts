@@ -1,4 +1,4 @@
-import type { Database } from "bun:sqlite";
+import { type Database, Database as OtherDatabase } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -183,6 +183,26 @@ describe("a full disk", () => {
     for (const sync of syncs.splice(0)) sync.resolve();
     await kept;
     expect(ids()).toEqual([2]);
+    expect(failure).toBeNull();
+  });
+});
+
+describe("a database that somebody else writes to", () => {
+  test("is tried again, and nothing is lost or refused", async () => {
+    const other = new OtherDatabase(disk.path);
+    disk.goLive();
+    other.exec("BEGIN IMMEDIATE");
+    const written = store.write(insert(1));
+    commit();
+    expect(store.writable).toBe(true);
+    expect(await stateOf(written)).toBe("pending");
+    other.exec("ROLLBACK");
+    other.close();
+    probes.shift()?.();
+    commit();
+    syncs.shift()?.resolve();
+    await written;
+    expect(ids()).toEqual([1]);
     expect(failure).toBeNull();
   });
 });

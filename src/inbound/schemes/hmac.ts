@@ -25,12 +25,17 @@ function sharedSecretProof(name: string, rule: DigestRule, form: SecretForm, sig
     holds(signatures, secrets, contentFor) {
       const usable = secrets.filter((secret) => form.decode(secret) !== null);
       const expected = (usable.length > 0 ? usable : [NOBODYS_SECRET]).map((secret) =>
-        sign(secret, contentFor),
+        spelled(sign(secret, contentFor), rule.encoding),
       );
-      const given = rule.encoding === "hex" ? signatures.map((text) => text.toLowerCase()) : signatures;
+      const given = signatures.map((text) => spelled(text, rule.encoding));
       return isAnySame(expected, given.length > 0 ? given : [""]);
     },
   };
+}
+
+/** One spelling of several: hex in either case, base64 and base64url with their padding or without (RFC 4648 3.2). */
+function spelled(signature: string, encoding: Encoding): string {
+  return encoding === "hex" ? signature.toLowerCase() : signature.replace(/={1,2}$/, "");
 }
 
 export function hmacProof(rule: DigestRule): Proof {

@@ -1,0 +1,77 @@
+import { Type } from "@sinclair/typebox";
+import { notFound } from "../core/errors.ts";
+import type { Json } from "../core/json-value.ts";
+import { limit } from "../core/limits.ts";
+import { SchemaInference } from "../core/schema-infer.ts";
+import { LABELS } from "../store/labels.ts";
+import { eventTypeExample } from "./event-type-shape.ts";
+import { newestEvents } from "./history.ts";
+import { type AnyRoute, route } from "./route.ts";
+import type { Services } from "./services.ts";
+import { Turns } from "./turns.ts";
+
+const LAST_DEFAULT = 100;
+
+/** A first schema, from what events of the type have in common. It changes nothing. */
+export function inferenceRoute(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/event-types/:name/infer-schema",
+    operationId: "inferSchema",
+    tag: "Event types",
+    summary: "Propose a schema from stored events",
+    description:
+      "Looks at the newest events of this type, described or not, and proposes what they have in common: types, and which fields " +
+      `were always there. Test events, and events above ${limit("inferredBytesMax")} bytes, are left out. Nothing is changed.`,
+    access: "owner",
+    budget: "management",
+    body: Type.Object(
+      {
+        last: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            maximum: limit("historyMax"),
+            default: LAST_DEFAULT,
+            description: "How many events.",
+          }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    bodyExample: { last: 500 },
+    answers: {
+      200: {
+        description: "The proposal, and how many events it comes from.",
+        schema: Type.Object({
+          schema: Type.Object({}, { additionalProperties: true }),
+          events: Type.Integer({ description: "Events that were looked at." }),
+        }),
+        example: { schema: eventTypeExample.schema, events: 118 },
+      },
+    },
+    async handle({ caller, params, body }) {
+      const list = services.data.labels.find(caller.projectId, LABELS.type, params.name);
+      const isDescribed = services.data.eventTypes.find(caller.projectId, params.name) !== undefined;
+      if (list === null && !isDescribed) throw notFound("event type");
+      const proposal = await infer(services, list, body.last ?? LAST_DEFAULT);
+      return { status: 200, json: proposal };
+    },
+  });
+}
+
+async function infer(
+  { data }: Services,
+  list: number | null,
+  last: number,
+): Promise<{ schema: Json; events: number }> {
+  const inference = new SchemaInference();
+  const turns = new Turns();
+  let events = 0;
+  for (const event of list === null ? [] : newestEvents(data, list, last)) {
+    await turns.giveWay();
+    if (event.data.length > limit("inferredBytesMax")) continue;
+    inference.add(JSON.parse(event.data) as Json);
+    events++;
+  }
+  return { schema: inference.propose(), events };
+}

@@ -1,0 +1,24 @@
+import { limit } from "../core/limits.ts";
+import type { Data } from "../store/data.ts";
+import type { EventWithData } from "../store/events.ts";
+
+/**
+ * The newest `count` events of a list (a project, a type or a consumer), newest first, each read when it is asked for. Test events
+ * are left out: nobody subscribes to them.
+ */
+export function* newestEvents(data: Data, list: number, count: number): Generator<EventWithData> {
+  let given = 0;
+  let before = Number.MAX_SAFE_INTEGER;
+  for (let seen = 0; seen < limit("listScanMax"); seen += limit("listLimitMax")) {
+    const keys = data.lists.below([list], before, limit("listLimitMax"));
+    for (const key of keys) {
+      const event = data.events.getWithData(key);
+      if (event === null || event.isTest) continue;
+      yield event;
+      if (++given === count) return;
+    }
+    const last = keys.at(-1);
+    if (last === undefined) return;
+    before = last;
+  }
+}

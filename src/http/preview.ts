@@ -1,0 +1,143 @@
+import { Type } from "@sinclair/typebox";
+import type { Caller } from "../core/caller.ts";
+import { limit } from "../core/limits.ts";
+import type { Endpoint } from "../core/model.ts";
+import { LABELS } from "../store/labels.ts";
+import { eventExample } from "./event-shape.ts";
+import { newestEvents } from "./history.ts";
+import {
+  type PreviewBody,
+  previewShape,
+  readShaping,
+  readSubject,
+  requireOneSubject,
+  type Shaping,
+} from "./preview-input.ts";
+import { tryOn } from "./preview-run.ts";
+import { PreviewTally } from "./preview-tally.ts";
+import { type AnyRoute, type Answer, route } from "./route.ts";
+import type { Services } from "./services.ts";
+import { nullable } from "./shapes.ts";
+import { Turns } from "./turns.ts";
+
+/** Filter and transformations tried on events, before they are saved (contract section 5). Nothing is sent or stored. */
+export function previewRoutes(services: Services): AnyRoute[] {
+  return [previewRoute(services)];
+}
+
+const LONGEST_SECONDS = 60;
+
+const bodyShape = Type.Object({}, { additionalProperties: true, description: "What would be sent." });
+const explanationShape = Type.String({ description: "Why it does not match, or cannot be rendered." });
+
+const oneShape = Type.Object({
+  matched: Type.Boolean(),
+  explanation: nullable(explanationShape),
+  body: nullable(bodyShape),
+});
+
+const manyShape = Type.Object({
+  tried: Type.Integer({ description: "Stored events that were looked at." }),
+  matched: Type.Integer({ description: "Those that types, consumer and filter admit." }),
+  failed: Type.Integer({ description: "Those of them that the transformations cannot render." }),
+  samples: Type.Array(
+    Type.Object({
+      event_id: Type.String(),
+      matched: Type.Boolean(),
+      explanation: Type.Optional(explanationShape),
+      before: bodyShape,
+      after: nullable(bodyShape),
+    }),
+    { description: "A few of each outcome, newest first." },
+  ),
+});
+
+const EXAMPLE = {
+  type: "invoice.paid",
+  timestamp: "2026-11-20T09:00:00.000Z",
+  data: { id: "in_42", total: 990 },
+};
+
+function previewRoute(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/endpoints/preview",
+    operationId: "previewEndpoint",
+    tag: "Endpoints",
+    summary: "Try a filter and transformations",
+    description:
+      "On an event that you paste (`event`), on a stored one (`event_id`), or on the newest stored events (`last`). Nothing is sent " +
+      "and nothing is stored. A portal token tries them on its consumer's events.",
+    access: "read",
+    budget: "management",
+    body: previewShape,
+    bodyMaxBytes: limit("eventBodyMax") + limit("managementBodyMax"),
+    bodyExample: { last: 100, filter: { data: { total: { $gte: 100 } } } },
+    waitMaxSeconds: LONGEST_SECONDS,
+    answers: {
+      200: {
+        description: "On one event, or with `last` on many.",
+        schema: Type.Union([oneShape, manyShape]),
+        example: {
+          tried: 100,
+          matched: 1,
+          failed: 0,
+          samples: [{ event_id: eventExample.id, matched: true, before: EXAMPLE, after: EXAMPLE }],
+        },
+      },
+      404: "`not_found`: there is no such event or endpoint.",
+    },
+    async handle({ caller, body, bytes, request }) {
+      requireOneSubject(body);
+      const shaping = readShaping(services, caller, body);
+      if (body.last !== undefined) return previewMany(services, caller, shaping, body.last, request.signal);
+      return previewOne(services, caller, shaping, body, bytes);
+    },
+  });
+}
+
+async function previewOne(
+  services: Services,
+  caller: Caller,
+  shaping: Shaping,
+  body: PreviewBody,
+  bytes: Uint8Array,
+): Promise<Answer> {
+  const event = readSubject(services, caller, body, bytes, shaping.endpoint);
+  const preview = await tryOn(shaping, event, new Turns(), true);
+  const matched = preview.outcome !== "unmatched";
+  return jsonText(
+    `{"matched":${matched},"explanation":${JSON.stringify(preview.explanation)},"body":${preview.body ?? "null"}}`,
+  );
+}
+
+async function previewMany(
+  services: Services,
+  caller: Caller,
+  shaping: Shaping,
+  last: number,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const list = listFor(services, caller, shaping.endpoint);
+  const tally = new PreviewTally(services.ids);
+  const turns = new Turns();
+  for (const event of list === null ? [] : newestEvents(services.data, list, last)) {
+    await turns.giveWay();
+    if (signal.aborted) break;
+    tally.add(event, await tryOn(shaping, event, turns, tally.wantsUnmatched));
+  }
+  return jsonText(tally.write());
+}
+
+/** The events that the caller sees and the endpoint could get: those of a consumer, or of the whole project. */
+function listFor({ data }: Services, caller: Caller, endpoint: Endpoint | null): number | null {
+  const consumerId = caller.consumerId ?? endpoint?.consumerId ?? null;
+  return consumerId === null
+    ? caller.projectId
+    : data.labels.find(caller.projectId, LABELS.consumer, consumerId);
+}
+
+/** By hand, as a body that nothing transforms is what was published, to the spelling of its numbers. */
+function jsonText(body: string): Answer {
+  return { status: 200, body, headers: { "content-type": "application/json" } };
+}
