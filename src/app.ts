@@ -325,10 +325,10 @@ function tellAttempt(report: AttemptReport, data: Data, logger: Logger, metrics:
   metrics.attempts.count(`${outcome} ${code === null ? "none" : `${Math.floor(code / 100)}xx`}`);
   metrics.attemptSeconds.observe(performed.durationMs / 1000);
   if (lagMs !== null) metrics.lagSeconds.observe(Math.max(0, lagMs) / 1000);
-  const endpointId = data.ids.encode("ep", endpoint.id);
+  const endpointId = performed.endpointId ?? data.ids.encode("ep", endpoint.id);
   logger.log(outcome === "delivered" ? "info" : "warn", "attempt", {
     event_id: data.ids.encode("evt", load.delivery.eventId),
-    delivery_id: data.ids.encode("msg", load.delivery.id),
+    delivery_id: performed.messageId ?? data.ids.encode("msg", load.delivery.id),
     endpoint_id: endpointId,
     number,
     trigger,

@@ -46,6 +46,11 @@ export function hashToken(token: string): Uint8Array {
   return createHash("sha256").update(token).digest();
 }
 
+/** The same as text (base64), by which a token is found in memory. */
+export function hashText(token: string): string {
+  return new Bun.CryptoHasher("sha256").update(token).digest("base64");
+}
+
 export function shownPrefix(token: string): string {
   return token.slice(0, SHOWN_CHARS);
 }

@@ -19,7 +19,11 @@ import { requestHeadOf } from "./request-head.ts";
 import type { Transport, TransportResult } from "./transport-types.ts";
 
 /** One attempt as it went: what its row shows, and what the states of delivery and endpoint depend on. */
-export interface Sent extends Performed, AttemptFacts {}
+export interface Sent extends Performed, AttemptFacts {
+  /** Public ids, as they were made for the message; null where there was none. */
+  messageId: string | null;
+  endpointId: string | null;
+}
 
 export interface SendParts {
   transport: Transport;
@@ -72,6 +76,8 @@ async function attempt(parts: SendParts, endpoint: Endpoint, load: Load): Promis
     statusCode: response && response.status,
     errorCode: errorCodeOf(result, judgement),
     requestHead: headOf(endpoint, request),
+    messageId: message.id,
+    endpointId: message.endpointId,
     sentAt: message.timestampSeconds,
     signature: message.signature,
     requestBody: shaped.body === load.body ? null : shaped.body,
@@ -90,6 +96,8 @@ function malformed(startedAt: number, reason: string): Sent {
     statusCode: null,
     errorCode: reason,
     requestHead: null,
+    messageId: null,
+    endpointId: null,
     sentAt: null,
     signature: null,
     requestBody: null,

@@ -1,4 +1,4 @@
-import { Database } from "bun:sqlite";
+import { Database, SQLiteError } from "bun:sqlite";
 import type { Store } from "./store.ts";
 
 /**
@@ -55,9 +55,19 @@ export class Checkpoints {
 /** What the thread does: opens the database at `path` and answers with one passive checkpoint a call. */
 export function openCheckpointer(path: string): () => CheckpointResult {
   const sqlite = new Database(path);
-  const checkpoint = sqlite.prepare<CheckpointResult, []>("PRAGMA wal_checkpoint(PASSIVE)");
   const replicated = sqlite.prepare("SELECT 1 FROM sqlite_schema WHERE name = '_litestream_seq'");
-  const nothing = { log: 0, checkpointed: 0 };
   // Where Litestream is attached the checkpoints are its own: between two of its reads we must not let the WAL start anew.
-  return () => (replicated.get() ? nothing : (checkpoint.get() ?? nothing));
+  return () => (replicated.get() ? NOTHING : checkpointPassively(sqlite));
+}
+
+const NOTHING: CheckpointResult = { log: 0, checkpointed: 0 };
+
+/** On a full disk there may be no room for it: then everything stays in the WAL, which is as safe. */
+export function checkpointPassively(sqlite: Database): CheckpointResult {
+  try {
+    return sqlite.query<CheckpointResult, []>("PRAGMA wal_checkpoint(PASSIVE)").get() ?? NOTHING;
+  } catch (error) {
+    if (error instanceof SQLiteError && error.code === "SQLITE_FULL") return NOTHING;
+    throw error;
+  }
 }

@@ -1,6 +1,7 @@
-import { Database, SQLiteError } from "bun:sqlite";
+import { Database } from "bun:sqlite";
 import { chmodSync, closeSync, existsSync, fsync, openSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { checkpointPassively } from "./checkpoint.ts";
 import { migrate } from "./migrations.ts";
 
 export const DATABASE_FILE = "sealpost.db";
@@ -112,19 +113,10 @@ function openWal(sqlite: Database, path: string): Pick<Disk, "sync" | "goLive" |
     goLive: () => sqlite.exec("PRAGMA busy_timeout = 0"),
     close: () => {
       closeSync(descriptor);
-      checkpoint(sqlite);
+      checkpointPassively(sqlite);
       sqlite.close();
     },
   };
-}
-
-/** On a full disk there may be no room for it: then everything stays in the WAL, where the next start finds it. */
-function checkpoint(sqlite: Database): void {
-  try {
-    sqlite.exec("PRAGMA wal_checkpoint(PASSIVE)");
-  } catch (error) {
-    if (!(error instanceof SQLiteError && error.code === "SQLITE_FULL")) throw error;
-  }
 }
 
 function versionOf(sqlite: Database): string {

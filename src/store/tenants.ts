@@ -2,7 +2,7 @@ import { eq } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Scope } from "../core/caller.ts";
 import type { Account, Project } from "../core/model.ts";
-import { hashToken, makeToken, shownPrefix } from "../core/tokens.ts";
+import { hashText, hashToken, makeToken, shownPrefix } from "../core/tokens.ts";
 import { account, apiKey, project } from "./schema.ts";
 import type { Store } from "./store.ts";
 
@@ -32,7 +32,8 @@ export class Tenants {
   ) {
     for (const row of db.select().from(account).all()) this.#accounts.set(row.id, row);
     for (const row of db.select().from(project).all()) this.#projects.set(row.id, row);
-    for (const { hash, ...row } of db.select().from(apiKey).all()) this.#keys.set(hash.toString("hex"), row);
+    for (const { hash, ...row } of db.select().from(apiKey).all())
+      this.#keys.set(hash.toString("base64"), row);
   }
 
   get isEmpty(): boolean {
@@ -114,12 +115,12 @@ export class Tenants {
   }
 
   rememberKey(key: ApiKey, token: string): void {
-    this.#keys.set(Buffer.from(hashToken(token)).toString("hex"), key);
+    this.#keys.set(hashText(token), key);
   }
 
   /** The key behind a token that has not expired; notes that it was used. */
   findKey(token: string, now: number): ApiKey | null {
-    const key = this.#keys.get(Buffer.from(hashToken(token)).toString("hex"));
+    const key = this.#keys.get(hashText(token));
     if (!key || (key.expiresAt !== null && key.expiresAt <= now)) return null;
     key.lastUsedAt = now;
     this.#used.set(key, now);
