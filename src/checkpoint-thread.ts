@@ -4,7 +4,7 @@ import type { Checkpointer, CheckpointResult } from "./store/checkpoint.ts";
 export function startCheckpointThread(
   path: string,
   fail: (error: Error) => void,
-): Checkpointer & { stop(): void } {
+): Checkpointer & { stop(): Promise<void> } {
   const worker = new Worker(new URL("./checkpointer.ts", import.meta.url));
   const waiting: ((result: CheckpointResult) => void)[] = [];
   let stopping = false;
@@ -13,7 +13,12 @@ export function startCheckpointThread(
   };
   worker.addEventListener("message", ({ data }: MessageEvent<CheckpointResult>) => waiting.shift()?.(data));
   worker.addEventListener("error", ({ message }) => end(message));
-  worker.addEventListener("close", () => end("closed"));
+  const closed = new Promise<void>((resolve) => {
+    worker.addEventListener("close", () => {
+      end("closed");
+      resolve();
+    });
+  });
   worker.unref();
   worker.postMessage(path);
   return {
@@ -25,6 +30,7 @@ export function startCheckpointThread(
     stop() {
       stopping = true;
       worker.terminate();
+      return closed;
     },
   };
 }

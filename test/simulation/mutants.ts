@@ -13,8 +13,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a retry is forgotten: the delivery does not go back into the queue",
     file: "outbound/actor.ts",
-    find: "if (change.due !== null) this.#admit({ id, due: change.due, queueOrder }, null);",
-    put: "",
+    find: "if (change.due !== null && queueOrder === null)",
+    put: "if (change.due === 0 && queueOrder === null)",
   },
   {
     name: "one commit in fifty is acknowledged and rolled back",
@@ -99,5 +99,23 @@ export const MUTANTS: readonly Mutant[] = [
     file: "store/store.ts",
     find: "this.#jobs = waiting.filter((job) => job.kept);",
     put: "this.#jobs = [];",
+  },
+  {
+    name: "a parked retry is told of before it is on disk, and forgotten by a refill in between",
+    file: "outbound/actor.ts",
+    find: "this.#notePark(settlement.queueOrder);",
+    put: "",
+  },
+  {
+    name: "keys that a fan-out has set aside are taken again",
+    file: "store/store.ts",
+    find: 'maxima.push("SELECT max(first_key + json_array_length(endpoints)) AS id FROM fanout");',
+    put: "",
+  },
+  {
+    name: "a delivery whose turn comes while it is busy is not looked at again",
+    file: "outbound/actor.ts",
+    find: "if (this.#deferred.delete(delivery.id) || !applied) this.#reload(delivery.id);",
+    put: "if (!applied) this.#reload(delivery.id);",
   },
 ];

@@ -33,7 +33,8 @@ export interface Process {
 }
 
 export function bootProcess(parts: ProcessParts): Process {
-  const { world, rng, sqlite, transport } = parts;
+  const { rng, sqlite, transport } = parts;
+  const world = parts.world.ofThisLife();
   const storeParts = {
     now: () => world.wall,
     schedule: (commit: () => void) => void world.after(0, commit),
@@ -60,6 +61,7 @@ export function bootProcess(parts: ProcessParts): Process {
     clock: world.clock,
     random: () => rng.next(),
     send: async (endpoint, load) => {
+      if (world.isOver()) return null;
       parts.onStart(endpoint, load);
       const sent = await send(sendParts, endpoint, load);
       parts.onEnd(endpoint, load, sent);

@@ -3,9 +3,8 @@ import { Problem } from "../../src/core/errors.ts";
 import { makeSecret } from "../../src/core/signing.ts";
 import type { Endpoint } from "../../src/core/model.ts";
 import { openMemory } from "../../src/store/database.ts";
-import type { Load } from "../../src/outbound/actor.ts";
-import type { Sent } from "../../src/outbound/send.ts";
 import { replayOne, enqueueReplayed } from "../../src/pipeline.ts";
+import { AttemptWatch } from "./attempt-watch.ts";
 import { check } from "./invariants.ts";
 import { bootProcess, type Process, recoverProcess } from "./process.ts";
 import { CONSUMERS, newEndpoint, setBounds, TYPES } from "./scenario.ts";
@@ -15,6 +14,7 @@ import { Rng, settle, World } from "./world.ts";
 const HOUR_MS = 3_600_000;
 const STARTS_AT = Date.UTC(2026, 10, 21);
 const STEPS_MAX = 60_000;
+const QUIET_TURNS = 100;
 
 /** What the outside knows: what was answered to it, and what it asked for. */
 export interface Outside {
@@ -52,10 +52,7 @@ export class Simulation {
   projectId = 0;
   #isUp = true;
   endpoints: number[] = [];
-  /** What an endpoint's last answers forbid: no attempt before this instant. */
-  readonly #gates = new Map<number, number>();
-  readonly #inFlight = new Map<number, number>();
-  #hash = 0;
+  readonly watch = new AttemptWatch(this);
   steps = 0;
 
   constructor(
@@ -73,7 +70,7 @@ export class Simulation {
 
   /** A number that two runs of one seed share. */
   get hash(): number {
-    return this.#hash;
+    return this.watch.hash;
   }
 
   async run(): Promise<string[]> {
@@ -105,8 +102,8 @@ export class Simulation {
       sqlite,
       transport,
       syncMs: () => this.#syncMs(),
-      onStart: (endpoint, load) => this.#onStart(endpoint, load),
-      onEnd: (endpoint, load, sent) => this.#onEnd(endpoint, load, sent),
+      onStart: (endpoint, load) => this.watch.onStart(endpoint, load),
+      onEnd: (endpoint, load, sent) => this.watch.onEnd(endpoint, load, sent),
     });
   }
 
@@ -146,6 +143,7 @@ export class Simulation {
       [4, () => void this.process.data.digest.writeDown()],
       [2, () => this.#reorder()],
       [4, () => this.#crash()],
+      [2, () => this.#dieWhilePublishing()],
       [2, () => this.#jumpClock()],
       [2, () => this.#fillDisk()],
     ];
@@ -231,14 +229,6 @@ export class Simulation {
     const previousOf = ({ secret }: Endpoint) =>
       hours === 0 ? null : { secret, privateKey: null, expiresAt };
     this.#change(endpoint.id, (now) => ({ secret: makeSecret(), previous: previousOf(now) }));
-  }
-
-  /** The secrets that are valid at this moment, as the durable endpoint has them. */
-  #validSecrets(id: number): string[] {
-    const endpoint = this.process.data.endpoints.getAnyway(id);
-    if (!endpoint) return [];
-    const { secret, previous } = endpoint;
-    return previous && previous.expiresAt > this.world.wall ? [secret, previous.secret] : [secret];
   }
 
   #delete(): void {
@@ -342,14 +332,24 @@ export class Simulation {
     this.tally.crashes++;
     this.outside.crashes++;
     this.world.crash();
-    this.#inFlight.clear();
-    this.#gates.clear();
+    this.watch.forget();
     this.outside.byHand.clear();
     this.process = this.#boot();
     this.#isUp = false;
     const life = this.world.process;
     void recoverProcess(this.process).then(() => {
       if (life === this.world.process) this.#isUp = true;
+    });
+  }
+
+  /** A crash just after an event's commit, a clock that is behind afterwards, and events at once: what was set aside is in danger. */
+  #dieWhilePublishing(): void {
+    if (this.receivers.calm || !this.faults.crashes) return;
+    this.#publish();
+    this.world.outside(0.01 + this.rng.next(), () => {
+      this.#crash();
+      this.#jumpClock();
+      for (const ms of [2, 5, 20]) this.world.outside(ms, () => this.#isUp && this.#publish());
     });
   }
 
@@ -367,42 +367,6 @@ export class Simulation {
     this.world.outside(this.rng.below(120_000), () => this.sqlite.exec("PRAGMA max_page_count = 1000000"));
   }
 
-  #onStart(endpoint: Endpoint, load: Load): void {
-    const { id } = load.delivery;
-    this.receivers.secrets.set(this.process.data.ids.encode("msg", id), this.#validSecrets(endpoint.id));
-    if (this.outside.byHand.has(id)) return;
-    const inFlight = (this.#inFlight.get(endpoint.id) ?? 0) + 1;
-    this.#inFlight.set(endpoint.id, inFlight);
-    const bound = endpoint.ordering === "fifo" ? 1 : endpoint.maxConcurrency;
-    if (inFlight > bound) this.violate(`${inFlight} attempts at once to an endpoint that takes ${bound}`);
-    if (
-      this.outside.paused.has(endpoint.id) &&
-      this.process.data.endpoints.get(endpoint.id)?.status === "paused"
-    ) {
-      this.violate("an attempt started at a paused endpoint");
-    }
-    const due = load.delivery.due ?? 0;
-    if (due > this.world.wall) this.violate(`an attempt started ${due - this.world.wall} ms early`);
-    const gate = this.#gates.get(endpoint.id) ?? 0;
-    if (gate > this.world.wall && !this.faults.clockJumps)
-      this.violate("an attempt started before retry-after had passed");
-  }
-
-  #onEnd(endpoint: Endpoint, load: Load, sent: Sent | null): void {
-    this.#hash =
-      (Math.imul(this.#hash, 31) +
-        load.delivery.id +
-        (sent?.statusCode ?? 7) +
-        Math.floor(this.world.monotonic)) |
-      0;
-    if (this.outside.byHand.has(load.delivery.id)) return;
-    this.#inFlight.set(endpoint.id, Math.max(0, (this.#inFlight.get(endpoint.id) ?? 0) - 1));
-    const code = sent?.statusCode ?? 0;
-    if (![429, 502, 503, 504].includes(code)) return;
-    const gate = sent?.finding.retryAfterAt ?? this.world.wall + 1000;
-    this.#gates.set(endpoint.id, Math.max(this.#gates.get(endpoint.id) ?? 0, gate));
-  }
-
   /** From now on nothing goes wrong, and nobody holds anything up: all must come to its end. */
   async #calmDown(): Promise<void> {
     this.receivers.calm = true;
@@ -415,13 +379,22 @@ export class Simulation {
   }
 
   async #runUntil(until: number): Promise<void> {
-    while (this.world.step(until)) {
+    while (await this.#stepOrSettle(until)) {
       await settle();
       if (++this.steps > STEPS_MAX) {
         this.violate(`it is not quiet after ${STEPS_MAX} steps`);
         return;
       }
     }
+  }
+
+  /** A walk over many rows takes several turns of the loop before it asks for anything: only then is nothing left. */
+  async #stepOrSettle(until: number): Promise<boolean> {
+    for (let turn = 0; turn < QUIET_TURNS; turn++) {
+      if (this.world.step(until)) return true;
+      await settle();
+    }
+    return false;
   }
 
   async #await<T>(promise: Promise<T>): Promise<T> {

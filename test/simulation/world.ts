@@ -74,6 +74,25 @@ export class World {
     return this.#add(ms, this.process, run);
   }
 
+  /** What one life of the process sees: nothing that it asks for after its death happens. */
+  ofThisLife() {
+    const life = this.process;
+    const after = (ms: number, run: () => void) => (this.process === life ? this.after(ms, run) : () => {});
+    const wallNow = () => this.wall;
+    const monotonicNow = () => this.monotonic;
+    return {
+      after,
+      isOver: () => this.process !== life,
+      get wall() {
+        return wallNow();
+      },
+      get monotonic() {
+        return monotonicNow();
+      },
+      clock: this.#clockOver(after),
+    };
+  }
+
   /** Happens after `ms`, whatever becomes of the process. */
   outside(ms: number, run: () => void): () => void {
     return this.#add(ms, null, run);
@@ -84,25 +103,27 @@ export class World {
   }
 
   /** Waits are looked at again every minute, as the real clock does it: the wall clock may jump. */
-  readonly clock: Clock = {
-    now: () => this.wall,
-    timer: (at, wake) => {
-      let callOff = () => {};
-      const wait = () => {
-        const ms = at - this.wall;
-        callOff = this.after(Math.max(0, Math.min(ms, 60_000)), () => (this.wall >= at ? wake() : wait()));
-      };
-      wait();
-      return () => callOff();
-    },
-  };
+  #clockOver(after: (ms: number, run: () => void) => () => void): Clock {
+    return {
+      now: () => this.wall,
+      timer: (at, wake) => {
+        let callOff = () => {};
+        const wait = () => {
+          const ms = at - this.wall;
+          callOff = after(Math.max(0, Math.min(ms, 60_000)), () => (this.wall >= at ? wake() : wait()));
+        };
+        wait();
+        return () => callOff();
+      },
+    };
+  }
 
   /** Runs what comes next; false where nothing does, or only later than `until`. */
   step(until: number): boolean {
     for (;;) {
       const top = this.#heap[0];
       if (!top || top.at > until) {
-        this.#now = Math.max(this.#now, Math.min(until, top?.at ?? until));
+        if (Number.isFinite(until)) this.#now = Math.max(this.#now, Math.min(until, top?.at ?? until));
         return false;
       }
       this.#removeTop();

@@ -31,8 +31,8 @@ beforeEach(() => {
   thread = startCheckpointThread(disk.path, fail);
 });
 
-afterEach(() => {
-  thread.stop();
+afterEach(async () => {
+  await thread.stop();
   disk.close();
   rmSync(dir, { recursive: true });
 });
@@ -90,7 +90,7 @@ test("nothing is asked of the disk where nothing was written since", async () =>
 });
 
 test("a thread that cannot work ends the service", async () => {
-  thread.stop();
+  await thread.stop();
   const failed = new Promise<Error>((resolve) => {
     thread = startCheckpointThread(join(dir, "missing", "sealpost.db"), resolve);
   });

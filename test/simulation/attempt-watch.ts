@@ -1,0 +1,85 @@
+import type { Endpoint } from "../../src/core/model.ts";
+import type { Load } from "../../src/outbound/actor.ts";
+import type { Sent } from "../../src/outbound/send.ts";
+import type { Simulation } from "./run.ts";
+
+const SLOWING = [429, 502, 503, 504];
+
+/** What must hold whenever an attempt begins; and a number that tells one course of events from another. */
+export class AttemptWatch {
+  /** No attempt before this instant, by what the endpoint answered. */
+  readonly #gates = new Map<number, number>();
+  readonly #inFlight = new Map<number, number>();
+  /** The last scheduled attempt of each endpoint that came to its end in this life. */
+  readonly #lastEnded = new Map<number, { id: number; number: number }>();
+  #hash = 0;
+
+  constructor(private readonly run: Simulation) {}
+
+  get hash(): number {
+    return this.#hash;
+  }
+
+  /** The process died. */
+  forget(): void {
+    this.#gates.clear();
+    this.#inFlight.clear();
+    this.#lastEnded.clear();
+  }
+
+  onStart(endpoint: Endpoint, load: Load): void {
+    const { run } = this;
+    const { id, due } = load.delivery;
+    run.receivers.secrets.set(run.process.data.ids.encode("msg", id), this.#validSecrets(endpoint.id));
+    if (run.outside.byHand.has(id)) return;
+    this.#requireSlot(endpoint);
+    const isPaused = run.process.data.endpoints.get(endpoint.id)?.status === "paused";
+    if (run.outside.paused.has(endpoint.id) && isPaused)
+      run.violate("an attempt started at a paused endpoint");
+    const early = (due ?? 0) - run.world.wall;
+    if (early > 0) run.violate(`an attempt started ${early} ms early`);
+    if (endpoint.ordering === "fifo") this.#requireRecorded(endpoint.id);
+    const gate = this.#gates.get(endpoint.id) ?? 0;
+    if (gate > run.world.wall && !run.faults.clockJumps) {
+      run.violate("an attempt started before retry-after had passed");
+    }
+  }
+
+  onEnd(endpoint: Endpoint, load: Load, sent: Sent | null): void {
+    const { run } = this;
+    const { id, attemptCount } = load.delivery;
+    const mark = id + (sent?.statusCode ?? 7) + Math.floor(run.world.monotonic);
+    this.#hash = (Math.imul(this.#hash, 31) + mark) | 0;
+    if (run.outside.byHand.has(id)) return;
+    this.#inFlight.set(endpoint.id, Math.max(0, (this.#inFlight.get(endpoint.id) ?? 0) - 1));
+    if (!sent) return;
+    this.#lastEnded.set(endpoint.id, { id, number: attemptCount + 1 });
+    if (!SLOWING.includes(sent.statusCode ?? 0)) return;
+    const gate = sent.finding.retryAfterAt ?? run.world.wall + 1000;
+    this.#gates.set(endpoint.id, Math.max(this.#gates.get(endpoint.id) ?? 0, gate));
+  }
+
+  #requireSlot({ id, ordering, maxConcurrency }: Endpoint): void {
+    const inFlight = (this.#inFlight.get(id) ?? 0) + 1;
+    this.#inFlight.set(id, inFlight);
+    const bound = ordering === "fifo" ? 1 : maxConcurrency;
+    if (inFlight > bound) this.run.violate(`${inFlight} attempts at once to an endpoint that takes ${bound}`);
+  }
+
+  /** Where order is kept, nothing starts before the outcome of the attempt before it stands in the database. */
+  #requireRecorded(endpointId: number): void {
+    const last = this.#lastEnded.get(endpointId);
+    if (last === undefined) return;
+    const find = this.run.sqlite.query("SELECT 1 FROM attempt WHERE delivery_id = ? AND number = ?");
+    if (find.get(last.id, last.number)) return;
+    this.run.violate("an ordered endpoint was sent to before the outcome of its last attempt was written");
+  }
+
+  /** The secrets that are valid at this moment, as the durable endpoint has them. */
+  #validSecrets(id: number): string[] {
+    const endpoint = this.run.process.data.endpoints.getAnyway(id);
+    if (!endpoint) return [];
+    const { secret, previous } = endpoint;
+    return previous && previous.expiresAt > this.run.world.wall ? [secret, previous.secret] : [secret];
+  }
+}
