@@ -18,6 +18,7 @@ import {
 } from "../core/model.ts";
 import { DEFAULT_SCHEDULE } from "../core/retry.ts";
 import { Queue, type QueueItem } from "./queue.ts";
+import { RateBucket } from "./rate-bucket.ts";
 
 /**
  * The actor of one endpoint owns its queue, its health and its timer. Nothing else starts an attempt.
@@ -111,7 +112,6 @@ interface Flight<P extends Performed> {
 }
 
 const REFILL_MAX = 256;
-const ONE_SECOND_MS = 1000;
 
 export class EndpointActor<P extends Performed> {
   readonly #queue = new Queue<Load>();
@@ -130,8 +130,7 @@ export class EndpointActor<P extends Performed> {
   #disabling = false;
   /** Flights that somebody asked for. */
   #byHand = 0;
-  #tokens: number;
-  #tokensAt: number;
+  readonly #rate: RateBucket;
   #whenQuiet: (() => void)[] = [];
 
   constructor(
@@ -140,8 +139,7 @@ export class EndpointActor<P extends Performed> {
     private readonly parts: ActorParts<P>,
   ) {
     this.#parkedFrom = parts.firstParked(endpoint.id) ?? Number.POSITIVE_INFINITY;
-    this.#tokens = burstOf(endpoint.rateLimitPerSecond ?? 0);
-    this.#tokensAt = parts.now();
+    this.#rate = new RateBucket(parts.now());
   }
 
   get mode(): Mode {
@@ -298,12 +296,7 @@ export class EndpointActor<P extends Performed> {
   /** When the rate limit lets the next attempt go. */
   #tokenAt(now: number): number {
     const rate = this.endpoint.rateLimitPerSecond;
-    if (rate === null) return now;
-    // Nothing is taken away where the wall clock was set back.
-    const elapsedMs = Math.max(0, now - this.#tokensAt);
-    this.#tokens = Math.min(burstOf(rate), this.#tokens + (elapsedMs * rate) / ONE_SECOND_MS);
-    this.#tokensAt = now;
-    return this.#tokens >= 1 ? now : now + Math.ceil(((1 - this.#tokens) * ONE_SECOND_MS) / rate);
+    return rate === null ? now : this.#rate.nextAt(rate, now);
   }
 
   #mayStart(now: number): boolean {
@@ -337,7 +330,7 @@ export class EndpointActor<P extends Performed> {
     if (!item) return false;
     const load = item.load ?? this.parts.load(item.id);
     if (!load || load.delivery.due === null) return true;
-    if (this.endpoint.rateLimitPerSecond !== null) this.#tokens -= 1;
+    if (this.endpoint.rateLimitPerSecond !== null) this.#rate.take();
     this.#start(load, triggerOf(load.delivery), this.health.backoffLevel > 0);
     return true;
   }
@@ -532,11 +525,6 @@ export class EndpointActor<P extends Performed> {
     if (this.#flights.size > 0 || this.#recording.size > 0 || this.#disposing) return;
     for (const resolve of this.#whenQuiet.splice(0)) resolve();
   }
-}
-
-/** A twentieth of a second's worth: no second sees much more than it may. */
-function burstOf(rate: number): number {
-  return Math.max(1, rate / 20);
 }
 
 function triggerOf(delivery: Delivery): Trigger {
