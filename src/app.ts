@@ -24,10 +24,11 @@ import { directoryKey } from "./secret-key.ts";
 import { orExplain } from "./start-error.ts";
 import { Checkpoints } from "./store/checkpoint.ts";
 import { type Data, openData } from "./store/data.ts";
-import { type Disk, lockDirectory, openDatabase } from "./store/database.ts";
+import { type Disk, hasDatabase, lockDirectory, openDatabase } from "./store/database.ts";
 import { DeliveryList } from "./store/delivery-list.ts";
 import { EventList } from "./store/event-list.ts";
 import { recoverDigest } from "./store/recovery.ts";
+import type { FirstKeys } from "./store/tenants.ts";
 
 /** How often list entries and hourly numbers are written down. */
 const DIGEST_MS = 200;
@@ -43,10 +44,7 @@ export interface App {
   stop: () => Promise<void>;
 }
 
-export interface FirstKeys {
-  live: string;
-  test: string;
-}
+export type { FirstKeys };
 
 export interface AppParts {
   logger: Logger;
@@ -65,8 +63,10 @@ export async function startApp(config: Config, { logger, announce, fail }: AppPa
   const makeDir = () => mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   orExplain("SEALPOST_DATA_DIR must be a directory that this process may write", makeDir);
   const lock = lockDirectory(dataDir);
+  // Before the database: whatever that holds, there was a key for its secrets first.
+  const cipher = new Cipher(config.secretKeys ?? [ownKey(dataDir, logger)]);
   const disk = openDatabase(dataDir);
-  const data = openNouns(config, disk, { logger, fail });
+  const data = openNouns(config, disk, { cipher, fail });
   const outbound = openOutbound(config, data, disk, logger);
   const { actors, metrics } = outbound;
   const pipeline = new Pipeline({
@@ -94,7 +94,7 @@ export async function startApp(config: Config, { logger, announce, fail }: AppPa
     await drain(outbound);
     for (const job of jobs) job.stop();
     await shutDown(data, server, outbound.transport);
-    checkpointThread.stop();
+    await checkpointThread.stop();
     disk.close();
     lock.release();
     logger.flush();
@@ -116,8 +116,11 @@ function tellRequest(
   logger.log(level === "error" ? "error" : quiet, String(msg), { ...(line as LogFields), ...project });
 }
 
-function openNouns(config: Config, disk: Disk, { logger, fail }: Pick<AppParts, "logger" | "fail">): Data {
-  const cipher = new Cipher(config.secretKeys ?? [ownKey(config.dataDir, disk.isNew, logger)]);
+function openNouns(
+  config: Config,
+  disk: Disk,
+  { cipher, fail }: Pick<AppParts, "fail"> & { cipher: Cipher },
+): Data {
   const parts = { now: systemClock.now, schedule: setImmediate, sync: disk.sync, later, fail };
   return orExplain("The database cannot be used", () =>
     openData(disk.sqlite, parts, { cipher, cell: config.cell }),
@@ -223,8 +226,8 @@ function later(ms: number, run: () => void): void {
   setTimeout(run, ms).unref();
 }
 
-function ownKey(dir: string, isNew: boolean, logger: Logger): Uint8Array {
-  const { key, made, path } = directoryKey(dir, isNew);
+function ownKey(dir: string, logger: Logger): Uint8Array {
+  const { key, made, path } = directoryKey(dir, !hasDatabase(dir));
   if (made) {
     const hint =
       "SEALPOST_SECRET_KEY is not set: a key was made that encrypts secrets. Back this file up with the database.";
@@ -239,25 +242,12 @@ async function welcome(
   data: Data,
   { logger, announce }: Pick<AppParts, "logger" | "announce">,
 ): Promise<void> {
-  if (config.operatorToken === null) announce(await makeFirstAccount(data));
+  if (config.operatorToken === null) await data.tenants.createFirstAccount(announce);
   else
     logger.log(
       "warn",
       "There is no account yet, and SEALPOST_OPERATOR_TOKEN is set: no keys were made. Start once without it to get some.",
     );
-}
-
-async function makeFirstAccount(data: Data): Promise<FirstKeys> {
-  const account = await data.tenants.createAccount({ name: "default", plan: "unlimited" });
-  const keyFor = async (mode: "live" | "test") => {
-    const project = await data.tenants.createProject(account.id, mode, mode);
-    const made = await data.store.write(() =>
-      data.tenants.insertKey(project, { name: "first", scopes: ["full"], expiresAt: null }),
-    );
-    data.tenants.rememberKey(made.key, made.token);
-    return made.token;
-  };
-  return { live: await keyFor("live"), test: await keyFor("test") };
 }
 
 function startJobs(data: Data, checkpoints: Checkpoints, logger: Logger): { stop(): void }[] {

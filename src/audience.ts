@@ -2,6 +2,7 @@ import type { Evaluation } from "./core/filter.ts";
 import type { Json } from "./core/json-value.ts";
 import { type Endpoint, envelopeOf } from "./core/model.ts";
 import { isSubscribed, Routes } from "./core/routes.ts";
+import type { Subscribers } from "./core/subscribers.ts";
 import type { Data } from "./store/data.ts";
 
 /** What decides who gets an event. */
@@ -76,25 +77,42 @@ export class Audiences {
   }
 
   async #ofOne(projectId: number, event: RoutedEvent, turn: Turn): Promise<Audience> {
+    if (turn.isOver) await turn.next();
     const subscribers = this.#routesOf(projectId).match(event.type, event.consumerId);
-    if (!subscribers.some(({ filter }) => filter !== null)) {
-      return { endpoints: subscribers.map(({ endpoint }) => endpoint), filtered: [] };
+    turn.spend(subscribers.all.length);
+    if (!subscribers.hasFilters) {
+      return { endpoints: subscribers.all.map(({ endpoint }) => endpoint), filtered: [] };
     }
-    const envelope = read(event);
-    turn.spend(event.data.length); // Reading JSON takes up to 10 ns a character.
+    const matched = await this.#ask(projectId, subscribers, event, turn);
     const endpoints: Endpoint[] = [];
     const filtered: number[] = [];
+    for (const { endpoint } of subscribers.all) {
+      if (matched.has(endpoint.id)) endpoints.push(endpoint);
+      else filtered.push(endpoint.id);
+    }
+    return { endpoints, filtered };
+  }
+
+  /** Keys of the endpoints whose filter says yes. */
+  async #ask(
+    projectId: number,
+    subscribers: Subscribers,
+    event: RoutedEvent,
+    turn: Turn,
+  ): Promise<ReadonlySet<number>> {
+    const envelope = read(event);
+    turn.spend(event.data.length); // Reading JSON takes up to 10 ns a character.
+    const matched = new Set<number>();
     const exhausted: number[] = [];
-    for (const { endpoint, filter } of subscribers) {
+    for (const { endpoint, filter } of subscribers.candidates(envelope)) {
       if (turn.isOver) await turn.next();
       const { judgement, steps } = filter === null ? UNFILTERED : filter.evaluate(envelope);
       turn.spend(ASK_STEPS + steps);
-      if (judgement === "matched") endpoints.push(endpoint);
-      else filtered.push(endpoint.id);
+      if (judgement === "matched") matched.add(endpoint.id);
       if (judgement === "exhausted") exhausted.push(endpoint.id);
     }
     this.#tellExhausted(projectId, event.type, exhausted);
-    return { endpoints, filtered };
+    return matched;
   }
 
   /** True where the endpoint's types, consumer and filter admit the event. */

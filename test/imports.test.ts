@@ -45,7 +45,7 @@ const mayImport: Record<string, string[]> = {
   fanout: ["outbound/actor", "outbound/actors", "store", "core"],
   pipeline: ["audience", "fanout", "outbound/actor", "outbound/actors", "store", "core"],
   replayer: ["pipeline", "outbound/actors", "store", "core", "clock", "log", "metrics"],
-  http: [...services, ...settings],
+  http: ["docs", ...services, ...settings],
   app: ["http", "checkpoint-thread", ...services, ...settings],
   main: ["app", "outbound/user-agent", "store", "core", ...settings],
   checkpointer: ["store"],

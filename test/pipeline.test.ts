@@ -23,11 +23,12 @@ async function createMany(client: Client, count: number, fields: Record<string, 
 
 async function countDeliveries(client: Client, eventId: string): Promise<number> {
   let count = 0;
-  let cursor: unknown = "";
+  let cursor: string | null = "";
   while (cursor !== null) {
     const { json } = await client.get(`/v1/deliveries?limit=250&event_id=${eventId}${cursor}`);
     count += (json["data"] as unknown[]).length;
-    cursor = json["next_cursor"] && `&cursor=${json["next_cursor"]}`;
+    const next = json["next_cursor"] as string | null;
+    cursor = next && `&cursor=${next}`;
   }
   return count;
 }

@@ -11,6 +11,7 @@ import {
   SomeElement,
 } from "./filter-clauses.ts";
 import { COMBINATORS, EQUALITY, OPERATORS } from "./filter-operators.ts";
+import { type Requirement, requirementsOf } from "./filter-requirements.ts";
 import {
   type Bounds,
   childPointer,
@@ -35,6 +36,8 @@ export type FilterVerdict = { matched: true } | { matched: false; explanation: s
 
 /** A compiled filter. All calls are pure and bounded: they end after the limit `filterStepsMax`, whatever the envelope is. */
 export interface Filter {
+  /** What has to be there for it to match. */
+  readonly requirements: readonly Requirement[];
   matches(envelope: Json): boolean;
   evaluate(envelope: Json): Evaluation;
   explain(envelope: Json): FilterVerdict;
@@ -68,10 +71,10 @@ export function compileFilter(
   const isEmpty = Object.keys(bounded.json).length === 0;
   const clause = isEmpty ? new All([]) : compileObject(bounded.json, scope);
   if (scope.faults.length > 0) return { ok: false, faults: scope.faults };
-  return { ok: true, filter: filterOf(clause) };
+  return { ok: true, filter: filterOf(clause, requirementsOf(bounded.json)) };
 }
 
-function filterOf(clause: Clause): Filter {
+function filterOf(clause: Clause, requirements: readonly Requirement[]): Filter {
   const evaluate = (envelope: Json): Evaluation => {
     const budget = { stepsLeft: STEPS_MAX };
     const holds = clause.holds(envelope, budget);
@@ -80,6 +83,7 @@ function filterOf(clause: Clause): Filter {
     return { judgement: holds ? "matched" : "unmatched", steps };
   };
   return {
+    requirements,
     evaluate,
     matches: (envelope) => evaluate(envelope).judgement === "matched",
     explain: (envelope) => explain(clause, envelope),

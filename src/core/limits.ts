@@ -205,7 +205,7 @@ export const LIMITS = {
     why: "What one turn of the loop writes in a long job: under 20 ms.",
   },
   fanoutSliceRows: {
-    value: 100,
+    value: 50,
     unit: "count",
     why: "Deliveries of a wide fan-out that one turn writes, beside the outcomes of those before.",
   },

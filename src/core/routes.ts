@@ -1,20 +1,15 @@
 import { matchesPattern, patternsFor } from "./event-type.ts";
 import { compileFilter, type Filter } from "./filter.ts";
 import type { Endpoint } from "./model.ts";
-
-/** An endpoint with its filter, ready to be asked; null: it takes every event of its types. */
-export interface Subscriber {
-  readonly endpoint: Endpoint;
-  readonly filter: Filter | null;
-}
+import { type Subscriber, Subscribers } from "./subscribers.ts";
 
 /** Subscribers by key, in each pattern's place. */
 type Patterns = Map<string, Map<number, Subscriber>>;
 
 /** The project's own endpoints: those without a consumer. */
 const PROJECT = "";
-/** Subscribers that the answers kept together hold at most: 8 bytes each. */
-const KEPT_MAX = 200_000;
+/** Subscribers that the answers kept together hold at most: some 30 bytes each. */
+const KEPT_MAX = 500_000;
 
 /**
  * Who subscribes to what, for one project: endpoints by consumer and pattern, so that an event looks at those that may match and
@@ -23,7 +18,7 @@ const KEPT_MAX = 200_000;
 export class Routes {
   readonly #byConsumer = new Map<string, Patterns>();
   readonly #all = new Map<number, Subscriber>();
-  readonly #answers = new Map<string, readonly Subscriber[]>();
+  readonly #answers = new Map<string, Subscribers>();
   #kept = 0;
 
   /** Adds an endpoint or replaces what stood under its key; a deleted one is taken out. Throws where its filter was refused. */
@@ -39,15 +34,16 @@ export class Routes {
   }
 
   /** Those whose types and consumer admit the event, in the order of their creation. Filters are not asked here. */
-  match(type: string, consumerId: string | null): readonly Subscriber[] {
+  match(type: string, consumerId: string | null): Subscribers {
     const key = consumerId === null ? type : `${type} ${consumerId}`;
     const known = this.#answers.get(key);
     if (known) return known;
     const found = this.#find(type, consumerId);
     if (this.#kept + found.length + 1 > KEPT_MAX) this.#forgetAnswers();
     this.#kept += found.length + 1;
-    this.#answers.set(key, found);
-    return found;
+    const answer = new Subscribers(found);
+    this.#answers.set(key, answer);
+    return answer;
   }
 
   #find(type: string, consumerId: string | null): Subscriber[] {

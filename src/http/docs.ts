@@ -1,6 +1,8 @@
 import swaggerScript from "./assets/swagger-ui-bundle.js.gz" with { type: "file" };
 import swaggerStyle from "./assets/swagger-ui.css.gz" with { type: "file" };
+import pagesStyle from "../docs/pages.css" with { type: "text" };
 import { notFound } from "../core/errors.ts";
+import { docPageRoute } from "./doc-pages.ts";
 import { type AnyRoute, type Answer, route } from "./route.ts";
 
 /**
@@ -64,10 +66,12 @@ interface Asset {
 }
 
 const JAVASCRIPT = "text/javascript; charset=utf-8";
+const STYLE = "text/css; charset=utf-8";
 
 const ASSETS: ReadonlyMap<string, Asset> = new Map([
   ["swagger-ui-bundle.js", { contentType: JAVASCRIPT, gzipped: swaggerScript }],
-  ["swagger-ui.css", { contentType: "text/css; charset=utf-8", gzipped: swaggerStyle }],
+  ["swagger-ui.css", { contentType: STYLE, gzipped: swaggerStyle }],
+  ["pages.css", { contentType: STYLE, text: pagesStyle }],
   ["start.js", { contentType: JAVASCRIPT, text: START_SCRIPT }],
 ]);
 
@@ -109,6 +113,7 @@ export const docsRoutes: readonly AnyRoute[] = [
       return serveAsset(asset, request);
     },
   }),
+  docPageRoute,
 ];
 
 async function serveAsset(asset: Asset, request: Request): Promise<Answer> {

@@ -45,7 +45,10 @@ function problemExample(code: ErrorCode): Json {
 export const INTRODUCTION = `Sealpost delivers your events as signed webhooks and receives those of others.
 
 All bodies are JSON in UTF-8, all times RFC 3339 in UTC. Errors are RFC 9457 problem documents; their \`code\` is stable.
-Every answer carries \`x-request-id\`. A path answers 405 to a method that it does not take, with \`allow\`.`;
+Every answer carries \`x-request-id\`. A path answers 405 to a method that it does not take, with \`allow\`.
+
+Three small languages have a page each, with examples: [filters](/docs/filters), [transformations](/docs/transformations), and
+[event types and schemas](/docs/schemas).`;
 
 export const PROBLEM_SCHEMA: Json = {
   type: "object",

@@ -1,5 +1,5 @@
-import { Database } from "bun:sqlite";
-import { chmodSync, closeSync, existsSync, fsync, openSync, statSync } from "node:fs";
+import { Database, SQLiteError } from "bun:sqlite";
+import { chmodSync, closeSync, fsync, openSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { checkpointPassively } from "./checkpoint.ts";
 import { migrate } from "./migrations.ts";
@@ -33,6 +33,11 @@ export function lockDirectory(dir: string): { release(): void } {
   return { release: () => lock.close() };
 }
 
+/** True where something was ever written there. */
+export function hasDatabase(dir: string): boolean {
+  return (statSync(join(dir, DATABASE_FILE), { throwIfNoEntry: false })?.size ?? 0) > 0;
+}
+
 /** Reads before anything is written, so that a damaged file stays as it is for whoever repairs it. */
 function refuseDamaged(path: string): void {
   const whole = statSync(path).size <= CHECK_BYTES_MAX;
@@ -45,6 +50,8 @@ function refuseDamaged(path: string): void {
     const verdict = Object.values(rows[0] ?? {})[0];
     if (whole && verdict !== "ok") throw new Error(String(verdict));
   } catch (error) {
+    // A start that was cut short left a journal, which is rolled back when the file is opened for writing.
+    if (error instanceof SQLiteError && error.code === "SQLITE_READONLY_ROLLBACK") return;
     throw new DatabaseError(
       `The database ${path} is damaged (${String(error)}). It was left untouched; restore it from the replica.`,
     );
@@ -54,10 +61,10 @@ function refuseDamaged(path: string): void {
 function configure(sqlite: Database): void {
   // auto_vacuum counts only before the first table. FULL is not needed here: the store itself syncs the WAL before it
   // acknowledges (store.ts), NORMAL still syncs around checkpoints, which is what keeps the file whole.
+  sqlite.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   sqlite.exec("PRAGMA auto_vacuum = INCREMENTAL");
   sqlite.exec("PRAGMA journal_mode = WAL");
   sqlite.exec("PRAGMA synchronous = NORMAL");
-  sqlite.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   sqlite.exec("PRAGMA foreign_keys = ON");
   sqlite.exec("PRAGMA temp_store = MEMORY");
   sqlite.exec("PRAGMA cache_size = -65536");
@@ -67,8 +74,6 @@ function configure(sqlite: Database): void {
 }
 
 export interface Disk {
-  /** True where the file was made just now. */
-  isNew: boolean;
   sqlite: Database;
   path: string;
   /** SQLite's version. */
@@ -84,8 +89,7 @@ export interface Disk {
 /** Opens (or makes) the database of a data directory and brings its schema up to date. Throws DatabaseError. */
 export function openDatabase(dir: string): Disk {
   const path = join(dir, DATABASE_FILE);
-  const isNew = !existsSync(path) || statSync(path).size === 0;
-  if (!isNew) refuseDamaged(path);
+  if (hasDatabase(dir)) refuseDamaged(path);
   const sqlite = new Database(path, { create: true, strict: true });
   try {
     configure(sqlite);
@@ -97,7 +101,7 @@ export function openDatabase(dir: string): Disk {
     );
   }
   chmodSync(path, 0o600);
-  return { isNew, sqlite, path, version: versionOf(sqlite), ...openWal(sqlite, path) };
+  return { sqlite, path, version: versionOf(sqlite), ...openWal(sqlite, path) };
 }
 
 /** The WAL is synced by a descriptor of its own: an fsync covers the file, whoever wrote it. */

@@ -16,6 +16,12 @@ export interface ApiKey {
   lastUsedAt: number | null;
 }
 
+/** Shown once. */
+export interface FirstKeys {
+  live: string;
+  test: string;
+}
+
 type ProjectFields = Pick<Project, "name" | "branding" | "portalOrigins" | "unknownEventTypes">;
 
 /** Accounts, projects and API keys: few, read with every request, so all of them stand in memory beside their tables. */
@@ -53,32 +59,52 @@ export class Tenants {
   }
 
   async createAccount(fields: Omit<Account, "id" | "suspended">): Promise<Account> {
-    const row = await this.store.write(() => {
-      const made = { id: this.store.takeKey(), ...fields, suspended: false };
-      this.db.insert(account).values(made).run();
-      return made;
-    });
+    const row = await this.store.write(() => this.#insertAccount(fields));
     this.#accounts.set(row.id, row);
     return row;
   }
 
   async createProject(accountId: number, name: string, mode: Project["mode"]): Promise<Project> {
-    const row = await this.store.write((): Project => {
-      const id = this.store.takeKey();
-      const made: Project = {
-        id,
-        accountId,
-        name,
-        mode,
-        branding: {},
-        portalOrigins: [],
-        unknownEventTypes: "allow",
-      };
-      this.db.insert(project).values(made).run();
-      return made;
-    });
+    const row = await this.store.write(() => this.#insertProject(accountId, name, mode));
     this.#projects.set(row.id, row);
     return row;
+  }
+
+  /**
+   * The account of a first start, with a live and a test project and a full key of each, in one transaction. `show` is told
+   * the keys before the commit: killed at any moment, the start leaves no account, or one whose keys were shown.
+   */
+  async createFirstAccount(show: (keys: FirstKeys) => void): Promise<void> {
+    const { owner, live, test } = await this.store.write(() => {
+      const row = this.#insertAccount({ name: "default", plan: "unlimited" });
+      const made = { owner: row, live: this.#insertFirst(row, "live"), test: this.#insertFirst(row, "test") };
+      show({ live: made.live.token, test: made.test.token });
+      return made;
+    });
+    this.#accounts.set(owner.id, owner);
+    for (const { project: row, key, token } of [live, test]) {
+      this.#projects.set(row.id, row);
+      this.rememberKey(key, token);
+    }
+  }
+
+  #insertFirst(owner: Account, mode: Project["mode"]): { project: Project; key: ApiKey; token: string } {
+    const row = this.#insertProject(owner.id, mode, mode);
+    return { project: row, ...this.insertKey(row, { name: "first", scopes: ["full"], expiresAt: null }) };
+  }
+
+  #insertAccount(fields: Omit<Account, "id" | "suspended">): Account {
+    const made = { id: this.store.takeKey(), ...fields, suspended: false };
+    this.db.insert(account).values(made).run();
+    return made;
+  }
+
+  #insertProject(accountId: number, name: string, mode: Project["mode"]): Project {
+    const id = this.store.takeKey();
+    const set = { id, accountId, name, mode };
+    const made: Project = { ...set, branding: {}, portalOrigins: [], unknownEventTypes: "allow" };
+    this.db.insert(project).values(made).run();
+    return made;
   }
 
   /** Inside a write; `rememberProject` afterwards. Changes what the project is at that moment. */

@@ -37,7 +37,7 @@ function routesOf(...endpoints: Partial<Endpoint>[]): Routes {
 }
 
 function idsOf(routes: Routes, type: string, consumerId: string | null = null): number[] {
-  return routes.match(type, consumerId).map(({ endpoint }) => endpoint.id);
+  return routes.match(type, consumerId).all.map(({ endpoint }) => endpoint.id);
 }
 
 describe("who subscribes", () => {
@@ -109,7 +109,7 @@ describe("who subscribes", () => {
 });
 
 test("each comes with its filter, compiled", () => {
-  const [plain, filtered] = routesOf({}, { filter: { type: "a" } }).match("a", null);
+  const [plain, filtered] = routesOf({}, { filter: { type: "a" } }).match("a", null).all;
   expect(plain?.filter).toBeNull();
   expect([filtered?.filter?.matches({ type: "a" }), filtered?.filter?.matches({ type: "b" })]).toEqual([
     true,

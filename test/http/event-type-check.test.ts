@@ -140,7 +140,7 @@ describe("where a project rejects unknown types", () => {
     expect([await countOf(type), await countOf("service.never.described")]).toEqual([1, 1]);
     const endpoint = await bench.take("POST", "/v1/endpoints", { url: bench.api.receiver.url("unbound") });
     for (const tested of [type, bench.fresh("undescribed.t")]) {
-      const attempt = await bench.take("POST", `/v1/endpoints/${endpoint["id"]}/test`, { type: tested });
+      const attempt = await bench.take("POST", `/v1/endpoints/${endpoint.id}/test`, { type: tested });
       expect(attempt["outcome"]).toBe("delivered");
     }
     await setPolicy(null);

@@ -59,7 +59,7 @@ describe("a type", () => {
     const replies = await Promise.all(
       Array.from({ length: 5 }, () => bench.send("POST", "/v1/event-types", { name })),
     );
-    expect(replies.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409]);
+    expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409, 409, 409, 409]);
     expectProblem(await bench.send("POST", "/v1/event-types", { name }), 409, "conflict");
     expect((await bench.send("POST", "/v1/event-types", { name }, "other")).status).toBe(201);
   });
@@ -155,7 +155,7 @@ describe("the list", () => {
       return { names: (data as EventTypeAnswer[]).map(({ name }) => name), cursor: next_cursor };
     };
     const first = await names("limit=2");
-    const second = await names(`limit=3&cursor=${first.cursor}`);
+    const second = await names(`limit=3&cursor=${String(first.cursor)}`);
     expect([...first.names, ...second.names]).toEqual(made);
     expect(second.cursor).toBeNull();
     expect((await names("archived=true")).names).toEqual(made.filter((_, at) => at % 2 === 1));
@@ -177,7 +177,11 @@ describe("the list", () => {
     await bench.publish("a.b", {});
     await bench.publish("a.b", {});
     const { next_cursor } = await bench.take("GET", "/v1/events?limit=1");
-    expectProblem(await bench.send("GET", `/v1/event-types?cursor=${next_cursor}`), 422, "invalid_request");
+    expectProblem(
+      await bench.send("GET", `/v1/event-types?cursor=${String(next_cursor)}`),
+      422,
+      "invalid_request",
+    );
   });
 });
 
@@ -255,7 +259,7 @@ describe("the proposal of a schema", () => {
   test("leaves out test events, what is too large, and other projects", async () => {
     const { name } = await create({ example: { example: 1 } });
     const endpoint = await bench.take("POST", "/v1/endpoints", { url: bench.api.receiver.url("infer") });
-    await bench.take("POST", `/v1/endpoints/${endpoint["id"]}/test`, { type: name });
+    await bench.take("POST", `/v1/endpoints/${endpoint.id}/test`, { type: name });
     await bench.publish(name, { large: "x".repeat(300_000) });
     await bench.take("POST", "/v1/events", { type: name, data: { other: 1 } }, "other");
     await bench.publish(name, { own: 1 });
@@ -273,11 +277,11 @@ describe("the proposal of a schema", () => {
 test("a test event carries the example of its type", async () => {
   const { name } = await create({ example: { total: 7, note: "ü" } });
   const endpoint = await bench.take("POST", "/v1/endpoints", { url: bench.api.receiver.url("example") });
-  const attempt = await bench.take("POST", `/v1/endpoints/${endpoint["id"]}/test`, { type: name });
+  const attempt = await bench.take("POST", `/v1/endpoints/${endpoint.id}/test`, { type: name });
   expect(JSON.parse(String(attempt["request_body"]))).toMatchObject({
     type: name,
     data: { total: 7, note: "ü" },
   });
-  const plain = await bench.take("POST", `/v1/endpoints/${endpoint["id"]}/test`, {});
+  const plain = await bench.take("POST", `/v1/endpoints/${endpoint.id}/test`, {});
   expect(JSON.parse(String(plain["request_body"]))).toMatchObject({ type: "test.event" });
 });

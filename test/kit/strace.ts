@@ -62,6 +62,12 @@ export async function failSyncs(pid: number, { nth = 1, path = "" } = {}): Promi
   return tracer;
 }
 
+/** Runs a command that is killed (-9) when one of its threads enters its n-th fsync. */
+export function killAtSync(nth: number, command: readonly string[]): string[] {
+  const inject = `inject=fsync:signal=SIGKILL:when=${nth}`;
+  return ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync", "-e", inject, ...command];
+}
+
 /** Whether a process may be traced here. What the kernel refuses is a named skip, also in CI (contract section 12). */
 export async function canTrace(): Promise<boolean> {
   if (!requireTool("strace", "apt-get install strace")) return false;

@@ -3,6 +3,8 @@ import { join } from "node:path";
 
 export interface Block {
   language: string;
+  /** What else the fence says about the block. */
+  info: string;
   text: string;
   /** Of the opening fence, from 1. */
   line: number;
@@ -21,14 +23,15 @@ export function readBlocks(markdown: string): Block[] {
   const blocks: Block[] = [];
   let open: Block | null = null;
   for (const [at, line] of markdown.split("\n").entries()) {
-    const fence = /^```(?<language>\S*)\s*$/.exec(line);
+    const fence = /^```(?<language>\S*) *(?<info>.*)$/.exec(line);
     if (!fence) {
       if (open) open.text += `${line}\n`;
     } else if (open) {
       blocks.push(open);
       open = null;
     } else {
-      open = { language: fence.groups?.["language"] ?? "", text: "", line: at + 1 };
+      const { language = "", info = "" } = fence.groups ?? {};
+      open = { language, info: info.trimEnd(), text: "", line: at + 1 };
     }
   }
   if (open) throw new Error(`the block that line ${open.line} opens is never closed`);

@@ -5,7 +5,7 @@ import { findDifference } from "./expected.ts";
 import { Shell } from "./shell.ts";
 import { fillTables } from "./tables.ts";
 
-const block = (language: string, text: string): Block => ({ language, text, line: 1 });
+const block = (language: string, text: string): Block => ({ language, info: "", text, line: 1 });
 
 describe("the reader of blocks", () => {
   test("pairs a command with the output right after it", () => {

@@ -60,7 +60,8 @@ function limitsTable(): string {
   return table(["Limit", "Value", "Why"], rows);
 }
 
-function tell(value: number, unit: Unit): string {
+/** A limit's value for people. */
+export function tell(value: number, unit: Unit): string {
   if (unit === "bytes") return inLargest(value, "bytes", SIZES);
   if (unit === "ms") return inLargest(value / 1000, "s", TIMES);
   if (unit === "seconds") return inLargest(value, "s", TIMES);

@@ -1,6 +1,9 @@
-import { describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { FAULT_NAMES, type Tally } from "./receivers.ts";
 import { Simulation } from "./run.ts";
+import { setBounds } from "./scenario.ts";
+
+afterEach(() => setBounds(false));
 
 const noFaults = () => Object.fromEntries(FAULT_NAMES.map((name) => [name, 0])) as Tally;
 

@@ -26,18 +26,18 @@ import { canTrace, failSyncs } from "../kit/strace.ts";
 
 const RECOVERY_MS_MAX = 10_000;
 
-/** Resolves when the disk has been full for a while and every kind of request has met it. */
-async function whenFull(publishers: Publishers): Promise<void> {
+async function statusOf(service: Service, path: string): Promise<number> {
+  return (await clientOf(service).get(path)).status;
+}
+
+/** Resolves when every kind of request has met the full disk, and many have. */
+async function whenFull(service: Service, publishers: Publishers): Promise<void> {
   const before = publishers.refused.length;
   const isMet = () => {
     const kinds = new Set(publishers.refused.slice(before).map(({ kind }) => kind));
     return kinds.size === 3 && publishers.refused.length > before + 100;
   };
-  while (!isMet()) await Bun.sleep(20);
-}
-
-async function statusOf(service: Service, path: string): Promise<number> {
-  return (await clientOf(service).get(path)).status;
+  while (!isMet()) expect(await statusOf(service, "/healthz")).toBe(200);
 }
 
 describe.skipIf(!(await canMakeDisks()))("a full disk", () => {
@@ -52,7 +52,7 @@ describe.skipIf(!(await canMakeDisks()))("a full disk", () => {
     await publishers.whenAcknowledged(300);
 
     disk.fill();
-    await whenFull(publishers);
+    await whenFull(service, publishers);
     while ((await statusOf(service, "/readyz")) !== 503) await Bun.sleep(20);
     expect(await statusOf(service, "/healthz")).toBe(200);
     expect(await statusOf(service, "/v1/events")).toBe(200);
@@ -94,7 +94,7 @@ describe.skipIf(!(await canMakeDisks()))("a full disk", () => {
     const publishers = new Publishers(await prepareLoad(service, recorder));
     await publishers.whenAcknowledged(300);
     disk.fill();
-    await whenFull(publishers);
+    await whenFull(service, publishers);
     await publishers.abandon();
     expect(await service.stop()).toBe(0);
 

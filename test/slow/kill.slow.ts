@@ -3,15 +3,19 @@
  * kill -9 at random moments under 64 publishers (contract section 12). What counts afterwards are the records of others: every
  * 2xx that a client got, and every request that the receiver saw.
  */
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import { audit } from "../durability/audit.ts";
 import { type Books, countAttemptsInCopy, inspectCopy, settleBooks } from "../durability/books.ts";
 import { mutantCommand } from "../durability/mutants.ts";
 import { type Acknowledged, Publishers } from "../durability/publishers.ts";
 import { LOAD_ENV, prepareLoad } from "../durability/setup.ts";
+import { Client } from "../kit/app.ts";
 import { type Recorder, startRecorder } from "../kit/recorder.ts";
-import { type Service, type ServiceOptions, startService } from "../kit/service.ts";
+import { Service, type ServiceOptions, startService } from "../kit/service.ts";
+import { canTrace, killAtSync } from "../kit/strace.ts";
 
+const FROM_SOURCES = [process.execPath, join(import.meta.dir, "../../src/main.ts")];
 const LOAD_MS_MAX = 500;
 const START_MS_MAX = 1000;
 
@@ -128,3 +132,29 @@ test("a build that acknowledges before the commit fails this", async () => {
   console.log(broken.join("\n"));
   expect(broken.join("\n")).toContain("acknowledged and not in the log");
 }, 100_000);
+
+describe.skipIf(!(await canTrace()))("a first start", () => {
+  test("that is killed at a sync leaves behind what the next start can use, keys included", async () => {
+    let killed = 0;
+    for (let nth = 1; nth <= 8; nth++) {
+      await using first = new Service({ command: killAtSync(nth, FROM_SOURCES) });
+      const isReady = await first.ready().then(
+        () => true,
+        () => false,
+      );
+      if (isReady) await first.stop();
+      else killed++;
+      await using second = await startService({ env: { SEALPOST_DATA_DIR: first.dataDir } });
+      expect(await findWorkingKey(second, first.output() + second.output())).toStartWith("sp_live_");
+    }
+    expect(killed).toBeGreaterThanOrEqual(4);
+  }, 60_000);
+
+  /** Which of the keys that were printed opens the service. */
+  async function findWorkingKey(service: Service, output: string): Promise<string | undefined> {
+    for (const [key] of output.matchAll(/\bsp_live_[0-9A-Za-z]+/g)) {
+      if ((await new Client(service.url, key).get("/v1/events")).status === 200) return key;
+    }
+    return undefined;
+  }
+});

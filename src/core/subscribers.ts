@@ -1,0 +1,77 @@
+import type { Filter } from "./filter.ts";
+import { type Requirement, valuesAt } from "./filter-requirements.ts";
+import type { Json } from "./json-value.ts";
+import type { Endpoint } from "./model.ts";
+
+/** An endpoint with its filter, ready to be asked; null: it takes every event of its types. */
+export interface Subscriber {
+  readonly endpoint: Endpoint;
+  readonly filter: Filter | null;
+}
+
+/** Fewer are asked one by one. */
+const INDEXED_MIN = 32;
+
+/** Subscribers whose filters require a value at one path, by that value. */
+interface Shelf {
+  path: readonly string[];
+  byValue: Map<Json, Subscriber[]>;
+  all: Subscriber[];
+}
+
+/** Those who subscribe to a type, in the order of their creation, with an index over what their filters require. */
+export class Subscribers {
+  readonly hasFilters: boolean;
+  /** Of those in no shelf. */
+  #loose: Subscriber[] = [];
+  #shelves: Map<string, Shelf> | null = null;
+
+  constructor(readonly all: readonly Subscriber[]) {
+    this.hasFilters = all.some(({ filter }) => filter !== null);
+  }
+
+  /** Those whose filter may hold: no other one does. In no order. */
+  candidates(envelope: Json): readonly Subscriber[] {
+    if (this.all.length < INDEXED_MIN) return this.all;
+    this.#shelves ??= this.#build();
+    const found = [...this.#loose];
+    for (const shelf of this.#shelves.values()) for (const one of asked(shelf, envelope)) found.push(one);
+    return found;
+  }
+
+  #build(): Map<string, Shelf> {
+    const shelves = new Map<string, Shelf>();
+    for (const subscriber of this.all) {
+      const requirement = rarestOf(subscriber.filter?.requirements ?? [], shelves);
+      if (requirement) put(shelves, requirement, subscriber);
+      else this.#loose.push(subscriber);
+    }
+    return shelves;
+  }
+}
+
+/** What the fewest require of those that have a place already: a currency says less than a customer. */
+function rarestOf(requirements: readonly Requirement[], shelves: Map<string, Shelf>): Requirement | null {
+  let rarest: Requirement | null = null;
+  let least = Number.POSITIVE_INFINITY;
+  for (const requirement of requirements) {
+    const count = shelves.get(requirement.place)?.byValue.get(requirement.value)?.length ?? 0;
+    if (count < least) [rarest, least] = [requirement, count];
+  }
+  return rarest;
+}
+
+function put(shelves: Map<string, Shelf>, { path, place, value }: Requirement, subscriber: Subscriber): void {
+  const shelf = shelves.get(place) ?? { path, byValue: new Map<Json, Subscriber[]>(), all: [] };
+  shelves.set(place, shelf);
+  shelf.all.push(subscriber);
+  const same = shelf.byValue.get(value);
+  if (same) same.push(subscriber);
+  else shelf.byValue.set(value, [subscriber]);
+}
+
+function asked({ path, byValue, all }: Shelf, envelope: Json): readonly Subscriber[] {
+  const values = valuesAt(envelope, path);
+  if (values === null) return all;
+  return [...new Set(values)].flatMap((value) => byValue.get(value) ?? []);
+}

@@ -1,0 +1,9 @@
+/** Imported with { type: "text" }: the text of the file, also inside the executable. */
+declare module "*.md" {
+  const text: string;
+  export default text;
+}
+declare module "*.css" {
+  const text: string;
+  export default text;
+}

@@ -1,0 +1,128 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { compileFilter } from "../../src/core/filter.ts";
+import { requirementsOf, valuesAt } from "../../src/core/filter-requirements.ts";
+import type { Json } from "../../src/core/json-value.ts";
+import type { Endpoint } from "../../src/core/model.ts";
+import { type Subscriber, Subscribers } from "../../src/core/subscribers.ts";
+
+function subscriber(id: number, source: Json | null): Subscriber {
+  const endpoint = { id } as Endpoint;
+  if (source === null) return { endpoint, filter: null };
+  const compiled = compileFilter(source);
+  if (!compiled.ok) throw new Error(JSON.stringify(compiled.faults));
+  return { endpoint, filter: compiled.filter };
+}
+
+function subscribersOf(sources: (Json | null)[]): Subscribers {
+  return new Subscribers(sources.map((source, at) => subscriber(at, source)));
+}
+
+function candidatesOf(subscribers: Subscribers, envelope: Json): number[] {
+  return subscribers.candidates(envelope).map(({ endpoint }) => endpoint.id);
+}
+
+describe("what a filter requires", () => {
+  test.each<[string, Json, [string, Json][]]>([
+    ["a field", { type: "a" }, [["type", "a"]]],
+    [
+      "fields in fields",
+      { data: { customer: { id: "c", n: 7 } } },
+      [
+        ["data.customer.id", "c"],
+        ["data.customer.n", 7],
+      ],
+    ],
+    [
+      "$eq and $and",
+      { $and: [{ data: { a: { $eq: "x" } } }, { data: { b: { $and: [{ $eq: 1 }] } } }] },
+      [
+        ["data.a", "x"],
+        ["data.b", 1],
+      ],
+    ],
+    [
+      "nothing of $or, $not and the others",
+      { $or: [{ a: "x" }], $not: { b: "x" }, c: { $in: ["x"], $neq: "y" } },
+      [],
+    ],
+    ["nothing of other values", { a: true, b: null, c: [1], d: { $eq: { $and: 5, e: "x" } } }, []],
+  ])("%s", (_name, source, required) => {
+    expect(requirementsOf(source).map(({ path, value }): [string, Json] => [path.join("."), value])).toEqual(
+      required,
+    );
+  });
+});
+
+test("values are looked for in lists too, up to a number of them", () => {
+  const envelope: Json = { data: [{ a: ["x", "y"] }, { a: "z" }, { b: 1 }, 7] };
+  expect(valuesAt(envelope, ["data", "a"])).toEqual(["x", "y", "z"]);
+  expect(valuesAt(envelope, ["none", "a"])).toEqual([]);
+  expect(valuesAt({ data: Array.from({ length: 1000 }, () => ({ a: 1 })) }, ["data", "a"])).toBeNull();
+});
+
+describe("the index", () => {
+  const customers = Array.from({ length: 1000 }, (_, at) => `c_${at}`);
+  const sources = customers.map((customer): Json => ({ data: { currency: "EUR", customer } }));
+
+  test("leads to those that may match, by the rarest value that they require", () => {
+    const subscribers = subscribersOf([...sources, null, { data: { total: { $gt: 1 } } }]);
+    // The first of all stands under its currency: nothing was rare then.
+    expect(candidatesOf(subscribers, { data: { currency: "EUR", customer: "c_7" } })).toEqual([
+      1000, 1001, 0, 7,
+    ]);
+    expect(candidatesOf(subscribers, { data: { currency: "USD" } })).toEqual([1000, 1001]);
+    expect(candidatesOf(subscribers, { data: { customer: ["c_1", "c_2", "c_1"] } })).toEqual([
+      1000, 1001, 1, 2,
+    ]);
+  });
+
+  test("gives way where an event has too many values to look up", () => {
+    const many: Json = { data: { customer: Array.from({ length: 200 }, () => "c_1") } };
+    expect(candidatesOf(subscribersOf(sources), many)).toHaveLength(999);
+  });
+
+  test("never leaves out one that matches", () => {
+    const scalar = fc.constantFrom<Json>("a", "b", 0, 1, true, null);
+    const name = fc.constantFrom("p", "q", "__proto__");
+    const { filter, value } = fc.letrec<{ filter: Json; value: Json }>((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 4 },
+        scalar,
+        fc.array(tie("value"), { maxLength: 3 }),
+        fc
+          .array(fc.tuple(name, tie("value")), { maxLength: 3 })
+          .map((fields): Json => Object.fromEntries(fields)),
+      ),
+      filter: fc
+        .array(
+          fc.oneof(
+            { maxDepth: 4 },
+            fc.tuple(name, scalar),
+            fc.tuple(
+              name,
+              scalar.map((operand): Json => ({ $eq: operand })),
+            ),
+            fc.tuple(name, tie("filter")),
+            fc.tuple(fc.constantFrom("$and", "$or"), fc.array(tie("filter"), { minLength: 1, maxLength: 2 })),
+            fc.tuple(fc.constant("$not"), tie("filter")),
+          ),
+          { minLength: 1, maxLength: 3 },
+        )
+        .map((fields): Json => Object.fromEntries(fields as [string, Json][])),
+    }));
+    const property = fc.property(
+      fc.array(filter, { minLength: 32, maxLength: 40 }),
+      value,
+      (made, envelope) => {
+        const subscribers = subscribersOf(made);
+        const candidates = new Set(candidatesOf(subscribers, envelope));
+        const missed = subscribers.all.filter(
+          ({ endpoint, filter: one }) => one?.matches(envelope) && !candidates.has(endpoint.id),
+        );
+        expect(missed).toEqual([]);
+      },
+    );
+    fc.assert(property, { numRuns: 300 });
+  });
+});

@@ -1,0 +1,215 @@
+/** The pages below /docs are true: every example in them is run, every limit is the source's, and nothing else loads. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { compileFilter } from "../../src/core/filter.ts";
+import type { Json } from "../../src/core/json-value.ts";
+import { LIMITS } from "../../src/core/limits.ts";
+import { compileSchema } from "../../src/core/schema.ts";
+import { compileTransformations } from "../../src/core/transform.ts";
+import { DOC_PAGES } from "../../src/http/doc-pages.ts";
+import { startApp, type TestApp } from "../kit/app.ts";
+import { type Service, startService } from "../kit/service.ts";
+import { requireTool } from "../kit/tools.ts";
+import { type Block, readBlocks } from "../readme/blocks.ts";
+import { findDifference } from "../readme/expected.ts";
+import { Shell } from "../readme/shell.ts";
+import { tell } from "../readme/tables.ts";
+
+type Faults = { pointer: string; detail: string }[];
+type Compiled = { ok: true } | { ok: false; faults: Faults };
+
+const hasCurl = requireTool("curl", "apt-get install curl");
+const pages = [...DOC_PAGES].map(([name, text]) => ({ name, text, blocks: readBlocks(text) }));
+
+function blocksOf(name: string): Block[] {
+  return pages.find((page) => page.name === name)?.blocks ?? [];
+}
+
+function jsonOf(block: Block | undefined): Json {
+  return JSON.parse(block?.text ?? "") as Json;
+}
+
+/** Blocks with this word on their fence, each with the block after it. */
+function examples(name: string, info: string): [line: number, block: Block, next: Block | undefined][] {
+  const blocks = blocksOf(name);
+  return blocks
+    .flatMap((block, at) => (block.info === info ? [[block.line, block, blocks[at + 1]] as const] : []))
+    .map(([line, block, next]) => [line, block, next]);
+}
+
+function outputAfter(next: Block | undefined): string | null {
+  return next?.language === "text" && next.info === "" ? next.text.trim() : null;
+}
+
+/** Lines `pointer: detail`, in which `…` stands for what is left out, or pointers alone. */
+function expectFaults(compiled: Compiled, shown: string): void {
+  const faults = compiled.ok ? [] : compiled.faults;
+  const told = faults.map(({ pointer, detail }) =>
+    shown.includes(": ") ? `${pointer}: ${detail}` : pointer,
+  );
+  const block = { language: "text", info: "", text: `${shown}\n`, line: 0 };
+  expect(findDifference(block, `${told.join(", ")}\n`)).toBeNull();
+}
+
+test("every block is an example that a test of this file runs", () => {
+  const words: Record<string, string[]> = {
+    filters: ["event", "matches", "says no", "refused"],
+    transformations: ["event", "transformations", "becomes", "malformed", "refused"],
+    schemas: ["schema", "satisfies", "violates", "refused"],
+  };
+  for (const { name, blocks } of pages) {
+    for (const [at, { language, info, line }] of blocks.entries()) {
+      const before = blocks[at - 1];
+      const isOutput =
+        before?.language === "bash" || ["says no", "violates", "refused"].includes(before?.info ?? "");
+      const isKnown = language === "bash" || (info === "" ? isOutput : words[name]?.includes(info));
+      expect([name, line, isKnown]).toEqual([name, line, true]);
+    }
+    expect(blocks.length).toBeGreaterThan(15);
+  }
+});
+
+describe("filters.md", () => {
+  const event = jsonOf(examples("filters", "event")[0]?.[1]);
+
+  test.each(examples("filters", "matches"))("line %d matches the event", (_line, block) => {
+    const compiled = compileFilter(jsonOf(block));
+    expect(compiled.ok && compiled.filter.explain(event)).toEqual({ matched: true });
+  });
+
+  test.each(examples("filters", "says no"))("line %d does not match it, as is said", (_line, block, next) => {
+    const compiled = compileFilter(jsonOf(block));
+    const verdict = compiled.ok ? compiled.filter.explain(event) : null;
+    expect(verdict).toMatchObject({ matched: false, explanation: outputAfter(next) ?? expect.any(String) });
+  });
+
+  test.each(examples("filters", "refused"))("line %d is refused, as is said", (_line, block, next) => {
+    expectFaults(compileFilter(jsonOf(block)), outputAfter(next) ?? "");
+  });
+});
+
+describe("transformations.md", () => {
+  const event = jsonOf(examples("transformations", "event")[0]?.[1]);
+
+  test.each(examples("transformations", "transformations"))(
+    "line %d makes what follows",
+    (_line, block, next) => {
+      const compiled = compileTransformations(jsonOf(block));
+      const result = compiled.ok && compiled.transformation.apply(event);
+      if (next?.info === "malformed") expect(result).toEqual({ ok: false, reason: next.text.trim() });
+      else expect(result).toEqual({ ok: true, body: jsonOf(next) });
+    },
+  );
+
+  test.each(examples("transformations", "refused"))(
+    "line %d is refused, as is said",
+    (_line, block, next) => {
+      expectFaults(compileTransformations(jsonOf(block)), outputAfter(next) ?? "");
+    },
+  );
+});
+
+describe("schemas.md", () => {
+  /** The last schema above a line. */
+  function schemaAbove(line: number) {
+    const source = jsonOf(examples("schemas", "schema").findLast(([at]) => at < line)?.[1]);
+    const compiled = compileSchema(source);
+    if (!compiled.ok) throw new Error(JSON.stringify(compiled.faults));
+    return compiled.schema;
+  }
+
+  test.each(examples("schemas", "satisfies"))("line %d satisfies the schema above it", (line, block) => {
+    expect(schemaAbove(line).validate(jsonOf(block))).toEqual([]);
+  });
+
+  test.each(examples("schemas", "violates"))("line %d violates it, where is said", (line, block, next) => {
+    expectFaults({ ok: false, faults: schemaAbove(line).validate(jsonOf(block)) }, outputAfter(next) ?? "");
+  });
+
+  test.each(examples("schemas", "refused"))("line %d is refused, as is said", (_line, block, next) => {
+    expectFaults(compileSchema(jsonOf(block)), outputAfter(next) ?? "");
+  });
+});
+
+describe.skipIf(!hasCurl)("the commands of a page, typed one after the other", () => {
+  let service: Service;
+  let shell: Shell;
+
+  beforeAll(async () => {
+    service = await startService();
+    shell = new Shell();
+    for (const total of [50, 990]) {
+      const reply = await fetch(`${service.url}/v1/events`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${service.keys.test}`, "content-type": "application/json" },
+        body: JSON.stringify({ type: "invoice.paid", data: { total } }),
+      });
+      expect(reply.status).toBe(202);
+    }
+    await shell.run(`SEALPOST_TEST_KEY=${service.keys.test}\n`);
+  });
+
+  afterAll(async () => {
+    await shell[Symbol.asyncDispose]();
+    await service.close();
+  });
+
+  const commands = pages.flatMap(({ name, blocks }) =>
+    blocks.flatMap((block, at): [string, number, Block, Block | undefined][] =>
+      block.language === "bash" ? [[name, block.line, block, blocks[at + 1]]] : [],
+    ),
+  );
+
+  test.each(commands)("%s.md, line %d", async (_name, _line, { text }, output) => {
+    const ran = await shell.run(text.replaceAll("http://localhost:8080", service.url));
+    expect([ran.exitCode, ran.stderr]).toEqual([0, ""]);
+    expect(output && findDifference(output, ran.stdout)).toBeNull();
+  });
+});
+
+describe("limits", () => {
+  test.each(pages)("of $name are those of the source", ({ text }) => {
+    const rows = [...text.matchAll(/^\| `(\w+Max)` +\| (.*?) +\|$/gm)];
+    expect(rows.length).toBeGreaterThan(3);
+    for (const [, name, value] of rows) {
+      const limit = LIMITS[name as keyof typeof LIMITS];
+      expect([name, value]).toEqual([name, tell(limit.value, limit.unit)]);
+    }
+  });
+
+  test("of the three languages are all on their page", () => {
+    const prefixes = /^(filter|transform|schema|pattern|path)/;
+    const all = Object.keys(LIMITS).filter((name) => prefixes.test(name));
+    const texts = pages.map(({ text }) => text).join();
+    expect(all.filter((name) => !texts.includes(`\`${name}\``))).toEqual([]);
+  });
+});
+
+describe("as they are served", () => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await startApp();
+  });
+
+  afterAll(() => app[Symbol.asyncDispose]());
+
+  test.each(pages)(
+    "/docs/$name is a page under a strict policy, and all that it links to is there",
+    async ({ name }) => {
+      const { status, headers, text } = await app.with(null).get(`/docs/${name}`);
+      expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+      expect(headers.get("content-security-policy")).toStartWith("default-src 'none'; style-src 'self';");
+      expect(text).not.toMatch(/<script|style=|\bon\w+=/);
+      expect(text).toMatch(/<em>(matches|becomes|satisfies):<\/em>/);
+      const links = [...text.matchAll(/(?:href|src)="(?!data:|#)([^"]*)"/g)].map(([, link = ""]) => link);
+      expect(links.length).toBeGreaterThan(4);
+      for (const link of links) expect([link, (await app.with(null).get(link)).status]).toEqual([link, 200]);
+    },
+  );
+
+  test("the API's document leads to them, and there is no other page", async () => {
+    const { text } = await app.with(null).get("/openapi.json");
+    for (const { name } of pages) expect(text).toContain(`(/docs/${name})`);
+    expect((await app.with(null).get("/docs/nothing")).status).toBe(404);
+  });
+});
