@@ -29,7 +29,8 @@ export function startCheckpointThread(
       }),
     stop() {
       stopping = true;
-      worker.terminate();
+      // Not terminate(): that answers before the thread's connection is closed.
+      worker.postMessage("stop");
       return closed;
     },
   };

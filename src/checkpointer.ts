@@ -1,11 +1,15 @@
-/** The thread that checkpoints: the first message is the database's path, each further one asks for a checkpoint. */
-import { type CheckpointResult, openCheckpointer } from "./store/checkpoint.ts";
+/** The thread that checkpoints: the first message is the database's path, then each asks for a checkpoint or the end. */
+import { openCheckpointer } from "./store/checkpoint.ts";
 
 declare const self: Worker;
 
-let checkpoint: (() => CheckpointResult) | null = null;
+let checkpointer: ReturnType<typeof openCheckpointer> | null = null;
 
 self.addEventListener("message", ({ data }: MessageEvent<string>) => {
-  if (checkpoint === null) checkpoint = openCheckpointer(data);
-  else self.postMessage(checkpoint());
+  if (checkpointer === null) checkpointer = openCheckpointer(data);
+  else if (data === "run") self.postMessage(checkpointer.run());
+  else {
+    checkpointer.close();
+    process.exit();
+  }
 });

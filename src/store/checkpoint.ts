@@ -52,12 +52,19 @@ export class Checkpoints {
   }
 }
 
-/** What the thread does: opens the database at `path` and answers with one passive checkpoint a call. */
-export function openCheckpointer(path: string): () => CheckpointResult {
+/** What the thread does with the database at `path`: one passive checkpoint a run. */
+export function openCheckpointer(path: string): { run(): CheckpointResult; close(): void } {
   const sqlite = new Database(path);
   const replicated = sqlite.prepare("SELECT 1 FROM sqlite_schema WHERE name = '_litestream_seq'");
-  // Where Litestream is attached the checkpoints are its own: between two of its reads we must not let the WAL start anew.
-  return () => (replicated.get() ? NOTHING : checkpointPassively(sqlite));
+  return {
+    // Where Litestream is attached the checkpoints are its own: between two of its reads we must not let the WAL start anew.
+    run: () => (replicated.get() ? NOTHING : checkpointPassively(sqlite)),
+    close() {
+      // A statement that is left keeps the connection open, and that keeps the WAL beside a service that has stopped.
+      replicated.finalize();
+      sqlite.close();
+    },
+  };
 }
 
 const NOTHING: CheckpointResult = { log: 0, checkpointed: 0 };

@@ -29,7 +29,8 @@ export class Tracer implements AsyncDisposable {
   /** Resolves when every thread is traced; rejects where the kernel refuses. */
   async attached(): Promise<void> {
     let said = "";
-    for await (const chunk of this.#child.stderr) {
+    // preventCancel: strace says more later, and writing to a closed pipe would end it.
+    for await (const chunk of this.#child.stderr.values({ preventCancel: true })) {
       said += Buffer.from(chunk).toString();
       if (said.includes("attached")) return;
     }
