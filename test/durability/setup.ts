@@ -1,3 +1,4 @@
+import { expect } from "bun:test";
 import { Client } from "../kit/app.ts";
 import { ENDPOINT_SECRET, type Recorder } from "../kit/recorder.ts";
 import type { Service } from "../kit/service.ts";
@@ -10,6 +11,16 @@ export const LOAD_ENV = {
   SEALPOST_INGEST_RATE_LIMIT: "0",
   SEALPOST_LOG_LEVEL: "warn",
 };
+
+/** Between SIGTERM and the end of the process (contract section 11). */
+const STOP_MS_MAX = 10_000;
+
+/** SIGTERM: the process ends with exit code 0, in time. */
+export async function stopInTime(service: Service): Promise<void> {
+  const began = performance.now();
+  expect(await service.stop()).toBe(0);
+  expect(performance.now() - began).toBeLessThan(STOP_MS_MAX);
+}
 
 /** With the full key of the live project. */
 export function clientOf(service: Service): Client {

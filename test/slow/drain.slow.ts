@@ -4,20 +4,12 @@ import { expect, test } from "bun:test";
 import { audit } from "../durability/audit.ts";
 import { inspectCopy, settleBooks, whenNothingIsOpen } from "../durability/books.ts";
 import { Publishers } from "../durability/publishers.ts";
-import { addEndpoint, clientOf, LOAD_ENV, prepareLoad } from "../durability/setup.ts";
+import { addEndpoint, clientOf, LOAD_ENV, prepareLoad, stopInTime } from "../durability/setup.ts";
 import { type Recorder, startRecorder } from "../kit/recorder.ts";
 import { type Service, startService } from "../kit/service.ts";
 
-/** The contract's own deadline for the end of the process. */
-const STOP_MS_MAX = 10_000;
 const READY_MS_MAX = 5000;
 const PENDING = 50_000;
-
-async function stopInTime(service: Service): Promise<void> {
-  const began = performance.now();
-  expect(await service.stop()).toBe(0);
-  expect(performance.now() - began).toBeLessThan(STOP_MS_MAX);
-}
 
 test("SIGTERM under load, eight times over: 503 while draining, exit 0 in 10 s, nothing lost, nothing twice", async () => {
   await using recorder = await startRecorder();

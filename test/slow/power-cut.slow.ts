@@ -6,7 +6,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { audit } from "../durability/audit.ts";
-import { type Books, inspectCopy, settleBooks } from "../durability/books.ts";
+import { type Books, inspectCopy, settleBooks, whenNothingIsOpen } from "../durability/books.ts";
 import { mutantCommand } from "../durability/mutants.ts";
 import { Publishers, type Target } from "../durability/publishers.ts";
 import { addEndpoint, clientOf, LOAD_ENV, prepareLoad } from "../durability/setup.ts";
@@ -89,6 +89,8 @@ describe.skipIf(!(await canMakeDisks()))("a power cut", () => {
       await disk.remount();
       await service.restart();
       expect((await clientOf(service).get(`/v1/events/${String(published.json["id"])}`)).status).toBe(200);
+      await whenNothingIsOpen(clientOf(service), 10_000);
+      expect((await recorder.receipts()).map(({ isSigned }) => isSigned)).not.toContain(false);
     }
   }, 60_000);
 
