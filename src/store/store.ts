@@ -228,7 +228,7 @@ export class Store {
 
   /** The batch was rolled back. A full disk is waited for; any other failure of the disk ends the process. */
   #refuse(batch: Job[], error: unknown): void {
-    if (codeOf(error) !== "SQLITE_FULL") {
+    if (!isFull(error)) {
       this.#fail(error);
       return;
     }
@@ -243,7 +243,7 @@ export class Store {
     try {
       this.probe.run(Buffer.alloc(4096, this.keys.last % 256));
     } catch (error) {
-      if (codeOf(error) === "SQLITE_FULL" || isBusy(error)) this.parts.later(PROBE_MS, () => this.#probe());
+      if (isFull(error) || isBusy(error)) this.parts.later(PROBE_MS, () => this.#probe());
       else this.#fail(error);
       return;
     }
@@ -262,13 +262,15 @@ function isBusy(error: unknown): boolean {
   return codeOf(error).startsWith("SQLITE_BUSY");
 }
 
+/** No room for pages, or for the WAL's index (the -shm file), which grows with the WAL. */
+function isFull(error: unknown): boolean {
+  return ["SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"].includes(codeOf(error));
+}
+
 function isDiskError(error: unknown): boolean {
   const code = codeOf(error);
   return (
-    code === "SQLITE_FULL" ||
-    code.startsWith("SQLITE_IOERR") ||
-    code === "SQLITE_CORRUPT" ||
-    code === "SQLITE_NOTADB"
+    isFull(error) || code.startsWith("SQLITE_IOERR") || code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB"
   );
 }
 

@@ -63,6 +63,13 @@ export async function failSyncs(pid: number, { nth = 1, path = "" } = {}): Promi
   return tracer;
 }
 
+/** Until the tracer is disposed of, the file at `path` has no room for more. */
+export async function refuseRoom(pid: number, path: string): Promise<Tracer> {
+  const tracer = new Tracer(pid, ["-P", path, "-e", "trace=pwrite64", "-e", "inject=pwrite64:error=ENOSPC"]);
+  await tracer.attached();
+  return tracer;
+}
+
 /** Runs a command that is killed (-9) when one of its threads enters its n-th fsync. */
 export function killAtSync(nth: number, command: readonly string[]): string[] {
   const inject = `inject=fsync:signal=SIGKILL:when=${nth}`;

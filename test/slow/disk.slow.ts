@@ -23,9 +23,10 @@ import { clientOf, LOAD_ENV, prepareLoad, stopInTime } from "../durability/setup
 import { canMakeDisks, type LoopDisk, makeDisk } from "../kit/disk.ts";
 import { startRecorder } from "../kit/recorder.ts";
 import { runService, type Service, startService } from "../kit/service.ts";
-import { canTrace, failSyncs } from "../kit/strace.ts";
+import { canTrace, failSyncs, refuseRoom } from "../kit/strace.ts";
 
 const RECOVERY_MS_MAX = 10_000;
+const isTraceable = await canTrace();
 
 async function statusOf(service: Service, path: string): Promise<number> {
   return (await clientOf(service).get(path)).status;
@@ -107,7 +108,7 @@ describe.skipIf(!(await canMakeDisks()))("a full disk", () => {
   }, 60_000);
 });
 
-describe.skipIf(!(await canTrace()))("a sync that fails with EIO", () => {
+describe.skipIf(!isTraceable)("a sync that fails with EIO", () => {
   const EXIT_MS_MAX = 2000;
 
   test.each([1, 2, 4, 8])(
@@ -150,6 +151,25 @@ describe.skipIf(!(await canTrace()))("a sync that fails with EIO", () => {
     expect((await service.exit()).exitCode).toBe(1);
     expect((await tracer.calls()).some(({ line }) => line.includes("EIO"))).toBe(true);
     await service.restart();
+  }, 30_000);
+});
+
+describe.skipIf(!isTraceable)("a disk without room for the WAL's index", () => {
+  test("is a full disk: 503, and back as soon as there is room", async () => {
+    await using service = await startService({ env: LOAD_ENV });
+    const event = { type: "order.paid", data: { padding: "x".repeat(900_000) } };
+    const publish = async () => (await clientOf(service).post("/v1/events", event)).status;
+    await using tracer = await refuseRoom(service.pid, join(service.dataDir, "sealpost.db-shm"));
+    // The index grows when the WAL has 4,062 pages, some 16 MB.
+    while ((await publish()) === 202);
+    expect(await publish()).toBe(503);
+    expect(await statusOf(service, "/readyz")).toBe(503);
+    expect(await statusOf(service, "/v1/events")).toBe(200);
+
+    await tracer[Symbol.asyncDispose]();
+    const freedAt = performance.now();
+    while ((await publish()) !== 202) await Bun.sleep(20);
+    expect(performance.now() - freedAt).toBeLessThan(RECOVERY_MS_MAX);
   }, 30_000);
 });
 
