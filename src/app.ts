@@ -13,6 +13,8 @@ import { createServer, type HttpServer } from "./http/server.ts";
 import type { LogFields, Logger } from "./log.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { Actors, type AttemptReport } from "./outbound/actors.ts";
+import { addressesOf } from "./outbound/destination.ts";
+import { findKind } from "./outbound/destinations.ts";
 import { createGuard, type Guard } from "./outbound/guard.ts";
 import { send } from "./outbound/send.ts";
 import { createTransport } from "./outbound/transport.ts";
@@ -130,8 +132,10 @@ function openNouns(
 /** Endpoints whose address was allowed once and is not now: their deliveries will die as `blocked`. */
 function warnOfForbidden(data: Data, guard: Guard, logger: Logger): void {
   let endpoints = 0;
-  for (const { config } of data.endpoints.all()) {
-    if (typeof config.url === "string" && !guard.checkUrl(config.url).ok) endpoints++;
+  for (const { kind, config, credentials } of data.endpoints.all()) {
+    const known = findKind(kind);
+    const addresses = known ? addressesOf(known, { ...config, ...credentials }) : [];
+    if (addresses.some(({ url }) => !guard.checkUrl(url).ok)) endpoints++;
   }
   if (endpoints === 0) return;
   const hint =

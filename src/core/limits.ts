@@ -57,6 +57,11 @@ export const LIMITS = {
   descriptionLengthMax: { value: 1000, unit: "characters", why: "A note for people." },
   nameLengthMax: { value: 200, unit: "characters", why: "A name for people." },
   urlLengthMax: { value: 2048, unit: "characters", why: "What servers and proxies commonly take." },
+  configValueLengthMax: {
+    value: 16 * KIB,
+    unit: "characters",
+    why: "One field of a destination; the key file of a service account has some 2,400.",
+  },
   metadataBytesMax: { value: 16 * KIB, unit: "bytes", why: "Labels, not documents." },
   filterBytesMax: {
     value: 16 * KIB,

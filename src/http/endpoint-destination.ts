@@ -3,7 +3,7 @@ import { isObject } from "../core/json.ts";
 import { childPointer } from "../core/json-value.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
-import type { DestinationField, DestinationKind } from "../outbound/destination.ts";
+import { addressesOf, type DestinationField, type DestinationKind } from "../outbound/destination.ts";
 import { findKind, listKinds } from "../outbound/destinations.ts";
 import type { Guard } from "../outbound/guard.ts";
 import { MASK } from "../outbound/request-head.ts";
@@ -71,19 +71,24 @@ class FieldReader {
   ) {}
 
   read(given: Readonly<Record<string, unknown>>): Destination {
-    const config: Record<string, string> = {};
+    const config: Record<string, string | boolean> = {};
     const credentials: Record<string, string> = {};
     for (const field of this.kind.fields) {
       const value = this.readField(field, Object.hasOwn(given, field.name) ? given[field.name] : null);
-      if (value !== null) (field.secret ? credentials : config)[field.name] = value;
+      if (value === null) continue;
+      if (field.secret && typeof value === "string") credentials[field.name] = value;
+      else config[field.name] = value;
     }
     this.refuseUnknown(given);
     return { kind: this.kind.kind, config, credentials };
   }
 
-  /** The field's text; null where it is not given, or wrong. */
-  private readField(field: DestinationField, value: unknown): string | null {
+  /** The field's value; null where it is not given, or wrong. */
+  private readField(field: DestinationField, value: unknown): string | boolean | null {
     if (value === null) return field.required ? this.refuse(field.name, "This field is required.") : null;
+    if (field.type === "boolean") {
+      return typeof value === "boolean" ? value : this.refuse(field.name, "Expected true or false.");
+    }
     if (typeof value !== "string" || value === "") return this.refuse(field.name, "Expected a string.");
     if (field.secret && value === MASK) return this.storedCredential(field.name);
     const fault = faultOf(field, value);
@@ -115,15 +120,14 @@ function pointerOf({ url }: DestinationBody, name: string): string {
   return name === "url" && url !== undefined ? "/url" : childPointer("/config", name);
 }
 
-function faultOf({ pattern, address }: DestinationField, value: string): string | null {
+function faultOf({ pattern, address, check }: DestinationField, value: string): string | null {
+  const max = limit(address ? "urlLengthMax" : "configValueLengthMax");
+  if (value.length > max) return `Expected at most ${max} characters.`;
   if (pattern !== undefined && !new RegExp(`^(?:${pattern})$`).test(value)) {
     return `Expected a string that matches ${pattern}.`;
   }
-  if (!address) return null;
-  if (value.length > limit("urlLengthMax")) {
-    return `Expected a URL of at most ${limit("urlLengthMax")} characters.`;
-  }
-  return URL.canParse(value) ? null : "Expected a URL.";
+  if (address && !URL.canParse(value)) return "Expected a URL.";
+  return check?.(value) ?? null;
 }
 
 /**
@@ -136,13 +140,12 @@ export async function requireSafeDestination(
   destination: Destination,
 ): Promise<void> {
   if (body.url === undefined && body.config === undefined) return;
-  const { kind, config, credentials } = destination;
-  for (const { name, address } of findKind(kind)?.fields ?? []) {
-    const value = config[name] ?? credentials[name];
-    if (!address || typeof value !== "string") continue;
-    const verdict = await guard.checkDestination(value);
+  const kind = findKind(destination.kind);
+  if (kind === undefined) return;
+  for (const { field, url } of addressesOf(kind, { ...destination.config, ...destination.credentials })) {
+    const verdict = await guard.checkDestination(url);
     if (verdict.ok) continue;
-    const errors = [{ pointer: pointerOf(body, name), detail: verdict.reason }];
+    const errors = [{ pointer: pointerOf(body, field), detail: verdict.reason }];
     throw new Problem("unsafe_destination", verdict.reason, { errors });
   }
 }

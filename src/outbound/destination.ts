@@ -1,3 +1,5 @@
+import type { TransportResult } from "./transport-types.ts";
+
 /**
  * Every push destination is one HTTP request. A kind is data and two pure functions: how a message becomes a request, and how the
  * answer is judged. Timeouts, retries, address guard and log exist once, outside.
@@ -13,8 +15,12 @@ export interface DestinationField {
   secret: boolean;
   /** Guarded: the host that it names is connected to. */
   address: boolean;
+  /** Default: "string". */
+  type?: "string" | "boolean";
   /** Source of a regular expression over the whole value. */
   pattern?: string;
+  /** What is wrong with a text that the pattern cannot tell, as one sentence; null where nothing is. */
+  check?: (text: string) => string | null;
 }
 
 /** What is sent, signed at this moment. */
@@ -25,6 +31,8 @@ export interface Message {
   signature: string;
   type: string;
   endpointId: string;
+  /** When the delivery was made, in Unix milliseconds: the same on every attempt. */
+  createdAt: number;
   /** The endpoint's custom headers. */
   headers: ReadonlyArray<readonly [string, string]>;
   body: Uint8Array;
@@ -38,6 +46,15 @@ export interface OutgoingRequest {
   body: Uint8Array;
 }
 
+/** What a server said. */
+export interface Answer {
+  status: number;
+  /** Names in lower case. */
+  headers: ReadonlyArray<readonly [string, string]>;
+  /** Its beginning where it is long (`limit("responseKeptMax")`). */
+  body: Uint8Array;
+}
+
 /** `errorCode` says what is wrong where the status alone does not. `throttled` slows the endpoint down like a 429. */
 export type Judgement =
   | { delivered: true }
@@ -45,19 +62,71 @@ export type Judgement =
 
 export type DestinationConfig = Readonly<Record<string, unknown>>;
 
+/** Something that a kind connects to, and the field of `config` that names it. */
+export interface DestinationAddress {
+  field: string;
+  url: string;
+}
+
+/** Asks another server for what a request needs, under the same guard and within the same time. Rejects with `Unprepared`. */
+export type Ask = (request: OutgoingRequest) => Promise<Answer>;
+
+/** What the documentation says of a kind beside its fields, in Markdown. */
+export interface DestinationAbout {
+  /** The call that is made, and where body and the three headers stand in it. */
+  sentAs: string;
+  /** What the answer must be. */
+  deliveredWhen: string;
+  /** The real server, or the recorder, that the tests run against, with its version. */
+  testedAgainst: string;
+  /** Permissions, set-up, peculiarities. */
+  notes?: string;
+}
+
 export interface DestinationKind {
   kind: string;
   name: string;
+  about: DestinationAbout;
   fields: readonly DestinationField[];
   /** The largest body that the destination takes, in bytes; null where it sets no bound. */
   maxBytes: number | null;
-  /** `config` with its credentials. Throws where the message cannot be rendered: the delivery is malformed then. */
+  /** Where it is not simply the fields that are addresses: all that the customer chose and that is connected to. */
+  addresses?(config: DestinationConfig): readonly DestinationAddress[];
+  /**
+   * `config` with its credentials: one object for each version of the endpoint. Throws where the message cannot be rendered (the
+   * delivery is malformed then), and `Unprepared` where another try may succeed.
+   */
   request(
     config: DestinationConfig,
     message: Message,
     now: number,
+    ask: Ask,
   ): OutgoingRequest | Promise<OutgoingRequest>;
-  judge(status: number, body: Uint8Array): Judgement;
+  judge(answer: Answer, config: DestinationConfig): Judgement;
+}
+
+/**
+ * A server that had to be asked before the request could be made (for credentials, a token) gave nothing to go on: the attempt ends
+ * as if the destination itself had answered so.
+ */
+export class Unprepared extends Error {
+  /** `errorCode` names the server too, as in `sts: AccessDenied`; null: the transport's own. */
+  constructor(
+    readonly result: TransportResult,
+    readonly errorCode: string | null = null,
+    readonly throttled = false,
+  ) {
+    super("the request could not be prepared");
+  }
+}
+
+/** All that the customer chose and that is connected to: what the guard is asked for when an endpoint is saved. */
+export function addressesOf(kind: DestinationKind, config: DestinationConfig): readonly DestinationAddress[] {
+  if (kind.addresses) return kind.addresses(config);
+  return kind.fields.flatMap(({ name, address }) => {
+    const url = config[name];
+    return address && typeof url === "string" ? [{ field: name, url }] : [];
+  });
 }
 
 export function isSuccess(status: number): boolean {

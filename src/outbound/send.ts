@@ -1,5 +1,5 @@
 import type { Finding } from "../core/delivery.ts";
-import type { IdCodec } from "../core/ids.ts";
+import { type IdCodec, keyTime } from "../core/ids.ts";
 import type { Json } from "../core/json-value.ts";
 import { limit } from "../core/limits.ts";
 import type { AttemptFacts, Endpoint } from "../core/model.ts";
@@ -7,12 +7,16 @@ import { readRetryAfter } from "../core/retry.ts";
 import { readPrivateKey, readSecret, type SigningKey, signatureHeader } from "../core/signing.ts";
 import { compileTransformations, type Transformation } from "../core/transform.ts";
 import type { Load, Performed } from "./actor.ts";
-import type {
-  DestinationConfig,
-  DestinationKind,
-  Judgement,
-  Message,
-  OutgoingRequest,
+import {
+  type Answer,
+  type Ask,
+  type DestinationConfig,
+  type DestinationKind,
+  isSuccess,
+  type Judgement,
+  type Message,
+  type OutgoingRequest,
+  Unprepared,
 } from "./destination.ts";
 import { findKind } from "./destinations.ts";
 import { requestHeadOf } from "./request-head.ts";
@@ -53,26 +57,24 @@ async function attempt(parts: SendParts, endpoint: Endpoint, load: Load): Promis
   const shaped = reshape(endpoint, load);
   if (!shaped.ok) return malformed(startedAt, shaped.reason);
   const message = sign(parts.ids, endpoint, load, shaped.body, startedAt);
-  const rendered = render(kind, endpoint, message, startedAt);
+  const timeoutMs = endpoint.timeoutSeconds * 1000;
+  const leftMs = () => timeoutMs - (parts.monotonic() - began);
+  const ask = (asked: OutgoingRequest) => transmit(parts, asked, leftMs());
+  const rendered = render(kind, endpoint, message, startedAt, ask);
   // Most kinds render at once: an await for nothing costs every attempt.
-  const request = rendered instanceof Promise ? await rendered : rendered;
+  const isAtOnce = !(rendered instanceof Promise);
+  const request = isAtOnce ? rendered : await rendered;
   if (typeof request === "string") return malformed(startedAt, request);
-  const result = await parts.transport.send({
-    method: request.method,
-    url: request.url,
-    headers: request.headers,
-    body: request.body,
-    timeoutMs: endpoint.timeoutSeconds * 1000,
-    maxReadBytes: limit("responseReadMax"),
-    maxKeepBytes: limit("responseKeptMax"),
-    signal: parts.signal,
-  });
+  const durationMs = () => Math.max(0, Math.round(parts.monotonic() - began));
+  if (request instanceof Unprepared)
+    return unprepared(request, startedAt, durationMs(), message, parts.now());
+  const result = await transmit(parts, request, isAtOnce ? timeoutMs : leftMs());
   if (result.kind === "aborted") return null;
   const response = result.kind === "response" ? result : null;
-  const judgement = response && kind.judge(response.status, response.body);
+  const judgement = response && kind.judge(response, compiledOf(endpoint).config);
   return {
     startedAt,
-    durationMs: Math.max(0, Math.round(parts.monotonic() - began)),
+    durationMs: durationMs(),
     statusCode: response && response.status,
     errorCode: errorCodeOf(result, judgement),
     requestHead: headOf(endpoint, request),
@@ -80,11 +82,55 @@ async function attempt(parts: SendParts, endpoint: Endpoint, load: Load): Promis
     endpointId: message.endpointId,
     sentAt: message.timestampSeconds,
     signature: message.signature,
-    requestBody: shaped.body === load.body ? null : shaped.body,
+    requestBody: request.body === load.body ? null : request.body,
     responseHeaders: response ? response.headers : [],
     responseBody: response && response.body,
     truncated: response !== null && response.truncated,
     finding: findingOf(result, judgement, parts.now()),
+  };
+}
+
+function transmit(
+  { transport, signal }: SendParts,
+  { method, url, headers, body }: OutgoingRequest,
+  timeoutMs: number,
+): Promise<TransportResult> {
+  if (timeoutMs <= 0) return Promise.resolve({ kind: "timeout", code: "timeout_connect" });
+  return transport.send({
+    method,
+    url,
+    headers,
+    body,
+    timeoutMs,
+    maxReadBytes: limit("responseReadMax"),
+    maxKeepBytes: limit("responseKeptMax"),
+    signal,
+  });
+}
+
+/** Nothing was sent: whoever had to be asked first gave nothing to go on. */
+function unprepared(
+  { result, errorCode, throttled }: Unprepared,
+  startedAt: number,
+  durationMs: number,
+  message: Message,
+  now: number,
+): Sent | null {
+  if (result.kind === "aborted") return null;
+  const response = result.kind === "response" ? result : null;
+  const judgement = response && { delivered: false as const, errorCode, throttled };
+  return {
+    ...malformed(startedAt, ""),
+    durationMs,
+    statusCode: response && response.status,
+    errorCode: errorCodeOf(result, judgement),
+    messageId: message.id,
+    endpointId: message.endpointId,
+    responseHeaders: response ? response.headers : [],
+    // What was granted may stand in a success, whose shape alone was wrong.
+    responseBody: response && !isSuccess(response.status) ? response.body : null,
+    truncated: response !== null && response.truncated,
+    finding: findingOf(result, judgement, now),
   };
 }
 
@@ -141,7 +187,9 @@ function sign(ids: IdCodec, endpoint: Endpoint, load: Load, body: Uint8Array, no
   const compiled = compiledOf(endpoint);
   compiled.publicId ??= ids.encode("ep", endpoint.id);
   const endpointId = compiled.publicId;
-  return { id, timestampSeconds, signature, type: load.type, endpointId, headers: endpoint.headers, body };
+  const createdAt = keyTime(load.delivery.id);
+  const { headers } = endpoint;
+  return { id, timestampSeconds, signature, type: load.type, endpointId, createdAt, headers, body };
 }
 
 /** What attempts need of an endpoint, read once for each of its versions. */
@@ -199,25 +247,35 @@ function headOf(endpoint: Endpoint, request: OutgoingRequest): string {
   return compiled.head.text;
 }
 
-/** The request, or the sentence that says why the message cannot be rendered. */
+/** The request, or the sentence that says why the message cannot be rendered, or what kept it from being prepared. */
+type Rendered = OutgoingRequest | string | Unprepared;
+
 function render(
   kind: DestinationKind,
   endpoint: Endpoint,
   message: Message,
   now: number,
-): OutgoingRequest | string | Promise<OutgoingRequest | string> {
+  exchange: (request: OutgoingRequest) => Promise<TransportResult>,
+): Rendered | Promise<Rendered> {
   if (kind.maxBytes !== null && message.body.length > kind.maxBytes) {
     return `The body has ${message.body.length} bytes; ${kind.name} takes at most ${kind.maxBytes}.`;
   }
+  const ask: Ask = async (request) => answered(await exchange(request));
   try {
-    const request = kind.request(compiledOf(endpoint).config, message, now);
+    const request = kind.request(compiledOf(endpoint).config, message, now, ask);
     return request instanceof Promise ? request.catch(reasonOf) : request;
   } catch (error) {
     return reasonOf(error);
   }
 }
 
-function reasonOf(error: unknown): string {
+function answered(result: TransportResult): Answer {
+  if (result.kind === "response") return result;
+  throw new Unprepared(result);
+}
+
+function reasonOf(error: unknown): string | Unprepared {
+  if (error instanceof Unprepared) return error;
   return error instanceof Error ? error.message : String(error);
 }
 

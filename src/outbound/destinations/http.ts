@@ -14,6 +14,13 @@ function urlOf(config: DestinationConfig): URL {
 export const http: DestinationKind = {
   kind: "http",
   name: "HTTP URL",
+  about: {
+    sentAs:
+      "A POST with the body's exact bytes, the three `webhook-*` headers and the endpoint's own headers.",
+    deliveredWhen: "The status is 2xx. Redirects are not followed.",
+    testedAgainst:
+      "receivers of the tests' own, well-behaved and hostile, and the published `standardwebhooks` package",
+  },
   fields: [
     {
       name: "url",
@@ -36,6 +43,6 @@ export const http: DestinationKind = {
     headers.push(...message.headers);
     return { method: "POST", url: urlOf(config), headers, body: message.body };
   },
-  judge: (status) =>
+  judge: ({ status }) =>
     isSuccess(status) ? { delivered: true } : { delivered: false, errorCode: null, throttled: false },
 };
