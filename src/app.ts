@@ -16,7 +16,8 @@ import { Actors, type AttemptReport } from "./outbound/actors.ts";
 import { addressesOf } from "./outbound/destination.ts";
 import { findKind } from "./outbound/destinations.ts";
 import { createGuard, type Guard } from "./outbound/guard.ts";
-import { send } from "./outbound/send.ts";
+import { send, type SendParts } from "./outbound/send.ts";
+import { sendTrial } from "./outbound/trial.ts";
 import { createTransport } from "./outbound/transport.ts";
 import type { Transport } from "./outbound/transport-types.ts";
 import { VERSION } from "./outbound/user-agent.ts";
@@ -148,6 +149,7 @@ interface Outbound {
   guard: Guard;
   transport: Transport;
   actors: Actors;
+  sendParts: SendParts;
   metrics: Metrics;
   /** Gives up what is in flight. */
   abort: AbortController;
@@ -165,17 +167,24 @@ function openOutbound(config: Config, data: Data, disk: Disk, logger: Logger): O
       endpoint_id: data.ids.encode("ep", endpoint.id),
       error: String(error),
     });
-  const parts = { transport, ids: data.ids, now: systemClock.now, monotonic, signal: abort.signal, onBroken };
+  const sendParts = {
+    transport,
+    ids: data.ids,
+    now: systemClock.now,
+    monotonic,
+    signal: abort.signal,
+    onBroken,
+  };
   const actors: Actors = new Actors(data, {
     clock: systemClock,
     random: Math.random,
-    send: (endpoint, load) => send(parts, endpoint, load),
+    send: (endpoint, load) => send(sendParts, endpoint, load),
     attemptsMax: attemptsMax(),
     onAttempt: (report) => tellAttempt(report, data, logger, metrics),
   });
   const versions = { version: VERSION, bun: Bun.version, sqlite: disk.version };
   const metrics = createMetrics(gaugesOf({ data, actors, path: disk.path, transport }), versions);
-  return { guard, transport, actors, metrics, abort, isOpen: false };
+  return { guard, transport, actors, sendParts, metrics, abort, isOpen: false };
 }
 
 /** Sockets of attempts take at most three fifths of the files that the process may open. */
@@ -194,7 +203,7 @@ interface ServerParts {
 }
 
 function openServer(config: Config, { data, outbound, pipeline, replayer, logger }: ServerParts): HttpServer {
-  const { actors, guard, transport, metrics } = outbound;
+  const { actors, guard, transport, sendParts, metrics } = outbound;
   const routes = allRoutes({
     data,
     ids: data.ids,
@@ -205,6 +214,7 @@ function openServer(config: Config, { data, outbound, pipeline, replayer, logger
     replayer,
     guard,
     transport,
+    sendTrial: (endpoint) => sendTrial(sendParts, endpoint, data.store.takeKey()),
     baseUrl: config.baseUrl,
     ingestRateLimit: config.ingestRateLimit,
     now: systemClock.now,

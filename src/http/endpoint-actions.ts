@@ -3,16 +3,12 @@ import { invalid, notFound, unavailable } from "../core/errors.ts";
 import { isEventType } from "../core/event-type.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
+import { TRIAL_DATA, TRIAL_TYPE } from "../outbound/trial.ts";
 import type { Incoming } from "../pipeline.ts";
 import { type AttemptAnswer, attemptExample, attemptOf, attemptShape } from "./attempt-shape.ts";
 import { disabledConflict, findEndpoint } from "./endpoint-change.ts";
-import { type AnyRoute, route } from "./route.ts";
+import { type AnyRoute, ATTEMPT_WAIT_SECONDS, route } from "./route.ts";
 import type { Services } from "./services.ts";
-
-const TYPE_DEFAULT = "test.event";
-const EXAMPLE_DATA = { message: "This is a test event from Sealpost." };
-/** Between the end of the attempt and the answer. */
-const RESERVE_SECONDS = 5;
 
 /** One example event, sent to one endpoint at once (contract section 5). */
 export function endpointTestRoutes(services: Services): AnyRoute[] {
@@ -37,7 +33,7 @@ function testRoute(services: Services): AnyRoute {
         type: Type.Optional(
           Type.String({
             description: "The type of the event.",
-            default: TYPE_DEFAULT,
+            default: TRIAL_TYPE,
             maxLength: limit("eventTypeLengthMax"),
           }),
         ),
@@ -45,7 +41,7 @@ function testRoute(services: Services): AnyRoute {
       { additionalProperties: false },
     ),
     bodyExample: { type: "invoice.paid" },
-    waitMaxSeconds: limit("attemptTimeoutMax") + RESERVE_SECONDS,
+    waitMaxSeconds: ATTEMPT_WAIT_SECONDS,
     answers: {
       200: {
         description: "The attempt, also where it failed.",
@@ -55,7 +51,7 @@ function testRoute(services: Services): AnyRoute {
       409: "`conflict`: the endpoint is disabled.",
     },
     async handle({ caller, params, body }) {
-      const type = body.type ?? TYPE_DEFAULT;
+      const type = body.type ?? TRIAL_TYPE;
       if (!isEventType(type))
         throw invalid("/type", "Expected the name of an event type, such as invoice.paid.");
       const endpoint = findEndpoint(services, caller, params.id);
@@ -72,7 +68,7 @@ async function writeTest(services: Services, endpoint: Endpoint, type: string): 
   const event: Incoming = {
     type,
     timestamp: services.now(),
-    data: JSON.stringify(services.data.eventTypes.find(endpoint.projectId, type)?.example ?? EXAMPLE_DATA),
+    data: JSON.stringify(services.data.eventTypes.find(endpoint.projectId, type)?.example ?? TRIAL_DATA),
     consumerId: endpoint.consumerId,
     externalId: null,
     sourceId: null,

@@ -1,22 +1,20 @@
 import { Type } from "@sinclair/typebox";
 import type { Caller } from "../core/caller.ts";
-import { invalid, Problem } from "../core/errors.ts";
+import { Problem } from "../core/errors.ts";
 import { childPointer } from "../core/json-value.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
 import { listKinds } from "../outbound/destinations.ts";
-import { commitChange } from "./commit.ts";
-import { changeEndpoint, findEndpoint, requireMovable, requireRoom, endpointsOf } from "./endpoint-change.ts";
+import { changeEndpoint, findEndpoint, requireMovable, endpointsOf } from "./endpoint-change.ts";
+import { endpointCreationRoute } from "./endpoint-creation.ts";
 import { requireSafeDestination } from "./endpoint-destination.ts";
-import { readEndpointChange, readNewEndpoint } from "./endpoint-input.ts";
+import { readEndpointChange } from "./endpoint-input.ts";
 import {
-  createdEndpointShape,
   type EndpointChangeBody,
   endpointChangeShape,
   endpointExample,
   endpointOf,
   endpointShape,
-  newEndpointShape,
 } from "./endpoint-shape.ts";
 import { endpointStateRoutes } from "./endpoint-state.ts";
 import { listShape, pageSize, pagingQuery, readCursor, writeCursor } from "./paging.ts";
@@ -27,69 +25,13 @@ import { oneOf } from "./shapes.ts";
 /** Endpoints (contract section 5), for the project's keys and, where they are their consumer's, for portal tokens. */
 export function endpointRoutes(services: Services): AnyRoute[] {
   return [
-    createRoute(services),
+    endpointCreationRoute(services),
     listRoute(services),
     readRoute(services),
     changeRoute(services),
     deleteRoute(services),
     ...endpointStateRoutes(services),
   ];
-}
-
-const EXAMPLE_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-
-function createRoute(services: Services): AnyRoute {
-  const { data } = services;
-  return route({
-    method: "POST",
-    path: "/v1/endpoints",
-    operationId: "createEndpoint",
-    tag: "Endpoints",
-    summary: "Create an endpoint",
-    description:
-      "`{url}`, or `{kind, config}`. The address is checked now and again at every attempt. A portal token makes endpoints of its " +
-      "consumer only, and is answered the secret where it has the grant `manage` too.",
-    access: "create",
-    budget: "management",
-    body: newEndpointShape,
-    bodyExample: {
-      url: endpointExample.url,
-      event_types: ["invoice.*"],
-      description: "Invoices to the ledger",
-    },
-    answers: {
-      201: {
-        description: "The endpoint, with the secret that signs its deliveries.",
-        schema: createdEndpointShape,
-        example: { ...endpointExample, secret: EXAMPLE_SECRET },
-      },
-      422: "`invalid_request`: fields are wrong. `unsafe_destination`: the address is not allowed.",
-    },
-    async handle(context) {
-      const { caller, body } = context;
-      const consumerId = ownConsumer(caller, body.consumer_id ?? null);
-      const fields = { ...readNewEndpoint(body, caller.projectId, services.now()), consumerId };
-      await requireSafeDestination(services.guard, body, fields);
-      return commitChange(context, {
-        write() {
-          requireRoom(services, fields);
-          return data.endpoints.insert(fields);
-        },
-        answer: (made) => ({
-          status: 201,
-          json: { ...endpointOf(services, made), ...(caller.manage && { secret: made.secret }) },
-        }),
-        remember: (made) => data.endpoints.remember(made),
-      });
-    },
-  });
-}
-
-/** The consumer that a new endpoint belongs to: a portal token's own, whatever it asks for. */
-function ownConsumer({ consumerId }: Caller, asked: string | null): string | null {
-  if (consumerId === null) return asked;
-  if (asked === null || asked === consumerId) return consumerId;
-  throw invalid("/consumer_id", "This portal link makes endpoints of its own consumer only.");
 }
 
 function listRoute(services: Services): AnyRoute {

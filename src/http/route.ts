@@ -1,5 +1,6 @@
 import { type Static, type TObject, type TSchema, Type } from "@sinclair/typebox";
 import type { Caller } from "../core/caller.ts";
+import { limit } from "../core/limits.ts";
 import type { Access } from "./access.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -31,6 +32,9 @@ export interface AnswerDoc {
   /** The same status in another form, where a parameter asks for it. */
   otherwise?: { contentType: string; schema: TSchema; example: unknown };
 }
+
+/** What a route waits for that answers once an attempt is over, with some time between the two. */
+export const ATTEMPT_WAIT_SECONDS = limit("attemptTimeoutMax") + 5;
 
 /** The schema of a query or body that has no fields. */
 export const NO_FIELDS = Type.Object({}, { additionalProperties: false });

@@ -1,5 +1,6 @@
 import { apiKeyRoutes } from "./api-keys.ts";
 import { deliveriesRoutes } from "./deliveries.ts";
+import { destinationKindRoutes } from "./destination-kinds.ts";
 import { endpointTestRoutes } from "./endpoint-actions.ts";
 import { endpointSecretRoutes } from "./endpoint-secrets.ts";
 import { statsRoutes } from "./endpoint-stats.ts";
@@ -26,6 +27,7 @@ export function allRoutes(services: Services): AnyRoute[] {
     endpointRoutes,
     endpointSecretRoutes,
     endpointTestRoutes,
+    destinationKindRoutes,
     previewRoutes,
     statsRoutes,
     eventTypeRoutes,

@@ -1,11 +1,13 @@
 import type { IdCodec } from "../core/ids.ts";
 import type { Actors } from "../outbound/actors.ts";
 import type { Guard } from "../outbound/guard.ts";
+import type { Sent } from "../outbound/send.ts";
 import type { Transport } from "../outbound/transport-types.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { Replayer } from "../replayer.ts";
 import type { Data } from "../store/data.ts";
 import type { DeliveryList } from "../store/delivery-list.ts";
+import type { NewEndpoint } from "../store/endpoints.ts";
 import type { EventList } from "../store/event-list.ts";
 
 /** What the routes stand on. */
@@ -19,6 +21,8 @@ export interface Services {
   replayer: Replayer;
   guard: Guard;
   transport: Transport;
+  /** Sends one message to a destination that is not stored; null where the service stops. Never rejects. */
+  sendTrial(endpoint: NewEndpoint): Promise<Sent | null>;
   /** Without a slash at the end. */
   baseUrl: string;
   /** Requests a second that a source takes unless it says otherwise; 0: no limit. */

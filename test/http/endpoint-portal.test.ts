@@ -164,6 +164,12 @@ describe("a portal token", () => {
     expect(await countOf("full")).toBeGreaterThan(await countOf("anna"));
   });
 
+  test("reads the kinds of destinations, which its forms are made of", async () => {
+    const reply = await call("GET", "/v1/destination-kinds", "anna");
+    expect(reply.status).toBe(200);
+    expect(reply.text).toContain('"kind":"http"');
+  });
+
   test("sees no source, provider, key or project", async () => {
     for (const path of ["/v1/sources", "/v1/providers", "/v1/api-keys", "/v1/project"]) {
       expectProblem(await call("GET", path, "annaOwns"), 403, "forbidden");

@@ -23,6 +23,7 @@ import type { Services } from "../../src/http/services.ts";
 import { Actors } from "../../src/outbound/actors.ts";
 import { createGuard } from "../../src/outbound/guard.ts";
 import { send } from "../../src/outbound/send.ts";
+import { sendTrial } from "../../src/outbound/trial.ts";
 import { createTransport } from "../../src/outbound/transport.ts";
 import { Pipeline } from "../../src/pipeline.ts";
 import { Replayer } from "../../src/replayer.ts";
@@ -96,6 +97,7 @@ export class Api implements AsyncDisposable {
       replayer: new Replayer(data, actors, pipeline, systemClock),
       guard,
       transport,
+      sendTrial: (endpoint) => sendTrial(sending, endpoint, data.store.takeKey()),
       baseUrl: "http://localhost",
       ingestRateLimit: 0,
       now,

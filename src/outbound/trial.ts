@@ -1,0 +1,40 @@
+import { type Endpoint, envelopeOf } from "../core/model.ts";
+import { send, type SendParts, type Sent } from "./send.ts";
+
+export const TRIAL_TYPE = "test.event";
+export const TRIAL_DATA = { message: "This is a test event from Sealpost." };
+
+const encoder = new TextEncoder();
+
+/**
+ * Sends one message to a destination that is not stored yet, as its deliveries will be sent; `key` is nobody else's. Transformations are
+ * left out: they are made for other events than this. Never rejects; null where it was given up because the process ends.
+ */
+export function sendTrial(
+  parts: SendParts,
+  destination: Omit<Endpoint, "id">,
+  key: number,
+): Promise<Sent | null> {
+  const endpoint: Endpoint = { ...destination, id: key, transformations: null };
+  const now = parts.now();
+  const body = encoder.encode(envelopeOf(TRIAL_TYPE, now, JSON.stringify(TRIAL_DATA)));
+  return send(parts, endpoint, {
+    type: TRIAL_TYPE,
+    body,
+    delivery: {
+      id: key,
+      eventId: key,
+      endpointId: key,
+      projectId: endpoint.projectId,
+      status: "pending",
+      attemptCount: 0,
+      step: 0,
+      origin: "test",
+      metered: false,
+      generation: 0,
+      due: now,
+      deadReason: null,
+      completedAt: null,
+    },
+  });
+}
