@@ -1,5 +1,5 @@
 import { ingestRoutes } from "./ingest.ts";
-import { createKeyReader } from "./provider-network.ts";
+import { openKeys } from "./provider-network.ts";
 import { providerRoutes } from "./providers.ts";
 import type { AnyRoute } from "./route.ts";
 import type { Services } from "./services.ts";
@@ -10,7 +10,7 @@ import { sourceRoutes } from "./sources.ts";
 /** Everything inbound (contract section 8): the routes share what is known of each source and of the providers' keys. */
 export function inboundRoutes(services: Services): AnyRoute[] {
   const desk = new SourceDesk(services);
-  const keys = createKeyReader(services);
+  const keys = openKeys(services);
   return [
     ...sourceRoutes(services, desk),
     ...sourceActionRoutes(services, desk, keys),

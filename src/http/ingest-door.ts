@@ -4,13 +4,12 @@ import type { Source } from "../core/model.ts";
 import type {
   HandshakeAnswer,
   HttpAnswer,
-  InboundRequest,
-  KeyReader,
   Provider,
   Reception,
   RefusalReason,
   VerifiedEvent,
 } from "../inbound/provider.ts";
+import type { KeyCache } from "../inbound/keys.ts";
 import { refuseUnknownSource } from "../inbound/receive.ts";
 import type { Accepted, Incoming } from "../pipeline.ts";
 import { addressOf, inboundRequest, searchOf } from "./ingest-request.ts";
@@ -20,7 +19,8 @@ import { rateLimitHeaders } from "./ratelimit.ts";
 import type { Services } from "./services.ts";
 import { providerOf } from "./source-change.ts";
 import type { SourceDesk } from "./source-desk.ts";
-import { materialOf, settledStatus } from "./source-material.ts";
+import { judge } from "./source-judge.ts";
+import { settledStatus } from "./source-material.ts";
 
 /** How long a provider should wait before it sends again what a paused source or a suspended account refused. */
 const PAUSE_RETRY_SECONDS = 60;
@@ -35,7 +35,7 @@ export class IngestDoor {
   constructor(
     private readonly services: Services,
     private readonly desk: SourceDesk,
-    private readonly keys: KeyReader,
+    private readonly keys: KeyCache,
   ) {}
 
   /** The answer to a request to the source `id`. Throws 429 and 503; everything that is refused gets the same empty 401. */
@@ -54,7 +54,7 @@ export class IngestDoor {
     this.requireOpenAccount(source);
     const provider = providerOf(source);
     const inbound = inboundRequest(addressOf(this.services, source), arrived);
-    return this.answer(source, provider, await this.judge(source, provider, inbound));
+    return this.answer(source, provider, await judge(this.services, this.keys, source, inbound));
   }
 
   private findSource(id: string): Source | undefined {
@@ -69,17 +69,12 @@ export class IngestDoor {
     throw unavailable("This account is suspended.", PAUSE_RETRY_SECONDS);
   }
 
-  private async judge(source: Source, provider: Provider, request: InboundRequest): Promise<Reception> {
-    const now = this.services.now();
-    const material = materialOf(provider, source, now);
-    const reception = await provider.receive(request, material, now, this.keys);
-    const isEarly = reception.kind === "event" && provider.isAwaiting(material);
-    return isEarly ? { kind: "refused", reason: "awaiting_secret" } : reception;
-  }
-
   private async answer(source: Source, provider: Provider, reception: Reception): Promise<Answer> {
     if (reception.kind === "refused") return this.refuse(source, reception.reason);
-    if (reception.kind === "unavailable") throw unavailable(reception.reason);
+    if (reception.kind === "unavailable") {
+      this.desk.refuse(source.id, "keys_unavailable");
+      throw unavailable(reception.reason);
+    }
     if (reception.kind === "answer") return this.answerHandshake(source, provider, reception);
     return this.accept(source, reception);
   }

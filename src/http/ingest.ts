@@ -1,13 +1,13 @@
 import { Type } from "@sinclair/typebox";
 import { limit } from "../core/limits.ts";
-import type { KeyReader } from "../inbound/provider.ts";
+import type { KeyCache } from "../inbound/keys.ts";
 import { IngestDoor } from "./ingest-door.ts";
 import { type AnyRoute, type RequestContext, route } from "./route.ts";
 import type { Services } from "./services.ts";
 import type { SourceDesk } from "./source-desk.ts";
 
 /** The door for the requests of providers (contract section 8). The path and its query reach no log. */
-export function ingestRoutes(services: Services, desk: SourceDesk, keys: KeyReader): AnyRoute[] {
+export function ingestRoutes(services: Services, desk: SourceDesk, keys: KeyCache): AnyRoute[] {
   const door = new IngestDoor(services, desk, keys);
   const shared = {
     path: "/ingest/:id",
@@ -39,20 +39,31 @@ export function ingestRoutes(services: Services, desk: SourceDesk, keys: KeyRead
       summary: "Answer a provider's handshake",
       description:
         "Challenges and probes by GET or HEAD, as the provider demands them. None becomes an event.",
-      answers: {
-        200: {
-          description: "As the provider demands.",
-          contentType: "text/plain",
-          schema: Type.String(),
-          example: "challenge",
-        },
-        401: { description: "No handshake of this source's provider. The body is empty." },
-      },
+      answers: { 200: CHALLENGE, 401: NO_HANDSHAKE },
+    }),
+    route({
+      ...shared,
+      method: "OPTIONS",
+      operationId: "allowSender",
+      summary: "Allow a sender of CloudEvents",
+      description:
+        "The abuse protection of CloudEvents (HTTP 1.1 Web Hooks, section 4), which Azure Event Grid demands: the sender names itself " +
+        "in `webhook-request-origin`, and is allowed by `webhook-allowed-origin` and `webhook-allowed-rate`.",
+      answers: { 200: { description: "The sender may send." }, 401: NO_HANDSHAKE },
     }),
   ];
 }
 
 type IngestContext = RequestContext<"/ingest/:id", "none">;
+
+const NO_HANDSHAKE = { description: "No handshake of this source's provider. The body is empty." };
+
+const CHALLENGE = {
+  description: "As the provider demands.",
+  contentType: "text/plain",
+  schema: Type.String(),
+  example: "challenge",
+};
 
 const INGEST_ANSWERS = {
   200: {

@@ -1,5 +1,5 @@
-import { createKeyCache } from "../inbound/keys.ts";
-import type { KeyDocument, KeyReader } from "../inbound/provider.ts";
+import { type Fetched, KeyCache } from "../inbound/keys.ts";
+import type { KeyDocument } from "../inbound/provider.ts";
 import { isSuccess } from "../outbound/destination.ts";
 import { USER_AGENT } from "../outbound/user-agent.ts";
 import type { Services } from "./services.ts";
@@ -16,27 +16,27 @@ const DOCUMENT_BYTES_MAX = 256 * 1024;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-interface Document {
-  text: string;
-  maxAgeSeconds: number | null;
-}
+const UNAVAILABLE: Fetched = { kind: "unavailable" };
 
-/** Reads the key documents of providers, cached. */
-export function createKeyReader(parts: NetworkParts): KeyReader {
-  return createKeyCache({ nowMs: parts.now, fetchDocument: (document) => fetchDocument(parts, document) });
+/** Too early, too slow, too often: statuses below 500 that say nothing of the document (RFC 9110, 6585, 8470). */
+const PASSING_STATUS = new Set([408, 425, 429]);
+
+/** The key documents of providers. */
+export function openKeys(parts: NetworkParts): KeyCache {
+  return new KeyCache({ nowMs: parts.now, fetchDocument: (document) => fetchDocument(parts, document) });
 }
 
 /** GETs an address that a verified handshake named; false where it could not be had. */
 export async function visit(parts: NetworkParts, url: string): Promise<boolean> {
-  return (await fetchDocument(parts, { url })) !== null;
+  return (await fetchDocument(parts, { url })).kind === "document";
 }
 
 async function fetchDocument(
   { guard, transport }: NetworkParts,
-  { url, post }: KeyDocument,
-): Promise<Document | null> {
+  { url, post, isNamedBySender }: KeyDocument,
+): Promise<Fetched> {
   const verdict = guard.checkUrl(url);
-  if (!verdict.ok) return null;
+  if (!verdict.ok) return UNAVAILABLE;
   const result = await transport.send({
     method: post === undefined ? "GET" : "POST",
     url: verdict.url,
@@ -50,9 +50,15 @@ async function fetchDocument(
     maxReadBytes: DOCUMENT_BYTES_MAX,
     maxKeepBytes: DOCUMENT_BYTES_MAX,
   });
-  if (result.kind !== "response" || !isSuccess(result.status) || result.truncated) return null;
+  if (result.kind !== "response") return UNAVAILABLE;
+  if (isNamedBySender && isUnknown(result.status)) return { kind: "unknown" };
+  if (!isSuccess(result.status) || result.truncated) return UNAVAILABLE;
   const cacheControl = result.headers.find(([name]) => name === "cache-control")?.[1] ?? "";
-  return { text: decoder.decode(result.body), maxAgeSeconds: readMaxAge(cacheControl) };
+  return { kind: "document", text: decoder.decode(result.body), maxAgeSeconds: readMaxAge(cacheControl) };
+}
+
+function isUnknown(status: number): boolean {
+  return status >= 400 && status < 500 && !PASSING_STATUS.has(status);
 }
 
 /** RFC 9111 section 5.2.2.1. */

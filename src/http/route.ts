@@ -3,7 +3,7 @@ import type { Caller } from "../core/caller.ts";
 import { limit } from "../core/limits.ts";
 import type { Access } from "./access.ts";
 
-export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
 
 /** Which rate limit a route draws from: `publish` is per project, `management` per key or portal token. */
 export type Budget = "publish" | "management" | "none";
@@ -137,5 +137,5 @@ export function paramNames(path: string): string[] {
 
 /** True where a body is read; that of any other request is ignored. */
 export function takesBody({ method }: AnyRoute): boolean {
-  return method !== "GET" && method !== "DELETE";
+  return method === "POST" || method === "PUT" || method === "PATCH";
 }

@@ -1,7 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { invalid } from "../core/errors.ts";
 import type { Source } from "../core/model.ts";
-import type { KeyReader, Reception } from "../inbound/provider.ts";
+import type { KeyCache } from "../inbound/keys.ts";
+import type { Reception } from "../inbound/provider.ts";
 import { addressOf, inboundRequest, searchOf } from "./ingest-request.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
@@ -9,11 +10,12 @@ import { nullable, timeShape, timeText } from "./shapes.ts";
 import { changeSource, findSource, providerOf } from "./source-change.ts";
 import type { SourceDesk } from "./source-desk.ts";
 import { readRotation } from "./source-input.ts";
-import { materialOf, settledStatus } from "./source-material.ts";
+import { judge } from "./source-judge.ts";
+import { settledStatus } from "./source-material.ts";
 import { sourceExample, sourceOf, sourceRotationShape, sourceShape } from "./source-shape.ts";
 
 /** What can be done with a source beyond reading and changing it. */
-export function sourceActionRoutes(services: Services, desk: SourceDesk, keys: KeyReader): AnyRoute[] {
+export function sourceActionRoutes(services: Services, desk: SourceDesk, keys: KeyCache): AnyRoute[] {
   return [
     rotateRoute(services),
     pauseRoute(services, desk),
@@ -130,7 +132,7 @@ const sampleShape = Type.Object(
   { additionalProperties: false },
 );
 
-function verifySampleRoute(services: Services, keys: KeyReader): AnyRoute {
+function verifySampleRoute(services: Services, keys: KeyCache): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/sources/:id/verify-sample",
@@ -150,8 +152,8 @@ function verifySampleRoute(services: Services, keys: KeyReader): AnyRoute {
           verified: Type.Boolean(),
           reason: nullable(
             Type.String(),
-            "Why it is refused. `handshake`: it would be answered at the door, and make no event. `unavailable`: the provider's keys " +
-              "could not be had.",
+            "Why it is refused. `handshake`: it would be answered at the door, and make no event. `keys_unavailable`: the provider's " +
+              "keys could not be had, it would be answered 503.",
           ),
         }),
         example: { verified: false, reason: "bad_signature" },
@@ -159,7 +161,6 @@ function verifySampleRoute(services: Services, keys: KeyReader): AnyRoute {
     },
     async handle({ caller, params, body }) {
       const source = findSource(services, caller, params.id);
-      const provider = providerOf(source);
       const address = body.url ?? addressOf(services, source);
       if (!URL.canParse(address)) throw invalid("/url", "Expected a URL.");
       const request = inboundRequest(address, {
@@ -168,9 +169,7 @@ function verifySampleRoute(services: Services, keys: KeyReader): AnyRoute {
         search: searchOf(address),
         body: Buffer.from(body.body),
       });
-      const now = services.now();
-      const reception = await provider.receive(request, materialOf(provider, source, now), now, keys);
-      return { status: 200, json: verdictOf(reception) };
+      return { status: 200, json: verdictOf(await judge(services, keys, source, request)) };
     },
   });
 }
@@ -178,5 +177,5 @@ function verifySampleRoute(services: Services, keys: KeyReader): AnyRoute {
 function verdictOf(reception: Reception): { verified: boolean; reason: string | null } {
   if (reception.kind === "event") return { verified: true, reason: null };
   if (reception.kind === "answer") return { verified: true, reason: "handshake" };
-  return { verified: false, reason: reception.kind === "refused" ? reception.reason : "unavailable" };
+  return { verified: false, reason: reception.kind === "refused" ? reception.reason : "keys_unavailable" };
 }

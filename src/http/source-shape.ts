@@ -25,6 +25,7 @@ export const REFUSAL_REASONS = [
   "malformed",
   "wrong_method",
   "awaiting_secret",
+  "keys_unavailable",
 ] as const satisfies readonly RefusalReason[];
 
 const TEXTS = {

@@ -1,10 +1,7 @@
 import { faultsOf, publicUrlConfig, toleranceConfig } from "./config.ts";
-import type { Field, KeyReader, Provider, ProviderDocs, SourceMaterial, VerifiedWith } from "./provider.ts";
-import { receiveBy } from "./receive.ts";
+import type { Field, Provider, ProviderDocs, SourceMaterial, VerifiedWith } from "./provider.ts";
+import { NO_KEYS, receiveBy } from "./receive.ts";
 import type { ProviderRow } from "./row.ts";
-
-/** Stands in where no key documents can be read: every request that needs one is answered 503. */
-const NO_KEYS: KeyReader = { read: () => Promise.resolve(null) };
 
 function secretField(row: ProviderRow): Field[] {
   const isEntered = row.secretFrom === "source" || row.secretFrom === "customer";

@@ -1,14 +1,14 @@
-import type { KeyDocument, KeyReader } from "./provider.ts";
+import type { KeyAnswer, KeyDocument, KeyReader } from "./provider.ts";
 
 /** Key documents of providers (JWKS, certificates), cached. The network and the clock come in. */
 
-/**
- * Fetches one document within a deadline of its own; null where that failed or the answer was a 5xx. A 4xx is an answer: its
- * text stands for "no such key". `maxAgeSeconds`: what cache-control says.
- */
-export type FetchDocument = (
-  document: KeyDocument,
-) => Promise<{ text: string; maxAgeSeconds: number | null } | null>;
+/** What a fetch came to. `maxAgeSeconds`: what cache-control says. */
+export type Fetched =
+  | { readonly kind: "document"; readonly text: string; readonly maxAgeSeconds: number | null }
+  | { readonly kind: "unknown" | "unavailable" };
+
+/** Fetches one document within a deadline of its own. `unknown`: the provider says that there is none (4xx). */
+export type FetchDocument = (document: KeyDocument) => Promise<Fetched>;
 
 export interface KeyCacheParts {
   readonly fetchDocument: FetchDocument;
@@ -25,55 +25,97 @@ const AGE_SECONDS = { min: 60, usual: 3600, max: 86_400 };
 /** An unknown key id may ask for a document anew, at most once in this time, so that forgeries cannot drive fetches. */
 const RENEWAL_MS = 60_000;
 const ENTRIES_MAX = 1000;
-/** Forged key ids must not make us hammer a provider. */
+/** Forged key ids, each another one, must not make us hammer a provider. */
 const FETCHES_PER_MINUTE_MAX = 30;
+
+const UNAVAILABLE: KeyAnswer = { kind: "unavailable" };
 
 function identityOf(document: KeyDocument): string {
   return `${document.url} ${document.post ?? ""}`;
 }
 
-/** One fetch at a time for each document; what failed is not remembered, so the next request tries again. */
-export function createKeyCache({ fetchDocument, nowMs }: KeyCacheParts): KeyReader {
-  const entries = new Map<string, Entry>();
-  const fetching = new Map<string, Promise<string | null>>();
-  const fetchedAt = new Map<string, number[]>();
+/** Sets an entry; where there are too many, the oldest goes. */
+function keepIn<T>(map: Map<string, T>, key: string, value: T): void {
+  const oldest = map.size >= ENTRIES_MAX ? map.keys().next().value : undefined;
+  if (oldest !== undefined) map.delete(oldest);
+  map.delete(key);
+  map.set(key, value);
+}
 
-  /** Counts a fetch from this address; false where it had too many in the last minute. */
-  function mayFetch(url: string): boolean {
-    const recent = (fetchedAt.get(url) ?? []).filter((atMs) => nowMs() - atMs < RENEWAL_MS);
-    fetchedAt.set(url, [...recent, nowMs()].slice(-FETCHES_PER_MINUTE_MAX));
-    return recent.length < FETCHES_PER_MINUTE_MAX;
+/** A source's fetches of the last minute. */
+interface Budget {
+  fetches: number;
+  readonly untilMs: number;
+}
+
+/** One fetch at a time for each document. What failed is not remembered, so the next request tries again. */
+export class KeyCache {
+  readonly #entries = new Map<string, Entry>();
+  /** When each was last said to be unknown: beside the entries, so that forgeries push out no document. */
+  readonly #unknownAt = new Map<string, number>();
+  readonly #fetching = new Map<string, Promise<KeyAnswer>>();
+  readonly #budgets = new Map<number, Budget>();
+
+  constructor(private readonly parts: KeyCacheParts) {}
+
+  /** A source's own reader: what one source is sent uses up no other's fetches. */
+  readerFor(sourceId: number): KeyReader {
+    return {
+      read: (document, isRenewal = false) => {
+        const identity = identityOf(document);
+        const known = this.#recall(identity, isRenewal);
+        return known ? Promise.resolve(known) : this.#fetchShared(identity, document, sourceId);
+      },
+    };
   }
 
-  function keep(identity: string, text: string, maxAgeSeconds: number | null): string {
-    const age = Math.min(Math.max(maxAgeSeconds ?? AGE_SECONDS.usual, AGE_SECONDS.min), AGE_SECONDS.max);
-    const oldest = entries.size >= ENTRIES_MAX ? entries.keys().next().value : undefined;
-    if (oldest !== undefined) entries.delete(oldest);
-    entries.set(identity, { text, fetchedAtMs: nowMs(), expiresAtMs: nowMs() + age * 1000 });
-    return text;
+  /** What is known without a fetch. */
+  #recall(identity: string, isRenewal: boolean): KeyAnswer | null {
+    const now = this.parts.nowMs();
+    const saidAt = this.#unknownAt.get(identity);
+    if (saidAt !== undefined && now - saidAt < RENEWAL_MS) return { kind: "unknown" };
+    const entry = this.#entries.get(identity);
+    if (entry === undefined || now >= entry.expiresAtMs) return null;
+    const mayRenew = isRenewal && now - entry.fetchedAtMs >= RENEWAL_MS;
+    return mayRenew ? null : { kind: "document", text: entry.text };
   }
 
-  async function fetchOnce(identity: string, document: KeyDocument): Promise<string | null> {
+  #fetchShared(identity: string, document: KeyDocument, sourceId: number): Promise<KeyAnswer> {
+    const running = this.#fetching.get(identity);
+    if (running) return running;
+    if (!this.#mayFetch(sourceId)) return Promise.resolve(UNAVAILABLE);
+    const fetched = this.#fetchOnce(identity, document);
+    this.#fetching.set(identity, fetched);
+    return fetched;
+  }
+
+  /** Counts a fetch for this source; false where it had too many within a minute. */
+  #mayFetch(sourceId: number): boolean {
+    const now = this.parts.nowMs();
+    const budget = this.#budgets.get(sourceId);
+    if (budget && now < budget.untilMs) return ++budget.fetches <= FETCHES_PER_MINUTE_MAX;
+    for (const [other, { untilMs }] of this.#budgets) if (untilMs <= now) this.#budgets.delete(other);
+    this.#budgets.set(sourceId, { fetches: 1, untilMs: now + RENEWAL_MS });
+    return true;
+  }
+
+  async #fetchOnce(identity: string, document: KeyDocument): Promise<KeyAnswer> {
     try {
-      const fetched = mayFetch(document.url) ? await fetchDocument(document) : null;
-      return fetched && keep(identity, fetched.text, fetched.maxAgeSeconds);
+      return this.#keep(identity, await this.parts.fetchDocument(document));
     } catch {
-      return null;
+      return UNAVAILABLE;
     } finally {
-      fetching.delete(identity);
+      this.#fetching.delete(identity);
     }
   }
 
-  return {
-    read(document, isRenewal = false) {
-      const identity = identityOf(document);
-      const entry = entries.get(identity);
-      const isUsable = entry !== undefined && nowMs() < entry.expiresAtMs;
-      const mayRenew = isRenewal && entry !== undefined && nowMs() - entry.fetchedAtMs >= RENEWAL_MS;
-      if (isUsable && !mayRenew) return Promise.resolve(entry.text);
-      const running = fetching.get(identity) ?? fetchOnce(identity, document);
-      if (!fetching.has(identity)) fetching.set(identity, running);
-      return running;
-    },
-  };
+  #keep(identity: string, fetched: Fetched): KeyAnswer {
+    const now = this.parts.nowMs();
+    if (fetched.kind === "unknown") keepIn(this.#unknownAt, identity, now);
+    if (fetched.kind !== "document") return fetched;
+    const { text, maxAgeSeconds } = fetched;
+    const age = Math.min(Math.max(maxAgeSeconds ?? AGE_SECONDS.usual, AGE_SECONDS.min), AGE_SECONDS.max);
+    keepIn(this.#entries, identity, { text, fetchedAtMs: now, expiresAtMs: now + age * 1000 });
+    return { kind: "document", text };
+  }
 }

@@ -32,6 +32,7 @@ export type RefusalReason =
   | "malformed"
   | "wrong_method"
   | "awaiting_secret"
+  | "keys_unavailable"
   | "unknown_source";
 
 export interface HttpAnswer {
@@ -76,12 +77,22 @@ export interface KeyDocument {
   readonly url: string;
   /** With it the document is asked for by POST (Plaid); it is then part of the identity in the cache. */
   readonly post?: string;
+  /** The request that came says which document it is: where the provider knows none (4xx), that request is forged. */
+  readonly isNamedBySender?: true;
 }
 
-/** Reads key documents, cached. null: it could not be had now, so the request is answered 503 and comes again. */
+/**
+ * `unknown`: the provider says that there is no such document. `unavailable`: it could not be had now, so the request is
+ * answered 503 and comes again.
+ */
+export type KeyAnswer =
+  | { readonly kind: "document"; readonly text: string }
+  | { readonly kind: "unknown" | "unavailable" };
+
+/** Reads key documents, cached. */
 export interface KeyReader {
   /** `isRenewal`: the copy that was read lacks a key; a newer one is fetched where the cached is not brand new. */
-  read(document: KeyDocument, isRenewal?: boolean): Promise<string | null>;
+  read(document: KeyDocument, isRenewal?: boolean): Promise<KeyAnswer>;
 }
 
 /** One value that the customer enters, for the API, its masking and the docs page. */

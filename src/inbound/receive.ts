@@ -17,6 +17,8 @@ import type { Attempt, Verdict } from "./schemes/scheme.ts";
 import { isWithin, narrowed, readTimestamp, UNSTATED_WINDOW } from "./window.ts";
 
 const DAY_SECONDS = 86_400;
+/** Stands in where no key documents can be read: every request that needs one is answered 503. */
+export const NO_KEYS: KeyReader = { read: () => Promise.resolve({ kind: "unavailable" }) };
 /** Deduplication is remembered for 30 days; an identity that is only a hash of the body for 10 minutes (contract section 8). */
 const DEDUP_SECONDS = { id: 30 * DAY_SECONDS, hash: 600 };
 /** A longer identity is stored as its hash. */
@@ -94,7 +96,6 @@ function eventOf(row: ProviderRow, facts: Facts): VerifiedEvent {
 
 /** What a source would hold if it existed. */
 const NOBODY: SourceMaterial = { secrets: ["no such source"], credentials: {}, config: {} };
-const NO_KEYS: KeyReader = { read: () => Promise.resolve(null) };
 const nobodysScheme = hmacScheme({ header: "authorization", algorithm: "sha256", encoding: "hex" });
 
 /** Refuses for a source that does not exist, by the same work as for one that does, so that time tells nothing. */

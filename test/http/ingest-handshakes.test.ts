@@ -78,6 +78,37 @@ describe("handshakes", () => {
     ).toBe(true);
   });
 
+  test("of Azure Event Grid's CloudEvents: OPTIONS allows the sender, and nobody else has it", async () => {
+    const azure = await createSource(app, "azure_event_grid", { credentials: { header_name: "x-ours" } });
+    const headers = { "webhook-request-origin": "eventgrid.azure.net", "webhook-request-rate": "120" };
+    const ask = (path: string, sent: Record<string, string>) =>
+      app.with(null).send("OPTIONS", path, { headers: sent });
+    const allowed = await ask(azure.ingest_path, headers);
+    expect([allowed.status, allowed.text]).toEqual([200, ""]);
+    expect(Object.fromEntries(allowed.headers)).toMatchObject({
+      allow: "POST",
+      "webhook-allowed-origin": "eventgrid.azure.net",
+      "webhook-allowed-rate": "*",
+    });
+    const service = await createSource(app, "service");
+    const others = [
+      await ask(azure.ingest_path, {}),
+      await ask(service.ingest_path, headers),
+      await ask(service.ingest_path, { ...headers, "x-service-token": service.secret }),
+      await ask("/ingest/src_01KAHM9Q7W00ZZZZZZZZZZZZZZ", headers),
+    ];
+    for (const { status, text } of others) expect([status, text]).toEqual([401, ""]);
+    const event = JSON.stringify({ id: "c-1", type: "Microsoft.Storage.BlobCreated", specversion: "1.0" });
+    const sent = await knock(app, azure.ingest_path, event, {
+      "content-type": "application/cloudevents+json",
+      "x-ours": azure.secret,
+    });
+    expect(sent.status).toBe(200);
+    expect((await eventsOf(app, azure)).map(({ type }) => type)).toEqual([
+      "azure_event_grid.Microsoft.Storage.BlobCreated",
+    ]);
+  });
+
   test("by GET and HEAD are answered where the provider has them, and nowhere else", async () => {
     const trello = await createSource(app, "trello", { signing_secret: "s" });
     const service = await createSource(app, "service");

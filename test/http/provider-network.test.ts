@@ -1,8 +1,11 @@
 /** What the inbound side fetches from providers: through the guard, bounded, cached. */
 import { expect, test } from "bun:test";
-import { createKeyReader, visit } from "../../src/http/provider-network.ts";
+import { openKeys, visit } from "../../src/http/provider-network.ts";
 import { createGuard } from "../../src/outbound/guard.ts";
 import { createTransport } from "../../src/outbound/transport.ts";
+import type { KeyReader } from "../../src/inbound/provider.ts";
+import { findProvider } from "../../src/inbound/providers.ts";
+import { jsonRequest, materialOf } from "../inbound/kit.ts";
 import { startReceiver } from "../kit/receiver.ts";
 
 function network(allow: readonly string[] = ["127.0.0.0/8"]) {
@@ -11,14 +14,18 @@ function network(allow: readonly string[] = ["127.0.0.0/8"]) {
   return { guard, transport, now: () => Date.UTC(2026, 10, 21), [Symbol.dispose]: () => transport.close() };
 }
 
+function found(text: string) {
+  return { kind: "document", text } as const;
+}
+
 test("a key document is fetched once, by GET or with its body by POST", async () => {
   await using receiver = startReceiver();
   using parts = network();
-  const keys = createKeyReader(parts);
+  const keys = openKeys(parts).readerFor(1);
   const url = receiver.at("keys", ({ method }) => Response.json({ method }));
-  expect(await keys.read({ url })).toBe('{"method":"GET"}');
-  expect(await keys.read({ url })).toBe('{"method":"GET"}');
-  expect(await keys.read({ url, post: '{"key_id":"1"}' })).toBe('{"method":"POST"}');
+  expect(await keys.read({ url })).toEqual(found('{"method":"GET"}'));
+  expect(await keys.read({ url })).toEqual(found('{"method":"GET"}'));
+  expect(await keys.read({ url, post: '{"key_id":"1"}' })).toEqual(found('{"method":"POST"}'));
   const requests = receiver.requests("keys");
   expect(requests.map(({ method, body }) => [method, body.toString()])).toEqual([
     ["GET", ""],
@@ -34,18 +41,67 @@ test.each([
 ])("%s is no document, and the next request tries again", async (_name, answer) => {
   await using receiver = startReceiver();
   using parts = network();
-  const keys = createKeyReader(parts);
+  const keys = openKeys(parts).readerFor(1);
   const url = receiver.at("keys", answer);
-  expect(await keys.read({ url })).toBeNull();
+  expect(await keys.read({ url })).toEqual({ kind: "unavailable" });
   receiver.at("keys", () => new Response("fine"));
-  expect(await keys.read({ url })).toBe("fine");
+  expect(await keys.read({ url })).toEqual(found("fine"));
+});
+
+test("a document that a request names and its provider does not know is asked for once, and that request is forged", async () => {
+  await using receiver = startReceiver();
+  using parts = network();
+  const keys = openKeys(parts).readerFor(1);
+  const unknown = { url: receiver.at("keys", () => new Response("no such key", { status: 400 })) };
+  expect(await keys.read({ ...unknown, isNamedBySender: true })).toEqual({ kind: "unknown" });
+  expect(await keys.read({ ...unknown, isNamedBySender: true })).toEqual({ kind: "unknown" });
+  expect(receiver.requests("keys")).toHaveLength(1);
+});
+
+test("what the provider says of its own address, or of our haste, is an outage", async () => {
+  await using receiver = startReceiver();
+  using parts = network();
+  const keys = openKeys(parts).readerFor(1);
+  const gone = receiver.at("gone", () => new Response(null, { status: 404 }));
+  expect(await keys.read({ url: gone })).toEqual({ kind: "unavailable" });
+  const busy = receiver.at("busy", () => new Response(null, { status: 429 }));
+  expect(await keys.read({ url: busy, isNamedBySender: true })).toEqual({ kind: "unavailable" });
+});
+
+test("a forged key id of Plaid costs one call to Plaid and is refused, an outage of Plaid is not the sender's fault", async () => {
+  await using receiver = startReceiver();
+  using parts = network();
+  const reader = openKeys(parts).readerFor(1);
+  const plaid = findProvider("plaid");
+  let status = 400;
+  receiver.at("plaid", () =>
+    Response.json({ error_code: "INVALID_WEBHOOK_VERIFICATION_KEY_ID" }, { status }),
+  );
+  const keys: KeyReader = {
+    read: (document, isRenewal) => reader.read({ ...document, url: receiver.url("plaid") }, isRenewal),
+  };
+  const credentials = { client_id: "c", secret: "s", environment: "production" };
+  const send = (keyId: string) => {
+    const head = Buffer.from(JSON.stringify({ alg: "ES256", kid: keyId })).toString("base64url");
+    const token = `${head}.${Buffer.from("{}").toString("base64url")}.AAAA`;
+    const request = jsonRequest("{}", { "plaid-verification": token });
+    return plaid?.receive(request, materialOf([], { credentials }), Date.now(), keys);
+  };
+  for (let copy = 0; copy < 5; copy++) {
+    expect(await send("forged")).toEqual({ kind: "refused", reason: "wrong_key_id" });
+  }
+  expect(receiver.requests("plaid")).toHaveLength(1);
+  status = 502;
+  expect(await send("another")).toMatchObject({ kind: "unavailable" });
+  status = 400;
+  expect(await send("another")).toEqual({ kind: "refused", reason: "wrong_key_id" });
 });
 
 test("an address that the guard refuses is not called", async () => {
   await using receiver = startReceiver();
   using parts = network([]);
   const url = receiver.url("keys");
-  expect(await createKeyReader(parts).read({ url })).toBeNull();
+  expect(await openKeys(parts).readerFor(1).read({ url })).toEqual({ kind: "unavailable" });
   expect(await visit(parts, url)).toBe(false);
   expect(await visit(parts, "file:///etc/passwd")).toBe(false);
   expect(receiver.requests("keys")).toHaveLength(0);

@@ -11,7 +11,7 @@ import {
   header,
   joined,
 } from "../../src/inbound/facts.ts";
-import { jsonRequest, materialOf, NOW_MS } from "./kit.ts";
+import { jsonRequest, keysOf, materialOf, NOW_MS } from "./kit.ts";
 
 async function read(
   extractor: Extractor,
@@ -19,8 +19,7 @@ async function read(
   headers: Record<string, string> = {},
 ): Promise<string | null> {
   const request = jsonRequest(body, headers);
-  const keys = { read: () => Promise.resolve(null) };
-  const attempt = { request, material: materialOf([]), nowMs: NOW_MS, keys };
+  const attempt = { request, material: materialOf([]), nowMs: NOW_MS, keys: keysOf(null) };
   return extractor.read({
     attempt,
     body: await readBody(request.body, "application/json"),

@@ -1,29 +1,35 @@
 import { expect, test } from "bun:test";
-import { createKeyCache, type FetchDocument } from "../../src/inbound/keys.ts";
+import { type Fetched, type FetchDocument, KeyCache } from "../../src/inbound/keys.ts";
+import type { KeyAnswer } from "../../src/inbound/provider.ts";
 
 const DOCUMENT = { url: "https://keys.example.com/jwks.json" };
+
+async function textOf(answer: Promise<KeyAnswer>): Promise<string | null> {
+  const { kind, ...rest } = await answer;
+  return "text" in rest ? rest.text : kind === "unavailable" ? null : kind;
+}
 
 /** A cache over a fetch that counts, under a clock that the test moves. */
 function cacheOver(fetchDocument: FetchDocument) {
   const clock = { nowMs: 1_000_000 };
   const counted = { fetches: 0 };
-  const cache = createKeyCache({
+  const shared = new KeyCache({
     nowMs: () => clock.nowMs,
     fetchDocument: (document) => {
       counted.fetches++;
       return fetchDocument(document);
     },
   });
-  return { cache, clock, counted };
+  return { cache: shared.readerFor(1), shared, clock, counted };
 }
 
 function answering(text: string, maxAgeSeconds: number | null = null): FetchDocument {
-  return () => Promise.resolve({ text, maxAgeSeconds });
+  return () => Promise.resolve({ kind: "document", text, maxAgeSeconds });
 }
 
 test("a document is fetched once, and again when it has expired", async () => {
   const { cache, clock, counted } = cacheOver(answering("keys", 600));
-  expect([await cache.read(DOCUMENT), await cache.read(DOCUMENT)]).toEqual(["keys", "keys"]);
+  expect([await textOf(cache.read(DOCUMENT)), await textOf(cache.read(DOCUMENT))]).toEqual(["keys", "keys"]);
   expect(counted.fetches).toBe(1);
   clock.nowMs += 599_999;
   await cache.read(DOCUMENT);
@@ -51,26 +57,27 @@ test("an age that says nothing is an hour, a silly one is bounded", async () => 
 });
 
 test("requests that come together share one fetch", async () => {
-  const { promise, resolve } = Promise.withResolvers<{ text: string; maxAgeSeconds: null }>();
+  const { promise, resolve } = Promise.withResolvers<Fetched>();
   const { cache, counted } = cacheOver(() => promise);
-  const reads = Array.from({ length: 50 }, () => cache.read(DOCUMENT));
-  resolve({ text: "keys", maxAgeSeconds: null });
+  const reads = Array.from({ length: 50 }, () => textOf(cache.read(DOCUMENT)));
+  resolve({ kind: "document", text: "keys", maxAgeSeconds: null });
   expect(new Set(await Promise.all(reads))).toEqual(new Set(["keys"]));
   expect(counted.fetches).toBe(1);
 });
 
-test("a failure is null and is not remembered", async () => {
+test("a failure is not remembered", async () => {
   const outcomes: FetchDocument[] = [
-    () => Promise.resolve(null),
+    () => Promise.resolve({ kind: "unavailable" }),
     () => Promise.reject(new Error("refused")),
     answering("keys"),
   ];
   const { cache, counted } = cacheOver((document) => (outcomes.shift() ?? answering("keys"))(document));
-  expect([await cache.read(DOCUMENT), await cache.read(DOCUMENT), await cache.read(DOCUMENT)]).toEqual([
-    null,
-    null,
-    "keys",
-  ]);
+  const reads = async () => [
+    await textOf(cache.read(DOCUMENT)),
+    await textOf(cache.read(DOCUMENT)),
+    await textOf(cache.read(DOCUMENT)),
+  ];
+  expect(await reads()).toEqual([null, null, "keys"]);
   expect(counted.fetches).toBe(3);
 });
 
@@ -85,17 +92,47 @@ test("an unknown key id renews the document, at most once a minute", async () =>
   expect(counted.fetches).toBe(2);
 });
 
-test("forged key ids cannot drive more than 30 fetches a minute from one address", async () => {
-  const { cache, clock, counted } = cacheOver(answering("{}"));
+test("forged key ids cannot drive more than 30 fetches a minute, and use up only those of their own source", async () => {
+  const { cache, shared, clock, counted } = cacheOver(answering("{}"));
   for (let index = 0; index < 100; index++) await cache.read({ ...DOCUMENT, post: `key-${index}` });
   expect(counted.fetches).toBe(30);
-  expect(await cache.read({ ...DOCUMENT, post: "key-100" })).toBeNull();
+  expect(await textOf(cache.read({ url: "https://keys.example.com/another" }))).toBeNull();
+  expect(await textOf(shared.readerFor(2).read({ ...DOCUMENT, post: "key-100" }))).toBe("{}");
+  expect(await textOf(cache.read({ ...DOCUMENT, post: "key-0" }))).toBe("{}");
   clock.nowMs += 60_000;
-  expect(await cache.read({ ...DOCUMENT, post: "key-101" })).toBe("{}");
+  expect(await textOf(cache.read({ ...DOCUMENT, post: "key-101" }))).toBe("{}");
+});
+
+test("a document that the provider does not know is asked for once a minute, by all sources together", async () => {
+  const { cache, shared, clock, counted } = cacheOver(() => Promise.resolve({ kind: "unknown" }));
+  for (let index = 0; index < 10; index++) expect(await textOf(cache.read(DOCUMENT, true))).toBe("unknown");
+  expect(await textOf(shared.readerFor(2).read(DOCUMENT))).toBe("unknown");
+  expect(counted.fetches).toBe(1);
+  clock.nowMs += 60_000;
+  expect(await textOf(cache.read(DOCUMENT))).toBe("unknown");
+  expect(counted.fetches).toBe(2);
+});
+
+test("however many unknown documents are asked for, a known one is kept", async () => {
+  const { cache, clock, counted } = cacheOver(({ url }) =>
+    Promise.resolve(
+      url === DOCUMENT.url ? { kind: "document", text: "keys", maxAgeSeconds: 86_400 } : { kind: "unknown" },
+    ),
+  );
+  await cache.read(DOCUMENT);
+  for (let index = 0; index < 1500; index++) {
+    clock.nowMs += 2001;
+    await cache.read({ url: `https://keys.example.com/${index}` });
+  }
+  expect(counted.fetches).toBe(1501);
+  expect(await textOf(cache.read(DOCUMENT))).toBe("keys");
+  expect(counted.fetches).toBe(1501);
 });
 
 test("documents that differ in what is posted are different ones", async () => {
-  const { cache } = cacheOver(({ post }) => Promise.resolve({ text: post ?? "", maxAgeSeconds: null }));
-  expect(await cache.read({ ...DOCUMENT, post: "a" })).toBe("a");
-  expect(await cache.read({ ...DOCUMENT, post: "b" })).toBe("b");
+  const { cache } = cacheOver(({ post }) =>
+    Promise.resolve({ kind: "document", text: post ?? "", maxAgeSeconds: null }),
+  );
+  expect(await textOf(cache.read({ ...DOCUMENT, post: "a" }))).toBe("a");
+  expect(await textOf(cache.read({ ...DOCUMENT, post: "b" }))).toBe("b");
 });

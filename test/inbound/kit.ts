@@ -1,4 +1,4 @@
-import type { InboundRequest, SourceMaterial } from "../../src/inbound/provider.ts";
+import type { InboundRequest, KeyReader, SourceMaterial } from "../../src/inbound/provider.ts";
 
 /** Builders for the suite that walks the provider table. */
 
@@ -57,4 +57,11 @@ export function textOf(request: InboundRequest): string {
 
 export function headersOf(request: InboundRequest): Record<string, string> {
   return Object.fromEntries(request.headers);
+}
+
+/** Keys that are what the text says, whatever is asked for; null: they cannot be had. */
+export function keysOf(text: string | null): KeyReader {
+  return {
+    read: () => Promise.resolve(text === null ? { kind: "unavailable" } : { kind: "document", text }),
+  };
 }

@@ -8,6 +8,7 @@ import { CASES } from "./cases.ts";
 import { control } from "./cases/certified.ts";
 import {
   jsonRequest,
+  keysOf,
   materialOf,
   NOW_MS,
   requestOf,
@@ -220,15 +221,15 @@ describe("RevenueCat", () => {
 });
 
 describe("keys that are fetched", () => {
-  const DOWN: KeyReader = { read: () => Promise.resolve(null) };
+  const DOWN = keysOf(null);
+  const UNKNOWN: KeyReader = { read: () => Promise.resolve({ kind: "unknown" }) };
 
   test.each(["aws_sns", "paypal", "plaid", "google_pubsub", "fal", "fireblocks"])(
     "%s is unavailable while its keys cannot be had",
     async (key) => {
       expect(await outcome(key, await genuine(key), materialFor(key), DOWN)).toBe("unavailable");
-      const garbage: KeyReader = { read: () => Promise.resolve("<html>") };
       expect(["unavailable", "bad_signature"]).toContain(
-        await outcome(key, await genuine(key), materialFor(key), garbage),
+        await outcome(key, await genuine(key), materialFor(key), keysOf("<html>")),
       );
     },
   );
@@ -239,15 +240,16 @@ describe("keys that are fetched", () => {
       const [right = ""] = Object.values(CASES[key]?.keyDocuments ?? {});
       const asked: boolean[] = [];
       const rotating: KeyReader = {
-        read(_document, isRenewal = false) {
+        read(document, isRenewal = false) {
           asked.push(isRenewal);
-          return Promise.resolve(isRenewal ? right : '{"keys":[]}');
+          return keysOf(isRenewal ? right : '{"keys":[]}').read(document);
         },
       };
       expect(await outcome(key, await genuine(key), materialFor(key), rotating)).toBe("event");
       expect(asked).toEqual([false, true]);
-      const never: KeyReader = { read: () => Promise.resolve('{"keys":[]}') };
-      expect(await outcome(key, await genuine(key), materialFor(key), never)).toBe("wrong_key_id");
+      expect(await outcome(key, await genuine(key), materialFor(key), keysOf('{"keys":[]}'))).toBe(
+        "wrong_key_id",
+      );
     },
   );
 
@@ -255,10 +257,26 @@ describe("keys that are fetched", () => {
     const [text = "{}"] = Object.values(CASES["plaid"]?.keyDocuments ?? {});
     const expired = text.replace('"expired_at":null', `"expired_at":${NOW_MS / 1000}`);
     for (const document of [expired, '{"error_code":"INVALID_FIELD"}']) {
-      const keys: KeyReader = { read: () => Promise.resolve(document) };
+      const keys = keysOf(document);
       expect(await outcome("plaid", await genuine("plaid"), materialFor("plaid"), keys)).toBe("wrong_key_id");
     }
   });
+
+  test.each(["aws_sns", "paypal", "plaid"])(
+    "%s: a document that the request names and the provider does not know is a wrong key id",
+    async (key) => {
+      expect(await outcome(key, await genuine(key), materialFor(key), UNKNOWN)).toBe("wrong_key_id");
+      const asked: (boolean | undefined)[] = [];
+      const noting: KeyReader = {
+        read(document) {
+          asked.push(document.isNamedBySender);
+          return UNKNOWN.read(document);
+        },
+      };
+      await outcome(key, await genuine(key), materialFor(key), noting);
+      expect(new Set(asked)).toEqual(new Set([true]));
+    },
+  );
 
   test("a certificate that is made out to somebody else, or is not valid now, has no key for us", () => {
     const [pem = ""] = Object.values(CASES["aws_sns"]?.keyDocuments ?? {});
@@ -298,7 +316,7 @@ describe("Pusher", () => {
 describe("AWS SNS", () => {
   test("confirms a subscription at AWS's own address only, however well the message is signed", async () => {
     const [pem = ""] = Object.values(CASES["aws_sns"]?.keyDocuments ?? {});
-    const keys: KeyReader = { read: () => Promise.resolve(pem) };
+    const keys = keysOf(pem);
     const confirm = (url: string) =>
       outcome("aws_sns", control("SubscriptionConfirmation", NOW_MS, url), materialFor("aws_sns"), keys);
     expect(await confirm("https://sns.eu-central-1.amazonaws.com/?Action=ConfirmSubscription")).toBe(

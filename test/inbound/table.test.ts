@@ -9,7 +9,7 @@ import type {
 import { listProviders } from "../../src/inbound/providers.ts";
 import type { ProviderCase } from "./case.ts";
 import { CASES } from "./cases.ts";
-import { materialOf, NOW_MS, withBody, withHeader, withoutHeader } from "./kit.ts";
+import { keysOf, materialOf, NOW_MS, withBody, withHeader, withoutHeader } from "./kit.ts";
 
 /** One suite over the table: a row without a case fails. */
 
@@ -20,8 +20,8 @@ afterAll(() => setSystemTime());
 /** How many bytes of a body are changed, one at a time, evenly spread. */
 const ALTERED_BYTES = 24;
 
-function keysOf(documents: Readonly<Record<string, string>>): KeyReader {
-  return { read: ({ url }) => Promise.resolve(documents[url] ?? null) };
+function keysIn(documents: Readonly<Record<string, string>>): KeyReader {
+  return { read: (document) => keysOf(documents[document.url] ?? null).read(document) };
 }
 
 function receive(
@@ -30,7 +30,7 @@ function receive(
   request: InboundRequest,
   material = materialFor(proof),
 ) {
-  return provider.receive(request, material, NOW_MS, keysOf(proof.keyDocuments ?? {}));
+  return provider.receive(request, material, NOW_MS, keysIn(proof.keyDocuments ?? {}));
 }
 
 function materialFor(proof: ProviderCase, secrets = proof.secrets.slice(0, 1)): SourceMaterial {
@@ -168,7 +168,7 @@ for (const provider of listProviders()) {
 
     for (const vector of proof.vectors ?? []) {
       test(`the published vector holds: ${vector.source}`, async () => {
-        const keys = keysOf(proof.keyDocuments ?? {});
+        const keys = keysIn(proof.keyDocuments ?? {});
         const reception = await provider.receive(vector.request, vector.material, vector.nowMs, keys);
         expect(kindOf(reception)).toBe("event");
       });

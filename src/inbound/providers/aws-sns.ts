@@ -8,7 +8,14 @@ import type { ProviderRow } from "../row.ts";
 import { certifiedKey } from "../schemes/certificate.ts";
 import { parseJson } from "../schemes/jwt.ts";
 import { isSignedWith } from "../schemes/public-key.ts";
-import { type Attempt, refused, type Scheme, VERIFIED, type Verdict } from "../schemes/scheme.ts";
+import {
+  type Attempt,
+  refused,
+  type Scheme,
+  VERIFIED,
+  type Verdict,
+  withoutKeys,
+} from "../schemes/scheme.ts";
 import { isWithin, narrowed, readTimestamp, UNSTATED_WINDOW } from "../window.ts";
 
 /** AWS SNS signs some fields of its JSON with the key of a certificate at one of its own addresses. */
@@ -74,9 +81,9 @@ async function verify(attempt: Attempt): Promise<Verdict> {
   const url = message["SigningCertURL"] ?? "";
   const algorithm = ALGORITHMS[message["SignatureVersion"] ?? ""];
   if (!CERTIFICATE_URL.test(url) || !algorithm) return refused("wrong_key_id");
-  const pem = await attempt.keys.read({ url });
-  if (pem === null) return { kind: "unavailable", reason: "AWS's certificate could not be had." };
-  const key = certifiedKey(pem, COMMON_NAME, attempt.nowMs);
+  const answer = await attempt.keys.read({ url, isNamedBySender: true });
+  if (answer.kind !== "document") return withoutKeys(answer.kind, "AWS");
+  const key = certifiedKey(answer.text, COMMON_NAME, attempt.nowMs);
   const signature = Buffer.from(message["Signature"] ?? "", "base64");
   const isGenuine =
     key !== null && isSignedWith(key, algorithm, Buffer.from(signedContent(message)), signature);

@@ -29,11 +29,12 @@ async function answerValidation({ request }: Attempt): Promise<Reception | null>
   return code === null ? null : jsonHandshake({ validationResponse: code });
 }
 
-/** CloudEvents schema (its webhook abuse protection): the origin is allowed. */
+/** CloudEvents schema: the sender is allowed (HTTP 1.1 Web Hooks for Event Delivery 1.0.2, section 4.2). */
 function answerOptions({ request }: Attempt): Reception | null {
   const origin = request.headers.get("webhook-request-origin");
   if (request.method !== "OPTIONS" || origin === undefined) return null;
-  return emptyHandshake(200, { "webhook-allowed-origin": origin, "webhook-allowed-rate": "*" });
+  const allowed = { "webhook-allowed-origin": origin, "webhook-allowed-rate": "*" };
+  return emptyHandshake(200, { allow: "POST", ...allowed });
 }
 
 export const AZURE_EVENT_GRID: ProviderRow = {

@@ -7,7 +7,15 @@ import { field, header } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { parseJson } from "../schemes/jwt.ts";
 import { isSignedWith } from "../schemes/public-key.ts";
-import { type Attempt, headerOf, refused, type Scheme, VERIFIED, type Verdict } from "../schemes/scheme.ts";
+import {
+  type Attempt,
+  headerOf,
+  refused,
+  type Scheme,
+  VERIFIED,
+  type Verdict,
+  withoutKeys,
+} from "../schemes/scheme.ts";
 import { isWithin, narrowed, readTimestamp, within } from "../window.ts";
 
 /** fal.ai signs by Ed25519 with keys that it publishes; they are the same for all its customers. */
@@ -46,8 +54,8 @@ function judgeRequest({ request, material, nowMs }: Attempt): Verdict {
 }
 
 async function isGenuine(attempt: Attempt, isRenewal: boolean): Promise<boolean | null> {
-  const text = await attempt.keys.read(KEYS, isRenewal);
-  const keys = text === null ? null : keysIn(text);
+  const answer = await attempt.keys.read(KEYS, isRenewal);
+  const keys = answer.kind === "document" ? keysIn(answer.text) : null;
   const signature = Buffer.from(headerOf(attempt.request, SIGNATURE), "hex");
   return keys && keys.some((key) => isSignedWith(key, null, contentOf(attempt), signature));
 }
@@ -56,7 +64,7 @@ async function verify(attempt: Attempt): Promise<Verdict> {
   const request = judgeRequest(attempt);
   if (request.kind !== "verified") return request;
   const genuine = (await isGenuine(attempt, false)) || (await isGenuine(attempt, true));
-  if (genuine === null) return { kind: "unavailable", reason: "fal's keys could not be had." };
+  if (genuine === null) return withoutKeys("unavailable", "fal");
   return genuine ? VERIFIED : refused("bad_signature");
 }
 

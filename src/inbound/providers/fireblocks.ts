@@ -5,7 +5,15 @@ import { bodyHash, field, firstOf, readPath } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { isCanonical, keySetOf, parseJson } from "../schemes/jwt.ts";
-import { type Attempt, headerOf, refused, type Scheme, VERIFIED, type Verdict } from "../schemes/scheme.ts";
+import {
+  type Attempt,
+  headerOf,
+  refused,
+  type Scheme,
+  VERIFIED,
+  type Verdict,
+  withoutKeys,
+} from "../schemes/scheme.ts";
 import { readBody } from "../body.ts";
 
 /** Fireblocks v2: a detached JWS (RFC 7515, appendix F) over the body, by keys that it publishes. */
@@ -28,11 +36,10 @@ function reasonOf(error: unknown): RefusalReason {
 }
 
 async function verifyWith(token: string, isRenewal: boolean, { material, keys }: Attempt): Promise<Verdict> {
-  const host = HOSTS[regionOf(material.config)];
-  const text =
-    host === undefined ? null : await keys.read({ url: `${host}/.well-known/jwks.json` }, isRenewal);
-  const keySet = text === null ? null : keySetOf(parseJson(text));
-  if (!keySet) return { kind: "unavailable", reason: "Fireblocks's keys could not be had." };
+  const host = HOSTS[regionOf(material.config)] ?? HOSTS["us"];
+  const answer = await keys.read({ url: `${host}/.well-known/jwks.json` }, isRenewal);
+  const keySet = answer.kind === "document" ? keySetOf(parseJson(answer.text)) : null;
+  if (!keySet) return withoutKeys("unavailable", "Fireblocks");
   try {
     await compactVerify(token, keySet, { algorithms: ["RS512"] });
     return VERIFIED;

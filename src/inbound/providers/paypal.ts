@@ -4,7 +4,15 @@ import { field } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { certifiedKey } from "../schemes/certificate.ts";
 import { isSignedWith } from "../schemes/public-key.ts";
-import { type Attempt, headerOf, refused, type Scheme, VERIFIED, type Verdict } from "../schemes/scheme.ts";
+import {
+  type Attempt,
+  headerOf,
+  refused,
+  type Scheme,
+  VERIFIED,
+  type Verdict,
+  withoutKeys,
+} from "../schemes/scheme.ts";
 import { isWithin, narrowed, readTimestamp, UNSTATED_WINDOW } from "../window.ts";
 
 /** PayPal signs its transmission's id and time, the webhook's id and the CRC-32 of the body, by the key of a certificate. */
@@ -38,9 +46,9 @@ async function verify(attempt: Attempt): Promise<Verdict> {
   if (!isKnown) return refused("wrong_key_id");
   const time = judgeTime(attempt);
   if (time.kind !== "verified") return time;
-  const pem = await keys.read({ url });
-  if (pem === null) return { kind: "unavailable", reason: "PayPal's certificate could not be had." };
-  const key = certifiedKey(pem, COMMON_NAME, nowMs);
+  const answer = await keys.read({ url, isNamedBySender: true });
+  if (answer.kind !== "document") return withoutKeys(answer.kind, "PayPal");
+  const key = certifiedKey(answer.text, COMMON_NAME, nowMs);
   const checksum = Bun.hash.crc32(request.body);
   const content = [headerOf(request, ID), headerOf(request, TIME), webhook_id, checksum].join("|");
   const signature = Buffer.from(headerOf(request, SIGNATURE), "base64");

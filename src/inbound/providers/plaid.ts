@@ -50,6 +50,7 @@ function documentFor(token: string, { material }: Attempt): KeyDocument | Refusa
   return {
     url: `${host}/webhook_verification_key/get`,
     post: JSON.stringify({ client_id, secret, key_id: keyId }),
+    isNamedBySender: true,
   };
 }
 
@@ -87,5 +88,6 @@ export const PLAID: ProviderRow = {
     "https://plaid.com/docs/api/webhooks/webhook-verification/",
     "Plaid gives no id: equal bodies within ten minutes are one event.",
     "The body is hashed as sent, white space included.",
+    "Requests that are all refused as wrong_key_id: client_id, secret or environment are not those of the sender.",
   ),
 };

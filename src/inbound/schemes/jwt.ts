@@ -8,7 +8,7 @@ import {
 } from "jose";
 import type { KeyDocument, RefusalReason } from "../provider.ts";
 import { textSecret } from "../secrets.ts";
-import { type Attempt, refused, type Scheme, type Verdict } from "./scheme.ts";
+import { type Attempt, refused, type Scheme, type Verdict, withoutKeys } from "./scheme.ts";
 
 /** Signed tokens (RFC 7515, 7519) in a header, by the library `jose`. */
 
@@ -141,11 +141,11 @@ export function publishedJwtScheme(rule: JwtRule, published: PublishedKeys): Sch
     const document = published.documentFor(token, attempt);
     if (typeof document === "string") return refused(document);
     const verifyWith = async (isRenewal: boolean): Promise<Verdict> => {
-      const text = await attempt.keys.read(document, isRenewal);
-      const value = text === null ? undefined : parseJson(text);
+      const answer = await attempt.keys.read(document, isRenewal);
+      if (answer.kind !== "document") return withoutKeys(answer.kind, "the provider");
+      const value = parseJson(answer.text);
       const keys = keySetOf(published.keySetIn ? published.keySetIn(value, attempt) : value);
-      if (!keys || text === null)
-        return { kind: "unavailable", reason: "The provider's keys could not be had." };
+      if (!keys) return withoutKeys("unavailable", "the provider");
       return judge(rule, await verifyToken(rule, token, keys, attempt), attempt);
     };
     const verdict = await verifyWith(false);

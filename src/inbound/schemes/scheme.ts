@@ -35,6 +35,12 @@ export function refused(reason: RefusalReason): Verdict {
   return { kind: "refused", reason };
 }
 
+/** Where a document of keys could not be had: an outage is not the sender's fault, a document that does not exist is. */
+export function withoutKeys(kind: "unknown" | "unavailable", whose: string): Verdict {
+  if (kind === "unknown") return refused("wrong_key_id");
+  return { kind: "unavailable", reason: `The keys of ${whose} could not be had.` };
+}
+
 export function headerOf(request: InboundRequest, name: string): string {
   return request.headers.get(name) ?? "";
 }
