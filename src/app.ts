@@ -272,6 +272,7 @@ function startJobs(data: Data, checkpoints: Checkpoints, logger: Logger): { stop
     await data.tenants.saveLastUse();
     while (await data.idempotency.expire());
     while (await data.dedup.expire());
+    while (await data.portalLinks.expire());
   });
   return [{ stop: () => clearInterval(digest) }, { stop: () => clearInterval(checkpoint) }, minutely];
 }

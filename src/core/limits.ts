@@ -40,6 +40,20 @@ export const LIMITS = {
     unit: "count",
     why: "Bounds what one consumer's event can fan out to.",
   },
+  endpointsSeenMax: {
+    value: 1000,
+    unit: "count",
+    why: "Endpoints whose deliveries a portal token sees: all that the consumer has, then the newest deleted ones.",
+  },
+  portalLinkSecondsDefault: { value: DAY_MS / 1000, unit: "seconds", why: "A day's work on one page." },
+  portalLinkSecondsMin: { value: 60, unit: "seconds", why: "A shorter one would expire on its way." },
+  portalLinkSecondsMax: {
+    value: (7 * DAY_MS) / 1000,
+    unit: "seconds",
+    why: "Whoever holds a link has its grants: it should not lie about for longer.",
+  },
+  portalOriginsMax: { value: 20, unit: "count", why: "Pages of one customer that embed the portal." },
+  logoBytesMax: { value: 256 * KIB, unit: "bytes", why: "A small picture, loaded with each visit." },
   eventTypesPerProjectMax: {
     value: 1000,
     unit: "count",

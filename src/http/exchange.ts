@@ -50,6 +50,14 @@ export function prepareRoute(route: AnyRoute): PreparedRoute {
   };
 }
 
+/** A link over the whole project has a key space of its own too, below the one of operators: no project has that key. */
+function keyOwnerOf(caller: Caller | null): KeyOwner {
+  if (caller === null) return { projectId: OPERATOR_PROJECT_ID, consumerId: null };
+  const { kind, projectId, consumerId } = caller;
+  const isProjectLink = kind === "portal" && consumerId === null;
+  return { projectId: isProjectLink ? -projectId : projectId, consumerId };
+}
+
 /** One request, from its arrival to its answer; handlers see it as their context. */
 export class Exchange implements RequestContext {
   readonly requestId = crypto.randomUUID();
@@ -144,10 +152,7 @@ export class Exchange implements RequestContext {
 
   private answerOnce(key: string): Promise<Answer> {
     const { route } = this.prepared;
-    const owner: KeyOwner = {
-      projectId: this.caller?.projectId ?? OPERATOR_PROJECT_ID,
-      consumerId: this.caller?.consumerId ?? null,
-    };
+    const owner = keyOwnerOf(this.caller);
     const print = fingerprint(this.request, this.bytes);
     const keyed = new KeyedRequest(this.shared.parts, owner, key, print, route.secretFields ?? []);
     return this.shared.runningKeys.hold(owner, key, async () => {

@@ -1,10 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { type Fault, invalidAll, notFound, Problem } from "../core/errors.ts";
+import { type Fault, invalidAll, notFound } from "../core/errors.ts";
 import { keyTime } from "../core/ids.ts";
 import { isObject } from "../core/json.ts";
 import { limit } from "../core/limits.ts";
 import type { Project } from "../core/model.ts";
+import type { Logo } from "../store/logos.ts";
 import { commitChange } from "./commit.ts";
+import { fetchLogo } from "./logo-fetch.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
@@ -14,8 +16,6 @@ import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";
 export function projectRoutes(services: Services): AnyRoute[] {
   return [readRoute(services), changeRoute(services)];
 }
-
-const PORTAL_ORIGINS_MAX = 20;
 
 const TEXTS = {
   branding: "What your users see in the portal.",
@@ -58,7 +58,7 @@ const changeShape = Type.Object(
       nullable(Type.Object(brandingFields, { additionalProperties: false }), TEXTS.branding),
     ),
     portal_origins: Type.Optional(
-      nullable(Type.Array(Type.String(), { maxItems: PORTAL_ORIGINS_MAX }), TEXTS.origins),
+      nullable(Type.Array(Type.String(), { maxItems: limit("portalOriginsMax") }), TEXTS.origins),
     ),
     unknown_event_types: Type.Optional(nullable(oneOf(["allow", "reject"]), TEXTS.unknown)),
   },
@@ -105,7 +105,8 @@ function changeRoute(services: Services): AnyRoute {
     tag: "Project",
     summary: "Change the project of the key",
     description:
-      "A merge patch (RFC 7396), also of what stands in `branding`; `portal_origins` is replaced whole.",
+      "A merge patch (RFC 7396), also of what stands in `branding`; `portal_origins` is replaced whole. The picture at " +
+      `\`logo_url\` is fetched now, once: a PNG, JPEG, WebP or GIF of at most ${limit("logoBytesMax") / 1024} KiB.`,
     access: "owner",
     budget: "management",
     body: changeShape,
@@ -117,9 +118,12 @@ function changeRoute(services: Services): AnyRoute {
     async handle(context) {
       const { caller, body } = context;
       requireOrigins(body.portal_origins ?? []);
-      await requireSafeLogo(services, body.branding?.logo_url ?? null);
+      const logo = await logoOf(services, body);
       return commitChange(context, {
-        write: () => tenants.updateProject(caller.projectId, (now) => changeOf(body, now)),
+        write() {
+          if (logo !== undefined) services.data.logos.put(caller.projectId, logo);
+          return tenants.updateProject(caller.projectId, (now) => changeOf(body, now));
+        },
         answer: (made) => ({ status: 200, json: projectOf(services, made) }),
         remember: (made) => tenants.rememberProject(made),
       });
@@ -137,12 +141,11 @@ function requireOrigins(origins: readonly string[]): void {
   if (faults.length > 0) throw invalidAll(faults);
 }
 
-async function requireSafeLogo({ guard }: Services, logoUrl: string | null): Promise<void> {
-  if (logoUrl === null) return;
-  const verdict = await guard.checkDestination(logoUrl);
-  if (verdict.ok) return;
-  const errors = [{ pointer: "/branding/logo_url", detail: verdict.reason }];
-  throw new Problem("unsafe_destination", verdict.reason, { errors });
+/** The picture that a change brings; null where it takes the present one away, undefined where it leaves it. Throws 422. */
+async function logoOf(services: Services, { branding }: ProjectChangeBody): Promise<Logo | null | undefined> {
+  if (branding === null) return null;
+  const address = branding?.logo_url;
+  return typeof address === "string" ? fetchLogo(services, address) : address;
 }
 
 function changeOf(body: ProjectChangeBody, now: Project): Partial<Project> {

@@ -9,6 +9,8 @@ import { eventReplayRoutes } from "./event-replay.ts";
 import { eventTypeRoutes } from "./event-types.ts";
 import { eventsRoutes } from "./events.ts";
 import { inboundRoutes } from "./inbound.ts";
+import { portalLinkRoutes } from "./portal-links.ts";
+import { portalRoutes } from "./portal.ts";
 import { previewRoutes } from "./preview.ts";
 import { projectRoutes } from "./project.ts";
 import { publishRoutes } from "./publish.ts";
@@ -34,6 +36,8 @@ export function allRoutes(services: Services): AnyRoute[] {
     inboundRoutes,
     projectRoutes,
     apiKeyRoutes,
+    portalLinkRoutes,
+    portalRoutes,
   ];
   return resources.flatMap((routesOf) => routesOf(services));
 }

@@ -15,8 +15,10 @@ import { EndpointHealth } from "./health.ts";
 import { Idempotency } from "./idempotency.ts";
 import { Labels } from "./labels.ts";
 import { Lists } from "./lists.ts";
+import { Logos } from "./logos.ts";
 import { Meta } from "./meta.ts";
 import { Notes } from "./notes.ts";
+import { PortalLinks } from "./portal-links.ts";
 import { Replays } from "./replays.ts";
 import { Sources } from "./sources.ts";
 import { Stats } from "./stats.ts";
@@ -47,6 +49,8 @@ export interface Data {
   idempotency: Idempotency;
   dedup: Dedup;
   replays: Replays;
+  portalLinks: PortalLinks;
+  logos: Logos;
 }
 
 export interface DataOptions {
@@ -87,5 +91,7 @@ export function openData(sqlite: Database, parts: StoreParts, { cipher, cell }: 
     idempotency: new Idempotency(store),
     dedup: new Dedup(store),
     replays: new Replays(store, db),
+    portalLinks: new PortalLinks(store, db, cell),
+    logos: new Logos(db),
   };
 }

@@ -4,7 +4,7 @@ import type { Delivery, DeliveryStatus } from "../core/model.ts";
 import type { Data } from "./data.ts";
 import { type DeliveryRow, statusNumber, toDelivery } from "./deliveries.ts";
 import { LABELS } from "./labels.ts";
-import { LISTS_MERGED_MAX, type Page, readPage } from "./lists.ts";
+import { mergeBelow, type Page, readPage } from "./lists.ts";
 import { holdsText } from "./text.ts";
 
 /** Filters of GET /v1/deliveries and of bulk replays; null where one is not given. */
@@ -85,21 +85,19 @@ export class DeliveryList {
 
   /** The narrowest list that holds all that the filter can match. */
   #candidates(filter: DeliveryFilter): (before: number, count: number) => readonly number[] {
-    const { eventId, endpointId, projectId, status, visible } = filter;
+    const { eventId, projectId, status } = filter;
     if (eventId !== null)
       return (before, count) => this.#ofEvent.all(eventId, before, count).map(({ id }) => id);
+    const endpoints = endpointsOf(filter);
     const dead = status?.length === 1 && status[0] === "dead";
-    if (dead && endpointId !== null)
-      return (before, count) => this.#deadOfEndpoint.all(endpointId, before, count).map(({ id }) => id);
+    if (dead && endpoints !== null)
+      return (before, count) =>
+        mergeBelow(endpoints, count, (endpointId, most) =>
+          this.#deadOfEndpoint.all(endpointId, before, most),
+        );
     if (dead) return (before, count) => this.#deadOfProject.all(projectId, before, count).map(({ id }) => id);
-    const lists = this.#listsFor(projectId, endpointId, visible);
+    const lists = endpoints ?? [this.data.labels.find(projectId, LABELS.deliveries, "") ?? []].flat();
     return (before, count) => this.data.lists.below(lists, before, count);
-  }
-
-  #listsFor(projectId: number, endpointId: number | null, visible: ReadonlySet<number> | null): number[] {
-    if (endpointId !== null) return [endpointId];
-    if (visible !== null && visible.size <= LISTS_MERGED_MAX) return [...visible];
-    return [this.data.labels.find(projectId, LABELS.deliveries, "") ?? []].flat();
   }
 
   #keeps(filter: DeliveryFilter, row: Row): boolean {
@@ -114,6 +112,15 @@ export class DeliveryList {
     if (filter.q !== null && !holdsText(row.data, filter.q)) return false;
     return filter.statusCode === null || this.#lastCode.get(row.id)?.status_code === filter.statusCode;
   }
+}
+
+/**
+ * The endpoints whose own lists are walked; null: the whole project's list. For who sees some endpoints only, never that of the project:
+ * the cursor of a page that found nothing names the last entry which was looked at.
+ */
+function endpointsOf({ endpointId, visible }: DeliveryFilter): number[] | null {
+  if (endpointId === null) return visible && [...visible];
+  return visible === null || visible.has(endpointId) ? [endpointId] : [];
 }
 
 function toListed(row: Row): ListedDelivery {

@@ -1,7 +1,8 @@
-import { and, count, eq, ne } from "drizzle-orm";
+import { and, count, desc, eq, ne } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Cipher } from "../core/cipher.ts";
 import { keyTime } from "../core/ids.ts";
+import { limit } from "../core/limits.ts";
 import type { Endpoint, EndpointSecrets } from "../core/model.ts";
 import { endpoint as table } from "./schema.ts";
 import type { Store } from "./store.ts";
@@ -59,10 +60,19 @@ export class Endpoints {
     return this.db.select({ count: count() }).from(table).where(isTheirs).get()?.count ?? 0;
   }
 
-  /** Keys of all that a consumer ever had, deleted ones included: their history stays the consumer's. */
+  /**
+   * Keys of what a consumer has, and of those that it deleted, the newest, up to a bound: their history stays the consumer's, and
+   * what a portal token reads is gathered from the lists of these.
+   */
   keysOf(projectId: number, consumerId: string): number[] {
     const isTheirs = and(eq(table.projectId, projectId), eq(table.consumerId, consumerId));
-    const rows = this.db.select({ id: table.id }).from(table).where(isTheirs).all();
+    const rows = this.db
+      .select({ id: table.id })
+      .from(table)
+      .where(isTheirs)
+      .orderBy(eq(table.status, "deleted"), desc(table.id))
+      .limit(limit("endpointsSeenMax"))
+      .all();
     return rows.map(({ id }) => id);
   }
 

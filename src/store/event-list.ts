@@ -92,10 +92,11 @@ export class EventList {
     return (before, count) => lists.below(keys, Math.min(before, end), count);
   }
 
-  #listsFor({ projectId, endpointId, sourceId, consumerId, type }: EventFilter): number[] {
+  /** For who sees some endpoints only, a list of their own: a cursor names the last entry that was looked at. */
+  #listsFor({ projectId, endpointId, sourceId, consumerId, type, visible }: EventFilter): number[] {
     const { labels } = this.data;
-    if (endpointId !== null) return [endpointId];
-    if (sourceId !== null) return [sourceId];
+    if (endpointId !== null) return visible === null || visible.has(endpointId) ? [endpointId] : [];
+    if (sourceId !== null && visible === null) return [sourceId];
     if (consumerId !== null) return [labels.find(projectId, LABELS.consumer, consumerId) ?? []].flat();
     if (type === null || type === "*") return [projectId];
     if (!type.endsWith(".*")) return [labels.find(projectId, LABELS.type, type) ?? []].flat();

@@ -48,14 +48,10 @@ export class Lists {
     );
   }
 
-  /** Newest first, over several lists together. */
+  /** Newest first, over several lists together; fewer than `count` also where many lists are longer than what is read of each. */
   below(lists: readonly number[], before: number, count: number): number[] {
-    const ids = new Set<number>();
-    for (const list of lists) {
-      for (const { id } of this.#below.all(list, before, count)) ids.add(id);
-      for (const id of this.digest.recentOf(list)) if (id < before) ids.add(id);
-    }
-    return [...ids].sort((a, b) => b - a).slice(0, count);
+    const recent = lists.flatMap((list) => [...this.digest.recentOf(list)].filter((id) => id < before));
+    return mergeBelow(lists, count, (list, most) => this.#below.all(list, before, most), recent);
   }
 
   /** Oldest first, over several lists together. */
@@ -67,6 +63,31 @@ export class Lists {
     }
     return [...ids].sort((a, b) => a - b).slice(0, count);
   }
+}
+
+/** Read of each list where there are many: few, as most of it is not used. */
+const READ_OF_MANY = 8;
+
+/**
+ * The newest of several lists, each of which `read` gives newest first. Of many lists little is read; what lies below the end of one that
+ * goes on is left for the next call, as that one may hold something between.
+ */
+export function mergeBelow(
+  lists: readonly number[],
+  count: number,
+  read: (list: number, most: number) => readonly { id: number }[],
+  more: readonly number[] = [],
+): number[] {
+  const most = lists.length > LISTS_MERGED_MAX ? READ_OF_MANY : count;
+  const ids = new Set(more);
+  let floor = 0;
+  for (const list of lists) {
+    const rows = read(list, most);
+    for (const { id } of rows) ids.add(id);
+    if (rows.length === most) floor = Math.max(floor, rows.at(-1)?.id ?? 0);
+  }
+  const whole = most === count ? [...ids] : [...ids].filter((id) => id >= floor);
+  return whole.sort((a, b) => b - a).slice(0, count);
 }
 
 /** One page. Looks at candidates in chunks, and lets the event loop go on between them. */

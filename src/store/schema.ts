@@ -86,6 +86,23 @@ export const eventType = sqliteTable("event_type", {
   updatedAt: integer("updated_at").notNull(),
 });
 
+export const portalLink = sqliteTable("portal_link", {
+  id: integer().primaryKey(),
+  projectId: integer("project_id").notNull(),
+  hash: sealed("hash").notNull(),
+  consumerId: text("consumer_id"),
+  manage: integer("may_manage", { mode: "boolean" }).notNull(),
+  create: integer("may_create", { mode: "boolean" }).notNull(),
+  expiresAt: integer("expires_at").notNull(),
+});
+
+export const projectLogo = sqliteTable("project_logo", {
+  projectId: integer("project_id").primaryKey(),
+  contentType: text("content_type").notNull(),
+  version: text().notNull(),
+  bytes: sealed("bytes").notNull(),
+});
+
 export const replay = sqliteTable("replay", {
   id: integer().primaryKey(),
   projectId: integer("project_id").notNull(),

@@ -1,7 +1,9 @@
 /** The caller's own project over the whole service (contract section 2). */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startApp, type TestApp } from "../kit/app.ts";
+import { startReceiver } from "../kit/receiver.ts";
 import { expectProblem } from "./kit.ts";
+import { PNG } from "./pictures.ts";
 
 let app: TestApp;
 
@@ -30,6 +32,8 @@ test("a key reads its own project, with every field", async () => {
 
 test("changes are merged, also inside branding, and null resets", async () => {
   await using other = await startApp();
+  await using receiver = startReceiver();
+  const logo = receiver.at("logo.png", () => new Response(PNG));
   const patch = (body: unknown) => other.live.patch("/v1/project", body);
   await patch({
     name: "Shop",
@@ -37,12 +41,12 @@ test("changes are merged, also inside branding, and null resets", async () => {
     portal_origins: ["https://a.example:8443"],
   });
   const { json } = await patch({
-    branding: { color: null, logo_url: "http://127.0.0.1:9/logo.png" },
+    branding: { color: null, logo_url: logo },
     unknown_event_types: "reject",
   });
   expect(json).toMatchObject({
     name: "Shop",
-    branding: { name: "Acme", color: null, logo_url: "http://127.0.0.1:9/logo.png" },
+    branding: { name: "Acme", color: null, logo_url: logo },
     portal_origins: ["https://a.example:8443"],
     unknown_event_types: "reject",
   });
