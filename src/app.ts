@@ -126,7 +126,7 @@ function openNouns(
 ): Data {
   const parts = { now: systemClock.now, schedule: setImmediate, sync: disk.sync, later, fail };
   return orExplain("The database cannot be used", () =>
-    openData(disk.sqlite, parts, { cipher, cell: config.cell }),
+    openData(disk.sqlite, parts, { cipher, cell: config.cell, plans: config.plans }),
   );
 }
 
@@ -250,18 +250,14 @@ function ownKey(dir: string, logger: Logger): Uint8Array {
   return key;
 }
 
-/** An empty database: without an operator, who would make accounts, there is one from the start. */
+/** An empty database: where there is no operator who makes accounts, there is one from the start. */
 async function welcome(
   config: Config,
   data: Data,
   { logger, announce }: Pick<AppParts, "logger" | "announce">,
 ): Promise<void> {
   if (config.operatorToken === null) await data.tenants.createFirstAccount(announce);
-  else
-    logger.log(
-      "warn",
-      "There is no account yet, and SEALPOST_OPERATOR_TOKEN is set: no keys were made. Start once without it to get some.",
-    );
+  else logger.log("info", "There is no account yet: make one with POST /v1/operator/accounts.");
 }
 
 function startJobs(data: Data, checkpoints: Checkpoints, logger: Logger): { stop(): void }[] {

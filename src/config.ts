@@ -1,14 +1,7 @@
+import { BUILT_IN_PLANS, findPlan, type Plan, type Plans } from "./core/plans.ts";
 import { LOG_LEVELS, type LogLevel } from "./log.ts";
 
 /** Settings are environment variables, read once and checked all together (contract section 11). */
-
-export interface Plan {
-  /** Included a month; null: no limit. */
-  deliveries: number | null;
-  /** True: at the limit nothing more is taken; false: it goes on and counts the overage. */
-  blocks: boolean;
-  retentionDays: number;
-}
 
 export interface Config {
   port: number;
@@ -23,7 +16,7 @@ export interface Config {
   publishRateLimit: number;
   managementRateLimit: number;
   ingestRateLimit: number;
-  plans: Readonly<Record<string, Plan>>;
+  plans: Plans;
   logLevel: LogLevel;
 }
 
@@ -38,12 +31,6 @@ interface Setting<T> {
   example: string;
   read: (text: string | undefined) => T;
 }
-
-const BUILT_IN_PLANS: Record<string, Plan> = {
-  free: { deliveries: 10_000, blocks: true, retentionDays: 7 },
-  pro: { deliveries: 2_000_000, blocks: false, retentionDays: 30 },
-  unlimited: { deliveries: null, blocks: false, retentionDays: 30 },
-};
 
 function integer(from: number, to: number): (text: string) => number {
   return (text) => {
@@ -90,7 +77,7 @@ function isCidr(text: string): boolean {
   return v6 !== undefined && URL.canParse(`http://[${v6}]/`) && Number(bits6) <= 128;
 }
 
-function readPlans(text: string): Record<string, Plan> {
+function readPlans(text: string): Plans {
   let rows: unknown;
   try {
     rows = JSON.parse(text);
@@ -99,9 +86,10 @@ function readPlans(text: string): Record<string, Plan> {
   }
   if (typeof rows !== "object" || rows === null || Array.isArray(rows))
     throw new SettingError("must be a JSON object of plans");
-  const plans = { ...BUILT_IN_PLANS };
-  for (const [name, row] of Object.entries(rows)) plans[name] = readPlan(name, row, plans[name]);
-  return plans;
+  const named = Object.entries(rows).map(([name, row]) => {
+    return [name, readPlan(name, row, findPlan(BUILT_IN_PLANS, name))] as const;
+  });
+  return Object.fromEntries([...Object.entries(BUILT_IN_PLANS), ...named]);
 }
 
 function readPlan(name: string, row: unknown, builtIn: Plan | undefined): Plan {
@@ -238,7 +226,7 @@ export const SETTINGS = {
     fallback: 100,
     parse: RATE,
   }),
-  plans: setting<Readonly<Record<string, Plan>>>({
+  plans: setting<Plans>({
     name: "SEALPOST_PLANS",
     about: "Plans as JSON, over and beside the built-in free, pro and unlimited.",
     defaultText: "the built-in plans",

@@ -51,7 +51,6 @@ export class IngestDoor {
       await refuseUnknownSource(inboundRequest(addressOf(this.services, NO_SOURCE), arrived));
       return this.refuse(null, "unknown_source");
     }
-    this.requireOpenAccount(source);
     const provider = providerOf(source);
     const inbound = inboundRequest(addressOf(this.services, source), arrived);
     return this.answer(source, provider, await judge(this.services, this.keys, source, inbound));
@@ -62,10 +61,9 @@ export class IngestDoor {
     return key === null ? undefined : this.services.data.sources.get(key);
   }
 
+  /** Whoever forges learns nothing of a suspension: this is asked after the verification. */
   private requireOpenAccount({ projectId }: Source): void {
-    const { tenants } = this.services.data;
-    const account = tenants.account(tenants.project(projectId)?.accountId ?? 0);
-    if (account?.suspended === false) return;
+    if (!this.services.data.tenants.isSuspended(projectId)) return;
     throw unavailable("This account is suspended.", PAUSE_RETRY_SECONDS);
   }
 
@@ -75,6 +73,7 @@ export class IngestDoor {
       this.desk.refuse(source.id, "keys_unavailable");
       throw unavailable(reception.reason);
     }
+    this.requireOpenAccount(source);
     if (reception.kind === "answer") return this.answerHandshake(source, provider, reception);
     return this.accept(source, reception);
   }

@@ -9,6 +9,7 @@ import { eventReplayRoutes } from "./event-replay.ts";
 import { eventTypeRoutes } from "./event-types.ts";
 import { eventsRoutes } from "./events.ts";
 import { inboundRoutes } from "./inbound.ts";
+import { operatorRoutes } from "./operator.ts";
 import { portalLinkRoutes } from "./portal-links.ts";
 import { portalRoutes } from "./portal.ts";
 import { previewRoutes } from "./preview.ts";
@@ -38,6 +39,7 @@ export function allRoutes(services: Services): AnyRoute[] {
     apiKeyRoutes,
     portalLinkRoutes,
     portalRoutes,
+    operatorRoutes,
   ];
   return resources.flatMap((routesOf) => routesOf(services));
 }

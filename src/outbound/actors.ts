@@ -49,6 +49,7 @@ export class Actors {
   ) {
     data.endpoints.onChange((endpoint) => this.#actors.get(endpoint.id)?.update(endpoint));
     data.store.onRecovered(() => this.wakeAll());
+    data.tenants.onAccountChange(() => this.wakeAll());
   }
 
   /** Takes up every open delivery that the database has. At start, before anything is accepted. */
@@ -162,15 +163,10 @@ export class Actors {
       hasSlot: (id, own) => this.#hasSlot(id, own),
       canRecord: () => this.data.store.writable,
       isRoomy: () => this.#freshTotals().queued < limit("queuedTotalMax"),
-      isHeldBack: (projectId) => this.#isSuspended(projectId),
+      isHeldBack: (projectId) => this.data.tenants.isSuspended(projectId),
     });
     this.#actors.set(endpointId, actor);
     return actor;
-  }
-
-  #isSuspended(projectId: number): boolean {
-    const project = this.data.tenants.project(projectId);
-    return project !== undefined && this.data.tenants.account(project.accountId)?.suspended === true;
   }
 
   async #perform(endpoint: Endpoint, load: Load): Promise<Sent | null> {

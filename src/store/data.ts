@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { Cipher } from "../core/cipher.ts";
 import { IdCodec } from "../core/ids.ts";
+import { BUILT_IN_PLANS, type Plans } from "../core/plans.ts";
 import { Attempts } from "./attempts.ts";
 import { Dedup } from "./dedup.ts";
 import { Deliveries } from "./deliveries.ts";
@@ -16,6 +17,7 @@ import { Idempotency } from "./idempotency.ts";
 import { Labels } from "./labels.ts";
 import { Lists } from "./lists.ts";
 import { Logos } from "./logos.ts";
+import { Meter } from "./meter.ts";
 import { Meta } from "./meta.ts";
 import { Notes } from "./notes.ts";
 import { PortalLinks } from "./portal-links.ts";
@@ -46,6 +48,7 @@ export interface Data {
   lists: Lists;
   stats: Stats;
   usage: Usage;
+  meter: Meter;
   idempotency: Idempotency;
   dedup: Dedup;
   replays: Replays;
@@ -57,10 +60,16 @@ export interface DataOptions {
   cipher: Cipher;
   /** Two base32 characters: which cell owns the ids made here. */
   cell: string;
+  /** Default: those that are built in. */
+  plans?: Plans;
 }
 
 /** Opens every noun over a migrated database. Throws where a stored secret needs a key that `cipher` lacks. */
-export function openData(sqlite: Database, parts: StoreParts, { cipher, cell }: DataOptions): Data {
+export function openData(
+  sqlite: Database,
+  parts: StoreParts,
+  { cipher, cell, plans = BUILT_IN_PLANS }: DataOptions,
+): Data {
   const store = new Store(sqlite, parts);
   const db = drizzle(sqlite);
   const meta = new Meta(sqlite);
@@ -69,11 +78,13 @@ export function openData(sqlite: Database, parts: StoreParts, { cipher, cell }: 
   const heads = new Heads(store);
   const deliveries = new Deliveries(store, digest, labels);
   const events = new Events(store, digest, labels);
+  const tenants = new Tenants(store, db, cell);
+  const usage = new Usage(store);
   return {
     store,
     ids: new IdCodec(cell, meta.secret("id_permutation", 16)),
     meta,
-    tenants: new Tenants(store, db, cell),
+    tenants,
     endpoints: new Endpoints(store, db, cipher),
     health: new EndpointHealth(store),
     sources: new Sources(store, db, cipher),
@@ -87,7 +98,8 @@ export function openData(sqlite: Database, parts: StoreParts, { cipher, cell }: 
     labels,
     lists: new Lists(store, digest),
     stats: new Stats(store, digest),
-    usage: new Usage(store),
+    usage,
+    meter: new Meter(store, tenants, usage, plans),
     idempotency: new Idempotency(store),
     dedup: new Dedup(store),
     replays: new Replays(store, db),

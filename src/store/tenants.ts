@@ -22,6 +22,20 @@ export interface FirstKeys {
   test: string;
 }
 
+/** A project with its first key; the token is shown once. */
+export interface NewProject {
+  project: Project;
+  key: ApiKey;
+  token: string;
+}
+
+export interface NewAccount {
+  account: Account;
+  live: NewProject;
+  test: NewProject;
+}
+
+type AccountFields = Pick<Account, "name" | "plan" | "suspended">;
 type ProjectFields = Pick<Project, "name" | "branding" | "portalOrigins" | "unknownEventTypes">;
 
 /** Accounts, projects and API keys: few, read with every request, so all of them stand in memory beside their tables. */
@@ -30,6 +44,7 @@ export class Tenants {
   readonly #projects = new Map<number, Project>();
   readonly #keys = new Map<string, ApiKey>();
   readonly #used = new Map<ApiKey, number>();
+  readonly #listeners: ((changed: Account) => void)[] = [];
 
   constructor(
     private readonly store: Store,
@@ -54,8 +69,24 @@ export class Tenants {
     return this.#projects.get(id);
   }
 
+  /** In the order in which they were made. */
+  accounts(): Iterable<Account> {
+    return this.#accounts.values();
+  }
+
   projects(): Iterable<Project> {
     return this.#projects.values();
+  }
+
+  /** Calls `listener` with every account whose plan, name or suspension has changed. */
+  onAccountChange(listener: (changed: Account) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** True where nothing of this project is taken or sent, as the operator has suspended its account. */
+  isSuspended(projectId: number): boolean {
+    const owner = this.#projects.get(projectId)?.accountId;
+    return owner !== undefined && this.#accounts.get(owner)?.suspended === true;
   }
 
   async createAccount(fields: Omit<Account, "id" | "suspended">): Promise<Account> {
@@ -75,22 +106,51 @@ export class Tenants {
    * the keys before the commit: killed at any moment, the start leaves no account, or one whose keys were shown.
    */
   async createFirstAccount(show: (keys: FirstKeys) => void): Promise<void> {
-    const { owner, live, test } = await this.store.write(() => {
-      const row = this.#insertAccount({ name: "default", plan: "unlimited" });
-      const made = { owner: row, live: this.#insertFirst(row, "live"), test: this.#insertFirst(row, "test") };
-      show({ live: made.live.token, test: made.test.token });
-      return made;
+    const made = await this.store.write(() => {
+      const first = this.insertAccount({ name: "default", plan: "unlimited" });
+      show({ live: first.live.token, test: first.test.token });
+      return first;
     });
-    this.#accounts.set(owner.id, owner);
-    for (const { project: row, key, token } of [live, test]) {
-      this.#projects.set(row.id, row);
-      this.rememberKey(key, token);
-    }
+    this.rememberNewAccount(made);
   }
 
-  #insertFirst(owner: Account, mode: Project["mode"]): { project: Project; key: ApiKey; token: string } {
-    const row = this.#insertProject(owner.id, mode, mode);
+  /** Inside a write: an account with a live and a test project and a full key of each; `rememberNewAccount` afterwards. */
+  insertAccount(fields: Omit<Account, "id" | "suspended">): NewAccount {
+    const made = this.#insertAccount(fields);
+    const first = (mode: Project["mode"]) => this.insertProject(made.id, mode, mode);
+    return { account: made, live: first("live"), test: first("test") };
+  }
+
+  rememberNewAccount({ account: made, live, test }: NewAccount): void {
+    this.#accounts.set(made.id, made);
+    this.rememberNewProject(live);
+    this.rememberNewProject(test);
+  }
+
+  /** Inside a write: a project with a full key; `rememberNewProject` afterwards. */
+  insertProject(accountId: number, name: string, mode: Project["mode"]): NewProject {
+    const row = this.#insertProject(accountId, name, mode);
     return { project: row, ...this.insertKey(row, { name: "first", scopes: ["full"], expiresAt: null }) };
+  }
+
+  rememberNewProject({ project: made, key, token }: NewProject): void {
+    this.rememberProject(made);
+    this.rememberKey(key, token);
+  }
+
+  /** Inside a write; `rememberAccount` afterwards. Changes what the account is at that moment. */
+  updateAccount(id: number, change: Partial<AccountFields>): Account {
+    const old = this.db.select().from(account).where(eq(account.id, id)).get();
+    if (!old) throw new Error("no such account");
+    const made = { ...old, ...change };
+    this.db.update(account).set(made).where(eq(account.id, id)).run();
+    return made;
+  }
+
+  /** From here on the account is what it was changed to: its keys, its deliveries and its plan go by that. */
+  rememberAccount(changed: Account): void {
+    this.#accounts.set(changed.id, changed);
+    for (const listener of this.#listeners) listener(changed);
   }
 
   #insertAccount(fields: Omit<Account, "id" | "suspended">): Account {

@@ -7,6 +7,7 @@ export class Usage implements BatchPart {
   #open = new Map<string, { accountId: number; projectId: number; day: number; count: number }>();
   readonly #add;
   readonly #days;
+  readonly #total;
 
   constructor(private readonly store: Store) {
     this.#add = store.sqlite.prepare<void, [number, number, number, number]>(
@@ -15,6 +16,9 @@ export class Usage implements BatchPart {
     );
     this.#days = store.sqlite.prepare<{ day: number; deliveries: number }, [number, number, number]>(
       "SELECT day, sum(deliveries) AS deliveries FROM usage WHERE account_id = ? AND day >= ? AND day < ? GROUP BY day ORDER BY day",
+    );
+    this.#total = store.sqlite.prepare<{ sum: number }, [number, number, number]>(
+      "SELECT coalesce(sum(deliveries), 0) AS sum FROM usage WHERE account_id = ? AND day >= ? AND day < ?",
     );
     store.addBatchPart(this);
   }
@@ -31,6 +35,11 @@ export class Usage implements BatchPart {
   /** Deliveries by day since 1970 (UTC), `from` included, `to` not. */
   days(accountId: number, from: number, to: number): { day: number; deliveries: number }[] {
     return this.#days.all(accountId, from, to);
+  }
+
+  /** Deliveries of an account from one instant to another; both begin a day in UTC. */
+  total(accountId: number, from: number, to: number): number {
+    return this.#total.get(accountId, from / DAY_MS, to / DAY_MS)?.sum ?? 0;
   }
 
   flush(): void {

@@ -1,0 +1,37 @@
+import { Client, startApp, type TestApp } from "./app.ts";
+
+export const OPERATOR_TOKEN = "operator-token-of-the-tests";
+
+/** An account with clients that hold the full keys of its projects. */
+export interface Tenant {
+  id: string;
+  live: Client;
+  test: Client;
+}
+
+/** The service as an operator starts it: no account is there. */
+export function startOperated(env: Record<string, string> = {}): Promise<TestApp> {
+  return startApp({ env: { SEALPOST_OPERATOR_TOKEN: OPERATOR_TOKEN, ...env } });
+}
+
+/** With the operator's token. */
+export function operatorOf(app: { url: string }): Client {
+  return new Client(app.url, OPERATOR_TOKEN);
+}
+
+interface Created {
+  id: string;
+  projects: { mode: string; api_key: string }[];
+}
+
+export async function createTenant(
+  app: { url: string },
+  fields: Record<string, unknown> = {},
+): Promise<Tenant> {
+  const { id, projects } = await operatorOf(app).create<Created>("/v1/operator/accounts", {
+    name: "Acme",
+    ...fields,
+  });
+  const keyOf = (mode: string) => projects.find((project) => project.mode === mode)?.api_key ?? "";
+  return { id, live: new Client(app.url, keyOf("live")), test: new Client(app.url, keyOf("test")) };
+}
