@@ -230,6 +230,7 @@ function openServer(config: Config, { data, outbound, pipeline, replayer, logger
     isDraining: () => !outbound.isOpen,
     write: (run) => data.store.write(run),
     idempotency: data.idempotency,
+    audit: data.audit,
     rateLimits: { publish: config.publishRateLimit, management: config.managementRateLimit },
     ready: () => readiness(data, outbound.isOpen),
     metrics: () => Promise.resolve(metrics.print()),
@@ -269,6 +270,7 @@ function startJobs(data: Data, checkpoints: Checkpoints, logger: Logger): { stop
     while (await data.idempotency.expire());
     while (await data.dedup.expire());
     while (await data.portalLinks.expire());
+    while ((await data.audit.expire()) > 0);
   });
   return [{ stop: () => clearInterval(digest) }, { stop: () => clearInterval(checkpoint) }, minutely];
 }

@@ -25,6 +25,7 @@ export const ID_KINDS = [
   "plk",
   "rpl",
   "typ",
+  "aud",
 ] as const;
 export type IdKind = (typeof ID_KINDS)[number];
 

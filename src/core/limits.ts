@@ -234,6 +234,7 @@ export const LIMITS = {
     unit: "ms",
     why: "What an orchestrator grants between SIGTERM and SIGKILL, with reserve.",
   },
+  auditKeptMs: { value: 365 * DAY_MS, unit: "ms", why: "Auditors ask about the last year." },
   dedupKeptMs: {
     value: 30 * DAY_MS,
     unit: "ms",

@@ -91,7 +91,7 @@ export const accountExample: AccountAnswer = {
   usage: { month: "2026-11", deliveries: 1204, limit: 10_000, remaining: 8796, overage: 0 },
 };
 
-function fieldsOf({ ids }: Services, account: Account): Omit<AccountAnswer, "projects" | "usage"> {
+export function fieldsOf({ ids }: Services, account: Account): Omit<AccountAnswer, "projects" | "usage"> {
   return {
     id: ids.encode("acct", account.id),
     name: account.name,

@@ -57,6 +57,7 @@ function createRoute(services: Services): AnyRoute {
     summary: "Create an API key",
     access: "owner",
     budget: "management",
+    audit: { action: "api_key.created", object: "api_key" },
     body: Type.Object(
       {
         name: Type.String({ minLength: 1, maxLength: limit("apiKeyNameMax") }),
@@ -134,12 +135,20 @@ function deleteRoute(services: Services): AnyRoute {
     description: "At once; a key may revoke itself.",
     access: "owner",
     budget: "management",
+    audit: { action: "api_key.revoked", object: "api_key" },
     answers: { 204: "It is revoked." },
-    async handle({ caller, params }) {
-      const key = services.ids.decode("key", params.id);
-      if (key === null || !(await services.data.tenants.deleteKey(caller.projectId, key)))
-        throw notFound("API key");
-      return { status: 204 };
+    handle({ caller, params, commit }) {
+      const { tenants } = services.data;
+      const id = services.ids.decode("key", params.id);
+      const key = id === null ? undefined : tenants.keysOf(caller.projectId).find((held) => held.id === id);
+      if (key === undefined) throw notFound("API key");
+      const audited = { before: { name: key.name, scopes: key.scopes }, after: null };
+      return tenants.revoke(key, (remove) =>
+        commit(() => {
+          remove();
+          return { status: 204, audited };
+        }),
+      );
     },
   });
 }

@@ -180,6 +180,7 @@ function retryDelivery(services: Services): AnyRoute {
       "scheduled attempt, and changes the state only by succeeding. The answer does not wait for it.",
     access: "manage",
     budget: "management",
+    audit: "Its attempt stands in the log as made by hand.",
     body: NO_FIELDS,
     bodyExample: {},
     answers: {
@@ -213,6 +214,7 @@ function cancelDelivery(services: Services): AnyRoute {
       "No further attempt starts. One that is under way may still arrive, and then counts as delivered.",
     access: "manage",
     budget: "management",
+    audit: { action: "delivery.cancelled", object: "delivery" },
     body: NO_FIELDS,
     bodyExample: {},
     answers: {

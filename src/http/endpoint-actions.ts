@@ -28,6 +28,7 @@ function testRoute(services: Services): AnyRoute {
       "attempt is over.",
     access: "manage",
     budget: "management",
+    audit: "Its event and attempt stand in the log as tests.",
     body: Type.Object(
       {
         type: Type.Optional(

@@ -64,12 +64,19 @@ export function changeEndpoint(
   const { endpoints } = services.data;
   return commitChange(context, {
     write() {
-      const made = endpoints.update(id, change);
+      let before: unknown;
+      const made = endpoints.update(id, (now) => {
+        before = endpointOf(services, now);
+        return change(now);
+      });
       if (made === null) throw notFound("endpoint");
-      return made;
+      return { made, before };
     },
-    answer,
-    remember: (made) => endpoints.remember(made),
+    answer({ made, before }) {
+      const after = made.status === "deleted" ? null : endpointOf(services, made);
+      return { ...answer(made), audited: { before, after } };
+    },
+    remember: ({ made }) => endpoints.remember(made),
   });
 }
 

@@ -44,6 +44,7 @@ export function endpointCreationRoute(services: Services): AnyRoute {
       "answer is 422 `invalid_request` at `/config`, with the reason in `detail`, and there is no endpoint.",
     access: "create",
     budget: "management",
+    audit: { action: "endpoint.created", object: "endpoint" },
     query: creationQuery,
     waitMaxSeconds: ATTEMPT_WAIT_SECONDS,
     body: newEndpointShape,

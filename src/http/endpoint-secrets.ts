@@ -31,6 +31,7 @@ function rotateRoute(services: Services): AnyRoute {
       "inside the overlap drops the oldest secret: at most two are ever valid. The key of `v1a` is rotated with it.",
     access: "manage",
     budget: "management",
+    audit: { action: "endpoint.secret_rotated", object: "endpoint" },
     body: Type.Object({ expiry_hours: overlapShape }, { additionalProperties: false }),
     bodyExample: { expiry_hours: 24 },
     answers: {
@@ -82,6 +83,7 @@ function readSecretRoute(services: Services): AnyRoute {
     summary: "Read the secret of an endpoint",
     access: "manage",
     budget: "management",
+    audit: { action: "endpoint.secret_read", object: "endpoint" },
     answers: {
       200: {
         description: "The secret that signs now.",
@@ -89,11 +91,13 @@ function readSecretRoute(services: Services): AnyRoute {
         example: { ...EXAMPLE, previous_secret_expires_at: null },
       },
     },
-    handle({ caller, params }) {
+    handle({ caller, params, commit }) {
       const { secret, previous } = findEndpoint(services, caller, params.id);
       const isOverlapping = previous !== null && previous.expiresAt > services.now();
       const expiresAt = isOverlapping ? previous.expiresAt : null;
-      return { status: 200, json: { secret, previous_secret_expires_at: timeText(expiresAt) } };
+      const answer = { status: 200, json: { secret, previous_secret_expires_at: timeText(expiresAt) } };
+      // Nobody reads a secret unseen: the answer waits for the audit log.
+      return commit(() => answer);
     },
   });
 }

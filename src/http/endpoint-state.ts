@@ -27,6 +27,7 @@ function pauseRoute(services: Services): AnyRoute {
     description: "Its deliveries wait and lose nothing; the pause outlives a restart.",
     access: "manage",
     budget: "management",
+    audit: { action: "endpoint.paused", object: "endpoint" },
     answers: { 200: answered("It is paused.", "paused"), 409: "`conflict`: it is disabled." },
     handle: (context) => setStatus(services, context, "paused"),
   });
@@ -42,6 +43,7 @@ function resumeRoute(services: Services): AnyRoute {
     description: "What waited goes out, oldest first.",
     access: "manage",
     budget: "management",
+    audit: { action: "endpoint.resumed", object: "endpoint" },
     answers: { 200: answered("It is active.", "active"), 409: "`conflict`: it is disabled; enable it." },
     handle: (context) => setStatus(services, context, "active"),
   });
@@ -75,6 +77,7 @@ function enableRoute(services: Services): AnyRoute {
       "endpoint that is not disabled stays as it is.",
     access: "manage",
     budget: "management",
+    audit: { action: "endpoint.enabled", object: "endpoint" },
     answers: { 200: answered("It is enabled.", "active") },
     handle(context) {
       const endpoint = findEndpoint(services, context.caller, context.params.id);

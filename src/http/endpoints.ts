@@ -127,6 +127,7 @@ function changeRoute(services: Services): AnyRoute {
       `may change ${[...PORTAL_FIELDS].map((name) => `\`${name}\``).join(", ")}; any other field is answered 403.`,
     access: "manage",
     budget: "management",
+    audit: { action: "endpoint.updated", object: "endpoint" },
     body: endpointChangeShape,
     bodyExample: { event_types: ["invoice.paid"], description: null },
     answers: {
@@ -170,6 +171,7 @@ function deleteRoute(services: Services): AnyRoute {
     description: "What is pending is cancelled; events, deliveries and attempts stay readable.",
     access: "create",
     budget: "management",
+    audit: { action: "endpoint.deleted", object: "endpoint" },
     answers: { 204: "It is deleted." },
     handle(context) {
       const endpoint = findEndpoint(services, context.caller, context.params.id);

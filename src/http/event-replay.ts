@@ -53,6 +53,7 @@ function replayEvent(services: Services): AnyRoute {
       "that is still open starts its schedule again.",
     access: "manage",
     budget: "management",
+    audit: { action: "event.replayed", object: "event", fields: Object.keys(bodyShape.properties) },
     body: bodyShape,
     bodyExample: { endpoint_ids: [deliveryExample.endpoint_id], new_message_id: false },
     answers: {

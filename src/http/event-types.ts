@@ -41,6 +41,7 @@ function createRoute(services: Services): AnyRoute {
       "With a schema, events of this type are published only where `data` satisfies it; what comes in by a source is not held to it.",
     access: "owner",
     budget: "management",
+    audit: { action: "event_type.created", object: "event_type" },
     body: newEventTypeShape,
     bodyExample: {
       name: eventTypeExample.name,
@@ -62,7 +63,7 @@ function createRoute(services: Services): AnyRoute {
           if (made === null) throw new Problem("conflict", "There is an event type of this name.");
           return made;
         },
-        answer: (made) => ({ status: 201, json: eventTypeOf(made) }),
+        answer: (made) => ({ status: 201, json: eventTypeOf(made), audited: { objectId: made.name } }),
         remember: (made) => eventTypes.remember(made),
       });
     },
@@ -158,6 +159,7 @@ function changeRoute(services: Services): AnyRoute {
       "the log stays.",
     access: "owner",
     budget: "management",
+    audit: { action: "event_type.updated", object: "event_type" },
     body: eventTypeChangeShape,
     bodyExample: { archived: true },
     answers: {
@@ -170,14 +172,20 @@ function changeRoute(services: Services): AnyRoute {
       readEventTypeChange(body, type);
       return commitChange(context, {
         write() {
-          const made = eventTypes.update(caller.projectId, type.name, (now) =>
-            readEventTypeChange(body, now),
-          );
+          let before: unknown;
+          const made = eventTypes.update(caller.projectId, type.name, (now) => {
+            before = eventTypeOf(now);
+            return readEventTypeChange(body, now);
+          });
           if (made === null) throw notFound("event type");
-          return made;
+          return { made, before };
         },
-        answer: (made) => ({ status: 200, json: eventTypeOf(made) }),
-        remember: (made) => eventTypes.remember(made),
+        answer: ({ made, before }) => ({
+          status: 200,
+          json: eventTypeOf(made),
+          audited: { objectId: made.name, before },
+        }),
+        remember: ({ made }) => eventTypes.remember(made),
       });
     },
   });
@@ -195,6 +203,7 @@ function deleteRoute(services: Services): AnyRoute {
       "Its events stay, and may still be published, unless the project's `unknown_event_types` is `reject`.",
     access: "owner",
     budget: "management",
+    audit: { action: "event_type.deleted", object: "event_type" },
     answers: { 204: "It is deleted." },
     async handle(context) {
       const { caller, params } = context;
@@ -205,7 +214,10 @@ function deleteRoute(services: Services): AnyRoute {
           if (deleted === null) throw notFound("event type");
           return deleted;
         },
-        answer: () => ({ status: 204 }),
+        answer: (deleted) => ({
+          status: 204,
+          audited: { objectId: deleted.name, before: eventTypeOf(deleted), after: null },
+        }),
         remember: (deleted) => eventTypes.forget(deleted),
       });
     },

@@ -2,6 +2,7 @@ import type { Caller } from "../core/caller.ts";
 import { type Fault, invalidAll, notFound, Problem, unavailable } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
 import { admit } from "./access.ts";
+import { auditEntry } from "./audit-entry.ts";
 import { type BodyReader, type Bytes, compileBody, NO_BYTES, readBody, requireJson } from "./body.ts";
 import {
   fingerprint,
@@ -92,6 +93,8 @@ export class Exchange implements RequestContext {
   readonly commit = (run: () => Answer): Promise<Answer> =>
     this.shared.parts.write(() => {
       const answer = run();
+      const { audit } = this.prepared.route;
+      if (typeof audit === "object") this.shared.parts.audit.add(auditEntry(audit, this, answer));
       this.keyed?.save(answer);
       return answer;
     });

@@ -10,7 +10,7 @@ export interface KeyOwner {
 }
 
 /** Fields that are secret in every answer that has them at its top. */
-const SECRET_FIELDS = ["secret", "key", "api_key", "private_key", "embed_html"];
+export const SECRET_FIELDS: readonly string[] = ["secret", "key", "api_key", "private_key", "embed_html"];
 
 const isPrintableAscii = /^[\x20-\x7e]+$/;
 

@@ -59,7 +59,9 @@ class DocumentWriter {
   }
 
   operation(route: AnyRoute): Json {
-    const sentences = [route.description, accessSentence(route.access, route.method)];
+    const { audit } = route;
+    const audited = typeof audit === "object" && `The audit log has it as \`${audit.action}\`.`;
+    const sentences = [route.description, accessSentence(route.access, route.method), audited];
     return {
       operationId: route.operationId,
       tags: [route.tag],

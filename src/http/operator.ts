@@ -13,6 +13,7 @@ import {
   createdProjectExample,
   createdProjectOf,
   createdProjectShape,
+  fieldsOf,
   modeShape,
 } from "./account-shape.ts";
 import { commitChange } from "./commit.ts";
@@ -44,6 +45,7 @@ function createAccount(services: Services): AnyRoute {
     method: "POST",
     path: "/v1/operator/accounts",
     operationId: "createAccount",
+    audit: { action: "account.created", object: "account" },
     summary: "Create an account",
     description: "With a live and a test project, and a full key for each, shown here only.",
     body: Type.Object(
@@ -67,6 +69,7 @@ function createAccount(services: Services): AnyRoute {
         answer: ({ account, live, test }) => ({
           status: 201,
           json: createdAccountOf(services, account, [live, test]),
+          audited: { accountId: account.id },
         }),
         remember: (made) => tenants.rememberNewAccount(made),
       });
@@ -123,6 +126,7 @@ function changeAccount(services: Services): AnyRoute {
     method: "PATCH",
     path: "/v1/operator/accounts/:id",
     operationId: "updateAccount",
+    audit: { action: "account.updated", object: "account" },
     summary: "Change an account's name or plan, or suspend it",
     description:
       "At once. While it is suspended its keys are answered 401 and its sources 503; its deliveries wait, and lose nothing.",
@@ -148,8 +152,12 @@ function changeAccount(services: Services): AnyRoute {
       if (context.body.plan !== undefined) requirePlan(services, context.body.plan);
       return commitChange(context, {
         write: () => tenants.updateAccount(id, context.body),
-        answer: (made) => ({ status: 200, json: describe(services, made) }),
-        remember: (made) => tenants.rememberAccount(made),
+        answer: ({ made, before }) => ({
+          status: 200,
+          json: describe(services, made),
+          audited: { accountId: id, before: fieldsOf(services, before), after: fieldsOf(services, made) },
+        }),
+        remember: ({ made }) => tenants.rememberAccount(made),
       });
     },
   });
@@ -162,6 +170,7 @@ function createProject(services: Services): AnyRoute {
     method: "POST",
     path: "/v1/operator/accounts/:id/projects",
     operationId: "createProject",
+    audit: { action: "project.created", object: "project" },
     summary: "Add a project to an account",
     description: "With a full key, shown here only.",
     body: Type.Object({ name: nameShape, mode: modeShape }, { additionalProperties: false }),
@@ -178,7 +187,11 @@ function createProject(services: Services): AnyRoute {
       const { name, mode } = context.body;
       return commitChange(context, {
         write: () => tenants.insertProject(id, name, mode),
-        answer: (made) => ({ status: 201, json: createdProjectOf(services, made) }),
+        answer: (made) => ({
+          status: 201,
+          json: createdProjectOf(services, made),
+          audited: { accountId: id },
+        }),
         remember: (made) => tenants.rememberNewProject(made),
       });
     },

@@ -1,3 +1,4 @@
+import type { AuditEntry } from "../core/audit.ts";
 import type { Caller } from "../core/caller.ts";
 
 /** An answer kept under an Idempotency-Key. `body` is the JSON text, empty where there was none. */
@@ -40,6 +41,8 @@ export interface HttpParts {
   /** One durable transaction. `run` is synchronous and may run again after a rollback; resolves once it is on disk. */
   write<T>(run: () => T): Promise<T>;
   idempotency: IdempotencyStore;
+  /** Called inside `write` only. */
+  audit: { add(entry: AuditEntry): void };
   /** Requests per second; 0 means no limit. */
   rateLimits: { publish: number; management: number };
   /** For `/readyz`: `reason` says what is missing. */

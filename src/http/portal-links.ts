@@ -91,6 +91,7 @@ function createRoute(services: Services): AnyRoute {
       "expires or is revoked.",
     access: "owner",
     budget: "management",
+    audit: { action: "portal_link.created", object: "portal_link" },
     body: newLinkShape,
     bodyExample: { consumer_id: "cust_7", manage: true },
     secretFields: ["url"],
@@ -196,12 +197,16 @@ function deleteRoute(services: Services): AnyRoute {
     description: "At once: its next request is answered 401.",
     access: "owner",
     budget: "management",
+    audit: { action: "portal_link.revoked", object: "portal_link" },
     answers: { 204: "It is revoked." },
-    async handle({ caller, params }) {
+    handle({ caller, params, commit }) {
       const key = services.ids.decode("plk", params.id);
-      if (key === null || !(await services.data.portalLinks.delete(caller.projectId, key)))
-        throw notFound("portal link");
-      return { status: 204 };
+      if (key === null) throw notFound("portal link");
+      return commit(() => {
+        const before = services.data.portalLinks.delete(caller.projectId, key);
+        if (before === null) throw notFound("portal link");
+        return { status: 204, audited: { before: linkOf(services, before), after: null } };
+      });
     },
   });
 }

@@ -70,6 +70,7 @@ function previewRoute(services: Services): AnyRoute {
       "and nothing is stored. A portal token tries them on its consumer's events.",
     access: "read",
     budget: "management",
+    audit: "It changes nothing.",
     body: previewShape,
     bodyMaxBytes: limit("eventBodyMax") + limit("managementBodyMax"),
     bodyExample: { last: 100, filter: { data: { total: { $gte: 100 } } } },

@@ -109,6 +109,7 @@ function changeRoute(services: Services): AnyRoute {
       `\`logo_url\` is fetched now, once: a PNG, JPEG, WebP or GIF of at most ${limit("logoBytesMax") / 1024} KiB.`,
     access: "owner",
     budget: "management",
+    audit: { action: "project.updated", object: "project" },
     body: changeShape,
     bodyExample: { branding: { name: "Acme", color: "#0f62fe" } },
     answers: {
@@ -122,10 +123,19 @@ function changeRoute(services: Services): AnyRoute {
       return commitChange(context, {
         write() {
           if (logo !== undefined) services.data.logos.put(caller.projectId, logo);
-          return tenants.updateProject(caller.projectId, (now) => changeOf(body, now));
+          let before: unknown;
+          const made = tenants.updateProject(caller.projectId, (now) => {
+            before = projectOf(services, now);
+            return changeOf(body, now);
+          });
+          return { made, before };
         },
-        answer: (made) => ({ status: 200, json: projectOf(services, made) }),
-        remember: (made) => tenants.rememberProject(made),
+        answer: ({ made, before }) => ({
+          status: 200,
+          json: projectOf(services, made),
+          audited: { before },
+        }),
+        remember: ({ made }) => tenants.rememberProject(made),
       });
     },
   });

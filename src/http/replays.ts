@@ -28,6 +28,9 @@ const replayShape = Type.Object(
   { $id: "Replay" },
 );
 
+/** What was asked for, as the audit log keeps it. */
+const FILTER_FIELDS = Object.keys(replayInputShape.properties);
+
 const replayExample: Static<typeof replayShape> = {
   id: "rpl_01KAHMC4T900F6G7H8J9K0M1N2",
   status: "running",
@@ -49,6 +52,7 @@ function createReplay(services: Services): AnyRoute {
       "itself, also over a restart.",
     access: "manage",
     budget: "management",
+    audit: { action: "replay.started", object: "replay", fields: FILTER_FIELDS },
     // All that matches is counted before the answer: some 13 µs each.
     waitMaxSeconds: 120,
     body: replayInputShape,
@@ -141,6 +145,7 @@ function cancelReplay(services: Services): AnyRoute {
     description: "What was replayed already stays so.",
     access: "manage",
     budget: "management",
+    audit: { action: "replay.cancelled", object: "replay" },
     body: NO_FIELDS,
     bodyExample: {},
     answers: {

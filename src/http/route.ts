@@ -2,6 +2,7 @@ import { type Static, type TObject, type TSchema, Type } from "@sinclair/typebox
 import type { Caller } from "../core/caller.ts";
 import { limit } from "../core/limits.ts";
 import type { Access } from "./access.ts";
+import type { AuditNote, AuditRule } from "./audit-rule.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
 
@@ -20,6 +21,8 @@ export interface Answer {
   json?: unknown;
   body?: string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>;
   headers?: Readonly<Record<string, string>>;
+  /** For the audit log; it does not leave. */
+  audited?: AuditNote;
 }
 
 /** A documented answer. Without a schema it has no body. */
@@ -63,7 +66,8 @@ export interface RequestContext<
   /** The body as it came; empty where there was none. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   /**
-   * Runs the handler's writes, and keeps the answer for the request's Idempotency-Key, in one durable transaction.
+   * Runs the handler's writes, notes them in the audit log, and keeps the answer for the request's Idempotency-Key, in one durable
+   * transaction.
    * Call it once; `run` is synchronous and may run again after a rollback.
    */
   readonly commit: (run: () => Answer) => Promise<Answer>;
@@ -105,6 +109,8 @@ export interface Route<
    * Dotted, lists are walked: `url`, `projects.api_key`.
    */
   secretFields?: readonly string[];
+  /** How what `commit` writes stands in the audit log; a sentence says why it does not. Every change of the management API has one. */
+  audit?: AuditRule | string;
   /** How long the handler may take before it answers, where that is more than a few seconds. */
   waitMaxSeconds?: number;
   /** True: a parameter whose percent-encoding is broken is handed on as an empty text, and is no 404 of the framework's. */

@@ -1,4 +1,5 @@
 import { apiKeyRoutes } from "./api-keys.ts";
+import { auditRoutes } from "./audit.ts";
 import { deliveriesRoutes } from "./deliveries.ts";
 import { destinationKindRoutes } from "./destination-kinds.ts";
 import { endpointTestRoutes } from "./endpoint-actions.ts";
@@ -40,6 +41,7 @@ export function allRoutes(services: Services): AnyRoute[] {
     portalLinkRoutes,
     portalRoutes,
     operatorRoutes,
+    auditRoutes,
   ];
   return resources.flatMap((routesOf) => routesOf(services));
 }

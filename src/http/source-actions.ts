@@ -17,14 +17,14 @@ import { sourceExample, sourceOf, sourceRotationShape, sourceShape } from "./sou
 /** What can be done with a source beyond reading and changing it. */
 export function sourceActionRoutes(services: Services, desk: SourceDesk, keys: KeyCache): AnyRoute[] {
   return [
-    rotateRoute(services),
+    rotateRoute(services, desk),
     pauseRoute(services, desk),
     resumeRoute(services, desk),
     verifySampleRoute(services, keys),
   ];
 }
 
-function rotateRoute(services: Services): AnyRoute {
+function rotateRoute(services: Services, desk: SourceDesk): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/sources/:id/rotate-secret",
@@ -36,6 +36,7 @@ function rotateRoute(services: Services): AnyRoute {
       "issues the secret, send its new one as `signing_secret`.",
     access: "owner",
     budget: "management",
+    audit: { action: "source.secret_rotated", object: "source" },
     body: sourceRotationShape,
     bodyExample: { expiry_hours: 24 },
     answers: {
@@ -58,7 +59,7 @@ function rotateRoute(services: Services): AnyRoute {
       const rotate = (before: Source) => readRotation(body, provider, before, services.now());
       // Refused before the write, so that a wrong body costs its neighbours in the transaction nothing.
       rotate(source);
-      return changeSource(services, context, source.id, rotate, (made) => ({
+      return changeSource(services, desk, context, source.id, rotate, (made) => ({
         status: 200,
         json: {
           ...(body.signing_secret === undefined && { secret: made.secret }),
@@ -86,12 +87,13 @@ function pauseRoute(services: Services, desk: SourceDesk): AnyRoute {
       "Verified requests are answered 503, so that the provider tries again; forged ones 401 as ever, and handshakes are answered.",
     access: "owner",
     budget: "management",
+    audit: { action: "source.paused", object: "source" },
     answers: { 200: answered("It is paused.", "paused") },
     handle(context) {
       const source = findSource(services, context.caller, context.params.id);
       const answer = (made: Source) => ({ status: 200, json: sourceOf(services, desk, made) });
       if (source.status === "paused") return answer(source);
-      return changeSource(services, context, source.id, () => ({ status: "paused" }), answer);
+      return changeSource(services, desk, context, source.id, () => ({ status: "paused" }), answer);
     },
   });
 }
@@ -105,6 +107,7 @@ function resumeRoute(services: Services, desk: SourceDesk): AnyRoute {
     summary: "Resume a source",
     access: "owner",
     budget: "management",
+    audit: { action: "source.resumed", object: "source" },
     answers: { 200: answered("It is active, or awaits its secret.", "active") },
     handle(context) {
       const source = findSource(services, context.caller, context.params.id);
@@ -113,7 +116,7 @@ function resumeRoute(services: Services, desk: SourceDesk): AnyRoute {
       const resume = (now: Source) => ({
         status: settledStatus(providerOf(now), { ...now, status: "active" }, services.now()),
       });
-      return changeSource(services, context, source.id, resume, answer);
+      return changeSource(services, desk, context, source.id, resume, answer);
     },
   });
 }
@@ -143,6 +146,7 @@ function verifySampleRoute(services: Services, keys: KeyCache): AnyRoute {
       "Says whether the source would accept this request. Nothing is made of it, and nothing is counted.",
     access: "owner",
     budget: "management",
+    audit: "It changes nothing.",
     body: sampleShape,
     bodyExample: { headers: { "x-service-token": "whsec_…" }, body: '{"type":"order.created"}' },
     answers: {

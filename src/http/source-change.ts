@@ -6,6 +6,8 @@ import { findProvider } from "../inbound/providers.ts";
 import { commitChange } from "./commit.ts";
 import type { Answer, RequestContext } from "./route.ts";
 import type { Services } from "./services.ts";
+import type { SourceDesk } from "./source-desk.ts";
+import { sourceOf } from "./source-shape.ts";
 
 /** Throws 404 for an id that is malformed, unknown or foreign, or whose source is deleted. */
 export function findSource({ ids, data }: Services, caller: Caller, id: string): Source {
@@ -27,19 +29,28 @@ export function providerOf({ provider: key }: Pick<Source, "provider">): Provide
  * Problem: nothing is written then.
  */
 export function changeSource(
-  { data }: Services,
+  services: Services,
+  desk: SourceDesk,
   context: Pick<RequestContext, "commit">,
   id: number,
   change: (now: Source) => Partial<Source>,
   answer: (made: Source) => Answer,
 ): Promise<Answer> {
+  const { sources } = services.data;
   return commitChange(context, {
     write() {
-      const made = data.sources.update(id, change);
+      let before: unknown;
+      const made = sources.update(id, (now) => {
+        before = sourceOf(services, desk, now);
+        return change(now);
+      });
       if (made === null) throw notFound("source");
-      return made;
+      return { made, before };
     },
-    answer,
-    remember: (made) => data.sources.remember(made),
+    answer({ made, before }) {
+      const after = made.status === "deleted" ? null : sourceOf(services, desk, made);
+      return { ...answer(made), audited: { before, after } };
+    },
+    remember: ({ made }) => sources.remember(made),
   });
 }

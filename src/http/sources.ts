@@ -39,6 +39,7 @@ function createRoute(services: Services, desk: SourceDesk): AnyRoute {
       "now or later; where you may choose it, the source's own `secret` is used unless one is given.",
     access: "owner",
     budget: "management",
+    audit: { action: "source.created", object: "source" },
     body: newSourceShape,
     bodyExample: { provider: "github", name: "GitHub, all repositories" },
     answers: {
@@ -123,6 +124,7 @@ function changeRoute(services: Services, desk: SourceDesk): AnyRoute {
       "before at once, unless that is sent beside it as `previous_signing_secret`. The provider stays.",
     access: "owner",
     budget: "management",
+    audit: { action: "source.updated", object: "source" },
     body: sourceChangeShape,
     bodyExample: { signing_secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" },
     answers: {
@@ -135,7 +137,7 @@ function changeRoute(services: Services, desk: SourceDesk): AnyRoute {
       const change = (now: typeof source) => readSourceChange(body, provider, now, services.now());
       // Refused before the write, so that a wrong body costs its neighbours in the transaction nothing.
       change(source);
-      return changeSource(services, context, source.id, change, (made) => ({
+      return changeSource(services, desk, context, source.id, change, (made) => ({
         status: 200,
         json: sourceOf(services, desk, made),
       }));
@@ -153,11 +155,13 @@ function deleteRoute(services: Services, desk: SourceDesk): AnyRoute {
     description: "Its address refuses everything from now on; its events stay readable.",
     access: "owner",
     budget: "management",
+    audit: { action: "source.deleted", object: "source" },
     answers: { 204: "It is deleted." },
     async handle(context) {
       const { id } = findSource(services, context.caller, context.params.id);
       const answer = await changeSource(
         services,
+        desk,
         context,
         id,
         () => ({ status: "deleted" }),

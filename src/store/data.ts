@@ -4,6 +4,7 @@ import type { Cipher } from "../core/cipher.ts";
 import { IdCodec } from "../core/ids.ts";
 import { BUILT_IN_PLANS, type Plans } from "../core/plans.ts";
 import { Attempts } from "./attempts.ts";
+import { Audit } from "./audit.ts";
 import { Dedup } from "./dedup.ts";
 import { Deliveries } from "./deliveries.ts";
 import { Digest } from "./digest.ts";
@@ -51,6 +52,7 @@ export interface Data {
   meter: Meter;
   idempotency: Idempotency;
   dedup: Dedup;
+  audit: Audit;
   replays: Replays;
   portalLinks: PortalLinks;
   logos: Logos;
@@ -102,6 +104,7 @@ export function openData(
     meter: new Meter(store, tenants, usage, plans),
     idempotency: new Idempotency(store),
     dedup: new Dedup(store),
+    audit: new Audit(store),
     replays: new Replays(store, db),
     portalLinks: new PortalLinks(store, db, cell),
     logos: new Logos(db),

@@ -67,13 +67,10 @@ export class PortalLinks {
     return this.db.select().from(table).where(wanted).orderBy(desc(table.id)).limit(count).all();
   }
 
-  /** Revokes at once. False where there is no such link. */
-  async delete(projectId: number, id: number): Promise<boolean> {
+  /** Inside a write: revokes at once. Null where there is no such link. */
+  delete(projectId: number, id: number): PortalLink | null {
     const isThis = and(eq(table.projectId, projectId), eq(table.id, id));
-    const gone = await this.store.write(() =>
-      this.db.delete(table).where(isThis).returning({ id: table.id }).all(),
-    );
-    return gone.length > 0;
+    return this.db.delete(table).where(isThis).returning().get() ?? null;
   }
 
   /** Removes a slice of what has expired; false when nothing was left. */

@@ -289,6 +289,7 @@ function lastKey(sqlite: Database): number {
     "note",
     "label",
     "replay",
+    "audit",
   ];
   const maxima = tables.map((table) => `SELECT max(id) AS id FROM ${table}`);
   // Keys that a fan-out has set aside for deliveries that are still to be written.

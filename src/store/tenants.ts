@@ -139,12 +139,12 @@ export class Tenants {
   }
 
   /** Inside a write; `rememberAccount` afterwards. Changes what the account is at that moment. */
-  updateAccount(id: number, change: Partial<AccountFields>): Account {
-    const old = this.db.select().from(account).where(eq(account.id, id)).get();
-    if (!old) throw new Error("no such account");
-    const made = { ...old, ...change };
+  updateAccount(id: number, change: Partial<AccountFields>): { made: Account; before: Account } {
+    const before = this.db.select().from(account).where(eq(account.id, id)).get();
+    if (!before) throw new Error("no such account");
+    const made = { ...before, ...change };
     this.db.update(account).set(made).where(eq(account.id, id)).run();
-    return made;
+    return { made, before };
   }
 
   /** From here on the account is what it was changed to: its keys, its deliveries and its plan go by that. */
@@ -217,22 +217,21 @@ export class Tenants {
     return [...this.#keys.values()].filter((key) => key.projectId === projectId).sort((a, b) => b.id - a.id);
   }
 
-  /** Revokes at once, before the row is gone: nothing that comes in from now on passes. False where there is no such key. */
-  async deleteKey(projectId: number, id: number): Promise<boolean> {
-    for (const [hash, key] of this.#keys) {
-      if (key.id !== id || key.projectId !== projectId) continue;
-      this.#keys.delete(hash);
-      this.#used.delete(key);
-      try {
-        await this.store.write(() => this.db.delete(apiKey).where(eq(apiKey.id, id)).run());
-      } catch (error) {
-        // The row is still there, and would be after a restart: so it is not revoked, and the caller hears that.
-        this.#keys.set(hash, key);
-        throw error;
-      }
-      return true;
+  /**
+   * Revokes at once, before the row is gone: nothing that comes in from now on passes. `commit` runs `remove` in a write.
+   */
+  async revoke<Done>(key: ApiKey, commit: (remove: () => void) => Promise<Done>): Promise<Done> {
+    const [hash] = [...this.#keys].find(([, held]) => held === key) ?? [];
+    if (hash === undefined) throw new Error("a key is revoked that is none");
+    this.#keys.delete(hash);
+    this.#used.delete(key);
+    try {
+      return await commit(() => this.db.delete(apiKey).where(eq(apiKey.id, key.id)).run());
+    } catch (error) {
+      // The row is still there, and would be after a restart: so it is not revoked, and the caller hears that.
+      this.#keys.set(hash, key);
+      throw error;
     }
-    return false;
   }
 
   /** Writes down when keys were last used; every minute, and at the end. */

@@ -1,6 +1,7 @@
 /** A server over test routes on a free loopback port, with the parts that it needs kept in memory. */
 import { expect } from "bun:test";
 import { connect } from "node:net";
+import type { AuditEntry } from "../../src/core/audit.ts";
 import type { Caller } from "../../src/core/caller.ts";
 import type { HttpParts, KeptAnswer } from "../../src/http/parts.ts";
 import type { AnyRoute } from "../../src/http/route.ts";
@@ -62,6 +63,9 @@ export class TestParts implements HttpParts {
       this.kept.set(JSON.stringify([projectId, consumerId, key]), { fingerprint, status, body });
     },
   };
+
+  audited: AuditEntry[] = [];
+  readonly audit: HttpParts["audit"] = { add: (entry) => void this.audited.push(entry) };
 
   authenticate(token: string): Caller | { refused: string } | null {
     if (token === "suspended") return { refused: "The account is suspended." };

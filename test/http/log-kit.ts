@@ -261,7 +261,7 @@ export class Api implements AsyncDisposable {
   }
 
   #parts() {
-    const { store, idempotency } = this.data;
+    const { store, idempotency, audit } = this.data;
     return {
       version: "1.2.3",
       authenticate: (token: string) => this.callers.get(token) ?? null,
@@ -272,6 +272,7 @@ export class Api implements AsyncDisposable {
       isDraining: () => false,
       write: <T>(run: () => T) => store.write(run),
       idempotency,
+      audit,
       rateLimits: this.rateLimits,
       ready: () => ({ ready: true }),
       metrics: async () => "",

@@ -1,0 +1,38 @@
+/** The audit log: who changed what (contract section 2). */
+
+export const AUDIT_OBJECTS = [
+  "account",
+  "project",
+  "api_key",
+  "endpoint",
+  "source",
+  "event_type",
+  "event",
+  "delivery",
+  "replay",
+  "portal_link",
+  "consumer",
+] as const;
+export type AuditObject = (typeof AUDIT_OBJECTS)[number];
+
+export const AUDIT_ACTORS = ["api_key", "portal", "operator"] as const;
+export type AuditActor = (typeof AUDIT_ACTORS)[number];
+
+/** Fields that are not as they were: `from` null where there was no value before, `to` null where there is none now. */
+export type AuditChanges = Readonly<Record<string, { from: unknown; to: unknown }>>;
+
+export interface AuditEntry {
+  /** Key of the project, or of the account for what concerns all its projects. */
+  scope: number;
+  /** `id`: the key of the API key or portal link; null for the operator. */
+  actor: { kind: AuditActor; id: number | null };
+  /** Such as `endpoint.updated`. */
+  action: string;
+  /** `id`: the public id; the name of an event type or a consumer. */
+  object: { kind: AuditObject; id: string };
+  changes: AuditChanges;
+}
+
+export interface AuditRow extends AuditEntry {
+  id: number;
+}
