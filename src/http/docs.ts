@@ -2,7 +2,7 @@ import swaggerScript from "./assets/swagger-ui-bundle.js.gz" with { type: "file"
 import swaggerStyle from "./assets/swagger-ui.css.gz" with { type: "file" };
 import pagesStyle from "../docs/pages.css" with { type: "text" };
 import { notFound } from "../core/errors.ts";
-import { docPageRoute } from "./doc-pages.ts";
+import { docPageRoutes } from "./doc-pages.ts";
 import { type AnyRoute, type Answer, route } from "./route.ts";
 
 /**
@@ -113,7 +113,7 @@ export const docsRoutes: readonly AnyRoute[] = [
       return serveAsset(asset, request);
     },
   }),
-  docPageRoute,
+  ...docPageRoutes,
 ];
 
 async function serveAsset(asset: Asset, request: Request): Promise<Answer> {

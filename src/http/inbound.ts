@@ -14,7 +14,7 @@ export function inboundRoutes(services: Services): AnyRoute[] {
   return [
     ...sourceRoutes(services, desk),
     ...sourceActionRoutes(services, desk, keys),
-    ...providerRoutes(),
+    ...providerRoutes(services),
     ...ingestRoutes(services, desk, keys),
   ];
 }

@@ -5,11 +5,12 @@ import type { Provider } from "../inbound/provider.ts";
 import { findProvider, listProviders } from "../inbound/providers.ts";
 import { listShape, pagingQuery } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
+import type { Services } from "./services.ts";
 import { oneOf } from "./shapes.ts";
 
 /** The table of providers as the API answers it (contract section 8). */
-export function providerRoutes(): AnyRoute[] {
-  return [listRoute, readRoute];
+export function providerRoutes({ baseUrl }: Pick<Services, "baseUrl">): AnyRoute[] {
+  return [listRoute(baseUrl), readRoute(baseUrl)];
 }
 
 const fieldShape = Type.Object({
@@ -44,6 +45,7 @@ const providerShape = Type.Object(
       version: Type.Optional(Type.String()),
       page: Type.Optional(Type.String()),
     }),
+    docs_url: Type.String({ description: "Its page: how it is set up, and what is verified." }),
   },
   { $id: "Provider" },
 );
@@ -70,29 +72,34 @@ const providerExample = {
   event_type: "header X-GitHub-Event",
   delivery_id: "header X-GitHub-Delivery",
   verified_with: { kind: "official_sdk", package: "@octokit/webhooks-methods", version: "6.0.0" },
+  docs_url: "https://hooks.example.com/docs/providers/github",
 };
 
-const listRoute = route({
-  method: "GET",
-  path: "/v1/providers",
-  operationId: "listProviders",
-  tag: "Providers",
-  summary: "List the providers that sources can be made for",
-  description: "By key. All of them stand on one page unless `limit` asks for less.",
-  access: "owner_read",
-  budget: "management",
-  query: Type.Object(
-    { ...pagingQuery, limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limit("listLimitMax") })) },
-    { additionalProperties: false },
-  ),
-  answers: { 200: { description: "A page of providers.", ...listShape(providerShape, providerExample) } },
-  handle({ query }) {
-    const rest = providersAfter(query.cursor);
-    const page = rest.slice(0, query.limit ?? limit("listLimitMax"));
-    const next = rest.length > page.length ? (page.at(-1)?.key ?? null) : null;
-    return { status: 200, json: { data: page.map(providerOf), next_cursor: next } };
-  },
-});
+const listRoute = (baseUrl: string) =>
+  route({
+    method: "GET",
+    path: "/v1/providers",
+    operationId: "listProviders",
+    tag: "Providers",
+    summary: "List the providers that sources can be made for",
+    description: "By key. All of them stand on one page unless `limit` asks for less.",
+    access: "owner_read",
+    budget: "management",
+    query: Type.Object(
+      { ...pagingQuery, limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limit("listLimitMax") })) },
+      { additionalProperties: false },
+    ),
+    answers: { 200: { description: "A page of providers.", ...listShape(providerShape, providerExample) } },
+    handle({ query }) {
+      const rest = providersAfter(query.cursor);
+      const page = rest.slice(0, query.limit ?? limit("listLimitMax"));
+      const next = rest.length > page.length ? (page.at(-1)?.key ?? null) : null;
+      return {
+        status: 200,
+        json: { data: page.map((provider) => providerOf(provider, baseUrl)), next_cursor: next },
+      };
+    },
+  });
 
 /** Those behind the one that the cursor names, by key. */
 function providersAfter(cursor: string | undefined): Provider[] {
@@ -103,24 +110,25 @@ function providersAfter(cursor: string | undefined): Provider[] {
   return all.slice(at + 1);
 }
 
-const readRoute = route({
-  method: "GET",
-  path: "/v1/providers/:key",
-  operationId: "getProvider",
-  tag: "Providers",
-  summary: "Read a provider",
-  description: "By its key or an alias.",
-  access: "owner_read",
-  budget: "management",
-  answers: { 200: { description: "The provider.", schema: providerShape, example: providerExample } },
-  handle({ params }) {
-    const provider = findProvider(params.key);
-    if (provider === undefined) throw notFound("provider");
-    return { status: 200, json: providerOf(provider) };
-  },
-});
+const readRoute = (baseUrl: string) =>
+  route({
+    method: "GET",
+    path: "/v1/providers/:key",
+    operationId: "getProvider",
+    tag: "Providers",
+    summary: "Read a provider",
+    description: "By its key or an alias.",
+    access: "owner_read",
+    budget: "management",
+    answers: { 200: { description: "The provider.", schema: providerShape, example: providerExample } },
+    handle({ params }) {
+      const provider = findProvider(params.key);
+      if (provider === undefined) throw notFound("provider");
+      return { status: 200, json: providerOf(provider, baseUrl) };
+    },
+  });
 
-function providerOf(provider: Provider) {
+function providerOf(provider: Provider, baseUrl: string) {
   const { key, aliases, name, scheme, headers, fields, handshakes } = provider;
   return {
     key,
@@ -136,5 +144,6 @@ function providerOf(provider: Provider) {
     event_type: provider.eventType,
     delivery_id: provider.deliveryId,
     verified_with: provider.verifiedWith,
+    docs_url: `${baseUrl}/docs/providers/${key}`,
   };
 }

@@ -2,6 +2,10 @@ import type { Fault, Field } from "./provider.ts";
 
 /** One entry of a source's `config` or `credentials`. `fault` says what is wrong with a value; null when it can be used. */
 export interface ConfigRule extends Field {
+  /** A value that can be used, for documents. */
+  readonly example: unknown;
+  /** What may be left out, but had better not be. */
+  readonly isAdvised?: true;
   fault(value: unknown): string | null;
 }
 
@@ -10,9 +14,15 @@ function rule(
   label: string,
   help: string,
   fault: ConfigRule["fault"],
+  example: unknown,
   required = false,
 ): ConfigRule {
-  return { name, label, help, required, secret: false, fault };
+  return { name, label, help, required, secret: false, fault, example };
+}
+
+/** Stands in for a value that only the customer has. */
+function exampleOf(label: string): string {
+  return `the-${label.toLowerCase().replaceAll(" ", "-")}`;
 }
 
 export function textConfig(name: string, label: string, help: string, required = false): ConfigRule {
@@ -22,6 +32,7 @@ export function textConfig(name: string, label: string, help: string, required =
     label,
     help,
     (value) => (isText(value) ? null : "Expected a text of 1 to 1000 characters."),
+    exampleOf(label),
     required,
   );
 }
@@ -35,7 +46,7 @@ export function credential(
 ): ConfigRule {
   const isText = (value: unknown) => typeof value === "string" && value !== "" && value.length <= 10_000;
   const fault = (value: unknown) => (isText(value) ? null : "Expected a text of 1 to 10000 characters.");
-  return { name, label, help, required: true, secret: false, fault, ...options };
+  return { name, label, help, required: true, secret: false, fault, example: exampleOf(label), ...options };
 }
 
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
@@ -47,6 +58,7 @@ export function headerConfig(name: string, label: string, help: string, required
     label,
     help,
     (value) => (isHeader(value) ? null : "Expected the name of a header."),
+    "x-signature",
     required,
   );
 }
@@ -55,7 +67,8 @@ const PATH = /^[^.]+(\.[^.]+)*$/;
 
 export function pathConfig(name: string, label: string, help: string): ConfigRule {
   const isPath = (value: unknown) => typeof value === "string" && value.length <= 256 && PATH.test(value);
-  return rule(name, label, help, (value) => (isPath(value) ? null : "Expected a dotted path into the body."));
+  const fault = (value: unknown) => (isPath(value) ? null : "Expected a dotted path into the body.");
+  return rule(name, label, help, fault, "data.id");
 }
 
 export function choiceConfig(
@@ -71,6 +84,7 @@ export function choiceConfig(
     label,
     help,
     (value) => (isChoice(value) ? null : `Expected one of ${choices.join(", ")}.`),
+    choices[0],
     required,
   );
 }
@@ -85,6 +99,7 @@ export const toleranceConfig: ConfigRule = rule(
     Number.isInteger(value) && Number(value) >= 1 && Number(value) <= TOLERANCE_MAX_SECONDS
       ? null
       : `Expected a whole number from 1 to ${TOLERANCE_MAX_SECONDS}.`,
+  60,
 );
 
 function isHttpUrl(value: unknown): boolean {
@@ -97,6 +112,7 @@ export const publicUrlConfig: ConfigRule = rule(
   "Public address",
   "The address as it was entered at the provider, character for character, where it differs from the source's own (a proxy).",
   (value) => (isHttpUrl(value) ? null : "Expected an http or https address without a fragment."),
+  "https://hooks.example.com/in",
 );
 
 /** All that is wrong with the values under these rules; unknown names are refused. Pointers begin with `/<place>`. */

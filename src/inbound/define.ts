@@ -1,7 +1,15 @@
-import { faultsOf, publicUrlConfig, toleranceConfig } from "./config.ts";
-import type { Field, Provider, ProviderDocs, SourceMaterial, VerifiedWith } from "./provider.ts";
+import { type ConfigRule, faultsOf, publicUrlConfig, toleranceConfig } from "./config.ts";
+import type {
+  Field,
+  Provider,
+  ProviderDocs,
+  SourceExample,
+  SourceMaterial,
+  VerifiedWith,
+} from "./provider.ts";
 import { NO_KEYS, receiveBy } from "./receive.ts";
 import type { ProviderRow } from "./row.ts";
+import { UNSTATED_WINDOW } from "./window.ts";
 
 function secretField(row: ProviderRow): Field[] {
   const isEntered = row.secretFrom === "source" || row.secretFrom === "customer";
@@ -30,14 +38,34 @@ function asField({ name, label, help, required, secret }: Field): Field {
   return { name, label, help, required, secret };
 }
 
+/** The examples of what must be entered, or had better be. */
+function examplesOf(rules: readonly ConfigRule[]): Record<string, unknown> | undefined {
+  const wanted = rules.filter(({ required, isAdvised }) => required || isAdvised);
+  return wanted.length === 0
+    ? undefined
+    : Object.fromEntries(wanted.map(({ name, example }) => [name, example]));
+}
+
+function exampleOf(row: ProviderRow): SourceExample {
+  const [secret] = row.secretFrom === "customer" ? secretField(row) : [];
+  const credentials = examplesOf(row.credentials ?? []);
+  const config = examplesOf(row.config ?? []);
+  return {
+    ...(secret && { signing_secret: row.scheme.secretExample }),
+    ...(credentials && { credentials }),
+    ...(config && { config }),
+  };
+}
+
 /** A provider from its row: everything that the API, the docs page and the form say derives from it. */
 export function defineProvider(row: ProviderRow): Provider {
   const { scheme } = row;
-  const hasWindow = scheme.hasWindow || row.bodyTimestamp !== undefined;
+  const bodyWindow = row.bodyTimestamp ? (row.bodyTimestamp.window ?? UNSTATED_WINDOW) : null;
+  const window = scheme.window ?? bodyWindow;
   const config = [
     ...(row.config ?? []),
     ...(scheme.needsPublicUrl ? [publicUrlConfig] : []),
-    ...(hasWindow ? [toleranceConfig] : []),
+    ...(window ? [toleranceConfig] : []),
   ];
   const fields = [...secretField(row), ...(row.credentials ?? [])];
   return {
@@ -45,6 +73,8 @@ export function defineProvider(row: ProviderRow): Provider {
     aliases: row.aliases ?? [],
     name: row.name,
     scheme: scheme.name,
+    checks: scheme.checks,
+    window,
     headers: scheme.headers,
     secretFrom: row.secretFrom,
     secretAlphabet: row.secretAlphabet ?? "base64",
@@ -56,11 +86,14 @@ export function defineProvider(row: ProviderRow): Provider {
       required,
       secret,
     })),
+    example: exampleOf(row),
     needsPublicUrl: scheme.needsPublicUrl,
+    form: row.form ?? "never",
     handshakes: [...(row.unsignedHandshakes ?? []), ...(row.signedHandshakes ?? [])].map(
       (handshake) => handshake.text,
     ),
     eventType: row.eventType.text,
+    typeExample: `${row.key}.${row.typeExample}`,
     deliveryId: row.deliveryId.text,
     verifiedWith: row.verifiedWith,
     docs: row.docs,
@@ -79,7 +112,12 @@ export function docs(
   page: string,
   ...pitfalls: readonly string[]
 ): ProviderDocs {
-  return { addressAt, secretAt, page, pitfalls };
+  return { addressAt, secretAt, page, pitfalls, isChecked: false };
+}
+
+/** The same, where both click paths were found in the provider's own words. */
+export function checkedDocs(...texts: Parameters<typeof docs>): ProviderDocs {
+  return { ...docs(...texts), isChecked: true };
 }
 
 /** The provider's own package signs or verifies the requests of the suite. */

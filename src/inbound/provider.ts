@@ -1,3 +1,5 @@
+import type { Window } from "./window.ts";
+
 /**
  * The words of the inbound side. A provider is one sending service (contract section 8); a source is one address
  * that a customer opened for it. Nothing here knows the server, the database, the clock or the network.
@@ -104,6 +106,12 @@ export interface Field {
   readonly secret: boolean;
 }
 
+export interface SourceExample {
+  readonly signing_secret?: string;
+  readonly credentials?: Readonly<Record<string, unknown>>;
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
 /** How the row is proven: by the provider's own code, a published library, a published vector, or its documentation. */
 export type VerifiedWith =
   | { readonly kind: "official_sdk" | "library"; readonly package: string; readonly version: string }
@@ -120,6 +128,8 @@ export interface ProviderDocs {
   readonly secretAt: string;
   readonly pitfalls: readonly string[];
   readonly page: string;
+  /** The click paths were found in the provider's own words, not only written down from elsewhere. */
+  readonly isChecked: boolean;
 }
 
 /** One fault in what the customer entered; `pointer` is a JSON Pointer into the request body. */
@@ -134,6 +144,10 @@ export interface Provider {
   readonly name: string;
   /** The class of scheme, for example `hmac` or `jwt`. */
   readonly scheme: string;
+  /** What is verified, in words. */
+  readonly checks: string;
+  /** How far a signed timestamp may lie from now; null where none is checked. */
+  readonly window: Window | null;
   /** The headers that verification reads. */
   readonly headers: readonly string[];
   readonly secretFrom: SecretFrom;
@@ -142,9 +156,14 @@ export interface Provider {
   /** `signing_secret` and the parts of `credentials`. */
   readonly fields: readonly Field[];
   readonly configFields: readonly Field[];
+  /** What is entered beside `provider` and `name`, by examples that can be used. */
+  readonly example: SourceExample;
   readonly needsPublicUrl: boolean;
+  readonly form: "never" | "sometimes" | "always";
   readonly handshakes: readonly string[];
   readonly eventType: string;
+  /** A type of its events, with the key. */
+  readonly typeExample: string;
   readonly deliveryId: string;
   readonly verifiedWith: VerifiedWith;
   readonly docs: ProviderDocs;

@@ -51,6 +51,10 @@ export interface ProviderRow {
   /** Those that arrive unsigned are answered before verification; default none. */
   readonly unsignedHandshakes?: readonly Handshake<Attempt>[];
   readonly signedHandshakes?: readonly Handshake<Facts>[];
+  /** Where it sends forms in place of JSON; default never. */
+  readonly form?: "always" | "sometimes";
+  /** A type of its events, as it stands behind the key: `invoice.paid`; `unknown` where it sends none. */
+  readonly typeExample: string;
   readonly eventType: Extractor;
   readonly deliveryId: Extractor;
   /** A timestamp inside the signed body. */

@@ -56,12 +56,15 @@ function compare({ request }: Attempt): Comparison | RefusalReason {
   };
 }
 
+const CHECKS = "HMAC with SHA-256 in base64, inside every item, over eight of its fields, joined by colons";
+
 export const ADYEN: ProviderRow = {
   key: "adyen",
   name: "Adyen (payments)",
-  scheme: comparedScheme({ name: "signed_body", headers: [], secret: hexSecret, compare }),
+  scheme: comparedScheme({ name: "signed_body", headers: [], secret: hexSecret, checks: CHECKS, compare }),
   secretFrom: "customer",
   secretLabel: "HMAC key",
+  typeExample: "AUTHORISATION",
   eventType: field("notificationItems.0.NotificationRequestItem.eventCode"),
   deliveryId: all(field(`${ITEM}.eventCode`), field(`${ITEM}.pspReference`), field(`${ITEM}.success`)),
   answer: () => answerText("[accepted]"),

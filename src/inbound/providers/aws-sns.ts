@@ -94,8 +94,11 @@ const scheme: Scheme = {
   name: "public_key",
   headers: [],
   needsPublicUrl: false,
-  hasWindow: true,
+  window: UNSTATED_WINDOW,
+  checks:
+    "SHA-1 or SHA-256 signature with RSA inside the body, by AWS's certificate, over the message's own fields",
   secretHelp: "",
+  secretExample: "",
   checkSecret: () => "Enter topic_arn as credentials.",
   verify,
 };
@@ -118,11 +121,16 @@ export const AWS_SNS: ProviderRow = {
   name: "AWS SNS",
   scheme,
   secretFrom: "provider",
-  credentials: [credential("topic_arn", "Topic ARN", "The topic that is subscribed (arn:aws:sns:…).")],
+  credentials: [
+    credential("topic_arn", "Topic ARN", "The topic that is subscribed (arn:aws:sns:…).", {
+      example: "arn:aws:sns:eu-central-1:123456789012:orders",
+    }),
+  ],
   signedHandshakes: [
     { text: "SubscriptionConfirmation: its SubscribeURL is visited", answer: answerSubscription },
     { text: "UnsubscribeConfirmation is answered 200", answer: answerUnsubscribe },
   ],
+  typeExample: "Notification",
   eventType: field("Type"),
   deliveryId: field("MessageId"),
   verifiedWith: officialSdk("sns-validator", "0.3.5"),

@@ -18,6 +18,7 @@ export const BOX: ProviderRow = {
   }),
   secretFrom: "customer",
   secretLabel: "Primary key",
+  typeExample: "FILE.UPLOADED",
   eventType: field("trigger"),
   deliveryId: header("Box-Delivery-Id"),
   verifiedWith: officialSdk("box-node-sdk", "3.7.0"),

@@ -29,12 +29,21 @@ function compare({ request, material, nowMs }: Attempt): Comparison | RefusalRea
   };
 }
 
+const CHECKS = "SHA-1 or SHA-256 in hex over {body}{timestamp}{secret}";
+
 export const CLOUDINARY: ProviderRow = {
   key: "cloudinary",
   name: "Cloudinary",
-  scheme: comparedScheme({ name: "hash", headers: [SIGNATURE, TIMESTAMP], hasWindow: true, compare }),
+  scheme: comparedScheme({
+    name: "hash",
+    headers: [SIGNATURE, TIMESTAMP],
+    checks: CHECKS,
+    window: WINDOW,
+    compare,
+  }),
   secretFrom: "customer",
   secretLabel: "API secret",
+  typeExample: "upload",
   eventType: field("notification_type"),
   deliveryId: firstOf(all(field("request_id"), field("public_id")), bodyHash),
   verifiedWith: officialSdk("cloudinary", "2.11.0"),

@@ -35,12 +35,15 @@ function compare(attempt: Attempt): Comparison | RefusalReason {
   return { given: signatures, expected: (secret) => [hmac("sha256", secret, [head, request.body], "hex")] };
 }
 
+const CHECKS = "HMAC with SHA-256 in hex over {timestamp}.{header names}.{header values}.{body}";
+
 export const COINBASE_CDP: ProviderRow = {
   key: "coinbase_cdp",
   name: "Coinbase Developer Platform",
-  scheme: comparedScheme({ headers: [SIGNATURE], hasWindow: true, compare }),
+  scheme: comparedScheme({ headers: [SIGNATURE], checks: CHECKS, window: WINDOW, compare }),
   secretFrom: "customer",
   secretLabel: "Subscription secret",
+  typeExample: "onchain.activity.detected",
   eventType: firstOf(header("X-Event-Type"), field("eventType"), field("event_type"), field("type")),
   deliveryId: firstOf(header("X-Event-Id"), bodyHash),
   verifiedWith: documentation("https://docs.cdp.coinbase.com/webhooks/verify-signatures"),

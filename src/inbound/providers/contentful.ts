@@ -49,16 +49,20 @@ function compare({ request, material, nowMs }: Attempt): Comparison | RefusalRea
   };
 }
 
+const CHECKS = "HMAC with SHA-256 in hex over method, path, the headers that it names, and {body}";
+
 export const CONTENTFUL: ProviderRow = {
   key: "contentful",
   name: "Contentful",
   scheme: comparedScheme({
     headers: [SIGNATURE, TIMESTAMP, SIGNED],
     needsPublicUrl: true,
-    hasWindow: true,
+    checks: CHECKS,
+    window: WINDOW,
     compare,
   }),
   secretFrom: "customer",
+  typeExample: "ContentManagement.Entry.publish",
   eventType: header("X-Contentful-Topic"),
   deliveryId: firstOf(all(header("X-Contentful-Topic"), field("sys.id"), field("sys.revision")), bodyHash),
   verifiedWith: officialSdk("@contentful/node-apps-toolkit", "3.16.1"),

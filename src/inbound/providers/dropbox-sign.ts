@@ -22,10 +22,12 @@ async function compare({ request }: Attempt): Promise<Comparison | RefusalReason
   return { given: [signature], expected: (secret) => [hmac("sha256", secret, [time, type], "hex")] };
 }
 
+const CHECKS = "HMAC with SHA-256 in hex, inside the body, over the event's time and type";
+
 export const DROPBOX_SIGN: ProviderRow = {
   key: "dropbox_sign",
   name: "Dropbox Sign (HelloSign)",
-  scheme: comparedScheme({ name: "signed_body", headers: [], compare }),
+  scheme: comparedScheme({ name: "signed_body", headers: [], checks: CHECKS, compare }),
   secretFrom: "customer",
   secretLabel: "API key",
   signedHandshakes: [
@@ -35,6 +37,8 @@ export const DROPBOX_SIGN: ProviderRow = {
         readPath(body, "json.event.event_type") === "callback_test" ? textHandshake(ANSWER) : null,
     },
   ],
+  form: "always",
+  typeExample: "signature_request_sent",
   eventType: field("json.event.event_type"),
   deliveryId: firstOf(
     all(

@@ -72,8 +72,11 @@ const scheme: Scheme = {
   name: "public_key",
   headers: HEADERS,
   needsPublicUrl: false,
-  hasWindow: true,
+  window: WINDOW,
+  checks:
+    "Ed25519 in hex, by fal's published keys, over request id, user id, timestamp and the body's SHA-256",
   secretHelp: "",
+  secretExample: "",
   checkSecret: () => "This provider has no secret.",
   verify,
 };
@@ -84,8 +87,16 @@ export const FAL: ProviderRow = {
   scheme,
   secretFrom: "provider",
   config: [
-    textConfig("user_id", "User id", "Your fal user id: without it every fal customer can call this source."),
+    {
+      ...textConfig(
+        "user_id",
+        "User id",
+        "Your fal user id: without it every fal customer can call this source.",
+      ),
+      isAdvised: true,
+    },
   ],
+  typeExample: "OK",
   eventType: field("status"),
   deliveryId: header("X-Fal-Webhook-Request-Id"),
   verifiedWith: documentation("https://docs.fal.ai/model-endpoints/webhooks"),

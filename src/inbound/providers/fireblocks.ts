@@ -72,8 +72,10 @@ const scheme: Scheme = {
   name: "jws",
   headers: [SIGNATURE],
   needsPublicUrl: false,
-  hasWindow: false,
+  window: null,
+  checks: "Detached JWS by RS512 of Fireblocks' published keys, over the body",
   secretHelp: "",
+  secretExample: "",
   checkSecret: () => "This provider has no secret.",
   verify,
 };
@@ -90,12 +92,16 @@ export const FIREBLOCKS: ProviderRow = {
       "Where your workspace is: us (default), eu, eu2 or sandbox.",
       Object.keys(HOSTS),
     ),
-    textConfig(
-      "workspace_id",
-      "Workspace id",
-      "Your workspace: without it every Fireblocks customer can call this source.",
-    ),
+    {
+      ...textConfig(
+        "workspace_id",
+        "Workspace id",
+        "Your workspace: without it every Fireblocks customer can call this source.",
+      ),
+      isAdvised: true,
+    },
   ],
+  typeExample: "transaction.created",
   eventType: firstOf(field("eventType"), field("type")),
   deliveryId: firstOf(field("id"), bodyHash),
   verifiedWith: documentation("https://developers.fireblocks.com/reference/validating-webhooks"),

@@ -24,6 +24,8 @@ export const GITHUB: ProviderRow = {
   secretFrom: "source",
   secretLabel: "Webhook secret",
   signedHandshakes: [ping],
+  form: "sometimes",
+  typeExample: "issues.opened",
   eventType: joined(header("x-github-event"), firstOf(field("action"), field("payload.action"))),
   deliveryId: header("x-github-delivery"),
   verifiedWith: { kind: "official_sdk", package: "@octokit/webhooks-methods", version: "6.0.0" },

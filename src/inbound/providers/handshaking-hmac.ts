@@ -110,6 +110,7 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
       { text: "webhook_callback_verification: the challenge is echoed", answer: answerTwitch },
       { text: "revocation is answered 200", answer: answerRevocation },
     ],
+    typeExample: "channel.follow",
     eventType: header("Twitch-Eventsub-Subscription-Type"),
     deliveryId: header("Twitch-Eventsub-Message-Id"),
     verifiedWith: documentation("https://dev.twitch.tv/docs/eventsub/handling-webhook-events/"),
@@ -133,6 +134,7 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     secretFrom: "customer",
     secretLabel: "Secret token",
     signedHandshakes: [{ text: "endpoint.url_validation: the plain token and its HMAC", answer: answerZoom }],
+    typeExample: "meeting.started",
     eventType: field("event"),
     deliveryId: firstOf(
       header("x-zm-trackingid"),
@@ -167,6 +169,7 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     unsignedHandshakes: [
       { text: "GET hub.challenge: echoed where hub.verify_token is ours", answer: answerMeta },
     ],
+    typeExample: "whatsapp_business_account.messages",
     eventType: joined(field("object"), field("entry.0.changes.0.field")),
     deliveryId: firstOf(
       field("entry.*.changes.*.value.messages.*.id"),
@@ -195,6 +198,7 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     secretFrom: "customer",
     secretLabel: "Consumer secret",
     unsignedHandshakes: [{ text: "GET crc_token: answered with its HMAC", answer: answerCrc }],
+    typeExample: "tweet_create_events",
     eventType: derived("first key of the body that ends in _events", readEventsKey),
     deliveryId: bodyHash,
     verifiedWith: documentation("https://docs.x.com/x-api/webhooks/quickstart"),
@@ -212,6 +216,7 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     secretFrom: "customer",
     secretLabel: "App secret",
     unsignedHandshakes: [{ text: "GET challenge: echoed as text", answer: answerDropbox }],
+    typeExample: "unknown",
     eventType: nothing,
     deliveryId: nothing,
     verifiedWith: documentation("https://www.dropbox.com/developers/reference/webhooks"),
@@ -230,6 +235,7 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     unsignedHandshakes: [
       { text: "webhook_id=<n>, unsigned, on creation: answered 200", answer: answerWooCommerce },
     ],
+    typeExample: "order.created",
     eventType: header("X-WC-Webhook-Topic"),
     deliveryId: firstOf(
       all(header("X-WC-Webhook-Delivery-ID"), header("X-WC-Webhook-Topic"), field("id")),
@@ -258,6 +264,7 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     secretLabel: "Client secret",
     unsignedHandshakes: [headProbe],
     signedHandshakes: [ping("topic", "ping")],
+    typeExample: "conversation.user.created",
     eventType: field("topic"),
     deliveryId: field("id"),
     verifiedWith: documentation("https://developers.intercom.com/docs/webhooks/setting-up-webhooks"),
@@ -276,6 +283,7 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     isSecretLearned: true,
     unsignedHandshakes: [{ text: "X-Hook-Secret: kept and echoed, once", answer: answerAsana }],
     signedHandshakes: [emptyBatch("events: [] is a heartbeat, answered 200")],
+    typeExample: "task.added",
     eventType: joined(field("events.0.resource.resource_type"), field("events.0.action")),
     deliveryId: firstOf(
       all(field("events.*.created_at"), field("events.*.resource.gid"), field("events.*.action")),
@@ -298,6 +306,7 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     unsignedHandshakes: [
       { text: "verification_token: kept, and shown to be copied to Notion, once", answer: answerNotion },
     ],
+    typeExample: "page.created",
     eventType: field("type"),
     deliveryId: field("id"),
     verifiedWith: officialSdk("@notionhq/client", "5.26.0"),

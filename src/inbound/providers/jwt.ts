@@ -28,6 +28,7 @@ const NETLIFY: JwtRule = {
   algorithm: "HS256",
   issuer: "netlify",
   required: ["sha256"],
+  checks: "JWT by HS256 of issuer netlify, whose claim sha256 is the body's hash",
   check: (claims, attempt) => checkHash(claims["sha256"], attempt, "hex"),
 };
 
@@ -36,6 +37,8 @@ const QSTASH: JwtRule = {
   algorithm: "HS256",
   issuer: "Upstash",
   required: ["sub", "exp", "nbf", "body"],
+  checks:
+    "JWT by HS256 of issuer Upstash, valid now, whose claim sub is the address and body the body's hash",
   needsPublicUrl: true,
   check: (claims, attempt) =>
     claims.sub === attempt.request.url ? checkHash(claims["body"], attempt, "base64url") : "unknown_key",
@@ -45,6 +48,7 @@ const LIVEKIT: JwtRule = {
   header: "authorization",
   algorithm: "HS256",
   required: ["iss", "exp", "sha256"],
+  checks: "JWT by HS256, not expired, whose issuer is the API key and whose claim sha256 is the body's hash",
   check: (claims, attempt) =>
     claims.iss === attempt.material.credentials["api_key"]
       ? checkHash(claims["sha256"], attempt, "base64")
@@ -64,6 +68,8 @@ const VONAGE: JwtRule = {
   algorithm: "HS256",
   issuer: "Vonage",
   required: ["iat", "jti", "payload_hash"],
+  checks:
+    "JWT by HS256 of issuer Vonage, made within the last 24 hours, whose claim payload_hash is the body's hash",
   check: (claims, attempt) => {
     const { api_key } = attempt.material.credentials;
     if (api_key !== undefined && claims["api_key"] !== api_key) return "unknown_key";
@@ -77,6 +83,7 @@ const GOOGLE: JwtRule = {
   algorithm: "RS256",
   issuer: ["https://accounts.google.com", "accounts.google.com"],
   required: ["aud", "email", "exp"],
+  checks: "JWT by RS256 of Google's published keys, not expired, of this audience and service account",
   needsPublicUrl: true,
   check: (claims, { request, material }) => {
     const audience = material.credentials["audience"] ?? request.url;
@@ -93,6 +100,7 @@ export const JWT: readonly ProviderRow[] = [
     scheme: sharedJwtScheme(NETLIFY),
     secretFrom: "source",
     secretLabel: "JWS secret token",
+    typeExample: "deploy_created",
     eventType: firstOf(header("X-Netlify-Event"), field("state")),
     deliveryId: firstOf(all(field("id"), field("state")), bodyHash),
     verifiedWith: documentation("https://docs.netlify.com/deploy/deploy-notifications/"),
@@ -123,6 +131,7 @@ export const JWT: readonly ProviderRow[] = [
         },
       ),
     ],
+    typeExample: "unknown",
     eventType: nothing,
     deliveryId: header("Upstash-Message-Id"),
     verifiedWith: officialSdk("@upstash/qstash", "2.12.0"),
@@ -140,6 +149,7 @@ export const JWT: readonly ProviderRow[] = [
     secretFrom: "customer",
     secretLabel: "API secret",
     credentials: [credential("api_key", "API key", "LiveKit Cloud: Settings, API keys, the key (API…).")],
+    typeExample: "room_started",
     eventType: field("event"),
     deliveryId: field("id"),
     verifiedWith: officialSdk("livekit-server-sdk", "2.19.2"),
@@ -166,6 +176,7 @@ export const JWT: readonly ProviderRow[] = [
         },
       ),
     ],
+    typeExample: "delivered",
     eventType: field("status"),
     deliveryId: firstOf(claim("jti"), all(field("message_uuid"), field("status")), bodyHash),
     verifiedWith: officialSdk("@vonage/jwt", "1.17.1"),
@@ -183,11 +194,13 @@ export const JWT: readonly ProviderRow[] = [
       header: "authorization",
       algorithm: "HS256",
       required: ["aud", "exp"],
+      checks: "JWT by HS256, not expired, whose audience is the address",
       needsPublicUrl: true,
       check: (claims, { request }) => (claims.aud === request.url ? null : "unknown_key"),
     }),
     secretFrom: "customer",
     unsignedHandshakes: [{ text: "challenge: echoed as JSON", answer: answerMonday }],
+    typeExample: "create_pulse",
     eventType: field("event.type"),
     deliveryId: firstOf(field("event.triggerUuid"), bodyHash),
     verifiedWith: documentation("https://developer.monday.com/apps/docs/authorization-header"),
@@ -214,6 +227,7 @@ export const JWT: readonly ProviderRow[] = [
         required: false,
       }),
     ],
+    typeExample: "OBJECT_FINALIZE",
     eventType: firstOf(
       field("message.attributes.eventType"),
       field("message.attributes.type"),

@@ -23,12 +23,16 @@ async function compare({ request, material, nowMs }: Attempt): Promise<Compariso
   return { given: [signature], expected: (secret) => [hmac("sha256", secret, [timestamp, token], "hex")] };
 }
 
+const CHECKS = "HMAC with SHA-256 in hex, inside the body, over its timestamp and token";
+
 export const MAILGUN: ProviderRow = {
   key: "mailgun",
   name: "Mailgun",
-  scheme: comparedScheme({ name: "signed_body", headers: [], hasWindow: true, compare }),
+  scheme: comparedScheme({ name: "signed_body", headers: [], checks: CHECKS, window: WINDOW, compare }),
   secretFrom: "customer",
   secretLabel: "HTTP webhook signing key",
+  form: "sometimes",
+  typeExample: "opened",
   eventType: firstOf(field("event-data.event"), field("event")),
   deliveryId: firstOf(field("event-data.id"), field("Message-Id"), field("token")),
   verifiedWith: documentation(

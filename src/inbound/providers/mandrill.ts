@@ -32,10 +32,12 @@ function answerTest(attempt: Attempt) {
     : null;
 }
 
+const CHECKS = "HMAC with SHA-1 in base64 over {url} and the form's fields by name";
+
 export const MANDRILL: ProviderRow = {
   key: "mandrill",
   name: "Mailchimp Transactional (Mandrill)",
-  scheme: comparedScheme({ headers: [SIGNATURE], needsPublicUrl: true, compare }),
+  scheme: comparedScheme({ headers: [SIGNATURE], needsPublicUrl: true, checks: CHECKS, compare }),
   secretFrom: "customer",
   secretLabel: "Webhook key",
   unsignedHandshakes: [
@@ -43,6 +45,8 @@ export const MANDRILL: ProviderRow = {
     { text: "mandrill_events=[] signed with the key test-webhook, at creation", answer: answerTest },
   ],
   signedHandshakes: [emptyBatch("mandrill_events=[] is answered 200", "mandrill_events")],
+  form: "always",
+  typeExample: "send",
   eventType: field("mandrill_events.0.event"),
   deliveryId: firstOf(
     all(field("mandrill_events.*._id"), field("mandrill_events.*.event"), field("mandrill_events.*.ts")),

@@ -38,12 +38,15 @@ function compare(attempt: Attempt): Comparison | RefusalReason {
   return { given: signatures, expected: (secret) => [hmac("sha256", secret, [manifest], "hex")] };
 }
 
+const CHECKS = "HMAC with SHA-256 in hex over the query's data.id, the request's id and the timestamp";
+
 export const MERCADOPAGO: ProviderRow = {
   key: "mercadopago",
   name: "Mercado Pago",
-  scheme: comparedScheme({ headers: [SIGNATURE, REQUEST_ID], hasWindow: true, compare }),
+  scheme: comparedScheme({ headers: [SIGNATURE, REQUEST_ID], checks: CHECKS, window: WINDOW, compare }),
   secretFrom: "customer",
   secretLabel: "Secret signature",
+  typeExample: "payment.payment.updated",
   eventType: joined(field("type"), field("action")),
   deliveryId: field("id"),
   verifiedWith: officialSdk("mercadopago", "3.6.1"),

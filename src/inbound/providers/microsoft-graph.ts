@@ -51,13 +51,16 @@ function readResourceType({ body }: Facts): string | null {
   return readPath(body, "value.0.resourceData.@odata\\.type")?.split(".").at(-1) ?? null;
 }
 
+const CHECKS = "The secret itself, as clientState of every notification in the body";
+
 export const MICROSOFT_GRAPH: ProviderRow = {
   key: "microsoft_graph",
   name: "Microsoft Graph",
-  scheme: comparedScheme({ name: "token", headers: [], compare }),
+  scheme: comparedScheme({ name: "token", headers: [], checks: CHECKS, compare }),
   secretFrom: "source",
   secretLabel: "clientState",
   unsignedHandshakes: [{ text: "POST ?validationToken: echoed as text", answer: answerValidation }],
+  typeExample: "created.Message",
   eventType: joined(
     firstOf(field("value.0.changeType"), field("value.0.lifecycleEvent")),
     derived("last part of @odata.type of body value.0.resourceData", readResourceType),

@@ -62,8 +62,11 @@ const scheme: Scheme = {
   name: "public_key",
   headers: HEADERS,
   needsPublicUrl: false,
-  hasWindow: true,
+  window: UNSTATED_WINDOW,
+  checks:
+    "SHA-256 signature with RSA, by PayPal's certificate, over transmission id, time, webhook id and the CRC-32 of the body",
   secretHelp: "",
+  secretExample: "",
   checkSecret: () => "Enter webhook_id as credentials.",
   verify,
 };
@@ -80,6 +83,7 @@ export const PAYPAL: ProviderRow = {
       "PayPal Developer Dashboard: the app, Webhooks, the column Webhook ID.",
     ),
   ],
+  typeExample: "PAYMENT.SALE.COMPLETED",
   eventType: field("event_type"),
   deliveryId: field("id"),
   verifiedWith: documentation(

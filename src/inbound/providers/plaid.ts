@@ -23,6 +23,7 @@ const RULE: JwtRule = {
   header: "plaid-verification",
   algorithm: "ES256",
   required: ["iat", "request_body_sha256"],
+  checks: "JWT by ES256 of a key that Plaid publishes, whose claim request_body_sha256 is the body's hash",
   check(claims, { request, material, nowMs }) {
     const isRecent = isWithin(narrowed(WINDOW, material.config), (claims.iat ?? 0) * 1000, nowMs);
     if (!isRecent) return "stale_timestamp";
@@ -67,7 +68,7 @@ function keySetIn(value: unknown, { nowMs }: Attempt): unknown {
 export const PLAID: ProviderRow = {
   key: "plaid",
   name: "Plaid",
-  scheme: { ...publishedJwtScheme(RULE, { documentFor, keySetIn }), hasWindow: true },
+  scheme: { ...publishedJwtScheme(RULE, { documentFor, keySetIn }), window: WINDOW },
   secretFrom: "provider",
   credentials: [
     credential("client_id", "Client id", "Plaid Dashboard: Developers, Keys, client_id."),
@@ -79,6 +80,7 @@ export const PLAID: ProviderRow = {
       required: true,
     },
   ],
+  typeExample: "TRANSACTIONS.SYNC_UPDATES_AVAILABLE",
   eventType: joined(field("webhook_type"), field("webhook_code")),
   deliveryId: bodyHash,
   verifiedWith: documentation("https://plaid.com/docs/api/webhooks/webhook-verification/"),

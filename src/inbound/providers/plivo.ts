@@ -32,12 +32,16 @@ function compare({ request }: Attempt): Comparison | RefusalReason {
   };
 }
 
+const CHECKS = "HMAC with SHA-256 in base64 over {url}, the form's fields by name, and the nonce";
+
 export const PLIVO: ProviderRow = {
   key: "plivo",
   name: "Plivo",
-  scheme: comparedScheme({ headers: [...SIGNATURES, NONCE], needsPublicUrl: true, compare }),
+  scheme: comparedScheme({ headers: [...SIGNATURES, NONCE], needsPublicUrl: true, checks: CHECKS, compare }),
   secretFrom: "customer",
   secretLabel: "Auth Token",
+  form: "always",
+  typeExample: "delivered",
   eventType: firstOf(field("Event"), field("Status"), field("CallStatus")),
   deliveryId: firstOf(
     all(field("MessageUUID"), field("Status")),

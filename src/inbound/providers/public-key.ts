@@ -34,6 +34,7 @@ export const PUBLIC_KEY: readonly ProviderRow[] = [
     signedHandshakes: [
       { text: "PING: type 1 is answered {type: 1}, type 0 is answered 204", answer: answerPing },
     ],
+    typeExample: "APPLICATION_AUTHORIZED",
     eventType: firstOf(field("event.type"), field("type")),
     deliveryId: firstOf(
       all(field("event.timestamp"), field("event.type"), bodyDigest),
@@ -64,6 +65,7 @@ export const PUBLIC_KEY: readonly ProviderRow[] = [
     secretFrom: "customer",
     secretLabel: "Public key",
     isSecretPublic: true,
+    typeExample: "message.received",
     eventType: field("data.event_type"),
     deliveryId: field("data.id"),
     verifiedWith: officialSdk("telnyx", "1.27.0"),
@@ -88,6 +90,7 @@ export const PUBLIC_KEY: readonly ProviderRow[] = [
     secretFrom: "customer",
     secretLabel: "Verification key",
     isSecretPublic: true,
+    typeExample: "delivered",
     eventType: field("0.event"),
     deliveryId: firstOf(field("*.sg_event_id"), bodyHash),
     verifiedWith: officialSdk("@sendgrid/eventwebhook", "8.0.0"),

@@ -27,6 +27,7 @@ export const PUSHER: ProviderRow = {
   secretFrom: "customer",
   secretLabel: "App secret",
   credentials: [credential("app_key", "App key", "Pusher dashboard: the app, App Keys, key.")],
+  typeExample: "channel_occupied",
   eventType: field("events.0.name"),
   deliveryId: firstOf(all(field("time_ms"), bodyDigest), bodyHash),
   verifiedWith: officialSdk("pusher", "5.3.4"),

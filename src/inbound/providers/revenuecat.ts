@@ -67,6 +67,7 @@ export const REVENUECAT: ProviderRow = {
       },
     ),
   ],
+  typeExample: "INITIAL_PURCHASE",
   eventType: field("event.type"),
   deliveryId: field("event.id"),
   verifiedWith: documentation("https://www.revenuecat.com/docs/integrations/webhooks"),

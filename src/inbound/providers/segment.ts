@@ -38,12 +38,15 @@ function compare({ request }: Attempt): Comparison | RefusalReason {
   };
 }
 
+const CHECKS = "HMAC with SHA-1 in hex over {body}; of a batch over its first event";
+
 export const SEGMENT: ProviderRow = {
   key: "segment",
   name: "Segment",
-  scheme: comparedScheme({ headers: [SIGNATURE], compare }),
+  scheme: comparedScheme({ headers: [SIGNATURE], checks: CHECKS, compare }),
   secretFrom: "source",
   secretLabel: "Shared secret",
+  typeExample: "track.Order_Completed",
   eventType: firstOf(joined(field("type"), field("event")), joined(field("0.type"), field("0.event"))),
   deliveryId: firstOf(field("messageId"), field("*.messageId")),
   verifiedWith: documentation(

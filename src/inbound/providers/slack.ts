@@ -38,6 +38,8 @@ export const SLACK: ProviderRow = {
       answer: ({ body: seen }) => (readPath(seen, "ssl_check") === "1" ? emptyHandshake() : null),
     },
   ],
+  form: "sometimes",
+  typeExample: "message",
   eventType: firstOf(field("event.type"), field("payload.type"), field("command"), field("type")),
   deliveryId: firstOf(field("event_id"), field("payload.trigger_id"), field("trigger_id")),
   answer: answerFor,

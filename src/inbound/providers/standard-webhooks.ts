@@ -22,6 +22,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
   {
     ...BY_SVIX,
     key: "clerk",
+    typeExample: "user.created",
     name: "Clerk",
     verifiedWith: officialSdk("@clerk/backend", "3.25.0"),
     docs: docs(
@@ -34,6 +35,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
   {
     ...BY_SVIX,
     key: "resend",
+    typeExample: "email.sent",
     name: "Resend",
     verifiedWith: officialSdk("resend", "6.38.0"),
     docs: docs(
@@ -46,6 +48,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
   {
     ...BY_SVIX,
     key: "stytch",
+    typeExample: "user.CREATE",
     name: "Stytch",
     eventType: joined(field("object_type"), field("action")),
     verifiedWith: library("svix", "2.5.0"),
@@ -59,6 +62,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
   {
     ...STANDARD,
     key: "openai",
+    typeExample: "response.completed",
     name: "OpenAI",
     scheme: standardWebhooks(whsecOrTextSecret),
     verifiedWith: vector("openai/openai-node tests/api-resources/webhooks.test.ts"),
@@ -72,6 +76,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
   {
     ...STANDARD,
     key: "anthropic",
+    typeExample: "session.status_idled",
     name: "Anthropic (Managed Agents)",
     eventType: field("data.type"),
     verifiedWith: officialSdk("@anthropic-ai/sdk", "1.12.0"),
@@ -85,6 +90,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
   {
     ...STANDARD,
     key: "replicate",
+    typeExample: "succeeded",
     name: "Replicate",
     eventType: field("status"),
     verifiedWith: officialSdk("replicate", "1.4.0"),
@@ -98,6 +104,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
   {
     ...STANDARD,
     key: "dodopayments",
+    typeExample: "payment.succeeded",
     name: "Dodo Payments",
     verifiedWith: officialSdk("dodopayments", "2.52.0"),
     docs: docs(
@@ -110,6 +117,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
   {
     ...STANDARD,
     key: "liveblocks",
+    typeExample: "roomCreated",
     name: "Liveblocks",
     verifiedWith: officialSdk("@liveblocks/node", "3.24.2"),
     docs: docs(
@@ -122,6 +130,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
   {
     ...STANDARD,
     key: "lithic",
+    typeExample: "card.created",
     name: "Lithic",
     eventType: field("event_type"),
     verifiedWith: officialSdk("lithic", "0.145.0"),
@@ -135,6 +144,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
   {
     ...STANDARD,
     key: "render",
+    typeExample: "deploy_ended",
     name: "Render",
     verifiedWith: library("standardwebhooks", "1.1.1"),
     docs: docs(
@@ -147,6 +157,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
   {
     ...STANDARD,
     key: "brex",
+    typeExample: "TRANSFER_PROCESSED",
     name: "Brex",
     eventType: field("event_type"),
     verifiedWith: library("standardwebhooks", "1.1.1"),
@@ -160,6 +171,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
   {
     ...BY_SVIX,
     key: "recall_ai",
+    typeExample: "bot.done",
     name: "Recall.ai",
     eventType: field("event"),
     deliveryId: firstOf(header("webhook-id"), header("svix-id")),
@@ -174,6 +186,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
   {
     ...STANDARD,
     key: "polar",
+    typeExample: "order.paid",
     name: "Polar",
     scheme: eitherScheme(standardWebhooks(textSecret), standardWebhooks()),
     verifiedWith: officialSdk("@polar-sh/sdk", "1.0.1"),
@@ -188,6 +201,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
   {
     ...STANDARD,
     key: "bigcommerce",
+    typeExample: "store.order.created",
     name: "BigCommerce",
     scheme: standardWebhooks(textSecret),
     secretLabel: "App client secret",
@@ -204,6 +218,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
   {
     ...STANDARD,
     key: "supabase",
+    typeExample: "unknown",
     name: "Supabase (Auth hooks)",
     eventType: nothing,
     answer: () => answerEmpty(204),
@@ -220,6 +235,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
   {
     ...STANDARD,
     key: "gitlab_signed",
+    typeExample: "Push_Hook",
     name: "GitLab (signing token)",
     secretLabel: "Signing token",
     eventType: header("X-Gitlab-Event"),

@@ -23,6 +23,7 @@ export const STREAM: ProviderRow = {
   secretFrom: "customer",
   secretLabel: "API secret",
   unpack,
+  typeExample: "message.new",
   eventType: field("type"),
   deliveryId: firstOf(header("X-Webhook-Id"), bodyHash),
   verifiedWith: documentation("https://getstream.io/chat/docs/node/webhooks_overview/"),

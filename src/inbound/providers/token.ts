@@ -13,6 +13,7 @@ const AUTHORIZATION = tokenScheme([{ name: "authorization" }]);
 
 const TELEGRAM_SECRET: SecretForm = {
   help: "1 to 256 characters A-Z a-z 0-9 _ -.",
+  example: "a-secret-of-your-choice",
   decode: (secret) => (/^[A-Za-z0-9_-]{1,256}$/.test(secret) ? secret : null),
 };
 
@@ -37,8 +38,10 @@ const ADDRESS_ONLY: Scheme = {
   name: "address",
   headers: [],
   needsPublicUrl: false,
-  hasWindow: false,
+  window: null,
+  checks: "Nothing but the address, which nobody can guess",
   secretHelp: "",
+  secretExample: "",
   checkSecret: () => "This provider has no secret.",
   verify: () => VERIFIED,
 };
@@ -50,6 +53,7 @@ export const TOKEN: readonly ProviderRow[] = [
     scheme: tokenScheme([{ name: "x-gitlab-token" }]),
     secretFrom: "source",
     secretLabel: "Secret token",
+    typeExample: "Push_Hook",
     eventType: header("X-Gitlab-Event"),
     deliveryId: firstOf(header("Idempotency-Key"), bodyHash),
     verifiedWith: documentation("gitlabhq/gitlabhq app/services/web_hook_service.rb"),
@@ -66,6 +70,7 @@ export const TOKEN: readonly ProviderRow[] = [
     scheme: tokenScheme([{ name: "verif-hash" }]),
     secretFrom: "source",
     secretLabel: "Secret hash",
+    typeExample: "charge.completed",
     eventType: firstOf(field("event"), field("event\\.type")),
     deliveryId: firstOf(all(field("event"), field("data.id")), bodyHash),
     verifiedWith: documentation("https://developer.flutterwave.com/v3.0/docs/webhooks"),
@@ -82,6 +87,7 @@ export const TOKEN: readonly ProviderRow[] = [
     scheme: basicScheme(),
     secretFrom: "customer",
     secretLabel: "User name and password",
+    typeExample: "subscription_created",
     eventType: field("event_type"),
     deliveryId: field("id"),
     verifiedWith: officialSdk("chargebee", "3.33.0"),
@@ -98,6 +104,7 @@ export const TOKEN: readonly ProviderRow[] = [
     scheme: basicScheme(),
     secretFrom: "customer",
     secretLabel: "User name and password",
+    typeExample: "Bounce",
     eventType: field("RecordType"),
     deliveryId: firstOf(
       all(field("RecordType"), field("ID")),
@@ -124,6 +131,7 @@ export const TOKEN: readonly ProviderRow[] = [
     secretFrom: "source",
     secretLabel: "Secret token",
     secretAlphabet: "base64url",
+    typeExample: "message",
     eventType: derived("the key beside update_id in the body", readUpdateKind),
     deliveryId: field("update_id"),
     answer: () => answerEmpty(),
@@ -141,6 +149,7 @@ export const TOKEN: readonly ProviderRow[] = [
     scheme: AUTHORIZATION,
     secretFrom: "source",
     secretLabel: "Authorization token",
+    typeExample: "s",
     eventType: firstOf(field("0.data.type"), field("data.type"), field("logs.0.data.type")),
     deliveryId: firstOf(field("*.log_id"), field("log_id"), field("logs.*.log_id"), bodyHash),
     verifiedWith: documentation("https://auth0.com/docs/customize/log-streams/custom-log-streams"),
@@ -158,6 +167,7 @@ export const TOKEN: readonly ProviderRow[] = [
     secretFrom: "source",
     secretLabel: "Authentication secret",
     unsignedHandshakes: [{ text: "GET X-Okta-Verification-Challenge: echoed as JSON", answer: answerOkta }],
+    typeExample: "user.lifecycle.create",
     eventType: field("data.events.0.eventType"),
     deliveryId: firstOf(field("data.events.*.uuid"), field("eventId")),
     verifiedWith: documentation("https://developer.okta.com/docs/concepts/event-hooks/"),
@@ -174,6 +184,8 @@ export const TOKEN: readonly ProviderRow[] = [
     scheme: ADDRESS_ONLY,
     secretFrom: "none",
     unsignedHandshakes: [{ text: "GET when the address is entered: answered 200", answer: answerMailchimp }],
+    form: "always",
+    typeExample: "subscribe",
     eventType: field("type"),
     deliveryId: firstOf(
       joined(field("type"), field("fired_at"), field("data[id]"), field("data[email]")),

@@ -53,12 +53,17 @@ function answerFor({ attempt }: Facts): AnswerRule {
   return isForm(attempt.request.headers.get("content-type")) ? answerNothing : answerEmpty(204);
 }
 
+const CHECKS =
+  "HMAC with SHA-1 in base64 over {url} and the form's fields by name; with another body, over {url}, which holds the body's hash";
+
 export const TWILIO: ProviderRow = {
   key: "twilio",
   name: "Twilio",
-  scheme: comparedScheme({ headers: [SIGNATURE], needsPublicUrl: true, compare }),
+  scheme: comparedScheme({ headers: [SIGNATURE], needsPublicUrl: true, checks: CHECKS, compare }),
   secretFrom: "customer",
   secretLabel: "Auth Token",
+  form: "sometimes",
+  typeExample: "delivered",
   eventType: firstOf(
     field("EventType"),
     field("MessageStatus"),

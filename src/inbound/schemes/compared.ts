@@ -1,6 +1,7 @@
 import { hmac, isAnySame } from "../digest.ts";
 import type { RefusalReason } from "../provider.ts";
 import { type SecretForm, textSecret } from "../secrets.ts";
+import type { Window } from "../window.ts";
 import { type Attempt, refused, type Scheme, VERIFIED, type Verdict } from "./scheme.ts";
 
 /** For providers whose signed content no template says: they compute what they expect themselves. */
@@ -16,7 +17,9 @@ export interface ComparedRule {
   readonly name?: string;
   readonly headers: readonly string[];
   readonly needsPublicUrl?: boolean;
-  readonly hasWindow?: boolean;
+  /** What is compared, in words, for the docs page. */
+  readonly checks: string;
+  readonly window?: Window;
   readonly secret?: SecretForm;
   /** A reason where the request cannot be compared at all. */
   compare(attempt: Attempt): Comparison | RefusalReason | Promise<Comparison | RefusalReason>;
@@ -49,8 +52,10 @@ export function comparedScheme(rule: ComparedRule): Scheme {
     name: rule.name ?? "hmac",
     headers: rule.headers,
     needsPublicUrl: rule.needsPublicUrl ?? false,
-    hasWindow: rule.hasWindow ?? false,
+    window: rule.window ?? null,
+    checks: rule.checks,
     secretHelp: form.help,
+    secretExample: form.example,
     checkSecret: (text) =>
       form.decode(text) === null ? `This is not the secret's form. ${form.help}` : null,
     verify: (attempt) => verifyCompared(rule, form, attempt),

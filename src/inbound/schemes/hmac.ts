@@ -20,7 +20,9 @@ type Sign = (secret: string, contentFor: Parameters<Proof["holds"]>[2]) => strin
 function sharedSecretProof(name: string, rule: DigestRule, form: SecretForm, sign: Sign): Proof {
   return {
     name,
+    checks: `${name === "hmac" ? "HMAC with " : ""}${spokenHash(rule.algorithm)} in ${rule.encoding}`,
     secretHelp: form.help,
+    secretExample: form.example,
     isSecret: (text) => form.decode(text) !== null,
     holds(signatures, secrets, contentFor) {
       const usable = secrets.filter((secret) => form.decode(secret) !== null);
@@ -31,6 +33,11 @@ function sharedSecretProof(name: string, rule: DigestRule, form: SecretForm, sig
       return isAnySame(expected, given.length > 0 ? given : [""]);
     },
   };
+}
+
+/** `sha256` is called SHA-256. */
+export function spokenHash(algorithm: HashName): string {
+  return algorithm.replace("sha", "SHA-");
 }
 
 /** One spelling of several: hex in either case, base64 and base64url with their padding or without (RFC 4648 3.2). */

@@ -20,6 +20,8 @@ export interface JwtRule {
   /** Claims that must be there. */
   readonly required: readonly string[];
   readonly needsPublicUrl?: boolean;
+  /** What is checked, in words, for the docs page. */
+  readonly checks: string;
   /** What the claims must say of the request; a reason where they do not. */
   check(claims: JWTPayload, attempt: Attempt): RefusalReason | null;
 }
@@ -91,8 +93,10 @@ function schemeOf(rule: JwtRule, verify: Scheme["verify"]): Scheme {
     name: "jwt",
     headers: [rule.header],
     needsPublicUrl: rule.needsPublicUrl ?? false,
-    hasWindow: false,
+    window: null,
+    checks: rule.checks,
     secretHelp: textSecret.help,
+    secretExample: textSecret.example,
     checkSecret: (text) => (text === "" ? "The secret is empty." : null),
     verify,
   };

@@ -1,5 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { Bytes } from "../digest.ts";
+import { spokenHash } from "./hmac.ts";
 import type { Scheme } from "./scheme.ts";
 import { type Proof, type SignedRule, signedScheme } from "./signed.ts";
 
@@ -7,6 +8,8 @@ import { type Proof, type SignedRule, signedScheme } from "./signed.ts";
 
 export interface PublicKeyForm {
   readonly help: string;
+  /** One of this form, for documents. */
+  readonly example: string;
   /** null where the text is no such key. */
   decode(text: string): KeyObject | null;
 }
@@ -26,9 +29,16 @@ function decodeExactly(text: string, encoding: "hex" | "base64"): Buffer | null 
   return bytes.toString(encoding) === (encoding === "hex" ? text.toLowerCase() : text) ? bytes : null;
 }
 
+/** RFC 8032 section 7.1, test 1. */
+const ED25519_EXAMPLE = Buffer.from(
+  "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+  "hex",
+);
+
 /** 32 bytes of an Ed25519 key as text, after a prefix. */
 export function rawEd25519(encoding: "hex" | "base64", prefix = ""): PublicKeyForm {
   return {
+    example: prefix + ED25519_EXAMPLE.toString(encoding),
     help: `The Ed25519 public key in ${encoding}${prefix === "" ? "" : `, with its prefix ${prefix}`}.`,
     decode(text) {
       const raw = text.startsWith(prefix) ? decodeExactly(text.slice(prefix.length), encoding) : null;
@@ -48,6 +58,9 @@ function parseKey(input: Parameters<typeof createPublicKey>[0]): KeyObject | nul
 /** A PEM, or the base64 inside one. */
 export const spkiKey: PublicKeyForm = {
   help: "The public key, as PEM or as the base64 text that the provider shows.",
+  /** RFC 9500 section 2.3, the test key of P-256. */
+  example:
+    "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEQiVI+I+3gv+17KN0RFLHKh5Vj71vc75eSOkyMsxFxbFsTNEMTLjVuKFxOelIgsiZJXKZNCX0FBmrfpCkKklCcg==",
   decode: (text) =>
     text.includes("-----BEGIN")
       ? parseKey(text)
@@ -82,7 +95,9 @@ export function isSignedWith(
 export function publicKeyProof(rule: PublicKeyRule): Proof {
   return {
     name: "public_key",
+    checks: `${rule.algorithm === null ? "Ed25519" : `Public-key signature with ${spokenHash(rule.algorithm)}`} in ${rule.encoding}`,
     secretHelp: rule.key.help,
+    secretExample: rule.key.example,
     isSecret: (text) => rule.key.decode(text) !== null,
     holds(signatures, secrets, contentFor) {
       const given = signatures

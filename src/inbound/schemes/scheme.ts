@@ -1,3 +1,4 @@
+import type { Window } from "../window.ts";
 import type { InboundRequest, KeyReader, RefusalReason, SourceMaterial } from "../provider.ts";
 
 /** One request to verify. */
@@ -21,10 +22,13 @@ export interface Scheme {
   readonly headers: readonly string[];
   /** True where what is signed holds the address of the source. */
   readonly needsPublicUrl: boolean;
-  /** True where it checks a signed timestamp, which `config.tolerance_seconds` narrows. */
-  readonly hasWindow: boolean;
-  /** What the customer must enter as the secret, and what is wrong with one; null when it can be used. */
+  /** How far a signed timestamp may lie from now, narrowed by `config.tolerance_seconds`; null where it checks none. */
+  readonly window: Window | null;
+  /** What it proves, in words, for the docs page. */
+  readonly checks: string;
+  /** What the customer must enter as the secret, one that could be, and what is wrong with one; null when it can be used. */
   readonly secretHelp: string;
+  readonly secretExample: string;
   checkSecret(secret: string): string | null;
   verify(attempt: Attempt): Verdict | Promise<Verdict>;
 }

@@ -33,7 +33,10 @@ export interface SignedRule {
 /** How signatures are checked against the secrets of a source. */
 export interface Proof {
   readonly name: string;
+  /** Of what, in words, before the content: `HMAC-SHA256 in hex`. */
+  readonly checks: string;
   readonly secretHelp: string;
+  readonly secretExample: string;
   /** False where the text has another form than the provider's secrets. */
   isSecret(text: string): boolean;
   /** True when any signature is one of any secret over its content. Does the same work whatever it finds. */
@@ -102,8 +105,10 @@ export function signedScheme(rule: SignedRule, proof: Proof): Scheme {
     name: proof.name,
     headers: [headersOf(rule), others].flat(),
     needsPublicUrl: names(template, "url"),
-    hasWindow: rule.timestamp !== undefined,
+    window: rule.timestamp ? (rule.timestamp.window ?? UNSTATED_WINDOW) : null,
+    checks: `${proof.checks} over ${rule.content ?? "{body}"}`,
     secretHelp: proof.secretHelp,
+    secretExample: proof.secretExample,
     checkSecret: (text) =>
       proof.isSecret(text) ? null : `This is not the secret's form. ${proof.secretHelp}`,
     verify: (attempt) => verifySigned(rule, template, proof, attempt),

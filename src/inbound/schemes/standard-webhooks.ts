@@ -58,6 +58,8 @@ function eitherProof(): Proof {
   const v1a = publicKeyProof({ ...ruleOf("webhook", "v1a,"), key, algorithm: null, encoding: "base64" });
   return {
     name: NAME,
+    checks: `${v1.checks} (v1) or ${v1a.checks} (v1a)`,
+    secretExample: v1.secretExample,
     secretHelp: `${v1.secretHelp} For v1a: the public key with its prefix ${PUBLIC_PREFIX}.`,
     isSecret: (text) => (text.startsWith(PUBLIC_PREFIX) ? v1a : v1).isSecret(text),
     holds(entries, secrets, contentFor) {

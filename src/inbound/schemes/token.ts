@@ -49,8 +49,10 @@ function scheme(
     name,
     headers: headers.map((header) => header.name),
     needsPublicUrl: false,
-    hasWindow: false,
+    window: null,
+    checks: name === "token" ? "The secret itself, in a header" : "User and password, in a header",
     secretHelp: form.help,
+    secretExample: form.example,
     checkSecret: (secret) =>
       form.decode(secret) === null ? `The secret has another form. ${form.help}` : null,
     verify: (attempt) => verifyToken(headers, wanted, attempt),

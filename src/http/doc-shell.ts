@@ -1,0 +1,43 @@
+import { type Html, html } from "./html.ts";
+
+/** What all pages below /docs have in common. */
+
+/** Text and one stylesheet: nothing else may load, run or frame it. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "img-src data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+export const DOC_HEADERS = {
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy": CONTENT_SECURITY_POLICY,
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "cache-control": "no-cache",
+};
+
+/** A whole page; `pages` are the names below /docs that it leads to. */
+export function docPage(title: string, pages: readonly string[], content: Html): string {
+  const links = pages.map((name) => html` <a href="/docs/${name}">${name}</a>`);
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · Sealpost</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/docs/assets/pages.css">
+</head>
+<body>
+<nav><a href="/docs">API</a>${links}</nav>
+<main>
+${content}
+</main>
+</body>
+</html>
+`.text;
+}
