@@ -44,6 +44,8 @@ export interface OutgoingRequest {
   url: URL;
   headers: ReadonlyArray<readonly [string, string]>;
   body: Uint8Array;
+  /** The URL's query is a credential: attempts show it as `***`. */
+  secretQuery?: boolean;
 }
 
 /** What a server said. */
@@ -81,6 +83,8 @@ export interface DestinationAbout {
   testedAgainst: string;
   /** Permissions, set-up, peculiarities. */
   notes?: string;
+  /** Each `error_code` that the kind's judge gives → what is wrong, and what to do. */
+  errors?: Readonly<Record<string, string>>;
 }
 
 export interface DestinationKind {

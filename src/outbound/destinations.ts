@@ -1,8 +1,26 @@
-import { http } from "./destinations/http.ts";
 import type { DestinationKind } from "./destination.ts";
+import { activemq } from "./destinations/activemq.ts";
+import { azureServiceBus } from "./destinations/azure-service-bus.ts";
+import { azureStorageQueue } from "./destinations/azure-storage-queue.ts";
+import { cloudflareQueues } from "./destinations/cloudflare-queues.ts";
+import { gcpPubsub } from "./destinations/gcp-pubsub.ts";
+import { http } from "./destinations/http.ts";
+import { kafkaRest } from "./destinations/kafka-rest.ts";
+import { pulsar } from "./destinations/pulsar.ts";
+import { rabbitmq } from "./destinations/rabbitmq.ts";
 
 /** THE table of destination kinds. A new kind is one file and one line here. */
-const KINDS: readonly DestinationKind[] = [http];
+const KINDS: readonly DestinationKind[] = [
+  http,
+  gcpPubsub,
+  azureServiceBus,
+  azureStorageQueue,
+  rabbitmq,
+  kafkaRest,
+  activemq,
+  pulsar,
+  cloudflareQueues,
+];
 
 const byKind = new Map(KINDS.map((kind) => [kind.kind, kind]));
 

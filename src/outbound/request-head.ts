@@ -24,10 +24,11 @@ export function isCredentialHeader(name: string): boolean {
   return verdict;
 }
 
-export function requestHeadOf({ method, url, headers }: OutgoingRequest): string {
-  let text = `${method} ${url.href}`;
+export function requestHeadOf({ method, url, headers, secretQuery }: OutgoingRequest): string {
+  let text = `${method} ${secretQuery ? `${url.origin}${url.pathname}?${MASK}` : url.href}`;
   for (const [name, value] of headers) {
-    if (VARYING.has(name)) text += `\n${name}`;
+    // One in quotes is not the value as the attempt's row has it.
+    if (VARYING.has(name) && !value.startsWith('"')) text += `\n${name}`;
     else text += `\n${name}: ${isCredentialHeader(name) ? MASK : value}`;
   }
   return text;

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
+import { UNEXPECTED } from "../../src/outbound/answers.ts";
 import {
   addressesOf,
   type Ask,
@@ -171,6 +172,18 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (_kind, 
     expect(proof.answers.some(({ judged }) => !judged.delivered)).toBe(true);
     if (proof.statusDecides) return;
     expect(proof.answers.some(({ judged }) => !judged.delivered && judged.errorCode !== null)).toBe(true);
+  });
+
+  test("explains every error code that it gives, and gives every one that it explains", () => {
+    const { errors } = kind.about;
+    if (errors === undefined) return;
+    // `N` stands for a number of the server's own; a name with a space for what other suites show.
+    const given = proof.answers.flatMap(({ judged }) => {
+      const code = judged.delivered ? null : judged.errorCode;
+      return code === null || code === UNEXPECTED ? [] : [code in errors ? code : code.replace(/\d+$/, "N")];
+    });
+    const explained = Object.keys(errors).filter((code) => !code.includes(" "));
+    expect([...new Set(given)].toSorted()).toEqual(explained.toSorted());
   });
 
   test("an answer that cannot be read is judged all the same, and is no success unless the status says all", () => {

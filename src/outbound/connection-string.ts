@@ -1,0 +1,32 @@
+/**
+ * Azure's connection strings: `Name=value;Name=value`. Names are read in any case; a value may hold `=`.
+ */
+
+export type ConnectionParts = ReadonlyMap<string, string>;
+
+/** The parts by their names in lower case; a part without a name is passed over. */
+export function readConnectionString(text: string): ConnectionParts {
+  const parts = new Map<string, string>();
+  for (const part of text.split(";")) {
+    const at = part.indexOf("=");
+    if (at > 0) parts.set(part.slice(0, at).trim().toLowerCase(), part.slice(at + 1).trim());
+  }
+  return parts;
+}
+
+/** The text of a part that must be there. Throws the sentence that says which one is missing. */
+export function requirePart(parts: ConnectionParts, name: string): string {
+  const value = parts.get(name.toLowerCase());
+  if (value === undefined || value === "") throw new Error(`The connection string has no ${name}.`);
+  return value;
+}
+
+/** Reads a field as a kind does, for its `check`: what that throws is what is wrong. */
+export function faultOf(read: () => unknown): string | null {
+  try {
+    read();
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : "This cannot be read.";
+  }
+}
