@@ -1,5 +1,4 @@
 import { mkdirSync, readFileSync, statSync } from "node:fs";
-import { Cron } from "croner";
 import type { Exhaustion } from "./audience.ts";
 import { systemClock } from "./clock.ts";
 import { startCheckpointThread } from "./checkpoint-thread.ts";
@@ -10,6 +9,7 @@ import type { Endpoint } from "./core/model.ts";
 import { authenticator } from "./authenticate.ts";
 import { allRoutes } from "./http/routes.ts";
 import { createServer, type HttpServer } from "./http/server.ts";
+import { type JobReport, Jobs } from "./jobs.ts";
 import type { LogFields, Logger } from "./log.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { Actors, type AttemptReport } from "./outbound/actors.ts";
@@ -23,6 +23,7 @@ import type { Transport } from "./outbound/transport-types.ts";
 import { VERSION } from "./outbound/user-agent.ts";
 import { type Accepted, Pipeline } from "./pipeline.ts";
 import { Replayer } from "./replayer.ts";
+import { scheduledJobs } from "./schedule.ts";
 import { directoryKey } from "./secret-key.ts";
 import { orExplain } from "./start-error.ts";
 import { Checkpoints } from "./store/checkpoint.ts";
@@ -33,9 +34,6 @@ import { EventList } from "./store/event-list.ts";
 import { recoverDigest } from "./store/recovery.ts";
 import type { FirstKeys } from "./store/tenants.ts";
 
-/** How often list entries and hourly numbers are written down. */
-const DIGEST_MS = 200;
-const CHECKPOINT_MS = 500;
 /** Of the ten seconds between SIGTERM and the end: what is left for the disk once attempts are given up. */
 const DRAIN_RESERVE_MS = 1500;
 const CONNECTIONS_STOP_MS = 500;
@@ -90,12 +88,21 @@ export async function startApp(config: Config, { logger, announce, fail }: AppPa
   replayer.recover();
   warnOfForbidden(data, outbound.guard, logger);
   const checkpointThread = startCheckpointThread(disk.path, fail);
-  const jobs = startJobs(data, new Checkpoints(data.store, checkpointThread), logger);
+  const table = scheduledJobs({
+    data,
+    actors,
+    checkpoints: new Checkpoints(data.store, checkpointThread),
+    onDisabled: ({ id }) => tellDisabled(data.ids.encode("ep", id), "failing", logger),
+  });
+  const jobs = new Jobs(table, (report) => tellJob(report, metrics, logger));
+  jobs.start();
   outbound.isOpen = true;
   const stop = async () => {
     outbound.isOpen = false;
+    const quiet = jobs.stop();
     await drain(outbound);
-    for (const job of jobs) job.stop();
+    // A job that waits for a full disk is not waited for: the next start goes on with it.
+    await Promise.race([quiet, new Promise((resolve) => setTimeout(resolve, CONNECTIONS_STOP_MS))]);
     await shutDown(data, server, outbound.transport);
     await checkpointThread.stop();
     disk.close();
@@ -261,18 +268,13 @@ async function welcome(
   else logger.log("info", "There is no account yet: make one with POST /v1/operator/accounts.");
 }
 
-function startJobs(data: Data, checkpoints: Checkpoints, logger: Logger): { stop(): void }[] {
-  const digest = setInterval(() => void data.digest.writeDown(), DIGEST_MS);
-  const checkpoint = setInterval(() => void checkpoints.run(), CHECKPOINT_MS);
-  const catching = (error: unknown) => logger.log("error", "job failed", { error: String(error) });
-  const minutely = new Cron("* * * * *", { protect: true, catch: catching }, async () => {
-    await data.tenants.saveLastUse();
-    while (await data.idempotency.expire());
-    while (await data.dedup.expire());
-    while (await data.portalLinks.expire());
-    while ((await data.audit.expire()) > 0);
-  });
-  return [{ stop: () => clearInterval(digest) }, { stop: () => clearInterval(checkpoint) }, minutely];
+function tellJob({ name, rows, seconds, error }: JobReport, metrics: Metrics, logger: Logger): void {
+  metrics.jobRuns.count(name);
+  metrics.jobRows.count(name, rows);
+  metrics.jobSeconds.set(name, seconds);
+  if (error === undefined) return;
+  metrics.jobFailures.count(name);
+  logger.log("error", "job failed", { job: name, error });
 }
 
 function readiness(data: Data, isOpen: boolean): { ready: boolean; reason?: string } {
@@ -345,13 +347,17 @@ function tellAttempt(report: AttemptReport, data: Data, logger: Logger, metrics:
   if (settlement.healthChanged || settlement.disable) tellHealth(settlement, endpointId, logger);
 }
 
+function tellDisabled(endpointId: string, reason: string, logger: Logger): void {
+  logger.log("warn", "endpoint disabled", { endpoint_id: endpointId, reason });
+}
+
 /** One line when an endpoint starts to be left alone, for as long as it is; one when it answers again. */
 function tellHealth(
   { health, disable }: AttemptReport["settlement"],
   endpointId: string,
   logger: Logger,
 ): void {
-  if (disable) logger.log("warn", "endpoint disabled", { endpoint_id: endpointId, reason: disable });
+  if (disable) tellDisabled(endpointId, disable, logger);
   const until = Math.max(health.backoffUntil, health.slowUntil);
   if (health.failingSince === null && until === 0)
     logger.log("info", "endpoint answers again", { endpoint_id: endpointId });

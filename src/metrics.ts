@@ -47,6 +47,25 @@ export class Counter implements Metric {
   };
 }
 
+/** The last value for each label value. */
+class LastValues implements Metric {
+  readonly type = "gauge";
+  readonly #values = new Map<string, number>();
+
+  constructor(
+    readonly name: string,
+    readonly help: string,
+    private readonly labelName: string,
+  ) {}
+
+  set(label: string, value: number): void {
+    this.#values.set(label, value);
+  }
+
+  lines = (): string[] =>
+    [...this.#values].map(([label, value]) => series(this.name, { [this.labelName]: label }, value));
+}
+
 export class Histogram implements Metric {
   readonly type = "histogram";
   readonly #buckets = SECONDS.map(() => 0);
@@ -95,6 +114,10 @@ export interface Metrics {
   lagSeconds: Histogram;
   ingestRejected: Counter;
   duplicates: Counter;
+  jobRuns: Counter;
+  jobFailures: Counter;
+  jobRows: Counter;
+  jobSeconds: LastValues;
   /** All of them as Prometheus reads them. */
   print: () => string;
 }
@@ -109,6 +132,14 @@ export function createMetrics(gauges: Gauges, versions: Labels): Metrics {
     lagSeconds: new Histogram("sealpost_delivery_lag_seconds", "From acceptance to the first attempt."),
     ingestRejected: new Counter("sealpost_ingest_rejected_total", "Inbound requests refused.", ["reason"]),
     duplicates: new Counter("sealpost_dedup_hits_total", "Events that were there before.", []),
+    jobRuns: new Counter("sealpost_job_runs_total", "Runs of scheduled jobs.", ["job"]),
+    jobFailures: new Counter("sealpost_job_failures_total", "Runs of scheduled jobs that failed.", ["job"]),
+    jobRows: new Counter("sealpost_job_rows_total", "Rows that scheduled jobs removed or changed.", ["job"]),
+    jobSeconds: new LastValues(
+      "sealpost_job_last_duration_seconds",
+      "How long the last run of each scheduled job took.",
+      "job",
+    ),
   };
   const all = [...Object.values(counted), ...gaugesOf(gauges, versions)];
   return { ...counted, print: () => all.map(printMetric).join("") };

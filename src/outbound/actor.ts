@@ -154,10 +154,15 @@ export class EndpointActor<P extends Performed> {
     return this.#queue.size;
   }
 
+  /** True where nothing waits and nothing is under way. */
+  get isQuiet(): boolean {
+    const isIdle = this.#queue.size + this.#flights.size + this.#recording.size === 0 && !this.#disposing;
+    return isIdle && this.#parkedFrom === Number.POSITIVE_INFINITY;
+  }
+
   /** True where its endpoint is deleted and nothing is left to do. */
   get isGone(): boolean {
-    const isQuiet = this.#queue.size + this.#flights.size + this.#recording.size === 0 && !this.#disposing;
-    return this.endpoint.status === "deleted" && isQuiet && this.#parkedFrom === Number.POSITIVE_INFINITY;
+    return this.endpoint.status === "deleted" && this.isQuiet;
   }
 
   get inFlight(): number {

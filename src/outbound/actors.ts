@@ -111,6 +111,11 @@ export class Actors {
     this.#wakeInTurn([...this.#actors.values()]);
   }
 
+  /** True where nothing of the endpoint waits or is under way; one without an actor has had nothing since the start. */
+  isIdle(endpointId: number): boolean {
+    return this.#actors.get(endpointId)?.isQuiet ?? true;
+  }
+
   failingSince(endpointId: number): number | null {
     const actor = this.#actors.get(endpointId);
     return (actor?.currentHealth ?? this.data.health.get(endpointId)).failingSince;

@@ -36,6 +36,7 @@ export class Audit {
   readonly #ofObject;
   readonly #load;
   readonly #expire;
+  readonly #hasPast;
   readonly #blank;
 
   constructor(private readonly store: Store) {
@@ -53,6 +54,7 @@ export class Audit {
     this.#load = sqlite.prepare<Row, [string]>(
       "SELECT * FROM audit WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id DESC",
     );
+    this.#hasPast = sqlite.prepare<object, [number]>("SELECT 1 FROM audit WHERE id < ? LIMIT 1");
     this.#expire = sqlite.prepare<void, [number, number]>(
       "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < ? ORDER BY id LIMIT ?)",
     );
@@ -97,6 +99,7 @@ export class Audit {
   /** Removes a slice of what is past its time; answers how many. */
   async expire(): Promise<number> {
     const before = firstKeyAt(this.store.now() - limit("auditKeptMs"));
+    if (!this.#hasPast.get(before)) return 0;
     return this.store.write(() => this.#expire.run(before, limit("sliceRows")).changes);
   }
 

@@ -9,6 +9,7 @@ export class Dedup {
   readonly #find;
   readonly #save;
   readonly #expire;
+  readonly #hasPast;
 
   constructor(private readonly store: Store) {
     const { sqlite } = store;
@@ -18,6 +19,7 @@ export class Dedup {
     this.#save = sqlite.prepare<void, [number, Uint8Array, number, number]>(
       "INSERT OR REPLACE INTO dedup VALUES (?, ?, ?, ?)",
     );
+    this.#hasPast = sqlite.prepare<object, [number]>("SELECT 1 FROM dedup WHERE expires_at <= ? LIMIT 1");
     this.#expire = sqlite.prepare<void, [number, number]>(
       "DELETE FROM dedup WHERE (source_id, hash) IN (SELECT source_id, hash FROM dedup WHERE expires_at <= ? LIMIT ?)",
     );
@@ -33,10 +35,11 @@ export class Dedup {
     this.#save.run(sourceId, hashOf(deliveryId), eventId, this.store.now() + keptSeconds * 1000);
   }
 
-  /** Removes a slice of what is past its time; false when nothing was left. */
-  async expire(): Promise<boolean> {
-    const { changes } = await this.store.write(() => this.#expire.run(this.store.now(), limit("sliceRows")));
-    return changes > 0;
+  /** Removes a slice of what is past its time; answers how many. */
+  async expire(): Promise<number> {
+    const now = this.store.now();
+    if (!this.#hasPast.get(now)) return 0;
+    return this.store.write(() => this.#expire.run(now, limit("sliceRows")).changes);
   }
 }
 

@@ -88,7 +88,7 @@ export class Endpoints {
   update(id: number, change: (now: Endpoint) => Partial<Endpoint>): Endpoint | null {
     const old = this.#pending(id);
     if (!old) return null;
-    const made: Endpoint = { ...old, ...change(old), id, updatedAt: this.store.now() };
+    const made: Endpoint = { ...old, updatedAt: this.store.now(), ...change(old), id };
     this.db.update(table).set(this.#seal(made)).where(eq(table.id, id)).run();
     if (made.ordering !== old.ordering) this.#reorderParked(made);
     return made;

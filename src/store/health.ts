@@ -16,13 +16,22 @@ export class EndpointHealth {
   readonly #get;
   readonly #put;
   readonly #drop;
+  readonly #failing;
 
   constructor({ sqlite }: Store) {
     this.#get = sqlite.prepare<HealthRow, [number]>("SELECT * FROM endpoint_health WHERE endpoint_id = ?");
     this.#put = sqlite.prepare<void, [number, number, number, number, number, number, number | null]>(
       "INSERT OR REPLACE INTO endpoint_health VALUES (?, ?, ?, ?, ?, ?, ?)",
     );
+    this.#failing = sqlite.prepare<{ id: number }, [number]>(
+      "SELECT endpoint_id AS id FROM endpoint_health WHERE failing_since <= ?",
+    );
     this.#drop = sqlite.prepare<void, [number]>("DELETE FROM endpoint_health WHERE endpoint_id = ?");
+  }
+
+  /** Endpoints that have not succeeded since this instant. */
+  failingSince(before: number): number[] {
+    return this.#failing.all(before).map(({ id }) => id);
   }
 
   get(endpointId: number): Health {

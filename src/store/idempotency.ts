@@ -6,6 +6,7 @@ export class Idempotency {
   readonly #find;
   readonly #save;
   readonly #expire;
+  readonly #hasPast;
 
   constructor(private readonly store: Store) {
     const { sqlite } = store;
@@ -17,6 +18,9 @@ export class Idempotency {
     );
     this.#save = sqlite.prepare<void, [number, string, string, string, number, string, number]>(
       "INSERT OR REPLACE INTO idempotency VALUES (?, ?, ?, ?, ?, ?, ?)",
+    );
+    this.#hasPast = sqlite.prepare<object, [number]>(
+      "SELECT 1 FROM idempotency WHERE created_at <= ? LIMIT 1",
     );
     this.#expire = sqlite.prepare<void, [number, number]>(
       `DELETE FROM idempotency WHERE (project_id, consumer_id, key) IN
@@ -44,10 +48,10 @@ export class Idempotency {
     this.#save.run(projectId, consumerId ?? "", key, fingerprint, status, body, this.store.now());
   }
 
-  /** Removes a slice of what is past its day; false when nothing was left. */
-  async expire(): Promise<boolean> {
+  /** Removes a slice of what is past its day; answers how many. */
+  async expire(): Promise<number> {
     const before = this.store.now() - limit("idempotencyKeptMs");
-    const { changes } = await this.store.write(() => this.#expire.run(before, limit("sliceRows")));
-    return changes > 0;
+    if (!this.#hasPast.get(before)) return 0;
+    return this.store.write(() => this.#expire.run(before, limit("sliceRows")).changes);
   }
 }

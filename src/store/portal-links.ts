@@ -73,19 +73,19 @@ export class PortalLinks {
     return this.db.delete(table).where(isThis).returning().get() ?? null;
   }
 
-  /** Removes a slice of what has expired; false when nothing was left. */
-  async expire(): Promise<boolean> {
+  /** Removes a slice of what has expired; answers how many. */
+  async expire(): Promise<number> {
     const past = this.db
       .select({ id: table.id })
       .from(table)
       .where(lte(table.expiresAt, this.store.now()))
       .limit(limit("sliceRows"))
       .all();
-    if (past.length === 0) return false;
+    if (past.length === 0) return 0;
     await this.store.write(() => {
       for (const { id } of past) this.db.delete(table).where(eq(table.id, id)).run();
     });
-    return true;
+    return past.length;
   }
 }
 

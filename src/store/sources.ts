@@ -25,6 +25,10 @@ export class Sources {
     return this.#all.get(id);
   }
 
+  all(): Iterable<Source> {
+    return this.#all.values();
+  }
+
   /** Newest first. */
   ofProject(projectId: number): Source[] {
     return [...this.#all.values()]
@@ -45,7 +49,7 @@ export class Sources {
     const row = this.db.select().from(table).where(eq(table.id, id)).get();
     if (!row || row.status === "deleted") return null;
     const old = this.#open(row);
-    const made: Source = { ...old, ...change(old), id, updatedAt: this.store.now() };
+    const made: Source = { ...old, updatedAt: this.store.now(), ...change(old), id };
     this.db.update(table).set(this.#seal(made)).where(eq(table.id, id)).run();
     return made;
   }

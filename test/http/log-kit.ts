@@ -6,18 +6,14 @@ import { expect } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
 import type { Caller } from "../../src/core/caller.ts";
 import { Cipher } from "../../src/core/cipher.ts";
 import type { Endpoint } from "../../src/core/model.ts";
 import { makeSecret } from "../../src/core/signing.ts";
-import { deliveriesRoutes } from "../../src/http/deliveries.ts";
 import type { DeliveryAnswer } from "../../src/http/delivery-shape.ts";
-import { eventReplayRoutes } from "../../src/http/event-replay.ts";
 import type { PublishedAnswer } from "../../src/http/event-shape.ts";
-import { eventsRoutes } from "../../src/http/events.ts";
-import { publishRoutes } from "../../src/http/publish.ts";
-import { replaysRoutes } from "../../src/http/replays.ts";
+import { allRoutes } from "../../src/http/routes.ts";
 import { createServer, type HttpServer } from "../../src/http/server.ts";
 import type { Services } from "../../src/http/services.ts";
 import { Actors } from "../../src/outbound/actors.ts";
@@ -57,8 +53,8 @@ export class Api implements AsyncDisposable {
   readonly #transport;
   #server: HttpServer | null = null;
 
-  constructor() {
-    const { now } = systemClock;
+  constructor(readonly clock: Clock) {
+    const { now } = clock;
     const fail = (error: Error) => {
       throw error;
     };
@@ -80,7 +76,7 @@ export class Api implements AsyncDisposable {
       onBroken: () => {},
     };
     const actors = new Actors(data, {
-      clock: systemClock,
+      clock,
       random: () => 0.5,
       send: (endpoint, load) => send(sending, endpoint, load),
       onAttempt: () => {},
@@ -94,7 +90,7 @@ export class Api implements AsyncDisposable {
       deliveryList: new DeliveryList(data),
       pipeline,
       actors,
-      replayer: new Replayer(data, actors, pipeline, systemClock),
+      replayer: new Replayer(data, actors, pipeline, clock),
       guard,
       transport,
       sendTrial: (endpoint) => sendTrial(sending, endpoint, data.store.takeKey()),
@@ -143,7 +139,7 @@ export class Api implements AsyncDisposable {
       bertManages: { ...portal, id: 7, consumerId: "bert", manage: true },
     };
     for (const [token, caller] of Object.entries(callers)) this.callers.set(token, caller);
-    this.#server = createServer(this.#routes(), this.#parts());
+    this.#server = createServer(allRoutes(this.services), this.#parts());
   }
 
   /** One request. A string is the body as it stands, anything else becomes JSON. */
@@ -255,18 +251,13 @@ export class Api implements AsyncDisposable {
     rmSync(this.#dir, { recursive: true });
   }
 
-  #routes() {
-    const resources = [publishRoutes, eventsRoutes, eventReplayRoutes, deliveriesRoutes, replaysRoutes];
-    return resources.flatMap((routes) => routes(this.services));
-  }
-
   #parts() {
     const { store, idempotency, audit } = this.data;
     return {
       version: "1.2.3",
       authenticate: (token: string) => this.callers.get(token) ?? null,
       operatorToken: null,
-      now: systemClock.now,
+      now: this.clock.now,
       onRejected: () => {},
       log: () => {},
       isDraining: () => false,
@@ -285,8 +276,11 @@ function isText(body: unknown): body is string | Uint8Array<ArrayBuffer> {
 }
 
 /** The API with its projects; use it as `await using api = await startApi()`. */
-export async function startApi(limits: Partial<Api["rateLimits"]> = {}): Promise<Api> {
-  const api = new Api();
+export async function startApi(
+  limits: Partial<Api["rateLimits"]> = {},
+  clock: Clock = systemClock,
+): Promise<Api> {
+  const api = new Api(clock);
   Object.assign(api.rateLimits, limits);
   await api.open();
   return api;

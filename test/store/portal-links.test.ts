@@ -77,8 +77,8 @@ test("what has expired is listed no more, and removed slice by slice", async () 
   await makeToken(2);
   now += HOUR_MS;
   expect(listed()).toBe(1);
-  expect(await data.portalLinks.expire()).toBe(true);
-  expect(await data.portalLinks.expire()).toBe(false);
+  expect(await data.portalLinks.expire()).toBeGreaterThan(0);
+  expect(await data.portalLinks.expire()).toBe(0);
   const rows = disk.sqlite.query<{ n: number }, []>("SELECT count(*) AS n FROM portal_link").get();
   expect(rows?.n).toBe(1);
 });

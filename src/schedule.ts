@@ -1,0 +1,49 @@
+import type { Job } from "./jobs.ts";
+import type { Actors } from "./outbound/actors.ts";
+import type { Endpoint } from "./core/model.ts";
+import type { Checkpoints } from "./store/checkpoint.ts";
+import type { Data } from "./store/data.ts";
+import { disableFailing, dropExpiredSecrets } from "./upkeep.ts";
+
+const MINUTELY = "* * * * *";
+
+export interface ScheduleParts {
+  data: Data;
+  actors: Actors;
+  checkpoints: Checkpoints;
+  /** Hears of an endpoint that was disabled although no attempt said so. */
+  onDisabled: (endpoint: Endpoint) => void;
+}
+
+/** The one table of scheduled work. */
+export function scheduledJobs({ data, actors, checkpoints, onDisabled }: ScheduleParts): Job[] {
+  return [
+    // List entries and hourly numbers, which readers take from memory meanwhile.
+    { name: "digest", every: 200, run: () => data.digest.writeDown() },
+    { name: "checkpoint", every: 500, run: () => checkpoints.run() },
+    { name: "last_use", every: MINUTELY, run: () => data.tenants.saveLastUse() },
+    { name: "idempotency", every: MINUTELY, run: inSlices(() => data.idempotency.expire()) },
+    { name: "dedup", every: MINUTELY, run: inSlices(() => data.dedup.expire()) },
+    { name: "portal_links", every: MINUTELY, run: inSlices(() => data.portalLinks.expire()) },
+    { name: "audit", every: MINUTELY, run: inSlices(() => data.audit.expire()) },
+    { name: "secrets", every: MINUTELY, run: () => dropExpiredSecrets(data) },
+    {
+      name: "disabling",
+      every: MINUTELY,
+      async run() {
+        const disabled = await disableFailing(data, actors);
+        for (const endpoint of disabled) onDisabled(endpoint);
+        return disabled.length;
+      },
+    },
+  ];
+}
+
+/** Slice after slice until one finds nothing. */
+function inSlices(expire: () => Promise<number>): Job["run"] {
+  return async (isStopping) => {
+    let rows = 0;
+    for (let some = -1; some !== 0 && !isStopping(); rows += some) some = await expire();
+    return rows;
+  };
+}
