@@ -29,7 +29,7 @@ const lookDeadlineMs = 5000;
 const lookAgainMs = 20;
 
 test("every block is one that is run, compared with what is printed, or a drawing", () => {
-  const checked = ["bash", "json", "text", "js", "python"];
+  const checked = ["bash", "json", "text", "js", "python", "ts"];
   const isDrawing = ({ language, text }: Block) => language === "" && text.includes("──▶");
   expect(blocks.filter((block) => !checked.includes(block.language) && !isDrawing(block))).toEqual([]);
   expect(steps.length).toBeGreaterThan(30);
@@ -140,7 +140,7 @@ describe("the JavaScript that verifies", () => {
 });
 
 describe("what the README says about the source", () => {
-  test("settings, limits and schedule are those of the source: else run `bun test/readme/tables.ts`", () => {
+  test("settings, limits, providers and schedule are those of the source: else run `bun test/readme/tables.ts`", () => {
     expect(fillTables(readme)).toBe(readme);
   });
 

@@ -1,10 +1,12 @@
 /**
- * The README's tables of settings and limits, and the retry schedule, made from the source.
+ * The README's tables of settings, limits and providers, and the retry schedule, made from the source.
  * `bun test/readme/tables.ts` writes them into the README; readme.test.ts fails where they differ.
  */
 import { SETTINGS } from "../../src/config.ts";
 import { LIMITS } from "../../src/core/limits.ts";
 import { DEFAULT_SCHEDULE } from "../../src/core/retry.ts";
+import type { VerifiedWith } from "../../src/inbound/provider.ts";
+import { listProviders } from "../../src/inbound/providers.ts";
 import { README_PATH } from "./blocks.ts";
 
 type Unit = (typeof LIMITS)[keyof typeof LIMITS]["unit"];
@@ -23,6 +25,7 @@ const SIZES: readonly [string, number][] = [
 /** What stands between `<!-- name -->` and `<!-- /name -->`. */
 const PARTS: Readonly<Record<string, () => string>> = {
   settings: () => `\n${settingsTable()}\n`,
+  providers: () => `\n${providersTable()}\n`,
   limits: () => `\n${limitsTable()}\n`,
   schedule: () => `at once, then after ${DEFAULT_SCHEDULE.map(tellHours).join(", ")}`,
 };
@@ -58,6 +61,31 @@ function limitsTable(): string {
     why,
   ]);
   return table(["Limit", "Value", "Why"], rows);
+}
+
+const PROOFS: readonly [VerifiedWith["kind"], string][] = [
+  ["official_sdk", "the provider's own SDK"],
+  ["library", "the library that the provider prescribes"],
+  ["vector", "a signed request that the provider published"],
+  ["documentation", "its documentation, computed twice independently"],
+];
+
+function providersTable(): string {
+  const rows = PROOFS.map(([kind, proof]) => {
+    const names = listProviders().filter(({ verifiedWith }) => verifiedWith.kind === kind);
+    return [
+      `${proof} (${names.length})`,
+      names
+        .map(({ name }) => name)
+        .toSorted(byName)
+        .join(", "),
+    ];
+  });
+  return table([`Proven by (${listProviders().length} in all)`, "Providers"], rows);
+}
+
+function byName(a: string, b: string): number {
+  return a.localeCompare(b, "en");
 }
 
 /** A limit's value for people. */

@@ -1,0 +1,71 @@
+/** The README's example of a new provider: one row in one file, and the service verifies it, offers it and has its page. */
+import { createHmac } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Service, startService } from "../kit/service.ts";
+import { findOnly, README_PATH, readBlocks } from "./blocks.ts";
+
+const repository = join(import.meta.dir, "../..");
+const FILE = "src/inbound/providers/timestamped-hmac.ts";
+
+const copy = mkdtempSync(join(tmpdir(), "sealpost-readme-provider-"));
+let service: Service;
+
+/** The sources with the README's row in the file that it names. */
+async function copySources(): Promise<void> {
+  for (const name of ["src", "drizzle", "package.json", "tsconfig.json"]) {
+    cpSync(join(repository, name), join(copy, name), { recursive: true });
+  }
+  symlinkSync(join(repository, "node_modules"), join(copy, "node_modules"));
+  const readme = await Bun.file(README_PATH).text();
+  expect(readme).toContain(`here at the end of \`${FILE}\``);
+  const row = findOnly(readBlocks(readme), "ts").text;
+  const path = join(copy, FILE);
+  writeFileSync(path, readFileSync(path, "utf8").replace(/\];\s*$/, `${row}];\n`));
+}
+
+beforeAll(async () => {
+  await copySources();
+  service = await startService({ command: [process.execPath, join(copy, "src/main.ts")] });
+});
+
+afterAll(async () => {
+  await service.close();
+  rmSync(copy, { recursive: true, force: true });
+});
+
+async function call(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
+  const headers = { authorization: `Bearer ${service.keys.test}`, "content-type": "application/json" };
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+  const reply = await fetch(`${service.url}${path}`, { method, headers, ...sent });
+  expect(reply.status).toBeLessThan(300);
+  return (await reply.json()) as Record<string, unknown>;
+}
+
+test("the row alone makes a provider", async () => {
+  expect(await call("GET", "/v1/providers/acme")).toMatchObject({
+    name: "Acme",
+    headers: ["acme-signature"],
+  });
+  const page = await fetch(`${service.url}/docs/providers/acme`);
+  expect([page.status, await page.text()]).toEqual([
+    200,
+    expect.stringContaining("Acme: Settings, Webhooks"),
+  ]);
+  const secret = "acme-secret";
+  const source = await call("POST", "/v1/sources", { provider: "acme", name: "a", signing_secret: secret });
+  const body = '{"id":"1","type":"invoice.paid"}';
+  const at = Math.floor(Date.now() / 1000);
+  const mac = createHmac("sha256", secret).update(`${at}.${body}`).digest("hex");
+  const knock = (text: string) =>
+    fetch(`${service.url}${String(source["ingest_path"])}`, {
+      method: "POST",
+      headers: { "acme-signature": `t=${at},v1=${mac}` },
+      body: text,
+    });
+  expect((await knock(body)).status).toBe(200);
+  expect((await knock(`${body} `)).status).toBe(401);
+  expect(await call("GET", "/v1/events")).toMatchObject({ data: [{ type: "acme.invoice.paid" }] });
+});
