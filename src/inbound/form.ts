@@ -1,9 +1,11 @@
 /** Form bodies as several providers sign them: every name with every value, sorted. */
 
+const decoder = new TextDecoder();
+
 /** A form's fields by name, each with its values in order. */
 export function readForm(body: Uint8Array): Map<string, string[]> {
   const fields = new Map<string, string[]>();
-  for (const [name, value] of new URLSearchParams(new TextDecoder().decode(body))) {
+  for (const [name, value] of new URLSearchParams(decoder.decode(body))) {
     fields.set(name, [...(fields.get(name) ?? []), value]);
   }
   return fields;

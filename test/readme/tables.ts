@@ -25,8 +25,8 @@ const SIZES: readonly [string, number][] = [
 /** What stands between `<!-- name -->` and `<!-- /name -->`. */
 const PARTS: Readonly<Record<string, () => string>> = {
   settings: () => `\n${settingsTable()}\n`,
-  providers: () => `\n${providersTable()}\n`,
   limits: () => `\n${limitsTable()}\n`,
+  providers: () => `\n${providersTable()}\n`,
   schedule: () => `at once, then after ${DEFAULT_SCHEDULE.map(tellHours).join(", ")}`,
 };
 

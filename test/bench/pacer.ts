@@ -1,0 +1,113 @@
+/**
+ * A load of the flood bench, a process of its own: the same request over keep-alive connections, so many times a second, or as
+ * often as answers come (rate 0).
+ *
+ * Started with an IPC channel and its `PacerSettings` as JSON in the first argument. It sends "ready" once all connections
+ * stand, and answers `{runMs}` with a `PacerReport`.
+ */
+import type { Socket } from "bun";
+import { nowUs, percentiles, type Percentiles } from "./clock.ts";
+import { createFramer, readStatus } from "./wire.ts";
+
+export interface PacerSettings {
+  port: number;
+  /** The whole request, head and body. */
+  request: string;
+  perSecond: number;
+  connections: number;
+}
+
+export interface PacerReport {
+  statuses: Record<string, number>;
+  /** From the moment at which a request was due, so that one that found no free connection counts whole. */
+  latency: Percentiles;
+  perSecond: number;
+}
+
+interface Connection {
+  read: (chunk: Buffer) => void;
+  dueAtUs: number;
+}
+
+const TICK_MS = 1;
+const settings = JSON.parse(process.argv[2] ?? "{}") as PacerSettings;
+const request = Buffer.from(settings.request);
+
+let idle: Socket<Connection>[] = [];
+let latenciesUs: number[] = [];
+let statuses: Record<string, number> = {};
+let startedAtUs = 0;
+let untilUs = 0;
+let due = 0;
+let timer: NodeJS.Timeout | undefined;
+
+function send(socket: Socket<Connection>, dueAtUs: number): void {
+  socket.data.dueAtUs = dueAtUs;
+  if (socket.write(request) !== request.length) throw new Error("the socket did not take a whole request");
+}
+
+/** Everything that is due by now and finds a connection. */
+function sendDue(): void {
+  const now = Math.min(nowUs(), untilUs);
+  const gapUs = 1_000_000 / settings.perSecond;
+  while (idle.length > 0 && startedAtUs + due * gapUs <= now) {
+    const socket = idle.pop();
+    if (socket) send(socket, startedAtUs + due++ * gapUs);
+  }
+}
+
+function readAnswer(socket: Socket<Connection>, answer: Buffer): void {
+  const status = readStatus(answer);
+  const at = nowUs();
+  statuses[status] = (statuses[status] ?? 0) + 1;
+  latenciesUs.push(at - socket.data.dueAtUs);
+  if (settings.perSecond === 0 && at < untilUs) return send(socket, at);
+  idle.push(socket);
+  if (settings.perSecond > 0) sendDue();
+  if (at >= untilUs && idle.length === settings.connections) finish(at);
+}
+
+function finish(at: number): void {
+  clearInterval(timer);
+  const perSecond = latenciesUs.length / ((at - startedAtUs) / 1_000_000);
+  process.send?.({ statuses, latency: percentiles(latenciesUs), perSecond } satisfies PacerReport);
+  untilUs = Number.POSITIVE_INFINITY;
+}
+
+function start(runMs: number): void {
+  latenciesUs = [];
+  statuses = {};
+  due = 0;
+  startedAtUs = nowUs();
+  untilUs = startedAtUs + runMs * 1000;
+  const all = idle;
+  if (settings.perSecond === 0) idle = [];
+  if (settings.perSecond === 0) for (const socket of all) send(socket, startedAtUs);
+  else timer = setInterval(tick, TICK_MS);
+}
+
+function tick(): void {
+  sendDue();
+  const at = nowUs();
+  if (at >= untilUs && idle.length === settings.connections) finish(at);
+}
+
+function connect(): Promise<Socket<Connection>> {
+  return Bun.connect<Connection>({
+    hostname: "127.0.0.1",
+    port: settings.port,
+    socket: {
+      open(socket) {
+        socket.data = { dueAtUs: 0, read: createFramer((answer) => readAnswer(socket, answer)) };
+      },
+      data: (socket, chunk) => socket.data.read(chunk),
+      close() {
+        throw new Error("the server closed a connection");
+      },
+    },
+  });
+}
+
+idle = await Promise.all(Array.from({ length: settings.connections }, connect));
+process.on("message", ({ runMs }: { runMs: number }) => start(runMs));
+process.send?.("ready");
