@@ -16,12 +16,14 @@ import { Actors, type AttemptReport } from "./outbound/actors.ts";
 import { addressesOf } from "./outbound/destination.ts";
 import { findKind } from "./outbound/destinations.ts";
 import { createGuard, type Guard } from "./outbound/guard.ts";
+import { handOut } from "./outbound/hand-out.ts";
 import { send, type SendParts } from "./outbound/send.ts";
 import { sendTrial } from "./outbound/trial.ts";
 import { createTransport } from "./outbound/transport.ts";
 import type { Transport } from "./outbound/transport-types.ts";
 import { VERSION } from "./outbound/user-agent.ts";
 import { type Accepted, Pipeline } from "./pipeline.ts";
+import { Poller } from "./poller.ts";
 import { Replayer } from "./replayer.ts";
 import { scheduledJobs } from "./schedule.ts";
 import { directoryKey } from "./secret-key.ts";
@@ -194,6 +196,17 @@ function openOutbound(config: Config, data: Data, disk: Disk, logger: Logger): O
   return { guard, transport, actors, sendParts, metrics, abort, isOpen: false };
 }
 
+function openPoller(data: Data, { actors, sendParts, metrics }: Outbound, logger: Logger): Poller {
+  return new Poller(data, actors, {
+    clock: systemClock,
+    handOut: (endpoint, load) => handOut(sendParts, endpoint, load),
+    onAcknowledged(endpoint, deliveries) {
+      for (let at = 0; at < deliveries; at++) metrics.attempts.count("delivered none");
+      logger.log("info", "acknowledged", { endpoint_id: data.ids.encode("ep", endpoint.id), deliveries });
+    },
+  });
+}
+
 /** Sockets of attempts take at most three fifths of the files that the process may open. */
 function attemptsMax(): number {
   const limits = readFileSync("/proc/self/limits", "utf8");
@@ -219,11 +232,13 @@ function openServer(config: Config, { data, outbound, pipeline, replayer, logger
     pipeline,
     actors,
     replayer,
+    poller: openPoller(data, outbound, logger),
     guard,
     transport,
     sendTrial: (endpoint) => sendTrial(sendParts, endpoint, data.store.takeKey()),
     baseUrl: config.baseUrl,
     ingestRateLimit: config.ingestRateLimit,
+    pollRateLimit: config.managementRateLimit,
     now: systemClock.now,
     onRejected: (reason) => metrics.ingestRejected.count(reason),
     log: (level, msg, fields) => logger.log(level, msg, fields),
@@ -328,10 +343,11 @@ function tellAttempt(report: AttemptReport, data: Data, logger: Logger, metrics:
   const { outcome } = performed.finding;
   const code = performed.statusCode;
   metrics.attempts.count(`${outcome} ${code === null ? "none" : `${Math.floor(code / 100)}xx`}`);
-  metrics.attemptSeconds.observe(performed.durationMs / 1000);
+  if (outcome !== "handed_out") metrics.attemptSeconds.observe(performed.durationMs / 1000);
   if (lagMs !== null) metrics.lagSeconds.observe(Math.max(0, lagMs) / 1000);
   const endpointId = performed.endpointId ?? data.ids.encode("ep", endpoint.id);
-  logger.log(outcome === "delivered" ? "info" : "warn", "attempt", {
+  const isFine = outcome === "delivered" || outcome === "handed_out";
+  logger.log(isFine ? "info" : "warn", "attempt", {
     event_id: data.ids.encode("evt", load.delivery.eventId),
     delivery_id: performed.messageId ?? data.ids.encode("msg", load.delivery.id),
     endpoint_id: endpointId,
@@ -342,7 +358,7 @@ function tellAttempt(report: AttemptReport, data: Data, logger: Logger, metrics:
     error_code: performed.errorCode,
     duration_ms: performed.durationMs,
     status: change?.status ?? load.delivery.status,
-    ...(change?.due && { next_attempt_at: new Date(change.due).toISOString() }),
+    ...(change?.due && outcome !== "handed_out" && { next_attempt_at: new Date(change.due).toISOString() }),
   });
   if (settlement.healthChanged || settlement.disable) tellHealth(settlement, endpointId, logger);
 }
@@ -384,6 +400,7 @@ function gaugesOf({ data, actors, path, transport }: GaugeParts): Parameters<typ
     queued: () => actors.counts().queued,
     inFlight: () => actors.counts().inFlight,
     actors: () => actors.counts().actors,
+    pollers: () => actors.counts().pollers,
     openSockets: () => transport.stats().open,
     idleSockets: () => transport.stats().idle,
     databaseBytes: () => size(path),

@@ -100,6 +100,7 @@ export interface Gauges {
   queued: () => number;
   inFlight: () => number;
   actors: () => number;
+  pollers: () => number;
   openSockets: () => number;
   idleSockets: () => number;
   databaseBytes: () => number;
@@ -156,6 +157,7 @@ function gaugesOf(gauges: Gauges, versions: Labels): Metric[] {
     gauge("sealpost_queue_depth", "Deliveries that actors hold in memory.", gauges.queued),
     gauge("sealpost_attempts_in_flight", "Attempts under way.", gauges.inFlight),
     gauge("sealpost_actors", "Endpoints that had something to deliver since the start.", gauges.actors),
+    gauge("sealpost_pollers_waiting", "Polls that are held until something comes.", gauges.pollers),
     gauge("sealpost_connections_open", "Sockets to receivers.", gauges.openSockets),
     gauge("sealpost_connections_idle", "Sockets to receivers that wait for a request.", gauges.idleSockets),
     gauge("sealpost_database_bytes", "Size of the database file.", gauges.databaseBytes),

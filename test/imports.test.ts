@@ -12,6 +12,7 @@ const settings = ["clock", "config", "log", "metrics", "secret-key", "start-erro
 const services = [
   "authenticate",
   "replayer",
+  "poller",
   "pipeline",
   "audience",
   "store",
@@ -45,6 +46,7 @@ const mayImport: Record<string, string[]> = {
   fanout: ["outbound/actor", "outbound/actors", "store", "core"],
   pipeline: ["audience", "fanout", "outbound/actor", "outbound/actors", "store", "core"],
   replayer: ["pipeline", "outbound/actors", "store", "core", "clock", "log", "metrics"],
+  poller: ["outbound", "outbound/actors", "store", "core", "clock"],
   http: ["docs", ...services, ...settings],
   jobs: [],
   upkeep: ["outbound/actors", "store", "core"],

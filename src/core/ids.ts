@@ -12,7 +12,7 @@ const ROUNDS = 27;
 const TIME_CHARS = 10;
 const CELL_CHARS = 2;
 
-/** `typ` stands in cursors only: an event type is called by its name. */
+/** `typ` and `pos` stand in cursors only: a type of events is called by its name, a position in a queue is nothing by itself. */
 export const ID_KINDS = [
   "acct",
   "proj",
@@ -26,6 +26,7 @@ export const ID_KINDS = [
   "rpl",
   "typ",
   "aud",
+  "pos",
 ] as const;
 export type IdKind = (typeof ID_KINDS)[number];
 

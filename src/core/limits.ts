@@ -228,6 +228,19 @@ export const LIMITS = {
     unit: "count",
     why: "Deliveries of a wide fan-out that one turn writes, beside the outcomes of those before.",
   },
+  pollLimitMax: { value: 100, unit: "count", why: "A page that a poller works off before it asks again." },
+  pollLimitDefault: { value: 50, unit: "count", why: "As in lists." },
+  pollWaitMax: {
+    value: 30,
+    unit: "seconds",
+    why: "Proxies cut what is silent for a minute.",
+  },
+  pollAnswerBytesMax: {
+    value: 4 * MIB,
+    unit: "bytes",
+    why: "Bodies in one page of a poller; one that is larger comes alone.",
+  },
+  pollersMax: { value: 100, unit: "count", why: "Held polls of one endpoint: each holds a connection." },
   apiKeyNameMax: { value: 200, unit: "characters", why: "A name for people." },
   drainMs: {
     value: 10_000,

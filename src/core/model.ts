@@ -3,7 +3,16 @@
 export const DELIVERY_STATUS = ["pending", "retrying", "delivered", "dead", "cancelled"] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUS)[number];
 
-export const OUTCOMES = ["delivered", "rejected", "timeout", "unreachable", "blocked", "malformed"] as const;
+/** `handed_out`: fetched by a poller that has not acknowledged it yet. */
+export const OUTCOMES = [
+  "delivered",
+  "rejected",
+  "timeout",
+  "unreachable",
+  "blocked",
+  "malformed",
+  "handed_out",
+] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 export const TRIGGERS = ["publish", "retry", "manual", "replay", "test"] as const;

@@ -21,14 +21,15 @@ const RULES = {
 } as const satisfies Record<string, AccessRule>;
 
 /**
- * Who may call a route: `none` everyone, `operator` the operator's token, otherwise a row of the table above.
+ * Who may call a route: `none` everyone, `operator` the operator's token, `endpoint` the secret of the endpoint in the path (the handler
+ * looks at it), otherwise a row of the table above.
  * A key with scope `read` is held to GET whatever the row says.
  */
-export type Access = keyof typeof RULES | "none" | "operator";
+export type Access = keyof typeof RULES | "none" | "operator" | "endpoint";
 
-const CHALLENGE = { headers: { "www-authenticate": "Bearer" } };
+export const CHALLENGE = { headers: { "www-authenticate": "Bearer" } };
 
-function bearerToken(request: Request): string {
+export function bearerToken(request: Request): string {
   const header = request.headers.get("authorization");
   const token = header && /^bearer +(\S+)$/i.exec(header)?.[1];
   if (token) return token;
@@ -76,6 +77,10 @@ export function admit(access: Access, method: string, request: Request, parts: H
     requireOperator(request, parts.operatorToken);
     return null;
   }
+  if (access === "endpoint") {
+    bearerToken(request);
+    return null;
+  }
   const caller = authenticate(request, parts);
   if (mayCall(caller, RULES[access], method)) return caller;
   throw new Problem("forbidden", accessSentence(access, method));
@@ -83,13 +88,14 @@ export function admit(access: Access, method: string, request: Request, parts: H
 
 /** True where a portal token with the right grant may call. */
 export function isOpenToPortal(access: Access): boolean {
-  return access !== "none" && access !== "operator" && RULES[access].portal !== null;
+  return access !== "none" && access !== "operator" && access !== "endpoint" && RULES[access].portal !== null;
 }
 
 /** One sentence that says who may call, for the 403 and for the document. */
 export function accessSentence(access: Access, method: string): string {
   if (access === "none") return "Needs no key.";
   if (access === "operator") return "Needs the operator's token.";
+  if (access === "endpoint") return "Needs the endpoint's secret, in an overlap the new or the previous one.";
   const { scopes, portal }: AccessRule = RULES[access];
   const enough = scopes
     .filter((scope) => scope !== "read" || method === "GET")

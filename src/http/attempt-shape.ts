@@ -20,7 +20,8 @@ export const attemptShape = Type.Object(
     outcome: oneOf(OUTCOMES, {
       description:
         "`rejected`: a status other than 2xx. `unreachable`: no answer, `error_code` says why. `blocked`: the address is " +
-        "not allowed. `malformed`: the message could not be rendered.",
+        "not allowed. `malformed`: the message could not be rendered. `handed_out`: a poller has it and has not acknowledged it yet; " +
+        "it becomes `delivered`, and `duration_ms` the time until then.",
     }),
     status_code: nullable(Type.Integer()),
     error_code: nullable(Type.String()),

@@ -185,7 +185,7 @@ function retryDelivery(services: Services): AnyRoute {
     bodyExample: {},
     answers: {
       202: { description: "The attempt is under way.", schema: deliveryShape, example: deliveryExample },
-      409: "An attempt of it is under way, or its endpoint is disabled or deleted.",
+      409: "An attempt of it is under way, or its endpoint is disabled, deleted or of the kind `poll`.",
     },
     handle({ caller, params }) {
       const delivery = findDelivery(services, caller, params.id);
@@ -194,6 +194,11 @@ function retryDelivery(services: Services): AnyRoute {
       if (attempt === "busy") throw new Problem("conflict", "An attempt of this delivery is under way.");
       if (attempt === "closed")
         throw new Problem("conflict", "The delivery's endpoint is disabled or deleted.");
+      if (attempt === "polled")
+        throw new Problem(
+          "conflict",
+          "The delivery's endpoint is polled: replay it, and it is handed out again.",
+        );
       // It never rejects; what it finds out stands among the attempts.
       void attempt;
       return { status: 202, json: deliveryOf(services, delivery, delivery.eventType) };

@@ -13,7 +13,8 @@ const WAITING_FOR = [
 ] as const satisfies readonly WaitingFor[];
 
 export const deliveryStatusShape = oneOf(DELIVERY_STATUS, {
-  description: "`pending`: not tried yet. `retrying`: failed, a retry is scheduled. `dead`: given up.",
+  description:
+    "`pending`: not tried yet, or handed to a poller that has not acknowledged it. `retrying`: failed, a retry is scheduled. `dead`: given up.",
 });
 
 /** A delivery as the API answers it (contract section 4). */
@@ -60,7 +61,7 @@ export function deliveryOf(services: Services, delivery: Delivery, eventType: st
     endpoint_id: ids.encode("ep", delivery.endpointId),
     status: delivery.status,
     attempt_count: delivery.attemptCount,
-    next_attempt_at: timeText(delivery.due),
+    next_attempt_at: timeText(actors.nextAttemptAt(delivery.endpointId, delivery.due)),
     waiting_for: actors.waitingFor(delivery.endpointId, delivery.id, delivery.due),
     dead_reason: delivery.deadReason,
     created_at: timeText(keyTime(delivery.id)),

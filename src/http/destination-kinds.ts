@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import type { DestinationField, DestinationKind } from "../outbound/destination.ts";
+import type { DestinationField, KindRow } from "../outbound/destination.ts";
 import { listKinds } from "../outbound/destinations.ts";
 import { type AnyRoute, route } from "./route.ts";
 import { nullable } from "./shapes.ts";
@@ -67,7 +67,7 @@ const listRoute = route({
   handle: () => ({ status: 200, json: { data: listKinds().map(kindOf) } }),
 });
 
-function kindOf({ kind, name, fields, maxBytes }: DestinationKind) {
+function kindOf({ kind, name, fields, maxBytes }: KindRow) {
   return { kind, name, fields: fields.map(fieldOf), max_bytes: maxBytes };
 }
 

@@ -3,9 +3,11 @@ import { invalid, notFound, unavailable } from "../core/errors.ts";
 import { isEventType } from "../core/event-type.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
+import { isPolled } from "../outbound/destinations.ts";
 import { TRIAL_DATA, TRIAL_TYPE } from "../outbound/trial.ts";
 import type { Incoming } from "../pipeline.ts";
 import { type AttemptAnswer, attemptExample, attemptOf, attemptShape } from "./attempt-shape.ts";
+import { type DeliveryAnswer, deliveryExample, deliveryOf, deliveryShape } from "./delivery-shape.ts";
 import { disabledConflict, findEndpoint } from "./endpoint-change.ts";
 import { type AnyRoute, ATTEMPT_WAIT_SECONDS, route } from "./route.ts";
 import type { Services } from "./services.ts";
@@ -14,6 +16,20 @@ import type { Services } from "./services.ts";
 export function endpointTestRoutes(services: Services): AnyRoute[] {
   return [testRoute(services)];
 }
+
+const TEST_ANSWERS = {
+  200: {
+    description: "The attempt, also where it failed.",
+    schema: attemptShape,
+    example: { ...attemptExample, trigger: "test", next_attempt_at: null },
+  },
+  202: {
+    description: "Of the kind `poll`: the delivery, which waits to be fetched.",
+    schema: deliveryShape,
+    example: { ...deliveryExample, status: "pending", attempt_count: 0, next_attempt_at: null },
+  },
+  409: "`conflict`: the endpoint is disabled.",
+} as const;
 
 function testRoute(services: Services): AnyRoute {
   return route({
@@ -25,7 +41,7 @@ function testRoute(services: Services): AnyRoute {
     description:
       "One event, with the example of its type where it has one, sent once and at once, also while the endpoint is paused or " +
       "backing off, whatever it subscribes to. It stands in the log with `test: true` and is not metered. The answer comes when the " +
-      "attempt is over.",
+      "attempt is over. An endpoint of the kind `poll` is sent nothing: there the event waits to be fetched like any other.",
     access: "manage",
     budget: "management",
     audit: "Its event and attempt stand in the log as tests.",
@@ -43,14 +59,7 @@ function testRoute(services: Services): AnyRoute {
     ),
     bodyExample: { type: "invoice.paid" },
     waitMaxSeconds: ATTEMPT_WAIT_SECONDS,
-    answers: {
-      200: {
-        description: "The attempt, also where it failed.",
-        schema: attemptShape,
-        example: { ...attemptExample, trigger: "test", next_attempt_at: null },
-      },
-      409: "`conflict`: the endpoint is disabled.",
-    },
+    answers: TEST_ANSWERS,
     async handle({ caller, params, body }) {
       const type = body.type ?? TRIAL_TYPE;
       if (!isEventType(type))
@@ -58,6 +67,7 @@ function testRoute(services: Services): AnyRoute {
       const endpoint = findEndpoint(services, caller, params.id);
       if (endpoint.status === "disabled") throw disabledConflict();
       const deliveryId = await writeTest(services, endpoint, type);
+      if (isPolled(endpoint.kind)) return { status: 202, json: waitingTest(services, deliveryId, type) };
       await attempt(services, deliveryId);
       return { status: 200, json: lastAttempt(services, deliveryId) };
     },
@@ -81,10 +91,19 @@ async function writeTest(services: Services, endpoint: Endpoint, type: string): 
   return plan.testDelivery;
 }
 
+/** The delivery that a poller gets next, once all before it are acknowledged. */
+function waitingTest(services: Services, deliveryId: number, type: string): DeliveryAnswer {
+  const delivery = services.data.deliveries.get(deliveryId);
+  if (delivery === null) throw notFound("delivery");
+  services.actors.polled(delivery.endpointId)?.enqueue();
+  return deliveryOf(services, delivery, type);
+}
+
 async function attempt({ actors }: Services, deliveryId: number): Promise<void> {
   const sent = await actors.attemptNow(deliveryId, "test");
   if (sent === "closed") throw disabledConflict();
-  if (sent === null || sent === "busy") throw unavailable("The service is stopping; the test is sent later.");
+  if (sent === null || sent === "busy" || sent === "polled")
+    throw unavailable("The service is stopping; the test is sent later.");
 }
 
 /** The attempt as the store has it. */

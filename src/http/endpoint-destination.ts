@@ -3,7 +3,7 @@ import { isObject } from "../core/json.ts";
 import { childPointer } from "../core/json-value.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
-import { addressesOf, type DestinationField, type DestinationKind } from "../outbound/destination.ts";
+import { addressesOf, type DestinationField, type KindRow } from "../outbound/destination.ts";
 import { findKind, listKinds } from "../outbound/destinations.ts";
 import type { Guard } from "../outbound/guard.ts";
 import { MASK } from "../outbound/request-head.ts";
@@ -36,7 +36,7 @@ export function readDestination(body: DestinationBody, before: Destination, faul
 
 /** `config` with what stands in the top-level `url`; null where the body has neither. */
 function readConfig(
-  kind: DestinationKind,
+  kind: KindRow,
   { config, url }: DestinationBody,
   faults: Fault[],
 ): Readonly<Record<string, unknown>> | null {
@@ -51,7 +51,7 @@ function readConfig(
 }
 
 /** Nothing was said of the destination: right where there is one already. */
-function requireConfigured(kind: DestinationKind, before: Destination, faults: Fault[]): Destination {
+function requireConfigured(kind: KindRow, before: Destination, faults: Fault[]): Destination {
   const isMissing = ({ name, required }: DestinationField) =>
     required && !Object.hasOwn(before.config, name) && !Object.hasOwn(before.credentials, name);
   if (kind.fields.some(isMissing)) {
@@ -64,7 +64,7 @@ function requireConfigured(kind: DestinationKind, before: Destination, faults: F
 /** Reads the fields of one kind out of a body; `stored` is what `***` stands for. */
 class FieldReader {
   constructor(
-    private readonly kind: DestinationKind,
+    private readonly kind: KindRow,
     private readonly body: DestinationBody,
     private readonly stored: Destination | null,
     private readonly faults: Fault[],

@@ -6,6 +6,7 @@ import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
 import { makePrivateKey, makeSecret, readPrivateKey, readSecret } from "../core/signing.ts";
 import { compileTransformations } from "../core/transform.ts";
+import { isPolled } from "../outbound/destinations.ts";
 import type { NewEndpoint } from "../store/endpoints.ts";
 import { readDestination } from "./endpoint-destination.ts";
 import { readHeaders } from "./endpoint-headers.ts";
@@ -62,6 +63,11 @@ export function readNewEndpoint(body: NewEndpointBody, projectId: number, now: n
 /** What a merge patch changes of an endpoint as it stands. Throws 422 with every fault, as above. */
 export function readEndpointChange(body: EndpointChangeBody, before: Endpoint): EndpointChange {
   const faults: Fault[] = [];
+  // The queues of the two are not alike, and what waits in one must not be lost.
+  if (body.kind !== undefined && isPolled(body.kind) !== isPolled(before.kind)) {
+    const detail = "An endpoint that is polled stays so, and one that is pushed to too: create another.";
+    faults.push({ pointer: "/kind", detail });
+  }
   const change = changeOf(body, before, faults);
   if (faults.length > 0) throw invalidAll(faults);
   return change;

@@ -1,4 +1,5 @@
 import { Problem, unavailable } from "../core/errors.ts";
+import { isPolled } from "../outbound/destinations.ts";
 import { MASK } from "../outbound/request-head.ts";
 import type { Sent } from "../outbound/send.ts";
 import { ERROR_CODES } from "../outbound/transport-errors.ts";
@@ -13,6 +14,8 @@ const QUOTE_MAX = 300;
  * section 10, `?verify=true`).
  */
 export async function requireDelivered(services: Services, endpoint: NewEndpoint): Promise<void> {
+  // Nothing is sent to a poller: there is nothing to try.
+  if (isPolled(endpoint.kind)) return;
   const sent = await services.sendTrial(endpoint);
   if (sent === null) throw unavailable("The service is stopping. Try again in a moment.");
   if (sent.finding.outcome === "delivered") return;

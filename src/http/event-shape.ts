@@ -143,12 +143,12 @@ export function eventText(
   return `${head},"data":${event.data},"deliveries":${rows}}`;
 }
 
-function eventDeliveryOf({ ids }: Services, delivery: Delivery): Static<typeof eventDeliveryShape> {
+function eventDeliveryOf({ ids, actors }: Services, delivery: Delivery): Static<typeof eventDeliveryShape> {
   return {
     id: ids.encode("msg", delivery.id),
     endpoint_id: ids.encode("ep", delivery.endpointId),
     status: delivery.status,
     attempt_count: delivery.attemptCount,
-    next_attempt_at: timeText(delivery.due),
+    next_attempt_at: timeText(actors.nextAttemptAt(delivery.endpointId, delivery.due)),
   };
 }

@@ -110,6 +110,11 @@ export const HEADERS: Json = {
 export const SECURITY_SCHEMES: Json = {
   api_key: { type: "http", scheme: "bearer", description: "An API key of the project." },
   portal_token: { type: "http", scheme: "bearer", description: "The token of a portal link." },
+  endpoint_secret: {
+    type: "http",
+    scheme: "bearer",
+    description: "The secret of the endpoint that is polled (`whsec_…`).",
+  },
   operator_token: {
     type: "http",
     scheme: "bearer",

@@ -148,7 +148,7 @@ function frameworkErrors(route: AnyRoute): number[] {
   const takesJson = takesBody(route) && route.bodyMode !== "opaque";
   const statuses = [500, ...(route.answersWhileDraining ? [] : [503])];
   if (route.access !== "none") statuses.push(401);
-  if (route.access !== "none" && route.access !== "operator") statuses.push(403);
+  if (!["none", "operator", "endpoint"].includes(route.access)) statuses.push(403);
   if (route.path.includes(":")) statuses.push(404);
   if (takesBody(route)) statuses.push(413);
   if (takesJson) statuses.push(400, 415);
@@ -161,6 +161,7 @@ function frameworkErrors(route: AnyRoute): number[] {
 function securityOf(route: AnyRoute): Json[] {
   if (route.access === "none") return [];
   if (route.access === "operator") return [{ operator_token: [] }];
+  if (route.access === "endpoint") return [{ endpoint_secret: [] }];
   return [{ api_key: [] }, ...(isOpenToPortal(route.access) ? [{ portal_token: [] }] : [])];
 }
 

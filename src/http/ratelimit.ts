@@ -65,7 +65,7 @@ export class TokenBuckets {
 
 /** The headers that tell a caller where it stands (draft-ietf-httpapi-ratelimit-headers-10). */
 export function rateLimitHeaders(
-  budget: Budget | "ingest",
+  budget: Budget | "ingest" | "poll",
   perSecond: number,
   allowance: Allowance,
 ): Record<string, string> {

@@ -58,8 +58,8 @@ export interface RequestContext<
 > {
   readonly request: Request;
   readonly requestId: string;
-  /** null on routes with access `none` or `operator`. */
-  readonly caller: Who extends "none" | "operator" ? null : Caller;
+  /** null on routes with access `none`, `operator` or `endpoint`. */
+  readonly caller: Who extends "none" | "operator" | "endpoint" ? null : Caller;
   readonly params: string extends Path ? Record<string, string> : Record<ParamNames<Path>, string>;
   readonly query: Static<Query>;
   readonly body: Mode extends "parsed" ? Static<Body> : undefined;
@@ -113,6 +113,8 @@ export interface Route<
   audit?: AuditRule | string;
   /** How long the handler may take before it answers, where that is more than a few seconds. */
   waitMaxSeconds?: number;
+  /** True: a GET that does something is no HEAD too. */
+  refusesHead?: boolean;
   /** True: a parameter whose percent-encoding is broken is handed on as an empty text, and is no 404 of the framework's. */
   takesAnyPath?: boolean;
   /** True: answers while the service drains. */

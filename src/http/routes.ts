@@ -13,6 +13,7 @@ import { inboundRoutes } from "./inbound.ts";
 import { operatorRoutes } from "./operator.ts";
 import { portalLinkRoutes } from "./portal-links.ts";
 import { portalRoutes } from "./portal.ts";
+import { pollRoutes } from "./poll.ts";
 import { previewRoutes } from "./preview.ts";
 import { projectRoutes } from "./project.ts";
 import { publishRoutes } from "./publish.ts";
@@ -32,6 +33,7 @@ export function allRoutes(services: Services): AnyRoute[] {
     endpointSecretRoutes,
     endpointTestRoutes,
     destinationKindRoutes,
+    pollRoutes,
     previewRoutes,
     statsRoutes,
     eventTypeRoutes,

@@ -93,7 +93,9 @@ function createApp(table: readonly AnyRoute[], shared: Shared, extendTimeout: Ex
   for (const entry of table) {
     const prepared = prepareRoute(entry);
     for (const method of methodsOf(entry)) {
-      app.route(method, entry.path, answerWith(prepared, shared, extendTimeout), { parse: "none" });
+      app.route(method, entry.path, answerWith(prepared, unmatched, shared, extendTimeout), {
+        parse: "none",
+      });
     }
   }
   return app.compile();
@@ -104,17 +106,24 @@ interface ElysiaContext {
   params: Record<string, string>;
 }
 
-function answerWith(prepared: PreparedRoute, shared: Shared, extendTimeout: ExtendTimeout) {
-  const { waitMaxSeconds } = prepared.route;
+function answerWith(
+  prepared: PreparedRoute,
+  unmatched: PreparedRoute,
+  shared: Shared,
+  extendTimeout: ExtendTimeout,
+) {
+  const { waitMaxSeconds, refusesHead } = prepared.route;
   return async ({ request, params }: ElysiaContext) => {
     if (waitMaxSeconds !== undefined) extendTimeout(request, waitMaxSeconds + IDLE_TIMEOUT_SECONDS);
-    return new Exchange(shared, prepared, request, params).respond();
+    // Elysia hands a HEAD to the GET where there is no route for it.
+    const isRefused = refusesHead === true && request.method === "HEAD";
+    return new Exchange(shared, isRefused ? unmatched : prepared, request, params).respond();
   };
 }
 
 /** Every GET is a HEAD too; Bun leaves the body out. */
 function methodsOf(entry: AnyRoute): string[] {
-  return entry.method === "GET" ? ["GET", "HEAD"] : [entry.method];
+  return entry.method === "GET" && !entry.refusesHead ? ["GET", "HEAD"] : [entry.method];
 }
 
 /** Where no route answers, a request still passes through the ordinary steps. */

@@ -4,6 +4,7 @@ import type { Guard } from "../outbound/guard.ts";
 import type { Sent } from "../outbound/send.ts";
 import type { Transport } from "../outbound/transport-types.ts";
 import type { Pipeline } from "../pipeline.ts";
+import type { Poller } from "../poller.ts";
 import type { Replayer } from "../replayer.ts";
 import type { Data } from "../store/data.ts";
 import type { DeliveryList } from "../store/delivery-list.ts";
@@ -19,6 +20,7 @@ export interface Services {
   pipeline: Pipeline;
   actors: Actors;
   replayer: Replayer;
+  poller: Poller;
   guard: Guard;
   transport: Transport;
   /** Sends one message to a destination that is not stored; null where the service stops. Never rejects. */
@@ -27,6 +29,8 @@ export interface Services {
   baseUrl: string;
   /** Requests a second that a source takes unless it says otherwise; 0: no limit. */
   ingestRateLimit: number;
+  /** Polls a second that an endpoint takes; 0: no limit. */
+  pollRateLimit: number;
   now(): number;
   /** An inbound request was refused; for the metrics. */
   onRejected(reason: string): void;

@@ -187,6 +187,7 @@ type DeliveryFields = typeof delivery;
 
 /** What follows from an attempt: nothing where it is tried again, or where the attempt no longer counted. */
 function endOf(attempt: AttemptSummary, at: string, of: DeliveryFields, notes: readonly Note[]): Entry[] {
+  if (attempt.outcome === "handed_out") return [];
   if (attempt.outcome === "delivered") return [{ at, kind: "delivered", ...of }];
   const isLast = attempt.trigger !== "manual" && attempt.nextAttemptAt === null;
   if (!isLast || wasOvertaken(attempt, notes)) return [];

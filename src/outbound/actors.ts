@@ -1,9 +1,11 @@
 import type { Clock } from "../clock.ts";
 import { isMetered } from "../core/delivery.ts";
 import { limit } from "../core/limits.ts";
-import { type Endpoint, envelopeOf, type WaitingFor } from "../core/model.ts";
+import { type Delivery, type Endpoint, envelopeOf, type WaitingFor } from "../core/model.ts";
 import type { Data } from "../store/data.ts";
 import { EndpointActor, type Load, type Settlement, type Waiting } from "./actor.ts";
+import { isPolled } from "./destinations.ts";
+import { PollActor } from "./poll-actor.ts";
 import type { Sent } from "./send.ts";
 
 /** What an attempt tells the log and the metrics once it is on disk. */
@@ -29,9 +31,11 @@ const WOKEN_A_TURN = 100;
 const TOUCHED_AGE_MS = 60_000;
 const encoder = new TextEncoder();
 
+type Actor = EndpointActor<Sent> | PollActor;
+
 /** All actors, by endpoint; made when the first delivery comes. Writes what they find out. */
 export class Actors {
-  readonly #actors = new Map<number, EndpointActor<Sent>>();
+  readonly #actors = new Map<number, Actor>();
   #stopped = false;
   #inFlight = 0;
   /** Endpoints that have something to send and found no slot. */
@@ -66,7 +70,7 @@ export class Actors {
   }
 
   /** Some a turn of the loop: each may start as many attempts as its endpoint takes at once. */
-  #wakeInTurn(actors: readonly EndpointActor<Sent>[], from = 0): void {
+  #wakeInTurn(actors: readonly Actor[], from = 0): void {
     for (const actor of actors.slice(from, from + WOKEN_A_TURN)) actor.wake();
     const next = from + WOKEN_A_TURN;
     if (next < actors.length) this.data.store.schedule(() => this.#wakeInTurn(actors, next));
@@ -74,19 +78,23 @@ export class Actors {
 
   /** Where a new delivery of an endpoint stands in the database's queue; null where the actor can hold it in memory. */
   placeFor(endpoint: Endpoint, id: number, due: number): number | null {
+    // Inside the write, so that it stands behind all that was handed out before.
+    if (isPolled(endpoint.kind)) return this.data.store.takeKey();
     const actor = this.#of(endpoint.id);
-    return actor && !actor.hasRoom ? actor.orderOf(id, due) : null;
+    return actor instanceof EndpointActor && !actor.hasRoom ? actor.orderOf(id, due) : null;
   }
 
   /** A delivery that is on disk; `load` where its body is at hand. */
   enqueue(endpointId: number, waiting: Waiting, load: Load | null): void {
+    const actor = this.#of(endpointId);
+    if (actor instanceof PollActor) return actor.enqueue();
     const totals = this.#freshTotals();
     if (load) totals.bytes += load.body.length;
     else this.#touched.set(waiting.id, this.parts.clock.now());
     totals.queued++;
     const isCurrent = totals.bytes <= limit("bodyCacheBytesMax") && !this.#touched.has(waiting.id);
     const held = isCurrent ? load : null;
-    this.#of(endpointId)?.enqueue(waiting, held);
+    actor?.enqueue(waiting, held);
   }
 
   forget(endpointId: number, deliveryId: number): void {
@@ -95,7 +103,10 @@ export class Actors {
   }
 
   /** One attempt now, whatever the queue says; resolves once it is on disk. See EndpointActor.attemptNow. */
-  attemptNow(deliveryId: number, trigger: "manual" | "test"): Promise<Sent | null> | "busy" | "closed" {
+  attemptNow(
+    deliveryId: number,
+    trigger: "manual" | "test",
+  ): Promise<Sent | null> | "busy" | "closed" | "polled" {
     this.#touched.set(deliveryId, this.parts.clock.now());
     const load = this.load(deliveryId);
     const actor = load && this.#of(load.delivery.endpointId);
@@ -105,6 +116,52 @@ export class Actors {
   waitingFor(endpointId: number, deliveryId: number, due: number | null): WaitingFor | null {
     if (due === null) return null;
     return this.#of(endpointId)?.waitingFor(deliveryId, due) ?? null;
+  }
+
+  /** When an open delivery is tried next; null where that is up to a poller. */
+  nextAttemptAt(endpointId: number, due: number | null): number | null {
+    return due === null || this.#of(endpointId) instanceof PollActor ? null : due;
+  }
+
+  /** The actor of a polled endpoint; null for others, and for what was not there when the process began to stop. */
+  polled(endpointId: number): PollActor | null {
+    const actor = this.#of(endpointId);
+    return actor instanceof PollActor ? actor : null;
+  }
+
+  /**
+   * Records what a poller is about to get, in one transaction: what it gets for the first time since its delivery was opened is an
+   * attempt, what could not be rendered is dead. Answers those that are still open and rendered.
+   */
+  async recordHandOuts<Handed extends Settlement<Sent>>(handed: readonly Handed[]): Promise<Handed[]> {
+    const isKnown = ({ load, performed }: Handed) =>
+      load.delivery.step > 0 && performed.finding.outcome === "handed_out";
+    if (handed.every(isKnown)) return handed.filter((one) => this.#openNow(one) !== null);
+    const written = await this.data.store.write(() => {
+      const reports: AttemptReport[] = [];
+      return { open: handed.filter((one) => this.#writeHandOut(one, reports)), reports };
+    });
+    for (const report of written.reports) this.parts.onAttempt(report);
+    return written.open;
+  }
+
+  /** The delivery as it stands now; null where it was acknowledged, ended or opened anew since it was read. */
+  #openNow({ load }: Settlement<Sent>): Delivery | null {
+    const now = this.data.deliveries.get(load.delivery.id);
+    return now && now.due !== null && now.generation === load.delivery.generation ? now : null;
+  }
+
+  /** Inside a write. False where it is not to be handed out. */
+  #writeHandOut(one: Settlement<Sent>, reports: AttemptReport[]): boolean {
+    const delivery = this.#openNow(one);
+    if (delivery === null) return false;
+    const isRendered = one.performed.finding.outcome === "handed_out";
+    if (isRendered && delivery.step > 0) return true;
+    const settlement = { ...one, load: { ...one.load, delivery } };
+    const number = delivery.attemptCount + 1;
+    this.#write(settlement, number);
+    reports.push({ settlement, number, lagMs: null });
+    return isRendered;
   }
 
   wakeAll(): void {
@@ -122,14 +179,14 @@ export class Actors {
   }
 
   /** What the actors hold in memory, and what is in flight. */
-  counts(): { actors: number; queued: number; inFlight: number } {
-    let queued = 0;
-    let inFlight = 0;
+  counts(): { actors: number; queued: number; inFlight: number; pollers: number } {
+    const counts = { actors: this.#actors.size, queued: 0, inFlight: 0, pollers: 0 };
     for (const actor of this.#actors.values()) {
-      queued += actor.queued;
-      inFlight += actor.inFlight;
+      counts.queued += actor.queued;
+      counts.inFlight += actor.inFlight;
+      if (actor instanceof PollActor) counts.pollers += actor.pollers;
     }
-    return { actors: this.#actors.size, queued, inFlight };
+    return counts;
   }
 
   /** Starts nothing any more; resolves when every attempt in flight is recorded or given up. */
@@ -150,12 +207,28 @@ export class Actors {
     };
   }
 
-  #of(endpointId: number): EndpointActor<Sent> | null {
+  #of(endpointId: number): Actor | null {
     const known = this.#actors.get(endpointId);
     if (known || this.#stopped) return known ?? null;
     const endpoint = this.data.endpoints.getAnyway(endpointId);
     if (!endpoint) return null;
-    const actor = new EndpointActor<Sent>(endpoint, this.data.health.get(endpointId), {
+    const actor = isPolled(endpoint.kind) ? this.#makePolled(endpoint) : this.#makePushed(endpoint);
+    this.#actors.set(endpointId, actor);
+    return actor;
+  }
+
+  #makePolled(endpoint: Endpoint): PollActor {
+    return new PollActor(endpoint, {
+      timer: (at, wake) => this.parts.clock.timer(at, wake),
+      parked: (id, count) => this.data.deliveries.parkedOf(id, count),
+      dispose: (ids, as) => this.#dispose(ids, as),
+      canRecord: () => this.data.store.writable,
+      isHeldBack: (projectId) => this.data.tenants.isSuspended(projectId),
+    });
+  }
+
+  #makePushed(endpoint: Endpoint): EndpointActor<Sent> {
+    return new EndpointActor<Sent>(endpoint, this.data.health.get(endpoint.id), {
       now: () => this.parts.clock.now(),
       random: () => this.parts.random(),
       timer: (at, wake) => this.parts.clock.timer(at, wake),
@@ -170,8 +243,6 @@ export class Actors {
       isRoomy: () => this.#freshTotals().queued < limit("queuedTotalMax"),
       isHeldBack: (projectId) => this.data.tenants.isSuspended(projectId),
     });
-    this.#actors.set(endpointId, actor);
-    return actor;
   }
 
   async #perform(endpoint: Endpoint, load: Load): Promise<Sent | null> {
@@ -215,20 +286,24 @@ export class Actors {
     const { delivery } = load;
     const { outcome } = performed.finding;
     const id = this.data.store.takeKey();
-    const nextAttemptAt = change ? change.due : delivery.due;
+    const isHandedOut = outcome === "handed_out";
+    const nextAttemptAt = isHandedOut ? null : change ? change.due : delivery.due;
     const place = { id, deliveryId: delivery.id, number, trigger, outcome, nextAttemptAt };
     this.data.attempts.insert(place, performed);
     const metered = delivery.metered || (isMetered(outcome) && trigger !== "test");
     if (metered && !delivery.metered) this.#meter(delivery.projectId);
     const applied = this.data.deliveries.settle(delivery, number, metered, change, settlement.queueOrder);
     if (settlement.healthChanged) this.data.health.set(endpoint.id, health);
-    this.data.digest.addTally(id, {
-      endpointId: endpoint.id,
-      at: performed.startedAt,
-      delivered: outcome === "delivered",
-      dead: change?.status === "dead",
-      durationMs: performed.durationMs,
-    });
+    // What is handed out counts once it is acknowledged (src/poller.ts).
+    if (!isHandedOut) {
+      this.data.digest.addTally(id, {
+        endpointId: endpoint.id,
+        at: performed.startedAt,
+        delivered: outcome === "delivered",
+        dead: change?.status === "dead",
+        durationMs: performed.durationMs,
+      });
+    }
     const { disable } = settlement;
     const disabled =
       disable &&

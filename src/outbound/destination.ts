@@ -87,7 +87,8 @@ export interface DestinationAbout {
   errors?: Readonly<Record<string, string>>;
 }
 
-export interface DestinationKind {
+/** What a row of the table says of every kind. */
+export interface KindRow {
   kind: string;
   name: string;
   about: DestinationAbout;
@@ -96,6 +97,15 @@ export interface DestinationKind {
   maxBytes: number | null;
   /** Where it is not simply the fields that are addresses: all that the customer chose and that is connected to. */
   addresses?(config: DestinationConfig): readonly DestinationAddress[];
+}
+
+/** A kind whose messages wait, without attempts and timers, until the customer's own program fetches them; what it never fetches expires. */
+export interface PolledKind extends KindRow {
+  isPolled: true;
+}
+
+/** A kind that is pushed to. */
+export interface DestinationKind extends KindRow {
   /**
    * `config` with its credentials: one object for each version of the endpoint. Throws where the message cannot be rendered (the
    * delivery is malformed then), and `Unprepared` where another try may succeed.
@@ -125,7 +135,7 @@ export class Unprepared extends Error {
 }
 
 /** All that the customer chose and that is connected to: what the guard is asked for when an endpoint is saved. */
-export function addressesOf(kind: DestinationKind, config: DestinationConfig): readonly DestinationAddress[] {
+export function addressesOf(kind: KindRow, config: DestinationConfig): readonly DestinationAddress[] {
   if (kind.addresses) return kind.addresses(config);
   return kind.fields.flatMap(({ name, address }) => {
     const url = config[name];

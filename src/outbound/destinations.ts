@@ -1,4 +1,4 @@
-import type { DestinationKind } from "./destination.ts";
+import type { DestinationKind, KindRow, PolledKind } from "./destination.ts";
 import { activemq } from "./destinations/activemq.ts";
 import { azureServiceBus } from "./destinations/azure-service-bus.ts";
 import { azureStorageQueue } from "./destinations/azure-storage-queue.ts";
@@ -6,11 +6,12 @@ import { cloudflareQueues } from "./destinations/cloudflare-queues.ts";
 import { gcpPubsub } from "./destinations/gcp-pubsub.ts";
 import { http } from "./destinations/http.ts";
 import { kafkaRest } from "./destinations/kafka-rest.ts";
+import { poll } from "./destinations/poll.ts";
 import { pulsar } from "./destinations/pulsar.ts";
 import { rabbitmq } from "./destinations/rabbitmq.ts";
 
 /** THE table of destination kinds. A new kind is one file and one line here. */
-const KINDS: readonly DestinationKind[] = [
+const KINDS: readonly (DestinationKind | PolledKind)[] = [
   http,
   gcpPubsub,
   azureServiceBus,
@@ -20,14 +21,20 @@ const KINDS: readonly DestinationKind[] = [
   activemq,
   pulsar,
   cloudflareQueues,
+  poll,
 ];
 
 const byKind = new Map(KINDS.map((kind) => [kind.kind, kind]));
 
-export function findKind(kind: string): DestinationKind | undefined {
+export function findKind(kind: string): DestinationKind | PolledKind | undefined {
   return byKind.get(kind);
 }
 
-export function listKinds(): readonly DestinationKind[] {
+/** True where nothing is pushed: deliveries wait until they are fetched, and expire where they never are. */
+export function isPolled(kind: string): boolean {
+  return kind === poll.kind;
+}
+
+export function listKinds(): readonly KindRow[] {
   return KINDS;
 }

@@ -135,7 +135,7 @@ function unprepared(
 }
 
 /** Nothing was sent: the message could not be made. */
-function malformed(startedAt: number, reason: string): Sent {
+export function malformed(startedAt: number, reason: string): Sent {
   return {
     startedAt,
     durationMs: 0,
@@ -159,12 +159,13 @@ const decoder = new TextDecoder();
 
 function kindOf(endpoint: Endpoint): DestinationKind {
   const kind = findKind(endpoint.kind);
-  if (!kind) throw new Error(`an endpoint has the kind ${endpoint.kind}, which is none`);
+  if (!kind || "isPolled" in kind)
+    throw new Error(`an endpoint has the kind ${endpoint.kind}, which is none`);
   return kind;
 }
 
 /** The body after the endpoint's transformations; the plain envelope's own bytes where there are none. */
-function reshape(
+export function reshape(
   endpoint: Endpoint,
   load: Load,
 ): { ok: true; body: Uint8Array } | { ok: false; reason: string } {
@@ -174,7 +175,7 @@ function reshape(
   return result.ok ? { ok: true, body: encoder.encode(JSON.stringify(result.body)) } : result;
 }
 
-function sign(ids: IdCodec, endpoint: Endpoint, load: Load, body: Uint8Array, now: number): Message {
+export function sign(ids: IdCodec, endpoint: Endpoint, load: Load, body: Uint8Array, now: number): Message {
   const id = ids.encode("msg", load.delivery.id);
   const timestampSeconds = Math.floor(now / 1000);
   const signature = signatureHeader(

@@ -74,6 +74,7 @@ function unpackHeaders(text: string, date: number | null): [string, string][] {
 
 export class Attempts {
   readonly #insert;
+  readonly #acknowledge;
   readonly #ofDelivery;
   readonly #ofEvent;
 
@@ -84,6 +85,10 @@ export class Attempts {
     const { sqlite } = store;
     this.#insert = sqlite.prepare<void, (string | number | Uint8Array | null)[]>(
       `INSERT INTO attempt (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#acknowledge = sqlite.prepare<{ durationMs: number }, [number, number, number]>(
+      `UPDATE attempt SET outcome = ${OUTCOMES.indexOf("delivered")}, duration_ms = max(0, ? - started_at)
+       WHERE delivery_id = ? AND number = ? AND outcome = ${OUTCOMES.indexOf("handed_out")} RETURNING duration_ms AS durationMs`,
     );
     this.#ofDelivery = sqlite.prepare<AttemptRow, [number, number, number]>(
       `SELECT ${COLUMNS} FROM attempt WHERE delivery_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
@@ -96,6 +101,11 @@ export class Attempts {
        WHERE d.event_id = ? AND a.id > ? AND (? IS NULL OR d.endpoint_id IN (SELECT value FROM json_each(?)))
        ORDER BY a.id LIMIT ?`,
     );
+  }
+
+  /** Inside a write: what was handed out has arrived. How long that took; null where there is no such attempt. */
+  acknowledge(deliveryId: number, number: number, now: number): number | null {
+    return this.#acknowledge.get(now, deliveryId, number)?.durationMs ?? null;
   }
 
   /** Inside a write. */

@@ -49,6 +49,12 @@ export interface QueuedDelivery {
   queueOrder: number | null;
 }
 
+/** A delivery that a poller has and did not acknowledge yet. */
+export interface HandedOut {
+  id: number;
+  attemptCount: number;
+}
+
 const COLUMNS =
   "id, event_id, endpoint_id, project_id, status, attempt_count, step, origin, metered, generation, due, queue_order, dead_reason, completed_at";
 const STATUS = { pending: 0, retrying: 1, delivered: 2, dead: 3, cancelled: 4 } as const satisfies Record<
@@ -199,6 +205,16 @@ export class Deliveries {
     return this.#statements.firstParked.get(endpointId)?.first ?? null;
   }
 
+  /** The first of those that a poller was handed, up to a position. */
+  handedOutUpTo(endpointId: number, position: number, count: number): HandedOut[] {
+    return this.#statements.handedOutUpTo.all(endpointId, position, count);
+  }
+
+  /** Its poller has it. */
+  acknowledge(id: number): void {
+    this.#statements.acknowledge.run(this.store.now(), id);
+  }
+
   /** Dead deliveries of a project or of one endpoint, oldest first, above a key. */
   deadAbove(projectId: number, endpointId: number | null, above: number, count: number): number[] {
     const { deadOfProject, deadOfEndpoint } = this.#statements;
@@ -237,6 +253,10 @@ function prepareReads(sqlite: Store["sqlite"]) {
     parkedOf: sqlite.prepare<QueuedDelivery, [number, number]>(
       `SELECT id, endpoint_id AS endpointId, due, queue_order AS queueOrder FROM delivery
        WHERE endpoint_id = ? AND queue_order IS NOT NULL ORDER BY queue_order LIMIT ?`,
+    ),
+    handedOutUpTo: sqlite.prepare<HandedOut, [number, number, number]>(
+      `SELECT id, attempt_count AS attemptCount FROM delivery
+       WHERE endpoint_id = ? AND queue_order <= ? AND queue_order IS NOT NULL AND step > 0 ORDER BY queue_order LIMIT ?`,
     ),
     firstParked: sqlite.prepare<{ first: Nullable }, [number]>(
       "SELECT min(queue_order) AS first FROM delivery WHERE endpoint_id = ? AND queue_order IS NOT NULL",
@@ -278,6 +298,9 @@ function prepareChanges(sqlite: Store["sqlite"]) {
     ),
     arriveAfterAll: sqlite.prepare<void, [number, number]>(
       "UPDATE delivery SET status = 2, dead_reason = NULL, completed_at = ? WHERE id = ? AND status IN (3, 4)",
+    ),
+    acknowledge: sqlite.prepare<void, [number, number]>(
+      "UPDATE delivery SET status = 2, due = NULL, queue_order = NULL, completed_at = ? WHERE id = ?",
     ),
     reopen: sqlite.prepare<void, [number, number, Nullable, number]>(
       `UPDATE delivery SET status = 0, step = 0, origin = ?, metered = 0, generation = generation + 1, due = ?, queue_order = ?,

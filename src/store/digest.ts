@@ -122,6 +122,13 @@ export class Digest implements BatchPart {
     for (const list of lists) this.#insertEntry.run(list, id);
   }
 
+  /** Inside a write: attempts that end long after they began, whose keys may lie below the mark, are counted at once. */
+  insertTallies(tallies: readonly Tally[]): void {
+    const gathered = new Gathering();
+    for (const tally of tallies) gathered.addTally(tally);
+    this.#addHours(gathered);
+  }
+
   flush(): void {}
 
   reset(): void {
@@ -169,12 +176,16 @@ export class Digest implements BatchPart {
     }
     // Numbers are added, not set: they and the mark go together, once. Entries before it may be written twice.
     await this.store.write(() => {
-      for (const [endpointId, byHour] of part.hours) {
-        for (const [hour, numbers] of byHour) this.#addHour(endpointId, hour, numbers);
-      }
+      this.#addHours(part);
       this.#setMark.run(part.lastKey);
     }, true);
     this.#writing = null;
+  }
+
+  #addHours({ hours }: Gathering): void {
+    for (const [endpointId, byHour] of hours) {
+      for (const [hour, numbers] of byHour) this.#addHour(endpointId, hour, numbers);
+    }
   }
 
   #addHour(endpointId: number, hour: number, numbers: HourNumbers): void {

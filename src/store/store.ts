@@ -294,6 +294,11 @@ function lastKey(sqlite: Database): number {
   const maxima = tables.map((table) => `SELECT max(id) AS id FROM ${table}`);
   // Keys that a fan-out has set aside for deliveries that are still to be written.
   maxima.push("SELECT max(first_key + json_array_length(endpoints)) AS id FROM fanout");
+  // Positions in the queues of polled endpoints (src/outbound/poll-actor.ts) are keys too.
+  maxima.push(
+    `SELECT max((SELECT max(queue_order) FROM delivery WHERE endpoint_id = endpoint.id AND queue_order IS NOT NULL)) AS id
+     FROM endpoint WHERE kind = 'poll'`,
+  );
   const union = maxima.join(" UNION ALL ");
   const row = sqlite.query<{ last: number | null }, []>(`SELECT max(id) AS last FROM (${union})`).get();
   return row?.last ?? 0;

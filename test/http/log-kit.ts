@@ -18,6 +18,8 @@ import { createServer, type HttpServer } from "../../src/http/server.ts";
 import type { Services } from "../../src/http/services.ts";
 import { Actors } from "../../src/outbound/actors.ts";
 import { createGuard } from "../../src/outbound/guard.ts";
+import { handOut } from "../../src/outbound/hand-out.ts";
+import { Poller } from "../../src/poller.ts";
 import { send } from "../../src/outbound/send.ts";
 import { sendTrial } from "../../src/outbound/trial.ts";
 import { createTransport } from "../../src/outbound/transport.ts";
@@ -91,11 +93,17 @@ export class Api implements AsyncDisposable {
       pipeline,
       actors,
       replayer: new Replayer(data, actors, pipeline, clock),
+      poller: new Poller(data, actors, {
+        clock,
+        handOut: (endpoint, load) => handOut(sending, endpoint, load),
+        onAcknowledged: () => {},
+      }),
       guard,
       transport,
       sendTrial: (endpoint) => sendTrial(sending, endpoint, data.store.takeKey()),
       baseUrl: "http://localhost",
       ingestRateLimit: 0,
+      pollRateLimit: 0,
       now,
       onRejected: () => {},
       log: () => {},

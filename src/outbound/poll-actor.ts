@@ -1,0 +1,172 @@
+import { limit } from "../core/limits.ts";
+import { type Endpoint, HEALTHY, type WaitingFor } from "../core/model.ts";
+import type { Waiting } from "./actor.ts";
+
+/**
+ * The actor of a `poll` endpoint. Its queue stays in the database, in the order of positions that are given inside the writes: so a
+ * million deliveries that wait cost no memory, no timer and no attempt, and whatever is written later stands behind whatever was handed
+ * out before. The actor knows who waits for something to come, and ends what waits once the endpoint is disabled or deleted.
+ *
+ * | mode      | true in it                                                     | leaves when                                    |
+ * |-----------|----------------------------------------------------------------|------------------------------------------------|
+ * | idle      | nobody waits, no timer                                         | a poller waits, pause, disable, stop           |
+ * | holding   | pollers wait, each with exactly one timer                      | something comes or changes (all look again), their time is over, the client leaves, stop |
+ * | paused    | deliveries wait; a poller gets nothing before its time is over | resume (all look again), disable, stop         |
+ * | disposing | the endpoint is disabled or deleted: what waits is ended, slice by slice | enabled, stop                        |
+ * | stopped   | nobody waits                                                   | never                                          |
+ *
+ * A delivery of such an endpoint:
+ *
+ * | state      | its row                                                 | leaves when                                                |
+ * |------------|---------------------------------------------------------|------------------------------------------------------------|
+ * | waiting    | pending, step 0, at a position                          | handed out; dead as malformed; cancelled; dead with its endpoint; expired |
+ * | handed out | pending, step 1; its attempt has the outcome `handed_out` | a cursor at or behind its position comes back (delivered); replayed (waiting again, behind all others); as above |
+ * | delivered  | its attempt too                                         | replayed                                                   |
+ *
+ * Handing out takes nothing out of the queue: until it is acknowledged, the next poll gets it again, with the same `webhook-id`. It is
+ * the same attempt, however often.
+ */
+export interface PollActorParts {
+  /** Runs `wake` at `at` or a little later; answers how to call it off. */
+  timer(at: number, wake: () => void): () => void;
+  parked(endpointId: number, count: number): Waiting[];
+  /** Ends these open deliveries of a disabled (dead) or deleted (cancelled) endpoint. */
+  dispose(ids: readonly number[], as: "dead" | "cancelled"): Promise<void>;
+  canRecord(): boolean;
+  isHeldBack(projectId: number): boolean;
+}
+
+export class PollActor {
+  readonly #waiters = new Set<() => void>();
+  #changes = 0;
+  #disposing = false;
+  #stopped = false;
+  #whenQuiet: (() => void)[] = [];
+
+  constructor(
+    private endpoint: Endpoint,
+    private readonly parts: PollActorParts,
+  ) {}
+
+  readonly currentHealth = HEALTHY;
+  /** Nothing is held in memory, and nothing is in flight. */
+  readonly queued = 0;
+  readonly inFlight = 0;
+
+  heldBytes(): number {
+    return 0;
+  }
+
+  /** True where nothing waits and nothing is on its way to the disk. */
+  get isQuiet(): boolean {
+    return !this.#disposing && this.parts.parked(this.endpoint.id, 1).length === 0;
+  }
+
+  /** True where its endpoint is deleted and nothing is left to do. */
+  get isGone(): boolean {
+    return this.endpoint.status === "deleted" && this.isQuiet;
+  }
+
+  get isStopped(): boolean {
+    return this.#stopped;
+  }
+
+  /** True while pollers get nothing, whatever waits. */
+  get isHeldBack(): boolean {
+    return this.endpoint.status !== "active" || this.parts.isHeldBack(this.endpoint.projectId);
+  }
+
+  /** Grows with everything after which a poller should look again. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** How many pollers wait now. */
+  get pollers(): number {
+    return this.#waiters.size;
+  }
+
+  /** A delivery that is on disk already. */
+  enqueue(): void {
+    this.#change();
+  }
+
+  /** What the database holds stays there. */
+  takeUp(): void {}
+
+  update(endpoint: Endpoint): void {
+    this.endpoint = endpoint;
+    this.#change();
+  }
+
+  /** Something outside changed that may let deliveries go: the disk, the plan, the account. */
+  wake(): void {
+    this.#change();
+  }
+
+  forget(): void {}
+
+  /** A message is handed to whoever asks for it: nobody else can be made to take it. */
+  attemptNow(): "closed" | "polled" {
+    return this.#isClosed() ? "closed" : "polled";
+  }
+
+  waitingFor(): WaitingFor | null {
+    if (this.endpoint.status === "paused") return "paused";
+    return this.parts.isHeldBack(this.endpoint.projectId) ? "plan_limit" : null;
+  }
+
+  /** Resolves when something has changed since `changes` was `seen`, at `until`, when the client leaves, or at once where the process stops. */
+  changed(seen: number, until: number, signal: AbortSignal): Promise<void> {
+    if (this.#stopped || this.#changes !== seen || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const go = () => {
+        this.#waiters.delete(go);
+        callOff();
+        signal.removeEventListener("abort", go);
+        resolve();
+      };
+      const callOff = this.parts.timer(until, go);
+      signal.addEventListener("abort", go);
+      this.#waiters.add(go);
+    });
+  }
+
+  /** Sends every poller away; resolves when nothing is on its way to the disk. */
+  stop(): Promise<void> {
+    this.#stopped = true;
+    this.#change();
+    return new Promise((resolve) => {
+      this.#whenQuiet.push(resolve);
+      this.#tellQuiet();
+    });
+  }
+
+  #change(): void {
+    this.#changes++;
+    for (const go of [...this.#waiters]) go();
+    if (this.#isClosed() && !this.#stopped) void this.#dispose();
+  }
+
+  #isClosed(): boolean {
+    return this.endpoint.status === "disabled" || this.endpoint.status === "deleted";
+  }
+
+  /** Ends what waits, one slice after the other. */
+  async #dispose(): Promise<void> {
+    if (this.#disposing) return;
+    this.#disposing = true;
+    while (this.#isClosed() && !this.#stopped && this.parts.canRecord()) {
+      const ids = this.parts.parked(this.endpoint.id, limit("sliceRows")).map(({ id }) => id);
+      if (ids.length === 0) break;
+      await this.parts.dispose(ids, this.endpoint.status === "deleted" ? "cancelled" : "dead");
+    }
+    this.#disposing = false;
+    this.#tellQuiet();
+  }
+
+  #tellQuiet(): void {
+    if (this.#disposing) return;
+    for (const resolve of this.#whenQuiet.splice(0)) resolve();
+  }
+}
