@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type Attempt, type Delivery, envelopeOf, OUTCOMES, TRIGGERS } from "../core/model.ts";
-import { isCredentialHeader, MASK, readRequestHead } from "../outbound/request-head.ts";
+import { isCredentialHeader, MASK, readRequestHead, varyingHeaders } from "../outbound/request-head.ts";
 import type { EventWithData } from "../store/events.ts";
 import type { Services } from "./services.ts";
 import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";
@@ -104,11 +104,9 @@ function requestOf(
     const url = services.data.endpoints.getAnyway(delivery.endpointId)?.config.url;
     return { url: typeof url === "string" ? url : null, request_headers: {}, request_body: null };
   }
-  const { url, headers } = readRequestHead(attempt.requestHead, {
-    "webhook-id": services.ids.encode("msg", delivery.id),
-    "webhook-timestamp": String(attempt.sentAt),
-    "webhook-signature": attempt.signature ?? "",
-  });
+  const id = services.ids.encode("msg", delivery.id);
+  const varying = varyingHeaders(id, attempt.sentAt ?? 0, attempt.signature ?? "");
+  const { url, headers } = readRequestHead(attempt.requestHead, varying);
   const body =
     attempt.requestBody === null
       ? envelopeOf(event.type, event.timestamp, event.data)

@@ -1,6 +1,5 @@
 import { Problem, unavailable } from "../core/errors.ts";
 import { isPolled } from "../outbound/destinations.ts";
-import { MASK } from "../outbound/request-head.ts";
 import type { Sent } from "../outbound/send.ts";
 import { ERROR_CODES } from "../outbound/transport-errors.ts";
 import type { NewEndpoint } from "../store/endpoints.ts";
@@ -19,7 +18,7 @@ export async function requireDelivered(services: Services, endpoint: NewEndpoint
   const sent = await services.sendTrial(endpoint);
   if (sent === null) throw unavailable("The service is stopping. Try again in a moment.");
   if (sent.finding.outcome === "delivered") return;
-  const detail = masked(reasonOf(sent, endpoint), endpoint);
+  const detail = reasonOf(sent, endpoint);
   throw new Problem("invalid_request", detail, { errors: [{ pointer: "/config", detail }] });
 }
 
@@ -46,9 +45,4 @@ function quoteOf({ responseBody }: Sent): string {
   const line = text.replaceAll(/\s+/g, " ").trim();
   if (line === "" || /[\p{Cc}\uFFFD]/u.test(line)) return "";
   return ` It said: ${line.length > QUOTE_MAX ? `${line.slice(0, QUOTE_MAX)}…` : line}`;
-}
-
-/** A destination may repeat what it was sent. */
-function masked(text: string, { credentials }: NewEndpoint): string {
-  return Object.values(credentials).reduce((shown, secret) => shown.replaceAll(secret, MASK), text);
 }

@@ -106,6 +106,8 @@ export interface PolledKind extends KindRow {
 
 /** A kind that is pushed to. */
 export interface DestinationKind extends KindRow {
+  /** What was granted for these credentials (a session, a token) and must not be shown either. */
+  secrets?(config: DestinationConfig): readonly string[];
   /**
    * `config` with its credentials: one object for each version of the endpoint. Throws where the message cannot be rendered (the
    * delivery is malformed then), and `Unprepared` where another try may succeed.

@@ -6,7 +6,7 @@ import type { OutgoingRequest } from "./destination.ts";
  */
 
 const CREDENTIAL_NAMES = /^(authorization|cookie|proxy-authorization)$|token|secret|key|password/i;
-const VARYING = new Set(["webhook-id", "webhook-timestamp", "webhook-signature"]);
+const VARYING = new Set(["webhook-id", "webhook-timestamp", "webhook-signature", "x-amz-date"]);
 
 /** What stands in place of a credential wherever it is read. */
 export const MASK = "***";
@@ -32,6 +32,20 @@ export function requestHeadOf({ method, url, headers, secretQuery }: OutgoingReq
     else text += `\n${name}: ${isCredentialHeader(name) ? MASK : value}`;
   }
   return text;
+}
+
+/** What stands on the attempt's own row, by the name of the header that it was sent as. */
+export function varyingHeaders(
+  id: string,
+  sentAtSeconds: number,
+  signature: string,
+): Readonly<Record<string, string>> {
+  return {
+    "webhook-id": id,
+    "webhook-timestamp": String(sentAtSeconds),
+    "webhook-signature": signature,
+    "x-amz-date": new Date(sentAtSeconds * 1000).toISOString().replaceAll(/[:-]|\.\d+/g, ""),
+  };
 }
 
 /** A kept head as it was sent, credentials masked. */

@@ -19,6 +19,7 @@ import {
   Unprepared,
 } from "./destination.ts";
 import { findKind } from "./destinations.ts";
+import { hideSecretBytes, hideSecrets } from "./echo.ts";
 import { requestHeadOf } from "./request-head.ts";
 import type { Transport, TransportResult } from "./transport-types.ts";
 
@@ -66,13 +67,15 @@ async function attempt(parts: SendParts, endpoint: Endpoint, load: Load): Promis
   const request = isAtOnce ? rendered : await rendered;
   if (typeof request === "string") return malformed(startedAt, request);
   const durationMs = () => Math.max(0, Math.round(parts.monotonic() - began));
-  if (request instanceof Unprepared)
-    return unprepared(request, startedAt, durationMs(), message, parts.now());
+  if (request instanceof Unprepared) {
+    const sent = unprepared(request, startedAt, durationMs(), message, parts.now());
+    return sent && hidden(sent, kind, endpoint);
+  }
   const result = await transmit(parts, request, isAtOnce ? timeoutMs : leftMs());
   if (result.kind === "aborted") return null;
   const response = result.kind === "response" ? result : null;
   const judgement = response && kind.judge(response, compiledOf(endpoint).config);
-  return {
+  const sent: Sent = {
     startedAt,
     durationMs: durationMs(),
     statusCode: response && response.status,
@@ -87,6 +90,19 @@ async function attempt(parts: SendParts, endpoint: Endpoint, load: Load): Promis
     responseBody: response && response.body,
     truncated: response !== null && response.truncated,
     finding: findingOf(result, judgement, parts.now()),
+  };
+  return hidden(sent, kind, endpoint);
+}
+
+/** What was said, without the credentials that a server may repeat. */
+function hidden(sent: Sent, kind: DestinationKind, endpoint: Endpoint): Sent {
+  const own = Object.values(endpoint.credentials);
+  if (own.length === 0) return sent;
+  const secrets = [...own, ...(kind.secrets?.(compiledOf(endpoint).config) ?? [])];
+  return {
+    ...sent,
+    errorCode: sent.errorCode && hideSecrets(sent.errorCode, secrets),
+    responseBody: sent.responseBody && hideSecretBytes(sent.responseBody, secrets),
   };
 }
 

@@ -1,0 +1,81 @@
+import { DELIVERED, readObject, readText, rejected, UNEXPECTED } from "../answers.ts";
+import type { Answer, Judgement } from "../destination.ts";
+
+/** What the services of AWS have in common where they refuse: a code, in JSON, in XML or in a header. */
+
+/** What the caller wanted to do, for the refusals that say it is not allowed. */
+export interface Permission {
+  /** As policies call it, such as `sqs:SendMessage`. */
+  action: string;
+  resource: string;
+}
+
+type Refusal = Extract<Judgement, { delivered: false }>;
+
+/**
+ * Every code that asks to slow down, as AWS's own clients sort them (`THROTTLING_ERROR_CODES` of their retry package) and with what
+ * single services add, such as `KMS.ThrottlingException` and `OverLimit` of SQS.
+ */
+const THROTTLING =
+  /throttl|^slow ?down$|^provisionedthroughputexceeded|^requestlimitexceeded|^bandwidthlimitexceeded|^toomanyrequests|^overlimit$|^limitexceeded(exception)?$|^priorrequestnotcomplete$|^serviceunavailable/i;
+
+/** Codes that mean: known, but not allowed. Wrong keys have others, which say it all. */
+const DENIED =
+  /^(access ?denied|authorizationerror|notauthorized|kms\.?accessdenied|accountproblem|allaccessdisabled)/i;
+
+const CODE = /^[A-Za-z0-9_.:-]{1,100}$/;
+const MISSING =
+  /not authorized to perform:? ([\w*-]+:[\w*-]+)(?: on (?:resource:? )?(?:"|&quot;)?(arn:[^\s"&]{1,400}))?/;
+
+/** A status other than success: the service's own code, and for a missing permission which one. */
+export function judgeRefusal(answer: Answer, permission: Permission): Refusal {
+  const { code, text } = readError(answer);
+  return refusalOf(code, text, permission);
+}
+
+/** `code` as the service gave it, `text` with its own words. */
+export function refusalOf(code: string | null, text: string, permission: Permission): Refusal {
+  if (code === null) return refusal(null, false);
+  if (!DENIED.test(code)) return refusal(code, THROTTLING.test(code));
+  const [, missing = permission.action, resource = permission.resource] = MISSING.exec(text) ?? [];
+  // SQS writes its own actions in lower case.
+  const isOwn = missing.toLowerCase() === permission.action.toLowerCase();
+  return refusal(`${code}: ${isOwn ? permission.action : missing} on ${resource}`, false);
+}
+
+function refusal(errorCode: string | null, throttled: boolean): Refusal {
+  return { delivered: false, errorCode, throttled };
+}
+
+/** The answer of a JSON service that gives `name` where it took the message. */
+export function judgeJson(answer: Answer, name: string, permission: Permission): Judgement {
+  if (answer.status !== 200) return judgeRefusal(answer, permission);
+  const value = readObject(answer.body)[name];
+  return typeof value === "string" && value !== "" ? DELIVERED : rejected(UNEXPECTED);
+}
+
+function readError({ headers, body }: Answer): { code: string | null; text: string } {
+  const json = readObject(body);
+  const header = headers.find(([name]) => name === "x-amzn-errortype")?.[1];
+  const named = [json["__type"], json["code"], json["Code"], header, readElement(body, "Code")].find(
+    (each) => typeof each === "string" && each !== "",
+  );
+  return { code: readCode(named), text: readText(body) };
+}
+
+/** `com.amazonaws.sqs#QueueDoesNotExist` and `AccessDeniedException:http://…` without what surrounds the code. */
+export function readCode(value: unknown): string | null {
+  if (typeof value !== "string") return null;
+  const code = (value.split("#").at(-1) ?? "").split(/[:;]\s*http/)[0] ?? "";
+  return CODE.test(code) ? code : null;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+/** The text of the first element of this name; null where there is none. */
+export function readElement(body: Uint8Array, name: string): string | null {
+  const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(readText(body))?.[1];
+  return text === undefined
+    ? null
+    : text.trim().replaceAll(/&(\w+);/g, (whole, entity) => ENTITIES[entity] ?? whole);
+}

@@ -1,0 +1,80 @@
+import type { DestinationField } from "../destination.ts";
+
+/** The fields that every AWS kind has, after its own. */
+
+/** Regions and buckets stand in host names and paths. */
+export const NAME_PATTERN = "^[a-z0-9.-]+$";
+
+/** What an AWS answer, and a person, calls a role. */
+const ROLE_ARN = "arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512}";
+
+export function field(
+  name: string,
+  label: string,
+  help: string,
+  traits: Partial<DestinationField> = {},
+): DestinationField {
+  return { name, label, help, required: false, secret: false, address: false, ...traits };
+}
+
+/** What is wrong with a name that the pattern lets through: one that a host or a path would lose. */
+export function checkName(text: string): string | null {
+  return /^[a-z0-9](.*[a-z0-9])?$/.test(text) && !text.includes("..")
+    ? null
+    : "Expected a letter or digit first and last, and no two dots in a row.";
+}
+
+/** The message group, for FIFO queues and topics; standard queues take one for fair sharing. */
+export const GROUP_FIELD = field(
+  "group_id",
+  "Message group",
+  "Messages of one group keep their order. Of FIFO: the endpoint's id unless given.",
+  { pattern: "[!-~]{1,128}" },
+);
+
+/** `endpointHelp` says what the service's own address is otherwise. */
+export function awsFields(endpointHelp: string): readonly DestinationField[] {
+  return [
+    field("region", "Region", "The AWS region, as in eu-central-1.", {
+      required: true,
+      pattern: NAME_PATTERN,
+      check: (text) => (text.length > 64 ? "Expected at most 64 characters." : checkName(text)),
+    }),
+    field("access_key_id", "Access key ID", "Of an IAM user, or of credentials for a time.", {
+      required: true,
+      secret: true,
+      pattern: "[\\w.:/+=@-]{1,256}",
+    }),
+    field("secret_access_key", "Secret access key", "Belongs to the access key ID.", {
+      required: true,
+      secret: true,
+      pattern: "[!-~]{1,1024}",
+    }),
+    field(
+      "session_token",
+      "Session token",
+      "Only with credentials for a time. Such a destination fails as soon as they expire: a role lasts.",
+      { secret: true, pattern: "[!-~]+" },
+    ),
+    field(
+      "role_arn",
+      "Role to assume",
+      "The ARN of a role that the access key may assume; then the role is what sends.",
+      {
+        pattern: ROLE_ARN,
+      },
+    ),
+    field("external_id", "External ID", "What the trust policy of the role asks for.", {
+      pattern: "[\\w+=,.@:/-]{2,1224}",
+    }),
+    field("endpoint", "Endpoint", `${endpointHelp} Give it for a compatible server, or a VPC endpoint.`, {
+      address: true,
+    }),
+    field(
+      "sts_endpoint",
+      "STS endpoint",
+      "Where the role is assumed: AWS itself unless given, or where a compatible server has its endpoint.",
+      { address: true },
+    ),
+  ];
+}

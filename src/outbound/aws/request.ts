@@ -1,0 +1,51 @@
+import type { Ask, DestinationConfig, Message, OutgoingRequest } from "../destination.ts";
+import { headersWith, perConfig, textOf } from "../requests.ts";
+import { credentialsOf, serviceUrl } from "./session.ts";
+import { signAws } from "./sign.ts";
+
+/** What the signature or the service's protocol decides; an endpoint's own headers may add others, such as storage classes. */
+const RESERVED = /^(authorization|date|content-md5|x-amz-(date|security-token|content-sha256|target))$/i;
+
+export interface AwsCall {
+  /** As in the credential scope. */
+  service: string;
+  method?: string;
+  url: URL;
+  headers: ReadonlyArray<readonly [string, string]>;
+  body: Uint8Array;
+}
+
+/** The call, signed for this moment with the credentials of `config` or of the role that they assume. */
+export async function awsRequest(
+  call: AwsCall,
+  config: DestinationConfig,
+  message: Message,
+  now: number,
+  ask: Ask,
+): Promise<OutgoingRequest> {
+  const allowed = message.headers.filter(([name]) => !RESERVED.test(name));
+  const headers = headersWith(call.headers, { ...message, headers: allowed });
+  const credentials = await credentialsOf(config, message, now, ask);
+  const region = textOf(config, "region") ?? "";
+  const { timestampSeconds } = message;
+  return signAws(
+    { method: call.method ?? "POST", url: call.url, headers, body: call.body },
+    { service: call.service, region, credentials, timestampSeconds },
+  );
+}
+
+/** `endpoint`, or the service's own address in the region: the same object for each version of the endpoint. */
+export function serviceUrlOf(service: string): (config: DestinationConfig) => URL {
+  return perConfig((config) => {
+    const endpoint = textOf(config, "endpoint");
+    return endpoint === null ? serviceUrl(service, textOf(config, "region") ?? "") : new URL(endpoint);
+  });
+}
+
+/** The headers of the JSON protocols. */
+export function jsonHeaders(version: "1.0" | "1.1", target: string): AwsCall["headers"] {
+  return [
+    ["content-type", `application/x-amz-json-${version}`],
+    ["x-amz-target", target],
+  ];
+}
