@@ -4,13 +4,16 @@ import { systemClock } from "./clock.ts";
 import { startCheckpointThread } from "./checkpoint-thread.ts";
 import type { Config } from "./config.ts";
 import { Cipher } from "./core/cipher.ts";
+import { PublicIds } from "./core/ids.ts";
+import { formatRfc3339 } from "./core/rfc3339.ts";
 import { limit } from "./core/limits.ts";
 import type { Endpoint } from "./core/model.ts";
 import { authenticator } from "./authenticate.ts";
 import { allRoutes } from "./http/routes.ts";
+import type { RequestLine } from "./http/parts.ts";
 import { createServer, type HttpServer } from "./http/server.ts";
 import { type JobReport, Jobs } from "./jobs.ts";
-import type { LogFields, Logger } from "./log.ts";
+import { hideCredentials, type Logger } from "./log.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { Actors, type AttemptReport } from "./outbound/actors.ts";
 import { addressesOf } from "./outbound/destination.ts";
@@ -115,17 +118,14 @@ export async function startApp(config: Config, { logger, announce, fail }: AppPa
 }
 
 /** Probes come every few seconds and say nothing. */
-const QUIET_ROUTES = new Set<unknown>(["/healthz", "/readyz", "/metrics"]);
+const QUIET_ROUTES = new Set(["/healthz", "/readyz", "/metrics"]);
 
-/** A line of the HTTP side, with public ids in place of keys. */
-function tellRequest(
-  { project_id, msg, level, ...line }: Record<string, unknown>,
-  data: Data,
-  logger: Logger,
-): void {
-  const quiet = QUIET_ROUTES.has(line["route"]) ? "debug" : "info";
-  const project = typeof project_id === "number" ? { project_id: data.ids.encode("proj", project_id) } : {};
-  logger.log(level === "error" ? "error" : quiet, String(msg), { ...(line as LogFields), ...project });
+function tellRequest(line: RequestLine, projectIds: PublicIds, logger: Logger): void {
+  const { requestId, method, route, status, durationMs, projectId } = line;
+  const project = projectId === null ? "" : `,"project_id":"${projectIds.of(projectId)}"`;
+  const request = `"request_id":"${requestId}","method":"${method}","route":"${route}"`;
+  const level = QUIET_ROUTES.has(route) ? "debug" : "info";
+  logger.logPlain(level, "request", `${request},"status":${status},"duration_ms":${durationMs}${project}`);
 }
 
 function openNouns(
@@ -243,12 +243,15 @@ function openServer(config: Config, { data, outbound, pipeline, replayer, logger
     onRejected: (reason) => metrics.ingestRejected.count(reason),
     log: (level, msg, fields) => logger.log(level, msg, fields),
   });
+  const projectIds = new PublicIds(data.ids, "proj");
   return createServer(routes, {
     version: VERSION,
     authenticate: authenticator(data, systemClock.now),
     operatorToken: config.operatorToken,
     now: systemClock.now,
-    log: (line) => tellRequest(line, data, logger),
+    logRequest: (line) => tellRequest(line, projectIds, logger),
+    logFailure: ({ requestId, route, error }) =>
+      logger.log("error", "request failed", { request_id: requestId, route, error }),
     isDraining: () => !outbound.isOpen,
     write: (run) => data.store.write(run),
     idempotency: data.idempotency,
@@ -346,20 +349,17 @@ function tellAttempt(report: AttemptReport, data: Data, logger: Logger, metrics:
   if (outcome !== "handed_out") metrics.attemptSeconds.observe(performed.durationMs / 1000);
   if (lagMs !== null) metrics.lagSeconds.observe(Math.max(0, lagMs) / 1000);
   const endpointId = performed.endpointId ?? data.ids.encode("ep", endpoint.id);
-  const isFine = outcome === "delivered" || outcome === "handed_out";
-  logger.log(isFine ? "info" : "warn", "attempt", {
-    event_id: data.ids.encode("evt", load.delivery.eventId),
-    delivery_id: performed.messageId ?? data.ids.encode("msg", load.delivery.id),
-    endpoint_id: endpointId,
-    number,
-    trigger,
-    outcome,
-    status_code: code,
-    error_code: performed.errorCode,
-    duration_ms: performed.durationMs,
-    status: change?.status ?? load.delivery.status,
-    ...(change?.due && outcome !== "handed_out" && { next_attempt_at: new Date(change.due).toISOString() }),
-  });
+  const eventId = data.ids.encode("evt", load.delivery.eventId);
+  const deliveryId = performed.messageId ?? data.ids.encode("msg", load.delivery.id);
+  const what = `"event_id":"${eventId}","delivery_id":"${deliveryId}","endpoint_id":"${endpointId}"`;
+  const how = `"number":${number},"trigger":"${trigger}","outcome":"${outcome}","status_code":${code}`;
+  const then = `"duration_ms":${performed.durationMs},"status":"${change?.status ?? load.delivery.status}"`;
+  const next =
+    change?.due && outcome !== "handed_out" ? `,"next_attempt_at":"${formatRfc3339(change.due)}"` : "";
+  const level = outcome === "delivered" || outcome === "handed_out" ? "info" : "warn";
+  const { errorCode } = performed;
+  const error = errorCode === null ? "null" : hideCredentials(JSON.stringify(errorCode));
+  logger.logPlain(level, "attempt", `${what},${how},"error_code":${error},${then}${next}`);
   if (settlement.healthChanged || settlement.disable) tellHealth(settlement, endpointId, logger);
 }
 
@@ -378,7 +378,7 @@ function tellHealth(
   if (health.failingSince === null && until === 0)
     logger.log("info", "endpoint answers again", { endpoint_id: endpointId });
   else if (until > 0) {
-    const next = new Date(until).toISOString();
+    const next = formatRfc3339(until);
     logger.log("warn", "endpoint is left alone", {
       endpoint_id: endpointId,
       until: next,

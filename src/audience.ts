@@ -68,8 +68,18 @@ export class Audiences {
     data.endpoints.onChange((endpoint) => this.#routesOf(endpoint.projectId).set(endpoint));
   }
 
-  /** Who gets each of these events, as the project's endpoints are now. Lets others go first where filters take long. */
-  async of(projectId: number, events: readonly RoutedEvent[]): Promise<Audience[]> {
+  /**
+   * Who gets each of these events, as the project's endpoints are now: at once for a single event that no filter is asked about;
+   * otherwise others go first where filters take long.
+   */
+  of(projectId: number, events: readonly RoutedEvent[]): Audience[] | Promise<Audience[]> {
+    const [first] = events;
+    if (first === undefined || events.length > 1) return this.#ofAll(projectId, events);
+    const { hasFilters, endpoints } = this.#routesOf(projectId).match(first.type, first.consumerId);
+    return hasFilters ? this.#ofAll(projectId, events) : [{ endpoints, filtered: NOBODY }];
+  }
+
+  async #ofAll(projectId: number, events: readonly RoutedEvent[]): Promise<Audience[]> {
     const turn = new Turn((next) => this.data.store.schedule(next));
     const audiences: Audience[] = [];
     for (const event of events) audiences.push(await this.#ofOne(projectId, event, turn));
@@ -80,9 +90,7 @@ export class Audiences {
     if (turn.isOver) await turn.next();
     const subscribers = this.#routesOf(projectId).match(event.type, event.consumerId);
     turn.spend(subscribers.all.length);
-    if (!subscribers.hasFilters) {
-      return { endpoints: subscribers.all.map(({ endpoint }) => endpoint), filtered: [] };
-    }
+    if (!subscribers.hasFilters) return { endpoints: subscribers.endpoints, filtered: NOBODY };
     const matched = await this.#ask(projectId, subscribers, event, turn);
     const endpoints: Endpoint[] = [];
     const filtered: number[] = [];
@@ -133,6 +141,7 @@ export class Audiences {
   }
 }
 
+const NOBODY: readonly number[] = [];
 const UNFILTERED: Evaluation = { judgement: "matched", steps: 0 };
 
 function read({ type, timestamp, data }: RoutedEvent): Json {

@@ -56,14 +56,19 @@ export function writeDelivery(
   const now = data.store.now();
   const due = dead ? null : origin === "publish" ? Math.min(keyTime(event.id), now) : now;
   const queueOrder = due === null ? null : actors.placeFor(endpoint, id, due);
-  const place = { id, eventId: event.id, endpointId: endpoint.id, projectId: event.projectId };
-  data.deliveries.insert({ ...place, origin, due, queueOrder }, written);
+  const eventId = event.id;
+  const endpointId = endpoint.id;
+  const { projectId } = event;
+  data.deliveries.insert({ id, eventId, endpointId, projectId, origin, due, queueOrder }, written);
   if (due === null) {
     data.notes.add(event.id, id, "dead_lettered", "endpoint_disabled");
     return null;
   }
   const delivery: Delivery = {
-    ...place,
+    id,
+    eventId,
+    endpointId,
+    projectId,
     status: "pending",
     attemptCount: 0,
     step: 0,
@@ -145,7 +150,9 @@ export class Spreader {
       const id = fanout.firstKey + from + at;
       const written = endpoint && writeDelivery(this.data, this.actors, event, endpoint, id, "later");
       if (!written) return [];
-      return [{ endpoint, waiting: written.waiting, load: { ...written, type: event.type, body } }];
+      return [
+        { endpoint, waiting: written.waiting, load: { delivery: written.delivery, type: event.type, body } },
+      ];
     });
   }
 }

@@ -59,14 +59,16 @@ export class Pipeline {
     this.#spreader = new Spreader(data, actors);
   }
 
-  /** Plans events of one project; `identity` belongs to a single inbound one. */
-  async plan(
+  /** Plans events of one project, at once where no filter is asked; `identity` belongs to a single inbound one. */
+  plan(
     projectId: number,
     incoming: readonly Incoming[],
     identity: Identity | null = null,
-  ): Promise<Plan> {
-    const audiences = await this.#audiences.of(projectId, incoming);
-    return new Plan(this.parts, this.#spreader, projectId, incoming, audiences, identity);
+  ): Plan | Promise<Plan> {
+    const planFor = (audiences: readonly Audience[]) =>
+      new Plan(this.parts, this.#spreader, projectId, incoming, audiences, identity);
+    const audiences = this.#audiences.of(projectId, incoming);
+    return audiences instanceof Promise ? audiences.then(planFor) : planFor(audiences);
   }
 
   /** A test event for one endpoint, whatever it subscribes to. The caller makes the one attempt. */
@@ -123,10 +125,12 @@ export class Plan {
   dispatch(): void {
     for (const accepted of this.#accepted) this.parts.onAccepted(accepted);
     for (const fanout of this.#fanouts) this.spreader.add(fanout);
-    const isOrdered = ({ endpoint }: Dispatch) => endpoint.ordering === "fifo";
-    for (const { endpoint, waiting, load } of this.#dispatches.filter(isOrdered))
-      this.#actors.enqueue(endpoint.id, waiting, load);
-    const others = this.#dispatches.filter((dispatch) => !isOrdered(dispatch));
+    const others: Dispatch[] = [];
+    for (const dispatch of this.#dispatches) {
+      const { endpoint, waiting, load } = dispatch;
+      if (endpoint.ordering === "fifo") this.#actors.enqueue(endpoint.id, waiting, load);
+      else others.push(dispatch);
+    }
     dispatchAll(this.#data, this.#actors, others);
   }
 
@@ -140,18 +144,24 @@ export class Plan {
     if (known) return { event: known, duplicate: true };
     const { endpoints, filtered } = audience;
     const id = this.#data.store.takeKey(1 + endpoints.length);
-    const event: Event = {
-      ...incoming,
+    const event: EventWithData = {
       id,
       projectId: this.projectId,
+      type: incoming.type,
+      timestamp: incoming.timestamp,
+      consumerId: incoming.consumerId,
+      externalId: incoming.externalId,
+      sourceId: incoming.sourceId,
+      isTest: incoming.isTest,
       deliveryCount: endpoints.length,
       filtered,
+      data: incoming.data,
     };
-    this.#data.events.insert({ ...event, data: incoming.data });
+    this.#data.events.insert(event);
     if (this.identity && incoming.sourceId !== null) {
       this.#data.dedup.save(incoming.sourceId, this.identity.deliveryId, id, this.identity.keptSeconds);
     }
-    this.#deliver({ ...event, data: incoming.data }, endpoints);
+    this.#deliver(event, endpoints);
     return { event, duplicate: false };
   }
 
@@ -193,7 +203,7 @@ export class Plan {
       const id = event.id + 1 + at;
       const written = writeDelivery(this.#data, this.#actors, event, endpoint, id, "with its event");
       if (!written) return;
-      const load = { ...written, type: event.type, body };
+      const load = { delivery: written.delivery, type: event.type, body };
       this.#dispatches.push({ endpoint, waiting: written.waiting, load });
     });
   }

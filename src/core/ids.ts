@@ -189,3 +189,24 @@ export class IdCodec {
     return text.slice(TIME_CHARS, TIME_CHARS + CELL_CHARS) === this.cell ? key : null;
   }
 }
+
+const KEPT_MAX = 10_000;
+
+/** Public ids of one kind that are asked for again and again: of projects, of endpoints. */
+export class PublicIds {
+  readonly #kept = new Map<number, string>();
+
+  constructor(
+    private readonly codec: IdCodec,
+    private readonly kind: IdKind,
+  ) {}
+
+  of(key: number): string {
+    const kept = this.#kept.get(key);
+    if (kept !== undefined) return kept;
+    if (this.#kept.size >= KEPT_MAX) this.#kept.clear();
+    const id = this.codec.encode(this.kind, key);
+    this.#kept.set(key, id);
+    return id;
+  }
+}

@@ -1,5 +1,7 @@
 /** The nouns as the parts of the program exchange them. Keys are numbers (core/ids.ts), instants Unix milliseconds. */
 
+import { formatRfc3339 } from "./rfc3339.ts";
+
 export const DELIVERY_STATUS = ["pending", "retrying", "delivered", "dead", "cancelled"] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUS)[number];
 
@@ -223,5 +225,5 @@ export interface Attempt extends AttemptPlace, AttemptFacts {}
 
 /** Makes the body that is signed and sent: `{type, timestamp, data}` in that order, minified (contract section 6). */
 export function envelopeOf(type: string, timestamp: number, data: string): string {
-  return `{"type":"${type}","timestamp":"${new Date(timestamp).toISOString()}","data":${data}}`;
+  return `{"type":"${type}","timestamp":"${formatRfc3339(timestamp)}","data":${data}}`;
 }

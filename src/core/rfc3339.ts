@@ -1,4 +1,4 @@
-/** Times as RFC 3339 spells them: any offset, any number of fractional digits, `T` and `Z` in either case. */
+/** Times as RFC 3339 spells them. Read: any offset, any number of fractional digits, `T` and `Z` in either case. */
 
 const SHAPE = /^(\d{4}-\d\d-\d\d)t(\d\d:\d\d):(\d\d)(?:\.(\d+))?(?:z|([+-])([01]\d|2[0-3]):([0-5]\d))$/i;
 const MINUTE_MS = 60_000;
@@ -22,4 +22,14 @@ export function parseRfc3339(text: string): number | null {
   const at = (sign === "-" ? local + offsetMs : local - offsetMs) + (isLeap ? 1000 : 0);
   if (isLeap && ((at % DAY_MS) + DAY_MS) % DAY_MS >= 1000) return null;
   return at < EARLIEST || at > LATEST ? null : at;
+}
+
+let lastAt = Number.NaN;
+let lastText = "";
+
+/** An instant in UTC with milliseconds. What happens together is written together, so the last one is kept. */
+export function formatRfc3339(at: number): string {
+  if (at !== lastAt) lastText = new Date(at).toISOString();
+  lastAt = at;
+  return lastText;
 }

@@ -22,12 +22,14 @@ interface Shelf {
 /** Those who subscribe to a type, in the order of their creation, with an index over what their filters require. */
 export class Subscribers {
   readonly hasFilters: boolean;
+  readonly endpoints: readonly Endpoint[];
   /** Of those in no shelf. */
   #loose: Subscriber[] = [];
   #shelves: Map<string, Shelf> | null = null;
 
   constructor(readonly all: readonly Subscriber[]) {
     this.hasFilters = all.some(({ filter }) => filter !== null);
+    this.endpoints = all.map(({ endpoint }) => endpoint);
   }
 
   /** Those whose filter may hold: no other one does. In no order. */

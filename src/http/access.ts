@@ -29,8 +29,14 @@ export type Access = keyof typeof RULES | "none" | "operator" | "endpoint";
 
 export const CHALLENGE = { headers: { "www-authenticate": "Bearer" } };
 
+const BEARER = "Bearer ";
+
+/** As nearly everybody writes it, or as RFC 6750 lets it be written. */
 export function bearerToken(request: Request): string {
   const header = request.headers.get("authorization");
+  if (header !== null && header.startsWith(BEARER) && header.lastIndexOf(" ") === BEARER.length - 1) {
+    if (header.length > BEARER.length) return header.slice(BEARER.length);
+  }
   const token = header && /^bearer +(\S+)$/i.exec(header)?.[1];
   if (token) return token;
   throw new Problem("unauthenticated", "Send your key as `authorization: Bearer <API_KEY>`.", CHALLENGE);

@@ -17,13 +17,23 @@ const FAULTS_MAX = 50;
  * Throws 422 `invalid_request` at `/type` for types that the project does not know where it rejects those, and 422 `schema_violation`
  * below `/data` for what violates the schema of its type. `pointerTo` leads to an event of the request by its place.
  */
-export async function requireDescribed(
+export function requireDescribed(
+  services: Services,
+  projectId: number,
+  events: readonly Incoming[],
+  pointerTo: (at: number) => string,
+): Promise<void> | undefined {
+  requireKnownTypes(services, projectId, events, pointerTo);
+  const hasSchemas = events.some((event) => schemaFor(services, projectId, event) !== null);
+  return hasSchemas ? requireSchemas(services, projectId, events, pointerTo) : undefined;
+}
+
+async function requireSchemas(
   services: Services,
   projectId: number,
   events: readonly Incoming[],
   pointerTo: (at: number) => string,
 ): Promise<void> {
-  requireKnownTypes(services, projectId, events, pointerTo);
   const faults: Fault[] = [];
   const turns = new Turns();
   for (const [at, event] of events.entries()) {

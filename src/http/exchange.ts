@@ -172,10 +172,8 @@ export class Exchange implements RequestContext {
     if (error instanceof Problem) return problemAnswer(error, this.requestId);
     const hasLeft = this.request.signal.aborted && error instanceof Error && error.name === "AbortError";
     if (hasLeft) return { status: CLIENT_CLOSED_REQUEST };
-    this.shared.parts.log({
-      msg: "request failed",
-      level: "error",
-      request_id: this.requestId,
+    this.shared.parts.logFailure({
+      requestId: this.requestId,
       route: this.prepared.route.path,
       error: error instanceof Error ? (error.stack ?? error.message) : String(error),
     });
@@ -194,16 +192,14 @@ export class Exchange implements RequestContext {
     return new Response(body ?? null, { status: answer.status, headers });
   }
 
-  /** One line per request: the pattern of the path, never the path, query, body or token. */
   private logAnswer(status: number): void {
-    this.shared.parts.log({
-      msg: "request",
-      request_id: this.requestId,
+    this.shared.parts.logRequest({
+      requestId: this.requestId,
       method: this.request.method,
       route: this.prepared.route.path,
       status,
-      duration_ms: Math.round((performance.now() - this.startedAt) * 1000) / 1000,
-      ...(this.caller && { project_id: this.caller.projectId }),
+      durationMs: Math.round((performance.now() - this.startedAt) * 1000) / 1000,
+      projectId: this.caller === null ? null : this.caller.projectId,
     });
   }
 }

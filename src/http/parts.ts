@@ -25,6 +25,24 @@ export interface IdempotencyStore {
 /** No project has this key: rows start at 1. */
 export const OPERATOR_PROJECT_ID = 0;
 
+/** What the log tells of a request: the pattern of the path, never the path, query, body or token. */
+export interface RequestLine {
+  requestId: string;
+  method: string;
+  route: string;
+  status: number;
+  durationMs: number;
+  /** null where nobody was recognised. */
+  projectId: number | null;
+}
+
+export interface FailureLine {
+  requestId: string;
+  route: string;
+  /** With the stack. */
+  error: string;
+}
+
 /** What the HTTP side needs from the rest of the service. */
 export interface HttpParts {
   /** Printed in the OpenAPI document. */
@@ -35,7 +53,10 @@ export interface HttpParts {
   operatorToken: string | null;
   /** Milliseconds since 1970. */
   now(): number;
-  log(line: Record<string, unknown>): void;
+  /** One line for each request that was answered. */
+  logRequest(line: RequestLine): void;
+  /** A request that failed for a reason of ours. */
+  logFailure(line: FailureLine): void;
   /** While true, every request but `/healthz` answers 503. */
   isDraining(): boolean;
   /** One durable transaction. `run` is synchronous and may run again after a rollback; resolves once it is on disk. */

@@ -1,4 +1,5 @@
 import { type TSchema, Type } from "@sinclair/typebox";
+import { formatRfc3339 } from "../core/rfc3339.ts";
 
 /** Small schemas that many answers share, for the document. */
 
@@ -21,5 +22,5 @@ export const timeShape = Type.String({ format: "date-time" });
 export function timeText(at: number): string;
 export function timeText(at: number | null): string | null;
 export function timeText(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString();
+  return at === null ? null : formatRfc3339(at);
 }

@@ -11,10 +11,10 @@
 import { ChunkedDecoder } from "./transport-chunked.ts";
 import {
   findHeadEnd,
+  framingFor,
   type Head,
   HEAD_MAX_BYTES,
   type Headers,
-  readFraming,
   readHead,
 } from "./transport-head.ts";
 
@@ -94,13 +94,14 @@ export class ResponseParser {
   #readHeads(bytes: Buffer): void {
     let rest = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes]);
     while (this.state === "head") {
-      const end = findHeadEnd(rest, this.#headBytesLeft);
+      const text = rest.toString("latin1", 0, Math.min(rest.length, this.#headBytesLeft));
+      const end = findHeadEnd(text, this.#headBytesLeft);
       if (end === "more") {
         this.#pending = rest;
         return;
       }
       if (typeof end === "string") return this.#fail(end);
-      const head = readHead(rest.toString("latin1", 0, end));
+      const head = readHead(text.slice(0, end));
       if (head === null || head.status === 101) return this.#fail("invalid_response");
       this.#headBytesLeft -= end;
       rest = rest.subarray(end);
@@ -109,7 +110,7 @@ export class ResponseParser {
   }
 
   #decide(head: Head, rest: Buffer): void {
-    const framing = readFraming(head, this.#limits.method);
+    const framing = framingFor(this.#limits.method, head);
     if (framing === null) return this.#fail("invalid_response");
     this.#head = head;
     this.#pending = NO_BYTES;

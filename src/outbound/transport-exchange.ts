@@ -12,6 +12,7 @@ import type { Connection, ConnectionOwner } from "./connection.ts";
 import type { Connections } from "./connections.ts";
 import type { Guard } from "./guard.ts";
 import { ResponseParser } from "./response.ts";
+import { type Target, targetOf } from "./transport-target.ts";
 import type { TransportRequest, TransportResult } from "./transport-types.ts";
 
 /** What all exchanges of a transport share. */
@@ -28,7 +29,7 @@ export class Exchange implements ConnectionOwner {
   readonly #bytes: Buffer;
   readonly #parts: ExchangeParts;
   readonly #onSettled: (result: TransportResult) => void;
-  readonly #key: string;
+  readonly #target: Target;
   readonly #parser: ResponseParser;
   readonly #deadline: Timer;
   #connection: Connection | null = null;
@@ -48,13 +49,13 @@ export class Exchange implements ConnectionOwner {
     this.#bytes = bytes;
     this.#parts = parts;
     this.#onSettled = onSettled;
-    this.#key = request.url.origin;
+    this.#target = targetOf(request.url);
     this.#parser = new ResponseParser(request);
     this.#deadline = setTimeout(expire, request.timeoutMs, this);
   }
 
   start(): void {
-    const idle = this.#parts.connections.take(this.#key, this);
+    const idle = this.#parts.connections.take(this.#target.key, this);
     if (idle === null) return void this.#connect();
     this.#connection = idle;
     this.#isReused = true;
@@ -101,7 +102,7 @@ export class Exchange implements ConnectionOwner {
   async #connect(): Promise<void> {
     this.#connection = null;
     this.#parts.resolving.add(this);
-    const verdict = await this.#parts.guard.pin(this.#request.url.hostname);
+    const verdict = await this.#parts.guard.pin(this.#target.hostname);
     this.#parts.resolving.delete(this);
     if (this.#isSettled) return;
     if (verdict.kind === "blocked") return this.#settle({ kind: "blocked", code: "address_not_allowed" });
@@ -112,14 +113,12 @@ export class Exchange implements ConnectionOwner {
 
   /** Connects to the next vetted address, and to no other. */
   #dial(): void {
-    const { url } = this.#request;
-    const isTls = url.protocol === "https:";
-    const defaultPort = isTls ? 443 : 80;
+    const { key, protocol, hostname, port } = this.#target;
     const target = {
-      key: this.#key,
+      key,
       address: this.#addresses.shift() ?? "",
-      port: url.port === "" ? defaultPort : Number(url.port),
-      tlsName: isTls ? url.hostname.replace(/^\[|\]$|\.$/g, "") : null,
+      port,
+      tlsName: protocol === "https:" ? hostname.replace(/^\[|\]$|\.$/g, "") : null,
       tlsCa: this.#parts.tlsCa,
     };
     this.#connection = this.#parts.connections.open(target, this);

@@ -4,10 +4,12 @@ export type Headers = ReadonlyArray<readonly [name: string, value: string]>;
 
 export interface Head {
   readonly status: number;
-  /** Whether the status line says HTTP/1.0. */
-  readonly isOld: boolean;
   /** In the order received; names in lower case. */
   readonly headers: Headers;
+  /** Whether it lets the connection live on: HTTP/1.1 without `connection: close`. */
+  readonly isPersistent: boolean;
+  /** How a body behind it ends; null where a `content-length` is invalid or two differ. */
+  readonly framing: Framing | null;
 }
 
 /** How the body is delimited (RFC 9112 section 6.3), and whether the connection can outlive it. */
@@ -29,23 +31,39 @@ const HEAD =
 const DIGITS = /^\d+$/;
 
 /**
- * Looks for the end of a head: the number of its bytes, the empty line included; `more` while it may still
- * come; or what is wrong with it. What does not begin like HTTP/1 is wrong at its first differing byte.
+ * Looks for the end of a head in the first `maxBytes` of what has come, as Latin-1: its length, the empty line included; `more`
+ * while it may still come; or what is wrong with it. What does not begin like HTTP/1 is wrong at its first differing byte.
  */
 export function findHeadEnd(
-  bytes: Buffer,
+  text: string,
   maxBytes: number,
 ): number | "more" | "invalid_response" | "head_too_large" {
-  const text = bytes.toString("latin1", 0, Math.min(bytes.length, maxBytes));
   const isHttp = text.startsWith(PREFIX) || PREFIX.startsWith(text);
   if (!isHttp) return "invalid_response";
   const empty = EMPTY_LINE.exec(text);
   if (empty !== null) return empty.index + empty[0].length;
-  return bytes.length < maxBytes ? "more" : "head_too_large";
+  return text.length < maxBytes ? "more" : "head_too_large";
 }
+
+/** Heads as they were read: a receiver answers alike, the date apart, so that most heads of a busy second are known. */
+const known = new Map<string, Head | null>();
+const KNOWN_MAX = 1000;
+const KNOWN_CHARS_MAX = 1024;
 
 /** Reads a head, its empty line included; null where a line is not what RFC 9112 allows. */
 export function readHead(text: string): Head | null {
+  const before = known.get(text);
+  if (before !== undefined) return before;
+  if (text.length > KNOWN_CHARS_MAX) return parseHead(text);
+  // A copy: a slice keeps the body alive that it was cut from.
+  const own = Buffer.from(text, "latin1").toString("latin1");
+  const head = parseHead(own);
+  if (known.size >= KNOWN_MAX) known.clear();
+  known.set(own, head);
+  return head;
+}
+
+function parseHead(text: string): Head | null {
   const status = Number(text.slice(9, 12));
   if (!HEAD.test(text) || status < 100) return null;
   const lines = text.split("\n");
@@ -54,29 +72,32 @@ export function readHead(text: string): Head | null {
     const colon = line.indexOf(":");
     headers.push([line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]);
   }
-  return { status, isOld: text[7] === "0", headers };
+  const isOld = text[7] === "0";
+  const isPersistent = !isOld && !findValues(headers, "connection").includes("close");
+  return { status, headers, isPersistent, framing: frame(status, headers, isPersistent) };
 }
 
 /**
- * How the body of an answer to `method` is delimited; null where a `content-length` is invalid or two differ.
- *
  * `transfer-encoding` overrides `content-length`, and an answer with both ends its connection, as the pair may
  * be an attempt at response splitting (RFC 9112 section 6.3, rule 3). HTTP/1.0 connections are not reused.
  */
-export function readFraming(head: Head, method: string): Framing | null {
-  const lengths = findValues(head.headers, "content-length");
+function frame(status: number, headers: Headers, isPersistent: boolean): Framing | null {
+  const lengths = findValues(headers, "content-length");
   const [length] = lengths;
   if (lengths.some((value) => !DIGITS.test(value) || Number(value) !== Number(length))) return null;
-  const isReusable = !head.isOld && !findValues(head.headers, "connection").includes("close");
-  if (method === "HEAD" || head.status === 204 || head.status === 304) {
-    return { kind: "length", bytes: 0, isReusable };
-  }
-  const codings = findValues(head.headers, "transfer-encoding");
+  if (status === 204 || status === 304) return { kind: "length", bytes: 0, isReusable: isPersistent };
+  const codings = findValues(headers, "transfer-encoding");
   if (codings.at(-1) === "chunked") {
-    return { kind: "chunked", isReusable: isReusable && codings.length === 1 && length === undefined };
+    return { kind: "chunked", isReusable: isPersistent && codings.length === 1 && length === undefined };
   }
   if (codings.length > 0 || length === undefined) return { kind: "until_close", isReusable: false };
-  return { kind: "length", bytes: Number(length), isReusable };
+  return { kind: "length", bytes: Number(length), isReusable: isPersistent };
+}
+
+/** How the body of an answer to `method` is delimited; null where its length is invalid. */
+export function framingFor(method: string, { framing, isPersistent }: Head): Framing | null {
+  if (method !== "HEAD" || framing === null) return framing;
+  return { kind: "length", bytes: 0, isReusable: isPersistent };
 }
 
 /** The members of a list header, over all its lines, in lower case. */

@@ -1,5 +1,6 @@
 /** The bytes of one HTTP/1.1 request (RFC 9112): head and body together, so that one write sends both. */
 import type { Headers } from "./transport-head.ts";
+import { targetOf } from "./transport-target.ts";
 
 /** What is needed of a request to write it. */
 export interface RequestParts {
@@ -38,7 +39,8 @@ export function encodeRequest(request: RequestParts): Buffer {
 
 function renderHead({ method, url, headers, body }: RequestParts): string {
   if (!TOKEN.test(method)) throw new TypeError("the method is not a token");
-  let head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\n`;
+  const { path, host } = targetOf(url);
+  let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`;
   for (const [name, value] of headers) {
     requireSafe(name, value);
     head += `${name}: ${value}\r\n`;

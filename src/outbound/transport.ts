@@ -9,6 +9,7 @@ import { Connections } from "./connections.ts";
 import type { Guard } from "./guard.ts";
 import { Exchange } from "./transport-exchange.ts";
 import { encodeRequest } from "./transport-request.ts";
+import { targetOf } from "./transport-target.ts";
 import type { Transport, TransportRequest, TransportResult } from "./transport-types.ts";
 
 export { ERROR_CODES } from "./transport-errors.ts";
@@ -79,5 +80,6 @@ export function createTransport(options: TransportOptions): Transport {
 
 /** Anything else must never reach a socket. */
 function isHttp(url: URL): boolean {
-  return url.protocol === "https:" || url.protocol === "http:";
+  const { protocol } = targetOf(url);
+  return protocol === "https:" || protocol === "http:";
 }

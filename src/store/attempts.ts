@@ -46,11 +46,25 @@ type SummaryRow = Omit<AttemptSummary, "trigger" | "outcome"> & { trigger: numbe
 const COLUMNS =
   "id, delivery_id, number, trigger, started_at, duration_ms, outcome, status_code, error_code, request_head, sent_at, signature, request_body, response_head, response_date, response_body, truncated, next_attempt_at";
 
+interface PackedHeaders {
+  text: string;
+  date: number | null;
+}
+
+/** By the list itself: the transport gives the same one for answers that are alike. */
+const packedHeaders = new WeakMap<Attempt["responseHeaders"], PackedHeaders>();
+
 /**
  * Response headers as text that is the same from one answer to the next: `date`, which changes every second, is taken out where it
  * can be written again exactly.
  */
-function packHeaders(headers: Attempt["responseHeaders"]): { text: string; date: number | null } {
+function packHeaders(headers: Attempt["responseHeaders"]): PackedHeaders {
+  const packed = packedHeaders.get(headers) ?? pack(headers);
+  packedHeaders.set(headers, packed);
+  return packed;
+}
+
+function pack(headers: Attempt["responseHeaders"]): PackedHeaders {
   let date: number | null = null;
   const lines: string[] = [];
   for (const [name, value] of headers) {

@@ -7,6 +7,8 @@ import type { BatchPart, Store } from "./store.ts";
  */
 
 const ENTRIES_AT_ONCE = 1000;
+/** Entries that one statement inserts: each costs 0.65 µs in place of 0.95 alone. */
+const ENTRIES_A_STATEMENT = 32;
 const HOUR_MS = 3_600_000;
 
 /** One attempt, for the hourly numbers. */
@@ -76,6 +78,7 @@ export class Digest implements BatchPart {
   /** What is being written down now. */
   #writing: Gathering | null = null;
   readonly #insertEntry;
+  readonly #insertEntries;
   readonly #readStat;
   readonly #writeStat;
   readonly #setMark;
@@ -84,6 +87,9 @@ export class Digest implements BatchPart {
     const { sqlite } = store;
     this.#insertEntry = sqlite.prepare<void, [number, number]>(
       "INSERT OR IGNORE INTO entry (list, id) VALUES (?, ?)",
+    );
+    this.#insertEntries = sqlite.prepare<void, number[]>(
+      `INSERT OR IGNORE INTO entry (list, id) VALUES ${Array(ENTRIES_A_STATEMENT).fill("(?, ?)").join(", ")}`,
     );
     this.#readStat = sqlite.prepare<StatRow, [number, number]>(
       "SELECT delivered, failed, dead, durations FROM stat WHERE endpoint_id = ? AND hour = ?",
@@ -169,10 +175,7 @@ export class Digest implements BatchPart {
     this.#gathered = new Gathering();
     this.#writing = part;
     for (const chunk of chunksOf(part)) {
-      await this.store.write(() => {
-        for (let at = 0; at < chunk.length; at += 2)
-          this.#insertEntry.run(chunk[at] ?? 0, chunk[at + 1] ?? 0);
-      }, true);
+      await this.store.write(() => this.#insertAll(chunk), true);
     }
     // Numbers are added, not set: they and the mark go together, once. Entries before it may be written twice.
     await this.store.write(() => {
@@ -186,6 +189,14 @@ export class Digest implements BatchPart {
     for (const [endpointId, byHour] of hours) {
       for (const [hour, numbers] of byHour) this.#addHour(endpointId, hour, numbers);
     }
+  }
+
+  /** Lists and ids in turn. */
+  #insertAll(entries: readonly number[]): void {
+    const step = 2 * ENTRIES_A_STATEMENT;
+    let at = 0;
+    for (; at + step <= entries.length; at += step) this.#insertEntries.run(...entries.slice(at, at + step));
+    for (; at < entries.length; at += 2) this.#insertEntry.run(entries[at] ?? 0, entries[at + 1] ?? 0);
   }
 
   #addHour(endpointId: number, hour: number, numbers: HourNumbers): void {

@@ -4,12 +4,16 @@ import type { BatchPart, Store } from "./store.ts";
 export const LABELS = { deliveries: 0, type: 1, consumer: 2 } as const;
 type LabelKind = (typeof LABELS)[keyof typeof LABELS];
 
+type Names = Map<string, number>;
+
 const CACHED_MAX = 50_000;
 
 /** Keys of named lists (table `label`). */
 export class Labels implements BatchPart {
-  #known = new Map<string, number>();
-  #fresh: string[] = [];
+  /** By kind, project and name: asked twice for each event, so without making a key of them. */
+  readonly #known = [new Map<number, Names>(), new Map<number, Names>(), new Map<number, Names>()] as const;
+  #cached = 0;
+  #fresh: { projectId: number; kind: LabelKind; name: string }[] = [];
   readonly #insert;
   readonly #find;
   readonly #types;
@@ -34,22 +38,30 @@ export class Labels implements BatchPart {
     if (known !== null) return known;
     const id = this.store.takeKey();
     this.#insert.run(id, projectId, kind, name);
-    const cacheKey = `${projectId} ${kind} ${name}`;
-    this.#known.set(cacheKey, id);
-    this.#fresh.push(cacheKey);
+    this.#knownOf(projectId, kind).set(name, id);
+    this.#fresh.push({ projectId, kind, name });
     return id;
   }
 
   /** The list's key, or null where nothing ever stood in it. */
   find(projectId: number, kind: LabelKind, name: string): number | null {
-    const cacheKey = `${projectId} ${kind} ${name}`;
-    const known = this.#known.get(cacheKey);
+    const known = this.#known[kind].get(projectId)?.get(name);
     if (known !== undefined) return known;
     const id = this.#find.get(projectId, kind, name)?.id;
     if (id === undefined) return null;
-    if (this.#known.size >= CACHED_MAX) this.#known.clear();
-    this.#known.set(cacheKey, id);
+    this.#knownOf(projectId, kind).set(name, id);
     return id;
+  }
+
+  /** Where a name is to be kept; all are forgotten before they are too many. */
+  #knownOf(projectId: number, kind: LabelKind): Names {
+    if (++this.#cached > CACHED_MAX) {
+      for (const byProject of this.#known) byProject.clear();
+      this.#cached = 0;
+    }
+    const names = this.#known[kind].get(projectId) ?? new Map<string, number>();
+    this.#known[kind].set(projectId, names);
+    return names;
   }
 
   /** All event types that the project ever had an event of. */
@@ -64,7 +76,7 @@ export class Labels implements BatchPart {
   }
 
   reset(): void {
-    for (const cacheKey of this.#fresh) this.#known.delete(cacheKey);
+    for (const { projectId, kind, name } of this.#fresh) this.#known[kind].get(projectId)?.delete(name);
     this.#fresh = [];
   }
 }

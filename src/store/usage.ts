@@ -2,9 +2,17 @@ import type { BatchPart, Store } from "./store.ts";
 
 const DAY_MS = 86_400_000;
 
+interface Sum {
+  accountId: number;
+  projectId: number;
+  day: number;
+  count: number;
+}
+
 /** Metered deliveries by account, project and UTC day: written once a transaction, in the transaction of the first attempts. */
 export class Usage implements BatchPart {
-  #open = new Map<string, { accountId: number; projectId: number; day: number; count: number }>();
+  /** Of the running transaction, by project. */
+  #open = new Map<number, Sum>();
   readonly #add;
   readonly #days;
   readonly #total;
@@ -26,10 +34,17 @@ export class Usage implements BatchPart {
   /** Inside a write: one delivery was tried for the first time. */
   add(accountId: number, projectId: number): void {
     const day = Math.floor(this.store.now() / DAY_MS);
-    const key = `${projectId} ${day}`;
-    const sum = this.#open.get(key);
-    if (sum) sum.count++;
-    else this.#open.set(key, { accountId, projectId, day, count: 1 });
+    const sum = this.#open.get(projectId);
+    if (sum?.day === day) sum.count++;
+    else {
+      // Midnight inside a transaction: the day before is written already.
+      if (sum) this.#write(sum);
+      this.#open.set(projectId, { accountId, projectId, day, count: 1 });
+    }
+  }
+
+  #write({ accountId, projectId, day, count }: Sum): void {
+    this.#add.run(accountId, projectId, day, count);
   }
 
   /** Deliveries by day since 1970 (UTC), `from` included, `to` not. */
@@ -43,8 +58,7 @@ export class Usage implements BatchPart {
   }
 
   flush(): void {
-    for (const { accountId, projectId, day, count } of this.#open.values())
-      this.#add.run(accountId, projectId, day, count);
+    for (const sum of this.#open.values()) this.#write(sum);
   }
 
   done(): void {

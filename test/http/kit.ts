@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import { connect } from "node:net";
 import type { AuditEntry } from "../../src/core/audit.ts";
 import type { Caller } from "../../src/core/caller.ts";
-import type { HttpParts, KeptAnswer } from "../../src/http/parts.ts";
+import type { FailureLine, HttpParts, KeptAnswer, RequestLine } from "../../src/http/parts.ts";
 import type { AnyRoute } from "../../src/http/route.ts";
 import { createServer } from "../../src/http/server.ts";
 
@@ -52,7 +52,8 @@ export class TestParts implements HttpParts {
   time = Date.UTC(2026, 10, 21);
   isStopping = false;
   readiness: { ready: boolean; reason?: string } = { ready: true };
-  lines: Record<string, unknown>[] = [];
+  lines: RequestLine[] = [];
+  failures: FailureLine[] = [];
   kept = new Map<string, KeptAnswer>();
   /** Called between `run` and the commit: throws to lose the transaction, as a crash does. */
   beforeCommit: () => void = () => {};
@@ -76,8 +77,12 @@ export class TestParts implements HttpParts {
     return this.time;
   }
 
-  log(line: Record<string, unknown>): void {
+  logRequest(line: RequestLine): void {
     this.lines.push(line);
+  }
+
+  logFailure(line: FailureLine): void {
+    this.failures.push(line);
   }
 
   isDraining(): boolean {

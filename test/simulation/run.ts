@@ -172,7 +172,8 @@ export class Simulation {
       isTest: false,
     };
     const expected = this.#audience(type, consumerId);
-    const acknowledged = pipeline.plan(this.projectId, [incoming]).then(async (plan) => {
+    const planned = Promise.resolve(pipeline.plan(this.projectId, [incoming]));
+    const acknowledged = planned.then(async (plan) => {
       const [accepted] = await data.store.write(() => plan.write());
       plan.dispatch();
       return accepted;
