@@ -17,6 +17,11 @@ export const LIMITS = {
     why: "One event fits into memory many times over; larger data belongs behind a link.",
   },
   ingestBodyMax: { value: MIB, unit: "bytes", why: "No provider of the table sends more." },
+  formFieldsMax: {
+    value: 2000,
+    unit: "count",
+    why: "A form that comes in has some dozens; each is work before anything is known to be genuine.",
+  },
   batchBodyMax: { value: 8 * MIB, unit: "bytes", why: "500 events of the usual size, in one transaction." },
   managementBodyMax: {
     value: MIB,

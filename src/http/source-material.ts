@@ -18,9 +18,10 @@ export const NO_PREVIOUS: Retired = {
   previousExpiresAt: null,
 };
 
-/** Our own secret, in the alphabet that the provider admits. */
-export function makeSourceSecret({ secretAlphabet }: Provider): string {
-  const secret = makeSecret();
+/** Our own secret, in the alphabet and the length that the provider admits. */
+export function makeSourceSecret({ secretAlphabet, secretLengthMax }: Provider): string {
+  const whole = makeSecret();
+  const secret = secretLengthMax === null ? whole : whole.slice(0, secretLengthMax);
   if (secretAlphabet === "base64") return secret;
   return secret.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }

@@ -1,5 +1,6 @@
 import { depthOf } from "../core/json.ts";
 import { limit } from "../core/limits.ts";
+import { isTooLong } from "./form.ts";
 
 /** The body of a verified request, as contract section 8 turns it into `data`. */
 export interface Body {
@@ -59,7 +60,11 @@ function fieldText(name: string, value: string): string {
 /** An object of fields from texts of JSON; a name that comes again becomes an array. */
 function formBody(fields: readonly (readonly [string, string])[]): Body {
   const byName = new Map<string, string[]>();
-  for (const [name, text] of fields) byName.set(name, [...(byName.get(name) ?? []), text]);
+  for (const [name, text] of fields) {
+    const texts = byName.get(name);
+    if (texts) texts.push(text);
+    else byName.set(name, [text]);
+  }
   const members = [...byName].map(([name, texts]) => {
     const text = texts.length === 1 ? texts[0] : `[${texts.join(",")}]`;
     return `${JSON.stringify(name)}:${text}`;
@@ -100,7 +105,7 @@ export async function readBody(bytes: Uint8Array, contentType: string): Promise<
   if (type.startsWith("multipart/form-data")) return readMultipart(bytes, contentType);
   if (!type.startsWith("application/x-www-form-urlencoded")) return readJson(bytes);
   const text = decodeUtf8(bytes);
-  if (text === null) return rawBody(bytes);
+  if (text === null || isTooLong(text)) return rawBody(bytes);
   const fields = [...new URLSearchParams(text)].map(
     ([name, value]) => [name, fieldText(name, value)] as const,
   );

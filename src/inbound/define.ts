@@ -78,6 +78,7 @@ export function defineProvider(row: ProviderRow): Provider {
     headers: scheme.headers,
     secretFrom: row.secretFrom,
     secretAlphabet: row.secretAlphabet ?? "base64",
+    secretLengthMax: row.secretLengthMax ?? null,
     fields: fields.map(asField),
     configFields: config.map(({ name, label, help, required, secret }) => ({
       name,

@@ -1,12 +1,27 @@
+import { limit } from "../core/limits.ts";
+
 /** Form bodies as several providers sign them: every name with every value, sorted. */
 
 const decoder = new TextDecoder();
 
-/** A form's fields by name, each with its values in order. */
-export function readForm(body: Uint8Array): Map<string, string[]> {
+/** True where a form has more fields than are worked through. */
+export function isTooLong(form: string): boolean {
+  let count = 1;
+  for (let at = form.indexOf("&"); at >= 0; at = form.indexOf("&", at + 1)) {
+    if (++count > limit("formFieldsMax")) return true;
+  }
+  return false;
+}
+
+/** A form's fields by name, each with its values in order; null where there are too many. */
+export function readForm(body: Uint8Array): Map<string, string[]> | null {
+  const text = decoder.decode(body);
+  if (isTooLong(text)) return null;
   const fields = new Map<string, string[]>();
-  for (const [name, value] of new URLSearchParams(decoder.decode(body))) {
-    fields.set(name, [...(fields.get(name) ?? []), value]);
+  for (const [name, value] of new URLSearchParams(text)) {
+    const values = fields.get(name);
+    if (values) values.push(value);
+    else fields.set(name, [value]);
   }
   return fields;
 }

@@ -153,6 +153,8 @@ export interface Provider {
   readonly secretFrom: SecretFrom;
   /** Our own secrets are made of this alphabet after their prefix (Telegram admits no `+` and `/`). */
   readonly secretAlphabet: "base64" | "base64url";
+  /** How long a secret may be at the provider; null where no bound is known that ours could meet. */
+  readonly secretLengthMax: number | null;
   /** `signing_secret` and the parts of `credentials`. */
   readonly fields: readonly Field[];
   readonly configFields: readonly Field[];

@@ -41,6 +41,8 @@ export interface ProviderRow {
   readonly isSecretLearned?: true;
   /** Default base64. */
   readonly secretAlphabet?: Provider["secretAlphabet"];
+  /** Where the provider takes only short ones. */
+  readonly secretLengthMax?: number;
   /** The parts of `credentials`. */
   readonly credentials?: readonly ConfigRule[];
   readonly config?: readonly ConfigRule[];

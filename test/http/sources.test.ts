@@ -74,6 +74,11 @@ describe("creating", () => {
     expect(secret).toMatch(/^whsec_[A-Za-z0-9_-]{43}$/);
   });
 
+  test("a provider that takes short secrets only gets one that fits", async () => {
+    const { secret } = await createSource(app, "lemonsqueezy");
+    expect(secret).toMatch(/^whsec_.{34}$/);
+  });
+
   test.each(listProviders().map(({ key }) => key))(
     "a source can be made for %s, and resumed",
     async (key) => {

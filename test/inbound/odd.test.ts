@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import twilio from "twilio";
-import type { InboundRequest, KeyReader, Reception, SourceMaterial } from "../../src/inbound/provider.ts";
-import { findProvider } from "../../src/inbound/providers.ts";
+import type { KeyReader } from "../../src/inbound/provider.ts";
 import { certifiedKey } from "../../src/inbound/schemes/certificate.ts";
 import { CASES } from "./cases.ts";
 import { control } from "./cases/certified.ts";
@@ -18,48 +17,12 @@ import {
   withHeader,
   withoutHeader,
 } from "./kit.ts";
+import { genuine, materialFor, outcome, receive } from "./outcome.ts";
 import { hashOf, hexMac, macOf } from "./recompute.ts";
 
 /** What single providers do beside the walk over the table. */
 
 const FORM = { "content-type": "application/x-www-form-urlencoded" };
-
-function receive(
-  key: string,
-  request: InboundRequest,
-  material: SourceMaterial,
-  keys?: KeyReader,
-): Promise<Reception> {
-  const provider = findProvider(key);
-  if (!provider) throw new Error(`There is no provider ${key}.`);
-  return keys
-    ? provider.receive(request, material, NOW_MS, keys)
-    : provider.receive(request, material, NOW_MS);
-}
-
-async function outcome(
-  key: string,
-  request: InboundRequest,
-  material: SourceMaterial,
-  keys?: KeyReader,
-): Promise<string> {
-  const reception = await receive(key, request, material, keys);
-  return reception.kind === "refused" ? reception.reason : reception.kind;
-}
-
-async function genuine(key: string): Promise<InboundRequest> {
-  const proof = CASES[key];
-  if (!proof) throw new Error(`There is no case for ${key}.`);
-  return proof.sign(proof.secrets[0] ?? "", NOW_MS);
-}
-
-function materialFor(key: string): SourceMaterial {
-  const proof = CASES[key];
-  return materialOf(proof?.secrets.slice(0, 1) ?? [], {
-    credentials: proof?.credentials ?? {},
-    config: proof?.config ?? {},
-  });
-}
 
 describe("handshakes that come unsigned", () => {
   test("Asana's secret is taken once; a later one replaces nothing", async () => {

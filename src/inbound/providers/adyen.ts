@@ -15,6 +15,9 @@ import { hexSecret } from "../secrets.ts";
 const ITEM = "notificationItems.*.NotificationRequestItem";
 const SIGNED_FIELDS = ["pspReference", "originalReference", "merchantAccountCode", "merchantReference"];
 
+/** Adyen sends one, rarely some; each costs an HMAC before anything is known to be genuine. */
+const ITEMS_MAX = 100;
+
 type Item = Record<string, unknown>;
 
 function itemsOf(body: unknown): Item[] {
@@ -45,7 +48,7 @@ function signatureIn(item: Item): string {
 /** All items are compared as one, so that every single one must be genuine. */
 function compare({ request }: Attempt): Comparison | RefusalReason {
   const items = itemsOf(parseJson(new TextDecoder().decode(request.body)));
-  if (items.length === 0) return "malformed";
+  if (items.length === 0 || items.length > ITEMS_MAX) return "malformed";
   const signatures = items.map(signatureIn);
   if (signatures.some((signature) => signature === "")) return "missing_header";
   const sign = (key: string | Uint8Array) =>

@@ -1,4 +1,4 @@
-import { docs, documentation, officialSdk, vector } from "../define.ts";
+import { checkedDocs, docs, documentation, officialSdk, vector } from "../define.ts";
 import { all, bodyDigest, bodyHash, field, firstOf, header, joined } from "../facts.ts";
 import { ping } from "../handshakes.ts";
 import type { ProviderRow } from "../row.ts";
@@ -76,6 +76,7 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
   },
   {
     key: "lemonsqueezy",
+    secretLengthMax: 40,
     name: "Lemon Squeezy",
     scheme: bodyHmac("x-signature"),
     secretFrom: "source",
@@ -88,9 +89,9 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
     verifiedWith: documentation("https://docs.lemonsqueezy.com/help/webhooks/signing-requests"),
     docs: docs(
       "Lemon Squeezy: Settings, Webhooks, +, Callback URL.",
-      "The same form, Signing secret (6 to 40 characters of your choice).",
+      "The same form, Signing secret (6 to 40 characters): paste the source's.",
       "https://docs.lemonsqueezy.com/help/webhooks/signing-requests",
-      "The secret is at most 40 characters long: choose one there and enter it here.",
+      "The source's own secret is cut to the 40 characters that the form takes.",
     ),
   },
   {
@@ -238,7 +239,7 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
     eventType: field("type"),
     deliveryId: field("id"),
     verifiedWith: vector("https://circleci.com/docs/outbound-webhooks/"),
-    docs: docs(
+    docs: checkedDocs(
       "CircleCI: Project Settings, Webhooks, Add Webhook, Receiver URL.",
       "CircleCI's webhook form, Secret token: paste the source's.",
       "https://circleci.com/docs/outbound-webhooks/",
@@ -288,7 +289,7 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
     eventType: field("triggerEvent"),
     deliveryId: firstOf(all(field("triggerEvent"), field("payload.uid"), field("createdAt")), bodyHash),
     verifiedWith: documentation("calcom/cal.com packages/features/webhooks/lib/sendPayload.ts"),
-    docs: docs(
+    docs: checkedDocs(
       "Cal.com: Settings, Developer, Webhooks, New, Subscriber URL.",
       "Cal.com's webhook form, Secret: paste the source's.",
       "https://cal.com/docs/core-features/webhooks",

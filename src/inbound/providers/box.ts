@@ -1,4 +1,4 @@
-import { docs, officialSdk } from "../define.ts";
+import { checkedDocs, officialSdk } from "../define.ts";
 import { field, header } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { hmacScheme } from "../schemes/hmac.ts";
@@ -22,7 +22,7 @@ export const BOX: ProviderRow = {
   eventType: field("trigger"),
   deliveryId: header("Box-Delivery-Id"),
   verifiedWith: officialSdk("box-node-sdk", "3.7.0"),
-  docs: docs(
+  docs: checkedDocs(
     "Box Developer Console: the app, Webhooks, Create webhook, URL Address.",
     "Box Developer Console: the app, Webhooks, Manage signature keys, Generate Key.",
     "https://developer.box.com/guides/webhooks/v2/signatures-v2/",

@@ -27,8 +27,8 @@ function signatureFor(publicKey: string, signatures: string): string | undefined
 function verify({ request, material }: Attempt): Verdict {
   const { public_key, private_key } = material.credentials;
   const form = readForm(request.body);
-  const [signatures] = form.get("bt_signature") ?? [];
-  const [payload] = form.get("bt_payload") ?? [];
+  const [signatures] = form?.get("bt_signature") ?? [];
+  const [payload] = form?.get("bt_payload") ?? [];
   if (signatures === undefined || payload === undefined) return refused("missing_header");
   if (public_key === undefined || private_key === undefined) return refused("awaiting_secret");
   if (!PAYLOAD.test(payload)) return refused("malformed");
@@ -61,7 +61,7 @@ function answerChallenge({ request, material }: Attempt): Reception | null {
 }
 
 function xmlOf({ attempt }: Facts): string {
-  const [payload = ""] = readForm(attempt.request.body).get("bt_payload") ?? [];
+  const [payload = ""] = readForm(attempt.request.body)?.get("bt_payload") ?? [];
   return Buffer.from(payload, "base64").toString("utf8");
 }
 

@@ -7,7 +7,7 @@ import {
   textConfig,
   toleranceConfig,
 } from "../config.ts";
-import { docs } from "../define.ts";
+import { checkedDocs } from "../define.ts";
 import type { Encoding, HashName } from "../digest.ts";
 import { derived, type Facts, readPath } from "../facts.ts";
 import type { Fault } from "../provider.ts";
@@ -133,7 +133,7 @@ export const CUSTOM_HMAC: ProviderRow = {
   eventType: configured("type"),
   deliveryId: configured("id"),
   verifiedWith: { kind: "documentation", page: "https://www.rfc-editor.org/rfc/rfc2104" },
-  docs: docs(
+  docs: checkedDocs(
     "In the sending service: its page for webhook addresses.",
     "Give it the source's secret, or enter the one that it shows; describe its scheme in config.",
     "https://www.rfc-editor.org/rfc/rfc2104",

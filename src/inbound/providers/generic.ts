@@ -1,4 +1,4 @@
-import { docs } from "../define.ts";
+import { checkedDocs, docs } from "../define.ts";
 import { field, firstOf, header } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { standardWebhooksAny, standardWebhooksV1a, svixScheme } from "../schemes/standard-webhooks.ts";
@@ -18,7 +18,7 @@ export const GENERIC: readonly ProviderRow[] = [
     eventType: firstOf(field("type"), field("event")),
     deliveryId: firstOf(field("id"), field("event_id")),
     verifiedWith: { kind: "documentation", page: "https://www.rfc-editor.org/rfc/rfc6750" },
-    docs: docs(
+    docs: checkedDocs(
       "In your own service: where it sends its requests.",
       "Send the source's secret in the header x-service-token, or as Authorization: Bearer.",
       "https://www.rfc-editor.org/rfc/rfc6750",
@@ -37,7 +37,7 @@ export const GENERIC: readonly ProviderRow[] = [
     eventType: firstOf(field("type"), field("event")),
     deliveryId: firstOf(field("id"), field("event_id")),
     verifiedWith: { kind: "documentation", page: "https://www.rfc-editor.org/rfc/rfc7617" },
-    docs: docs(
+    docs: checkedDocs(
       "In the sending service: its webhook address, without user and password in the address.",
       "Choose a user and a password, enter them in the sending service, and here as user:password.",
       "https://www.rfc-editor.org/rfc/rfc7617",
@@ -53,7 +53,7 @@ export const GENERIC: readonly ProviderRow[] = [
     eventType: field("type"),
     deliveryId: header("webhook-id"),
     verifiedWith: { kind: "library", package: "standardwebhooks", version: "1.1.1" },
-    docs: docs(
+    docs: checkedDocs(
       "In the sending service: the page where webhook endpoints are added.",
       "Give the sender the source's whsec_ secret, or enter the one that it shows; for v1a its whpk_ public key.",
       STANDARD_WEBHOOKS_PAGE,
@@ -71,7 +71,7 @@ export const GENERIC: readonly ProviderRow[] = [
     eventType: field("type"),
     deliveryId: header("webhook-id"),
     verifiedWith: { kind: "vector", page: STANDARD_WEBHOOKS_PAGE },
-    docs: docs(
+    docs: checkedDocs(
       "In the sending service: where endpoints with asymmetric signatures are added.",
       "Enter the public key (whpk_…) that the sender publishes.",
       STANDARD_WEBHOOKS_PAGE,

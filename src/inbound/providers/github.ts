@@ -1,5 +1,5 @@
 import { emptyHandshake } from "../answers.ts";
-import { docs } from "../define.ts";
+import { checkedDocs } from "../define.ts";
 import { field, firstOf, header, joined } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { hmacScheme } from "../schemes/hmac.ts";
@@ -29,7 +29,7 @@ export const GITHUB: ProviderRow = {
   eventType: joined(header("x-github-event"), firstOf(field("action"), field("payload.action"))),
   deliveryId: header("x-github-delivery"),
   verifiedWith: { kind: "official_sdk", package: "@octokit/webhooks-methods", version: "6.0.0" },
-  docs: docs(
+  docs: checkedDocs(
     "Repository, organisation or app: Settings, Webhooks, Add webhook, Payload URL.",
     "The same page, field Secret: paste the source's secret there, or enter here the one you have there.",
     "https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries",

@@ -19,7 +19,7 @@ import type { Reception } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { hmacScheme } from "../schemes/hmac.ts";
 import { whole } from "../schemes/layouts.ts";
-import type { Attempt } from "../schemes/scheme.ts";
+import { type Attempt, refused, type Scheme } from "../schemes/scheme.ts";
 import { within } from "../window.ts";
 
 /** Providers that sign by HMAC and first want their address proven. */
@@ -59,9 +59,34 @@ function answerMeta({ request, material }: Attempt): Reception | null {
   return isOurs ? textHandshake(challenge) : { kind: "refused", reason: "bad_signature" };
 }
 
+/**
+ * X asks for the signature of any token, and signs its events alike: whoever may choose the token could have an event signed.
+ * So no text is both: a token holds no brace, an event (a JSON object) does.
+ */
+function isEventText(text: string): boolean {
+  return text.includes("{");
+}
+
+const X_SIGNATURE = hmacScheme({
+  header: "x-twitter-webhooks-signature",
+  layout: whole("sha256="),
+  algorithm: "sha256",
+  encoding: "base64",
+});
+
+const X_SCHEME: Scheme = {
+  ...X_SIGNATURE,
+  async verify(attempt) {
+    const verdict = await X_SIGNATURE.verify(attempt);
+    const isEvent = isEventText(new TextDecoder().decode(attempt.request.body));
+    return verdict.kind === "verified" && !isEvent ? refused("malformed") : verdict;
+  },
+};
+
 function answerCrc({ request, material }: Attempt): Reception | null {
   const token = request.query.get("crc_token");
   if (request.method !== "GET" || token === null) return null;
+  if (isEventText(token)) return { kind: "refused", reason: "malformed" };
   const [secret] = material.secrets;
   if (secret === undefined) return { kind: "refused", reason: "awaiting_secret" };
   return jsonHandshake({ response_token: `sha256=${hmac("sha256", secret, [token], "base64")}` });
@@ -189,12 +214,7 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     key: "x",
     aliases: ["twitter"],
     name: "X (Twitter)",
-    scheme: hmacScheme({
-      header: "x-twitter-webhooks-signature",
-      layout: whole("sha256="),
-      algorithm: "sha256",
-      encoding: "base64",
-    }),
+    scheme: X_SCHEME,
     secretFrom: "customer",
     secretLabel: "Consumer secret",
     unsignedHandshakes: [{ text: "GET crc_token: answered with its HMAC", answer: answerCrc }],

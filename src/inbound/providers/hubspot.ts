@@ -3,6 +3,7 @@ import { hash, hmac } from "../digest.ts";
 import { all, bodyHash, field, firstOf, nothing } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
+import { parseJson } from "../schemes/jwt.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { type Attempt, headerOf } from "../schemes/scheme.ts";
 import { isWithin, narrowed, readTimestamp, within } from "../window.ts";
@@ -40,6 +41,8 @@ function compareV3({ request, material, nowMs }: Attempt): Comparison | RefusalR
 function compareOlder({ request }: Attempt, isV2: boolean): Comparison | RefusalReason {
   const signature = headerOf(request, OLDER);
   if (signature === "") return "missing_header";
+  // Without HMAC a hash that begins with the secret can be lengthened by anyone who has one; what is put on is no JSON.
+  if (parseJson(new TextDecoder().decode(request.body)) === undefined) return "malformed";
   return {
     given: [signature.toLowerCase()],
     expected: (secret) => [

@@ -14,22 +14,29 @@ import { type Attempt, headerOf } from "../schemes/scheme.ts";
 const SIGNATURE = "x-mandrill-signature";
 const TEST_KEY = "test-webhook";
 
-function sign(key: string, { request }: Attempt): string {
-  return hmac("sha1", key, [request.url, joinFields(readForm(request.body), (values) => values)], "base64");
+/** What is signed; null where the form is too long. */
+function contentOf({ request }: Attempt): string | null {
+  const fields = readForm(request.body);
+  return fields && request.url + joinFields(fields, (values) => values);
+}
+
+function sign(key: string, content: string): string {
+  return hmac("sha1", key, [content], "base64");
 }
 
 function compare(attempt: Attempt): Comparison | RefusalReason {
   const signature = headerOf(attempt.request, SIGNATURE);
   if (signature === "") return "missing_header";
-  return { given: [signature], expected: (secret) => [sign(secret, attempt)] };
+  const content = contentOf(attempt);
+  if (content === null) return "malformed";
+  return { given: [signature], expected: (secret) => [sign(secret, content)] };
 }
 
 /** The test at creation carries no events, so anyone may know its key. */
 function answerTest(attempt: Attempt) {
-  const isEmpty = readForm(attempt.request.body).get("mandrill_events")?.join() === "[]";
-  return isEmpty && headerOf(attempt.request, SIGNATURE) === sign(TEST_KEY, attempt)
-    ? emptyHandshake()
-    : null;
+  const isEmpty = readForm(attempt.request.body)?.get("mandrill_events")?.join() === "[]";
+  const wanted = sign(TEST_KEY, contentOf(attempt) ?? "");
+  return isEmpty && headerOf(attempt.request, SIGNATURE) === wanted ? emptyHandshake() : null;
 }
 
 const CHECKS = "HMAC with SHA-1 in base64 over {url} and the form's fields by name";

@@ -25,6 +25,7 @@ function compare({ request }: Attempt): Comparison | RefusalReason {
   const present = SIGNATURES.map((name) => headerOf(request, name)).filter((value) => value !== "");
   if (nonce === "" || present.length === 0) return "missing_header";
   const fields = readForm(request.body);
+  if (!fields) return "malformed";
   const content = `${addressOf(request.url, fields.size > 0)}${joinFields(fields, sorted)}.${nonce}`;
   return {
     given: present.flatMap((value) => value.split(",", 100)),

@@ -1,5 +1,5 @@
 import { answerEmpty, emptyHandshake, jsonHandshake } from "../answers.ts";
-import { docs, officialSdk } from "../define.ts";
+import { checkedDocs, docs, officialSdk } from "../define.ts";
 import { all, bodyDigest, bodyHash, type Facts, field, firstOf, readPath } from "../facts.ts";
 import type { Reception } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
@@ -43,7 +43,7 @@ export const PUBLIC_KEY: readonly ProviderRow[] = [
     ),
     answer: () => answerEmpty(204),
     verifiedWith: officialSdk("discord-interactions", "4.4.0"),
-    docs: docs(
+    docs: checkedDocs(
       "Discord Developer Portal: the application, Webhooks, Endpoint URL (or General Information, Interactions Endpoint URL).",
       "Discord Developer Portal: the application, General Information, Public Key.",
       "https://discord.com/developers/docs/events/webhook-events",

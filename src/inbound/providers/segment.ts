@@ -1,5 +1,5 @@
 import { elementSpans } from "../../core/json.ts";
-import { docs, documentation } from "../define.ts";
+import { checkedDocs, documentation } from "../define.ts";
 import { hmac } from "../digest.ts";
 import { field, firstOf, joined } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
@@ -52,9 +52,9 @@ export const SEGMENT: ProviderRow = {
   verifiedWith: documentation(
     "https://www.twilio.com/docs/segment/connections/destinations/catalog/actions-webhook",
   ),
-  docs: docs(
-    "Segment: Connections, Catalog, Webhooks (Actions), Add destination, the mapping's URL.",
-    "The destination's Settings, Shared Secret: paste the source's.",
+  docs: checkedDocs(
+    "Segment: Connections, Catalog, Webhooks (Actions), Configure Webhooks (Actions); the address stands in each mapping.",
+    "The destination: Settings, Advanced Settings, shared secret: paste the source's.",
     "https://www.twilio.com/docs/segment/connections/destinations/catalog/actions-webhook",
     "Of a batch only the first event is signed: switch batching off.",
   ),

@@ -1,5 +1,5 @@
 import { answerEmpty } from "../answers.ts";
-import { docs, library, officialSdk, vector } from "../define.ts";
+import { checkedDocs, docs, library, officialSdk, vector } from "../define.ts";
 import { field, firstOf, header, joined, nothing } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { eitherScheme } from "../schemes/scheme.ts";
@@ -25,8 +25,8 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
     typeExample: "user.created",
     name: "Clerk",
     verifiedWith: officialSdk("@clerk/backend", "3.25.0"),
-    docs: docs(
-      "Clerk Dashboard: Configure, Webhooks, Add Endpoint, Endpoint URL.",
+    docs: checkedDocs(
+      "Clerk Dashboard: Webhooks, Add Endpoint, Endpoint URL.",
       "The endpoint's page in the Clerk Dashboard, Signing Secret.",
       "https://clerk.com/docs/guides/development/webhooks/syncing",
       "Development and production instances have endpoints and secrets of their own.",
@@ -94,7 +94,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
     name: "Replicate",
     eventType: field("status"),
     verifiedWith: officialSdk("replicate", "1.4.0"),
-    docs: docs(
+    docs: checkedDocs(
       "The field webhook of each prediction or training that you create.",
       "GET https://api.replicate.com/v1/webhooks/default/secret with your API token.",
       "https://replicate.com/docs/topics/webhooks/verify-webhook",
@@ -107,7 +107,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
     typeExample: "payment.succeeded",
     name: "Dodo Payments",
     verifiedWith: officialSdk("dodopayments", "2.52.0"),
-    docs: docs(
+    docs: checkedDocs(
       "Dodo Payments Dashboard: Settings, Webhooks, Add Webhook.",
       "Dodo Payments Dashboard: Settings, Webhooks, the webhook's Secret Key.",
       "https://docs.dodopayments.com/developer-resources/webhooks",
@@ -120,7 +120,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
     typeExample: "roomCreated",
     name: "Liveblocks",
     verifiedWith: officialSdk("@liveblocks/node", "3.24.2"),
-    docs: docs(
+    docs: checkedDocs(
       "Liveblocks dashboard: the project, Webhooks, Create endpoint.",
       "The endpoint's page in the Liveblocks dashboard, Signing secret.",
       "https://liveblocks.io/docs/platform/webhooks",
@@ -134,7 +134,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
     name: "Lithic",
     eventType: field("event_type"),
     verifiedWith: officialSdk("lithic", "0.145.0"),
-    docs: docs(
+    docs: checkedDocs(
       "POST /v1/event_subscriptions of the Lithic API, or Lithic dashboard: Developers, Webhooks.",
       "GET /v1/event_subscriptions/{token}/secret of the Lithic API.",
       "https://docs.lithic.com/docs/events-api",
@@ -190,7 +190,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
     name: "Polar",
     scheme: eitherScheme(standardWebhooks(textSecret), standardWebhooks()),
     verifiedWith: officialSdk("@polar-sh/sdk", "1.0.1"),
-    docs: docs(
+    docs: checkedDocs(
       "Polar: organisation Settings, Webhooks, Add Endpoint, format Raw.",
       "The endpoint's form in Polar's Settings, Secret.",
       "https://polar.sh/docs/integrate/webhooks/endpoints",

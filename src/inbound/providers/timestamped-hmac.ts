@@ -1,4 +1,4 @@
-import { docs, documentation, officialSdk, vector } from "../define.ts";
+import { checkedDocs, docs, documentation, officialSdk, vector } from "../define.ts";
 import {
   all,
   bodyDigest,
@@ -159,7 +159,7 @@ export const TIMESTAMPED_HMAC: readonly ProviderRow[] = [
     verifiedWith: documentation(
       "https://developer.revolut.com/docs/guides/accept-payments/tutorials/work-with-webhooks/verify-the-payload-signature",
     ),
-    docs: docs(
+    docs: checkedDocs(
       "POST /api/webhooks of Revolut's Merchant API, field url.",
       "signing_secret in the answer of that call (wsk_…).",
       "https://developer.revolut.com/docs/guides/accept-payments/tutorials/work-with-webhooks/verify-the-payload-signature",

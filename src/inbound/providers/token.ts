@@ -1,5 +1,5 @@
 import { answerEmpty, emptyHandshake, jsonHandshake } from "../answers.ts";
-import { docs, documentation, officialSdk } from "../define.ts";
+import { checkedDocs, docs, documentation, officialSdk } from "../define.ts";
 import { all, bodyHash, derived, type Facts, field, firstOf, header, joined } from "../facts.ts";
 import type { Reception } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
@@ -171,8 +171,8 @@ export const TOKEN: readonly ProviderRow[] = [
     eventType: field("data.events.0.eventType"),
     deliveryId: firstOf(field("data.events.*.uuid"), field("eventId")),
     verifiedWith: documentation("https://developer.okta.com/docs/concepts/event-hooks/"),
-    docs: docs(
-      "Okta Admin Console: Workflow, Event Hooks, Create Event Hook, URL.",
+    docs: checkedDocs(
+      "Okta Admin Console: Workflow, Event Hooks, Create Event Hook, the dialog Add Event Hook Endpoint, URL.",
       "The same form, Authentication field: Authorization; Authentication secret: paste the source's.",
       "https://developer.okta.com/docs/concepts/event-hooks/",
       "The authentication field must be called Authorization.",

@@ -21,9 +21,10 @@ function spellingsOf(url: string): string[] {
   return [`${scheme}://${host}${rest}`, `${scheme}://${host}:${port ?? defaultPort}${rest}`];
 }
 
-/** What follows the address: equal values of one name count once. */
-function formContent(body: Uint8Array): string {
-  return joinFields(readForm(body), (values) => sorted(new Set(values)));
+/** What follows the address: equal values of one name count once; null where the form is too long. */
+function formContent(body: Uint8Array): string | null {
+  const fields = readForm(body);
+  return fields && joinFields(fields, (values) => sorted(new Set(values)));
 }
 
 function compare({ request }: Attempt): Comparison | RefusalReason {
@@ -35,6 +36,7 @@ function compare({ request }: Attempt): Comparison | RefusalReason {
     return bodyHashGiven === null ? "malformed" : "body_altered";
   }
   const content = hasForm ? formContent(request.body) : "";
+  if (content === null) return "malformed";
   return {
     given: [signature],
     expected: (secret) =>
