@@ -2,8 +2,8 @@
  * A load of the flood bench, a process of its own: the same request over keep-alive connections, so many times a second, or as
  * often as answers come (rate 0).
  *
- * Started with an IPC channel and its `PacerSettings` as JSON in the first argument. It sends "ready" once all connections
- * stand, and answers `{runMs}` with a `PacerReport`.
+ * Started with an IPC channel and its `PacerSettings` as JSON in the first argument. It sends "ready", and answers `{runMs}` with
+ * a `PacerReport`; the connections are of that run, as the server closes those that rest.
  */
 import type { Socket } from "bun";
 import { nowUs, percentiles, type Percentiles } from "./clock.ts";
@@ -39,6 +39,7 @@ let statuses: Record<string, number> = {};
 let startedAtUs = 0;
 let untilUs = 0;
 let due = 0;
+let isRunning = false;
 let timer: NodeJS.Timeout | undefined;
 
 function send(socket: Socket<Connection>, dueAtUs: number): void {
@@ -64,17 +65,20 @@ function readAnswer(socket: Socket<Connection>, answer: Buffer): void {
   if (settings.perSecond === 0 && at < untilUs) return send(socket, at);
   idle.push(socket);
   if (settings.perSecond > 0) sendDue();
-  if (at >= untilUs && idle.length === settings.connections) finish(at);
+  if (isRunning && at >= untilUs && idle.length === settings.connections) finish(at);
 }
 
 function finish(at: number): void {
   clearInterval(timer);
   const perSecond = latenciesUs.length / ((at - startedAtUs) / 1_000_000);
+  isRunning = false;
+  for (const socket of idle) socket.end();
   process.send?.({ statuses, latency: percentiles(latenciesUs), perSecond } satisfies PacerReport);
-  untilUs = Number.POSITIVE_INFINITY;
 }
 
-function start(runMs: number): void {
+async function start(runMs: number): Promise<void> {
+  idle = await Promise.all(Array.from({ length: settings.connections }, connect));
+  isRunning = true;
   latenciesUs = [];
   statuses = {};
   due = 0;
@@ -89,7 +93,7 @@ function start(runMs: number): void {
 function tick(): void {
   sendDue();
   const at = nowUs();
-  if (at >= untilUs && idle.length === settings.connections) finish(at);
+  if (isRunning && at >= untilUs && idle.length === settings.connections) finish(at);
 }
 
 function connect(): Promise<Socket<Connection>> {
@@ -102,12 +106,11 @@ function connect(): Promise<Socket<Connection>> {
       },
       data: (socket, chunk) => socket.data.read(chunk),
       close() {
-        throw new Error("the server closed a connection");
+        if (isRunning) throw new Error("the server closed a connection");
       },
     },
   });
 }
 
-idle = await Promise.all(Array.from({ length: settings.connections }, connect));
-process.on("message", ({ runMs }: { runMs: number }) => start(runMs));
+process.on("message", ({ runMs }: { runMs: number }) => void start(runMs));
 process.send?.("ready");
