@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { DestinationField, KindRow } from "../outbound/destination.ts";
 import { listKinds } from "../outbound/destinations.ts";
 import { type AnyRoute, route } from "./route.ts";
-import { nullable } from "./shapes.ts";
+import { nullable, oneOf } from "./shapes.ts";
 
 /** The table of destination kinds as the API answers it: what forms and docs are made of (contract section 10). */
 export function destinationKindRoutes(): AnyRoute[] {
@@ -16,6 +16,7 @@ const fieldShape = Type.Object({
   required: Type.Boolean(),
   secret: Type.Boolean({ description: "Write-only: it reads `***`." }),
   address: Type.Boolean({ description: "It names a host that is connected to: public addresses only." }),
+  type: oneOf(["string", "boolean"]),
   pattern: Type.Optional(Type.String({ description: "A regular expression that the whole value matches." })),
 });
 
@@ -43,6 +44,7 @@ const kindExample = {
       required: true,
       secret: false,
       address: true,
+      type: "string",
     },
   ],
   max_bytes: null,
@@ -71,6 +73,7 @@ function kindOf({ kind, name, fields, maxBytes }: KindRow) {
   return { kind, name, fields: fields.map(fieldOf), max_bytes: maxBytes };
 }
 
-function fieldOf({ name, label, help, required, secret, address, pattern }: DestinationField) {
-  return { name, label, help, required, secret, address, ...(pattern !== undefined && { pattern }) };
+function fieldOf({ name, label, help, required, secret, address, type, pattern }: DestinationField) {
+  const shown = { name, label, help, required, secret, address, type: type ?? "string" };
+  return { ...shown, ...(pattern !== undefined && { pattern }) };
 }

@@ -1,5 +1,5 @@
 import { Problem, unavailable } from "../core/errors.ts";
-import { isPolled } from "../outbound/destinations.ts";
+import { findKind, isPolled } from "../outbound/destinations.ts";
 import type { Sent } from "../outbound/send.ts";
 import { ERROR_CODES } from "../outbound/transport-errors.ts";
 import type { NewEndpoint } from "../store/endpoints.ts";
@@ -22,21 +22,29 @@ export async function requireDelivered(services: Services, endpoint: NewEndpoint
   throw new Problem("invalid_request", detail, { errors: [{ pointer: "/config", detail }] });
 }
 
-function reasonOf(sent: Sent, { timeoutSeconds }: NewEndpoint): string {
+function reasonOf(sent: Sent, { kind, timeoutSeconds }: NewEndpoint): string {
   const { statusCode, errorCode } = sent;
+  const hint = hintOf(kind, errorCode ?? "");
   const code = errorCode === null ? "" : ` (${errorCode})`;
   switch (sent.finding.outcome) {
     case "timeout":
       return `The destination did not answer the test message within ${timeoutSeconds} s${code}.`;
     case "unreachable":
-      return `The destination could not be reached${code}. ${ERROR_CODES[errorCode ?? ""] ?? ""}`.trim();
+      return `The destination could not be reached${code}.${hint}`;
     case "blocked":
       return "The destination's address is not allowed.";
     case "malformed":
       return `The test message could not be made: ${errorCode}`;
     default:
-      return `The destination refused the test message with status ${statusCode}${code}.${quoteOf(sent)}`;
+      return `The destination refused the test message with status ${statusCode}${code}.${hint}${quoteOf(sent)}`;
   }
+}
+
+/** What the tables have to say of an error code; `N` in them stands for a number of the server's own. */
+function hintOf(kind: string, errorCode: string): string {
+  const own = findKind(kind)?.about.errors ?? {};
+  const text = ERROR_CODES[errorCode] ?? own[errorCode] ?? own[errorCode.replace(/\d+$/, "N")];
+  return text === undefined ? "" : ` ${text}`;
 }
 
 /** What the destination said, where it is text: it names the permission that is missing, or the queue that is not there. */

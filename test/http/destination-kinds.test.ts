@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { listKinds } from "../../src/outbound/destinations.ts";
 import { hang, verifyDelivery } from "../kit/receiver.ts";
+import { CASES } from "../outbound/kinds/cases.ts";
 import { type EndpointBench, expectFault, startBench } from "./endpoint-kit.ts";
 
 interface Kind {
@@ -31,7 +32,7 @@ describe("the kinds", () => {
     expect(kinds.map(({ kind }) => kind)).toEqual(listKinds().map(({ kind }) => kind));
     expect(kinds.find(({ kind }) => kind === "http")).toMatchObject({
       name: "HTTP URL",
-      fields: [{ name: "url", label: "URL", required: true, secret: false, address: true }],
+      fields: [{ name: "url", label: "URL", required: true, secret: false, address: true, type: "string" }],
       max_bytes: null,
     });
     for (const { fields } of kinds) {
@@ -106,6 +107,29 @@ describe("verify=true", () => {
     const late = await create({ url: silent, timeout_seconds: 1 });
     expectFault(late, "/config");
     expect(late.json["detail"]).toContain("within 1 s (timeout_response)");
+  });
+
+  test.each(CASES.map((proof) => [proof.kind, proof] as const))(
+    "tries a destination of the kind %s, which nobody answers, and stores nothing",
+    async (kind, proof) => {
+      const before = await count();
+      const reply = await create({ kind, config: proof.config, timeout_seconds: 1 });
+      expectFault(reply, "/config");
+      expect(reply.json["detail"]).toStartWith("The destination could not be reached (connection_refused).");
+      expect(await count()).toBe(before);
+    },
+  );
+
+  test("says what the kind knows of an error inside a success", async () => {
+    const path = "api/exchanges/shop/events/publish";
+    const url = new URL(bench.receiver.at(path, () => Response.json({ routed: false }))).origin;
+    const config = { url, vhost: "shop", exchange: "events", username: "u", password: "p" };
+    const reply = await create({ kind: "rabbitmq", config });
+    expectFault(reply, "/config");
+    expect(reply.json["detail"]).toBe(
+      "The destination refused the test message with status 200 (unroutable). No queue is bound that takes this routing key; " +
+        'bind one. It said: {"routed":false}',
+    );
   });
 
   test("asks the destination nothing where a field is wrong or the address forbidden", async () => {

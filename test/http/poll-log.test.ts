@@ -4,8 +4,10 @@ import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { startApp, type TestApp } from "../kit/app.ts";
+import { createTenant, operatorOf, startOperated } from "../kit/operator.ts";
 import { expectFault } from "./endpoint-kit.ts";
 import { expectProblem } from "./kit.ts";
+import { startApi } from "./log-kit.ts";
 import { numbersOf, openOutlet } from "./poll-kit.ts";
 
 let app: TestApp;
@@ -229,5 +231,46 @@ describe("the endpoint", () => {
   test("needs no trial", async () => {
     const reply = await app.live.post("/v1/endpoints?verify=true", { kind: "poll", config: {} });
     expect(reply.status).toBe(201);
+  });
+});
+
+describe("an endpoint that may not deliver", () => {
+  test("of a suspended account hands out nothing until the account is open again", async () => {
+    await using own = await startOperated();
+    const { id, live } = await createTenant(own);
+    const made = await live.create("/v1/endpoints", { kind: "poll", config: {} });
+    const poll = (query = "") => own.with(String(made["secret"])).get(`/poll/${made["id"]}${query}`);
+    await live.post("/v1/events", { type: "a", data: { n: 1 } });
+    await operatorOf(own).patch(`/v1/operator/accounts/${id}`, { suspended: true });
+    expect((await poll()).json as unknown).toMatchObject({ data: [], done: true });
+    const held = poll("?wait=30");
+    await operatorOf(own).patch(`/v1/operator/accounts/${id}`, { suspended: false });
+    expect((await held).json["data"]).toHaveLength(1);
+  });
+
+  test("that is disabled is answered 409; what it had is dead, and replayable once it is enabled", async () => {
+    await using api = await startApi();
+    const made = await api.call("POST", "/v1/endpoints", { kind: "poll", config: {}, event_types: ["a"] });
+    const id = String(made.json["id"]);
+    const poll = () =>
+      api.call("GET", `/poll/${id}`, undefined, "", {
+        authorization: `Bearer ${String(made.json["secret"])}`,
+      });
+    await api.call("POST", "/v1/events", { type: "a", data: { n: 1 } });
+    expect((await poll()).json["data"]).toHaveLength(1);
+    const key = api.data.ids.decode("ep", id) ?? 0;
+    // Nothing of today's disables such an endpoint; a row may say so all the same.
+    await api.data.endpoints.change(key, () => ({ status: "disabled" }));
+    expectProblem(await poll(), 409, "conflict");
+    const list = async (status: string) =>
+      (await api.call("GET", `/v1/deliveries?status=${status}`)).json["data"] as { event_id: string }[];
+    const [dead] = await api.until(async () => {
+      const found = await list("dead");
+      return found.length > 0 && found;
+    });
+    await api.call("POST", `/v1/endpoints/${id}/enable`);
+    expect((await poll()).json["data"]).toEqual([]);
+    await api.call("POST", `/v1/events/${dead?.event_id}/replay`, {});
+    expect((await poll()).json["data"]).toHaveLength(1);
   });
 });
