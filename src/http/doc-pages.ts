@@ -4,6 +4,7 @@ import schemas from "../docs/schemas.md" with { type: "text" };
 import transformations from "../docs/transformations.md" with { type: "text" };
 import { notFound } from "../core/errors.ts";
 import { findProvider } from "../inbound/providers.ts";
+import { destinationPage } from "./destination-page.ts";
 import { DOC_HEADERS, docPage } from "./doc-shell.ts";
 import { Html } from "./html.ts";
 import { providerIndex } from "./provider-index.ts";
@@ -18,10 +19,12 @@ export const DOC_PAGES: ReadonlyMap<string, string> = new Map([
   ["polling", polling],
 ]);
 
+const DESTINATIONS = "destinations";
 const PROVIDERS = "providers";
-const NAMES = [...DOC_PAGES.keys(), PROVIDERS];
+const NAMES = [...DOC_PAGES.keys(), DESTINATIONS, PROVIDERS];
 
 const rendered = new Map([...DOC_PAGES].map(([name, text]) => [name, render(text)]));
+rendered.set(DESTINATIONS, docPage("Destinations", NAMES, destinationPage()));
 rendered.set(PROVIDERS, docPage("Providers", NAMES, providerIndex()));
 
 const PAGE_ROUTE = {
@@ -39,7 +42,7 @@ export const docPageRoutes: readonly AnyRoute[] = [
     ...PAGE_ROUTE,
     path: "/docs/:page",
     operationId: "getDocPage",
-    summary: "A page that explains a language, or lists the providers",
+    summary: "A page that explains a language, or lists the destinations or the providers",
     handle({ params }) {
       const body = rendered.get(params.page);
       if (body === undefined) throw notFound("page");

@@ -1,0 +1,68 @@
+/** The page of the kinds of destinations is made from their table, and says what its rows say. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { type KindRow } from "../../src/outbound/destination.ts";
+import { listKinds } from "../../src/outbound/destinations.ts";
+import { startApp, type TestApp } from "../kit/app.ts";
+
+let app: TestApp;
+let page = "";
+
+beforeAll(async () => {
+  app = await startApp();
+  const reply = await app.with(null).get("/docs/destinations");
+  expect([reply.status, reply.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+  page = reply.text;
+});
+
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** The text of markup, as a browser shows it. */
+function textOf(markup: string): string {
+  const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
+  return markup
+    .replace(/<[^>]*>/g, "")
+    .replace(/&(amp|lt|gt|quot|#39);/g, (_entity, name: string) => entities[name] ?? "");
+}
+
+/** Markdown without its marks and the targets of its links. */
+function plain(text: string): string {
+  return text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll(/[`*]/g, "");
+}
+
+function sectionOf({ kind }: KindRow): string {
+  const [, section = ""] = page.split(`<h2 id="${kind}">`);
+  return textOf(section.split("<h2 ")[0] ?? "");
+}
+
+test.each(listKinds().map((row) => [row.kind, row] as const))(
+  "%s has a section that says all",
+  (_kind, row) => {
+    const { name, about, fields } = row;
+    const { sentAs, deliveredWhen, testedAgainst, notes = "", errors = {} } = about;
+    const said = [
+      name,
+      ...[sentAs, deliveredWhen, testedAgainst, notes].map(plain),
+      ...fields.flatMap((field) => [field.name, field.label, field.help]),
+      ...Object.entries(errors).flat(),
+    ];
+    const section = sectionOf(row);
+    const shown = section.replaceAll("*", "");
+    expect(said.filter((part) => !shown.includes(part.replaceAll("*", "")))).toEqual([]);
+    expect(page).toContain(`href="#${row.kind}"`);
+  },
+);
+
+test("where headers cannot travel, the section says so", () => {
+  for (const kind of ["aws_eventbridge", "aws_kinesis"]) {
+    const row = listKinds().find((each) => each.kind === kind);
+    expect(row && sectionOf(row)).toMatch(/no place for headers|signature does not travel/);
+  }
+});
+
+test("nothing runs on it, and nothing is left open", () => {
+  expect(page).not.toMatch(/<script|style=|\bon\w+=|undefined|\[object/);
+});
+
+test("the API's own page leads to it", async () => {
+  expect((await app.with(null).get("/openapi.json")).text).toContain("(/docs/destinations)");
+});
