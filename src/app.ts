@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, statSync } from "node:fs";
 import type { Exhaustion } from "./audience.ts";
-import { systemClock } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 import { startCheckpointThread } from "./checkpoint-thread.ts";
 import type { Config } from "./config.ts";
 import { Cipher } from "./core/cipher.ts";
@@ -27,6 +27,7 @@ import type { Transport } from "./outbound/transport-types.ts";
 import { VERSION } from "./outbound/user-agent.ts";
 import { type Accepted, Pipeline } from "./pipeline.ts";
 import { Poller } from "./poller.ts";
+import { Releaser } from "./releaser.ts";
 import { Replayer } from "./replayer.ts";
 import { scheduledJobs } from "./schedule.ts";
 import { directoryKey } from "./secret-key.ts";
@@ -53,6 +54,7 @@ export interface App {
 export type { FirstKeys };
 
 export interface AppParts {
+  clock: Clock;
   logger: Logger;
   /** Keys of the account that the first start on an empty database makes: shown once, before anybody can connect. */
   announce: (keys: FirstKeys) => void;
@@ -64,7 +66,7 @@ export interface AppParts {
  * Puts the service together, binds its port, takes up what the database has open, and only then answers. Throws where it cannot:
  * StartError and DatabaseError are for the operator.
  */
-export async function startApp(config: Config, { logger, announce, fail }: AppParts): Promise<App> {
+export async function startApp(config: Config, { clock, logger, announce, fail }: AppParts): Promise<App> {
   const { dataDir, port: wanted, host } = config;
   const makeDir = () => mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   orExplain("SEALPOST_DATA_DIR must be a directory that this process may write", makeDir);
@@ -72,8 +74,8 @@ export async function startApp(config: Config, { logger, announce, fail }: AppPa
   // Before the database: whatever that holds, there was a key for its secrets first.
   const cipher = new Cipher(config.secretKeys ?? [ownKey(dataDir, logger)]);
   const disk = openDatabase(dataDir);
-  const data = openNouns(config, disk, { cipher, fail });
-  const outbound = openOutbound(config, data, disk, logger);
+  const data = openNouns(config, disk, { cipher, clock, fail });
+  const outbound = openOutbound(config, data, disk, { clock, logger });
   const { actors, metrics } = outbound;
   const pipeline = new Pipeline({
     data,
@@ -81,30 +83,25 @@ export async function startApp(config: Config, { logger, announce, fail }: AppPa
     onAccepted: (accepted) => countAccepted(metrics, accepted),
     onExhausted: (exhaustion) => tellExhausted(exhaustion, data, logger),
   });
-  const replayer = new Replayer(data, actors, pipeline, systemClock);
+  const replayer = new Replayer(data, actors, pipeline, clock);
+  const releaser = new Releaser(data, actors, clock);
   const server = openServer(config, { data, outbound, pipeline, replayer, logger });
   const hint = `Cannot listen on ${host}:${wanted}; set SEALPOST_HOST and SEALPOST_PORT`;
   const { port } = orExplain(hint, () => server.listen({ port: wanted, hostname: host }));
   disk.goLive();
   await recoverDigest(data);
   if (data.tenants.isEmpty) await welcome(config, data, { logger, announce });
-  pipeline.recover();
-  actors.recover();
-  replayer.recover();
+  for (const part of [pipeline, actors, replayer]) part.recover();
+  releaser.start();
   warnOfForbidden(data, outbound.guard, logger);
   const checkpointThread = startCheckpointThread(disk.path, fail);
-  const table = scheduledJobs({
-    data,
-    actors,
-    checkpoints: new Checkpoints(data.store, checkpointThread),
-    onDisabled: ({ id }) => tellDisabled(data.ids.encode("ep", id), "failing", logger),
-  });
-  const jobs = new Jobs(table, (report) => tellJob(report, metrics, logger));
+  const jobs = openJobs(data, outbound, new Checkpoints(data.store, checkpointThread), logger);
   jobs.start();
   outbound.isOpen = true;
   const stop = async () => {
     outbound.isOpen = false;
     const quiet = jobs.stop();
+    releaser.stop();
     await drain(outbound);
     // A job that waits for a full disk is not waited for: the next start goes on with it.
     await Promise.race([quiet, new Promise((resolve) => setTimeout(resolve, CONNECTIONS_STOP_MS))]);
@@ -115,6 +112,16 @@ export async function startApp(config: Config, { logger, announce, fail }: AppPa
     logger.flush();
   };
   return { url: `http://${host}:${port}`, port, stop };
+}
+
+function openJobs(data: Data, { actors, metrics }: Outbound, checkpoints: Checkpoints, logger: Logger): Jobs {
+  const table = scheduledJobs({
+    data,
+    actors,
+    checkpoints,
+    onDisabled: ({ id }) => tellDisabled(data.ids.encode("ep", id), "failing", logger),
+  });
+  return new Jobs(table, (report) => tellJob(report, metrics, logger));
 }
 
 /** Probes come every few seconds and say nothing. */
@@ -131,9 +138,9 @@ function tellRequest(line: RequestLine, projectIds: PublicIds, logger: Logger): 
 function openNouns(
   config: Config,
   disk: Disk,
-  { cipher, fail }: Pick<AppParts, "fail"> & { cipher: Cipher },
+  { cipher, clock, fail }: Pick<AppParts, "clock" | "fail"> & { cipher: Cipher },
 ): Data {
-  const parts = { now: systemClock.now, schedule: setImmediate, sync: disk.sync, later, fail };
+  const parts = { now: clock.now, schedule: setImmediate, sync: disk.sync, later, fail };
   return orExplain("The database cannot be used", () =>
     openData(disk.sqlite, parts, { cipher, cell: config.cell, plans: config.plans }),
   );
@@ -155,6 +162,7 @@ function warnOfForbidden(data: Data, guard: Guard, logger: Logger): void {
 
 /** What goes out: guard, transport and actors, with what they count. */
 interface Outbound {
+  clock: Clock;
   guard: Guard;
   transport: Transport;
   actors: Actors;
@@ -166,7 +174,12 @@ interface Outbound {
   isOpen: boolean;
 }
 
-function openOutbound(config: Config, data: Data, disk: Disk, logger: Logger): Outbound {
+function openOutbound(
+  config: Config,
+  data: Data,
+  disk: Disk,
+  { clock, logger }: Pick<AppParts, "clock" | "logger">,
+): Outbound {
   const abort = new AbortController();
   const guard = createGuard({ allow: config.allowPrivateDestinations });
   const monotonic = () => performance.now();
@@ -179,13 +192,13 @@ function openOutbound(config: Config, data: Data, disk: Disk, logger: Logger): O
   const sendParts = {
     transport,
     ids: data.ids,
-    now: systemClock.now,
+    now: clock.now,
     monotonic,
     signal: abort.signal,
     onBroken,
   };
   const actors: Actors = new Actors(data, {
-    clock: systemClock,
+    clock,
     random: Math.random,
     send: (endpoint, load) => send(sendParts, endpoint, load),
     attemptsMax: attemptsMax(),
@@ -193,12 +206,12 @@ function openOutbound(config: Config, data: Data, disk: Disk, logger: Logger): O
   });
   const versions = { version: VERSION, bun: Bun.version, sqlite: disk.version };
   const metrics = createMetrics(gaugesOf({ data, actors, path: disk.path, transport }), versions);
-  return { guard, transport, actors, sendParts, metrics, abort, isOpen: false };
+  return { clock, guard, transport, actors, sendParts, metrics, abort, isOpen: false };
 }
 
-function openPoller(data: Data, { actors, sendParts, metrics }: Outbound, logger: Logger): Poller {
+function openPoller(data: Data, { clock, actors, sendParts, metrics }: Outbound, logger: Logger): Poller {
   return new Poller(data, actors, {
-    clock: systemClock,
+    clock,
     handOut: (endpoint, load) => handOut(sendParts, endpoint, load),
     onAcknowledged(endpoint, deliveries) {
       for (let at = 0; at < deliveries; at++) metrics.attempts.count("delivered none");
@@ -223,7 +236,7 @@ interface ServerParts {
 }
 
 function openServer(config: Config, { data, outbound, pipeline, replayer, logger }: ServerParts): HttpServer {
-  const { actors, guard, transport, sendParts, metrics } = outbound;
+  const { clock, actors, guard, transport, sendParts, metrics } = outbound;
   const routes = allRoutes({
     data,
     ids: data.ids,
@@ -239,16 +252,16 @@ function openServer(config: Config, { data, outbound, pipeline, replayer, logger
     baseUrl: config.baseUrl,
     ingestRateLimit: config.ingestRateLimit,
     pollRateLimit: config.managementRateLimit,
-    now: systemClock.now,
+    now: clock.now,
     onRejected: (reason) => metrics.ingestRejected.count(reason),
     log: (level, msg, fields) => logger.log(level, msg, fields),
   });
   const projectIds = new PublicIds(data.ids, "proj");
   return createServer(routes, {
     version: VERSION,
-    authenticate: authenticator(data, systemClock.now),
+    authenticate: authenticator(data, clock.now),
     operatorToken: config.operatorToken,
-    now: systemClock.now,
+    now: clock.now,
     logRequest: (line) => tellRequest(line, projectIds, logger),
     logFailure: ({ requestId, route, error }) =>
       logger.log("error", "request failed", { request_id: requestId, route, error }),
@@ -257,6 +270,7 @@ function openServer(config: Config, { data, outbound, pipeline, replayer, logger
     idempotency: data.idempotency,
     audit: data.audit,
     rateLimits: { publish: config.publishRateLimit, management: config.managementRateLimit },
+    usageRemaining: (projectId) => data.meter.remaining(projectId),
     ready: () => readiness(data, outbound.isOpen),
     metrics: () => Promise.resolve(metrics.print()),
   });

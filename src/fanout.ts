@@ -36,12 +36,26 @@ export function dispatchAll(data: Data, actors: Actors, dispatches: readonly Dis
   if (at < dispatches.length) data.store.schedule(() => dispatchAll(data, actors, dispatches, at));
 }
 
+/**
+ * Hands over what was just committed. Endpoints that keep the order are told at once, so that no later event overtakes.
+ */
+export function dispatchInOrder(data: Data, actors: Actors, dispatches: readonly Dispatch[]): void {
+  const isOrdered = ({ endpoint }: Dispatch) => endpoint.ordering === "fifo";
+  for (const { endpoint, waiting, load } of dispatches.filter(isOrdered))
+    actors.enqueue(endpoint.id, waiting, load);
+  const others = dispatches.filter((dispatch) => !isOrdered(dispatch));
+  dispatchAll(data, actors, others);
+}
+
 /** The bytes that deliveries of an event have in common. */
 export function bodyOf({ type, timestamp, data }: EventWithData): Uint8Array {
   return encoder.encode(envelopeOf(type, timestamp, data));
 }
 
-/** Writes one delivery, inside a write; null where it is dead at birth because its endpoint is disabled. */
+/**
+ * Writes one delivery, inside a write; null where there is nothing to send yet: it waits for the account's plan, or is dead at birth
+ * because its endpoint is disabled.
+ */
 export function writeDelivery(
   data: Data,
   actors: Actors,
@@ -49,27 +63,28 @@ export function writeDelivery(
   endpoint: Endpoint,
   id: number,
   written: "with its event" | "later",
+  waitsForPlan: boolean,
 ): { waiting: Waiting; delivery: Delivery } | null {
   const origin: Origin = event.isTest ? "test" : "publish";
   const dead = endpoint.status === "disabled";
   // Keys only grow: after the wall clock was set back they are ahead of it, and the event is due all the same.
   const now = data.store.now();
-  const due = dead ? null : origin === "publish" ? Math.min(keyTime(event.id), now) : now;
+  const isSent = !dead && !waitsForPlan;
+  const due = !isSent ? null : origin === "publish" ? Math.min(keyTime(event.id), now) : now;
   const queueOrder = due === null ? null : actors.placeFor(endpoint, id, due);
   const eventId = event.id;
   const endpointId = endpoint.id;
   const { projectId } = event;
-  data.deliveries.insert({ id, eventId, endpointId, projectId, origin, due, queueOrder }, written);
-  if (due === null) {
-    data.notes.add(event.id, id, "dead_lettered", "endpoint_disabled");
-    return null;
-  }
+  const status = dead ? "dead" : "pending";
+  data.deliveries.insert({ id, eventId, endpointId, projectId, status, origin, due, queueOrder }, written);
+  if (dead) data.notes.add(event.id, id, "dead_lettered", "endpoint_disabled");
+  if (due === null) return null;
   const delivery: Delivery = {
     id,
     eventId,
     endpointId,
     projectId,
-    status: "pending",
+    status,
     attemptCount: 0,
     step: 0,
     origin,
@@ -141,14 +156,15 @@ export class Spreader {
   }
 
   #write({ fanout, from, until }: Slice): Dispatch[] {
-    this.data.fanouts.advance(fanout, until);
+    this.data.fanouts.advance(fanout, from, until);
     const event = this.data.events.getWithData(fanout.eventId);
     if (event === null) return [];
     const body = bodyOf(event);
+    const waits = this.data.waitingEvents.has(event.projectId, event.id);
     return fanout.endpoints.slice(from, until).flatMap((endpointId, at): Dispatch[] => {
       const endpoint = this.data.endpoints.getAnyway(endpointId);
       const id = fanout.firstKey + from + at;
-      const written = endpoint && writeDelivery(this.data, this.actors, event, endpoint, id, "later");
+      const written = endpoint && writeDelivery(this.data, this.actors, event, endpoint, id, "later", waits);
       if (!written) return [];
       return [
         { endpoint, waiting: written.waiting, load: { delivery: written.delivery, type: event.type, body } },

@@ -1,4 +1,5 @@
 import { type App, type FirstKeys, startApp } from "./app.ts";
+import { systemClock } from "./clock.ts";
 import { readConfig } from "./config.ts";
 import { createLogger } from "./log.ts";
 import { VERSION } from "./outbound/user-agent.ts";
@@ -78,7 +79,7 @@ process.on("SIGTERM", () => void stop());
 process.on("SIGINT", () => void stop());
 
 try {
-  app = await startApp(config, { logger, announce, fail: die });
+  app = await startApp(config, { clock: systemClock, logger, announce, fail: die });
 } catch (error) {
   die(error);
 }

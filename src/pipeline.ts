@@ -1,3 +1,4 @@
+import { requirePlaces, requireWaitingRoom } from "./admission.ts";
 import { type Audience, Audiences, type Exhaustion, type RoutedEvent } from "./audience.ts";
 import { keyTime } from "./core/ids.ts";
 import { limit } from "./core/limits.ts";
@@ -59,14 +60,20 @@ export class Pipeline {
     this.#spreader = new Spreader(data, actors);
   }
 
-  /** Plans events of one project, at once where no filter is asked; `identity` belongs to a single inbound one. */
+  /**
+   * Plans events of one project, at once where no filter is asked; `identity` belongs to a single inbound one. Throws where the
+   * account's plan takes no more.
+   */
   plan(
     projectId: number,
     incoming: readonly Incoming[],
     identity: Identity | null = null,
   ): Plan | Promise<Plan> {
-    const planFor = (audiences: readonly Audience[]) =>
-      new Plan(this.parts, this.#spreader, projectId, incoming, audiences, identity);
+    const planFor = (audiences: readonly Audience[]) => {
+      const plan = new Plan(this.parts, this.#spreader, projectId, incoming, audiences, identity);
+      plan.requirePlaces();
+      return plan;
+    };
     const audiences = this.#audiences.of(projectId, incoming);
     return audiences instanceof Promise ? audiences.then(planFor) : planFor(audiences);
   }
@@ -95,6 +102,8 @@ export class Plan {
   /** How many deliveries may still be written with their events. */
   #room = limit("fanoutAtOnceMax");
   #accepted: Accepted[] = [];
+  /** Whether the event that is being written has to wait for the account's plan at an endpoint. */
+  #waits: (endpoint: Endpoint) => boolean = () => false;
   readonly #data: Data;
   readonly #actors: Actors;
 
@@ -108,6 +117,12 @@ export class Plan {
   ) {
     this.#data = parts.data;
     this.#actors = parts.actors;
+  }
+
+  /** Asked before the write too: a throw inside costs all that share its transaction a second try. */
+  requirePlaces(): void {
+    if (this.#data.meter.remaining(this.projectId) !== 0) return;
+    for (const event of this.incoming) if (!this.#findKnown(event)) this.#mustWait(event);
   }
 
   /** Inside a write; may run again after a rollback. Answers in the order of the events. */
@@ -142,6 +157,7 @@ export class Plan {
   #writeOne(incoming: Incoming, audience: Audience): Accepted {
     const known = this.#findKnown(incoming);
     if (known) return { event: known, duplicate: true };
+    const mustWait = this.#mustWait(incoming);
     const { endpoints, filtered } = audience;
     const id = this.#data.store.takeKey(1 + endpoints.length);
     const event: EventWithData = {
@@ -161,7 +177,7 @@ export class Plan {
     if (this.identity && incoming.sourceId !== null) {
       this.#data.dedup.save(incoming.sourceId, this.identity.deliveryId, id, this.identity.keptSeconds);
     }
-    this.#deliver(event, endpoints);
+    this.#deliver(event, endpoints, mustWait);
     return { event, duplicate: false };
   }
 
@@ -177,9 +193,20 @@ export class Plan {
     return events.get(id) ?? forgotten(id, this.projectId, sourceId);
   }
 
+  /** Where the plan takes no more: true for an event of a provider, which would not send it again; else throws. */
+  #mustWait({ isTest, sourceId }: Incoming): boolean {
+    if (isTest || this.#data.meter.remaining(this.projectId) !== 0) return false;
+    if (sourceId === null) requirePlaces(this.#data, this.projectId);
+    else requireWaitingRoom(this.#data, this.projectId);
+    return true;
+  }
+
   /** What there is room for is written with the event; a fan-out that is wider follows, but for endpoints that keep the order. */
-  #deliver(event: EventWithData, endpoints: readonly Endpoint[]): void {
+  #deliver(event: EventWithData, endpoints: readonly Endpoint[], mustWait: boolean): void {
     if (endpoints.length === 0) return;
+    this.#waits = this.#whoWaits(event, mustWait);
+    if (endpoints.some((endpoint) => endpoint.status !== "disabled" && this.#waits(endpoint)))
+      this.#data.waitingEvents.insert(this.projectId, event.id);
     if (endpoints.length <= this.#room) return this.#deliverNow(event, endpoints);
     // All that keep the order, however many: a later event that is narrow must not overtake this one.
     const isOrdered = ({ ordering }: Endpoint) => ordering === "fifo";
@@ -189,11 +216,17 @@ export class Plan {
     this.#intend(event.id, event.id + 1 + ordered.length, others);
   }
 
+  /** Nor does an endpoint that keeps the order get an event before those that wait for the plan. */
+  #whoWaits({ isTest }: Event, mustWait: boolean): (endpoint: Endpoint) => boolean {
+    if (mustWait) return () => true;
+    const isQueued = !isTest && this.#data.meter.waitingEvents(this.projectId) > 0;
+    return ({ ordering }) => isQueued && ordering === "fifo";
+  }
+
   #intend(eventId: number, firstKey: number, endpoints: readonly Endpoint[]): void {
     const keys = endpoints.map(({ id }) => id);
     if (keys.length === 0) return;
-    this.#data.fanouts.insert(eventId, firstKey, keys);
-    this.#fanouts.push({ eventId, firstKey, written: 0, endpoints: keys });
+    this.#fanouts.push(this.#data.fanouts.insert(this.projectId, eventId, firstKey, keys));
   }
 
   #deliverNow(event: EventWithData, endpoints: readonly Endpoint[]): void {
@@ -201,7 +234,8 @@ export class Plan {
     const body = bodyOf(event);
     endpoints.forEach((endpoint, at) => {
       const id = event.id + 1 + at;
-      const written = writeDelivery(this.#data, this.#actors, event, endpoint, id, "with its event");
+      const waits = this.#waits(endpoint);
+      const written = writeDelivery(this.#data, this.#actors, event, endpoint, id, "with its event", waits);
       if (!written) return;
       const load = { delivery: written.delivery, type: event.type, body };
       this.#dispatches.push({ endpoint, waiting: written.waiting, load });
@@ -264,7 +298,16 @@ function addDelivery(
 ): void {
   const { projectId } = event;
   data.deliveries.insert(
-    { id, eventId: event.id, endpointId: endpoint.id, projectId, origin: "replay", due, queueOrder },
+    {
+      id,
+      eventId: event.id,
+      endpointId: endpoint.id,
+      projectId,
+      status: "pending",
+      origin: "replay",
+      due,
+      queueOrder,
+    },
     "later",
   );
   data.events.countDelivery(event.id);

@@ -10,7 +10,9 @@ type SourceFile = { path: string; text: string; imports: string[] };
 
 const settings = ["clock", "config", "log", "metrics", "secret-key", "start-error"];
 const services = [
+  "admission",
   "authenticate",
+  "releaser",
   "replayer",
   "poller",
   "pipeline",
@@ -44,7 +46,9 @@ const mayImport: Record<string, string[]> = {
   "start-error": [],
   audience: ["store", "core"],
   fanout: ["outbound/actor", "outbound/actors", "store", "core"],
-  pipeline: ["audience", "fanout", "outbound/actor", "outbound/actors", "store", "core"],
+  admission: ["store", "core"],
+  pipeline: ["admission", "audience", "fanout", "outbound/actor", "outbound/actors", "store", "core"],
+  releaser: ["fanout", "outbound/actors", "store", "core", "clock"],
   replayer: ["pipeline", "outbound/actors", "store", "core", "clock", "log", "metrics"],
   poller: ["outbound", "outbound/actors", "store", "core", "clock"],
   http: ["docs", ...services, ...settings],

@@ -1,6 +1,7 @@
 import { limit } from "./limits.ts";
 import {
   type DeadReason,
+  type Delivery,
   type DeliveryStatus,
   HEALTHY,
   type Health,
@@ -116,6 +117,24 @@ export function disabledBy(finding: Finding, health: Health, now: number): "gone
   if (finding.statusCode === 410) return "gone";
   const since = health.failingSince;
   return since !== null && now - since >= limit("disableAfterMs") ? "failing" : null;
+}
+
+/** `taken`: a place of its account's plan that its first attempt will use up; `awaited`: it has to wait for one. */
+export type Place = "taken" | "awaited";
+
+/** What a delivery holds of its account's plan before it is metered; null: nothing, as it is closed, or a test (contract section 2). */
+export function placeOf(delivery: Pick<Delivery, "status" | "due" | "metered" | "origin">): Place | null {
+  if (delivery.metered || delivery.origin === "test" || !isOpen(delivery)) return null;
+  return delivery.due === null ? "awaited" : "taken";
+}
+
+export function isOpen({ status }: Pick<Delivery, "status">): boolean {
+  return status === "pending" || status === "retrying";
+}
+
+/** An open delivery that no attempt is planned for: it waits until the plan has room again. */
+export function waitsForPlan(delivery: Pick<Delivery, "status" | "due">): boolean {
+  return delivery.due === null && isOpen(delivery);
 }
 
 /** Attempts that reached for the network are metered; what could not be sent at all is not (contract section 2). */

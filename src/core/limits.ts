@@ -246,6 +246,11 @@ export const LIMITS = {
     why: "Bodies in one page of a poller; one that is larger comes alone.",
   },
   pollersMax: { value: 100, unit: "count", why: "Held polls of one endpoint: each holds a connection." },
+  planWaitingEventsMax: {
+    value: 10_000,
+    unit: "count",
+    why: "Inbound events of an account that wait for its plan: their providers would not send them again next month.",
+  },
   apiKeyNameMax: { value: 200, unit: "characters", why: "A name for people." },
   drainMs: {
     value: 10_000,

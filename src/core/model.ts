@@ -187,7 +187,7 @@ export interface Delivery {
   metered: boolean;
   /** Grows whenever the delivery is reopened or cancelled: what an attempt of before finds out does not count any more. */
   generation: number;
-  /** Of the next attempt; null where none is to come. */
+  /** Of the next attempt; null where none is to come, or the delivery waits for its account's plan. */
   due: number | null;
   deadReason: DeadReason | null;
   completedAt: number | null;

@@ -1,9 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Caller } from "../core/caller.ts";
+import { isOpen, placeOf } from "../core/delivery.ts";
 import { Problem, unavailable } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
+import type { Delivery } from "../core/model.ts";
 import type { DeliveryFilter } from "../store/delivery-list.ts";
 import { attemptExample, attemptOf, attemptShape } from "./attempt-shape.ts";
+import { requirePlaces } from "../admission.ts";
 import { commitChange } from "./commit.ts";
 import { exportDeliveries } from "./delivery-export.ts";
 import { deliveryExample, deliveryOf, deliveryShape, deliveryStatusShape } from "./delivery-shape.ts";
@@ -185,12 +188,16 @@ function retryDelivery(services: Services): AnyRoute {
     bodyExample: {},
     answers: {
       202: { description: "The attempt is under way.", schema: deliveryShape, example: deliveryExample },
+      402: "`plan_limit_reached`: it was never attempted, and the plan's deliveries for this month are used up.",
       409: "An attempt of it is under way, or its endpoint is disabled, deleted or of the kind `poll`.",
     },
     handle({ caller, params }) {
       const delivery = findDelivery(services, caller, params.id);
       if (!services.data.store.writable) throw unavailable("The service cannot write at the moment.");
+      const giveBack = takePlace(services, delivery);
       const attempt = services.actors.attemptNow(delivery.id, "manual");
+      // It never rejects; what it finds out stands among the attempts.
+      void Promise.resolve(attempt).then(giveBack);
       if (attempt === "busy") throw new Problem("conflict", "An attempt of this delivery is under way.");
       if (attempt === "closed")
         throw new Problem("conflict", "The delivery's endpoint is disabled or deleted.");
@@ -199,14 +206,20 @@ function retryDelivery(services: Services): AnyRoute {
           "conflict",
           "The delivery's endpoint is polled: replay it, and it is handed out again.",
         );
-      // It never rejects; what it finds out stands among the attempts.
-      void attempt;
       return { status: 202, json: deliveryOf(services, delivery, delivery.eventType) };
     },
   });
 }
 
 const NOT_OPEN = "Only a delivery that is pending or retrying can be cancelled.";
+
+/** A place for a first attempt that the account's plan does not expect; answers how to give it back. Throws 402 where there is none. */
+function takePlace({ data }: Services, delivery: Delivery): () => void {
+  const isFree = delivery.metered || delivery.origin === "test" || placeOf(delivery) === "taken";
+  if (isFree) return () => {};
+  requirePlaces(data, delivery.projectId);
+  return data.meter.lend(delivery.projectId);
+}
 
 function cancelDelivery(services: Services): AnyRoute {
   return route({
@@ -236,12 +249,13 @@ function cancelDelivery(services: Services): AnyRoute {
       409: NOT_OPEN,
     },
     handle(context) {
-      const { id, endpointId, due } = findDelivery(services, context.caller, context.params.id);
+      const delivery = findDelivery(services, context.caller, context.params.id);
+      const { id, endpointId } = delivery;
       // Asked here too: a throw inside the write costs all that share its transaction a second try.
-      if (due === null) throw new Problem("conflict", NOT_OPEN);
+      if (!isOpen(delivery)) throw new Problem("conflict", NOT_OPEN);
       return commitChange(context, {
         write: () => cancel(services, id),
-        answer: (delivery) => ({ status: 200, json: delivery }),
+        answer: (json) => ({ status: 200, json }),
         remember: () => services.actors.forget(endpointId, id),
       });
     },

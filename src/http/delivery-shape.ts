@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { waitsForPlan } from "../core/delivery.ts";
 import { keyTime } from "../core/ids.ts";
 import { DEAD_REASONS, type Delivery, DELIVERY_STATUS, type WaitingFor } from "../core/model.ts";
 import type { Services } from "./services.ts";
@@ -62,7 +63,9 @@ export function deliveryOf(services: Services, delivery: Delivery, eventType: st
     status: delivery.status,
     attempt_count: delivery.attemptCount,
     next_attempt_at: timeText(actors.nextAttemptAt(delivery.endpointId, delivery.due)),
-    waiting_for: actors.waitingFor(delivery.endpointId, delivery.id, delivery.due),
+    waiting_for: waitsForPlan(delivery)
+      ? "plan_limit"
+      : actors.waitingFor(delivery.endpointId, delivery.id, delivery.due),
     dead_reason: delivery.deadReason,
     created_at: timeText(keyTime(delivery.id)),
     completed_at: timeText(delivery.completedAt),

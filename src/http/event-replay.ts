@@ -3,7 +3,9 @@ import type { Caller } from "../core/caller.ts";
 import { disabledConflict } from "./endpoint-change.ts";
 import { invalid } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
+import { PLAN_LIMIT } from "./openapi-shared.ts";
 import type { Endpoint, Event } from "../core/model.ts";
+import { requirePlaces } from "../admission.ts";
 import { enqueueReplayed, type Replayed, replayOne } from "../pipeline.ts";
 import { commitChange } from "./commit.ts";
 import { type DeliveryAnswer, deliveryExample, deliveryOf, deliveryShape } from "./delivery-shape.ts";
@@ -62,6 +64,7 @@ function replayEvent(services: Services): AnyRoute {
         schema: Type.Object({ data: Type.Array(deliveryShape) }),
         example: { data: [{ ...deliveryExample, status: "pending", waiting_for: null }] },
       },
+      402: PLAN_LIMIT,
       409: "The endpoint is disabled: replay once it is enabled.",
     },
     async handle(context) {
@@ -118,6 +121,7 @@ class EventReplay {
   /** In one transaction; a fan-out wider than that of publishing in several, the answer with the last. */
   async run(context: Pick<RequestContext, "commit">, endpoints: readonly Endpoint[]): Promise<Answer> {
     const size = limit("fanoutAtOnceMax");
+    requirePlaces(this.services.data, this.event.projectId);
     let rest = endpoints;
     for (; rest.length > size; rest = rest.slice(size)) {
       const slice = rest.slice(0, size);
@@ -135,6 +139,7 @@ class EventReplay {
 
   private write(endpoints: readonly Endpoint[]): Replayed[] {
     const { data, actors } = this.services;
+    if (this.done.length === 0) requirePlaces(data, this.event.projectId);
     return endpoints.map((endpoint) => {
       const known = this.isNewMessage ? null : data.deliveries.findOf(this.event.id, endpoint.id);
       return replayOne(data, actors, this.event, endpoint, known);

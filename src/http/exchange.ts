@@ -186,6 +186,10 @@ export class Exchange implements RequestContext {
     if (this.allowance && budget !== "none") {
       Object.assign(headers, rateLimitHeaders(budget, this.shared.buckets[budget].perSecond, this.allowance));
     }
+    if (budget === "publish" && this.caller) {
+      const remaining = this.shared.parts.usageRemaining(this.caller.projectId);
+      if (remaining !== null) headers["sealpost-usage-remaining"] = String(remaining);
+    }
     if (answer.json !== undefined) headers["content-type"] = "application/json";
     Object.assign(headers, answer.headers);
     const body = answer.json === undefined ? answer.body : JSON.stringify(answer.json);

@@ -51,6 +51,10 @@ Three small languages have a page each, with examples: [filters](/docs/filters),
 [event types and schemas](/docs/schemas). So has [polling](/docs/polling). One page shows the kinds of
 [destinations](/docs/destinations), and each of the [providers](/docs/providers) whose webhooks come in has one.`;
 
+/** Of a 402. */
+export const PLAN_LIMIT =
+  "`plan_limit_reached`: the plan's deliveries for this month are used up. Nothing was stored.";
+
 export const PROBLEM_SCHEMA: Json = {
   type: "object",
   required: ["type", "title", "status", "code", "detail", "request_id"],
@@ -101,6 +105,10 @@ export const HEADERS: Json = {
     schema: { type: "string" },
   },
   "ratelimit-policy": { description: "The budget: `q` requests in `w` seconds.", schema: { type: "string" } },
+  "sealpost-usage-remaining": {
+    description: "Deliveries that remain of the plan this month; only on a plan that stops at its limit.",
+    schema: { type: "integer" },
+  },
   "retry-after": { description: "Seconds to wait before the next try.", schema: { type: "integer" } },
   "idempotency-replayed": {
     description: "`true` where this is the first answer again.",

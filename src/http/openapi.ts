@@ -168,6 +168,7 @@ function securityOf(route: AnyRoute): Json[] {
 function headersOf(route: AnyRoute, status: number): Json {
   const names = ["x-request-id"];
   if (route.budget !== "none") names.push("ratelimit", "ratelimit-policy");
+  if (route.budget === "publish") names.push("sealpost-usage-remaining");
   if (takesIdempotencyKey(route) && status < 300) names.push("idempotency-replayed");
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

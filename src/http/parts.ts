@@ -66,6 +66,8 @@ export interface HttpParts {
   audit: { add(entry: AuditEntry): void };
   /** Requests per second; 0 means no limit. */
   rateLimits: { publish: number; management: number };
+  /** What remains of the plan's deliveries to a project; null where nothing limits them. */
+  usageRemaining(projectId: number): number | null;
   /** For `/readyz`: `reason` says what is missing. */
   ready(): { ready: boolean; reason?: string };
   /** For `/metrics`: the Prometheus text. */

@@ -3,6 +3,7 @@ import { limit } from "../core/limits.ts";
 import type { Accepted } from "../pipeline.ts";
 import { newBatchShape, newEventShape, readBatch, readEvent } from "./event-input.ts";
 import { requireDescribed } from "./event-type-check.ts";
+import { PLAN_LIMIT } from "./openapi-shared.ts";
 import { publishedExample, publishedOf, publishedShape } from "./event-shape.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
@@ -45,6 +46,7 @@ function publishEvent(services: Services): AnyRoute {
         schema: publishedShape,
         example: { ...publishedExample, external_id: "order-1042", duplicate: true },
       },
+      402: PLAN_LIMIT,
       422: REFUSED,
     },
     async handle(context) {
@@ -90,6 +92,7 @@ function publishBatch(services: Services): AnyRoute {
         schema: Type.Object({ data: Type.Array(publishedShape) }),
         example: { data: [publishedExample] },
       },
+      402: PLAN_LIMIT,
       422: REFUSED,
     },
     async handle(context) {

@@ -3,6 +3,7 @@ import type { Caller } from "../core/caller.ts";
 import { notFound, Problem } from "../core/errors.ts";
 import { keyTime } from "../core/ids.ts";
 import type { Replay, ReplayFilter } from "../store/replays.ts";
+import { requirePlaces } from "../admission.ts";
 import { commitChange } from "./commit.ts";
 import { visibleEndpoints } from "./lookups.ts";
 import { listShape, pageSize, pagingQuery, readCursor, writeCursor } from "./paging.ts";
@@ -64,6 +65,7 @@ function createReplay(services: Services): AnyRoute {
         schema: Type.Object({ matched: Type.Integer() }),
         example: { matched: 41 },
       },
+      402: "`plan_limit_reached`: more match than remain of the plan's deliveries for this month. Nothing was stored.",
     },
     async handle(context) {
       const { caller, body } = context;
@@ -71,6 +73,7 @@ function createReplay(services: Services): AnyRoute {
       const scope = { projectId: caller.projectId, visible: visibleEndpoints(services, caller) };
       const matched = await services.replayer.count(scope, filter);
       if (body.dry_run) return { status: 200, json: { matched } };
+      requirePlaces(services.data, caller.projectId, matched);
       return commitChange(context, {
         write: () => insert(services, caller, filter, matched),
         answer: (replay) => ({ status: 202, json: replayOf(services, replay) }),
@@ -83,6 +86,7 @@ function createReplay(services: Services): AnyRoute {
 /** Inside a write. */
 function insert({ data }: Services, caller: Caller, filter: ReplayFilter, matched: number): Replay {
   const { projectId, consumerId } = caller;
+  requirePlaces(data, projectId, matched);
   return data.replays.insert({
     projectId,
     consumerId,

@@ -18,6 +18,7 @@ import { previewRoutes } from "./preview.ts";
 import { projectRoutes } from "./project.ts";
 import { publishRoutes } from "./publish.ts";
 import { replaysRoutes } from "./replays.ts";
+import { usageRoutes } from "./usage.ts";
 import type { AnyRoute } from "./route.ts";
 import type { Services } from "./services.ts";
 
@@ -42,6 +43,7 @@ export function allRoutes(services: Services): AnyRoute[] {
     apiKeyRoutes,
     portalLinkRoutes,
     portalRoutes,
+    usageRoutes,
     operatorRoutes,
     auditRoutes,
   ];

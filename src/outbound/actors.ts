@@ -221,7 +221,7 @@ export class Actors {
     return new PollActor(endpoint, {
       timer: (at, wake) => this.parts.clock.timer(at, wake),
       parked: (id, count) => this.data.deliveries.parkedOf(id, count),
-      dispose: (ids, as) => this.#dispose(ids, as),
+      dispose: (ids, as) => this.dispose(ids, as),
       canRecord: () => this.data.store.writable,
       isHeldBack: (projectId) => this.data.tenants.isSuspended(projectId),
     });
@@ -237,7 +237,7 @@ export class Actors {
       firstParked: (id) => this.data.deliveries.firstParkedOf(id),
       perform: (to, load) => this.#perform(to, load),
       record: (settlement) => this.#record(settlement),
-      dispose: (ids, as) => this.#dispose(ids, as),
+      dispose: (ids, as) => this.dispose(ids, as),
       hasSlot: (id, own) => this.#hasSlot(id, own),
       canRecord: () => this.data.store.writable,
       isRoomy: () => this.#freshTotals().queued < limit("queuedTotalMax"),
@@ -290,8 +290,8 @@ export class Actors {
     const nextAttemptAt = isHandedOut ? null : change ? change.due : delivery.due;
     const place = { id, deliveryId: delivery.id, number, trigger, outcome, nextAttemptAt };
     this.data.attempts.insert(place, performed);
-    const metered = delivery.metered || (isMetered(outcome) && trigger !== "test");
-    if (metered && !delivery.metered) this.#meter(delivery.projectId);
+    const metered = delivery.metered || (isMetered(outcome) && delivery.origin !== "test");
+    if (metered && !delivery.metered) this.data.meter.count(delivery.projectId, performed.startedAt);
     const applied = this.data.deliveries.settle(delivery, number, metered, change, settlement.queueOrder);
     if (settlement.healthChanged) this.data.health.set(endpoint.id, health);
     // What is handed out counts once it is acknowledged (src/poller.ts).
@@ -311,12 +311,8 @@ export class Actors {
     return { applied, disabled };
   }
 
-  #meter(projectId: number): void {
-    const project = this.data.tenants.project(projectId);
-    if (project?.mode === "live") this.data.usage.add(project.accountId, projectId);
-  }
-
-  async #dispose(ids: readonly number[], as: "dead" | "cancelled"): Promise<void> {
+  /** Ends open deliveries of an endpoint that is disabled (dead) or deleted (cancelled). */
+  async dispose(ids: readonly number[], as: "dead" | "cancelled"): Promise<void> {
     await this.data.store.write(() => {
       for (const id of ids) {
         const delivery = this.data.deliveries.get(id);

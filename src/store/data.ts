@@ -28,6 +28,7 @@ import { Stats } from "./stats.ts";
 import { Store, type StoreParts } from "./store.ts";
 import { Tenants } from "./tenants.ts";
 import { Usage } from "./usage.ts";
+import { WaitingEvents } from "./waiting-events.ts";
 
 /** Everything that is kept, noun by noun, over one database. */
 export interface Data {
@@ -50,6 +51,7 @@ export interface Data {
   stats: Stats;
   usage: Usage;
   meter: Meter;
+  waitingEvents: WaitingEvents;
   idempotency: Idempotency;
   dedup: Dedup;
   audit: Audit;
@@ -78,10 +80,12 @@ export function openData(
   const digest = new Digest(store);
   const labels = new Labels(store);
   const heads = new Heads(store);
-  const deliveries = new Deliveries(store, digest, labels);
   const events = new Events(store, digest, labels);
   const tenants = new Tenants(store, db, cell);
   const usage = new Usage(store);
+  const meter = new Meter(store, tenants, usage, plans);
+  const waitingEvents = new WaitingEvents(store, tenants, meter);
+  const deliveries = new Deliveries(store, digest, labels, meter);
   return {
     store,
     ids: new IdCodec(cell, meta.secret("id_permutation", 16)),
@@ -92,7 +96,7 @@ export function openData(
     sources: new Sources(store, db, cipher),
     eventTypes: new EventTypes(store, db),
     events,
-    fanouts: new Fanouts(store),
+    fanouts: new Fanouts(store, waitingEvents, meter),
     deliveries,
     attempts: new Attempts(store, heads),
     notes: new Notes(store),
@@ -101,11 +105,12 @@ export function openData(
     lists: new Lists(store, digest),
     stats: new Stats(store, digest),
     usage,
-    meter: new Meter(store, tenants, usage, plans),
+    meter,
+    waitingEvents,
     idempotency: new Idempotency(store),
     dedup: new Dedup(store),
     audit: new Audit(store),
-    replays: new Replays(store, db),
+    replays: new Replays(store, db, meter),
     portalLinks: new PortalLinks(store, db, cell),
     logos: new Logos(db),
   };

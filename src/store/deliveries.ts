@@ -7,9 +7,10 @@ import {
   ORIGINS,
   type Origin,
 } from "../core/model.ts";
-import type { DeliveryChange } from "../core/delivery.ts";
+import { type DeliveryChange, type Place, placeOf } from "../core/delivery.ts";
 import type { Digest } from "./digest.ts";
 import { LABELS, type Labels } from "./labels.ts";
+import type { Meter } from "./meter.ts";
 import type { Store } from "./store.ts";
 
 export interface DeliveryRow {
@@ -34,8 +35,9 @@ export interface NewDelivery {
   eventId: number;
   endpointId: number;
   projectId: number;
+  /** Dead at birth where its endpoint is disabled. */
+  status: "pending" | "dead";
   origin: Origin;
-  /** Null: dead at birth, as its endpoint is disabled. */
   due: number | null;
   /** Where it waits among the parked ones; null where its actor holds it in memory. */
   queueOrder: number | null;
@@ -92,15 +94,17 @@ export class Deliveries {
     private readonly store: Store,
     private readonly digest: Digest,
     private readonly labels: Labels,
+    private readonly meter: Meter,
   ) {
     this.#statements = { ...prepareReads(store.sqlite), ...prepareChanges(store.sqlite) };
   }
 
   insert(delivery: NewDelivery, written: "with its event" | "later"): void {
     const { id, eventId, endpointId, projectId, due } = delivery;
-    const status = due === null ? STATUS.dead : STATUS.pending;
-    const reason = due === null ? DEAD_REASONS.indexOf("endpoint_disabled") : null;
-    const completedAt = due === null ? this.store.now() : null;
+    const isDead = delivery.status === "dead";
+    const status = isDead ? STATUS.dead : STATUS.pending;
+    const reason = isDead ? DEAD_REASONS.indexOf("endpoint_disabled") : null;
+    const completedAt = isDead ? this.store.now() : null;
     const origin = ORIGINS.indexOf(delivery.origin);
     this.#statements.insert.run(
       id,
@@ -114,6 +118,7 @@ export class Deliveries {
       reason,
       completedAt,
     );
+    this.meter.move(projectId, null, placeOf({ ...delivery, metered: false }));
     const lists = this.listsOf(projectId, endpointId);
     if (written === "later") this.digest.insertEntries(lists, id);
     else this.digest.addEntries(id, lists);
@@ -154,8 +159,12 @@ export class Deliveries {
     change: DeliveryChange | null,
     queueOrder: number | null,
   ): boolean {
+    // A delivery that is not on its way may have changed since the attempt began.
+    const before = delivery.due === null || !change ? (this.get(delivery.id) ?? delivery) : delivery;
     if (!change) {
-      this.#statements.count.run(number, metered ? 1 : 0, delivery.id);
+      this.#count(delivery, number, metered);
+      const isSame = before.generation === delivery.generation;
+      if (metered && isSame) this.meter.move(delivery.projectId, placeOf(before), null);
       return true;
     }
     const reason = change.deadReason === null ? null : DEAD_REASONS.indexOf(change.deadReason);
@@ -173,19 +182,41 @@ export class Deliveries {
       delivery.id,
       delivery.generation,
     );
-    if (changes === 1) return true;
-    this.#statements.countLate.run(number, metered ? 1 : 0, delivery.id);
+    if (changes === 1) {
+      const { origin } = delivery;
+      this.meter.move(delivery.projectId, placeOf(before), placeOf({ ...change, metered, origin }));
+      return true;
+    }
+    this.#count(delivery, number, metered);
     if (change.status === "delivered") this.#statements.arriveAfterAll.run(this.store.now(), delivery.id);
     return false;
   }
 
+  #count({ id, generation }: Delivery, number: number, metered: boolean): void {
+    this.#statements.count.run(number, generation, metered ? 1 : 0, id);
+  }
+
   /** Opens a delivery afresh: due now, with the whole schedule before it. */
   reopen(id: number, due: number, queueOrder: number | null): void {
+    this.#moveFrom(id, "taken");
     this.#statements.reopen.run(ORIGINS.indexOf("replay"), due, queueOrder, id);
+  }
+
+  /** Gives a place to a delivery that waited for one: it is due. */
+  release(id: number, due: number, queueOrder: number | null): void {
+    const delivery = this.get(id);
+    if (delivery) this.meter.move(delivery.projectId, placeOf(delivery), placeOf({ ...delivery, due }));
+    this.#statements.release.run(due, queueOrder, id);
+  }
+
+  /** Deliveries of an event that wait for its account's plan, oldest first. */
+  awaitingOf(eventId: number, count: number): Delivery[] {
+    return this.#statements.awaitingOf.all(eventId, count).map(toDelivery);
   }
 
   /** False where it was not open. */
   cancel(id: number): boolean {
+    this.#moveFrom(id, null);
     return this.#statements.end.run(STATUS.cancelled, null, this.store.now(), id).changes === 1;
   }
 
@@ -193,7 +224,13 @@ export class Deliveries {
   dispose(id: number, as: "dead" | "cancelled"): boolean {
     const reason: DeadReason = "endpoint_disabled";
     const number = as === "dead" ? DEAD_REASONS.indexOf(reason) : null;
+    this.#moveFrom(id, null);
     return this.#statements.end.run(STATUS[as], number, this.store.now(), id).changes === 1;
+  }
+
+  #moveFrom(id: number, to: Place | null): void {
+    const before = this.get(id);
+    if (before) this.meter.move(before.projectId, placeOf(before), to);
   }
 
   /** The first of those that wait in the database for their turn at an endpoint. */
@@ -267,6 +304,9 @@ function prepareReads(sqlite: Store["sqlite"]) {
     deadOfEndpoint: sqlite.prepare<{ id: number }, [number, number, number]>(
       "SELECT id FROM delivery WHERE status = 3 AND endpoint_id = ? AND id > ? ORDER BY id LIMIT ?",
     ),
+    awaitingOf: sqlite.prepare<DeliveryRow, [number, number]>(
+      `SELECT ${COLUMNS} FROM delivery WHERE event_id = ? AND status IN (0, 1) AND due IS NULL ORDER BY id LIMIT ?`,
+    ),
     held: sqlite.prepare<QueuedDelivery, []>(
       `SELECT id, endpoint_id AS endpointId, due, queue_order AS queueOrder FROM delivery
        WHERE due IS NOT NULL AND queue_order IS NULL ORDER BY due`,
@@ -289,12 +329,10 @@ function prepareChanges(sqlite: Store["sqlite"]) {
       `UPDATE delivery SET status = ?, attempt_count = ?, step = ?, metered = ?, due = ?, queue_order = ?, dead_reason = ?, completed_at = ?
        WHERE id = ? AND generation = ?`,
     ),
-    count: sqlite.prepare<void, [number, number, number]>(
-      "UPDATE delivery SET attempt_count = ?, metered = max(metered, ?) WHERE id = ?",
-    ),
     // Reopened meanwhile, it is to be metered anew; ended meanwhile, this attempt was its first.
-    countLate: sqlite.prepare<void, [number, number, number]>(
-      "UPDATE delivery SET attempt_count = ?, metered = CASE WHEN status IN (3, 4) THEN max(metered, ?) ELSE metered END WHERE id = ?",
+    count: sqlite.prepare<void, [number, number, number, number]>(
+      `UPDATE delivery SET attempt_count = ?,
+         metered = CASE WHEN generation = ? OR status IN (3, 4) THEN max(metered, ?) ELSE metered END WHERE id = ?`,
     ),
     arriveAfterAll: sqlite.prepare<void, [number, number]>(
       "UPDATE delivery SET status = 2, dead_reason = NULL, completed_at = ? WHERE id = ? AND status IN (3, 4)",
@@ -305,6 +343,9 @@ function prepareChanges(sqlite: Store["sqlite"]) {
     reopen: sqlite.prepare<void, [number, number, Nullable, number]>(
       `UPDATE delivery SET status = 0, step = 0, origin = ?, metered = 0, generation = generation + 1, due = ?, queue_order = ?,
        dead_reason = NULL, completed_at = NULL WHERE id = ?`,
+    ),
+    release: sqlite.prepare<void, [number, Nullable, number]>(
+      "UPDATE delivery SET due = ?, queue_order = ? WHERE id = ? AND status IN (0, 1) AND due IS NULL",
     ),
     end: sqlite.prepare<void, [number, Nullable, number, number]>(
       `UPDATE delivery SET status = ?, generation = generation + 1, due = NULL, queue_order = NULL, dead_reason = ?, completed_at = ?

@@ -3,9 +3,10 @@ import core from "../../drizzle/0001_core.sql" with { type: "text" };
 import eventTypes from "../../drizzle/0002_event_types.sql" with { type: "text" };
 import portal from "../../drizzle/0003_portal.sql" with { type: "text" };
 import audit from "../../drizzle/0004_audit.sql" with { type: "text" };
+import planPlaces from "../../drizzle/0005_plan_places.sql" with { type: "text" };
 
 /** In order; the n-th brings `PRAGMA user_version` to n. Imported as text, so that the executable carries them. */
-const MIGRATIONS: readonly string[] = [core, eventTypes, portal, audit];
+const MIGRATIONS: readonly string[] = [core, eventTypes, portal, audit, planPlaces];
 
 /** Brings the schema up to date, each step in a transaction of its own. Throws where the file is newer than this program. */
 export function migrate(sqlite: Database): void {

@@ -1,6 +1,7 @@
 import { and, desc, eq, lt } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { DeliveryStatus } from "../core/model.ts";
+import type { Meter } from "./meter.ts";
 import { replay as table } from "./schema.ts";
 import type { Store } from "./store.ts";
 
@@ -36,6 +37,7 @@ export class Replays {
   constructor(
     private readonly store: Store,
     private readonly db: BunSQLiteDatabase,
+    private readonly meter: Meter,
   ) {}
 
   /** Inside a write. */
@@ -51,6 +53,7 @@ export class Replays {
       .insert(table)
       .values({ ...made, filter: { ...made.filter } })
       .run();
+    this.meter.reserve(made.projectId, "taken", placesOf(made));
     return made;
   }
 
@@ -78,9 +81,17 @@ export class Replays {
     id: number,
     change: Partial<Pick<Replay, "status" | "replayed" | "position" | "completedAt">>,
   ): boolean {
-    const condition = and(eq(table.id, id), eq(table.status, "running"));
-    return this.db.update(table).set(change).where(condition).returning({ id: table.id }).all().length === 1;
+    const before = this.get(id);
+    if (before?.status !== "running") return false;
+    this.db.update(table).set(change).where(eq(table.id, id)).run();
+    this.meter.reserve(before.projectId, "taken", placesOf({ ...before, ...change }) - placesOf(before));
+    return true;
   }
+}
+
+/** What a running replay has still to send has its places already. */
+function placesOf({ status, matched, replayed }: Pick<Replay, "status" | "matched" | "replayed">): number {
+  return status === "running" ? Math.max(0, matched - replayed) : 0;
 }
 
 function toReplay(row: typeof table.$inferSelect): Replay {

@@ -17,13 +17,17 @@ export class Usage implements BatchPart {
   readonly #days;
   readonly #total;
 
-  constructor(private readonly store: Store) {
+  constructor(store: Store) {
     this.#add = store.sqlite.prepare<void, [number, number, number, number]>(
       `INSERT INTO usage (account_id, project_id, day, deliveries) VALUES (?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET deliveries = deliveries + excluded.deliveries`,
     );
-    this.#days = store.sqlite.prepare<{ day: number; deliveries: number }, [number, number, number]>(
-      "SELECT day, sum(deliveries) AS deliveries FROM usage WHERE account_id = ? AND day >= ? AND day < ? GROUP BY day ORDER BY day",
+    this.#days = store.sqlite.prepare<
+      { day: number; deliveries: number },
+      [number, number, number, number | null, number | null]
+    >(
+      `SELECT day, sum(deliveries) AS deliveries FROM usage
+       WHERE account_id = ? AND day >= ? AND day < ? AND (? IS NULL OR project_id = ?) GROUP BY day ORDER BY day`,
     );
     this.#total = store.sqlite.prepare<{ sum: number }, [number, number, number]>(
       "SELECT coalesce(sum(deliveries), 0) AS sum FROM usage WHERE account_id = ? AND day >= ? AND day < ?",
@@ -31,9 +35,9 @@ export class Usage implements BatchPart {
     store.addBatchPart(this);
   }
 
-  /** Inside a write: one delivery was tried for the first time. */
-  add(accountId: number, projectId: number): void {
-    const day = Math.floor(this.store.now() / DAY_MS);
+  /** Inside a write: one delivery was tried for the first time, at this instant. See Meter.count. */
+  add(accountId: number, projectId: number, at: number): void {
+    const day = Math.floor(at / DAY_MS);
     const sum = this.#open.get(projectId);
     if (sum?.day === day) sum.count++;
     else {
@@ -47,9 +51,14 @@ export class Usage implements BatchPart {
     this.#add.run(accountId, projectId, day, count);
   }
 
-  /** Deliveries by day since 1970 (UTC), `from` included, `to` not. */
-  days(accountId: number, from: number, to: number): { day: number; deliveries: number }[] {
-    return this.#days.all(accountId, from, to);
+  /** Deliveries of an account, or of one of its projects, by day since 1970, from one instant to another that begin days in UTC. */
+  days(
+    accountId: number,
+    projectId: number | null,
+    from: number,
+    to: number,
+  ): { day: number; deliveries: number }[] {
+    return this.#days.all(accountId, from / DAY_MS, to / DAY_MS, projectId, projectId);
   }
 
   /** Deliveries of an account from one instant to another; both begin a day in UTC. */

@@ -11,6 +11,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { systemClock } from "../../src/clock.ts";
 import { startApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
 import { createLogger } from "../../src/log.ts";
@@ -171,7 +172,7 @@ async function watchService(directory: string): Promise<void> {
   const announce = ({ live }: { live: string }) => {
     key = live;
   };
-  const app = await startApp(read.config, { logger, announce, fail });
+  const app = await startApp(read.config, { clock: systemClock, logger, announce, fail });
   const { peer: receiver, ready } = await startPeer("receiver.ts", {});
   const service = new Service(app.url, key);
   await createEndpoints(service, (ready as { port: number }).port);

@@ -101,6 +101,10 @@ export class TestParts implements HttpParts {
     }
   }
 
+  usageRemaining(): number | null {
+    return null;
+  }
+
   ready(): { ready: boolean; reason?: string } {
     return this.readiness;
   }

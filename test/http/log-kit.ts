@@ -274,6 +274,7 @@ export class Api implements AsyncDisposable {
       idempotency,
       audit,
       rateLimits: this.rateLimits,
+      usageRemaining: (projectId: number) => this.data.meter.remaining(projectId),
       ready: () => ({ ready: true }),
       metrics: async () => "",
     };

@@ -7,11 +7,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type App, type FirstKeys, startApp as startService } from "../../src/app.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { createLogger } from "../../src/log.ts";
 import type { Reply, ReplyJson, SendOptions } from "../http/kit.ts";
 
 export type AppOptions = {
+  /** Default: the real one. */
+  clock?: Clock;
   /** Settings over the test's own (free port, own data directory, loopback destinations allowed, no rate limits). */
   env?: Record<string, string>;
 };
@@ -83,7 +86,10 @@ export class TestApp implements AsyncDisposable {
   #keys = { live: "", test: "" };
   readonly #home = mkdtempSync(join(tmpdir(), "sealpost-app-"));
 
-  constructor(private readonly env: Record<string, string>) {}
+  constructor(
+    private readonly env: Record<string, string>,
+    private readonly clock: Clock,
+  ) {}
 
   get dataDir(): string {
     return join(this.#home, "data");
@@ -149,7 +155,7 @@ export class TestApp implements AsyncDisposable {
     const announce = (keys: FirstKeys) => {
       this.#keys = keys;
     };
-    this.#app = await startService(read.config, { logger, announce, fail });
+    this.#app = await startService(read.config, { clock: this.clock, logger, announce, fail });
   }
 
   /** Ends as SIGTERM does. The data directory stays. */
@@ -166,8 +172,8 @@ export class TestApp implements AsyncDisposable {
 }
 
 /** Starts the service: `await using app = await startApp()`. */
-export async function startApp({ env = {} }: AppOptions = {}): Promise<TestApp> {
-  const app = new TestApp(env);
+export async function startApp({ env = {}, clock = systemClock }: AppOptions = {}): Promise<TestApp> {
+  const app = new TestApp(env, clock);
   await app.start();
   return app;
 }

@@ -1,3 +1,4 @@
+import type { Clock } from "../../src/clock.ts";
 import { Client, startApp, type TestApp } from "./app.ts";
 
 export const OPERATOR_TOKEN = "operator-token-of-the-tests";
@@ -7,11 +8,13 @@ export interface Tenant {
   id: string;
   live: Client;
   test: Client;
+  keys: { live: string; test: string };
 }
 
 /** The service as an operator starts it: no account is there. */
-export function startOperated(env: Record<string, string> = {}): Promise<TestApp> {
-  return startApp({ env: { SEALPOST_OPERATOR_TOKEN: OPERATOR_TOKEN, ...env } });
+export function startOperated(env: Record<string, string> = {}, clock?: Clock): Promise<TestApp> {
+  const options = { env: { SEALPOST_OPERATOR_TOKEN: OPERATOR_TOKEN, ...env } };
+  return startApp(clock === undefined ? options : { ...options, clock });
 }
 
 /** With the operator's token. */
@@ -33,5 +36,6 @@ export async function createTenant(
     ...fields,
   });
   const keyOf = (mode: string) => projects.find((project) => project.mode === mode)?.api_key ?? "";
-  return { id, live: new Client(app.url, keyOf("live")), test: new Client(app.url, keyOf("test")) };
+  const keys = { live: keyOf("live"), test: keyOf("test") };
+  return { id, live: new Client(app.url, keys.live), test: new Client(app.url, keys.test), keys };
 }

@@ -1,3 +1,5 @@
+import { monthAt } from "../../src/core/plans.ts";
+import { OPEN_DELIVERIES } from "./process.ts";
 import { pathOf, type Simulation } from "./run.ts";
 
 interface DeliveryRow {
@@ -25,6 +27,7 @@ export function check(run: Simulation): void {
   attemptsAreNumbered(run, deliveries);
   orderWasKept(run, deliveries);
   countsAgree(run, deliveries);
+  placesAgree(run);
   replaysWereSent(run);
   listsAreComplete(run);
 }
@@ -173,6 +176,24 @@ function countsAgree(run: Simulation, deliveries: readonly DeliveryRow[]): void 
   const replays = one("SELECT count(*) AS n FROM note WHERE kind = 0");
   if (metered < least || metered > least + replays)
     run.violate(`${metered} metered, between ${least} and ${least + replays} were tried`);
+}
+
+const PLACES = `
+  SELECT (SELECT coalesce(sum(deliveries), 0) FROM usage WHERE day >= ?1 AND day < ?2)
+    + (SELECT count(*) FROM delivery WHERE status IN (0, 1) AND metered = 0)
+    + (SELECT coalesce(sum(max(0, matched - replayed)), 0) FROM replay WHERE status = 'running')
+    + (SELECT coalesce(sum(json_array_length(endpoints) - written), 0) FROM fanout
+       WHERE event_id NOT IN (SELECT event_id FROM waiting_event)) AS taken`;
+
+/** What the meter holds in memory is what the rows say, at any moment. */
+export function placesAgree(run: Simulation): void {
+  const { tenants, meter } = run.process.data;
+  if (tenants.account(run.accountId)?.plan !== "open") return;
+  const { start, end } = monthAt(run.world.wall);
+  const days = [start, end].map((instant) => instant / 86_400_000) as [number, number];
+  const rows = run.sqlite.query<{ taken: number }, [number, number]>(PLACES).get(...days);
+  const taken = OPEN_DELIVERIES - (meter.remaining(run.projectId) ?? 0);
+  if (rows?.taken !== taken) run.violate(`${taken} places are taken, ${rows?.taken} by the rows`);
 }
 
 /** A replay is sent afresh, whatever an attempt of before was still finding out; unless somebody ended it first. */

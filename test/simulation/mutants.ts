@@ -118,4 +118,22 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (this.#deferred.delete(delivery.id) || !applied) this.#reload(delivery.id);",
     put: "if (!applied) this.#reload(delivery.id);",
   },
+  {
+    name: "a delivery that is cancelled keeps its place",
+    file: "store/deliveries.ts",
+    find: "    this.#moveFrom(id, null);\n    return this.#statements.end.run(STATUS.cancelled",
+    put: "    return this.#statements.end.run(STATUS.cancelled",
+  },
+  {
+    name: "what waits for the plan is forgotten by a crash while it is let go",
+    file: "releaser.ts",
+    find: "if (waiting.length < room) this.data.waitingEvents.delete(accountId, eventId);",
+    put: "for (const one of this.data.waitingEvents.above(accountId, 0, 1000)) this.data.waitingEvents.delete(accountId, one);",
+  },
+  {
+    name: "places that are taken are forgotten at the end of the process",
+    file: "store/meter.ts",
+    find: "if (taken !== 0 || awaited !== 0 || events !== 0)",
+    put: "if (events !== 0)",
+  },
 ];

@@ -6,6 +6,7 @@ import type { Load } from "../../src/outbound/actor.ts";
 import { type Sent, send } from "../../src/outbound/send.ts";
 import type { Transport } from "../../src/outbound/transport-types.ts";
 import { Pipeline } from "../../src/pipeline.ts";
+import { Releaser } from "../../src/releaser.ts";
 import { Replayer } from "../../src/replayer.ts";
 import { type Data, openData } from "../../src/store/data.ts";
 import { recoverDigest } from "../../src/store/recovery.ts";
@@ -30,7 +31,16 @@ export interface Process {
   actors: Actors;
   pipeline: Pipeline;
   replayer: Replayer;
+  releaser: Releaser;
 }
+
+/** What `open` includes, more than any run delivers: what remains of it tells what is counted. */
+export const OPEN_DELIVERIES = 1_000_000_000;
+
+const plans = {
+  open: { deliveries: OPEN_DELIVERIES, blocks: true, retentionDays: 30 },
+  small: { deliveries: 10, blocks: true, retentionDays: 30 },
+};
 
 export function bootProcess(parts: ProcessParts): Process {
   const { rng, sqlite, transport } = parts;
@@ -44,7 +54,7 @@ export function bootProcess(parts: ProcessParts): Process {
       throw error;
     },
   };
-  const data = openData(sqlite, storeParts, { cipher, cell: "00" });
+  const data = openData(sqlite, storeParts, { cipher, cell: "00", plans });
   const signal = new AbortController().signal;
   const onBroken = (_: unknown, error: unknown) => {
     throw error;
@@ -71,13 +81,17 @@ export function bootProcess(parts: ProcessParts): Process {
     attemptsMax: 1000,
   });
   const pipeline = new Pipeline({ data, actors, onAccepted: () => {}, onExhausted: () => {} });
-  return { data, actors, pipeline, replayer: new Replayer(data, actors, pipeline, world.clock) };
+  const releaser = new Releaser(data, actors, world.clock);
+  return { data, actors, pipeline, releaser, replayer: new Replayer(data, actors, pipeline, world.clock) };
 }
 
 /** What the program does at start, before it listens. */
-export async function recoverProcess({ data, actors, pipeline, replayer }: Process): Promise<void> {
+export async function recoverProcess({ data, actors, pipeline, replayer, releaser }: Process): Promise<void> {
   await recoverDigest(data);
   pipeline.recover();
   actors.recover();
   replayer.recover();
+  releaser.start();
+  // It would look for places once a minute for ever, and no run would come to its end.
+  releaser.stop();
 }

@@ -5,7 +5,7 @@ import type { Endpoint } from "../../src/core/model.ts";
 import { openMemory } from "../../src/store/database.ts";
 import { replayOne, enqueueReplayed } from "../../src/pipeline.ts";
 import { AttemptWatch } from "./attempt-watch.ts";
-import { check } from "./invariants.ts";
+import { check, placesAgree } from "./invariants.ts";
 import { bootProcess, type Process, recoverProcess } from "./process.ts";
 import { CONSUMERS, newEndpoint, setBounds, TYPES } from "./scenario.ts";
 import { FAULT_NAMES, type Faults, Receivers, type Tally } from "./receivers.ts";
@@ -15,6 +15,8 @@ const HOUR_MS = 3_600_000;
 const STARTS_AT = Date.UTC(2026, 10, 21);
 const STEPS_MAX = 60_000;
 const QUIET_TURNS = 100;
+/** Of events that a provider sent: they wait where the plan is used up, while publishing is refused. */
+const SOURCE = 1;
 
 /** What the outside knows: what was answered to it, and what it asked for. */
 export interface Outside {
@@ -50,6 +52,7 @@ export class Simulation {
   readonly violations: string[] = [];
   process: Process;
   projectId = 0;
+  accountId = 0;
   #isUp = true;
   endpoints: number[] = [];
   readonly watch = new AttemptWatch(this);
@@ -88,9 +91,9 @@ export class Simulation {
     this.violations.push(text);
   }
 
-  /** Nothing but a full disk may refuse a write. */
+  /** Nothing but a full disk may refuse a write, or a plan that is used up. */
   readonly #refused = (error: unknown): void => {
-    if (!(error instanceof Problem && error.code === "unavailable"))
+    if (!(error instanceof Problem && ["unavailable", "plan_limit_reached"].includes(error.code)))
       this.violate(`a write failed: ${String(error)}`);
   };
 
@@ -115,7 +118,8 @@ export class Simulation {
 
   async #setUp(): Promise<void> {
     const { tenants } = this.process.data;
-    const account = await this.#await(tenants.createAccount({ name: "a", plan: "unlimited" }));
+    const account = await this.#await(tenants.createAccount({ name: "a", plan: "open" }));
+    this.accountId = account.id;
     this.projectId = (await this.#await(tenants.createProject(account.id, "live", "live"))).id;
     for (let n = 0; n < 2 + this.rng.below(4); n++) await this.#createEndpoint(n);
   }
@@ -142,6 +146,8 @@ export class Simulation {
       [2, () => this.#replayMany()],
       [4, () => void this.process.data.digest.writeDown()],
       [2, () => this.#reorder()],
+      [3, () => this.#changePlan(this.rng.pick(["open", "small"]))],
+      [4, () => placesAgree(this)],
       [4, () => this.#crash()],
       [2, () => this.#dieWhilePublishing()],
       [2, () => this.#jumpClock()],
@@ -168,11 +174,11 @@ export class Simulation {
       data: '{"n":1}',
       consumerId,
       externalId,
-      sourceId: null,
+      sourceId: this.rng.chance(0.5) ? SOURCE : null,
       isTest: false,
     };
     const expected = this.#audience(type, consumerId);
-    const planned = Promise.resolve(pipeline.plan(this.projectId, [incoming]));
+    const planned = Promise.try(() => pipeline.plan(this.projectId, [incoming]));
     const acknowledged = planned.then(async (plan) => {
       const [accepted] = await data.store.write(() => plan.write());
       plan.dispatch();
@@ -204,6 +210,13 @@ export class Simulation {
     this.process.data.endpoints
       .change(id, change)
       .then((changed) => changed && then?.(changed), this.#refused);
+  }
+
+  #changePlan(plan: string): void {
+    const { store, tenants } = this.process.data;
+    void store
+      .write(() => tenants.updateAccount(this.accountId, { plan }))
+      .then(({ made }) => tenants.rememberAccount(made), this.#refused);
   }
 
   #togglePause(): void {
@@ -372,6 +385,7 @@ export class Simulation {
   async #calmDown(): Promise<void> {
     this.receivers.calm = true;
     this.sqlite.exec("PRAGMA max_page_count = 1000000");
+    this.#changePlan("open");
     for (const id of this.endpoints) {
       this.outside.paused.delete(id);
       this.#change(id, ({ status }) => (status === "paused" ? { status: "active" } : {}));

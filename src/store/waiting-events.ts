@@ -1,0 +1,55 @@
+import type { Meter } from "./meter.ts";
+import type { Store } from "./store.ts";
+import type { Tenants } from "./tenants.ts";
+
+/** Events whose deliveries wait for the account's plan, in the order in which they came. */
+export class WaitingEvents {
+  readonly #insert;
+  readonly #delete;
+  readonly #has;
+  readonly #above;
+
+  constructor(
+    { sqlite }: Store,
+    private readonly tenants: Tenants,
+    private readonly meter: Meter,
+  ) {
+    this.#insert = sqlite.prepare<void, [number, number]>(
+      "INSERT OR IGNORE INTO waiting_event (account_id, event_id) VALUES (?, ?)",
+    );
+    this.#delete = sqlite.prepare<void, [number, number]>(
+      "DELETE FROM waiting_event WHERE account_id = ? AND event_id = ?",
+    );
+    this.#has = sqlite.prepare<{ id: number }, [number, number]>(
+      "SELECT event_id AS id FROM waiting_event WHERE account_id = ? AND event_id = ?",
+    );
+    this.#above = sqlite.prepare<{ id: number }, [number, number, number]>(
+      "SELECT event_id AS id FROM waiting_event WHERE account_id = ? AND event_id > ? ORDER BY event_id LIMIT ?",
+    );
+  }
+
+  /** Inside a write. */
+  insert(projectId: number, eventId: number): void {
+    const accountId = this.#accountOf(projectId);
+    this.meter.countWaiting(accountId, this.#insert.run(accountId, eventId).changes);
+  }
+
+  /** Inside a write. */
+  delete(accountId: number, eventId: number): void {
+    this.meter.countWaiting(accountId, -this.#delete.run(accountId, eventId).changes);
+  }
+
+  has(projectId: number, eventId: number): boolean {
+    if (this.meter.waitingEvents(projectId) === 0) return false;
+    return this.#has.get(this.#accountOf(projectId), eventId) !== null;
+  }
+
+  #accountOf(projectId: number): number {
+    return this.tenants.project(projectId)?.accountId ?? 0;
+  }
+
+  /** The oldest above a key. */
+  above(accountId: number, position: number, count: number): number[] {
+    return this.#above.all(accountId, position, count).map(({ id }) => id);
+  }
+}
