@@ -18,6 +18,7 @@ import { compileQuery, type QueryReader } from "./query.ts";
 import { type Allowance, rateLimited, rateLimitHeaders, type TokenBuckets } from "./ratelimit.ts";
 import { type Answer, type AnyRoute, NO_FIELDS, type RequestContext, takesBody } from "./route.ts";
 
+const REFUSED = 401;
 /** nginx's code for a client that went away: it stands in the log only, as nobody is there to read an answer. */
 const CLIENT_CLOSED_REQUEST = 499;
 
@@ -197,6 +198,7 @@ export class Exchange implements RequestContext {
   }
 
   private logAnswer(status: number): void {
+    if (status === REFUSED && this.prepared.route.logsRefusals) return;
     this.shared.parts.logRequest({
       requestId: this.requestId,
       method: this.request.method,

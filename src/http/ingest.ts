@@ -16,6 +16,7 @@ export function ingestRoutes(services: Services, desk: SourceDesk, keys: KeyCach
     budget: "none",
     ignoresQuery: true,
     takesAnyPath: true,
+    logsRefusals: true,
     bodyMode: "opaque",
     handle: ({ params, request, bytes }: IngestContext) => door.receive(params.id, request, bytes),
   } as const;

@@ -117,6 +117,8 @@ export interface Route<
   refusesHead?: boolean;
   /** True: a parameter whose percent-encoding is broken is handed on as an empty text, and is no 404 of the framework's. */
   takesAnyPath?: boolean;
+  /** True: each 401 has a line of its own in the log, or is counted in one, and gets none as a request. */
+  logsRefusals?: boolean;
   /** True: answers while the service drains. */
   answersWhileDraining?: boolean;
   /** True: not in the OpenAPI document (pages and their assets). */

@@ -238,6 +238,11 @@ describe("what is refused", () => {
     expect(lines.map((line) => JSON.parse(line) as Record<string, unknown>)).toMatchObject([
       { level: "warn", source_id: source.id, reason: "token_in_query" },
     ]);
+    const requests = other
+      .log()
+      .split("\n")
+      .filter((line) => line.includes('"route":"/ingest/:id"'));
+    expect(requests.map((line) => (JSON.parse(line) as { status: number }).status)).toEqual([200]);
     for (const secret of [
       source.secret.slice(6),
       token.slice(6),
