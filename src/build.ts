@@ -4,6 +4,7 @@
  */
 import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { buildPortal } from "./portal-build.ts";
 
 const outfile = resolve(process.argv[2] ?? join(import.meta.dir, "../dist/sealpost"));
 
@@ -11,6 +12,16 @@ const outfile = resolve(process.argv[2] ?? join(import.meta.dir, "../dist/sealpo
 const entrypoints = ["main.ts", "checkpointer.ts"]
   .map((name) => join(import.meta.dir, name))
   .filter(existsSync);
+
+const portal = await buildPortal();
+/** The executable has no sources to build the portal from: it carries what they make. */
+const portalInside: Bun.BunPlugin = {
+  name: "portal",
+  setup(build) {
+    const contents = `export const buildPortal = async () => (${JSON.stringify(portal)});`;
+    build.onLoad({ filter: /\/portal-build\.ts$/ }, () => ({ contents, loader: "ts" }));
+  },
+};
 
 await Bun.build({
   entrypoints,
@@ -21,6 +32,7 @@ await Bun.build({
   bytecode: true,
   minify: true,
   sourcemap: "linked",
+  plugins: [portalInside],
   define: { "process.env.NODE_ENV": '"production"' },
 });
 

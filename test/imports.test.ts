@@ -20,7 +20,6 @@ const services = [
   "store",
   "inbound",
   "outbound",
-  "portal",
   "core",
 ];
 
@@ -42,6 +41,7 @@ const mayImport: Record<string, string[]> = {
   "outbound/actors": ["outbound", "store", "core", "clock"],
   "outbound/user-agent": ["package.json"],
   portal: [],
+  "portal-build": [],
   authenticate: ["store", "core"],
   "start-error": [],
   audience: ["store", "core"],
@@ -51,7 +51,7 @@ const mayImport: Record<string, string[]> = {
   releaser: ["fanout", "outbound/actors", "store", "core", "clock"],
   replayer: ["pipeline", "outbound/actors", "store", "core", "clock", "log", "metrics"],
   poller: ["outbound", "outbound/actors", "store", "core", "clock"],
-  http: ["docs", ...services, ...settings],
+  http: ["docs", "portal-build", ...services, ...settings],
   jobs: [],
   upkeep: ["outbound/actors", "store", "core"],
   schedule: ["jobs", "upkeep", "outbound/actors", "store", "core"],
@@ -59,7 +59,7 @@ const mayImport: Record<string, string[]> = {
   main: ["app", "outbound/user-agent", "store", "core", ...settings],
   checkpointer: ["store"],
   "checkpoint-thread": ["checkpointer", "store"],
-  build: [],
+  build: ["portal-build"],
 };
 
 /** Packages and modules that only one part may import. */

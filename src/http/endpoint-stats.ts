@@ -1,7 +1,10 @@
 import { Type } from "@sinclair/typebox";
 import { invalid } from "../core/errors.ts";
-import type { StatPoint } from "../store/stats.ts";
+import type { StatNumbers, StatPoint } from "../store/stats.ts";
+import { keyTime } from "../core/ids.ts";
+import { deliveryExample, deliveryStatusShape } from "./delivery-shape.ts";
 import { findEndpoint, endpointsOf } from "./endpoint-change.ts";
+import { seenEndpoint } from "./lookups.ts";
 import { parseTime, timeParameter } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
@@ -9,7 +12,7 @@ import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";
 
 /** Numbers for charts: of one endpoint, and of all that the caller may see. */
 export function statsRoutes(services: Services): AnyRoute[] {
-  return [endpointStatsRoute(services), allStatsRoute(services)];
+  return [endpointStatsRoute(services), allStatsRoute(services), statsByEndpointRoute(services)];
 }
 
 const DAY_MS = 86_400_000;
@@ -30,24 +33,30 @@ const statsQuery = Type.Object(
   { additionalProperties: false },
 );
 
-const pointShape = Type.Object(
-  {
-    at: timeShape,
-    delivered: Type.Integer({ description: "Deliveries that arrived." }),
-    failed: Type.Integer({ description: "Attempts that failed." }),
-    dead: Type.Integer({ description: "Deliveries that were given up." }),
-    p50_ms: nullable(Type.Integer(), "Of the durations of all attempts."),
-    p95_ms: nullable(Type.Integer()),
-  },
-  { $id: "StatPoint" },
-);
+const numbers = {
+  delivered: Type.Integer({ description: "Deliveries that arrived." }),
+  failed: Type.Integer({ description: "Attempts that failed." }),
+  dead: Type.Integer({ description: "Deliveries that were given up." }),
+  p50_ms: nullable(Type.Integer(), "Of the durations of all attempts."),
+  p95_ms: nullable(Type.Integer()),
+};
+
+const pointShape = Type.Object({ at: timeShape, ...numbers }, { $id: "StatPoint" });
+const totalShape = Type.Object(numbers, { $id: "StatTotal" });
+const waitingShape = Type.Integer({
+  description: "Deliveries that are open now: not tried yet, or to be tried again.",
+});
+
+const totalExample = { delivered: 412, failed: 3, dead: 0, p50_ms: 84, p95_ms: 310 };
 
 const answers = {
   200: {
     description: "Points, oldest first; those at which nothing happened are left out.",
-    schema: Type.Object({ data: Type.Array(pointShape) }),
+    schema: Type.Object({ data: Type.Array(pointShape), total: totalShape, waiting: waitingShape }),
     example: {
-      data: [{ at: "2026-11-20T09:00:00.000Z", delivered: 412, failed: 3, dead: 0, p50_ms: 84, p95_ms: 310 }],
+      data: [{ at: "2026-11-20T09:00:00.000Z", ...totalExample }],
+      total: totalExample,
+      waiting: 0,
     },
   },
 };
@@ -66,7 +75,7 @@ function endpointStatsRoute(services: Services): AnyRoute {
     answers,
     handle({ caller, params, query }) {
       const endpoint = findEndpoint(services, caller, params.id);
-      return { status: 200, json: { data: readPoints(services, [endpoint.id], query) } };
+      return { status: 200, json: readPoints(services, [endpoint.id], query) };
     },
   });
 }
@@ -85,9 +94,90 @@ function allStatsRoute(services: Services): AnyRoute {
     answers,
     handle({ caller, query }) {
       const keys = endpointsOf(services, caller).map(({ id }) => id);
-      return { status: 200, json: { data: readPoints(services, keys, query) } };
+      return { status: 200, json: readPoints(services, keys, query) };
     },
   });
+}
+
+const ENDPOINT_IDS_MAX = 100;
+
+const endpointTotalShape = Type.Object(
+  {
+    endpoint_id: Type.String(),
+    ...numbers,
+    waiting: waitingShape,
+    last_delivery: nullable(
+      Type.Object({ id: Type.String(), status: deliveryStatusShape, created_at: timeShape }),
+      "The newest.",
+    ),
+  },
+  { $id: "EndpointTotal" },
+);
+
+function statsByEndpointRoute(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/stats/endpoints",
+    operationId: "getStatsByEndpoint",
+    tag: "Endpoints",
+    summary: "Read the numbers of several endpoints, each for itself",
+    description: "For a list of endpoints. Those that the caller does not see are left out.",
+    access: "read",
+    budget: "management",
+    query: Type.Object(
+      {
+        endpoint_ids: Type.String({
+          description: `Up to ${ENDPOINT_IDS_MAX} ids, with commas between them.`,
+        }),
+        since: statsQuery.properties.since,
+        until: statsQuery.properties.until,
+      },
+      { additionalProperties: false },
+    ),
+    answers: {
+      200: {
+        description: "In the order of the ids.",
+        schema: Type.Object({ data: Type.Array(endpointTotalShape) }),
+        example: {
+          data: [
+            {
+              endpoint_id: deliveryExample.endpoint_id,
+              ...totalExample,
+              waiting: 1,
+              last_delivery: {
+                id: deliveryExample.id,
+                status: "delivered",
+                created_at: deliveryExample.created_at,
+              },
+            },
+          ],
+        },
+      },
+    },
+    handle({ caller, query }) {
+      const ids = query.endpoint_ids.split(",");
+      if (ids.length > ENDPOINT_IDS_MAX)
+        throw invalid("endpoint_ids", `Expected at most ${ENDPOINT_IDS_MAX} ids.`);
+      const { since, until } = readSpan(query, SPANS.hour, services.now());
+      const seen = ids.flatMap((id) => seenEndpoint(services, caller, id) ?? []);
+      return { status: 200, json: { data: seen.map(({ id }) => totalOf(services, id, since, until)) } };
+    },
+  });
+}
+
+function totalOf({ data, ids, actors }: Services, endpointId: number, since: number, until: number) {
+  const [newest] = data.lists.below([endpointId], Number.MAX_SAFE_INTEGER, 1);
+  const last = newest === undefined ? null : data.deliveries.get(newest);
+  return {
+    endpoint_id: ids.encode("ep", endpointId),
+    ...numbersOf(data.stats.read([endpointId], "hour", since, until).total),
+    waiting: actors.openCount(endpointId),
+    last_delivery: last && {
+      id: ids.encode("msg", last.id),
+      status: last.status,
+      created_at: timeText(keyTime(last.id)),
+    },
+  };
 }
 
 interface StatsQuery {
@@ -99,7 +189,9 @@ interface StatsQuery {
 function readPoints(services: Services, endpoints: readonly number[], query: StatsQuery) {
   const by = query.by ?? "hour";
   const { since, until } = readSpan(query, SPANS[by], services.now());
-  return services.data.stats.read(endpoints, by, since, until).map(pointOf);
+  const { points, total } = services.data.stats.read(endpoints, by, since, until);
+  const waiting = endpoints.reduce((sum, id) => sum + services.actors.openCount(id), 0);
+  return { data: points.map(pointOf), total: numbersOf(total), waiting };
 }
 
 function readSpan(
@@ -114,6 +206,10 @@ function readSpan(
   return { since: from, until: to };
 }
 
-function pointOf({ at, delivered, failed, dead, p50Ms, p95Ms }: StatPoint) {
-  return { at: timeText(at), delivered, failed, dead, p50_ms: p50Ms, p95_ms: p95Ms };
+function pointOf({ at, ...point }: StatPoint) {
+  return { at: timeText(at), ...numbersOf(point) };
+}
+
+function numbersOf({ delivered, failed, dead, p50Ms, p95Ms }: StatNumbers) {
+  return { delivered, failed, dead, p50_ms: p50Ms, p95_ms: p95Ms };
 }

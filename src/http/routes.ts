@@ -12,6 +12,7 @@ import { eventsRoutes } from "./events.ts";
 import { inboundRoutes } from "./inbound.ts";
 import { operatorRoutes } from "./operator.ts";
 import { portalLinkRoutes } from "./portal-links.ts";
+import { portalPageRoutes } from "./portal-page.ts";
 import { portalRoutes } from "./portal.ts";
 import { pollRoutes } from "./poll.ts";
 import { previewRoutes } from "./preview.ts";
@@ -46,6 +47,7 @@ export function allRoutes(services: Services): AnyRoute[] {
     usageRoutes,
     operatorRoutes,
     auditRoutes,
+    portalPageRoutes,
   ];
   return resources.flatMap((routesOf) => routesOf(services));
 }

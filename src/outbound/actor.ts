@@ -165,6 +165,9 @@ export class EndpointActor<P extends Performed> {
     return this.endpoint.status === "deleted" && this.isQuiet;
   }
 
+  /** What it holds and what is on its way. */
+  readonly openIds = () => [...new Set([...this.#queue.ids(this.#queue.size), ...this.#flights.keys()])];
+
   get inFlight(): number {
     return this.#flights.size;
   }
@@ -532,6 +535,4 @@ export class EndpointActor<P extends Performed> {
   }
 }
 
-function triggerOf(delivery: Delivery): Trigger {
-  return delivery.step > 0 ? "retry" : delivery.origin;
-}
+const triggerOf = ({ step, origin }: Delivery): Trigger => (step > 0 ? "retry" : origin);

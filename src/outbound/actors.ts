@@ -173,6 +173,15 @@ export class Actors {
     return this.#actors.get(endpointId)?.isQuiet ?? true;
   }
 
+  /** Deliveries of an endpoint that are open: in its actor's hands, or waiting in the database. */
+  openCount(endpointId: number): number {
+    const actor = this.#actors.get(endpointId);
+    const held = actor instanceof EndpointActor ? actor.openIds() : [];
+    const parked = this.data.deliveries.countParked(endpointId);
+    // Some that are parked are in the actor's hands already.
+    return parked === 0 ? held.length : parked + this.data.deliveries.countUnparked(held);
+  }
+
   failingSince(endpointId: number): number | null {
     const actor = this.#actors.get(endpointId);
     return (actor?.currentHealth ?? this.data.health.get(endpointId)).failingSince;

@@ -262,6 +262,15 @@ export class Deliveries {
     return rows.map(({ id }) => id);
   }
 
+  countParked(endpointId: number): number {
+    return this.#statements.countParked.get(endpointId)?.count ?? 0;
+  }
+
+  /** How many of these deliveries do not wait in the database. */
+  countUnparked(ids: readonly number[]): number {
+    return this.#statements.countUnparked.get(JSON.stringify(ids))?.count ?? 0;
+  }
+
   endpointsWithParked(): number[] {
     const rows = this.store.sqlite.query<{ id: number }, []>(
       "SELECT DISTINCT endpoint_id AS id FROM delivery WHERE queue_order IS NOT NULL",
@@ -297,6 +306,12 @@ function prepareReads(sqlite: Store["sqlite"]) {
     ),
     firstParked: sqlite.prepare<{ first: Nullable }, [number]>(
       "SELECT min(queue_order) AS first FROM delivery WHERE endpoint_id = ? AND queue_order IS NOT NULL",
+    ),
+    countParked: sqlite.prepare<{ count: number }, [number]>(
+      "SELECT count(*) AS count FROM delivery WHERE endpoint_id = ? AND queue_order IS NOT NULL",
+    ),
+    countUnparked: sqlite.prepare<{ count: number }, [string]>(
+      "SELECT count(*) AS count FROM delivery WHERE id IN (SELECT value FROM json_each(?)) AND queue_order IS NULL",
     ),
     deadOfProject: sqlite.prepare<{ id: number }, [number, number, number]>(
       "SELECT id FROM delivery WHERE status = 3 AND project_id = ? AND id > ? ORDER BY id LIMIT ?",

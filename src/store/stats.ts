@@ -12,14 +12,18 @@ import type { Store } from "./store.ts";
 const HOUR_MS = 3_600_000;
 const HOURS_A_DAY = 24;
 
-/** One point of a chart. `failed` counts attempts, `delivered` and `dead` deliveries; percentiles are over all attempts, in ms. */
-export interface StatPoint {
-  at: number;
+/** `failed` counts attempts, `delivered` and `dead` deliveries; percentiles are over all attempts, in ms. */
+export interface StatNumbers {
   delivered: number;
   failed: number;
   dead: number;
   p50Ms: number | null;
   p95Ms: number | null;
+}
+
+/** One point of a chart. */
+export interface StatPoint extends StatNumbers {
+  at: number;
 }
 
 export class Stats {
@@ -34,9 +38,18 @@ export class Stats {
     );
   }
 
-  /** Points of all these endpoints together, oldest first, those with anything to show; `since` and `until` are cut to whole hours. */
-  read(endpointIds: Iterable<number>, by: "hour" | "day", since: number, until: number): StatPoint[] {
+  /**
+   * Points of all these endpoints together, oldest first, those with anything to show, and what they come to; `since` and `until` are cut to
+   * whole hours.
+   */
+  read(
+    endpointIds: Iterable<number>,
+    by: "hour" | "day",
+    since: number,
+    until: number,
+  ): { points: StatPoint[]; total: StatNumbers } {
     const points = new Map<number, HourNumbers>();
+    const total = emptyNumbers();
     const from = Math.floor(since / HOUR_MS);
     const to = Math.ceil(until / HOUR_MS);
     const add = (hour: number, numbers: HourNumbers) => {
@@ -44,20 +57,23 @@ export class Stats {
       const sum = points.get(at) ?? emptyNumbers();
       points.set(at, sum);
       addNumbers(sum, numbers);
+      addNumbers(total, numbers);
     };
     for (const endpointId of endpointIds) {
       for (const row of this.#read.all(endpointId, from, to)) add(row.hour, readNumbers(row));
       for (const [hour, numbers] of this.digest.recentHours(endpointId))
         if (hour >= from && hour < to) add(hour, numbers);
     }
-    return [...points].sort(([a], [b]) => a - b).map(([hour, numbers]) => toPoint(hour * HOUR_MS, numbers));
+    const inOrder = [...points].sort(([a], [b]) => a - b);
+    return {
+      points: inOrder.map(([hour, numbers]) => ({ at: hour * HOUR_MS, ...toNumbers(numbers) })),
+      total: toNumbers(total),
+    };
   }
 }
 
-function toPoint(at: number, numbers: HourNumbers): StatPoint {
-  const { delivered, failed, dead, durations } = numbers;
+function toNumbers({ delivered, failed, dead, durations }: HourNumbers): StatNumbers {
   return {
-    at,
     delivered,
     failed,
     dead,

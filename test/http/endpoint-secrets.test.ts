@@ -217,7 +217,29 @@ describe("stats", () => {
     const { json } = await app.live.get(
       `/v1/endpoints/${id}/stats?since=2026-01-01T00:00:00Z&until=2026-01-02T00:00:00Z`,
     );
-    expect(json as unknown).toEqual({ data: [] });
+    const total = { delivered: 0, failed: 0, dead: 0, p50_ms: null, p95_ms: null };
+    expect(json as unknown).toEqual({ data: [], total, waiting: 0 });
+  });
+
+  test("of several endpoints say of each what came to it, what waits and what came last", async () => {
+    const good = await create();
+    const slow = await create({ retry: { schedule: [3600] } });
+    receiver.at(slow.name, () => new Response(null, { status: 500 }));
+    await deliver(good);
+    await deliver(slow);
+    const path = `/v1/stats/endpoints?endpoint_ids=${slow.id},ep_none,${good.id}`;
+    const rows = await app.until(async () => {
+      const data = (await app.live.get(path)).json["data"] as Record<string, unknown>[];
+      return data[0]?.["failed"] === 1 && data[1]?.["delivered"] === 1 && data;
+    });
+    expect(rows).toMatchObject([
+      { endpoint_id: slow.id, delivered: 0, dead: 0, waiting: 1, last_delivery: { status: "retrying" } },
+      { endpoint_id: good.id, failed: 0, waiting: 0, last_delivery: { status: "delivered" } },
+    ]);
+    const one = (await app.live.get(`/v1/endpoints/${slow.id}/stats`)).json;
+    expect(one).toMatchObject({ waiting: 1, total: { failed: 1 } });
+    const many = Array.from({ length: 101 }, () => good.id).join(",");
+    expectProblem(await app.live.get(`/v1/stats/endpoints?endpoint_ids=${many}`), 422, "invalid_request");
   });
 
   test.each([

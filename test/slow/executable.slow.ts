@@ -30,6 +30,16 @@ test("the executable starts on an empty data directory, prints its keys, answers
   expect(await service.stop()).toBe(0);
 });
 
+test("the executable carries the portal: its page, and every file that the page asks for", async () => {
+  await using service = await startService({ command: [executable] });
+  const headers = { authorization: `Bearer ${service.keys.live}` };
+  const { id } = (await (await fetch(`${service.url}/v1/project`, { headers })).json()) as { id: string };
+  const page = await (await fetch(`${service.url}/portal/${id}`)).text();
+  const files = [...page.matchAll(/"(\/portal\/assets\/[^"]+)"/g)].map(([, path = ""]) => service.url + path);
+  expect(files.length).toBeGreaterThan(1);
+  for (const file of files) expect((await fetch(file)).status).toBe(200);
+});
+
 test("the executable starts again on what it wrote, also after kill -9", async () => {
   await using service = await startService({ command: [executable] });
   await service.kill9();

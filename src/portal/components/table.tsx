@@ -1,0 +1,70 @@
+import type { ComponentChildren, JSX } from "preact";
+
+export interface Column<Row> {
+  /** Its heading; on a narrow page it stands before the value. */
+  title: string;
+  cell: (row: Row) => ComponentChildren;
+  /** Numbers and times line up at the end. */
+  align?: "end";
+  /** Left out where the list is narrow because a detail stands beside it. */
+  wide?: boolean;
+}
+
+interface TableProps<Row> {
+  /** Read by screen readers. */
+  caption: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf: (row: Row) => string;
+  /** Where a row leads: its first cell is the link, and the whole row takes the click. */
+  href?: (row: Row) => string;
+  /** Key of the row whose detail is open. */
+  current?: string | null;
+}
+
+/** A table, and below 600 px of its own width a card for each row. */
+export function Table<Row>({ caption, columns, rows, keyOf, href, current }: TableProps<Row>): JSX.Element {
+  return (
+    <div class="table-frame">
+      <table class="table">
+        <caption class="hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map(({ title, align, wide }) => (
+              <th key={title} scope="col" class={classOf(align, wide)}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)} class={current === keyOf(row) ? "chosen" : undefined}>
+              {columns.map(({ title, cell, align, wide }, at) => (
+                <td key={title} data-title={title} class={classOf(align, wide)}>
+                  {at === 0 && href ? (
+                    <a
+                      class="row-link"
+                      href={href(row)}
+                      data-row
+                      aria-current={current === keyOf(row) ? "true" : undefined}
+                    >
+                      {cell(row)}
+                    </a>
+                  ) : (
+                    cell(row)
+                  )}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function classOf(align?: "end", wide?: boolean): string | undefined {
+  const names = [align, wide && "wide"].filter(Boolean);
+  return names.length === 0 ? undefined : names.join(" ");
+}

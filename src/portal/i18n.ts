@@ -1,0 +1,53 @@
+import { signal } from "@preact/signals";
+import { en, type Key, type Messages, type Text } from "./locales/en.ts";
+
+/**
+ * Words. English is in the first load, as what another language lacks would be read from it; the others come when they are
+ * chosen. A text may hold `{name}`, and one that counts has a form for each plural of its language.
+ */
+export type { Key, Messages, Text };
+export type Values = Readonly<Record<string, string | number>>;
+
+export const LANGUAGES: Readonly<Record<string, { name: string; load: () => Promise<Messages> }>> = {
+  en: { name: "English", load: async () => en },
+  de: { name: "Deutsch", load: async () => (await import("./locales/de.ts")).de },
+};
+
+export const language = signal("en");
+/** How numbers and times are written: as where the reader is, in the language that is spoken (`en-GB`). */
+export const locale = signal("en");
+const messages = signal<Messages>(en);
+
+export async function speak(wanted: string, readers: readonly string[] = []): Promise<void> {
+  const known = LANGUAGES[wanted] ? wanted : "en";
+  messages.value = (await LANGUAGES[known]?.load()) ?? en;
+  language.value = known;
+  locale.value = readers.find((tag) => tag.split("-")[0] === known) ?? known;
+}
+
+/** The first of the reader's languages that there is. */
+export function preferredLanguage(wanted: readonly string[]): string {
+  const short = wanted.map((tag) => tag.split("-")[0] ?? "");
+  return short.find((tag) => tag in LANGUAGES) ?? "en";
+}
+
+/** The text in the reader's language; `count` chooses the plural. */
+export function t(key: Key, values: Values = {}): string {
+  return fill(messages.value[key], values, locale.value);
+}
+
+/** The text that stands under a name made at run time, such as `error.tls_expired`; null where there is none. */
+export function maybe(key: string, values: Values = {}): string | null {
+  return Object.hasOwn(en, key) ? t(key as Key, values) : null;
+}
+
+export function fill(text: Text, values: Values, lang: string): string {
+  const count = values["count"];
+  const form =
+    typeof text === "string" ? text : (text[new Intl.PluralRules(lang).select(Number(count))] ?? text.other);
+  return form.replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
+    const value = values[name];
+    if (value === undefined) return whole;
+    return typeof value === "number" ? new Intl.NumberFormat(lang).format(value) : value;
+  });
+}

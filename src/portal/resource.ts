@@ -1,0 +1,143 @@
+import { type Signal, signal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import { get } from "./api.ts";
+import type { Page } from "./types.ts";
+
+/**
+ * What a view shows of /v1. Answers are kept by their path, so that a list which one comes back to stands there at once; what is
+ * shown is asked for again every three seconds, slower when nobody touches anything, and never in the background.
+ */
+export interface Resource<T> {
+  data: T | undefined;
+  error: Error | null;
+  reload: () => void;
+}
+
+interface Entry {
+  data: Signal<unknown>;
+  error: Signal<Error | null>;
+}
+
+const ACTIVE_MS = 3000;
+const IDLE_MS = 15_000;
+/** Without a key, click or scroll for that long, somebody is not there. */
+const IDLE_AFTER_MS = 60_000;
+const KEPT_MAX = 200;
+
+const entries = new Map<string, Entry>();
+const watchers = new Set<() => void>();
+let touchedAt = Date.now();
+
+for (const type of ["pointerdown", "keydown", "scroll", "focus"]) {
+  window.addEventListener(type, () => void (touchedAt = Date.now()), { passive: true, capture: true });
+}
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "visible") refresh();
+});
+window.addEventListener("online", () => refresh());
+
+function entryOf(path: string): Entry {
+  const known = entries.get(path);
+  entries.delete(path);
+  const entry = known ?? { data: signal(undefined), error: signal(null) };
+  entries.set(path, entry);
+  const [oldest] = entries.keys();
+  if (entries.size > KEPT_MAX && oldest !== undefined) entries.delete(oldest);
+  return entry;
+}
+
+/** Everything on the page is asked for again: after a change. */
+export function refresh(): void {
+  for (const load of watchers) load();
+}
+
+/** Forgets what another token was shown. */
+export function forgetAll(): void {
+  entries.clear();
+}
+
+function watch(path: string, entry: Entry, polls: boolean): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let running: AbortController | null = null;
+  const load = () => {
+    clearTimeout(timer);
+    running?.abort();
+    const own = new AbortController();
+    running = own;
+    get(path, own.signal)
+      .then(
+        (data) => {
+          // The same answer again is no news: nothing is drawn anew.
+          if (JSON.stringify(data) !== JSON.stringify(entry.data.peek())) entry.data.value = data;
+          entry.error.value = null;
+        },
+        (error: unknown) => {
+          if (!own.signal.aborted) entry.error.value = error as Error;
+        },
+      )
+      .finally(() => {
+        if (running === own) plan();
+      });
+  };
+  const plan = () => {
+    running = null;
+    if (!polls) return;
+    const wait = Date.now() - touchedAt > IDLE_AFTER_MS ? IDLE_MS : ACTIVE_MS;
+    timer = setTimeout(() => (document.visibilityState === "visible" ? load() : plan()), wait);
+  };
+  watchers.add(load);
+  load();
+  return () => {
+    watchers.delete(load);
+    clearTimeout(timer);
+    running?.abort();
+  };
+}
+
+const NOTHING: Entry = { data: signal(undefined), error: signal(null) };
+
+/** The answer to a GET; null: nothing is asked for. `polls: false` for what does not change by itself. */
+export function useResource<T>(path: string | null, { polls = true } = {}): Resource<T> {
+  const entry = useMemo(() => (path === null ? NOTHING : entryOf(path)), [path]);
+  useEffect(() => (path === null ? undefined : watch(path, entry, polls)), [path, polls]);
+  return { data: entry.data.value as T | undefined, error: entry.error.value, reload: refresh };
+}
+
+export interface List<Row> extends Omit<Resource<Row[]>, "data"> {
+  /** undefined while nothing has come yet. */
+  rows: Row[] | undefined;
+  /** Asks for the next page; null at the end. */
+  more: (() => void) | null;
+}
+
+/** Pages of one list that were asked for beyond the first, by the list's path. */
+const furtherPages = new Map<string, Signal<Page<unknown>[]>>();
+
+/** A list of /v1, its first page kept fresh; `path` may have a query, without `cursor`. */
+export function useList<Row extends { id?: string }>(path: string): List<Row> {
+  const { data: first, error, reload } = useResource<Page<Row>>(path);
+  const further = useMemo(() => {
+    const known = furtherPages.get(path) ?? signal<Page<unknown>[]>([]);
+    furtherPages.set(path, known);
+    return known as Signal<Page<Row>[]>;
+  }, [path]);
+  const pages = first ? [first, ...further.value] : [];
+  const cursor = pages.at(-1)?.next_cursor ?? null;
+  const more = async () => {
+    const separator = path.includes("?") ? "&" : "?";
+    const next = await get<Page<Row>>(`${path}${separator}cursor=${cursor}`);
+    further.value = [...further.value, next];
+  };
+  return {
+    rows: first && distinct(pages.flatMap((page) => page.data)),
+    error,
+    reload,
+    more: cursor === null ? null : () => void more(),
+  };
+}
+
+/** The first page moves on while the others stand. */
+function distinct<Row extends { id?: string }>(rows: Row[]): Row[] {
+  const seen = new Set<string>();
+  return rows.filter(({ id }) => id === undefined || (!seen.has(id) && seen.add(id)));
+}

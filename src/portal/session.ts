@@ -1,0 +1,56 @@
+import { signal } from "@preact/signals";
+import type { Portal } from "./types.ts";
+
+/**
+ * Who is here. The token comes in the fragment, is taken out of the address at once, and lives in this variable only: a reload forgets
+ * it, and the page that embeds us is asked for a fresh link.
+ */
+export type Closed = "missing" | "expired" | "foreign";
+
+/** null: nobody yet. */
+export const token = signal<string | null>(null);
+export const portal = signal<Portal | null>(null);
+/** Why there is nothing to show; null while there is. */
+export const closed = signal<Closed | null>(null);
+
+const TOKEN = /^(?:spl_|sp_live_|sp_test_)[0-9A-Za-z]{51}$/;
+
+/** The token that a fragment begins with, and what follows it: `spl_…/deliveries/msg_…`. */
+export function readFragment(fragment: string): { token: string | null; rest: string } {
+  const text = fragment.replace(/^#/, "");
+  const [head = ""] = text.split("/");
+  return TOKEN.test(head) ? { token: head, rest: text.slice(head.length) } : { token: null, rest: text };
+}
+
+export function open(value: string): void {
+  portal.value = null;
+  closed.value = null;
+  token.value = value;
+}
+
+/** Ends the session; whoever embeds us may put in a fresh link. */
+export function close(why: Closed): void {
+  if (closed.value === why) return;
+  token.value = null;
+  portal.value = null;
+  closed.value = why;
+  if (window.parent !== window) window.parent.postMessage({ type: "sealpost:expired" }, "*");
+}
+
+export const may = {
+  get manage(): boolean {
+    return portal.value?.manage === true;
+  },
+  get create(): boolean {
+    return portal.value?.create === true;
+  },
+  /** Opened with a key of the project, not with a link. */
+  get seeSources(): boolean {
+    return portal.value?.kind === "api_key";
+  },
+};
+
+/** The project whose page this is: a token of another one is not shown under its address. */
+export function projectOfPage(): string {
+  return location.pathname.split("/").at(-1) ?? "";
+}

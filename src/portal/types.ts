@@ -1,0 +1,118 @@
+/** What /v1 answers, as far as the portal reads it. */
+
+export interface Portal {
+  kind: "portal" | "api_key";
+  project_id: string;
+  consumer_id: string | null;
+  manage: boolean;
+  create: boolean;
+  expires_at: string | null;
+  mode: "live" | "test";
+  branding: { name: string; logo_url: string | null; color: string | null };
+}
+
+export interface Page<Row> {
+  data: Row[];
+  next_cursor: string | null;
+}
+
+export type DeliveryStatus = "pending" | "retrying" | "delivered" | "dead" | "cancelled";
+export type WaitingFor = "paused" | "rate_limit" | "backoff" | "order" | "plan_limit";
+export type DeadReason = "exhausted" | "gone" | "blocked" | "malformed" | "endpoint_disabled";
+
+export interface Delivery {
+  id: string;
+  event_id: string;
+  event_type: string;
+  endpoint_id: string;
+  status: DeliveryStatus;
+  attempt_count: number;
+  next_attempt_at: string | null;
+  waiting_for: WaitingFor | null;
+  dead_reason: DeadReason | null;
+  created_at: string;
+  completed_at: string | null;
+}
+
+export type Outcome = "delivered" | "rejected" | "timeout" | "unreachable" | "blocked" | "malformed";
+
+export interface Attempt {
+  id: string;
+  delivery_id: string;
+  endpoint_id: string;
+  number: number;
+  trigger: "publish" | "retry" | "manual" | "replay" | "test";
+  started_at: string;
+  duration_ms: number;
+  outcome: Outcome;
+  status_code: number | null;
+  error_code: string | null;
+  url: string | null;
+  request_headers: Record<string, string>;
+  request_body: string | null;
+  response_headers: Record<string, string>;
+  response_body: string | null;
+  response_truncated: boolean;
+  next_attempt_at: string | null;
+}
+
+export interface Endpoint {
+  id: string;
+  kind: string;
+  config: Record<string, unknown>;
+  url: string | null;
+  description: string | null;
+  event_types: string[] | null;
+  filter: Record<string, unknown> | null;
+  transformations: Record<string, unknown>[] | null;
+  consumer_id: string | null;
+  headers: Record<string, string>;
+  signature_versions: ("v1" | "v1a")[];
+  public_key?: string;
+  retry: { schedule: number[] } | null;
+  timeout_seconds: number;
+  rate_limit_per_second: number | null;
+  max_concurrency: number;
+  ordering: "none" | "fifo";
+  metadata: Record<string, unknown>;
+  status: "active" | "paused" | "disabled";
+  disabled_reason: "gone" | "failing" | null;
+  failing_since: string | null;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface Numbers {
+  delivered: number;
+  failed: number;
+  dead: number;
+  p50_ms: number | null;
+  p95_ms: number | null;
+}
+
+export interface StatPoint extends Numbers {
+  at: string;
+}
+
+export interface Stats {
+  data: StatPoint[];
+  total: Numbers;
+  waiting: number;
+}
+
+export interface EndpointTotal extends Numbers {
+  endpoint_id: string;
+  waiting: number;
+  last_delivery: { id: string; status: DeliveryStatus; created_at: string } | null;
+}
+
+export interface EventType {
+  name: string;
+  description: string | null;
+  schema: Record<string, unknown> | null;
+  example: Record<string, unknown> | null;
+  group: string | null;
+  archived: boolean;
+  created_at: string;
+  updated_at: string;
+}

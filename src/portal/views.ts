@@ -1,0 +1,67 @@
+import type { Key } from "./i18n.ts";
+import { may } from "./session.ts";
+import type { View } from "./view.ts";
+import { Overview } from "./views/overview.tsx";
+
+export interface ViewRow {
+  /** `:name` is one part of the address; the first row that fits answers. */
+  path: string;
+  /** Under which tab it stands. */
+  tab: Tab;
+  /** The view itself where it is in the first load, or how it is loaded once it is opened. */
+  view: View | (() => Promise<View>);
+  isLazy?: boolean;
+}
+
+export type Tab = "overview" | "endpoints" | "deliveries" | "types" | "verify" | "sources";
+
+/** THE table of views. A new screen is a file in views/, and a row here. */
+export const VIEWS: readonly ViewRow[] = [
+  { path: "/", tab: "overview", view: Overview },
+  lazy("/endpoints", "endpoints", async () => (await import("./views/endpoints.tsx")).Endpoints),
+  lazy("/endpoints/:id", "endpoints", async () => (await import("./views/endpoints.tsx")).Endpoints),
+  lazy("/endpoints/:id/:tab", "endpoints", async () => (await import("./views/endpoints.tsx")).Endpoints),
+];
+
+function lazy(path: string, tab: Tab, view: () => Promise<View>): ViewRow {
+  return { path, tab, view, isLazy: true };
+}
+
+const TABS: readonly { tab: Tab; path: string; title: Key; isOpen: () => boolean }[] = [
+  { tab: "overview", path: "/", title: "tab.overview", isOpen: () => true },
+  { tab: "endpoints", path: "/endpoints", title: "tab.endpoints", isOpen: () => true },
+  { tab: "deliveries", path: "/deliveries", title: "tab.deliveries", isOpen: () => true },
+  { tab: "types", path: "/event-types", title: "tab.types", isOpen: () => true },
+  { tab: "verify", path: "/verify", title: "tab.verify", isOpen: () => true },
+  { tab: "sources", path: "/sources", title: "tab.sources", isOpen: () => may.seeSources },
+];
+
+/** Tabs that this reader has, in their order: those with a view in the table. */
+export function tabsNow(): typeof TABS {
+  return TABS.filter(({ tab, isOpen }) => isOpen() && VIEWS.some((row) => row.tab === tab));
+}
+
+export interface Match {
+  row: ViewRow;
+  params: Readonly<Record<string, string>>;
+}
+
+export function matchView(path: string): Match | null {
+  for (const row of VIEWS) {
+    const params = fit(row.path, path);
+    if (params !== null && tabsNow().some(({ tab }) => tab === row.tab)) return { row, params };
+  }
+  return null;
+}
+
+function fit(pattern: string, path: string): Record<string, string> | null {
+  const [wanted, given] = [pattern.split("/"), path.split("/")];
+  if (wanted.length !== given.length) return null;
+  const params: Record<string, string> = {};
+  for (const [at, part] of wanted.entries()) {
+    const value = given[at] ?? "";
+    if (part.startsWith(":") && value !== "") params[part.slice(1)] = decodeURIComponent(value);
+    else if (part !== value) return null;
+  }
+  return params;
+}

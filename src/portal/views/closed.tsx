@@ -1,0 +1,43 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { Button } from "../components/button.tsx";
+import { TextField } from "../components/field.tsx";
+import { Icon } from "../components/icons.tsx";
+import { t } from "../i18n.ts";
+import { type Closed, open, readFragment } from "../session.ts";
+
+/** There is no token, or it opens nothing any more: what to do. Whoever runs the project may use one of its keys. */
+export function ClosedPage({ why }: { why: Closed }): JSX.Element {
+  const [key, setKey] = useState("");
+  const [isWrong, setWrong] = useState(false);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const { token } = readFragment(key.trim().replace(/^.*#/, ""));
+    setWrong(token === null);
+    if (token !== null) open(token);
+  };
+  return (
+    <main class="page closed">
+      <Icon name="key" />
+      <h1>{t(`closed.${why}.title`)}</h1>
+      <p>{t(`closed.${why}.text`)}</p>
+      <details>
+        <summary>{t("closed.key")}</summary>
+        <form onSubmit={submit}>
+          <TextField
+            label={t("closed.key.label")}
+            type="password"
+            value={key}
+            onInput={setKey}
+            help={t("closed.key.help")}
+            error={isWrong ? t("closed.key.wrong") : null}
+            mono
+          />
+          <Button kind="primary" type="submit">
+            {t("closed.key.open")}
+          </Button>
+        </form>
+      </details>
+    </main>
+  );
+}

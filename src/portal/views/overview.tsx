@@ -1,0 +1,171 @@
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { LinkButton } from "../components/button.tsx";
+import { Chart } from "../components/chart.tsx";
+import { Choice, Head, Section } from "../components/layout.tsx";
+import { Empty, Failure, Skeleton } from "../components/states.tsx";
+import { now } from "../components/time.tsx";
+import { clock, compact, day, duration, hour, percent } from "../format.ts";
+import { type Key, t } from "../i18n.ts";
+import { useResource } from "../resource.ts";
+import { setQuery, to } from "../router.ts";
+import { may } from "../session.ts";
+import type { Endpoint, Page, Stats } from "../types.ts";
+import type { ViewProps } from "../view.ts";
+import { DeliveryTable } from "./parts/delivery-table.tsx";
+import { Failing } from "./parts/failing.tsx";
+
+const HOUR_MS = 3_600_000;
+/** Bars of an hour for a day, of six hours for a week. */
+const WINDOWS = { day: { hours: 24, bar: 1 }, week: { hours: 168, bar: 6 } } as const;
+
+/** Is it working, what failed, why, and what now? */
+export function Overview({ query }: ViewProps): JSX.Element {
+  const span = query["window"] === "week" ? "week" : "day";
+  const { hours, bar } = WINDOWS[span];
+  // The first hour that is shown, whole: so the answer is the same for as long as the hour lasts.
+  const end = Math.ceil((now.value + 1) / (bar * HOUR_MS)) * bar * HOUR_MS;
+  const since = new Date(end - hours * HOUR_MS).toISOString();
+  const stats = useResource<Stats>(`/v1/stats?since=${since}`);
+  const endpoints = useResource<Page<Endpoint>>("/v1/endpoints?limit=250");
+  const chosen = query["at"] === undefined ? null : Number(query["at"]);
+  return (
+    <>
+      <Head title={t("overview.title")}>
+        <Choice
+          label={t("overview.window")}
+          value={span}
+          options={[
+            { value: "day", text: t("overview.day") },
+            { value: "week", text: t("overview.week") },
+          ]}
+          onChange={(value) => setQuery({ window: value === "day" ? null : value, at: null })}
+        />
+      </Head>
+      {endpoints.data?.data.length === 0 ? <NoEndpoints /> : null}
+      {stats.error && !stats.data ? <Failure error={stats.error} /> : null}
+      {stats.data ? (
+        <>
+          <Cards stats={stats.data} />
+          <Failing endpoints={endpoints.data?.data} stats={stats.data} />
+          <Activity stats={stats.data} end={end} span={span} chosen={chosen} />
+        </>
+      ) : (
+        !stats.error && <Skeleton rows={3} height={96} />
+      )}
+      <Recent chosen={chosen} bar={bar * HOUR_MS} since={since} span={span} />
+    </>
+  );
+}
+
+function NoEndpoints(): JSX.Element {
+  return (
+    <Empty title={t("endpoints.none")} icon="open">
+      <p>{may.create ? t("endpoints.none.create") : t("endpoints.none.ask")}</p>
+      {may.create && (
+        <LinkButton kind="primary" icon="plus" href={to("/endpoints/new")}>
+          {t("endpoints.add")}
+        </LinkButton>
+      )}
+    </Empty>
+  );
+}
+
+function Cards({ stats: { total, waiting } }: { stats: Stats }): JSX.Element {
+  const attempts = total.delivered + total.failed;
+  const cards: [Key, string, string | null, string][] = [
+    [
+      "overview.delivered",
+      compact(total.delivered),
+      attempts === 0 ? null : t("overview.rate", { share: percent(total.delivered / attempts) }),
+      "good",
+    ],
+    [
+      "overview.failed",
+      compact(total.failed),
+      total.p95_ms === null ? null : t("overview.p95", { time: duration(total.p95_ms) }),
+      total.failed > 0 ? "warn" : "",
+    ],
+    ["overview.dead", compact(total.dead), t("overview.dead.help"), total.dead > 0 ? "bad" : ""],
+    ["overview.waiting", compact(waiting), t("overview.waiting.help"), ""],
+  ];
+  return (
+    <dl class="cards">
+      {cards.map(([key, value, more, tone]) => (
+        <div key={key} class={`card ${tone}`}>
+          <dt>{t(key)}</dt>
+          <dd>
+            <strong>{value}</strong>
+            {more && <span class="muted">{more}</span>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+interface ActivityProps {
+  stats: Stats;
+  end: number;
+  span: "day" | "week";
+  chosen: number | null;
+}
+
+function Activity({ stats, end, span, chosen }: ActivityProps): JSX.Element {
+  const bars = useMemo(() => barsOf(stats, end, span), [stats, end, span]);
+  return (
+    <Section title={t("overview.activity")}>
+      <Chart
+        bars={bars}
+        tell={hour}
+        tick={span === "day" ? clock : day}
+        chosen={chosen}
+        onChoose={(at) => setQuery({ at: at === null ? null : String(at) })}
+      />
+    </Section>
+  );
+}
+
+function barsOf({ data }: Stats, end: number, span: "day" | "week") {
+  const { hours, bar } = WINDOWS[span];
+  const width = bar * HOUR_MS;
+  const begin = end - hours * HOUR_MS;
+  const bars = Array.from({ length: hours / bar }, (_, at) => ({
+    at: begin + at * width,
+    delivered: 0,
+    failed: 0,
+    dead: 0,
+  }));
+  for (const point of data) {
+    const target = bars[Math.floor((Date.parse(point.at) - begin) / width)];
+    if (!target) continue;
+    target.delivered += point.delivered;
+    target.failed += point.failed;
+    target.dead += point.dead;
+  }
+  return bars;
+}
+
+interface RecentProps {
+  chosen: number | null;
+  bar: number;
+  since: string;
+  span: "day" | "week";
+}
+
+function Recent({ chosen, bar, since, span }: RecentProps): JSX.Element {
+  const title =
+    chosen === null
+      ? t(span === "day" ? "overview.recent.day" : "overview.recent.week")
+      : t("overview.recent.bar", { from: hour(chosen), to: hour(chosen + bar) });
+  const query = chosen === null ? `since=${since}` : `since=${iso(chosen)}&until=${iso(chosen + bar)}`;
+  return (
+    <Section title={title}>
+      <DeliveryTable path={`/v1/deliveries?limit=10&${query}`} empty={t("overview.recent.none")} />
+    </Section>
+  );
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}

@@ -1,0 +1,75 @@
+import type { JSX } from "preact";
+import { StatusBadge } from "../../components/badge.tsx";
+import { Id } from "../../components/id.tsx";
+import { Empty, Failure, Skeleton } from "../../components/states.tsx";
+import { type Column, Table } from "../../components/table.tsx";
+import { Countdown, Time } from "../../components/time.tsx";
+import { number } from "../../format.ts";
+import { t } from "../../i18n.ts";
+import { useResource } from "../../resource.ts";
+import { to } from "../../router.ts";
+import type { Delivery, Endpoint, Page } from "../../types.ts";
+import { nameOf } from "./endpoint-name.ts";
+
+/** The newest deliveries of a list of /v1, one page. */
+export function DeliveryTable({
+  path,
+  empty,
+  withEndpoint = true,
+}: {
+  path: string;
+  empty: string;
+  withEndpoint?: boolean;
+}): JSX.Element {
+  const { data, error } = useResource<Page<Delivery>>(path);
+  const endpoints = useResource<Page<Endpoint>>(withEndpoint ? "/v1/endpoints?limit=250" : null);
+  if (error && !data) return <Failure error={error} />;
+  if (!data) return <Skeleton rows={5} height={40} />;
+  if (data.data.length === 0) return <Empty title={empty} />;
+  const names = new Map(endpoints.data?.data.map((endpoint) => [endpoint.id, nameOf(endpoint)]));
+  return (
+    <Table
+      caption={t("deliveries.caption")}
+      columns={columnsOf(withEndpoint ? names : null)}
+      rows={data.data}
+      keyOf={({ id }) => id}
+      href={({ id }) => to(`/deliveries/${id}`)}
+    />
+  );
+}
+
+function columnsOf(names: ReadonlyMap<string, string> | null): Column<Delivery>[] {
+  return [
+    { title: t("delivery.type"), cell: ({ event_type: type }) => <span class="mono cut">{type}</span> },
+    { title: t("delivery.status"), cell: (delivery) => <StatusBadge delivery={delivery} /> },
+    ...(names === null
+      ? []
+      : [
+          {
+            title: t("delivery.endpoint"),
+            cell: ({ endpoint_id: id }: Delivery) => (
+              <a class="cut" href={to(`/endpoints/${id}`)} title={names.get(id)}>
+                {names.get(id) ?? t("endpoint.deleted")}
+              </a>
+            ),
+          },
+        ]),
+    {
+      title: t("delivery.attempts"),
+      align: "end",
+      cell: ({ attempt_count: count, next_attempt_at: next }) => (
+        <>
+          {number(count)}
+          {next && (
+            <span class="muted small">
+              {" · "}
+              <Countdown until={next} />
+            </span>
+          )}
+        </>
+      ),
+    },
+    { title: t("delivery.id"), wide: true, cell: ({ id }) => <Id id={id} /> },
+    { title: t("delivery.created"), align: "end", cell: ({ created_at: at }) => <Time at={at} /> },
+  ];
+}

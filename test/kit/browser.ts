@@ -1,0 +1,109 @@
+/**
+ * Headless Chromium for tests of pages, and what every page is held to: no violation of its Content-Security-Policy, no error in its
+ * console, no request to another host, nothing that axe-core finds.
+ */
+import { expect } from "bun:test";
+import { join } from "node:path";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { requireTool } from "./tools.ts";
+
+/** For `describe.skipIf(!hasChromium)`. */
+export const hasChromium = requireTool("chromium", "apt-get install --no-install-recommends chromium");
+
+const axePath = join(import.meta.dir, "../../node_modules/axe-core/axe.min.js");
+const AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+export interface PageOptions {
+  theme?: "light" | "dark";
+  width?: number;
+  height?: number;
+  locale?: string;
+  /** A phone: touch, and a narrow page. */
+  isPhone?: boolean;
+}
+
+/** What a page did that it must not do. */
+export class Conduct {
+  readonly violations: string[] = [];
+  readonly errors: string[] = [];
+  /** Of every request, in order: the address and the referrer. */
+  readonly requests: { url: string; referrer: string | undefined }[] = [];
+
+  constructor(page: Page) {
+    page.on("console", (message) => {
+      const text = message.text();
+      if (/Content.Security.Policy|TrustedHTML|Trusted Type/i.test(text)) this.violations.push(text);
+      else if (message.type() === "error") this.errors.push(text);
+    });
+    page.on("pageerror", (error) => void this.errors.push(error.message));
+    page.on("request", (request) => {
+      this.requests.push({ url: request.url(), referrer: request.headers()["referer"] });
+    });
+  }
+
+  /** `allowed`: errors that the test provokes, such as the browser's own line about a 404. */
+  expectGood(origin: string, allowed: RegExp = /^$/): void {
+    expect(this.violations).toEqual([]);
+    expect(this.errors.filter((text) => !allowed.test(text))).toEqual([]);
+    const foreign = this.requests.filter(({ url }) => !url.startsWith(origin) && !url.startsWith("data:"));
+    expect(foreign).toEqual([]);
+  }
+}
+
+export interface OpenPage extends AsyncDisposable {
+  page: Page;
+  context: BrowserContext;
+  conduct: Conduct;
+}
+
+export class TestBrowser implements AsyncDisposable {
+  constructor(private readonly browser: Browser) {}
+
+  async open(url: string, options: PageOptions = {}): Promise<OpenPage> {
+    const { theme = "light", locale = "en-GB", isPhone = false } = options;
+    const { width = isPhone ? 390 : 1280, height = isPhone ? 844 : 900 } = options;
+    const context = await this.browser.newContext({
+      viewport: { width, height },
+      colorScheme: theme,
+      locale,
+      timezoneId: "Europe/Berlin",
+      hasTouch: isPhone,
+      reducedMotion: "reduce",
+    });
+    context.setDefaultTimeout(10_000);
+    const page = await context.newPage();
+    const conduct = new Conduct(page);
+    await page.goto(url);
+    return { page, context, conduct, [Symbol.asyncDispose]: () => context.close() };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.browser.close();
+  }
+}
+
+/** Root in a container has no sandbox of Chromium's; the pages are our own. */
+export async function startBrowser(): Promise<TestBrowser> {
+  const executablePath = Bun.which("chromium") ?? "chromium";
+  return new TestBrowser(await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] }));
+}
+
+/** Nothing that axe-core finds, with the rules of WCAG 2.2 AA and its best practices. */
+export async function expectAccessible(page: Page): Promise<void> {
+  const axe = await Bun.file(axePath).text();
+  await page.evaluate(axe);
+  const tags = JSON.stringify(AXE_TAGS);
+  const found = await page.evaluate<string[]>(
+    `axe.run(document, { runOnly: ${tags}, resultTypes: ["violations"] }).then(({ violations }) =>
+      violations.map(({ id, nodes }) => id + ": " + nodes.map((node) => node.html.slice(0, 200) + " | " + node.failureSummary).join("\\n    ")))`,
+  );
+  expect(found).toEqual([]);
+}
+
+/** Nothing of the page stands out of it sideways. */
+export async function expectNoSidewaysScroll(page: Page): Promise<void> {
+  const [scroll, client] = await page.evaluate<[number, number]>(
+    "[document.documentElement.scrollWidth, document.documentElement.clientWidth]",
+  );
+  expect(scroll).toBeLessThanOrEqual(client);
+}

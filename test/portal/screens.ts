@@ -1,0 +1,38 @@
+import type { Page } from "playwright-core";
+import { CONSUMER, type World } from "./world.ts";
+
+/** THE table of screens: each is opened, checked by axe in both themes, tried at phone width, and photographed. */
+export interface Screen {
+  name: string;
+  address: (world: World) => Promise<string>;
+  /** Resolves once it shows what it is for. */
+  ready: (page: Page) => Promise<void>;
+}
+
+const ALL = { consumer_id: CONSUMER, manage: true, create: true };
+
+/** The screen at `path`, with all grants; ready once this text stands there. */
+function screen(
+  name: string,
+  path: (world: World) => string,
+  text: string | RegExp,
+  grants: object = ALL,
+): Screen {
+  return {
+    name,
+    address: async (world) => `${await world.link({ ...grants })}${path(world)}`,
+    ready: (page) => page.getByText(text).filter({ visible: true }).first().waitFor(),
+  };
+}
+
+export const SCREENS: readonly Screen[] = [
+  screen("overview", () => "/", "Data warehouse"),
+  screen("overview-week", () => "/?window=week", "Deliveries of the last 7 days"),
+  screen("endpoints", () => "/endpoints", "Data warehouse"),
+  screen("endpoint", ({ endpoints }) => `/endpoints/${endpoints.fails}`, "Last 24 hours"),
+  {
+    name: "closed",
+    address: async (world) => (await world.link()).replace(/#.*/, ""),
+    ready: (page) => page.getByText("Open your link again").waitFor(),
+  },
+];

@@ -1,0 +1,30 @@
+/**
+ * Pictures of every screen, for people to look at: `bun test/portal/screenshots.ts [name…]` writes them below `.test/screenshots`, light, dark and as
+ * wide as a phone.
+ */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { type PageOptions, startBrowser } from "../kit/browser.ts";
+import { SCREENS } from "./screens.ts";
+import { startWorld } from "./world.ts";
+
+const folder = join(import.meta.dir, "../../.test/screenshots");
+const LOOKS: Readonly<Record<string, PageOptions>> = {
+  light: { theme: "light" },
+  dark: { theme: "dark" },
+  phone: { theme: "light", isPhone: true },
+};
+
+const wanted = process.argv.slice(2);
+mkdirSync(folder, { recursive: true });
+await using world = await startWorld();
+await using browser = await startBrowser();
+for (const screen of SCREENS.filter(({ name }) => wanted.length === 0 || wanted.includes(name))) {
+  for (const [look, options] of Object.entries(LOOKS)) {
+    await using opened = await browser.open(await screen.address(world), options);
+    await screen.ready(opened.page);
+    const path = join(folder, `${screen.name}-${look}.png`);
+    await opened.page.screenshot({ path, fullPage: true });
+    console.log(path);
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * A project as its people would find it: a customer's name and colour, described event types, endpoints that work, fail, wait and are
+ * gone, deliveries in every state. Screens, their tests and the screenshots are shown over it.
+ */
+import { type Client, startApp, type TestApp } from "../kit/app.ts";
+import { type Receiver, startReceiver } from "../kit/receiver.ts";
+
+export interface World extends AsyncDisposable {
+  app: TestApp;
+  receiver: Receiver;
+  /** Ids by what they are for. */
+  endpoints: { works: string; fails: string; paused: string; gone: string; foreign: string };
+  /** A link's address on this machine, with these grants. */
+  link: (body?: Record<string, unknown>) => Promise<string>;
+}
+
+export const CONSUMER = "cust_7";
+
+/** What a stranger may send: it must stand on every page as text. */
+export const HOSTILE = `"><img src=x onerror=alert(1)><script>alert(2)</script>`;
+
+const TYPES = [
+  ["invoice.paid", "Invoices", "An invoice was paid in full.", { id: "in_42", total: 990, currency: "EUR" }],
+  ["invoice.overdue", "Invoices", "The due date of an invoice has passed.", { id: "in_42", days: 3 }],
+  ["customer.created", "Customers", "Somebody signed up.", { id: "cu_1", email: "anna@example.com" }],
+  ["customer.deleted", "Customers", "An account was closed.", { id: "cu_1" }],
+] as const;
+
+export async function startWorld(): Promise<World> {
+  const app = await startApp({ env: { SEALPOST_BASE_URL: "http://localhost" } });
+  const receiver = startReceiver();
+  const { live } = app;
+  await live.patch("/v1/project", { branding: { name: "Acme Billing", color: "#d9480f" } });
+  for (const [name, group, description, example] of TYPES) {
+    await live.create("/v1/event-types", { name, group, description, example });
+  }
+  const endpoints = await makeEndpoints(live, receiver);
+  await publish(live, receiver);
+  await settle(app);
+  await live.post(`/v1/endpoints/${endpoints.paused}/pause`);
+  await live.post("/v1/events", { type: "invoice.overdue", data: { id: "in_9" }, consumer_id: CONSUMER });
+  const link = async (body: Record<string, unknown> = { consumer_id: CONSUMER }) => {
+    const { url = "" } = await live.create("/v1/portal-links", body);
+    return url.replace("http://localhost", app.url);
+  };
+  const stop = async () => {
+    await app[Symbol.asyncDispose]();
+    await receiver.close();
+  };
+  return { app, receiver, endpoints, link, [Symbol.asyncDispose]: stop };
+}
+
+async function makeEndpoints(live: Client, receiver: Receiver): Promise<World["endpoints"]> {
+  receiver.at("fails", () => new Response("database is down", { status: 500 }));
+  receiver.at("gone", () => new Response(null, { status: 410 }));
+  const make = async (path: string, fields: Record<string, unknown>) => {
+    const { id = "" } = await live.create("/v1/endpoints", {
+      url: receiver.url(path),
+      consumer_id: CONSUMER,
+      ...fields,
+    });
+    return id;
+  };
+  return {
+    works: await make("works", { description: "Ledger", event_types: ["invoice.*", "customer.created"] }),
+    fails: await make("fails", { description: "Data warehouse", retry: { schedule: [3600, 7200] } }),
+    paused: await make("paused", { event_types: ["invoice.overdue"] }),
+    gone: await make("gone", { description: `Old shop ${HOSTILE}`, event_types: ["customer.deleted"] }),
+    foreign: await make("foreign", { description: "Of another consumer", consumer_id: "cust_8" }),
+  };
+}
+
+async function publish(live: Client, receiver: Receiver): Promise<void> {
+  const events = Array.from({ length: 24 }, (_, at) => {
+    const [type, , , example] = TYPES[at % 3] ?? TYPES[0];
+    return { type, data: { ...example, nth: at }, consumer_id: CONSUMER };
+  });
+  await live.post("/v1/events/batch", { events });
+  await live.post("/v1/events", { type: "customer.deleted", data: { note: HOSTILE }, consumer_id: CONSUMER });
+  await receiver.arrived("works", 24);
+  await receiver.arrived("gone", 1);
+}
+
+/** What has arrived is counted and listed a moment later. */
+async function settle(app: TestApp): Promise<void> {
+  await app.until(async () => {
+    const { json } = await app.live.get("/v1/stats");
+    const { delivered, failed } = json["total"] as { delivered: number; failed: number };
+    return delivered >= 24 && failed >= 2;
+  });
+}

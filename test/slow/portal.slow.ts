@@ -1,0 +1,297 @@
+// time budget: 600 s
+/** The portal in a real browser against the real service (contract section 9). */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import {
+  expectAccessible,
+  expectNoSidewaysScroll,
+  hasChromium,
+  startBrowser,
+  type TestBrowser,
+} from "../kit/browser.ts";
+import { SCREENS } from "../portal/screens.ts";
+import { CONSUMER, HOSTILE, startWorld, type World } from "../portal/world.ts";
+
+const BROWSER_MS = 60_000;
+let world: World;
+let browser: TestBrowser;
+
+beforeAll(async () => {
+  if (!hasChromium) return;
+  [world, browser] = await Promise.all([startWorld(), startBrowser()]);
+}, BROWSER_MS);
+
+afterAll(async () => {
+  await browser?.[Symbol.asyncDispose]();
+  await world?.[Symbol.asyncDispose]();
+});
+
+const ALL = { consumer_id: CONSUMER, manage: true, create: true };
+const visible = (page: Page, text: string | RegExp) => page.getByText(text).filter({ visible: true }).first();
+const hashOf = (page: Page) => new URL(page.url()).hash;
+
+describe.skipIf(!hasChromium)("every screen", () => {
+  test.each(SCREENS.map((screen) => [screen.name, screen] as const))(
+    "%s: no fault that axe finds in either theme, none of its policy, whole at 320 px",
+    async (_name, screen) => {
+      for (const theme of ["light", "dark"] as const) {
+        await using opened = await browser.open(await screen.address(world), { theme });
+        await screen.ready(opened.page);
+        await expectAccessible(opened.page);
+        opened.conduct.expectGood(world.app.url);
+      }
+      await using narrow = await browser.open(await screen.address(world), { width: 320, isPhone: true });
+      await screen.ready(narrow.page);
+      await expectNoSidewaysScroll(narrow.page);
+      await expectAccessible(narrow.page);
+      narrow.conduct.expectGood(world.app.url);
+    },
+    BROWSER_MS,
+  );
+});
+
+describe.skipIf(!hasChromium)("the token", () => {
+  test("leaves the address at once, and stands in no request, referrer or log", async () => {
+    const address = await world.link();
+    const token = address.split("#")[1] ?? "";
+    await using opened = await browser.open(address);
+    await visible(opened.page, "Activity").waitFor();
+    expect(opened.page.url()).not.toContain("spl_");
+    for (const { url, referrer } of opened.conduct.requests.slice(1)) {
+      expect([url.includes(token), referrer?.includes(token) ?? false]).toEqual([false, false]);
+    }
+    expect(world.app.log()).not.toContain(token);
+    const kept = await opened.page.evaluate(
+      "JSON.stringify([document.cookie, {...localStorage}, {...sessionStorage}])",
+    );
+    expect(String(kept)).not.toContain("spl_");
+  });
+
+  test("is gone after a reload, which says to open the link again", async () => {
+    await using opened = await browser.open(await world.link());
+    await visible(opened.page, "Activity").waitFor();
+    await opened.page.reload();
+    await visible(opened.page, "Open your link again").waitFor();
+  });
+
+  test("of a link that is revoked while the page is open: the page says so", async () => {
+    const { id, url = "" } = await world.app.live.create("/v1/portal-links", { consumer_id: CONSUMER });
+    await using opened = await browser.open(url.replace("http://localhost", world.app.url));
+    await visible(opened.page, "Activity").waitFor();
+    await world.app.live.delete(`/v1/portal-links/${id}`);
+    await visible(opened.page, "This link has expired").waitFor();
+    // The browser's own line about the 401.
+    opened.conduct.expectGood(world.app.url, /status of 401/);
+  });
+
+  test("may be put in afresh by the page that embeds us", async () => {
+    await using opened = await browser.open((await world.link()).replace(/#.*/, ""));
+    await visible(opened.page, "Open your link again").waitFor();
+    const [, token = ""] = (await world.link()).split("#");
+    await opened.page.evaluate(`location.hash = ${JSON.stringify(token)}`);
+    await visible(opened.page, "Activity").waitFor();
+    expect(opened.page.url()).not.toContain("spl_");
+  });
+
+  test("of another project does not open this one's page", async () => {
+    const { url = "" } = await world.app.test.create("/v1/portal-links", {});
+    const { pathname } = new URL(await world.link());
+    await using opened = await browser.open(`${world.app.url}${pathname}#${url.split("#")[1]}`);
+    await visible(opened.page, "This link belongs to another page").waitFor();
+  });
+
+  test("a key of the project, pasted in, opens the page too", async () => {
+    await using opened = await browser.open((await world.link()).replace(/#.*/, ""));
+    await opened.page.getByText("Open with an API key").click();
+    await opened.page.getByLabel("API key", { exact: true }).fill("nonsense");
+    await opened.page.getByRole("button", { name: "Open" }).click();
+    await visible(opened.page, "A key begins with").waitFor();
+    await opened.page.getByLabel("API key", { exact: true }).fill(world.app.keys.live);
+    await opened.page.getByRole("button", { name: "Open" }).click();
+    await visible(opened.page, "Activity").waitFor();
+    await opened.page.getByRole("link", { name: "Endpoints" }).click();
+    await visible(opened.page, "Of another consumer").waitFor();
+  });
+});
+
+describe.skipIf(!hasChromium)("a page of the customer's", () => {
+  /** A page on an origin of its own, with a frame in it, which keeps what the frame posts. */
+  function startHost(html: () => string) {
+    const page = () =>
+      `<!doctype html><script>window.said = []; addEventListener("message", (e) => said.push(e.data))</script>${html()}`;
+    return Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: () => new Response(page(), { headers: { "content-type": "text/html" } }),
+    });
+  }
+
+  test(
+    "frames the portal where its origin is allowed, and not where another is",
+    async () => {
+      const { app } = world;
+      let html = "";
+      const host = startHost(() => html);
+      const origin = `http://127.0.0.1:${host.port}`;
+      const { embed_html: made = "" } = await app.live.create("/v1/portal-links", { ...ALL, embed: true });
+      html = made.replace("http://localhost", app.url);
+      try {
+        await app.live.patch("/v1/project", { portal_origins: [origin] });
+        await using allowed = await browser.open(origin);
+        await allowed.page.frameLocator("iframe").getByText("Activity").first().waitFor();
+        expect(allowed.conduct.violations).toEqual([]);
+        await app.live.patch("/v1/project", { portal_origins: ["https://other.example"] });
+        await using refused = await browser.open(origin);
+        const refusal = () => refused.conduct.violations.some((text) => text.includes("frame-ancestors"));
+        await app.until(async () => refusal() || (await refused.page.title(), null));
+      } finally {
+        await app.live.patch("/v1/project", { portal_origins: null });
+        await host.stop(true);
+      }
+    },
+    BROWSER_MS,
+  );
+
+  test("is told when the link has expired, so that it can put in another", async () => {
+    const address = (await world.link()).replace(/#.*/, "");
+    const host = startHost(() => `<iframe src="${address}"></iframe>`);
+    await using opened = await browser.open(`http://127.0.0.1:${host.port}`);
+    await opened.page.frameLocator("iframe").getByText("Open your link again").waitFor();
+    expect(await opened.page.evaluate("said")).toEqual([{ type: "sealpost:expired" }]);
+    await host.stop(true);
+  });
+});
+
+describe.skipIf(!hasChromium)("whoever only reads", () => {
+  test(
+    "is shown no control that changes anything, on no screen",
+    async () => {
+      const { endpoints } = world;
+      for (const path of [
+        "/",
+        "/endpoints",
+        `/endpoints/${endpoints.fails}`,
+        `/endpoints/${endpoints.gone}`,
+      ]) {
+        await using opened = await browser.open(`${await world.link()}${path}`);
+        await opened.page.locator("main table").first().waitFor();
+        const names = await opened.page.locator("main button, main a.button").allTextContents();
+        const changing = names.filter((name) =>
+          /\b(enable|pause|resume|retry|delete|add|replay|cancel|save)\b/i.test(name),
+        );
+        expect([path, changing]).toEqual([path, []]);
+      }
+    },
+    BROWSER_MS,
+  );
+
+  test("sees the consumer's endpoints and no other's, and an id of another's is not there", async () => {
+    await using opened = await browser.open(`${await world.link()}/endpoints`);
+    await visible(opened.page, "Ledger").waitFor();
+    expect(await opened.page.getByText("Of another consumer").count()).toBe(0);
+    await opened.page.goto(`${opened.page.url().split("#")[0]}#/endpoints/${world.endpoints.foreign}`);
+    await visible(opened.page, "This is not there").waitFor();
+  });
+});
+
+describe.skipIf(!hasChromium)("what strangers sent", () => {
+  test("stands as text, and runs nothing", async () => {
+    await using opened = await browser.open(`${await world.link(ALL)}/endpoints/${world.endpoints.gone}`);
+    let hasRun = false;
+    opened.page.on("dialog", () => void (hasRun = true));
+    await opened.page.getByRole("heading", { name: HOSTILE }).waitFor();
+    expect(await opened.page.locator("main img, main script").count()).toBe(0);
+    expect(hasRun).toBe(false);
+    opened.conduct.expectGood(world.app.url);
+  });
+});
+
+describe.skipIf(!hasChromium)("going about", () => {
+  test("a view has its address: filters, back and forward keep it", async () => {
+    await using opened = await browser.open(`${await world.link()}/endpoints?status=failing`);
+    const { page } = opened;
+    await visible(page, "Data warehouse").waitFor();
+    expect(await page.getByText("Ledger").count()).toBe(0);
+    await page.getByRole("link", { name: /Data warehouse/ }).click();
+    await page.getByRole("heading", { name: "Data warehouse", level: 1 }).waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "Endpoints", level: 1 }).waitFor();
+    expect(hashOf(page)).toBe("#/endpoints?status=failing");
+  });
+
+  test("the keyboard suffices: / searches, j and k walk, Enter opens, Esc closes, ? tells", async () => {
+    await using opened = await browser.open(`${await world.link()}/endpoints`);
+    const { page } = opened;
+    await visible(page, "Ledger").waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("ledger");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Ledger", level: 1 }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("heading", { name: "Endpoints", level: 1 }).waitFor();
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").getByText("Next row").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  });
+
+  test("a bar of the chart narrows the list, by key too, and the numbers are there as a table", async () => {
+    await using opened = await browser.open(`${await world.link()}/`);
+    const { page } = opened;
+    await visible(page, "Deliveries of the last 24 hours").waitFor();
+    await page.locator(".bar[tabindex='0']").focus();
+    // Two hours back nothing was there yet, also where an hour ended meanwhile.
+    for (let step = 0; step < 3; step++) await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("Enter");
+    await visible(page, /^Deliveries from /).waitFor();
+    await visible(page, "No deliveries in this time").waitFor();
+    expect(hashOf(page)).toMatch(/^#\/\?at=\d+$/);
+    await page.getByRole("button", { name: "As a table" }).click();
+    await page.getByRole("columnheader", { name: "Failed attempts" }).waitFor();
+  });
+
+  test("without a connection a bar says so, and the page goes on by itself", async () => {
+    await using opened = await browser.open(`${await world.link()}/`);
+    const { page, context } = opened;
+    await visible(page, "Activity").waitFor();
+    await context.setOffline(true);
+    await visible(page, "No connection").waitFor();
+    await context.setOffline(false);
+    await page.getByText("No connection").waitFor({ state: "detached" });
+  });
+});
+
+describe.skipIf(!hasChromium)("languages", () => {
+  test("the browser's is spoken, and another can be chosen", async () => {
+    await using opened = await browser.open(await world.link(), { locale: "de-DE" });
+    const { page } = opened;
+    await page.getByRole("heading", { name: "Überblick" }).waitFor();
+    expect(await page.locator("html").getAttribute("lang")).toBe("de");
+    await page.getByLabel("Sprache").selectOption("en");
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+  });
+
+  test("from right to left nothing stands out of the page", async () => {
+    const address = (await world.link()).replace("#", "?dir=rtl#");
+    for (const width of [1280, 320]) {
+      await using opened = await browser.open(`${address}/endpoints/${world.endpoints.works}`, { width });
+      await visible(opened.page, "Last 24 hours").waitFor();
+      await expectNoSidewaysScroll(opened.page);
+    }
+  });
+});
+
+describe.skipIf(!hasChromium)("an endpoint's state", () => {
+  test("is changed by a button, and the page says what came of it", async () => {
+    await using opened = await browser.open(`${await world.link(ALL)}/endpoints/${world.endpoints.works}`);
+    const { page } = opened;
+    await page.getByRole("button", { name: "Pause", exact: true }).click();
+    await page.getByRole("status").getByText("The endpoint is paused").waitFor();
+    await page.getByRole("button", { name: "Resume", exact: true }).click();
+    await page.getByRole("status").getByText("The endpoint goes on").waitFor();
+    const { json } = await world.app.live.get(`/v1/endpoints/${world.endpoints.works}`);
+    expect(json["status"]).toBe("active");
+  });
+});
