@@ -25,6 +25,7 @@ const hasTools = ["curl", "openssl"]
   .every(Boolean);
 
 const startCommand = `SEALPOST_ALLOW_PRIVATE_DESTINATIONS=127.0.0.0/8 npx -y ${manifest.packageManager} run start`;
+const operatorStartCommand = `SEALPOST_OPERATOR_TOKEN=an-operator-token SEALPOST_PORT=8081 SEALPOST_DATA_DIR=./operated npx -y ${manifest.packageManager} run start`;
 const lookDeadlineMs = 5000;
 const lookAgainMs = 20;
 
@@ -37,24 +38,28 @@ test("every block is one that is run, compared with what is printed, or a drawin
 
 describe.skipIf(!hasTools)("the commands, in one terminal from the first to the last", () => {
   let service: Service;
+  let operated: Service;
   let shell: Shell;
 
   beforeAll(async () => {
     service = await startService();
+    operated = await startService({ env: { SEALPOST_OPERATOR_TOKEN: "an-operator-token" } });
     shell = new Shell();
   });
 
   afterAll(async () => {
     await shell[Symbol.asyncDispose]();
     await service.close();
+    await operated.close();
   });
 
   const receiverPort = String(findFreePort());
 
-  /** THE place where the README's words become this machine's: both ports, the Bun that runs the tests, the printed key. */
+  /** THE place where the README's words become this machine's: the ports, the Bun that runs the tests, the printed key. */
   function translate(block: Block): Block {
     const text = block.text
       .replaceAll("8080", new URL(service.url).port)
+      .replaceAll("8081", new URL(operated.url).port)
       .replaceAll("9000", receiverPort)
       .replaceAll(`npx -y ${manifest.packageManager}`, process.execPath)
       .replaceAll("sp_test_…", service.keys.test);
@@ -65,6 +70,7 @@ describe.skipIf(!hasTools)("the commands, in one terminal from the first to the 
     const [firstLine = ""] = command.text.split("\n");
     test(`line ${command.line}: ${firstLine.slice(0, 70)}`, async () => {
       if (firstLine === startCommand) expectStart(service, output);
+      else if (firstLine === operatorStartCommand) expect(operated.keys).toEqual({ live: "", test: "" });
       else await expectStep(shell, translate(command), output && translate(output));
     });
   }

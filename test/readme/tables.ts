@@ -1,9 +1,10 @@
 /**
- * The README's tables of settings, limits and providers, and the retry schedule, made from the source.
+ * The README's tables of settings, plans, limits and providers, and the retry schedule, made from the source.
  * `bun test/readme/tables.ts` writes them into the README; readme.test.ts fails where they differ.
  */
 import { SETTINGS } from "../../src/config.ts";
 import { LIMITS } from "../../src/core/limits.ts";
+import { BUILT_IN_PLANS } from "../../src/core/plans.ts";
 import { DEFAULT_SCHEDULE } from "../../src/core/retry.ts";
 import type { VerifiedWith } from "../../src/inbound/provider.ts";
 import { listProviders } from "../../src/inbound/providers.ts";
@@ -26,6 +27,7 @@ const SIZES: readonly [string, number][] = [
 const PARTS: Readonly<Record<string, () => string>> = {
   settings: () => `\n${settingsTable()}\n`,
   limits: () => `\n${limitsTable()}\n`,
+  plans: () => `\n${plansTable()}\n`,
   providers: () => `\n${providersTable()}\n`,
   schedule: () => `at once, then after ${DEFAULT_SCHEDULE.map(tellHours).join(", ")}`,
 };
@@ -52,6 +54,16 @@ function settingsTable(): string {
 /** A default that could be typed as it stands, not a sentence about one. */
 function isValue(text: string): boolean {
   return text !== "none" && !text.includes(" ");
+}
+
+function plansTable(): string {
+  const rows = Object.entries(BUILT_IN_PLANS).map(([name, { deliveries, blocks, retentionDays }]) => [
+    `\`${name}\``,
+    deliveries === null ? "any number" : deliveries.toLocaleString("en-US"),
+    deliveries === null ? "" : blocks ? "stops" : "goes on, and counts the overage",
+    `${retentionDays} days`,
+  ]);
+  return table(["Plan", "Deliveries a month", "Then it", "Keeps events for"], rows);
 }
 
 function limitsTable(): string {
