@@ -8,6 +8,7 @@ import { azureServiceBus } from "./destinations/azure-service-bus.ts";
 import { azureStorageQueue } from "./destinations/azure-storage-queue.ts";
 import { cloudflareQueues } from "./destinations/cloudflare-queues.ts";
 import { gcpPubsub } from "./destinations/gcp-pubsub.ts";
+import { googleCloudStorage } from "./destinations/google-cloud-storage.ts";
 import { http } from "./destinations/http.ts";
 import { kafkaRest } from "./destinations/kafka-rest.ts";
 import { poll } from "./destinations/poll.ts";
@@ -24,6 +25,7 @@ const KINDS: readonly (DestinationKind | PolledKind)[] = [
   awsKinesis,
   s3,
   gcpPubsub,
+  googleCloudStorage,
   azureServiceBus,
   azureStorageQueue,
   rabbitmq,

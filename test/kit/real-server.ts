@@ -124,9 +124,11 @@ export async function runCommand(
   env: Record<string, string> = {},
   cwd?: string,
 ): Promise<string> {
+  // Go's clients of S3 and of HTTPS stumble over it.
+  const { AWS_CA_BUNDLE: _, ...inherited } = process.env;
   const child = Bun.spawn(command, {
     ...(cwd !== undefined && { cwd }),
-    env: { ...process.env, ...env },
+    env: { ...inherited, ...env },
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",

@@ -38,7 +38,7 @@ export const pulsar: DestinationKind = {
       "`POST /topics/persistent/TENANT/NAMESPACE/TOPIC`: one message. Its payload is the body, byte for byte in UTF-8; the three `webhook-*` " +
       "headers and `type` are properties, its key is the `webhook-id`.",
     deliveredWhen: "The answer holds the message's id with `errorCode` 0; brokers put errors into a 200.",
-    testedAgainst: "Pulsar 4.0.8, standalone, read back with the official Python client",
+    testedAgainst: "Pulsar 4.0.8, standalone, read back with its own Java client",
     notes:
       "The topic must exist, without a schema or with the schema STRING. In a cluster, give the address of the Pulsar proxy: a broker answers " +
       "with a redirect (`other_broker`) where another one owns the topic, and redirects are not followed.",

@@ -8,6 +8,7 @@ import { azureStorageQueue } from "./azure-storage-queue.ts";
 import type { KindCase } from "./case.ts";
 import { cloudflareQueues } from "./cloudflare-queues.ts";
 import { gcpPubsub } from "./gcp-pubsub.ts";
+import { googleCloudStorage } from "./google-cloud-storage.ts";
 import { http } from "./http.ts";
 import { kafkaRest } from "./kafka-rest.ts";
 import { pulsar } from "./pulsar.ts";
@@ -23,6 +24,7 @@ export const CASES: readonly KindCase[] = [
   awsKinesis,
   s3,
   gcpPubsub,
+  googleCloudStorage,
   azureServiceBus,
   azureStorageQueue,
   rabbitmq,

