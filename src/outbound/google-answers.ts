@@ -33,5 +33,5 @@ export const GOOGLE_ERRORS: Readonly<Record<string, string>> = {
   permission_missing: "The service account lacks the permission.",
   quota_exceeded: "A quota of the project is used up; the endpoint slows down meanwhile.",
   "token: …":
-    "No access token could be had; what follows is the OAuth error: `invalid_grant` means that key or clock are wrong.",
+    "No access token could be had; what follows is the OAuth error: invalid_grant means that key or clock are wrong.",
 };

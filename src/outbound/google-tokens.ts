@@ -1,5 +1,5 @@
 import { createPrivateKey } from "node:crypto";
-import { importPKCS8, SignJWT } from "jose";
+import { SignJWT } from "jose";
 import { isObject } from "../core/json.ts";
 import { readObject } from "./answers.ts";
 import {
@@ -41,13 +41,12 @@ export interface ServiceAccount {
 export function readServiceAccount(text: string): ServiceAccount {
   const file = readObject(encoder.encode(text));
   const {
-    type,
     client_email: email,
     private_key: privateKey,
     private_key_id: keyId,
     token_uri: tokenUri = TOKEN_URI,
   } = file;
-  if (type !== "service_account" || typeof email !== "string" || typeof privateKey !== "string") {
+  if (typeof email !== "string" || typeof privateKey !== "string") {
     throw new Error("Expected the JSON key file of a service account, as Google Cloud made it.");
   }
   if (!isPrivateKey(privateKey)) throw new Error("The key file's private_key is none.");
@@ -102,9 +101,11 @@ interface Token {
 interface Held {
   token: Token | null;
   pending: Promise<Token> | null;
+  /** Of the last token, also after it was refused. */
+  lastText: string | null;
 }
 
-const heldOf = perConfig((): Held => ({ token: null, pending: null }));
+const heldOf = perConfig((): Held => ({ token: null, pending: null, lastText: null }));
 
 /** `authorization` for a request at `now`. Rejects with `Unprepared` where no token can be had. */
 export async function bearerOf(
@@ -119,10 +120,17 @@ export async function bearerOf(
   held.pending ??= fetchToken(accountOf(config), scope, now, ask).finally(() => (held.pending = null));
   try {
     held.token = await held.pending;
+    held.lastText = held.token.text;
   } catch (error) {
     if (!token || now >= token.endsAt - USABLE_MS) throw error;
   }
   return `Bearer ${(held.token ?? token)?.text}`;
+}
+
+/** What must not be shown beside the account's key: a server may repeat it. */
+export function grantedTokens(config: DestinationConfig): readonly string[] {
+  const { lastText } = heldOf(config);
+  return lastText === null ? [] : [lastText];
 }
 
 /** The token was refused: the next attempt asks for another one. */
@@ -157,12 +165,7 @@ function nameOf(error: unknown): string {
   return typeof status === "string" ? status : "unexpected_answer";
 }
 
-export async function signAssertion(
-  account: ServiceAccount,
-  scope: string,
-  nowSeconds: number,
-): Promise<string> {
-  const key = await importPKCS8(account.privateKey, "RS256");
+export function signAssertion(account: ServiceAccount, scope: string, nowSeconds: number): Promise<string> {
   const header = {
     alg: "RS256",
     typ: "JWT",
@@ -174,5 +177,5 @@ export async function signAssertion(
     .setAudience(account.tokenUri)
     .setIssuedAt(nowSeconds)
     .setExpirationTime(nowSeconds + ASSERTION_SECONDS)
-    .sign(key);
+    .sign(createPrivateKey(account.privateKey));
 }

@@ -6,7 +6,7 @@ import type { OutgoingRequest } from "./destination.ts";
  */
 
 const CREDENTIAL_NAMES = /^(authorization|cookie|proxy-authorization)$|token|secret|key|password/i;
-const VARYING = new Set(["webhook-id", "webhook-timestamp", "webhook-signature", "x-amz-date"]);
+const VARYING = new Set(["webhook-id", "webhook-timestamp", "webhook-signature", "x-amz-date", "x-ms-date"]);
 
 /** What stands in place of a credential wherever it is read. */
 export const MASK = "***";
@@ -44,6 +44,7 @@ export function varyingHeaders(
     "webhook-id": id,
     "webhook-timestamp": String(sentAtSeconds),
     "webhook-signature": signature,
+    "x-ms-date": new Date(sentAtSeconds * 1000).toUTCString(),
     "x-amz-date": new Date(sentAtSeconds * 1000).toISOString().replaceAll(/[:-]|\.\d+/g, ""),
   };
 }

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startApp, type TestApp } from "../kit/app.ts";
-import { type Behaviour, hang } from "../kit/receiver.ts";
+import { type Behaviour, hang, type ReceivedRequest } from "../kit/receiver.ts";
 import { findKind } from "../../src/outbound/destinations.ts";
 import type { Answer } from "../../src/outbound/destination.ts";
 import { answerOf, type Config, type KindCase } from "./kinds/case.ts";
@@ -95,6 +95,9 @@ interface Attempt {
   outcome: string;
   status_code: number | null;
   error_code: string | null;
+  url: string;
+  request_headers: Record<string, string>;
+  request_body: string;
 }
 
 interface Delivery {
@@ -219,6 +222,40 @@ describe.each(PUSHED.map((proof) => [proof.kind, proof] as const))("%s", (_kind,
     expect(delivery.status).toBe("retrying");
     server.behave = well;
     await expectArrival(endpoint);
+  });
+
+  test("a server that repeats what it was sent: nothing that opens a door is kept", async () => {
+    const passes: string[] = [];
+    await using server = new Server(proof, ({ headers, target }) => {
+      const [scheme = "", pass = ""] = (headers["authorization"] ?? "").split(" ");
+      if (["Basic", "Bearer", "SharedAccessSignature"].includes(scheme)) passes.push(pass);
+      return new Response(`${target}\n${JSON.stringify(headers)}`, { status: 401 });
+    });
+    const { endpoint } = await publish(proof, server.host);
+    const { delivery } = await tried(endpoint);
+    const { text } = await app.live.get(`/v1/deliveries/${delivery.id}/attempts`);
+    expect(passes.filter((pass) => (text + app.log()).includes(pass))).toEqual([]);
+  });
+
+  test("its attempts show the requests as they were sent, credentials aside", async () => {
+    const sent: ReceivedRequest[] = [];
+    await using server = new Server(proof, (request, nth) => {
+      sent.push(request);
+      return nth === 1 ? new Response(null, { status: 500 }) : well(request, nth);
+    });
+    const { endpoint } = await publish(proof, server.host, { headers: { "x-tenant": "acme" } });
+    const { delivery } = await tried(endpoint);
+    await expectArrival(endpoint);
+    const { json } = await app.live.get(`/v1/deliveries/${delivery.id}/attempts`);
+    const shown = (json["data"] as Attempt[]).toReversed();
+    for (const [nth, { url, request_headers, request_body }] of shown.entries()) {
+      const { headers = {}, body, target } = sent[nth] ?? {};
+      expect([new URL(url).pathname, request_body]).toEqual([String(target), String(body)]);
+      expect(request_headers["x-tenant"]).toBeDefined();
+      for (const [name, value] of Object.entries(request_headers)) {
+        if (value !== "***") expect([name, value]).toEqual([name, headers[name] ?? ""]);
+      }
+    }
   });
 
   test("a message that is too large is malformed at once, and nothing is sent", async () => {

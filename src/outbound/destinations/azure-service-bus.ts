@@ -60,7 +60,7 @@ export const azureServiceBus: DestinationKind = {
   about: {
     sentAs:
       "`POST /ENTITY/messages` to the namespace, with a shared access signature. The body's exact bytes are the message; the three `webhook-*` " +
-      "headers and `type` are its application properties, `MessageId` is the `webhook-id`, `Subject` the event's type.",
+      "headers, `type` and the endpoint's own headers are its application properties, `MessageId` is the `webhook-id`, `Subject` the event's type.",
     deliveredWhen: "The status is 201.",
     testedAgainst:
       "a recorder, with the official client `azure-sb` 0.11.2 sending the same to it; the service itself cannot be had",
@@ -100,18 +100,23 @@ export const azureServiceBus: DestinationKind = {
   addresses: (config) => [
     { field: "connection_string", url: readNamespace(textOf(config, "connection_string") ?? "").url },
   ],
+  secrets(config) {
+    const { namespace, token } = connectionOf(config);
+    return [namespace.key, namespace.token ?? token.text];
+  },
   request(config, message, now) {
     const { entity } = connectionOf(config);
-    const properties = [...webhookHeadersOf(message), ["type", message.type]];
+    // A property that is text stands in quotes, or Service Bus takes it for a number or a date.
+    const quoted = ([name, value]: readonly [string, string]) => [name, JSON.stringify(value)] as const;
+    const properties: [string, string][] = [...webhookHeadersOf(message), ["type", message.type]];
     const headers = headersWith(
       [
         ["content-type", "application/json"],
         ["authorization", authorizationOf(config, now)],
         ["brokerproperties", JSON.stringify({ MessageId: message.id, Label: message.type })],
-        // A property that is text stands in quotes, or Service Bus takes it for a number or a date.
-        ...properties.map(([name = "", value]) => [name, JSON.stringify(value)] as const),
+        ...properties.map(quoted),
       ],
-      message,
+      { ...message, headers: message.headers.map(quoted) },
     );
     return { method: "POST", url: new URL(`${entity}/messages`), headers, body: message.body };
   },

@@ -109,6 +109,10 @@ export const azureStorageQueue: DestinationKind = {
   addresses: (config) => [
     { field: "connection_string", url: readAccount(textOf(config, "connection_string") ?? "").url },
   ],
+  secrets(config) {
+    const { key, token } = connectionOf(config).account;
+    return [key, token ?? "", new URLSearchParams(token ?? "").get("sig") ?? ""];
+  },
   request(config, message, now) {
     const { account, url } = connectionOf(config);
     const text = base64(message.body);
@@ -121,7 +125,7 @@ export const azureStorageQueue: DestinationKind = {
       [["content-type", CONTENT_TYPE], ...Object.entries(msHeaders), ...authorization],
       message,
     );
-    return { method: "POST", url: new URL(url), headers, body, secretQuery: account.token !== null };
+    return { method: "POST", url, headers, body, secretQuery: account.token !== null };
   },
   judge({ status, headers }) {
     if (status === 201) return DELIVERED;

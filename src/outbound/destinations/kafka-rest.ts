@@ -19,14 +19,15 @@ const CONTENT: readonly [string, string][] = [
 
 const connectionOf = perConfig((config) => {
   const username = textOf(config, "username");
-  const authorization: [string, string][] =
-    username === null ? [] : [["authorization", basicAuth(username, textOf(config, "password") ?? "")]];
+  const pass = username === null ? null : basicAuth(username, textOf(config, "password") ?? "");
+  const authorization: [string, string][] = pass === null ? [] : [["authorization", pass]];
   return {
     url: urlBelow(
       textOf(config, "url") ?? "",
       `/topics/${encodeURIComponent(textOf(config, "topic") ?? "")}`,
     ),
     headers: [...CONTENT, ...authorization],
+    pass,
   };
 });
 
@@ -112,6 +113,7 @@ export const kafkaRest: DestinationKind = {
   ],
   // `max.request.size` of Kafka's producer, as shipped; a broker takes batches of 1,048,588 bytes (`message.max.bytes`).
   maxBytes: 1_048_576,
+  secrets: (config) => [connectionOf(config).pass?.replace("Basic ", "") ?? ""],
   request(config, message) {
     const { url, headers } = connectionOf(config);
     const pairs = Object.entries(attributesOf(message));

@@ -3,12 +3,9 @@ import { judgeRefusal } from "../aws/answers.ts";
 import { awsFields, checkName, field, NAME_PATTERN } from "../aws/fields.ts";
 import { awsRequest } from "../aws/request.ts";
 import { domainOf, grantedSecrets } from "../aws/session.ts";
-import type { DestinationConfig, DestinationKind, Message } from "../destination.ts";
+import type { DestinationConfig, DestinationKind } from "../destination.ts";
+import { OBJECT_KEY_FIELDS, objectKeyOf, prefixOf } from "../object-key.ts";
 import { attributesOf, perConfig, textOf } from "../requests.ts";
-
-const KEY_TEMPLATE = "{date}/{hour}/{id}.json";
-const KEY_BYTES_MAX = 1024;
-const PLACEHOLDERS = ["date", "hour", "type", "endpoint_id", "id"];
 
 /** Amazon S3, and every store that speaks its API: one object a delivery. */
 export const s3: DestinationKind = {
@@ -35,15 +32,7 @@ export const s3: DestinationKind = {
       pattern: NAME_PATTERN,
       check: (text) => (text.length > 63 ? "Expected at most 63 characters." : checkName(text)),
     }),
-    field("prefix", "Prefix", "Stands before every key, with a slash between, as in webhooks/.", {
-      check: checkKeyPart,
-    }),
-    field(
-      "key_template",
-      "Key template",
-      `What follows the prefix; ${KEY_TEMPLATE} unless given. Knows {date}, {hour}, {type}, {endpoint_id} and {id}, and must hold {id}.`,
-      { check: checkTemplate },
-    ),
+    ...OBJECT_KEY_FIELDS,
     ...awsFields("AWS is called unless this is given, as for MinIO or Cloudflare R2."),
   ],
   maxBytes: 5_368_709_120,
@@ -55,7 +44,7 @@ export const s3: DestinationKind = {
     const call = {
       service: "s3",
       method: "PUT",
-      url: objectUrlOf(config, keyOf(config, message)),
+      url: objectUrlOf(config, objectKeyOf(config, message)),
       headers: [["content-type", "application/json"] as const, ...metadata],
       body: message.body,
     };
@@ -67,50 +56,6 @@ export const s3: DestinationKind = {
     return judgeRefusal(answer, { action: "s3:PutObject", resource });
   },
 };
-
-function checkTemplate(text: string): string | null {
-  const unknown = [...text.matchAll(/\{([^{}]*)\}/g)]
-    .map(([, name = ""]) => name)
-    .find((name) => !PLACEHOLDERS.includes(name));
-  if (unknown !== undefined)
-    return `{${unknown}} is unknown; there are ${PLACEHOLDERS.map((name) => `{${name}}`).join(", ")}.`;
-  if (!text.includes("{id}")) return "It must hold {id}, or deliveries overwrite one another.";
-  return checkKeyPart(text);
-}
-
-/** Keys are any text, but a URL folds `.` and `..` away, and an empty segment is left out by some stores. */
-function checkKeyPart(text: string): string | null {
-  if (/[\p{Cc}\uD800-\uDFFF\uFFFE\uFFFF]/u.test(text)) return "Expected text without control characters.";
-  if (Buffer.byteLength(text) > KEY_BYTES_MAX / 2) return `Expected at most ${KEY_BYTES_MAX / 2} bytes.`;
-  const segments = text.replace(/^\/|\/$/g, "").split("/");
-  return segments.some((segment) => ["", ".", ".."].includes(segment))
-    ? "Expected names between slashes, none of them empty, . or .."
-    : null;
-}
-
-function prefixOf(config: DestinationConfig): string {
-  const prefix = (textOf(config, "prefix") ?? "").replace(/^\/+|\/+$/g, "");
-  return prefix === "" ? "" : `${prefix}/`;
-}
-
-/** The same on every attempt of a delivery. */
-function keyOf(config: DestinationConfig, message: Message): string {
-  const at = new Date(message.createdAt).toISOString();
-  const values: Readonly<Record<string, string>> = {
-    date: at.slice(0, 10),
-    hour: at.slice(11, 13),
-    type: message.type,
-    endpoint_id: message.endpointId,
-    id: message.id,
-  };
-  const template = (textOf(config, "key_template") ?? KEY_TEMPLATE).replace(/^\/+/, "");
-  const key =
-    prefixOf(config) + template.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
-  const bytes = Buffer.byteLength(key);
-  if (bytes > KEY_BYTES_MAX)
-    throw new Error(`The key has ${bytes} bytes; S3 takes at most ${KEY_BYTES_MAX}.`);
-  return key;
-}
 
 /** Where the bucket's objects are. */
 const bucketUrlOf = perConfig((config) => {
