@@ -161,6 +161,8 @@ describe("waiting", () => {
     const polls = [it.page("?wait=30"), it.page("?wait=30")];
     await it.publish(1);
     for (const page of await Promise.all(polls)) expect(numbersOf(page)).toEqual([1]);
+    const [delivery] = await it.deliveries();
+    expect((await it.attempts(String(delivery?.id))).length).toBe(1);
   });
 
   test("ends with an empty page when the time is over", async () => {
