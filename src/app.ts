@@ -201,7 +201,7 @@ function openOutbound(
     clock,
     random: Math.random,
     send: (endpoint, load) => send(sendParts, endpoint, load),
-    attemptsMax: attemptsMax(),
+    attemptsMax: shareOfFiles(limit("attemptsInFlightMax"), ATTEMPTS_SHARE),
     onAttempt: (report) => tellAttempt(report, data, logger, metrics),
   });
   const versions = { version: VERSION, bun: Bun.version, sqlite: disk.version };
@@ -212,6 +212,7 @@ function openOutbound(
 function openPoller(data: Data, { clock, actors, sendParts, metrics }: Outbound, logger: Logger): Poller {
   return new Poller(data, actors, {
     clock,
+    heldMax: shareOfFiles(limit("pollersTotalMax"), POLLS_SHARE),
     handOut: (endpoint, load) => handOut(sendParts, endpoint, load),
     onAcknowledged(endpoint, deliveries) {
       for (let at = 0; at < deliveries; at++) metrics.attempts.count("delivered none");
@@ -220,11 +221,14 @@ function openPoller(data: Data, { clock, actors, sendParts, metrics }: Outbound,
   });
 }
 
-/** Sockets of attempts take at most three fifths of the files that the process may open. */
-function attemptsMax(): number {
+/** What sockets take, at most, of the files that the process may open: those of attempts, and those of polls that wait. */
+const ATTEMPTS_SHARE = 0.6;
+const POLLS_SHARE = 0.2;
+
+function shareOfFiles(max: number, share: number): number {
   const limits = readFileSync("/proc/self/limits", "utf8");
   const files = Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? 1024);
-  return Math.min(limit("attemptsInFlightMax"), Math.floor(files * 0.6));
+  return Math.min(max, Math.floor(files * share));
 }
 
 interface ServerParts {

@@ -37,6 +37,8 @@ export type Refusal = "gone" | "disabled" | "full" | "stopping";
 
 export interface PollerParts {
   clock: Clock;
+  /** Polls that wait at once, over all endpoints: each holds a connection that others need. */
+  heldMax: number;
   /** Shapes and signs a delivery at this moment. Never throws. */
   handOut(endpoint: Endpoint, load: Load): HandOut;
   /** Hears of acknowledged deliveries, once that is on disk. */
@@ -55,6 +57,8 @@ const TURN_MS = 10;
  * that nobody was given cannot be lost by any cursor.
  */
 export class Poller {
+  #held = 0;
+
   constructor(
     private readonly data: Data,
     private readonly actors: Actors,
@@ -74,8 +78,10 @@ export class Poller {
       const seen = actor.changes;
       const page = actor.isHeldBack ? nothing(ask) : await this.#page(endpoint, ask);
       if (page.messages.length > 0 || clock.now() >= ask.until || ask.signal.aborted) return page;
-      if (actor.pollers >= limit("pollersMax")) return "full";
+      if (actor.pollers >= limit("pollersMax") || this.#held >= this.parts.heldMax) return "full";
+      this.#held++;
       await actor.changed(seen, ask.until, ask.signal);
+      this.#held--;
     }
   }
 

@@ -251,6 +251,11 @@ export const LIMITS = {
     unit: "count",
     why: "Inbound events of an account that wait for its plan: their providers would not send them again next month.",
   },
+  pollersTotalMax: {
+    value: 10_000,
+    unit: "count",
+    why: "Held polls of all endpoints, and at most a fifth of the files that the process may open.",
+  },
   apiKeyNameMax: { value: 200, unit: "characters", why: "A name for people." },
   drainMs: {
     value: 10_000,

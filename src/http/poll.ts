@@ -180,7 +180,7 @@ const REFUSALS: Readonly<Record<Refusal, () => Problem>> = {
   gone: () => new Problem("unauthenticated", UNKNOWN, CHALLENGE),
   disabled: disabledConflict,
   full: () =>
-    new Problem("rate_limited", `At most ${limit("pollersMax")} polls of one endpoint wait at once.`, {
+    new Problem("rate_limited", "Too many polls wait at once. Ask again later, or without `wait`.", {
       headers: { "retry-after": String(limit("pollWaitMax")) },
     }),
   stopping: () => unavailable("The service is stopping. Try again in a moment."),

@@ -95,6 +95,7 @@ export class Api implements AsyncDisposable {
       replayer: new Replayer(data, actors, pipeline, clock),
       poller: new Poller(data, actors, {
         clock,
+        heldMax: 1000,
         handOut: (endpoint, load) => handOut(sending, endpoint, load),
         onAcknowledged: () => {},
       }),

@@ -4,6 +4,9 @@ import { Webhook } from "standardwebhooks";
 import { startApp, type TestApp } from "../kit/app.ts";
 import { createTenant, operatorOf, startOperated } from "../kit/operator.ts";
 import { expectFault } from "./endpoint-kit.ts";
+import { systemClock } from "../../src/clock.ts";
+import { Poller } from "../../src/poller.ts";
+import { startApi } from "./log-kit.ts";
 import { expectProblem } from "./kit.ts";
 import { numbersOf, openOutlet, type Page } from "./poll-kit.ts";
 
@@ -163,6 +166,25 @@ describe("waiting", () => {
     for (const page of await Promise.all(polls)) expect(numbersOf(page)).toEqual([1]);
     const [delivery] = await it.deliveries();
     expect((await it.attempts(String(delivery?.id))).length).toBe(1);
+  });
+
+  test("of all endpoints together is bounded, so that others have connections", async () => {
+    await using api = await startApi();
+    const made = await api.call("POST", "/v1/endpoints", { kind: "poll", config: {} });
+    const key = api.data.ids.decode("ep", String(made.json["id"])) ?? 0;
+    const handOut = () => {
+      throw new Error("nothing waits");
+    };
+    const parts = { clock: systemClock, heldMax: 1, handOut, onAcknowledged: () => {} };
+    const poller = new Poller(api.data, api.services.actors, parts);
+    const leaving = new AbortController();
+    const until = Date.now() + 60_000;
+    const poll = () =>
+      poller.poll(key, { position: 0, limit: 1, until, signal: leaving.signal, isAllowed: () => true });
+    const first = poll();
+    expect(await poll()).toBe("full");
+    leaving.abort();
+    expect(await first).toMatchObject({ messages: [], done: true });
   });
 
   test("ends with an empty page when the time is over", async () => {
