@@ -273,4 +273,17 @@ describe("an endpoint that may not deliver", () => {
     await api.call("POST", `/v1/events/${dead?.event_id}/replay`, {});
     expect((await poll()).json["data"]).toHaveLength(1);
   });
+
+  test("because its row makes no sense leaves its deliveries dead, and holds up nobody else", async () => {
+    await using api = await startApi();
+    const made = await api.call("POST", "/v1/endpoints", { kind: "poll", config: {} });
+    await api.publish("a");
+    const key = api.data.ids.decode("ep", String(made.json["id"])) ?? 0;
+    await api.data.endpoints.change(key, () => ({ secret: "none" }));
+    const headers = { authorization: "Bearer none" };
+    const { json } = await api.call("GET", `/poll/${String(made.json["id"])}`, undefined, "", headers);
+    expect(json as unknown).toMatchObject({ data: [], done: true });
+    const list = await api.call("GET", "/v1/deliveries");
+    expect(list.json["data"]).toMatchObject([{ status: "dead", dead_reason: "malformed", attempt_count: 1 }]);
+  });
 });
