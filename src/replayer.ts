@@ -6,7 +6,7 @@ import type { Endpoint } from "./core/model.ts";
 import { enqueueReplayed, type Pipeline, type Replayed, replayOne } from "./pipeline.ts";
 import type { Actors } from "./outbound/actors.ts";
 import type { Data } from "./store/data.ts";
-import { DeliveryList, type ListedDelivery } from "./store/delivery-list.ts";
+import { type DeliveryFilter, DeliveryList } from "./store/delivery-list.ts";
 import { LABELS } from "./store/labels.ts";
 import type { Replay, ReplayFilter } from "./store/replays.ts";
 
@@ -24,6 +24,8 @@ interface Target {
 }
 
 const SECOND_MS = 1000;
+/** Bodies of up to 1 MiB each. */
+const SEARCHED_AT_ONCE = 20;
 
 /**
  * Bulk replays: a job walks the matching deliveries (or, with `missing`, events) from the oldest to the newest in slices. Each slice replays
@@ -140,7 +142,8 @@ export class Replayer {
     count = limit("sliceRows"),
   ): Slice {
     const walk = filter.missing ? this.#missing(scope, filter) : this.#deliveries(scope, filter);
-    const keys = walk.above(position, Math.min(count, limit("sliceRows"))).filter((key) => key <= last);
+    const most = filter.q ? SEARCHED_AT_ONCE : limit("sliceRows");
+    const keys = walk.above(position, Math.min(count, most)).filter((key) => key <= last);
     const reached = keys.at(-1);
     return { targets: walk.targets(keys), reached: reached ?? null };
   }
@@ -148,23 +151,26 @@ export class Replayer {
   #deliveries(scope: ReplayScope, filter: ReplayFilter): Walk {
     const lists = this.#listsOf(scope, filter);
     const { deliveries } = this.data;
+    const { deliveryIds } = filter;
     const onlyDead = filter.status.length === 1 && filter.status[0] === "dead";
+    const wanted = deliveryFilterOf(scope, filter);
     return {
       above: (position, count) => {
         const from = Math.max(position, firstKeyOf(filter));
+        if (deliveryIds) return deliveryIds.filter((key) => key > from).slice(0, count);
         return onlyDead
           ? deliveries.deadAbove(scope.projectId, filter.endpointId, from, count)
           : this.data.lists.above(lists, from, count);
       },
-      targets: (keys) => keys.flatMap((key) => this.#deliveryTarget(scope, filter, key)),
+      targets: (keys) => keys.flatMap((key) => this.#deliveryTarget(wanted, filter, key)),
     };
   }
 
-  #deliveryTarget(scope: ReplayScope, filter: ReplayFilter, key: number): Target[] {
-    const delivery = this.#list.get(key);
+  #deliveryTarget(wanted: DeliveryFilter, filter: ReplayFilter, key: number): Target[] {
+    const delivery = this.#list.getIf(key, wanted);
     const endpoint = delivery && this.data.endpoints.get(delivery.endpointId);
     // A disabled endpoint would only turn it into a dead letter again: it is replayable once the endpoint is enabled.
-    if (!delivery || !endpoint || endpoint.status === "disabled" || !takes(scope, filter, delivery))
+    if (!delivery || !endpoint || endpoint.status === "disabled" || !inWindow(filter, delivery.eventId))
       return [];
     return [{ eventId: delivery.eventId, endpoint, deliveryId: key }];
   }
@@ -220,15 +226,11 @@ function firstKeyOf({ since }: ReplayFilter): number {
   return since === null ? 0 : Math.max(0, firstKeyAt(since) - 1);
 }
 
-function takes(scope: ReplayScope, filter: ReplayFilter, delivery: ListedDelivery): boolean {
-  if (
-    delivery.projectId !== scope.projectId ||
-    (scope.visible !== null && !scope.visible.has(delivery.endpointId))
-  )
-    return false;
-  if (!filter.status.includes(delivery.status) || !inWindow(filter, delivery.eventId)) return false;
-  if (filter.consumerId !== null && delivery.eventConsumerId !== filter.consumerId) return false;
-  return isWantedType(filter, delivery.eventType);
+/** Its times are those of the events (`inWindow`). */
+function deliveryFilterOf(scope: ReplayScope, filter: ReplayFilter): DeliveryFilter {
+  const { status, endpointId, eventTypes, consumerId, statusCode = null, q = null } = filter;
+  const narrowed = { status, endpointId, eventTypes, consumerId, statusCode, q };
+  return { ...scope, ...narrowed, eventId: null, since: null, until: null };
 }
 
 function inWindow({ since, until }: ReplayFilter, eventId: number): boolean {

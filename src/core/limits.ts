@@ -163,6 +163,11 @@ export const LIMITS = {
     unit: "bytes",
     why: "Larger events are left out of a proposal of a schema: each would hold up the others.",
   },
+  replayIdsMax: {
+    value: 500,
+    unit: "count",
+    why: "What a person picks out of a list; a filter takes any number.",
+  },
   searchTextMax: { value: 256, unit: "characters", why: "A search, not a document." },
   attemptTimeoutDefault: { value: 15, unit: "seconds", why: "Standard Webhooks asks for 15 to 30 s." },
   attemptTimeoutMax: { value: 30, unit: "seconds", why: "Standard Webhooks asks for 15 to 30 s." },

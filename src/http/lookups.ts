@@ -36,12 +36,17 @@ export function findEvent(services: Services, caller: Caller, id: string): Event
 
 /** Throws 404 for an id that is malformed, unknown or foreign. */
 export function findDelivery(services: Services, caller: Caller, id: string): ListedDelivery {
+  const delivery = seenDelivery(services, caller, id);
+  if (delivery === null) throw notFound("delivery");
+  return delivery;
+}
+
+/** The delivery that a body names; null where the caller has none of this id. */
+export function seenDelivery(services: Services, caller: Caller, id: string): ListedDelivery | null {
   const key = services.ids.decode("msg", id);
   const delivery = key === null ? null : services.deliveryList.get(key);
-  if (delivery?.projectId !== caller.projectId || !isVisible(services, caller, delivery)) {
-    throw notFound("delivery");
-  }
-  return delivery;
+  if (delivery?.projectId !== caller.projectId) return null;
+  return isVisible(services, caller, delivery) ? delivery : null;
 }
 
 function isVisible(services: Services, { consumerId }: Caller, delivery: ListedDelivery): boolean {

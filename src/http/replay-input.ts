@@ -2,9 +2,10 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Caller } from "../core/caller.ts";
 import { invalid } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
+import { DELIVERY_STATUS } from "../core/model.ts";
 import type { ReplayFilter } from "../store/replays.ts";
 import { deliveryStatusShape } from "./delivery-shape.ts";
-import { consumerFilter, seenEndpoint } from "./lookups.ts";
+import { consumerFilter, seenDelivery, seenEndpoint } from "./lookups.ts";
 import { parseTime, requirePattern } from "./paging.ts";
 import type { Services } from "./services.ts";
 
@@ -36,6 +37,29 @@ export const replayInputShape = Type.Object(
         description: "Names, `invoice.*` (any depth below), or `*`.",
       }),
     ),
+    delivery_ids: Type.Optional(
+      Type.Array(Type.String(), {
+        minItems: 1,
+        maxItems: limit("replayIdsMax"),
+        uniqueItems: true,
+        description: "Only these deliveries; `status` is any unless given. Does not apply with `missing`.",
+      }),
+    ),
+    status_code: Type.Optional(
+      Type.Integer({
+        minimum: 100,
+        maximum: 999,
+        description: "What the last attempt was answered. Does not apply with `missing`.",
+      }),
+    ),
+    q: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: limit("searchTextMax"),
+        description:
+          "Text that stands in the event's `data`, in upper or lower case. Does not apply with `missing`.",
+      }),
+    ),
     since: Type.Optional(Type.String({ description: "Events accepted at this time (RFC 3339) or later." })),
     until: Type.Optional(Type.String({ description: "Events accepted before this time (RFC 3339)." })),
     rate_per_second: Type.Optional(
@@ -61,10 +85,13 @@ export function readReplayFilter(services: Services, caller: Caller, body: Body)
   for (const [at, pattern] of (body.event_types ?? []).entries())
     requirePattern(`/event_types/${at}`, pattern);
   return {
-    status: body.status ?? ["dead"],
+    status: body.status ?? (body.delivery_ids ? [...DELIVERY_STATUS] : ["dead"]),
     endpointId: readEndpoint(services, caller, body),
     consumerId: consumerFilter(caller, body.consumer_id),
     eventTypes: body.event_types ?? null,
+    deliveryIds: body.delivery_ids ? readDeliveries(services, caller, body.delivery_ids) : null,
+    statusCode: body.status_code ?? null,
+    q: body.q ?? null,
     since: body.since === undefined ? null : parseTime("/since", body.since),
     until: body.until === undefined ? null : parseTime("/until", body.until),
     missing: body.missing ?? false,
@@ -78,4 +105,15 @@ function readEndpoint(services: Services, caller: Caller, { endpoint_id: id, mis
   const endpoint = seenEndpoint(services, caller, id);
   if (endpoint === null) throw invalid("/endpoint_id", "There is no such endpoint.");
   return endpoint.id;
+}
+
+/** Their keys, rising, as a replay walks. Throws 422. */
+function readDeliveries(services: Services, caller: Caller, ids: readonly string[]): number[] {
+  return ids
+    .map((id, at) => {
+      const delivery = seenDelivery(services, caller, id);
+      if (delivery === null) throw invalid(`/delivery_ids/${at}`, "There is no such delivery.");
+      return delivery.id;
+    })
+    .sort((a, b) => a - b);
 }

@@ -83,6 +83,12 @@ export class DeliveryList {
     return row ? toListed(row) : null;
   }
 
+  /** Null also where the filter, its times aside, does not admit it. */
+  getIf(id: number, filter: DeliveryFilter): ListedDelivery | null {
+    const row = this.#load.get(filter.q !== null, JSON.stringify([id]));
+    return row && this.#keeps(filter, row) ? toListed(row) : null;
+  }
+
   /** The narrowest list that holds all that the filter can match. */
   #candidates(filter: DeliveryFilter): (before: number, count: number) => readonly number[] {
     const { eventId, projectId, status } = filter;

@@ -11,6 +11,12 @@ export interface ReplayFilter {
   endpointId: number | null;
   consumerId: string | null;
   eventTypes: string[] | null;
+  /** Keys, rising: only these. Jobs stored before there was this choice, and the two below, lack it. */
+  deliveryIds?: number[] | null;
+  /** Of the last attempt. */
+  statusCode?: number | null;
+  /** Text that the event's `data` holds. */
+  q?: string | null;
   since: number | null;
   until: number | null;
   missing: boolean;

@@ -217,6 +217,38 @@ describe("a bulk replay", () => {
     expect(await dryRun({ ...delivered, status: ["delivered", "dead"] })).toBe(2);
   });
 
+  test("takes what was answered with a status, and whose event holds a text", async () => {
+    const url = api.receiver.at("codes", answers(503));
+    const endpoint = await api.endpoint({ url, eventTypes: ["b.codes"], retry: { schedule: [] } });
+    await api.settled((await api.publish("b.codes", { data: { note: "Blue Whale" } })).id, ["dead"]);
+    const filter = { endpoint_id: endpoint.publicId };
+    expect(await dryRun({ ...filter, status_code: 503 })).toBe(1);
+    expect(await dryRun({ ...filter, status_code: 500 })).toBe(0);
+    expect(await dryRun({ ...filter, q: "blue whale" })).toBe(1);
+    expect(await dryRun({ ...filter, q: "red whale" })).toBe(0);
+  });
+
+  test("takes the deliveries that are named, whatever their state", async () => {
+    const url = api.receiver.at("picked", answers(200));
+    await api.endpoint({ url, eventTypes: ["b.picked"], consumerId: "anna" });
+    const publish = () => api.publish("b.picked", { consumer_id: "anna" });
+    const events = [await publish(), await publish(), await publish()];
+    const deliveries = await Promise.all(events.map(({ id }) => api.settled(id, ["delivered"])));
+    const ids = deliveries.flatMap((list) => list.map(({ id }) => id));
+    const picked = { delivery_ids: [ids[2], ids[0]] };
+    expect(await dryRun(picked)).toBe(2);
+    expect(await dryRun({ ...picked, status: ["dead"] })).toBe(0);
+    expect(await dryRun(picked, "annaManages")).toBe(2);
+    await completed(String((await replayMany(picked)).json["id"]));
+    const requests = await api.receiver.arrived("picked", 5);
+    expect(requests.slice(3).map(({ headers }) => headers["webhook-id"])).toEqual(
+      [ids[0], ids[2]].map(String),
+    );
+    const foreign = { delivery_ids: [ids[0], nobody("msg")] };
+    expectRefusal(await replayMany(foreign), 422, "invalid_request", ["/delivery_ids/1"]);
+    expectRefusal(await replayMany(picked, "bertManages"), 422, "invalid_request", ["/delivery_ids/0"]);
+  });
+
   test("with missing takes the events that an endpoint never had", async () => {
     const [one] = [await api.publish("m.missing", { data: { n: 1 } }), await api.publish("m.other")];
     const endpoint = await api.endpoint({ url: api.receiver.url("missing"), eventTypes: ["m.missing"] });
@@ -257,6 +289,10 @@ describe("a bulk replay", () => {
     [{ missing: true }, ["/endpoint_id"]],
     [{ endpoint_id: nobody("ep") }, ["/endpoint_id"]],
     [{ endpoint_id: "x" }, ["/endpoint_id"]],
+    [{ delivery_ids: [] }, ["/delivery_ids"]],
+    [{ delivery_ids: ["msg_1"] }, ["/delivery_ids/0"]],
+    [{ status_code: 99 }, ["/status_code"]],
+    [{ q: "" }, ["/q"]],
     [{ status: [] }, ["/status"]],
     [{ status: ["failed"] }, ["/status/0"]],
     [{ status: "dead" }, ["/status"]],
