@@ -31,7 +31,7 @@ function factsOf(message: Message, load: Load, startedAt: number): Sent {
     durationMs: 0,
     statusCode: null,
     errorCode: null,
-    requestHead: `GET ${pollPath(message.endpointId)}\nwebhook-id\nwebhook-timestamp\nwebhook-signature`,
+    requestHead: `GET /poll/${message.endpointId}\nwebhook-id\nwebhook-timestamp\nwebhook-signature`,
     messageId: message.id,
     endpointId: message.endpointId,
     sentAt: message.timestampSeconds,
@@ -42,9 +42,4 @@ function factsOf(message: Message, load: Load, startedAt: number): Sent {
     truncated: false,
     finding: { outcome: "handed_out", statusCode: null, retryAfterAt: null },
   };
-}
-
-/** Where the messages of a polled endpoint are fetched. */
-export function pollPath(endpointId: string): string {
-  return `/poll/${endpointId}`;
 }
