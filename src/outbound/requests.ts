@@ -54,11 +54,6 @@ export function attributesOf(message: Message): Record<string, string> {
   return { ...Object.fromEntries(webhookHeadersOf(message)), type: message.type };
 }
 
-/** RFC 7617. */
-export function basicAuth(username: string, password: string): string {
-  return `Basic ${base64(`${username}:${password}`)}`;
-}
-
 export function base64(value: string | Uint8Array): string {
   return Buffer.from(value as Uint8Array).toString("base64");
 }

@@ -64,6 +64,13 @@ async function prepare(): Promise<LiveKind> {
         errorCode: "record_error_404",
       },
     ],
+    outage: {
+      name: "no broker",
+      begin: () => broker.stop(),
+      end: () => broker.start(),
+      statusCode: 200,
+      errorCode: "record_error_404",
+    },
     async start() {
       await broker.start();
       await front.start();
@@ -104,4 +111,4 @@ async function makeBroker(jars: string, client: number, controller: number): Pro
   });
 }
 
-testLive("Kafka behind a REST proxy", prepare, !hasMaven());
+testLive("Kafka behind a REST proxy", prepare, !hasMaven(), true);

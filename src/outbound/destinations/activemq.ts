@@ -1,6 +1,7 @@
 import { DELIVERED, readText, rejected } from "../answers.ts";
+import { basicAuthFields, basicAuthOf, basicAuthSecrets } from "../basic-auth.ts";
 import { type DestinationKind, isSuccess } from "../destination.ts";
-import { basicAuth, headersWith, perConfig, textOf, urlBelow, webhookHeadersOf } from "../requests.ts";
+import { headersWith, perConfig, textOf, urlBelow, webhookHeadersOf } from "../requests.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -10,7 +11,7 @@ const connectionOf = perConfig((config) => {
   return {
     url: urlBelow(textOf(config, "url") ?? "", "/api/message"),
     destination: name.includes("://") ? name : `queue://${name}`,
-    authorization: basicAuth(textOf(config, "username") ?? "", textOf(config, "password") ?? ""),
+    authorization: basicAuthOf(config) ?? "",
   };
 });
 
@@ -51,27 +52,11 @@ export const activemq: DestinationKind = {
       address: false,
       pattern: String.raw`(?:(?:queue|topic)://)?[^\x00-\x1f\x7f:?]+`,
     },
-    {
-      name: "username",
-      label: "User name",
-      help: "A user of the web console.",
-      required: true,
-      secret: false,
-      address: false,
-      pattern: String.raw`[^:\x00-\x1f\x7f]{1,255}`,
-    },
-    {
-      name: "password",
-      label: "Password",
-      help: "Of this user.",
-      required: true,
-      secret: true,
-      address: false,
-    },
+    ...basicAuthFields("A user of the web console."),
   ],
   // `maxMessageSize` of the message API, as shipped (webapps/api/WEB-INF/web.xml); Jetty takes forms of 200,000 bytes.
   maxBytes: 100_000,
-  secrets: (config) => [connectionOf(config).authorization.replace("Basic ", "")],
+  secrets: basicAuthSecrets,
   request(config, message) {
     const { url, destination, authorization } = connectionOf(config);
     const form = [

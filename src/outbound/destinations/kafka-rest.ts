@@ -1,15 +1,7 @@
 import { DELIVERED, firstOf, readObject, rejected, UNEXPECTED } from "../answers.ts";
+import { basicAuthFields, basicAuthOf, basicAuthSecrets } from "../basic-auth.ts";
 import { type DestinationKind, isSuccess, type Judgement } from "../destination.ts";
-import {
-  attributesOf,
-  base64,
-  basicAuth,
-  headersWith,
-  jsonBytes,
-  perConfig,
-  textOf,
-  urlBelow,
-} from "../requests.ts";
+import { attributesOf, base64, headersWith, jsonBytes, perConfig, textOf, urlBelow } from "../requests.ts";
 
 /** In the binary format value and headers keep their bytes; the JSON format would write the value anew. */
 const CONTENT: readonly [string, string][] = [
@@ -18,8 +10,7 @@ const CONTENT: readonly [string, string][] = [
 ];
 
 const connectionOf = perConfig((config) => {
-  const username = textOf(config, "username");
-  const pass = username === null ? null : basicAuth(username, textOf(config, "password") ?? "");
+  const pass = basicAuthOf(config);
   const authorization: [string, string][] = pass === null ? [] : [["authorization", pass]];
   return {
     url: urlBelow(
@@ -27,7 +18,6 @@ const connectionOf = perConfig((config) => {
       `/topics/${encodeURIComponent(textOf(config, "topic") ?? "")}`,
     ),
     headers: [...CONTENT, ...authorization],
-    pass,
   };
 });
 
@@ -84,23 +74,7 @@ export const kafkaRest: DestinationKind = {
       address: false,
       pattern: String.raw`[^\x00-\x1f\x7f]{1,1024}`,
     },
-    {
-      name: "username",
-      label: "User name",
-      help: "For proxies that ask for basic authentication.",
-      required: false,
-      secret: false,
-      address: false,
-      pattern: String.raw`[^:\x00-\x1f\x7f]{1,255}`,
-    },
-    {
-      name: "password",
-      label: "Password",
-      help: "Of this user.",
-      required: false,
-      secret: true,
-      address: false,
-    },
+    ...basicAuthFields("For proxies that ask for basic authentication.", false),
     {
       name: "send_headers",
       label: "Send record headers",
@@ -113,7 +87,7 @@ export const kafkaRest: DestinationKind = {
   ],
   // `max.request.size` of Kafka's producer, as shipped; a broker takes batches of 1,048,588 bytes (`message.max.bytes`).
   maxBytes: 1_048_576,
-  secrets: (config) => [connectionOf(config).pass?.replace("Basic ", "") ?? ""],
+  secrets: basicAuthSecrets,
   request(config, message) {
     const { url, headers } = connectionOf(config);
     const pairs = Object.entries(attributesOf(message));

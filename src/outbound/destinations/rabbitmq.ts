@@ -1,8 +1,8 @@
 import { DELIVERED, readObject, rejected, UNEXPECTED } from "../answers.ts";
+import { basicAuthFields, basicAuthOf, basicAuthSecrets } from "../basic-auth.ts";
 import type { DestinationKind } from "../destination.ts";
 import {
   base64,
-  basicAuth,
   headersWith,
   jsonBytes,
   perConfig,
@@ -27,7 +27,7 @@ const connectionOf = perConfig((config) => {
   const path = ["vhost", "exchange"].map((name) => encodeURIComponent(textOf(config, name) ?? "")).join("/");
   return {
     url: urlBelow(textOf(config, "url") ?? "", `/api/exchanges/${path}/publish`),
-    authorization: basicAuth(textOf(config, "username") ?? "", textOf(config, "password") ?? ""),
+    authorization: basicAuthOf(config) ?? "",
   };
 });
 
@@ -92,27 +92,11 @@ export const rabbitmq: DestinationKind = {
       address: false,
       pattern: String.raw`[^\x00-\x1f\x7f]{1,255}`,
     },
-    {
-      name: "username",
-      label: "User name",
-      help: "A user with the tag management and write permission on the exchange.",
-      required: true,
-      secret: false,
-      address: false,
-      pattern: String.raw`[^:\x00-\x1f\x7f]{1,255}`,
-    },
-    {
-      name: "password",
-      label: "Password",
-      help: "Of this user.",
-      required: true,
-      secret: true,
-      address: false,
-    },
+    ...basicAuthFields("A user with the tag management and write permission on the exchange."),
   ],
   // The plugin of 3.10 takes request bodies of 10,000,000 bytes (later ones 20,000,000), in which the payload stands in base64.
   maxBytes: 7_400_000,
-  secrets: (config) => [connectionOf(config).authorization.replace("Basic ", "")],
+  secrets: basicAuthSecrets,
   request(config, message) {
     const { url, authorization } = connectionOf(config);
     const body = jsonBytes({

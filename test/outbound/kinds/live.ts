@@ -31,6 +31,16 @@ export interface LiveKind {
   refusals: readonly Refusal[];
   start(): Promise<void>;
   stop(): Promise<void>;
+  /** Something behind the server that fails while the server itself still answers. */
+  outage?: Outage;
+}
+
+export interface Outage {
+  name: string;
+  begin(): Promise<void>;
+  end(): Promise<void>;
+  statusCode: number;
+  errorCode: string;
 }
 
 interface Made {
@@ -58,7 +68,12 @@ const DATA =
 const MANY = 40;
 
 /** Its tests; `prepare` gives the server, started. */
-export function testLive(name: string, prepare: () => Promise<LiveKind>, isSkipped = false): void {
+export function testLive(
+  name: string,
+  prepare: () => Promise<LiveKind>,
+  isSkipped = false,
+  hasOutage = false,
+): void {
   describe.skipIf(isSkipped)(name, () => {
     let app: TestApp;
     let live: LiveKind;
@@ -198,6 +213,28 @@ export function testLive(name: string, prepare: () => Promise<LiveKind>, isSkipp
       expect([refused.status, refused.json.errors?.[0]?.pointer]).toEqual([422, "/config"]);
       if (refusal?.errorCode) expect(refused.json.detail).toContain(refusal.errorCode);
     });
+
+    const testOutage: typeof test | (() => void) = hasOutage ? test : () => {};
+    testOutage(
+      "a server loses nothing either while what stands behind it is down",
+      async () => {
+        const { outage } = live;
+        if (outage === undefined) throw new Error("no outage is told of");
+        const made = await create();
+        await outage.begin();
+        const sent = await publish(made);
+        const { attempt } = await tried(made);
+        expect([outage.name, attempt.outcome, attempt.status_code, attempt.error_code]).toEqual([
+          outage.name,
+          "rejected",
+          outage.statusCode,
+          outage.errorCode,
+        ]);
+        await outage.end();
+        await expectArrival(made, sent);
+      },
+      120_000,
+    );
 
     test("a server that is down loses nothing", async () => {
       const made = await create();
