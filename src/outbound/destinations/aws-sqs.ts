@@ -29,6 +29,7 @@ export const awsSqs: DestinationKind = {
     testedAgainst:
       "moto 5.2.5, also with its signature check switched on, read back with the AWS SDK for JavaScript",
     notes:
+      "Where `endpoint` is given it is called, and `queue_url` only names the queue. " +
       "The permission needed is `sqs:SendMessage` on the queue, and `kms:GenerateDataKey` and `kms:Decrypt` on the key of an encrypted one. " +
       "The body and its attributes together may have 1 MiB ([quota](https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html)); " +
       'a queue\'s own `MaximumMessageSize` may be smaller. A queue is read with `MessageAttributeNames: ["All"]`, or the attributes are left out.',

@@ -1,0 +1,67 @@
+/** Servers that play AWS: moto for the queues, topics, buses, streams and roles, versitygw for buckets with signatures that are checked. */
+import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildGoTool } from "./go.ts";
+import { freePorts, makeFolder, RealServer, runCommand } from "./real-server.ts";
+import { requireTool } from "./tools.ts";
+
+const MOTO_VERSION = "5.2.5";
+const VERSITYGW_VERSION = "v1.8.0";
+
+export interface PlayedAws extends AsyncDisposable {
+  readonly url: string;
+  readonly server: RealServer;
+}
+
+/** moto's server, in an environment of its own; installed where this machine has none yet, which takes about half a minute. */
+async function installMoto(): Promise<string> {
+  const folder = join(tmpdir(), `sealpost-moto-${MOTO_VERSION}`);
+  const command = join(folder, "bin/moto_server");
+  if (existsSync(command)) return command;
+  requireTool("python3", "apt-get install python3 python3-venv");
+  await runCommand(["python3", "-m", "venv", "--clear", folder]);
+  await runCommand([join(folder, "bin/pip"), "install", "--quiet", `moto[server]==${MOTO_VERSION}`]);
+  return command;
+}
+
+/** With `checksAfter`, signatures and policies hold after so many calls, which may make users and keys. */
+export async function startMoto(checksAfter?: number): Promise<PlayedAws> {
+  const command = await installMoto();
+  const [port = 0] = await freePorts(1);
+  const url = `http://127.0.0.1:${port}`;
+  const server = new RealServer({
+    name: "moto",
+    command: [command, "-H", "127.0.0.1", "-p", String(port)],
+    env: checksAfter === undefined ? {} : { INITIAL_NO_AUTH_ACTION_COUNT: String(checksAfter) },
+    isReady: async () => (await fetch(`${url}/moto-api/`)).ok,
+  });
+  await server.start();
+  return { url, server, [Symbol.asyncDispose]: () => server.stop() };
+}
+
+export const VERSITYGW_KEYS = { accessKeyId: "sealpost-root", secretAccessKey: "versity-secret-of-a-test" };
+
+/** versitygw over a folder of its own. */
+export async function startVersitygw(): Promise<PlayedAws> {
+  const command = await buildGoTool(`github.com/versity/versitygw/cmd/versitygw@${VERSITYGW_VERSION}`);
+  const [port = 0] = await freePorts(1);
+  const folder = makeFolder("versitygw");
+  const url = `http://127.0.0.1:${port}`;
+  const server = new RealServer({
+    name: "versitygw",
+    command: [command, "--port", `127.0.0.1:${port}`, "posix", folder.path],
+    env: {
+      ROOT_ACCESS_KEY: VERSITYGW_KEYS.accessKeyId,
+      ROOT_SECRET_KEY: VERSITYGW_KEYS.secretAccessKey,
+    },
+    // Anonymous callers are refused, by the server.
+    isReady: async () => (await fetch(url)).status === 403,
+  });
+  await server.start();
+  const stop = async () => {
+    await server.stop();
+    folder.remove();
+  };
+  return { url, server, [Symbol.asyncDispose]: stop };
+}
