@@ -23,6 +23,9 @@ const THROTTLING =
 const DENIED =
   /^(access ?denied|authorizationerror|notauthorized|kms\.?accessdenied|accountproblem|allaccessdisabled)/i;
 
+/** Not the destination is closed, but the key that it is encrypted with. */
+const KEY_DENIED = /^kms/i;
+
 const CODE = /^[A-Za-z0-9_.:-]{1,100}$/;
 const MISSING =
   /not authorized to perform:? ([\w*-]+:[\w*-]+)(?: on (?:resource:? )?(?:"|&quot;)?(arn:[^\s"&]{1,400}))?/;
@@ -37,10 +40,15 @@ export function judgeRefusal(answer: Answer, permission: Permission): Refusal {
 export function refusalOf(code: string | null, text: string, permission: Permission): Refusal {
   if (code === null) return refusal(null, false);
   if (!DENIED.test(code)) return refusal(code, THROTTLING.test(code));
-  const [, missing = permission.action, resource = permission.resource] = MISSING.exec(text) ?? [];
+  const { action, resource: named } = KEY_DENIED.test(code) ? keyOf(permission) : permission;
+  const [, missing = action, resource = named] = MISSING.exec(text) ?? [];
   // SQS writes its own actions in lower case.
   const isOwn = missing.toLowerCase() === permission.action.toLowerCase();
   return refusal(`${code}: ${isOwn ? permission.action : missing} on ${resource}`, false);
+}
+
+function keyOf({ resource }: Permission): Permission {
+  return { action: "kms:GenerateDataKey", resource: `the key of ${resource}` };
 }
 
 function refusal(errorCode: string | null, throttled: boolean): Refusal {

@@ -1,6 +1,6 @@
 import { DELIVERED, firstOf, readObject, readText, rejected, UNEXPECTED } from "../answers.ts";
 import { judgeRefusal, readCode, refusalOf } from "../aws/answers.ts";
-import { awsFields, field } from "../aws/fields.ts";
+import { AWS_NOTES, awsFields, field } from "../aws/fields.ts";
 import { awsRequest, jsonHeaders, serviceUrlOf } from "../aws/request.ts";
 import { grantedSecrets } from "../aws/session.ts";
 import type { DestinationConfig, DestinationKind, Message } from "../destination.ts";
@@ -28,7 +28,8 @@ export const awsEventbridge: DestinationKind = {
       "IAM say who may put events on the bus, and let consumers tell repeats by an id of your own in `data`. The permission needed is " +
       "`events:PutEvents` on the bus. An entry may have 1 MiB, with `Source` and `DetailType` " +
       "([announcement](https://aws.amazon.com/blogs/compute/more-room-to-build-serverless-services-now-support-payloads-up-to-1-mb)). An event that " +
-      "no rule of the bus matches is delivered all the same: the bus took it.",
+      "no rule of the bus matches is delivered all the same: the bus took it." +
+      AWS_NOTES,
   },
   fields: [
     field("event_bus_name", "Event bus", "Its name, such as default, or its ARN.", {

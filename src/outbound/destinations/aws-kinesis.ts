@@ -1,5 +1,5 @@
 import { judgeJson } from "../aws/answers.ts";
-import { awsFields, field } from "../aws/fields.ts";
+import { AWS_NOTES, awsFields, field } from "../aws/fields.ts";
 import { awsRequest, jsonHeaders, serviceUrlOf } from "../aws/request.ts";
 import { grantedSecrets } from "../aws/session.ts";
 import type { DestinationKind } from "../destination.ts";
@@ -21,7 +21,8 @@ export const awsKinesis: DestinationKind = {
       "A record has no attributes: the signature does not travel. Let IAM say who may write to the stream, and take the partition key, which is the " +
       "`webhook-id` unless you give another, to tell repeats: Kinesis keeps both. The permission needed is `kinesis:PutRecord` on the stream, and " +
       "`kms:GenerateDataKey` on the key of an encrypted one. A record may have 10 MiB where the stream's `MaxRecordSize` says so; unless it does, " +
-      "1 MiB with the partition key ([quotas](https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html)).",
+      "1 MiB with the partition key ([quotas](https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html))." +
+      AWS_NOTES,
   },
   fields: [
     field("stream_name", "Stream", "The name of the data stream.", {

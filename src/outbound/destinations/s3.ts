@@ -1,6 +1,6 @@
 import { DELIVERED } from "../answers.ts";
 import { judgeRefusal } from "../aws/answers.ts";
-import { awsFields, checkName, field, NAME_PATTERN } from "../aws/fields.ts";
+import { AWS_NOTES, awsFields, checkName, field, NAME_PATTERN } from "../aws/fields.ts";
 import { awsRequest } from "../aws/request.ts";
 import { domainOf, grantedSecrets } from "../aws/session.ts";
 import type { DestinationConfig, DestinationKind } from "../destination.ts";
@@ -24,7 +24,8 @@ export const s3: DestinationKind = {
       "The permission needed is `s3:PutObject` on the keys, and `kms:GenerateDataKey` on the key of an encrypted bucket. An object may have " +
       "5 GiB ([quota](https://docs.aws.amazon.com/AmazonS3/latest/userguide/upload-objects.html)), far more than an event. AWS is called at the bucket's own " +
       "host name (at the region's where the bucket's name has dots), an `endpoint` with the bucket in the path, unless its host name begins with the " +
-      "bucket's.",
+      "bucket's." +
+      AWS_NOTES,
   },
   fields: [
     field("bucket", "Bucket", "The name of the bucket.", {

@@ -100,6 +100,15 @@ export function sharedAnswers(action: string, resource: string): AnswerCase[] {
       ),
     },
     {
+      name: "the key of an encrypted destination, without its name",
+      status: 400,
+      body: jsonError(
+        "com.amazonaws.sqs#KmsAccessDenied",
+        "The caller doesn't have the required KMS access.",
+      ),
+      judged: refused(`KmsAccessDenied: kms:GenerateDataKey on the key of ${resource}`),
+    },
+    {
       name: "a wrong secret",
       status: 403,
       body: jsonError("InvalidSignatureException", "The request signature we calculated does not match"),
