@@ -73,6 +73,6 @@ const INGEST_ANSWERS = {
     example: { id: "evt_01KAHM9Q7W00B5C1D7E9F3G6HJ" },
   },
   401: { description: "Refused, for whatever reason; an unknown source too. The body is empty." },
-  429: "`rate_limited`: verified, but over the source's rate.",
+  429: "`rate_limited`: verified, but over the source's rate; or the plan is used up, and too many events wait for it already.",
   503: "`unavailable`: the source is paused or its account suspended, keys of the provider could not be had, or the service is stopping.",
 };

@@ -10,11 +10,9 @@ export interface Fanout {
   firstKey: number;
   written: number;
   endpoints: number[];
-  /** True where the deliveries that are still to be written have their places already. */
-  reserves: boolean;
 }
 
-type FanoutRow = Omit<Fanout, "endpoints" | "reserves"> & { endpoints: string };
+type FanoutRow = Omit<Fanout, "endpoints"> & { endpoints: string };
 
 export class Fanouts {
   readonly #insert;
@@ -39,16 +37,21 @@ export class Fanouts {
   /** Inside the event's write. */
   insert(projectId: number, eventId: number, firstKey: number, endpoints: number[]): Fanout {
     this.#insert.run(eventId, firstKey, JSON.stringify(endpoints));
-    const reserves = !this.waitingEvents.has(projectId, eventId);
-    if (reserves) this.meter.reserve(projectId, "taken", endpoints.length);
-    return { eventId, projectId, firstKey, written: 0, endpoints, reserves };
+    const fanout = { eventId, projectId, firstKey, written: 0, endpoints };
+    this.#reserve(fanout, endpoints.length);
+    return fanout;
   }
 
   /** Inside a slice's write: those from `from` up to `until` are written now. */
-  advance({ eventId, projectId, endpoints, reserves }: Fanout, from: number, until: number): void {
-    if (until >= endpoints.length) this.#finish.run(eventId);
-    else this.#advance.run(until, eventId);
-    if (reserves) this.meter.reserve(projectId, "taken", from - until);
+  advance(fanout: Fanout, from: number, until: number): void {
+    if (until >= fanout.endpoints.length) this.#finish.run(fanout.eventId);
+    else this.#advance.run(until, fanout.eventId);
+    this.#reserve(fanout, from - until);
+  }
+
+  /** Deliveries that are still to be written have their places, unless their event waits for the plan. */
+  #reserve({ projectId, eventId }: Fanout, by: number): void {
+    if (!this.waitingEvents.has(projectId, eventId)) this.meter.reserve(projectId, "taken", by);
   }
 
   /** Those that a crash cut short. */
@@ -59,10 +62,6 @@ export class Fanouts {
          FROM fanout JOIN event ON event.id = event_id ORDER BY event_id`,
       )
       .all()
-      .map((row) => ({
-        ...row,
-        endpoints: JSON.parse(row.endpoints) as number[],
-        reserves: !this.waitingEvents.has(row.projectId, row.eventId),
-      }));
+      .map((row) => ({ ...row, endpoints: JSON.parse(row.endpoints) as number[] }));
   }
 }

@@ -8,6 +8,7 @@ export class WaitingEvents {
   readonly #delete;
   readonly #has;
   readonly #above;
+  readonly #unwritten;
 
   constructor(
     { sqlite }: Store,
@@ -23,6 +24,10 @@ export class WaitingEvents {
     this.#has = sqlite.prepare<{ id: number }, [number, number]>(
       "SELECT event_id AS id FROM waiting_event WHERE account_id = ? AND event_id = ?",
     );
+    this.#unwritten = sqlite.prepare<{ projectId: number; count: number }, [number]>(
+      `SELECT project_id AS projectId, json_array_length(endpoints) - written AS count
+       FROM fanout JOIN event ON event.id = event_id WHERE event_id = ?`,
+    );
     this.#above = sqlite.prepare<{ id: number }, [number, number, number]>(
       "SELECT event_id AS id FROM waiting_event WHERE account_id = ? AND event_id > ? ORDER BY event_id LIMIT ?",
     );
@@ -34,9 +39,12 @@ export class WaitingEvents {
     this.meter.countWaiting(accountId, this.#insert.run(accountId, eventId).changes);
   }
 
-  /** Inside a write. */
+  /** Inside a write. What a wide fan-out has still to write has its places from now on. */
   delete(accountId: number, eventId: number): void {
-    this.meter.countWaiting(accountId, -this.#delete.run(accountId, eventId).changes);
+    if (this.#delete.run(accountId, eventId).changes === 0) return;
+    this.meter.countWaiting(accountId, -1);
+    const unwritten = this.#unwritten.get(eventId);
+    if (unwritten) this.meter.reserve(unwritten.projectId, "taken", unwritten.count);
   }
 
   has(projectId: number, eventId: number): boolean {

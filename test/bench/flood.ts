@@ -27,6 +27,9 @@ const { values: options } = parseArgs({
 const runMs = Number(options.seconds) * 1000;
 const PUBLISHES_PER_SECOND = 200;
 const EVENTS_PER_SECOND = 50;
+const READS_PER_SECOND = 50;
+/** A flood is a multiple of each; the steady ones stay below. */
+const RATE_LIMITS = { SEALPOST_PUBLISH_RATE_LIMIT: "250", SEALPOST_MANAGEMENT_RATE_LIMIT: "100" };
 const BODY_BYTES = 2048;
 const SECRET = "a-webhook-secret";
 const BODY = JSON.stringify({ type: "invoice.paid", text: "x".repeat(BODY_BYTES - 36) });
@@ -34,7 +37,7 @@ const BODY = JSON.stringify({ type: "invoice.paid", text: "x".repeat(BODY_BYTES 
 function rawRequest(path: string, headers: Record<string, string>, body: string): string {
   const lines = Object.entries({ host: "127.0.0.1", ...headers, "content-length": String(body.length) });
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
-  return `POST ${path} HTTP/1.1\r\n${head}\r\n${body}`;
+  return `${body === "" ? "GET" : "POST"} ${path} HTTP/1.1\r\n${head}\r\n${body}`;
 }
 
 /** GitHub's scheme, as the one that most sources have. */
@@ -55,41 +58,46 @@ function inbound(path: string, secret: string): string {
   return rawRequest(path, { ...headers, "x-hub-signature-256": `sha256=${mac}` }, BODY);
 }
 
-function publish({ apiKey }: Server): string {
+function publish(apiKey: string): string {
   const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
   return rawRequest("/v1/events", headers, JSON.stringify({ type: "bench.published", data: { text: BODY } }));
+}
+
+function read(apiKey: string): string {
+  return rawRequest("/v1/endpoints", { authorization: `Bearer ${apiKey}` }, "");
 }
 
 async function startPacer(settings: PacerSettings): Promise<Peer> {
   return (await startPeer("pacer.ts", settings)).peer;
 }
 
-type Phase = "calm" | "forged" | "genuine";
-const PHASES: readonly Phase[] = ["calm", "forged", "genuine"];
+/** What goes on at its pace while something else floods. */
+const STEADY = ["publish", "another source", "read"] as const;
+type Steady = (typeof STEADY)[number];
 
 interface Result {
-  phase: Phase;
-  publish: PacerReport;
-  other: PacerReport;
+  phase: string;
+  steady: Record<Steady, PacerReport>;
   flood: PacerReport | null;
 }
 
-async function runPhase(phase: Phase, publisher: Peer, other: Peer, flood: Peer | null): Promise<Result> {
-  const [published, received, flooded] = await Promise.all([
-    publisher.ask<PacerReport>({ runMs }),
-    other.ask<PacerReport>({ runMs }),
-    flood?.ask<PacerReport>({ runMs }) ?? null,
+async function runPhase(phase: string, steady: Record<Steady, Peer>, flood: Peer | null): Promise<Result> {
+  const ask = (peer: Peer) => peer.ask<PacerReport>({ runMs });
+  const [flooded, ...reports] = await Promise.all([
+    flood && ask(flood),
+    ...STEADY.map((name) => ask(steady[name])),
   ]);
-  const result = { phase, publish: published, other: received, flood: flooded };
+  const named = STEADY.map((name, at) => [name, reports[at]]);
+  const result = { phase, steady: Object.fromEntries(named) as Result["steady"], flood: flooded };
   console.log(format(result));
   return result;
 }
 
-function format({ phase, publish: published, other, flood }: Result): string {
+function format({ phase, steady, flood }: Result): string {
   const tell = ({ latency }: PacerReport) =>
     `${latency.p50Ms.toFixed(2).padStart(7)} ${latency.p99Ms.toFixed(2).padStart(7)}`;
   const rate = flood === null ? "" : `  ${Math.round(flood.perSecond)}/s ${JSON.stringify(flood.statuses)}`;
-  return `${phase.padEnd(8)} ${tell(published)}   ${tell(other)} ${rate}`;
+  return `${phase.padEnd(10)} ${STEADY.map((name) => tell(steady[name])).join("   ")} ${rate}`;
 }
 
 function quantile(values: readonly number[], share: number): number {
@@ -97,53 +105,58 @@ function quantile(values: readonly number[], share: number): number {
 }
 
 /** Over the rounds of a phase: the middle, and the quieter quarter, which other work on the machine disturbs less. */
-function tellQuantiles(name: string, results: readonly Result[], read: (result: Result) => number): void {
-  const of = (phase: Phase, share: number) =>
+function tellQuantiles(name: string, results: readonly Result[], value: (result: Result) => number): void {
+  const of = (phase: string, share: number) =>
     quantile(
-      results.filter((result) => result.phase === phase).map((result) => read(result)),
+      results.filter((result) => result.phase === phase).map((result) => value(result)),
       share,
     );
   console.log(`\n${name}${" ".repeat(24 - name.length)}median   ratio  quarter   ratio`);
-  for (const phase of PHASES) {
+  for (const phase of new Set(results.map((result) => result.phase))) {
     const cells = [0.5, 0.25].flatMap((share) => [of(phase, share), of(phase, share) / of("calm", share)]);
     console.log(phase.padEnd(22), cells.map((cell) => cell.toFixed(2).padStart(7)).join(" "));
   }
 }
 
 function summarize(results: readonly Result[]): void {
-  tellQuantiles("publish, p50 ms", results, (result) => result.publish.latency.p50Ms);
-  tellQuantiles("publish, p99 ms", results, (result) => result.publish.latency.p99Ms);
-  tellQuantiles("another source, p99 ms", results, (result) => result.other.latency.p99Ms);
+  tellQuantiles("publish, p50 ms", results, ({ steady }) => steady.publish.latency.p50Ms);
+  for (const name of STEADY)
+    tellQuantiles(`${name}, p99 ms`, results, ({ steady }) => steady[name].latency.p99Ms);
 }
 
 const directory = mkdtempSync(join(tmpdir(), "sealpost-flood-"));
 process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
 const command = [process.execPath, join(import.meta.dir, "../../src/main.ts")];
-const server = await startServer({ name: "service", command }, directory);
+const server = await startServer({ name: "service", command }, directory, RATE_LIMITS);
+const { apiKey, testKey } = server;
 const [flooded, calm] = [await makeSource(server), await makeSource(server)];
-const shared = { port: server.port, connections: 8 };
-const publisher = await startPacer({ ...shared, request: publish(server), perSecond: PUBLISHES_PER_SECOND });
-const other = await startPacer({ ...shared, request: inbound(calm, SECRET), perSecond: EVENTS_PER_SECOND });
-const flood = {
-  port: server.port,
-  perSecond: Number(options.flood),
-  connections: Number(options.connections),
+const paced = (request: string, perSecond: number) =>
+  startPacer({ port: server.port, connections: 8, request, perSecond });
+const steady: Record<Steady, Peer> = {
+  publish: await paced(publish(apiKey), PUBLISHES_PER_SECOND),
+  "another source": await paced(inbound(calm, SECRET), EVENTS_PER_SECOND),
+  read: await paced(read(apiKey), READS_PER_SECOND),
+};
+const flood = (request: string) => {
+  const [perSecond, connections] = [Number(options.flood), Number(options.connections)];
+  return startPacer({ port: server.port, perSecond, connections, request });
 };
 const floods = {
-  forged: await startPacer({ ...flood, request: inbound(flooded, "another secret") }),
-  genuine: await startPacer({ ...flood, request: inbound(flooded, SECRET) }),
+  forged: await flood(inbound(flooded, "another secret")),
+  genuine: await flood(inbound(flooded, SECRET)),
+  publishing: await flood(publish(testKey)),
+  reading: await flood(read(testKey)),
 };
 
 console.log(`${describeMachine(directory)}\n`);
-console.log("          publish p50/p99 ms  another source   flood");
+console.log("p50/p99 ms  publish           another source    read              flood");
 const results: Result[] = [];
-await runPhase("calm", publisher, other, null);
+await runPhase("calm", steady, null);
 for (let round = 0; round < Number(options.rounds); round++) {
-  results.push(await runPhase("calm", publisher, other, null));
-  results.push(await runPhase("forged", publisher, other, floods.forged));
-  results.push(await runPhase("genuine", publisher, other, floods.genuine));
+  results.push(await runPhase("calm", steady, null));
+  for (const [phase, peer] of Object.entries(floods)) results.push(await runPhase(phase, steady, peer));
 }
 summarize(results);
-await Promise.all([publisher, other, floods.forged, floods.genuine].map((peer) => peer.stop()));
+await Promise.all([...Object.values(steady), ...Object.values(floods)].map((peer) => peer.stop()));
 await server.stop();
 process.exit(0);

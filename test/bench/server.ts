@@ -17,23 +17,31 @@ export interface Server {
   pid: number;
   port: number;
   apiKey: string;
+  /** Of the test project; empty where the contender has none. */
+  testKey: string;
   stop(): Promise<number>;
 }
 
 /** Starts a contender on a fresh data directory below `directory`; resolves once it answers /readyz with 200. */
-export async function startServer(contender: Contender, directory: string): Promise<Server> {
+export async function startServer(
+  contender: Contender,
+  directory: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Server> {
   const dataDirectory = join(directory, "data");
   const output = join(directory, "output.log");
   mkdirSync(dataDirectory);
   const port = findFreePort();
   const child = startChild(contender.command, {
-    env: environment(port, dataDirectory),
+    env: { ...environment(port, dataDirectory), ...env },
     stdio: ["ignore", Bun.file(output), Bun.file(output)],
   });
   await waitUntil(() => isReady(port), child, output);
-  const apiKey = /\bsp_live_\w+/.exec(readFileSync(output, "utf8"))?.[0];
+  const printed = readFileSync(output, "utf8");
+  const apiKey = /\bsp_live_\w+/.exec(printed)?.[0];
+  const testKey = /\bsp_test_\w+/.exec(printed)?.[0] ?? "";
   if (apiKey === undefined) throw new Error(`${contender.name} printed no sp_live_… key on its first start`);
-  return { pid: child.pid, port, apiKey, stop: () => stopChild(child) };
+  return { pid: child.pid, port, apiKey, testKey, stop: () => stopChild(child) };
 }
 
 /** Creates one endpoint for each event type of the run, all at the receiver, with the contract's highest concurrency. */
