@@ -114,3 +114,17 @@ export function remaining(ms: number): string {
   if (hours > 0) return `${number(hours)} h ${number(minutes)} min`;
   return `${number(minutes)}:${String(seconds % 60).padStart(2, "0")}`;
 }
+
+const SPANS: readonly [string, number][] = [
+  ["day", 86_400],
+  ["hour", 3600],
+  ["minute", 60],
+  ["second", 1],
+];
+
+/** A length of time in its largest whole unit: "5 minutes", "3 days". */
+export function span(seconds: number): string {
+  const [unit, size] = SPANS.find(([, one]) => seconds >= one && seconds % one === 0) ?? ["second", 1];
+  const options = { style: "unit", unit, unitDisplay: "long" } as const;
+  return once(`span ${unit}`, () => new Intl.NumberFormat(locale.value, options)).format(seconds / size);
+}

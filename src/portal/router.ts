@@ -38,6 +38,28 @@ export function setQuery(change: Readonly<Record<string, string | null>>): void 
   go(to(path, { ...query, ...change }), { replaces: true });
 }
 
+/** Asked before a view with something unsaved is left; null: nothing is. */
+let mayLeave: (() => Promise<boolean>) | null = null;
+
+export function guardLeaving(ask: () => Promise<boolean>): () => void {
+  mayLeave = ask;
+  const onUnload = (event: Event) => event.preventDefault();
+  window.addEventListener("beforeunload", onUnload);
+  return () => {
+    mayLeave = null;
+    window.removeEventListener("beforeunload", onUnload);
+  };
+}
+
+/** The address stays what it was while the question stands. */
+async function askToLeave(ask: () => Promise<boolean>): Promise<void> {
+  const wanted = window.location.hash;
+  history.replaceState(null, "", addressNow());
+  if (!(await ask())) return;
+  mayLeave = null;
+  window.location.hash = wanted;
+}
+
 function addressNow(): string {
   return to(here.value.path, here.value.query);
 }
@@ -49,6 +71,10 @@ function read(): void {
 /** Reads the address now and whenever it changes; `first` may take something out of it before. */
 export function startRouter(first: (fragment: string) => void): void {
   const listen = () => {
+    if (mayLeave) {
+      void askToLeave(mayLeave);
+      return;
+    }
     scrolls.set(addressNow(), window.scrollY);
     first(window.location.hash);
     read();

@@ -106,6 +106,30 @@ export interface EndpointTotal extends Numbers {
   last_delivery: { id: string; status: DeliveryStatus; created_at: string } | null;
 }
 
+export interface KindField {
+  name: string;
+  label: string;
+  help: string;
+  required: boolean;
+  secret: boolean;
+  address: boolean;
+  type: "string" | "boolean";
+  pattern?: string;
+}
+
+export interface DestinationKind {
+  kind: string;
+  name: string;
+  fields: KindField[];
+  max_bytes: number | null;
+}
+
+export interface SecretAnswer {
+  secret: string;
+  public_key?: string;
+  previous_secret_expires_at: string | null;
+}
+
 export interface EventType {
   name: string;
   description: string | null;

@@ -19,6 +19,7 @@ export type Tab = "overview" | "endpoints" | "deliveries" | "types" | "verify" |
 export const VIEWS: readonly ViewRow[] = [
   { path: "/", tab: "overview", view: Overview },
   lazy("/endpoints", "endpoints", async () => (await import("./views/endpoints.tsx")).Endpoints),
+  lazy("/endpoints/new", "endpoints", async () => (await import("./views/new-endpoint.tsx")).NewEndpoint),
   lazy("/endpoints/:id", "endpoints", async () => (await import("./views/endpoints.tsx")).Endpoints),
   lazy("/endpoints/:id/:tab", "endpoints", async () => (await import("./views/endpoints.tsx")).Endpoints),
 ];

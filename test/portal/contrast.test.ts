@@ -62,6 +62,7 @@ const TEXTS: [string, string][] = [
   ),
   ...STATES.map((state): [string, string] => [state, `${state}-soft`]),
   ["text", "brand-soft"],
+  ["text", "line"],
   ["muted", "brand-soft"],
   ["brand", "brand-soft"],
   ["on-brand", "brand"],

@@ -30,6 +30,13 @@ export const SCREENS: readonly Screen[] = [
   screen("overview-week", () => "/?window=week", "Deliveries of the last 7 days"),
   screen("endpoints", () => "/endpoints", "Data warehouse"),
   screen("endpoint", ({ endpoints }) => `/endpoints/${endpoints.fails}`, "Last 24 hours"),
+  screen("endpoint-settings", ({ endpoints }) => `/endpoints/${endpoints.works}/settings`, "Event types"),
+  screen("endpoint-read", ({ endpoints }) => `/endpoints/${endpoints.works}/settings`, "How it is sent", {
+    consumer_id: CONSUMER,
+  }),
+  screen("endpoint-secret", ({ endpoints }) => `/endpoints/${endpoints.works}/secret`, "Reveal secret"),
+  screen("endpoint-test", ({ endpoints }) => `/endpoints/${endpoints.works}/test`, "Send test event"),
+  screen("endpoint-new", () => "/endpoints/new", "Amazon SQS"),
   {
     name: "closed",
     address: async (world) => (await world.link()).replace(/#.*/, ""),

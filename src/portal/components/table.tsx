@@ -8,6 +8,10 @@ export interface Column<Row> {
   align?: "end";
   /** Left out where the list is narrow because a detail stands beside it. */
   wide?: boolean;
+  /** On a card it stands beside the first cell, as a state does. */
+  lead?: boolean;
+  /** Left out of a card. */
+  extra?: boolean;
 }
 
 interface TableProps<Row> {
@@ -30,9 +34,9 @@ export function Table<Row>({ caption, columns, rows, keyOf, href, current }: Tab
         <caption class="hidden">{caption}</caption>
         <thead>
           <tr>
-            {columns.map(({ title, align, wide }) => (
-              <th key={title} scope="col" class={classOf(align, wide)}>
-                {title}
+            {columns.map((column) => (
+              <th key={column.title} scope="col" class={classOf(column)}>
+                {column.title}
               </th>
             ))}
           </tr>
@@ -40,8 +44,8 @@ export function Table<Row>({ caption, columns, rows, keyOf, href, current }: Tab
         <tbody>
           {rows.map((row) => (
             <tr key={keyOf(row)} class={current === keyOf(row) ? "chosen" : undefined}>
-              {columns.map(({ title, cell, align, wide }, at) => (
-                <td key={title} data-title={title} class={classOf(align, wide)}>
+              {columns.map((column, at) => (
+                <td key={column.title} data-title={column.title} class={classOf(column)}>
                   {at === 0 && href ? (
                     <a
                       class="row-link"
@@ -49,10 +53,10 @@ export function Table<Row>({ caption, columns, rows, keyOf, href, current }: Tab
                       data-row
                       aria-current={current === keyOf(row) ? "true" : undefined}
                     >
-                      {cell(row)}
+                      {column.cell(row)}
                     </a>
                   ) : (
-                    cell(row)
+                    <span class="value">{column.cell(row)}</span>
                   )}
                 </td>
               ))}
@@ -64,7 +68,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, href, current }: Tab
   );
 }
 
-function classOf(align?: "end", wide?: boolean): string | undefined {
-  const names = [align, wide && "wide"].filter(Boolean);
+function classOf({ align, wide, lead, extra }: Omit<Column<never>, "title" | "cell">): string | undefined {
+  const names = [align, wide && "wide", lead && "lead", extra && "extra"].filter(Boolean);
   return names.length === 0 ? undefined : names.join(" ");
 }

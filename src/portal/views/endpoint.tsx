@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from "preact";
+import type { JSX } from "preact";
 import { EndpointBadge } from "../components/badge.tsx";
 import { Button } from "../components/button.tsx";
 import { Id } from "../components/id.tsx";
@@ -12,6 +12,9 @@ import { useResource } from "../resource.ts";
 import { to } from "../router.ts";
 import { may } from "../session.ts";
 import type { Endpoint, Stats } from "../types.ts";
+import { EndpointSecret } from "./endpoint/secret.tsx";
+import { EndpointSettings } from "./endpoint/settings.tsx";
+import { EndpointTest } from "./endpoint/test.tsx";
 import { enable, pause, resume } from "./parts/actions.ts";
 import { DeliveryTable } from "./parts/delivery-table.tsx";
 import { addressOf, nameOf } from "./parts/endpoint-name.ts";
@@ -27,12 +30,15 @@ interface TabRow {
   title: Key;
   /** Left out where the link does not grant it. */
   isOpen: () => boolean;
-  view: (props: EndpointTabProps) => ComponentChildren;
+  view: (props: EndpointTabProps) => JSX.Element;
 }
 
 /** The tabs of an endpoint. A new one is a row here. */
 const TABS: readonly TabRow[] = [
   { name: "overview", title: "tab.overview", isOpen: () => true, view: EndpointOverview },
+  { name: "settings", title: "tab.settings", isOpen: () => true, view: EndpointSettings },
+  { name: "secret", title: "tab.secret", isOpen: () => may.manage, view: EndpointSecret },
+  { name: "test", title: "tab.test", isOpen: () => may.manage, view: EndpointTest },
 ];
 
 export function EndpointDetail({ id, tab }: { id: string; tab: string }): JSX.Element {
@@ -50,7 +56,7 @@ export function EndpointDetail({ id, tab }: { id: string; tab: string }): JSX.El
     <article aria-label={nameOf(endpoint)}>
       <EndpointHead endpoint={endpoint} />
       {items.length > 1 && <Tabs items={items} label={nameOf(endpoint)} />}
-      {row?.view({ endpoint })}
+      {row && <row.view key={row.name} endpoint={endpoint} />}
     </article>
   );
 }
@@ -143,7 +149,7 @@ function Trouble({ endpoint }: EndpointTabProps): JSX.Element | null {
   const isFine = endpoint.status !== "disabled" && endpoint.failing_since === null;
   const failure = useLastFailure(isFine ? null : endpoint.id);
   if (isFine) return null;
-  const said = failure && explain(failure.attempt);
+  const said = failure && endpoint.disabled_reason !== "gone" ? explain(failure.attempt) : null;
   return (
     <div class="notice bad" role="status">
       {endpoint.disabled_reason === "gone" && <p>{t("endpoint.gone.text")}</p>}

@@ -134,7 +134,7 @@ function columnsOf(totals: ReadonlyMap<string, EndpointTotal>): Column<Endpoint>
         </span>
       ),
     },
-    { title: t("delivery.status"), cell: (endpoint) => <EndpointBadge endpoint={endpoint} /> },
+    { title: t("delivery.status"), lead: true, cell: (endpoint) => <EndpointBadge endpoint={endpoint} /> },
     { title: t("endpoints.types"), wide: true, cell: (endpoint) => <Types types={endpoint.event_types} /> },
     { title: t("endpoints.rate"), wide: true, cell: ({ id }) => <Rate total={totals.get(id)} /> },
     { title: t("endpoints.last"), align: "end", cell: ({ id }) => <Last total={totals.get(id)} /> },

@@ -77,13 +77,13 @@ function Cards({ stats: { total, waiting } }: { stats: Stats }): JSX.Element {
     [
       "overview.delivered",
       compact(total.delivered),
-      attempts === 0 ? null : t("overview.rate", { share: percent(total.delivered / attempts) }),
+      total.p95_ms === null ? null : t("overview.p95", { time: duration(total.p95_ms) }),
       "good",
     ],
     [
       "overview.failed",
       compact(total.failed),
-      total.p95_ms === null ? null : t("overview.p95", { time: duration(total.p95_ms) }),
+      attempts === 0 ? null : t("overview.rate", { share: percent(total.delivered / attempts) }),
       total.failed > 0 ? "warn" : "",
     ],
     ["overview.dead", compact(total.dead), t("overview.dead.help"), total.dead > 0 ? "bad" : ""],

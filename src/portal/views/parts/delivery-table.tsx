@@ -41,7 +41,7 @@ export function DeliveryTable({
 function columnsOf(names: ReadonlyMap<string, string> | null): Column<Delivery>[] {
   return [
     { title: t("delivery.type"), cell: ({ event_type: type }) => <span class="mono cut">{type}</span> },
-    { title: t("delivery.status"), cell: (delivery) => <StatusBadge delivery={delivery} /> },
+    { title: t("delivery.status"), lead: true, cell: (delivery) => <StatusBadge delivery={delivery} /> },
     ...(names === null
       ? []
       : [
@@ -69,7 +69,7 @@ function columnsOf(names: ReadonlyMap<string, string> | null): Column<Delivery>[
         </>
       ),
     },
-    { title: t("delivery.id"), wide: true, cell: ({ id }) => <Id id={id} /> },
+    { title: t("delivery.id"), wide: true, extra: true, cell: ({ id }) => <Id id={id} /> },
     { title: t("delivery.created"), align: "end", cell: ({ created_at: at }) => <Time at={at} /> },
   ];
 }

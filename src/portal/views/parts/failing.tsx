@@ -81,7 +81,7 @@ export function useLastFailure(endpointId: string | null): { delivery: Delivery;
 
 function Problem({ endpoint }: { endpoint: Endpoint }): JSX.Element {
   const failure = useLastFailure(endpoint.id);
-  const said = failure && explain(failure.attempt);
+  const said = failure && endpoint.disabled_reason !== "gone" ? explain(failure.attempt) : null;
   return (
     <li class="problem">
       <div class="problem-head">

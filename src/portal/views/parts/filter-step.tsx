@@ -1,0 +1,84 @@
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { send } from "../../api.ts";
+import { TextField } from "../../components/field.tsx";
+import { messageOf } from "../../components/states.tsx";
+import { t } from "../../i18n.ts";
+
+interface FilterStepProps {
+  /** JSON as it was typed; empty: no filter. */
+  value: string;
+  onChange: (value: string) => void;
+  error: string | null;
+}
+
+/** Tried a moment after the last key. */
+const WAIT_MS = 400;
+const TRIED = 100;
+
+/** The filter in the text; `isWrong` where it is no JSON object. */
+export function readFilter(text: string): { value: unknown; isWrong: boolean } {
+  if (text.trim() === "") return { value: null, isWrong: false };
+  try {
+    const value: unknown = JSON.parse(text);
+    return { value, isWrong: typeof value !== "object" || value === null };
+  } catch {
+    return { value: null, isWrong: true };
+  }
+}
+
+/** A filter for those who want one, tried on what was published lately. */
+export function FilterStep({ value, onChange, error }: FilterStepProps): JSX.Element {
+  const { value: filter, isWrong } = readFilter(value);
+  const found = useTried(isWrong ? null : filter);
+  return (
+    <>
+      <p class="muted">{t("filter.step.text")}</p>
+      <TextField
+        label={t("endpoint.filter")}
+        optional={t("form.optional")}
+        help={t("filter.step.help")}
+        value={value}
+        onInput={onChange}
+        error={isWrong ? t("filter.step.nojson") : error}
+        placeholder={'{ "data": { "total": { "$gte": 100 } } }'}
+        rows={8}
+        mono
+      />
+      <p aria-live="polite" class="muted">
+        {found}
+      </p>
+    </>
+  );
+}
+
+/** How many of the last events it would let through, in words; empty where there is nothing to say. */
+function useTried(filter: unknown): string {
+  const [said, setSaid] = useState("");
+  const text = JSON.stringify(filter);
+  useEffect(() => {
+    setSaid("");
+    if (text === "null") return undefined;
+    let isOver = false;
+    const timer = setTimeout(async () => {
+      const words = await tried(text);
+      if (!isOver) setSaid(words);
+    }, WAIT_MS);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [text]);
+  return said;
+}
+
+async function tried(filter: string): Promise<string> {
+  try {
+    const body = { last: TRIED, filter: JSON.parse(filter) as unknown };
+    const answer = await send<{ tried: number; matched: number }>("POST", "/v1/endpoints/preview", body);
+    if (answer.tried === 0) return t("filter.step.none");
+    return t("filter.step.tried", { matched: answer.matched, count: answer.tried });
+  } catch (error) {
+    return messageOf(error);
+  }
+}
