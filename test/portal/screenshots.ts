@@ -1,6 +1,6 @@
 /**
  * Pictures of every screen, for people to look at: `bun test/portal/screenshots.ts [name…]` writes them below `.test/screenshots`, light, dark and as
- * wide as a phone.
+ * wide as a phone. `--readme` takes the README's pictures anew, in src/docs.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -15,10 +15,25 @@ const LOOKS: Readonly<Record<string, PageOptions>> = {
   phone: { theme: "light", isPhone: true },
 };
 
+/** The README's: screen, look, and where the picture ends. */
+const README: readonly [file: string, screen: string, PageOptions][] = [
+  ["portal-overview.png", "overview", { theme: "light", width: 1180, height: 1040 }],
+  ["portal-endpoint.png", "endpoint", { theme: "dark", isPhone: true }],
+];
+
 const wanted = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
 await using world = await startWorld();
 await using browser = await startBrowser();
+if (wanted.includes("--readme")) {
+  for (const [file, name, options] of README) {
+    const screen = SCREENS.find((one) => one.name === name);
+    if (!screen) throw new Error(`no screen ${name}`);
+    await using opened = await browser.open(await screen.address(world), options);
+    await screen.ready(opened.page);
+    await opened.page.screenshot({ path: join(import.meta.dir, "../../src/docs", file) });
+  }
+}
 for (const screen of SCREENS.filter(({ name }) => wanted.length === 0 || wanted.includes(name))) {
   for (const [look, options] of Object.entries(LOOKS)) {
     await using opened = await browser.open(await screen.address(world), options);

@@ -81,7 +81,7 @@ export const de: Messages = {
   "status.cancelled": "Abgebrochen",
   "waiting.paused": "Wartet: pausiert",
   "waiting.rate_limit": "Wartet: Ratenlimit",
-  "waiting.backoff": "Wartet: Endpunkt erholt sich",
+  "waiting.backoff": "Wartet: Erholung",
   "waiting.order": "Wartet: Reihenfolge",
   "waiting.plan_limit": "Wartet: Kontingent",
   "endpoint.active": "Aktiv",

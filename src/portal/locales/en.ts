@@ -82,7 +82,7 @@ export const en = {
   "status.cancelled": "Cancelled",
   "waiting.paused": "Waiting: paused",
   "waiting.rate_limit": "Waiting: rate limit",
-  "waiting.backoff": "Waiting: endpoint recovers",
+  "waiting.backoff": "Waiting: recovery",
   "waiting.order": "Waiting: its turn",
   "waiting.plan_limit": "Waiting: plan limit",
   "endpoint.active": "Active",

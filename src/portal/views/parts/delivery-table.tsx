@@ -57,10 +57,10 @@ function columnsOf(names: ReadonlyMap<string, string> | null): Column<Delivery>[
     {
       title: t("delivery.attempts"),
       align: "end",
-      cell: ({ attempt_count: count, next_attempt_at: next }) => (
+      cell: ({ attempt_count: count, next_attempt_at: next, waiting_for: why }) => (
         <>
           {number(count)}
-          {next && (
+          {next && why === null && (
             <span class="muted small">
               {" · "}
               <Countdown until={next} />
