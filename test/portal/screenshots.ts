@@ -23,7 +23,7 @@ const README: readonly [file: string, screen: string, PageOptions][] = [
 
 const wanted = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
-await using world = await startWorld();
+await using world = await startWorld({ isScenic: wanted.includes("--readme") });
 await using browser = await startBrowser();
 if (wanted.includes("--readme")) {
   for (const [file, name, options] of README) {

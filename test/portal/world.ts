@@ -4,6 +4,7 @@
  */
 import { type Client, startApp, type TestApp } from "../kit/app.ts";
 import { type Receiver, startReceiver } from "../kit/receiver.ts";
+import { drawLogo, paintHistory } from "./scenery.ts";
 
 export interface World extends AsyncDisposable {
   app: TestApp;
@@ -13,6 +14,8 @@ export interface World extends AsyncDisposable {
   /** A link's address on this machine, with these grants. */
   link: (body?: Record<string, unknown>) => Promise<string>;
 }
+
+const BRAND = [217, 72, 15] as const;
 
 export const CONSUMER = "cust_7";
 
@@ -26,15 +29,18 @@ const TYPES = [
   ["customer.deleted", "Customers", "An account was closed.", { id: "cu_1" }],
 ] as const;
 
-export async function startWorld(): Promise<World> {
+/** `isScenic`: as the README's pictures show it, with a past and without an attack in a name. */
+export async function startWorld({ isScenic = false } = {}): Promise<World> {
   const app = await startApp({ env: { SEALPOST_BASE_URL: "http://localhost" } });
   const receiver = startReceiver();
   const { live } = app;
-  await live.patch("/v1/project", { branding: { name: "Acme Billing", color: "#d9480f" } });
+  const logo = receiver.at("logo.png", () => new Response(drawLogo(BRAND)));
+  await live.patch("/v1/project", { branding: { name: "Acme Billing", color: "#d9480f", logo_url: logo } });
   for (const [name, group, description, example] of TYPES) {
     await live.create("/v1/event-types", { name, group, description, example });
   }
-  const endpoints = await makeEndpoints(live, receiver);
+  const endpoints = await makeEndpoints(live, receiver, isScenic ? "Old shop" : `Old shop ${HOSTILE}`);
+  if (isScenic) paintHistory(app.dataDir);
   await publish(live, receiver);
   await settle(app);
   await live.post(`/v1/endpoints/${endpoints.paused}/pause`);
@@ -50,7 +56,7 @@ export async function startWorld(): Promise<World> {
   return { app, receiver, endpoints, link, [Symbol.asyncDispose]: stop };
 }
 
-async function makeEndpoints(live: Client, receiver: Receiver): Promise<World["endpoints"]> {
+async function makeEndpoints(live: Client, receiver: Receiver, oldName: string): Promise<World["endpoints"]> {
   receiver.at("fails", () => new Response("database is down", { status: 500 }));
   receiver.at("gone", () => new Response(null, { status: 410 }));
   const make = async (path: string, fields: Record<string, unknown>) => {
@@ -65,7 +71,7 @@ async function makeEndpoints(live: Client, receiver: Receiver): Promise<World["e
     works: await make("works", { description: "Ledger", event_types: ["invoice.*", "customer.created"] }),
     fails: await make("fails", { description: "Data warehouse", retry: { schedule: [3600, 7200] } }),
     paused: await make("paused", { event_types: ["invoice.overdue"] }),
-    gone: await make("gone", { description: `Old shop ${HOSTILE}`, event_types: ["customer.deleted"] }),
+    gone: await make("gone", { description: oldName, event_types: ["customer.deleted"] }),
     foreign: await make("foreign", { description: "Of another consumer", consumer_id: "cust_8" }),
   };
 }
