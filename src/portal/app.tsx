@@ -50,7 +50,7 @@ function Frame({ who }: { who: Portal }): JSX.Element {
         </p>
       )}
       <main class="page" id="main" tabIndex={-1}>
-        {match === null ? <NoView /> : <ViewOf key={match.row.path} match={match} />}
+        {match === null ? <NoView /> : <ViewOf key={String(match.row.path)} match={match} />}
       </main>
       <Footer who={who} />
       <Toasts />
@@ -108,6 +108,9 @@ function ViewOf({ match }: { match: Match }): JSX.Element {
   const { path, query } = here.value;
   useLayoutEffect(() => {
     window.scrollTo(0, scrollOf({ path, query }));
+    // What had the focus may be gone with the view before: the keyboard goes on here.
+    if (document.activeElement === document.body)
+      document.getElementById("main")?.focus({ preventScroll: true });
   }, [path, loaded]);
   if (error) return <Failure error={error} />;
   if (loaded === null) return <Skeleton rows={5} />;

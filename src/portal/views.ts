@@ -4,8 +4,11 @@ import type { View } from "./view.ts";
 import { Overview } from "./views/overview.tsx";
 
 export interface ViewRow {
-  /** `:name` is one part of the address; the first row that fits answers. */
-  path: string;
+  /**
+   * `:name` is one part of the address; the first row that fits answers. Addresses of one row are one view, which stays while one goes
+   * about between them, as from a list to a detail beside it.
+   */
+  path: string | readonly string[];
   /** Under which tab it stands. */
   tab: Tab;
   /** The view itself where it is in the first load, or how it is loaded once it is opened. */
@@ -18,13 +21,15 @@ export type Tab = "overview" | "endpoints" | "deliveries" | "types" | "verify" |
 /** THE table of views. A new screen is a file in views/, and a row here. */
 export const VIEWS: readonly ViewRow[] = [
   { path: "/", tab: "overview", view: Overview },
-  lazy("/endpoints", "endpoints", async () => (await import("./views/endpoints.tsx")).Endpoints),
   lazy("/endpoints/new", "endpoints", async () => (await import("./views/new-endpoint.tsx")).NewEndpoint),
-  lazy("/endpoints/:id", "endpoints", async () => (await import("./views/endpoints.tsx")).Endpoints),
-  lazy("/endpoints/:id/:tab", "endpoints", async () => (await import("./views/endpoints.tsx")).Endpoints),
+  lazy(
+    ["/endpoints", "/endpoints/:id", "/endpoints/:id/:tab"],
+    "endpoints",
+    async () => (await import("./views/endpoints.tsx")).Endpoints,
+  ),
 ];
 
-function lazy(path: string, tab: Tab, view: () => Promise<View>): ViewRow {
+function lazy(path: ViewRow["path"], tab: Tab, view: () => Promise<View>): ViewRow {
   return { path, tab, view, isLazy: true };
 }
 
@@ -48,9 +53,13 @@ export interface Match {
 }
 
 export function matchView(path: string): Match | null {
-  for (const row of VIEWS) {
-    const params = fit(row.path, path);
-    if (params !== null && tabsNow().some(({ tab }) => tab === row.tab)) return { row, params };
+  const tabs = new Set(tabsNow().map(({ tab }) => tab));
+  for (const row of VIEWS.filter(({ tab }) => tabs.has(tab))) {
+    const patterns = typeof row.path === "string" ? [row.path] : row.path;
+    for (const pattern of patterns) {
+      const params = fit(pattern, path);
+      if (params !== null) return { row, params };
+    }
   }
   return null;
 }

@@ -104,14 +104,21 @@ interface SplitProps {
   backText: string;
 }
 
-/** A list, and what is open of it: beside it from 960 px on, in its place below. */
+const CURRENT = "[data-row][aria-current]";
+
+/** A list, and what is open of it: beside it from 960 px on, in its place below. Esc leads back to the row. */
 export function Split({ list, detail, back, backText }: SplitProps): JSX.Element {
   const isOpen = detail !== null;
   useEffect(() => {
     if (!isOpen) return undefined;
+    document.querySelector(CURRENT)?.scrollIntoView({ block: "nearest" });
     return onEscape(() => {
+      const row = document.querySelector(CURRENT)?.getAttribute("href");
       go(back);
-      requestAnimationFrame(() => document.querySelector<HTMLElement>("[data-row]")?.focus());
+      requestAnimationFrame(() => {
+        const rows = [...document.querySelectorAll<HTMLElement>("[data-row]")];
+        rows.find((one) => one.getAttribute("href") === row)?.focus();
+      });
     });
   }, [isOpen, back]);
   return (
