@@ -4,11 +4,12 @@ import { get } from "./api.ts";
 import { App } from "./app.tsx";
 import { startKeys } from "./keys.ts";
 import { ownAddress } from "./logo.ts";
-import { forgetAll } from "./resource.ts";
-import { startRouter } from "./router.ts";
+import { forgetAll, warm } from "./resource.ts";
+import { here, startRouter } from "./router.ts";
 import { close, open, portal, projectOfPage, readFragment, token } from "./session.ts";
 import { paint, setIcon, startLook } from "./theme.ts";
 import type { Portal } from "./types.ts";
+import { overviewPaths } from "./views/overview.tsx";
 
 /** Takes a token out of the address before anything else can see it there; a view may stand behind it. */
 function takeToken(fragment: string): void {
@@ -20,6 +21,8 @@ function takeToken(fragment: string): void {
 }
 
 async function begin(): Promise<void> {
+  const { path, query } = here.peek();
+  if (path === "/") overviewPaths(query).forEach(warm);
   try {
     const found = await get<Portal>("/v1/portal");
     if (found.project_id !== projectOfPage()) return close("foreign");

@@ -16,7 +16,12 @@ export interface Resource<T> {
 interface Entry {
   data: Signal<unknown>;
   error: Signal<Error | null>;
+  /** When it was asked for ahead of its view; 0: it was not. */
+  warmedAt: number;
 }
+
+/** What was asked for ahead is not asked for again by the view that follows. */
+const WARM_MS = 2000;
 
 const ACTIVE_MS = 3000;
 const IDLE_MS = 15_000;
@@ -39,7 +44,7 @@ window.addEventListener("online", () => refresh());
 function entryOf(path: string): Entry {
   const known = entries.get(path);
   entries.delete(path);
-  const entry = known ?? { data: signal(undefined), error: signal(null) };
+  const entry = known ?? { data: signal(undefined), error: signal(null), warmedAt: 0 };
   entries.set(path, entry);
   const [oldest] = entries.keys();
   if (entries.size > KEPT_MAX && oldest !== undefined) entries.delete(oldest);
@@ -54,6 +59,16 @@ export function refresh(): void {
 /** Forgets what another token was shown. */
 export function forgetAll(): void {
   entries.clear();
+}
+
+/** Asks ahead, while what comes before it is still on its way: on a slow line each step costs. What fails is left to the view. */
+export function warm(path: string): void {
+  const entry = entryOf(path);
+  entry.warmedAt = Date.now();
+  get(path).then(
+    (data) => void (entry.data.value = data),
+    () => void (entry.warmedAt = 0),
+  );
 }
 
 function watch(path: string, entry: Entry, polls: boolean): () => void {
@@ -86,7 +101,8 @@ function watch(path: string, entry: Entry, polls: boolean): () => void {
     timer = setTimeout(() => (document.visibilityState === "visible" ? load() : plan()), wait);
   };
   watchers.add(load);
-  load();
+  if (Date.now() - entry.warmedAt < WARM_MS) plan();
+  else load();
   return () => {
     watchers.delete(load);
     clearTimeout(timer);
@@ -94,7 +110,7 @@ function watch(path: string, entry: Entry, polls: boolean): () => void {
   };
 }
 
-const NOTHING: Entry = { data: signal(undefined), error: signal(null) };
+const NOTHING: Entry = { data: signal(undefined), error: signal(null), warmedAt: 0 };
 
 /** The answer to a GET; null: nothing is asked for. `polls: false` for what does not change by itself. */
 export function useResource<T>(path: string | null, { polls = true } = {}): Resource<T> {

@@ -19,15 +19,27 @@ const HOUR_MS = 3_600_000;
 /** Bars of an hour for a day, of six hours for a week. */
 const WINDOWS = { day: { hours: 24, bar: 1 }, week: { hours: 168, bar: 6 } } as const;
 
-/** Is it working, what failed, why, and what now? */
-export function Overview({ query }: ViewProps): JSX.Element {
+const ENDPOINTS = "/v1/endpoints?limit=250";
+const statsPath = (since: string) => `/v1/stats?since=${since}`;
+
+/** What the overview asks for first, for a page that begins with it. */
+export function overviewPaths(query: ViewProps["query"]): string[] {
+  return [statsPath(windowOf(query, Date.now()).since), ENDPOINTS];
+}
+
+/** From the first hour that is shown, whole, to the end of this one: so the answer is the same for as long as the hour lasts. */
+function windowOf(query: ViewProps["query"], at: number) {
   const span = query["window"] === "week" ? "week" : "day";
   const { hours, bar } = WINDOWS[span];
-  // The first hour that is shown, whole: so the answer is the same for as long as the hour lasts.
-  const end = Math.ceil((now.value + 1) / (bar * HOUR_MS)) * bar * HOUR_MS;
-  const since = new Date(end - hours * HOUR_MS).toISOString();
-  const stats = useResource<Stats>(`/v1/stats?since=${since}`);
-  const endpoints = useResource<Page<Endpoint>>("/v1/endpoints?limit=250");
+  const end = Math.ceil((at + 1) / (bar * HOUR_MS)) * bar * HOUR_MS;
+  return { span, bar, end, since: new Date(end - hours * HOUR_MS).toISOString() } as const;
+}
+
+/** Is it working, what failed, why, and what now? */
+export function Overview({ query }: ViewProps): JSX.Element {
+  const { span, bar, end, since } = windowOf(query, now.value);
+  const stats = useResource<Stats>(statsPath(since));
+  const endpoints = useResource<Page<Endpoint>>(ENDPOINTS);
   const chosen = query["at"] === undefined ? null : Number(query["at"]);
   return (
     <>
