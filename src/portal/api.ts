@@ -58,7 +58,7 @@ async function call<T>(method: string, path: string, body: unknown, until?: Abor
   }
 }
 
-/** Waits out a broken network. Throws where the request is given up, or where sending it twice could do something twice. */
+/** Waits out a broken network, for as long as the session lasts and nobody gives the request up. */
 async function reach(path: string, init: RequestInit): Promise<Response> {
   for (let tries = 0; ; tries++) {
     const bearer = token.value;

@@ -1,6 +1,6 @@
 import { effect } from "@preact/signals";
 import { render } from "preact";
-import { get } from "./api.ts";
+import { ApiError, get } from "./api.ts";
 import { App } from "./app.tsx";
 import { startKeys } from "./keys.ts";
 import { ownAddress } from "./logo.ts";
@@ -20,6 +20,9 @@ function takeToken(fragment: string): void {
   open(found);
 }
 
+/** The service is there, and cannot answer just now. */
+const AGAIN_MS = 3000;
+
 async function begin(): Promise<void> {
   const { path, query } = here.peek();
   if (path === "/") overviewPaths(query).forEach(warm);
@@ -29,9 +32,10 @@ async function begin(): Promise<void> {
     portal.value = found;
     paint(found.branding.color);
     setIcon(ownAddress(found.branding.logo_url));
-  } catch {
-    // A 401 has closed the session already; nothing else can open it.
-    close("expired");
+  } catch (error) {
+    // A 401 has closed the session already.
+    if (error instanceof ApiError && error.status === 403) close("refused");
+    else if (token.value !== null) setTimeout(() => void begin(), AGAIN_MS);
   }
 }
 

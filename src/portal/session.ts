@@ -5,7 +5,7 @@ import type { Portal } from "./types.ts";
  * Who is here. The token comes in the fragment, is taken out of the address at once, and lives in this variable only: a reload forgets
  * it, and the page that embeds us is asked for a fresh link.
  */
-export type Closed = "missing" | "expired" | "foreign";
+export type Closed = "missing" | "expired" | "foreign" | "refused";
 
 /** null: nobody yet. */
 export const token = signal<string | null>(null);

@@ -100,6 +100,13 @@ describe.skipIf(!hasChromium)("the token", () => {
     await visible(opened.page, "This link belongs to another page").waitFor();
   });
 
+  test("that may not read, a key which only publishes, is told so", async () => {
+    const { key = "" } = await world.app.live.create("/v1/api-keys", { name: "p", scopes: ["publish"] });
+    await using opened = await browser.open(`${(await world.link()).replace(/#.*/, "")}#${key}`);
+    await visible(opened.page, "This key does not open the page").waitFor();
+    expect(opened.page.url()).not.toContain("sp_live_");
+  });
+
   test("a key of the project, pasted in, opens the page too", async () => {
     await using opened = await browser.open((await world.link()).replace(/#.*/, ""));
     await opened.page.getByText("Open with an API key").click();

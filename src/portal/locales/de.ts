@@ -43,6 +43,8 @@ export const de: Messages = {
   "closed.foreign.title": "Dieser Link gehört zu einer anderen Seite",
   "closed.foreign.text":
     "Adresse und Zugang passen nicht zusammen. Öffnen Sie den Link so, wie Sie ihn bekommen haben.",
+  "closed.refused.title": "Dieser Schlüssel öffnet die Seite nicht",
+  "closed.refused.text": "Er veröffentlicht nur. Nehmen Sie einen, der lesen darf.",
   "closed.key": "Mit einem API-Schlüssel öffnen",
   "closed.key.label": "API-Schlüssel",
   "closed.key.help": "Für die Betreiber des Projekts. Er bleibt in dieser Seite und wird mit ihr vergessen.",

@@ -44,6 +44,8 @@ export const en = {
   "closed.foreign.title": "This link belongs to another page",
   "closed.foreign.text":
     "The address and the access do not fit together. Open the link as you were given it.",
+  "closed.refused.title": "This key does not open the page",
+  "closed.refused.text": "It only publishes. Use one that may read.",
   "closed.key": "Open with an API key",
   "closed.key.label": "API key",
   "closed.key.help": "For those who run the project. It stays in this page and is forgotten with it.",
