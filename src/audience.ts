@@ -4,6 +4,7 @@ import { type Endpoint, envelopeOf } from "./core/model.ts";
 import { isSubscribed, Routes } from "./core/routes.ts";
 import type { Subscribers } from "./core/subscribers.ts";
 import type { Data } from "./store/data.ts";
+import { heavyTurn, isHeavy } from "./turns.ts";
 
 /** What decides who gets an event. */
 export interface RoutedEvent {
@@ -88,6 +89,7 @@ export class Audiences {
 
   async #ofOne(projectId: number, event: RoutedEvent, turn: Turn): Promise<Audience> {
     if (turn.isOver) await turn.next();
+    if (isHeavy(event.data.length)) await heavyTurn();
     const subscribers = this.#routesOf(projectId).match(event.type, event.consumerId);
     turn.spend(subscribers.all.length);
     if (!subscribers.hasFilters) return { endpoints: subscribers.endpoints, filtered: NOBODY };

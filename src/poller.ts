@@ -39,8 +39,8 @@ export interface PollerParts {
   clock: Clock;
   /** Polls that wait at once, over all endpoints: each holds a connection that others need. */
   heldMax: number;
-  /** Shapes and signs a delivery at this moment. Never throws. */
-  handOut(endpoint: Endpoint, load: Load): HandOut;
+  /** Shapes and signs a delivery at this moment. Never rejects. */
+  handOut(endpoint: Endpoint, load: Load): Promise<HandOut>;
   /** Hears of acknowledged deliveries, once that is on disk. */
   onAcknowledged(endpoint: Endpoint, deliveries: number): void;
 }
@@ -135,7 +135,7 @@ export class Poller {
     let turnEnds = performance.now() + TURN_MS;
     for (const { id, queueOrder } of rows) {
       const load = this.actors.load(id);
-      const settlement = load && this.#settlement(endpoint, load, queueOrder);
+      const settlement = load && (await this.#settlement(endpoint, load, queueOrder));
       bytes += settlement?.performed.message?.body.length ?? 0;
       if (tried.length > 0 && bytes > limit("pollAnswerBytesMax")) break;
       if (settlement) tried.push(settlement);
@@ -148,10 +148,14 @@ export class Poller {
   }
 
   /** What follows where this is the delivery's first hand-out, or where it cannot be rendered. */
-  #settlement(endpoint: Endpoint, load: Load, queueOrder: number | null): Settlement<HandOut> | null {
+  async #settlement(
+    endpoint: Endpoint,
+    load: Load,
+    queueOrder: number | null,
+  ): Promise<Settlement<HandOut> | null> {
     const { delivery } = load;
     if (delivery.due === null) return null;
-    const performed = this.parts.handOut(endpoint, load);
+    const performed = await this.parts.handOut(endpoint, load);
     const step = delivery.step + 1;
     const change =
       performed.message === null

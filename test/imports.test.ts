@@ -20,6 +20,7 @@ const services = [
   "store",
   "inbound",
   "outbound",
+  "turns",
   "core",
 ];
 
@@ -36,7 +37,7 @@ const mayImport: Record<string, string[]> = {
   config: ["core", "log"],
   store: ["core", "drizzle"],
   inbound: ["core"],
-  outbound: ["outbound/user-agent", "core"],
+  outbound: ["outbound/user-agent", "turns", "core"],
   // The actors stand between what is stored and what is sent; the machine, the kinds and the transport know no database.
   "outbound/actors": ["outbound", "store", "core", "clock"],
   "outbound/user-agent": ["package.json"],
@@ -44,7 +45,8 @@ const mayImport: Record<string, string[]> = {
   "portal-build": [],
   authenticate: ["store", "core"],
   "start-error": [],
-  audience: ["store", "core"],
+  turns: ["core"],
+  audience: ["turns", "store", "core"],
   fanout: ["outbound/actor", "outbound/actors", "store", "core"],
   admission: ["store", "core"],
   pipeline: ["admission", "audience", "fanout", "outbound/actor", "outbound/actors", "store", "core"],

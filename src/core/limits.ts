@@ -98,6 +98,13 @@ export const LIMITS = {
     unit: "count",
     why: "Comparisons, about, that one evaluation may take, some 10 ms: more than an event has list elements.",
   },
+  lightBodyMax: {
+    value: 64 * KIB,
+    unit: "bytes",
+    why:
+      "A larger event is parsed, validated, filtered and transformed in turns of the event loop of their own: no turn takes longer " +
+      "than JSON.parse of a body of 1 MiB and 20 ms, whatever it holds.",
+  },
   transformationsMax: {
     value: 32,
     unit: "count",

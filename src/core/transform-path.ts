@@ -13,7 +13,8 @@ export const EVERY = "*";
 
 const LONE_BACKSLASH = /\\(?!\.)/;
 const DOT_BETWEEN_NAMES = /(?<!\\)\./;
-const INDEX = /^(?:0|[1-9][0-9]*)$/;
+/** A name that may index an array. */
+export const INDEX = /^(?:0|[1-9][0-9]*)$/;
 
 /**
  * Reads a dotted path (contract section 7): `\.` is a literal dot; other backslashes and empty names are refused, and so is

@@ -1,6 +1,6 @@
 import type { Budget } from "./budget.ts";
 import { isJsonObject, type Json, type JsonObject } from "./json-value.ts";
-import { EVERY, type Path } from "./transform-path.ts";
+import { EVERY, INDEX, type Path } from "./transform-path.ts";
 
 /** Paths with their common beginnings merged, so that one walk over the document serves all of them. */
 export interface PathTree {
@@ -42,10 +42,12 @@ const FIELD_STEPS = 8;
 /** For each index of an array the trees that go on below that element: both its index and `*` may name it. */
 function belowElements(trees: readonly PathTree[]): (index: number) => readonly PathTree[] {
   const every = trees.flatMap((tree) => tree.every ?? []);
-  const indexed = trees.filter((tree) => tree.named.size > 0);
-  if (indexed.length === 0) return () => every;
-  if (every.length === 0) return (index) => belowField(indexed, String(index));
-  return (index) => [...every, ...belowField(indexed, String(index))];
+  const named = new Map<number, PathTree[]>();
+  for (const name of trees.flatMap((tree) => [...tree.named.keys()])) {
+    if (!INDEX.test(name) || named.has(Number(name))) continue;
+    named.set(Number(name), [...every, ...belowField(trees, name)]);
+  }
+  return named.size === 0 ? () => every : (index) => named.get(index) ?? every;
 }
 
 function belowField(trees: readonly PathTree[], name: string): readonly PathTree[] {

@@ -8,6 +8,8 @@ export type { Transformed } from "./transform-operations.ts";
 /** A compiled list of operations. Pure and bounded: the body is never changed; the result may share parts with it. */
 export interface Transformation {
   apply(body: Json): Transformed;
+  /** The same, with `giveWay` awaited before each part of the work. */
+  applyInTurns(body: Json, giveWay: () => Promise<void>): Promise<Transformed>;
 }
 
 const OPERATIONS_MAX = limit("transformationsMax");
@@ -36,7 +38,7 @@ export function compileTransformations(
   const faults: Fault[] = [];
   const steps = bounded.json.map((operation, index) => compileOperation(operation, `/${index}`, faults));
   if (faults.length > 0) return { ok: false, faults };
-  return { ok: true, transformation: { apply: (body) => applySteps(steps, body) } };
+  return { ok: true, transformation: transformationOf(steps) };
 }
 
 function refuse(detail: string): { ok: false; faults: Fault[] } {
@@ -69,7 +71,28 @@ function compileOperation(source: Json, pointer: string, faults: Fault[]): Step 
   return kind.compile({ source, pointer, faults });
 }
 
-function applySteps(steps: readonly Step[], body: Json): Transformed {
+function transformationOf(steps: readonly Step[]): Transformation {
+  return {
+    apply(body) {
+      const parts = applySteps(steps, body);
+      for (;;) {
+        const { done, value } = parts.next();
+        if (done) return value;
+      }
+    },
+    async applyInTurns(body, giveWay) {
+      const parts = applySteps(steps, body);
+      for (;;) {
+        await giveWay();
+        const { done, value } = parts.next();
+        if (done) return value;
+      }
+    },
+  };
+}
+
+/** Yields between parts of the work. */
+function* applySteps(steps: readonly Step[], body: Json): Generator<undefined, Transformed> {
   const budget = { stepsLeft: STEPS_MAX };
   let result = body;
   for (const [index, step] of steps.entries()) {
@@ -78,6 +101,7 @@ function applySteps(steps: readonly Step[], body: Json): Transformed {
       return { ok: false, reason: `The transformations take more than ${STEPS_MAX} steps.` };
     if (!next.ok) return { ok: false, reason: `Transformation ${index + 1} failed: ${next.reason}.` };
     result = next.body;
+    yield;
   }
   if (result !== body && isTooLong(result)) {
     return { ok: false, reason: `The transformed body is longer than ${RESULT_BYTES_MAX} bytes.` };

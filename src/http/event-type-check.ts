@@ -2,8 +2,8 @@ import { type Fault, invalidAll, Problem } from "../core/errors.ts";
 import type { Json } from "../core/json-value.ts";
 import type { EventSchema } from "../core/schema.ts";
 import type { Incoming } from "../pipeline.ts";
+import { heavyTurn, isHeavy, Turns } from "../turns.ts";
 import type { Services } from "./services.ts";
-import { Turns } from "./turns.ts";
 
 /**
  * What the project's event types ask of published events (contract sections 3 and 7). Inbound and test events are not held to it,
@@ -39,7 +39,8 @@ async function requireSchemas(
   for (const [at, event] of events.entries()) {
     const schema = schemaFor(services, projectId, event);
     if (schema === null || isThere(services, projectId, event)) continue;
-    await turns.giveWay();
+    // A large one was parsed a moment ago, and is parsed again here.
+    await (isHeavy(event.data.length) ? heavyTurn() : turns.giveWay());
     for (const { pointer, detail } of schema.validate(JSON.parse(event.data) as Json))
       faults.push({ pointer: `${pointerTo(at)}/data${pointer}`, detail });
     if (faults.length >= FAULTS_MAX) break;

@@ -8,7 +8,7 @@ import { eventTypeExample } from "./event-type-shape.ts";
 import { newestEvents } from "./history.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { Turns } from "./turns.ts";
+import { Turns } from "../turns.ts";
 
 const LAST_DEFAULT = 100;
 

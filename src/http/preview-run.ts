@@ -2,8 +2,8 @@ import type { RoutedEvent } from "../audience.ts";
 import type { Json } from "../core/json-value.ts";
 import { type Endpoint, envelopeOf } from "../core/model.ts";
 import { isSubscribed } from "../core/routes.ts";
+import type { Turns } from "../turns.ts";
 import type { Shaping } from "./preview-input.ts";
-import type { Turns } from "./turns.ts";
 
 /** What an event went through: how far it came, why not further, and its body there, as JSON text. */
 export interface Preview {
@@ -34,9 +34,10 @@ export async function tryOn(
     return unmatched(verdict?.matched === false ? verdict.explanation : null);
   }
   if (transformation === null) return { outcome: "matched", explanation: null, body: text };
-  await turns.giveWay();
-  const result = transformation.apply(envelope);
+  const giveWay = () => turns.giveWay();
+  const result = await transformation.applyInTurns(envelope, giveWay);
   if (!result.ok) return { outcome: "failed", explanation: result.reason, body: null };
+  await turns.giveWay();
   return { outcome: "matched", explanation: null, body: JSON.stringify(result.body) };
 }
 

@@ -3,6 +3,7 @@ import type { Caller } from "../core/caller.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
 import { LABELS } from "../store/labels.ts";
+import { Turns } from "../turns.ts";
 import { eventExample } from "./event-shape.ts";
 import { newestEvents } from "./history.ts";
 import {
@@ -18,7 +19,6 @@ import { PreviewTally } from "./preview-tally.ts";
 import { type AnyRoute, type Answer, route } from "./route.ts";
 import type { Services } from "./services.ts";
 import { nullable } from "./shapes.ts";
-import { Turns } from "./turns.ts";
 
 /** Filter and transformations tried on events, before they are saved (contract section 5). Nothing is sent or stored. */
 export function previewRoutes(services: Services): AnyRoute[] {

@@ -7,7 +7,7 @@ import { readFilterId } from "./paging.ts";
 import { type Answer, type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
 import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";
-import { Turns } from "./turns.ts";
+import { Turns } from "../turns.ts";
 
 /** What was delivered, for the account itself and for whoever bills it (contract section 2). */
 export function usageRoutes(services: Services): AnyRoute[] {

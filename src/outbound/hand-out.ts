@@ -10,11 +10,11 @@ export interface HandOut extends Sent {
   message: Message | null;
 }
 
-/** Shapes and signs a delivery at this moment. Never throws. */
-export function handOut(parts: HandOutParts, endpoint: Endpoint, load: Load): HandOut {
+/** Shapes and signs a delivery at this moment. Never rejects. */
+export async function handOut(parts: HandOutParts, endpoint: Endpoint, load: Load): Promise<HandOut> {
   const now = parts.now();
   try {
-    const shaped = reshape(endpoint, load);
+    const shaped = await reshape(endpoint, load);
     if (!shaped.ok) return { ...malformed(now, shaped.reason), message: null };
     const message = sign(parts.ids, endpoint, load, shaped.body, now);
     return { ...factsOf(message, load, now), message };

@@ -5,7 +5,8 @@ import { limit } from "../core/limits.ts";
 import type { AttemptFacts, Endpoint } from "../core/model.ts";
 import { readRetryAfter } from "../core/retry.ts";
 import { readPrivateKey, readSecret, type SigningKey, signatureHeader } from "../core/signing.ts";
-import { compileTransformations, type Transformation } from "../core/transform.ts";
+import { compileTransformations, type Transformation, type Transformed } from "../core/transform.ts";
+import { heavyTurn, isHeavy } from "../turns.ts";
 import type { Load, Performed } from "./actor.ts";
 import {
   type Answer,
@@ -55,7 +56,8 @@ async function attempt(parts: SendParts, endpoint: Endpoint, load: Load): Promis
   const startedAt = parts.now();
   const began = parts.monotonic();
   const kind = kindOf(endpoint);
-  const shaped = reshape(endpoint, load);
+  const reshaped = reshape(endpoint, load);
+  const shaped = reshaped instanceof Promise ? await reshaped : reshaped;
   if (!shaped.ok) return malformed(startedAt, shaped.reason);
   const message = sign(parts.ids, endpoint, load, shaped.body, startedAt);
   const timeoutMs = endpoint.timeoutSeconds * 1000;
@@ -180,14 +182,28 @@ function kindOf(endpoint: Endpoint): DestinationKind {
   return kind;
 }
 
+type Shaped = { ok: true; body: Uint8Array } | { ok: false; reason: string };
+
 /** The body after the endpoint's transformations; the plain envelope's own bytes where there are none. */
-export function reshape(
-  endpoint: Endpoint,
-  load: Load,
-): { ok: true; body: Uint8Array } | { ok: false; reason: string } {
+export function reshape(endpoint: Endpoint, { body }: Load): Shaped | Promise<Shaped> {
   const { transformation } = compiledOf(endpoint);
-  if (!transformation) return { ok: true, body: load.body };
-  const result = transformation.apply(JSON.parse(decoder.decode(load.body)) as Json);
+  if (!transformation) return { ok: true, body };
+  if (isHeavy(body.length)) return reshapeInTurns(transformation, body);
+  return write(transformation.apply(read(body)));
+}
+
+async function reshapeInTurns(transformation: Transformation, body: Uint8Array): Promise<Shaped> {
+  await heavyTurn();
+  const result = await transformation.applyInTurns(read(body), heavyTurn);
+  await heavyTurn();
+  return write(result);
+}
+
+function read(body: Uint8Array): Json {
+  return JSON.parse(decoder.decode(body)) as Json;
+}
+
+function write(result: Transformed): Shaped {
   return result.ok ? { ok: true, body: encoder.encode(JSON.stringify(result.body)) } : result;
 }
 

@@ -156,8 +156,7 @@ export class Digest implements BatchPart {
     if (this.#openEntries.length === 0 && this.#openTallies.length === 0) return;
     const gathering = this.#open();
     const entries = this.#openEntries;
-    for (let at = 0; at < entries.length; at += 2)
-      gathering.addEntry(entries[at] ?? 0, entries[at + 1] ?? 0);
+    for (let at = 0; at < entries.length; at += 2) gathering.addEntry(entries[at] ?? 0, entries[at + 1] ?? 0);
     for (const tally of this.#openTallies) gathering.addTally(tally);
     gathering.lastKey = this.#openKey;
     this.reset();

@@ -7,17 +7,15 @@
  * the service in this process, on a file, delivering to a receiver in another one: an event that all endpoints get, while other
  * events are published one after the other. Prints numbers and judges none of them.
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { systemClock } from "../../src/clock.ts";
-import { startApp } from "../../src/app.ts";
-import { readConfig } from "../../src/config.ts";
-import { createLogger } from "../../src/log.ts";
 import { type Peer, startPeer } from "./children.ts";
 import { FIRST_SEQUENCE } from "./event.ts";
 import { percentiles } from "./clock.ts";
+import { LocalService } from "./local-service.ts";
+import { LoopMeter } from "./loop-meter.ts";
 import { describeMachine } from "./machine.ts";
 import { type PlanCost, planCosts } from "./fanout-plan.ts";
 import type { ReceiverReport } from "./receiver.ts";
@@ -33,64 +31,17 @@ const bodyBytes = Number(options.bytes);
 const WIDE = "bench.wide";
 const NARROW = "bench.narrow";
 const CREATED_AT_ONCE = 32;
-const GAP_MS = 1;
 
-/**
- * The longest time that the event loop did not come round, in milliseconds: by the clock, and by the processor time of this
- * thread, which does not count what other processes took.
- */
-class LoopMeter {
-  longestMs = 0;
-  longestBusyMs = 0;
-  #last = performance.now();
-  #lastBusy = readBusyMs();
-  readonly #timer = setInterval(() => this.#tick(), GAP_MS);
-
-  #tick(): void {
-    const [now, busy] = [performance.now(), readBusyMs()];
-    this.longestMs = Math.max(this.longestMs, now - this.#last - GAP_MS);
-    this.longestBusyMs = Math.max(this.longestBusyMs, busy - this.#lastBusy);
-    [this.#last, this.#lastBusy] = [now, busy];
-  }
-
-  stop(): void {
-    clearInterval(this.#timer);
-    this.#tick();
-  }
+function publish(service: LocalService, type: string, sequence: number): Promise<void> {
+  const numbers = `"sequence":${sequence},"sent_at_us":${"1".repeat(16)}`;
+  const padding = "x".repeat(Math.max(0, bodyBytes - 120));
+  return service.post(
+    "/v1/events",
+    `{"type":"${type}","data":{${numbers},"amount":42,"padding":"${padding}"}}`,
+  );
 }
 
-/** Processor time of the main thread so far (Linux). */
-function readBusyMs(): number {
-  return Number(readFileSync("/proc/self/schedstat", "utf8").split(" ")[0]) / 1e6;
-}
-
-class Service {
-  constructor(
-    private readonly url: string,
-    private readonly key: string,
-  ) {}
-
-  async post(path: string, body: string): Promise<void> {
-    const response = await fetch(this.url + path, {
-      method: "POST",
-      headers: { authorization: `Bearer ${this.key}`, "content-type": "application/json" },
-      body,
-    });
-    await response.arrayBuffer();
-    if (!response.ok) throw new Error(`${path} answered ${response.status}`);
-  }
-
-  publish(type: string, sequence: number): Promise<void> {
-    const numbers = `"sequence":${sequence},"sent_at_us":${"1".repeat(16)}`;
-    const padding = "x".repeat(Math.max(0, bodyBytes - 120));
-    return this.post(
-      "/v1/events",
-      `{"type":"${type}","data":{${numbers},"amount":42,"padding":"${padding}"}}`,
-    );
-  }
-}
-
-async function createEndpoints(service: Service, port: number): Promise<void> {
+async function createEndpoints(service: LocalService, port: number): Promise<void> {
   const create = (type: string, at: number) =>
     service.post(
       "/v1/endpoints",
@@ -118,18 +69,23 @@ interface Watched {
 }
 
 /** Publishes one event that `expected` endpoints get, and others one after the other until it has arrived everywhere. */
-async function watch(service: Service, receiver: Peer, type: string, expected: number): Promise<Watched> {
+async function watch(
+  service: LocalService,
+  receiver: Peer,
+  type: string,
+  expected: number,
+): Promise<Watched> {
   await receiver.ask("reset");
   const loop = new LoopMeter();
   const startedAt = performance.now();
   let answeredMs = 0;
-  const wide = service.publish(type, FIRST_SEQUENCE).then(() => {
+  const wide = publish(service, type, FIRST_SEQUENCE).then(() => {
     answeredMs = performance.now() - startedAt;
   });
   const others: number[] = [];
   for (let received = 0; received < expected + others.length; ) {
     const sentAt = performance.now();
-    await service.publish(NARROW, FIRST_SEQUENCE + 1 + others.length);
+    await publish(service, NARROW, FIRST_SEQUENCE + 1 + others.length);
     others.push((performance.now() - sentAt) * 1000);
     const report = await receiver.ask<ReceiverReport>("report");
     received = report.received + report.duplicates;
@@ -155,26 +111,8 @@ function printWatched(name: string, { answeredMs, deliveredMs, loop, others }: W
 }
 
 async function watchService(directory: string): Promise<void> {
-  const read = readConfig({
-    SEALPOST_HOST: "127.0.0.1",
-    SEALPOST_PORT: "0",
-    SEALPOST_DATA_DIR: join(directory, "data"),
-    SEALPOST_ALLOW_PRIVATE_DESTINATIONS: "127.0.0.0/8",
-    SEALPOST_PUBLISH_RATE_LIMIT: "0",
-    SEALPOST_MANAGEMENT_RATE_LIMIT: "0",
-  });
-  if (!read.ok) throw new Error(read.problems.join("\n"));
-  const logger = createLogger("info", () => {}, Date.now);
-  const fail = (error: Error) => {
-    throw error;
-  };
-  let key = "";
-  const announce = ({ live }: { live: string }) => {
-    key = live;
-  };
-  const app = await startApp(read.config, { clock: systemClock, logger, announce, fail });
+  const service = await LocalService.start(directory);
   const { peer: receiver, ready } = await startPeer("receiver.ts", {});
-  const service = new Service(app.url, key);
   await createEndpoints(service, (ready as { port: number }).port);
   console.log(
     `\n${"one event".padEnd(20)}   answered  delivered  stall max  of it CPU  others p50      p99        max  others`,
@@ -183,7 +121,7 @@ async function watchService(directory: string): Promise<void> {
   for (const name of ["first", "second", "third"]) {
     printWatched(`to all, ${name}`, await watch(service, receiver, WIDE, endpoints));
   }
-  await app.stop();
+  await service.stop();
   await receiver.stop();
 }
 

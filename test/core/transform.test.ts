@@ -315,6 +315,25 @@ describe("unwrap and wrap", () => {
   }
 });
 
+describe("in turns", () => {
+  test.each<[string, Json]>([
+    ["a result", [...(rename("data.a", "data.b") as Json[]), ...(omit("data.c") as Json[])]],
+    ["a refusal", [...(rename("data.a", "data.b") as Json[]), { op: "unwrap", path: "data.none" }]],
+  ])(
+    "the same comes out (%s), and others have their turn before each operation",
+    async (_name, operations) => {
+      const compiled = compileTransformations(operations);
+      if (!compiled.ok) throw new Error(JSON.stringify(compiled.faults));
+      const body: Json = { type: "a.b", data: { a: 1, c: 2 } };
+      let turns = 0;
+      const giveWay = async () => void turns++;
+      const inTurns = await compiled.transformation.applyInTurns(body, giveWay);
+      expect(inTurns).toEqual(compiled.transformation.apply(body));
+      expect(turns).toBeGreaterThanOrEqual((operations as Json[]).length);
+    },
+  );
+});
+
 describe("a list", () => {
   const event: Json = {
     type: "order.paid",
