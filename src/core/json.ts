@@ -21,7 +21,7 @@ function isSpace(code: number): boolean {
 }
 
 /** Index after the closing quote of the string that opens at `open`; the text's length where it never closes. */
-function stringEnd(text: string, open: number): number {
+export function stringEnd(text: string, open: number): number {
   let at = open;
   for (;;) {
     at = text.indexOf('"', at + 1);
@@ -45,16 +45,16 @@ export function depthOf(text: string, from = 0, to = text.length): number {
   return deepest;
 }
 
-function skipSpace(text: string, from: number): number {
+export function skipSpace(text: string, from: number): number {
   let at = from;
   while (isSpace(text.charCodeAt(at))) at++;
   return at;
 }
 
-/** Index after the value that begins at `from`; the text must be valid JSON. */
-function valueEnd(text: string, from: number): number {
+/** Index after the value that begins at `from`, or `to` where it goes on; the text must be valid JSON. */
+export function valueEnd(text: string, from: number, to = text.length): number {
   let depth = 0;
-  for (let at = from; at < text.length; at++) {
+  for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
       at = stringEnd(text, at) - 1;
@@ -65,7 +65,7 @@ function valueEnd(text: string, from: number): number {
       if (--depth === 0) return at + 1;
     } else if (depth === 0 && (code === COMMA || isSpace(code))) return at;
   }
-  return text.length;
+  return to;
 }
 
 /** Where the member `name` of the object at `from` has its value; the last one where it stands twice, as JSON.parse has it. */

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { type Fault, invalid, invalidAll, Problem } from "../core/errors.ts";
 import { isEventType } from "../core/event-type.ts";
-import { depthOf, elementSpans, isObject, memberSpan, minify } from "../core/json.ts";
+import { depthOf, isObject, memberSpan, minify } from "../core/json.ts";
 import { childPointer } from "../core/json-value.ts";
 import { limit } from "../core/limits.ts";
 import { parseRfc3339 } from "../core/rfc3339.ts";
@@ -14,7 +14,7 @@ import { timeShape } from "./shapes.ts";
  * since a parsed number no longer knows how it was written (contract section 3).
  */
 
-const FAULTS_MAX = 50;
+export const FAULTS_MAX = 50;
 /** A longer name is not repeated in the answer: the fault points at the object that holds it. */
 const FIELD_NAME_MAX = 128;
 const CONTROL = /\p{Cc}/u;
@@ -57,11 +57,6 @@ export const newEventShape = Type.Object(
   { $id: "NewEvent", additionalProperties: false },
 );
 
-export const newBatchShape = Type.Object(
-  { events: Type.Array(newEventShape, { minItems: 1, maxItems: limit("batchEventsMax") }) },
-  { additionalProperties: false },
-);
-
 /** The event that a body spells. `now`: its timestamp where it names none. Throws 400 or 422 with all faults. */
 export function readEvent(bytes: Uint8Array, now: number): Incoming {
   const { text, value } = parse(bytes);
@@ -70,27 +65,6 @@ export function readEvent(bytes: Uint8Array, now: number): Incoming {
   if (event === null) throw invalidAll(faults);
   event.data = dataOf(text, 0);
   return event;
-}
-
-/**
- * The events of a batch, in order. `charge` is told their number before they are read. Throws 400, 422 with the faults of
- * all events, and 413 where one event is larger than an event may be.
- */
-export function readBatch(bytes: Uint8Array, now: number, charge: (count: number) => void): Incoming[] {
-  const { text, value } = parse(bytes);
-  const values = requireEvents(value);
-  charge(values.length);
-  const faults: Fault[] = [];
-  const events: Incoming[] = [];
-  const spans = elementSpans(text, memberSpan(text, "events")?.start ?? 0);
-  for (const [at, { start, end }] of spans.entries()) {
-    requireSize(text.slice(start, end), at);
-    const event = readFields(values[at], `/events/${at}`, now, faults);
-    if (faults.length >= FAULTS_MAX) break;
-    if (event !== null) events.push({ ...event, data: dataOf(text, start) });
-  }
-  if (faults.length > 0) throw invalidAll(faults.slice(0, FAULTS_MAX));
-  return events;
 }
 
 /**
@@ -116,10 +90,10 @@ function parse(bytes: Uint8Array): { text: string; value: unknown } {
   }
 }
 
-/** Before the parse: JSON.parse itself takes half a million levels. */
-function requireDepth(text: string): void {
+/** Before the parse: JSON.parse itself takes half a million levels. `above`: levels that the text stands in. */
+export function requireDepth(text: string, above = 0): void {
   const max = limit("jsonDepthMax");
-  if (hasBrackets(text, max) && depthOf(text) > max) {
+  if (hasBrackets(text, max - above) && depthOf(text) > max - above) {
     throw invalid("", `Expected JSON of at most ${max} levels.`);
   }
 }
@@ -135,28 +109,8 @@ function hasBrackets(text: string, count: number): boolean {
   return false;
 }
 
-function requireEvents(value: unknown): unknown[] {
-  if (!isObject(value)) throw invalid("", "Expected an object.");
-  const faults: Fault[] = [];
-  for (const name of Object.keys(value)) if (name !== "events") addUnknownField(faults, "", name);
-  const max = limit("batchEventsMax");
-  const { events } = value;
-  if (events === undefined) faults.push({ pointer: "/events", detail: "This field is required." });
-  else if (!Array.isArray(events) || events.length < 1 || events.length > max) {
-    faults.push({ pointer: "/events", detail: `Expected a list of 1 to ${max} entries.` });
-  } else if (faults.length === 0) return events;
-  throw invalidAll(faults.slice(0, FAULTS_MAX));
-}
-
-function requireSize(text: string, at: number): void {
-  const max = limit("eventBodyMax");
-  if (text.length * 3 <= max || Buffer.byteLength(text) <= max) return;
-  const errors = [{ pointer: `/events/${at}`, detail: `An event may have at most ${max} bytes.` }];
-  throw new Problem("payload_too_large", "An event of the batch is too large.", { errors });
-}
-
 /** All but `data`, or null where `faults` grew. */
-function readFields(value: unknown, pointer: string, now: number, faults: Fault[]): Incoming | null {
+export function readFields(value: unknown, pointer: string, now: number, faults: Fault[]): Incoming | null {
   if (!isObject(value)) {
     faults.push({ pointer, detail: "Expected an object." });
     return null;
@@ -225,7 +179,7 @@ function expectedName(max: "consumerIdLengthMax" | "externalIdLengthMax"): strin
   return `Expected a string of 1 to ${limit(max)} characters, none of them a control character.`;
 }
 
-function addUnknownField(faults: Fault[], pointer: string, name: string): void {
+export function addUnknownField(faults: Fault[], pointer: string, name: string): void {
   if (faults.length >= FAULTS_MAX) return;
   if (name.length <= FIELD_NAME_MAX) {
     faults.push({ pointer: childPointer(pointer, name), detail: "There is no such field." });
@@ -233,7 +187,7 @@ function addUnknownField(faults: Fault[], pointer: string, name: string): void {
 }
 
 /** The text of `data` of the event that begins at `from`, minified. */
-function dataOf(text: string, from: number): string {
+export function dataOf(text: string, from: number): string {
   const span = memberSpan(text, "data", from);
   if (span === null) throw new Error("an event without data passed the check");
   return minify(text.slice(span.start, span.end));

@@ -1,7 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { limit } from "../core/limits.ts";
 import type { Accepted } from "../pipeline.ts";
-import { newBatchShape, newEventShape, readBatch, readEvent } from "./event-input.ts";
+import { newBatchShape, readBatch } from "./batch-input.ts";
+import { newEventShape, readEvent } from "./event-input.ts";
 import { requireDescribed } from "./event-type-check.ts";
 import { PLAN_LIMIT } from "./openapi-shared.ts";
 import { publishedExample, publishedOf, publishedShape } from "./event-shape.ts";
@@ -97,7 +98,8 @@ function publishBatch(services: Services): AnyRoute {
     },
     async handle(context) {
       const { projectId } = context.caller;
-      const incoming = readBatch(context.bytes, services.now(), (count) => context.charge(count - 1));
+      const charge = (count: number) => context.charge(count - 1);
+      const incoming = await readBatch(context.bytes, services.now(), charge);
       await requireDescribed(services, projectId, incoming, (at) => `/events/${at}`);
       const plan = await services.pipeline.plan(projectId, incoming);
       const answer = await context.commit(() => ({

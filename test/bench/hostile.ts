@@ -6,7 +6,7 @@
  * The service runs in this process, with a schema over the event's type, and an endpoint with a filter and transformations that
  * each look at every part of it. Each event is parsed, validated, filtered, written, reshaped, signed and sent. Prints the longest
  * turn of the loop in processor time beside what JSON.parse of the same text takes alone (the limit `lightBodyMax` says how the
- * two may differ), and judges none of them.
+ * two may differ), the same for a batch of such events, and judges none of them.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,6 +17,10 @@ import { LoopMeter, readBusyMs } from "./loop-meter.ts";
 import { describeMachine } from "./machine.ts";
 
 const ROUNDS = 3;
+/** Turns of the loop in which what was accepted goes out. */
+const TURNS_AFTER = 100;
+/** Events of a batch: as many as fit. */
+const BATCH = 7;
 const TYPE = "bench.hostile";
 const BODY = { start: `{"type":"${TYPE}","data":`, end: "}" };
 
@@ -77,12 +81,12 @@ function busyMs(run: () => unknown): number {
 }
 
 /** The longest turn while the event comes in and goes out, of the round in which that was least. */
-async function longestTurnMs(service: LocalService, body: string): Promise<number> {
+async function longestTurnMs(service: LocalService, path: string, body: string): Promise<number> {
   const turns: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const meter = new LoopMeter();
-    await service.post("/v1/events", body).catch(() => {}); // One that the schema has too many steps for is refused.
-    for (let turn = 0; turn < 40; turn++) await new Promise((resolve) => setImmediate(resolve));
+    await service.post(path, body).catch(() => {}); // One that the schema has too many steps for is refused.
+    for (let turn = 0; turn < TURNS_AFTER; turn++) await new Promise((resolve) => setImmediate(resolve));
     meter.stop();
     turns.push(meter.longestBusyMs);
   }
@@ -96,15 +100,17 @@ const service = await LocalService.start(directory);
 await service.post("/v1/event-types", JSON.stringify({ name: TYPE, schema }));
 await service.post("/v1/endpoints", JSON.stringify(endpoint));
 console.log(
-  `\n${"an event full of".padEnd(22)}  JSON.parse  longest turn  above it   (milliseconds of this thread)`,
+  `\n${"an event full of".padEnd(22)}  JSON.parse  longest turn      above it   a batch above it   (milliseconds of this thread)`,
 );
 for (const [title, fill] of shapes) {
   const data = fill(limit("eventBodyMax") - BODY.start.length - BODY.end.length);
   const body = BODY.start + data + BODY.end;
   const parseMs = busyMs(() => JSON.parse(body));
-  const turnMs = await longestTurnMs(service, body);
-  const figures = [parseMs, turnMs, turnMs - parseMs].map((ms) => ms.toFixed(1).padStart(10));
-  console.log(`${title.padEnd(22)}  ${figures.join("    ")}`);
+  const turnMs = await longestTurnMs(service, "/v1/events", body);
+  const batch = `{"events":[${Array(BATCH).fill(body).join(",")}]}`;
+  const batchMs = await longestTurnMs(service, "/v1/events/batch", batch);
+  const figures = [parseMs, turnMs, turnMs - parseMs, batchMs - parseMs];
+  console.log(`${title.padEnd(22)}  ${figures.map((ms) => ms.toFixed(1).padStart(10)).join("    ")}`);
 }
 await service.stop();
 process.exit(0);

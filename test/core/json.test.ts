@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { depthOf, elementSpans, memberSpan, minify } from "../../src/core/json.ts";
+import { cutList, type CutText } from "../../src/core/json-cut.ts";
 
 function member(text: string, name: string): string | null {
   const span = memberSpan(text, name);
@@ -81,5 +82,86 @@ describe("depthOf", () => {
   test("takes half a million levels and text that is no JSON", () => {
     expect(depthOf("[".repeat(500_000))).toBe(500_000);
     expect(depthOf('{"a":"')).toBe(1);
+  });
+});
+
+describe("cutList", () => {
+  const bounds = { name: "events", countMax: 100, lengthMax: 10_000 };
+
+  function cut(text: string, more = {}): CutText {
+    const parts = cutList(text, { ...bounds, ...more });
+    for (;;) {
+      const { done, value } = parts.next();
+      if (done) return value;
+    }
+  }
+
+  const parses = (text: string) => {
+    try {
+      JSON.parse(text);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  const bodies = fc
+    .tuple(
+      fc.array(fc.tuple(fc.constantFrom("events", "x", "e"), fc.jsonValue()), { maxLength: 3 }),
+      fc.array(fc.jsonValue(), { maxLength: 4 }),
+      fc.constantFrom(0, 1),
+    )
+    .map(([others, events, indent]) => {
+      const members = [...others, ["events", events] as const].map(
+        ([name, value]) =>
+          `${JSON.stringify(name)}${indent ? " : " : ":"}${JSON.stringify(value, null, indent)}`,
+      );
+      return { text: `{${members.join(indent ? " , " : ",")}}`, events };
+    });
+
+  test("cuts the last list of this name into its elements, and leaves the rest", () => {
+    fc.assert(
+      fc.property(bodies, ({ text, events }) => {
+        const { rest, elements } = cut(text);
+        const values = elements.map(({ start, end }) => JSON.parse(text.slice(start, end)));
+        expect(values).toEqual(JSON.parse(JSON.stringify(events)));
+        const whole = { ...JSON.parse(text), events: events.map(() => 0) };
+        expect(JSON.parse(rest)).toEqual(whole);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("rest and elements are JSON if and only if the text is, whatever is wrong with it", () => {
+    let broken = 0;
+    const edits = fc.tuple(
+      fc.nat(),
+      fc.nat({ max: 3 }),
+      fc.constantFrom("", ",", "]", "[", "}", "{", '"', "\\", " ", "0", ":"),
+    );
+    fc.assert(
+      fc.property(bodies, edits, ({ text }, [place, length, inserted]) => {
+        const at = place % (text.length + 1);
+        const edited = text.slice(0, at) + inserted + text.slice(at + length);
+        const { rest, elements, superseded } = cut(edited);
+        const spans = [...superseded, ...elements];
+        const all = [rest, ...spans.map(({ start, end }) => edited.slice(start, end))];
+        if (!parses(edited)) broken++;
+        expect(all.every(parses)).toBe(parses(edited));
+      }),
+      { numRuns: 10_000 },
+    );
+    expect(broken).toBeGreaterThan(1000);
+  });
+
+  test("knows its member however it is spelled", () => {
+    expect(cut('{"\\u0065vents":[1,2]}').elements.length).toBe(2);
+    expect(cut('{"events\\u":[1]}').elements).toEqual([]);
+  });
+
+  test("ends behind one element too many, and behind one that is too long", () => {
+    expect(cut(`{"events":[${"1,".repeat(500)}`, { countMax: 3 }).elements.length).toBe(4);
+    const long = cut(`{"events":["short",[${"1,".repeat(500)}`, { lengthMax: 100 });
+    expect(long.elements.map(({ start, end }) => end - start)).toEqual([7, 101]);
   });
 });
