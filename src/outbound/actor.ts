@@ -196,8 +196,8 @@ export class EndpointActor<P extends Performed> {
   }
 
   /** What the database holds, at start: nothing goes before `wake`. */
-  takeUp(all: readonly Waiting[]): void {
-    for (const waiting of all) this.#admit(waiting, null);
+  takeUp(waiting: Waiting): void {
+    this.#admit(waiting, null);
   }
 
   /** Used from the next attempt on. */

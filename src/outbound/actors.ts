@@ -3,7 +3,7 @@ import { isMetered } from "../core/delivery.ts";
 import { limit } from "../core/limits.ts";
 import { type Delivery, type Endpoint, envelopeOf, type WaitingFor } from "../core/model.ts";
 import type { Data } from "../store/data.ts";
-import { EndpointActor, type Load, type Settlement, type Waiting } from "./actor.ts";
+import { type ActorParts, EndpointActor, type Load, type Settlement, type Waiting } from "./actor.ts";
 import { isPolled } from "./destinations.ts";
 import { PollActor } from "./poll-actor.ts";
 import type { Sent } from "./send.ts";
@@ -46,6 +46,22 @@ export class Actors {
    */
   readonly #touched = new Map<number, number>();
   #totals = { queued: 0, bytes: 0, at: 0 };
+  /** The same for every actor, as there may be ten thousand. */
+  readonly #pushedParts: ActorParts<Sent> = {
+    now: () => this.parts.clock.now(),
+    random: () => this.parts.random(),
+    timer: (at, wake) => this.parts.clock.timer(at, wake),
+    load: (id) => this.load(id),
+    parked: (id, count) => this.data.deliveries.parkedOf(id, count),
+    firstParked: (id) => this.data.deliveries.firstParkedOf(id),
+    perform: (to, load) => this.#perform(to, load),
+    record: (settlement) => this.#record(settlement),
+    dispose: (ids, as) => this.dispose(ids, as),
+    hasSlot: (id, own) => this.#hasSlot(id, own),
+    canRecord: () => this.data.store.writable,
+    isRoomy: () => this.#freshTotals().queued < limit("queuedTotalMax"),
+    isHeldBack: (projectId) => this.data.tenants.isSuspended(projectId),
+  };
 
   constructor(
     private readonly data: Data,
@@ -58,13 +74,7 @@ export class Actors {
 
   /** Takes up every open delivery that the database has. At start, before anything is accepted. */
   recover(): void {
-    const byEndpoint = new Map<number, Waiting[]>();
-    for (const row of this.data.deliveries.held()) {
-      const rows = byEndpoint.get(row.endpointId);
-      if (rows) rows.push(row);
-      else byEndpoint.set(row.endpointId, [row]);
-    }
-    for (const [endpointId, rows] of byEndpoint) this.#of(endpointId)?.takeUp(rows);
+    for (const row of this.data.deliveries.held()) this.#of(row.endpointId)?.takeUp(row);
     for (const endpointId of this.data.deliveries.endpointsWithParked()) this.#of(endpointId);
     this.#wakeInTurn([...this.#actors.values()]);
   }
@@ -237,21 +247,7 @@ export class Actors {
   }
 
   #makePushed(endpoint: Endpoint): EndpointActor<Sent> {
-    return new EndpointActor<Sent>(endpoint, this.data.health.get(endpoint.id), {
-      now: () => this.parts.clock.now(),
-      random: () => this.parts.random(),
-      timer: (at, wake) => this.parts.clock.timer(at, wake),
-      load: (id) => this.load(id),
-      parked: (id, count) => this.data.deliveries.parkedOf(id, count),
-      firstParked: (id) => this.data.deliveries.firstParkedOf(id),
-      perform: (to, load) => this.#perform(to, load),
-      record: (settlement) => this.#record(settlement),
-      dispose: (ids, as) => this.dispose(ids, as),
-      hasSlot: (id, own) => this.#hasSlot(id, own),
-      canRecord: () => this.data.store.writable,
-      isRoomy: () => this.#freshTotals().queued < limit("queuedTotalMax"),
-      isHeldBack: (projectId) => this.data.tenants.isSuspended(projectId),
-    });
+    return new EndpointActor<Sent>(endpoint, this.data.health.get(endpoint.id), this.#pushedParts);
   }
 
   async #perform(endpoint: Endpoint, load: Load): Promise<Sent | null> {

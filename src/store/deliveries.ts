@@ -279,8 +279,8 @@ export class Deliveries {
   }
 
   /** All that actors held in memory before the process ended, in the order of their due times. */
-  held(): QueuedDelivery[] {
-    return this.#statements.held.all();
+  held(): Iterable<QueuedDelivery> {
+    return this.#statements.held.iterate();
   }
 }
 
