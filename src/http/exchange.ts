@@ -1,6 +1,7 @@
 import type { Caller } from "../core/caller.ts";
 import { type Fault, invalidAll, notFound, Problem, unavailable } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
+import { heavyTurn, isHeavy } from "../turns.ts";
 import { admit } from "./access.ts";
 import { auditEntry } from "./audit-entry.ts";
 import { type BodyReader, type Bytes, compileBody, NO_BYTES, readBody, requireJson } from "./body.ts";
@@ -139,6 +140,8 @@ export class Exchange implements RequestContext {
     if (takesBody(route)) {
       if (route.bodyMode !== "opaque") requireJson(this.request);
       this.bytes = await readBody(this.request, bodyMaxBytes);
+      // Several large ones that are complete at once are not read in one turn of the loop.
+      if (isHeavy(this.bytes.length)) await heavyTurn();
     }
     const faults: Fault[] = [];
     if (readQuery) {
