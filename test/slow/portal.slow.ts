@@ -50,6 +50,23 @@ describe.skipIf(!hasChromium)("every screen", () => {
   );
 });
 
+describe.skipIf(!hasChromium)("at every width between a phone and a desk", () => {
+  test.each(SCREENS.map((screen) => [screen.name, screen] as const))(
+    "%s is whole, in the language with the longer words",
+    async (_name, screen) => {
+      const address = (await screen.address(world)).replace("#", "?lang=de#");
+      await using opened = await browser.open(address, { width: 1280 });
+      await opened.page.locator("h1").filter({ visible: true }).first().waitFor();
+      await opened.page.locator("main table, main form, main dl, main details").first().waitFor();
+      for (const width of [640, 768, 900, 960, 1024, 1280]) {
+        await opened.page.setViewportSize({ width, height: 900 });
+        await expectNoSidewaysScroll(opened.page);
+      }
+    },
+    BROWSER_MS,
+  );
+});
+
 describe.skipIf(!hasChromium)("the token", () => {
   test("leaves the address at once, and stands in no request, referrer or log", async () => {
     const address = await world.link();
