@@ -128,3 +128,20 @@ export function span(seconds: number): string {
   const options = { style: "unit", unit, unitDisplay: "long" } as const;
   return once(`span ${unit}`, () => new Intl.NumberFormat(locale.value, options)).format(seconds / size);
 }
+
+/** A length of time in one unit, roughly: "5 min", "2 hr". */
+export function roughly(ms: number): string {
+  const [unit, size] = STEPS.find(([, length]) => ms >= length) ?? ["second", 1000];
+  const options = {
+    style: "unit",
+    unit,
+    unitDisplay: "short",
+    maximumFractionDigits: unit === "hour" ? 1 : 0,
+  } as const;
+  return once(`roughly ${unit}`, () => new Intl.NumberFormat(locale.value, options)).format(ms / size);
+}
+
+/** A moment below a chart: its time, and its day where it is another than today. */
+export function moment(at: number, withDay: boolean): string {
+  return withDay ? `${day(at)}, ${clock(at)}` : clock(at);
+}

@@ -34,7 +34,14 @@ export interface Delivery {
   completed_at: string | null;
 }
 
-export type Outcome = "delivered" | "rejected" | "timeout" | "unreachable" | "blocked" | "malformed";
+export type Outcome =
+  | "delivered"
+  | "rejected"
+  | "timeout"
+  | "unreachable"
+  | "blocked"
+  | "malformed"
+  | "handed_out";
 
 export interface Attempt {
   id: string;
@@ -54,6 +61,24 @@ export interface Attempt {
   response_body: string | null;
   response_truncated: boolean;
   next_attempt_at: string | null;
+}
+
+export interface EventWithData {
+  id: string;
+  type: string;
+  timestamp: string;
+  consumer_id: string | null;
+  external_id: string | null;
+  test: boolean;
+  created_at: string;
+  deliveries: Pick<Delivery, "id" | "endpoint_id" | "status">[];
+}
+
+export interface Replay {
+  id: string;
+  status: "running" | "completed" | "cancelled";
+  matched: number;
+  replayed: number;
 }
 
 export interface Endpoint {

@@ -27,6 +27,11 @@ export const VIEWS: readonly ViewRow[] = [
     "endpoints",
     async () => (await import("./views/endpoints.tsx")).Endpoints,
   ),
+  lazy(
+    ["/deliveries", "/deliveries/:id"],
+    "deliveries",
+    async () => (await import("./views/deliveries.tsx")).Deliveries,
+  ),
 ];
 
 function lazy(path: ViewRow["path"], tab: Tab, view: () => Promise<View>): ViewRow {

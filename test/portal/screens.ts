@@ -25,6 +25,21 @@ function screen(
   };
 }
 
+/** The newest delivery to an endpoint; ready once its attempts stand there. */
+function detail(name: string, of: (endpoints: World["endpoints"]) => string, status?: string): Screen {
+  return {
+    name,
+    address: async (world) => {
+      const narrowed = status === undefined ? "" : `&status=${status}`;
+      const path = `/v1/deliveries?limit=1&endpoint_id=${of(world.endpoints)}${narrowed}`;
+      const { json } = await world.app.live.get(path);
+      const [{ id } = { id: "" }] = json["data"] as { id: string }[];
+      return `${await world.link({ ...ALL })}/deliveries/${id}`;
+    },
+    ready: (page) => page.locator(".attempts, .delivery .empty").first().waitFor(),
+  };
+}
+
 export const SCREENS: readonly Screen[] = [
   screen("overview", () => "/", "Data warehouse"),
   screen("overview-week", () => "/?window=week", "Deliveries of the last 7 days"),
@@ -37,6 +52,12 @@ export const SCREENS: readonly Screen[] = [
   screen("endpoint-secret", ({ endpoints }) => `/endpoints/${endpoints.works}/secret`, "Reveal secret"),
   screen("endpoint-test", ({ endpoints }) => `/endpoints/${endpoints.works}/test`, "Send test event"),
   screen("endpoint-new", () => "/endpoints/new", "Amazon SQS"),
+  screen("deliveries", () => "/deliveries", "customer.deleted"),
+  screen("deliveries-read", () => "/deliveries?status=dead", "customer.deleted", { consumer_id: CONSUMER }),
+  detail("delivery-retrying", ({ fails }) => fails, "retrying"),
+  detail("delivery-dead", ({ gone }) => gone),
+  detail("delivery-delivered", ({ works }) => works),
+  detail("delivery-waiting", ({ paused }) => paused, "pending"),
   {
     name: "closed",
     address: async (world) => (await world.link()).replace(/#.*/, ""),

@@ -1,10 +1,13 @@
 import type { JSX } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { number } from "../format.ts";
 import { type Key, t } from "../i18n.ts";
 import { Button } from "./button.tsx";
 
-/** Bars of delivered, failed and dead, each a button that narrows the list below; the same numbers as a table on demand. */
+/**
+ * Bars of delivered, failed and dead, each a button that narrows the list below; drawn over, or with Shift and the arrows, several
+ * do. The same numbers as a table on demand.
+ */
 export interface Bar {
   at: number;
   delivered: number;
@@ -17,10 +20,14 @@ interface ChartProps {
   /** How a bar's time is written, in words and below the axis. */
   tell: (at: number) => string;
   tick: (at: number) => string;
-  /** The bar that narrows the list. */
-  chosen: number | null;
-  onChoose: (at: number | null) => void;
+  /** The first and the last bar that narrow the list. */
+  chosen: Range | null;
+  onChoose: (range: Range | null) => void;
+  /** Half as high, where the list is what one came for. */
+  isLow?: boolean;
 }
+
+export type Range = readonly [number, number];
 
 const PARTS = ["delivered", "failed", "dead"] as const;
 const NAMES: Readonly<Record<(typeof PARTS)[number], Key>> = {
@@ -30,13 +37,14 @@ const NAMES: Readonly<Record<(typeof PARTS)[number], Key>> = {
 };
 const TICKS = 6;
 const HEIGHT = 120;
+const LOW_HEIGHT = 56;
 /** What is not nothing is seen. */
 const LEAST = 2;
 
 export function Chart(props: ChartProps): JSX.Element {
   const [isTable, setTable] = useState(false);
   return (
-    <figure class="chart">
+    <figure class={props.isLow ? "chart low" : "chart"}>
       <figcaption>
         <ul class="legend">
           {PARTS.map((part) => (
@@ -54,37 +62,43 @@ export function Chart(props: ChartProps): JSX.Element {
   );
 }
 
-function Bars({ bars, tell, tick, chosen, onChoose }: ChartProps): JSX.Element {
+function Bars({ bars, tell, tick, chosen, onChoose, isLow = false }: ChartProps): JSX.Element {
   const highest = Math.max(1, ...bars.map((bar) => bar.delivered + bar.failed + bar.dead));
   const every = Math.max(1, Math.ceil(bars.length / TICKS));
   const [focused, setFocused] = useState(bars.length - 1);
   const row = useRef<HTMLDivElement>(null);
-  // One stop for Tab, arrows between the bars.
-  const move = (event: KeyboardEvent) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    const forward = document.documentElement.dir === "rtl" ? -step : step;
-    const next = Math.min(bars.length - 1, Math.max(0, focused + forward));
-    setFocused(next);
-    (row.current?.children[next] as HTMLElement | undefined)?.focus();
-  };
+  const timeOf = (at: number) => bars[at]?.at ?? 0;
+  const brush = useBrush(row, (from, to) => onChoose([timeOf(from), timeOf(to)]));
+  const walk = useWalk(row, bars.length, focused, setFocused, (from, to) =>
+    onChoose([timeOf(from), timeOf(to)]),
+  );
+  const isIn = (at: number) =>
+    brush.range
+      ? at >= brush.range[0] && at <= brush.range[1]
+      : chosen !== null && timeOf(at) >= chosen[0] && timeOf(at) <= chosen[1];
   return (
     <div class="plot">
       <span class="plot-max" aria-hidden="true">
         {number(highest)}
       </span>
-      <div class="bars" role="group" aria-label={t("chart.label")} ref={row} onKeyDown={move}>
+      <div
+        class="bars"
+        role="group"
+        aria-label={t("chart.label")}
+        ref={row}
+        onKeyDown={walk}
+        onPointerDown={brush.begin}
+      >
         {bars.map((bar, at) => (
           <BarButton
             key={bar.at}
             bar={bar}
-            highest={highest}
+            scale={(isLow ? LOW_HEIGHT : HEIGHT) / highest}
             label={tell(bar.at)}
-            isChosen={chosen === bar.at}
+            isChosen={isIn(at)}
             isStop={at === Math.min(focused, bars.length - 1)}
             onFocus={() => setFocused(at)}
-            onClick={() => onChoose(chosen === bar.at ? null : bar.at)}
+            onClick={() => onChoose(isOnly(chosen, bar.at) ? null : [bar.at, bar.at])}
           />
         ))}
       </div>
@@ -97,9 +111,70 @@ function Bars({ bars, tell, tick, chosen, onChoose }: ChartProps): JSX.Element {
   );
 }
 
+function isOnly(chosen: Range | null, at: number): boolean {
+  return chosen?.[0] === at && chosen[1] === at;
+}
+
+/** One stop for Tab, arrows between the children of a row, and with Shift a range from where it was pressed first. */
+function useWalk(
+  row: { current: HTMLElement | null },
+  count: number,
+  focused: number,
+  setFocused: (at: number) => void,
+  onDraw: (from: number, to: number) => void,
+) {
+  const anchor = useRef(focused);
+  return (event: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const forward = document.documentElement.dir === "rtl" ? -step : step;
+    const next = Math.min(count - 1, Math.max(0, focused + forward));
+    setFocused(next);
+    (row.current?.children[next] as HTMLElement | undefined)?.focus();
+    if (event.shiftKey) onDraw(Math.min(anchor.current, next), Math.max(anchor.current, next));
+    else anchor.current = next;
+  };
+}
+
+/** Draws a range over the children of a row by mouse or pen; a finger scrolls instead. Over one child alone it is a click. */
+function useBrush(row: { current: HTMLElement | null }, onDone: (from: number, to: number) => void) {
+  const [range, setRange] = useState<Range | null>(null);
+  const stop = useRef<(() => void) | null>(null);
+  useEffect(() => () => stop.current?.(), []);
+  const indexAt = (x: number) => {
+    const children = [...(row.current?.children ?? [])].map((child) => child.getBoundingClientRect());
+    const distances = children.map(({ left, right }) => Math.max(left - x, x - right, 0));
+    return distances.indexOf(Math.min(...distances));
+  };
+  const begin = (down: PointerEvent) => {
+    if (down.button !== 0 || down.pointerType === "touch") return;
+    const first = indexAt(down.clientX);
+    const rangeTo = (x: number): Range => {
+      const now = indexAt(x);
+      return [Math.min(first, now), Math.max(first, now)];
+    };
+    const move = ({ clientX }: PointerEvent) => setRange(rangeTo(clientX));
+    const end = ({ clientX }: PointerEvent) => {
+      stop.current?.();
+      const [from, to] = rangeTo(clientX);
+      if (from !== to) onDone(from, to);
+    };
+    stop.current = () => {
+      setRange(null);
+      window.removeEventListener("pointermove", move);
+      window.removeEventListener("pointerup", end);
+    };
+    window.addEventListener("pointermove", move);
+    window.addEventListener("pointerup", end);
+  };
+  return { range, begin };
+}
+
 interface BarButtonProps {
   bar: Bar;
-  highest: number;
+  /** Pixels for one. */
+  scale: number;
   /** Its time in words. */
   label: string;
   isChosen: boolean;
@@ -109,7 +184,7 @@ interface BarButtonProps {
   onClick: () => void;
 }
 
-function BarButton({ bar, highest, label, isChosen, isStop, onFocus, onClick }: BarButtonProps): JSX.Element {
+function BarButton({ bar, scale, label, isChosen, isStop, onFocus, onClick }: BarButtonProps): JSX.Element {
   const { delivered, failed, dead } = bar;
   return (
     <button
@@ -123,14 +198,14 @@ function BarButton({ bar, highest, label, isChosen, isStop, onFocus, onClick }: 
       onClick={onClick}
     >
       {PARTS.map((part) => (
-        <span key={part} class={part} style={{ height: `${heightOf(bar[part], highest)}px` }} />
+        <span key={part} class={part} style={{ height: `${heightOf(bar[part], scale)}px` }} />
       ))}
     </button>
   );
 }
 
-function heightOf(count: number, highest: number): number {
-  return count === 0 ? 0 : Math.max(LEAST, (count / highest) * HEIGHT);
+function heightOf(count: number, scale: number): number {
+  return count === 0 ? 0 : Math.max(LEAST, count * scale);
 }
 
 function Numbers({ bars, tell }: ChartProps): JSX.Element {

@@ -12,6 +12,8 @@ export interface Column<Row> {
   lead?: boolean;
   /** Left out of a card. */
   extra?: boolean;
+  /** Stands before the cell that is the link, such as a check box; `head` is its heading. */
+  before?: { head: ComponentChildren };
 }
 
 interface TableProps<Row> {
@@ -28,6 +30,7 @@ interface TableProps<Row> {
 
 /** A table, and below 600 px of its own width a card for each row. */
 export function Table<Row>({ caption, columns, rows, keyOf, href, current }: TableProps<Row>): JSX.Element {
+  const linked = columns.findIndex(({ before }) => !before);
   return (
     <div class="table-frame">
       <table class="table">
@@ -36,7 +39,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, href, current }: Tab
           <tr>
             {columns.map((column) => (
               <th key={column.title} scope="col" class={classOf(column)}>
-                {column.title}
+                {column.before ? column.before.head : column.title}
               </th>
             ))}
           </tr>
@@ -46,7 +49,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, href, current }: Tab
             <tr key={keyOf(row)} class={current === keyOf(row) ? "chosen" : undefined}>
               {columns.map((column, at) => (
                 <td key={column.title} data-title={column.title} class={classOf(column)}>
-                  {at === 0 && href ? (
+                  {at === linked && href ? (
                     <a
                       class="row-link"
                       href={href(row)}
@@ -68,7 +71,13 @@ export function Table<Row>({ caption, columns, rows, keyOf, href, current }: Tab
   );
 }
 
-function classOf({ align, wide, lead, extra }: Omit<Column<never>, "title" | "cell">): string | undefined {
-  const names = [align, wide && "wide", lead && "lead", extra && "extra"].filter(Boolean);
+function classOf({
+  align,
+  wide,
+  lead,
+  extra,
+  before,
+}: Omit<Column<never>, "title" | "cell">): string | undefined {
+  const names = [align, wide && "wide", lead && "lead", extra && "extra", before && "before"].filter(Boolean);
   return names.length === 0 ? undefined : names.join(" ");
 }

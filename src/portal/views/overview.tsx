@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { LinkButton } from "../components/button.tsx";
-import { Chart } from "../components/chart.tsx";
+import { Chart, type Range } from "../components/chart.tsx";
 import { Choice, Head, Section } from "../components/layout.tsx";
 import { Empty, Failure, Skeleton } from "../components/states.tsx";
 import { now } from "../components/time.tsx";
@@ -12,6 +12,7 @@ import { setQuery, to } from "../router.ts";
 import { may } from "../session.ts";
 import type { Endpoint, Page, Stats } from "../types.ts";
 import type { ViewProps } from "../view.ts";
+import { barsOf } from "./parts/bars.ts";
 import { DeliveryTable } from "./parts/delivery-table.tsx";
 import { Failing } from "./parts/failing.tsx";
 
@@ -40,7 +41,8 @@ export function Overview({ query }: ViewProps): JSX.Element {
   const { span, bar, end, since } = windowOf(query, now.value);
   const stats = useResource<Stats>(statsPath(since));
   const endpoints = useResource<Page<Endpoint>>(ENDPOINTS);
-  const chosen = query["at"] === undefined ? null : Number(query["at"]);
+  const first = query["at"];
+  const chosen: Range | null = first === undefined ? null : [Number(first), Number(query["to"] ?? first)];
   return (
     <>
       <Head title={t("overview.title")}>
@@ -51,7 +53,7 @@ export function Overview({ query }: ViewProps): JSX.Element {
             { value: "day", text: t("overview.day") },
             { value: "week", text: t("overview.week") },
           ]}
-          onChange={(value) => setQuery({ window: value === "day" ? null : value, at: null })}
+          onChange={(value) => setQuery({ window: value === "day" ? null : value, at: null, to: null })}
         />
       </Head>
       {endpoints.data?.data.length === 0 ? <NoEndpoints /> : null}
@@ -120,11 +122,15 @@ interface ActivityProps {
   stats: Stats;
   end: number;
   span: "day" | "week";
-  chosen: number | null;
+  chosen: Range | null;
 }
 
 function Activity({ stats, end, span, chosen }: ActivityProps): JSX.Element {
-  const bars = useMemo(() => barsOf(stats, end, span), [stats, end, span]);
+  const { hours, bar } = WINDOWS[span];
+  const bars = useMemo(
+    () => barsOf(stats, end - hours * HOUR_MS, bar * HOUR_MS, hours / bar),
+    [stats, end, hours, bar],
+  );
   return (
     <Section title={t("overview.activity")}>
       <Chart
@@ -132,34 +138,14 @@ function Activity({ stats, end, span, chosen }: ActivityProps): JSX.Element {
         tell={hour}
         tick={span === "day" ? clock : day}
         chosen={chosen}
-        onChoose={(at) => setQuery({ at: at === null ? null : String(at) })}
+        onChoose={(range) => setQuery({ at: range && String(range[0]), to: range && String(range[1]) })}
       />
     </Section>
   );
 }
 
-function barsOf({ data }: Stats, end: number, span: "day" | "week") {
-  const { hours, bar } = WINDOWS[span];
-  const width = bar * HOUR_MS;
-  const begin = end - hours * HOUR_MS;
-  const bars = Array.from({ length: hours / bar }, (_, at) => ({
-    at: begin + at * width,
-    delivered: 0,
-    failed: 0,
-    dead: 0,
-  }));
-  for (const point of data) {
-    const target = bars[Math.floor((Date.parse(point.at) - begin) / width)];
-    if (!target) continue;
-    target.delivered += point.delivered;
-    target.failed += point.failed;
-    target.dead += point.dead;
-  }
-  return bars;
-}
-
 interface RecentProps {
-  chosen: number | null;
+  chosen: Range | null;
   bar: number;
   since: string;
   span: "day" | "week";
@@ -169,8 +155,8 @@ function Recent({ chosen, bar, since, span }: RecentProps): JSX.Element {
   const title =
     chosen === null
       ? t(span === "day" ? "overview.recent.day" : "overview.recent.week")
-      : t("overview.recent.bar", { from: hour(chosen), to: hour(chosen + bar) });
-  const query = chosen === null ? `since=${since}` : `since=${iso(chosen)}&until=${iso(chosen + bar)}`;
+      : t("overview.recent.bar", { from: hour(chosen[0]), to: hour(chosen[1] + bar) });
+  const query = chosen === null ? `since=${since}` : `since=${iso(chosen[0])}&until=${iso(chosen[1] + bar)}`;
   return (
     <Section title={title}>
       <DeliveryTable path={`/v1/deliveries?limit=10&${query}`} empty={t("overview.recent.none")} />

@@ -38,7 +38,8 @@ export function DeliveryTable({
   );
 }
 
-function columnsOf(names: ReadonlyMap<string, string> | null): Column<Delivery>[] {
+/** `names`: of the endpoints, by their ids; null where all rows are of one. */
+export function columnsOf(names: ReadonlyMap<string, string> | null): Column<Delivery>[] {
   return [
     { title: t("delivery.type"), cell: ({ event_type: type }) => <span class="mono cut">{type}</span> },
     { title: t("delivery.status"), lead: true, cell: (delivery) => <StatusBadge delivery={delivery} /> },

@@ -1,0 +1,78 @@
+import type { JSX } from "preact";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { Icon } from "../../components/icons.tsx";
+import { Countdown } from "../../components/time.tsx";
+import { exact, moment, roughly } from "../../format.ts";
+import { t } from "../../i18n.ts";
+import { type Placed, place, type Step } from "./steps.ts";
+import { lookOfStep, sentenceOf } from "./words.ts";
+
+/** Of a line of length 1. */
+const UNIT_PX = 28;
+/** A point with its words. */
+const POINT_PX = 64;
+
+/** A delivery from left to right; the picture is the list, so that who cannot see it hears the same. */
+export function Timeline({ steps }: { steps: readonly Step[] }): JSX.Element {
+  const placed = useMemo(() => place(steps), [steps]);
+  const frame = useRef<HTMLDivElement>(null);
+  // What is newest is seen, also where it is too long.
+  useEffect(() => {
+    if (frame.current) frame.current.scrollLeft = frame.current.scrollWidth;
+  }, [steps.length]);
+  const day = placed.some(({ step }) => Math.abs(step.at - Date.now()) > 43_200_000);
+  return (
+    <div class="timeline" ref={frame} tabIndex={0} role="region" aria-label={t("timeline.title")}>
+      <ol>
+        {placed.map((one, at) => (
+          <Point key={at} placed={one} isFirst={at === 0} withDay={day} />
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function Point({
+  placed: { step, gap, length, isBreak },
+  isFirst,
+  withDay,
+}: {
+  placed: Placed;
+  isFirst: boolean;
+  withDay: boolean;
+}): JSX.Element {
+  const { tone, icon, text } = lookOfStep(step);
+  const isAhead = step.kind === "next" || step.kind === "end";
+  const line = `${isBreak ? "cut " : ""}${isAhead ? "ahead" : ""}`;
+  return (
+    <li
+      class={isAhead ? "ahead" : undefined}
+      style={isFirst ? {} : { flexGrow: length, flexBasis: `${POINT_PX + length * UNIT_PX}px` }}
+    >
+      <span class="hidden">
+        {sentenceOf(step, gap)} {exact(step.at)}
+      </span>
+      <span class="line-row" aria-hidden="true">
+        {!isFirst && (
+          <span class={`line ${line}`}>{gap !== null && gap >= 1000 && <span>{roughly(gap)}</span>}</span>
+        )}
+        <span class={`point ${tone}`} title={exact(step.at)}>
+          <Icon name={icon} />
+        </span>
+      </span>
+      <span class="point-words" aria-hidden="true">
+        <strong>{text}</strong>
+        <span class="muted">
+          {step.kind === "next" && !step.isWaiting ? (
+            <Countdown until={new Date(step.at).toISOString()} />
+          ) : (
+            <>
+              {step.kind === "end" && "≈ "}
+              {moment(step.at, withDay)}
+            </>
+          )}
+        </span>
+      </span>
+    </li>
+  );
+}
