@@ -123,7 +123,7 @@ function useWalk(
   setFocused: (at: number) => void,
   onDraw: (from: number, to: number) => void,
 ) {
-  const anchor = useRef(focused);
+  const anchor = useRef<number | null>(null);
   return (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step === undefined) return;
@@ -132,8 +132,9 @@ function useWalk(
     const next = Math.min(count - 1, Math.max(0, focused + forward));
     setFocused(next);
     (row.current?.children[next] as HTMLElement | undefined)?.focus();
-    if (event.shiftKey) onDraw(Math.min(anchor.current, next), Math.max(anchor.current, next));
-    else anchor.current = next;
+    const first = event.shiftKey ? (anchor.current ?? focused) : null;
+    anchor.current = first;
+    if (first !== null) onDraw(Math.min(first, next), Math.max(first, next));
   };
 }
 

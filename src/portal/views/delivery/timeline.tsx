@@ -22,7 +22,7 @@ export function Timeline({ steps }: { steps: readonly Step[] }): JSX.Element {
   }, [steps.length]);
   const day = placed.some(({ step }) => Math.abs(step.at - Date.now()) > 43_200_000);
   return (
-    <div class="timeline" ref={frame} tabIndex={0} role="region" aria-label={t("timeline.title")}>
+    <div class="timeline" ref={frame} tabIndex={0} role="group" aria-label={t("timeline.title")}>
       <ol>
         {placed.map((one, at) => (
           <Point key={at} placed={one} isFirst={at === 0} withDay={day} />

@@ -1,0 +1,434 @@
+// time budget: 300 s
+/** The screens of deliveries in a real browser against the real service (contract section 9). */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import {
+  expectAccessible,
+  expectNoSidewaysScroll,
+  hasChromium,
+  type OpenPage,
+  startBrowser,
+  type TestBrowser,
+} from "../kit/browser.ts";
+import { CONSUMER, HOSTILE, startWorld, type World } from "../portal/world.ts";
+
+const BROWSER_MS = 60_000;
+let world: World;
+let browser: TestBrowser;
+
+beforeAll(async () => {
+  if (!hasChromium) return;
+  [world, browser] = await Promise.all([startWorld(), startBrowser()]);
+}, BROWSER_MS);
+
+afterAll(async () => {
+  await browser?.[Symbol.asyncDispose]();
+  await world?.[Symbol.asyncDispose]();
+});
+
+const READ = { consumer_id: CONSUMER };
+const MANAGE = { consumer_id: CONSUMER, manage: true };
+const ALL = { ...MANAGE, create: true };
+const rowsOf = (page: Page) => page.locator("a[data-row]");
+const visible = (page: Page, text: string | RegExp) => page.getByText(text).filter({ visible: true }).first();
+const hashOf = (page: Page) => new URL(page.url()).hash;
+const button = (page: Page, name: string | RegExp) => page.getByRole("button", { name });
+
+/** The list below `grants`, once its rows stand there. */
+async function openList(query = "", grants: object = ALL): Promise<OpenPage> {
+  const opened = await browser.open(`${await world.link({ ...grants })}/deliveries${query}`);
+  await rowsOf(opened.page).first().waitFor();
+  return opened;
+}
+
+interface Row {
+  id: string;
+  event_id: string;
+  status: string;
+}
+
+async function deliveriesOf(endpoint: keyof World["endpoints"], query = ""): Promise<Row[]> {
+  const { json } = await world.app.live.get(
+    `/v1/deliveries?limit=250&endpoint_id=${world.endpoints[endpoint]}${query}`,
+  );
+  return json["data"] as Row[];
+}
+
+/** The delivery's own page, once its attempts stand there. */
+async function openDelivery(id: string, grants: object = ALL, options = {}): Promise<OpenPage> {
+  const opened = await browser.open(`${await world.link({ ...grants })}/deliveries/${id}`, options);
+  await opened.page.locator(".attempts, .delivery .empty").first().waitFor();
+  return opened;
+}
+
+const firstOf = async (endpoint: keyof World["endpoints"], query = "") => {
+  const [row] = await deliveriesOf(endpoint, query);
+  if (row === undefined) throw new Error(`${endpoint} has no such delivery`);
+  return row;
+};
+
+/** An endpoint of its own for a test, and what was published to it. */
+async function makeEndpoint(path: string, type: string, count: number): Promise<string> {
+  const { live } = world.app;
+  const { id = "" } = await live.create("/v1/endpoints", {
+    url: world.receiver.url(path),
+    description: path,
+    event_types: [type],
+    consumer_id: CONSUMER,
+    retry: { schedule: [] },
+  });
+  for (let nth = 0; nth < count; nth++) await publish(type, { nth });
+  await world.receiver.arrived(path, count);
+  return id;
+}
+
+async function publish(type: string, data: object, more: object = {}): Promise<string> {
+  const body = { type, data, consumer_id: CONSUMER, ...more };
+  const { json } = await world.app.live.post("/v1/events", body);
+  return String(json["id"]);
+}
+
+async function settled(endpointId: string, status: string, count: number): Promise<Row[]> {
+  return world.app.until(async () => {
+    const { json } = await world.app.live.get(
+      `/v1/deliveries?endpoint_id=${endpointId}&status=${status}&limit=250`,
+    );
+    const rows = json["data"] as Row[];
+    return rows.length === count && rows;
+  });
+}
+
+describe.skipIf(!hasChromium)("the list", () => {
+  test("is narrowed by status, endpoint, type and code, and the address has it", async () => {
+    await using opened = await openList();
+    const { page } = opened;
+    await page.getByRole("button", { name: "Dead", exact: true }).click();
+    await visible(page, "1 delivery").waitFor();
+    expect(hashOf(page)).toBe("#/deliveries?status=dead");
+    await page.getByRole("button", { name: "All", exact: true }).click();
+    await page.getByLabel("Endpoint", { exact: true }).selectOption({ label: "Data warehouse" });
+    await page.getByLabel("Event type", { exact: true }).selectOption("invoice.paid");
+    await visible(page, "8 deliveries").waitFor();
+    await page.getByLabel("Code", { exact: true }).fill("410");
+    await visible(page, "No deliveries").waitFor();
+    await button(page, "Clear filters").click();
+    await visible(page, "Newest 50 deliveries").waitFor();
+    expect(hashOf(page)).toBe("#/deliveries");
+    opened.conduct.expectGood(world.app.url);
+  });
+
+  test("is searched by id, by external id, and by text in the body", async () => {
+    await publish("customer.created", { note: "a purple umbrella" }, { external_id: "order-1001" });
+    const [{ id, event_id: eventId }] = (await deliveriesOf("works")) as [Row];
+    await using opened = await openList();
+    const { page } = opened;
+    const search = page.getByPlaceholder("Search by id");
+    await search.fill("PURPLE umbrella");
+    await visible(page, /^2 deliveries$/).waitFor();
+    await search.fill("order-1001");
+    await visible(page, "External id order-1001").waitFor();
+    await visible(page, /^2 deliveries$/).waitFor();
+    await search.fill(eventId);
+    await page.waitForURL(new RegExp(eventId));
+    await visible(page, /^2 deliveries$/).waitFor();
+    await search.fill(id);
+    await visible(page, /^1 delivery$/).waitFor();
+    await search.fill("nobody wrote this");
+    await visible(page, "No deliveries").waitFor();
+  });
+
+  test("counts what is new, and shows it when it is asked for, moving nothing", async () => {
+    await using opened = await openList("?status=delivered");
+    const { page } = opened;
+    const before = await rowsOf(page).first().getAttribute("href");
+    for (let nth = 0; nth < 3; nth++) await publish("customer.created", { nth });
+    await button(page, "3 new").waitFor();
+    expect(await rowsOf(page).first().getAttribute("href")).toBe(String(before));
+    await button(page, "3 new").click();
+    await button(page, "3 new").waitFor({ state: "detached" });
+    expect(await rowsOf(page).first().getAttribute("href")).not.toBe(String(before));
+  });
+
+  test("a row that is shown changes in its place, also where it leaves the filter", async () => {
+    world.receiver.at("mends", () => new Response(null, { status: 500 }));
+    const endpoint = await makeEndpoint("mends", "mends.now", 2);
+    const [first] = await settled(endpoint, "dead", 2);
+    await using opened = await openList(`?status=dead&endpoint=${endpoint}`);
+    world.receiver.at("mends", () => new Response(null, { status: 200 }));
+    await world.app.live.post(`/v1/deliveries/${first?.id}/retry`, {});
+    await opened.page.locator("tbody tr").first().getByText("Delivered").waitFor();
+    expect(await rowsOf(opened.page).count()).toBe(2);
+  });
+
+  test("is drawn over in the chart: by mouse, and by Shift and the arrows", async () => {
+    await using opened = await openList();
+    const { page } = opened;
+    const bars = page.locator(".bar");
+    await bars.first().waitFor();
+    const from = await bars.nth(2).boundingBox();
+    const to = await bars.nth(6).boundingBox();
+    await page.mouse.move((from?.x ?? 0) + 3, (from?.y ?? 0) + 20);
+    await page.mouse.down();
+    await page.mouse.move((to?.x ?? 0) + 3, (to?.y ?? 0) + 20, { steps: 4 });
+    await page.mouse.up();
+    await visible(page, "No deliveries").waitFor();
+    expect(await page.locator(".bar[aria-pressed=true]").count()).toBe(5);
+    await button(page, /Remove the filter/).click();
+    await rowsOf(page).first().waitFor();
+    await bars.last().focus();
+    for (let step = 0; step < 2; step++) await page.keyboard.press("Shift+ArrowLeft");
+    await page.waitForFunction("document.querySelectorAll('.bar[aria-pressed=true]').length === 3");
+    await rowsOf(page).first().waitFor();
+  });
+
+  test("goes on below, page by page", async () => {
+    await using opened = await openList();
+    await opened.page.getByRole("button", { name: "Show more" }).click();
+    await opened.page.waitForFunction("document.querySelectorAll('a[data-row]').length > 50");
+  });
+});
+
+describe.skipIf(!hasChromium)("a bulk replay", () => {
+  let endpoint: string;
+
+  beforeEach(async () => {
+    const path = `bulk-${crypto.randomUUID()}`;
+    world.receiver.at(path, () => new Response(null, { status: 500 }));
+    endpoint = await makeEndpoint(path, `bulk.${path}`, 4);
+    await settled(endpoint, "dead", 4);
+    world.receiver.at(path, () => new Response(null, { status: 200 }));
+  });
+
+  test(
+    "of all that match says how many first, then how far it is, and the rows say that they arrived",
+    async () => {
+      await using opened = await openList(`?endpoint=${endpoint}`);
+      const { page } = opened;
+      await button(page, "Replay…").click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByText("4 deliveries will be sent again.").waitFor();
+      await dialog.getByLabel("Dead").uncheck();
+      await dialog.getByText("Nothing to replay.").waitFor();
+      await dialog.getByLabel("Dead").check();
+      await expectAccessible(page);
+      await dialog.getByRole("button", { name: "Replay 4 deliveries" }).click();
+      await visible(page, "Replayed: 4 of 4 deliveries").waitFor();
+      await page.waitForFunction("document.querySelectorAll('tbody .badge.good').length === 4");
+      opened.conduct.expectGood(world.app.url);
+    },
+    BROWSER_MS,
+  );
+
+  test(
+    "of what was ticked takes these alone, and can be stopped",
+    async () => {
+      await using opened = await openList(`?endpoint=${endpoint}`);
+      const { page } = opened;
+      const ticks = page.getByRole("checkbox", { name: /^Select bulk/ });
+      await ticks.nth(0).check();
+      await ticks.nth(2).check();
+      await visible(page, "2 selected").waitFor();
+      await ticks.nth(3).check();
+      await button(page, "Replay 3…").click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Speed").selectOption("1 a second");
+      await dialog.getByRole("button", { name: "Replay 3 deliveries" }).click();
+      await button(page, "Stop").click();
+      await visible(page, /^Stopped: \d of 3 deliveries replayed/).waitFor();
+      const { json } = await world.app.live.get("/v1/replays?limit=1");
+      expect(json["data"]).toMatchObject([{ status: "cancelled", matched: 3 }]);
+    },
+    BROWSER_MS,
+  );
+});
+
+describe.skipIf(!hasChromium)("a delivery", () => {
+  test("that failed says why and what to do, with its next attempt and the end of its schedule", async () => {
+    const { id } = await firstOf("fails", "&status=retrying");
+    await using opened = await openDelivery(id);
+    const { page } = opened;
+    await visible(page, "127.0.0.1 answered 500: it failed on its side.").waitFor();
+    const steps = await page.getByRole("group", { name: "Timeline" }).getByRole("listitem").allTextContents();
+    expect(steps).toHaveLength(4);
+    expect(steps[1]).toContain("Attempt 1: 500 Rejected.");
+    expect(steps[2]).toContain("Next attempt.");
+    expect(steps[3]).toContain("Last attempt, if it fails until then");
+    await visible(page, "database is down").waitFor();
+    opened.conduct.expectGood(world.app.url);
+  });
+
+  test("shows what was sent and what came back: headers folded, the body laid out, raw on demand", async () => {
+    const { id } = await firstOf("works");
+    await using opened = await openDelivery(id);
+    const { page } = opened;
+    const request = page.getByRole("region", { name: "Request" });
+    await request.getByText(/^\d+ headers$/).click();
+    await request.getByText(id).waitFor();
+    expect(await request.locator("pre").innerText()).toContain("\n  ");
+    await request.getByRole("button", { name: "Raw" }).click();
+    expect(await request.locator("pre").innerText()).toStartWith('{"type":"');
+    await request.getByText(/^Body · \d+ byte$/).waitFor();
+  });
+
+  test("is copied as a command that sends the same again", async () => {
+    const { id } = await firstOf("works");
+    await using opened = await openDelivery(id);
+    await opened.context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await button(opened.page, "Copy as curl").click();
+    await visible(opened.page, "Copied: curl command").waitFor();
+    const command = await opened.page.evaluate<string>("navigator.clipboard.readText()");
+    const before = world.receiver.requests("works").length;
+    const child = Bun.spawn(["bash", "-c", command.replace(/^curl/, "curl -s")]);
+    expect(await child.exited).toBe(0);
+    const [first, last] = [before - 1, before].map((at) => world.receiver.requests("works").at(at));
+    expect(last?.headers["webhook-id"]).toBe(id);
+    expect([first, last].every((one) => one?.headers["webhook-signature"] !== undefined)).toBe(true);
+  });
+
+  test("is tried now, cancelled, and replayed under its id or as a new message", async () => {
+    const { id } = await firstOf("fails", "&status=retrying");
+    await using opened = await openDelivery(id);
+    const { page } = opened;
+    await button(page, "Retry now").click();
+    await visible(page, "Attempt 2").waitFor();
+    await button(page, "Cancel delivery").click();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel delivery" }).click();
+    await visible(page, "It was cancelled and is not tried again.").waitFor();
+    await button(page, "Replay…").click();
+    await page.getByRole("dialog").getByLabel("As a new message").check();
+    await button(page, "Send as a new message").click();
+    await visible(page, "The delivery is sent again.").waitFor();
+    await page.waitForFunction(`!location.hash.includes(${JSON.stringify(id)})`);
+    expect(hashOf(page)).toMatch(/^#\/deliveries\/msg_/);
+  });
+
+  test("that waits or was given up says for what and why, without a code alone", async () => {
+    await using waits = await openDelivery((await firstOf("paused", "&status=pending")).id);
+    await visible(waits.page, "It waits because its endpoint is paused.").waitFor();
+    await using dead = await openDelivery((await firstOf("gone")).id);
+    await visible(dead.page, "The endpoint said that it is gone").waitFor();
+    await button(dead.page, "Enable endpoint").waitFor();
+  });
+
+  test("whose answer was longer than what is kept says so", async () => {
+    world.receiver.at("long", () => new Response("x".repeat(40_000), { status: 200 }));
+    const endpoint = await makeEndpoint("long", "long.answer", 1);
+    const [row] = await settled(endpoint, "delivered", 1);
+    await using opened = await openDelivery(row?.id ?? "");
+    await visible(opened.page, /The answer was longer; its first 16[.,]4 kB are kept/).waitFor();
+  });
+});
+
+describe.skipIf(!hasChromium)("grants", () => {
+  const CHANGING = /\b(retry|replay|cancel|enable|select)\b/i;
+
+  test("whoever only reads is shown nothing that changes anything, and is refused it", async () => {
+    const { id, event_id: eventId } = await firstOf("gone");
+    await using list = await openList("", READ);
+    await using detail = await openDelivery(id, READ);
+    for (const { page } of [list, detail]) {
+      const names = await page
+        .locator("main button, main a.button, main input")
+        .evaluateAll((controls) =>
+          controls.map((one) => `${one.textContent} ${one.getAttribute("aria-label")}`),
+        );
+      expect(names.filter((name) => CHANGING.test(name))).toEqual([]);
+    }
+    const token = (await world.link({ ...READ })).split("#")[1] ?? "";
+    for (const path of [
+      `deliveries/${id}/retry`,
+      `deliveries/${id}/cancel`,
+      `events/${eventId}/replay`,
+      "replays",
+    ]) {
+      const response = await fetch(`${world.app.url}/v1/${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        body: "{}",
+      });
+      expect([path, response.status]).toEqual([path, 403]);
+    }
+  });
+
+  test("manage replays; create alone does not", async () => {
+    await using manages = await openList("", MANAGE);
+    await button(manages.page, "Replay…").waitFor();
+    await using creates = await openList("", { ...READ, create: true });
+    expect(await button(creates.page, "Replay…").count()).toBe(0);
+  });
+
+  test("an id of another consumer's is not there", async () => {
+    const event = await publish("invoice.paid", {}, { consumer_id: "cust_8" });
+    const { json } = await world.app.live.get(`/v1/deliveries?event_id=${event}`);
+    const [{ id }] = json["data"] as [Row];
+    await using opened = await browser.open(`${await world.link({ ...ALL })}/deliveries/${id}`);
+    await visible(opened.page, "This is not there").waitFor();
+  });
+});
+
+describe.skipIf(!hasChromium)("what strangers sent", () => {
+  test("stands as text in the list, the detail and the dialog", async () => {
+    const hostile = `${HOSTILE}'"\`$(touch /tmp/x)`;
+    world.receiver.at(
+      "hostile",
+      () => new Response(`<h1>${HOSTILE}</h1>`, { status: 500, headers: { "x-evil": HOSTILE } }),
+    );
+    const endpoint = await makeEndpoint("hostile", "hostile.event", 0);
+    await publish("hostile.event", { [hostile]: hostile }, { external_id: hostile });
+    const [row] = await settled(endpoint, "dead", 1);
+    await using opened = await openDelivery(row?.id ?? "");
+    const { page } = opened;
+    let hasRun = false;
+    page.on("dialog", () => void (hasRun = true));
+    for (const headers of await page.locator(".headers summary").all()) await headers.click();
+    await page.getByText(`<h1>${HOSTILE}</h1>`).waitFor();
+    expect(await page.locator("main img, main script, main h1 h1").count()).toBe(0);
+    await page.goto(`${page.url().split("#")[0]}#/deliveries?q=${encodeURIComponent(hostile)}`);
+    await rowsOf(page).first().waitFor();
+    expect(await page.locator("main img, main script").count()).toBe(0);
+    expect(hasRun).toBe(false);
+    opened.conduct.expectGood(world.app.url);
+  });
+});
+
+describe.skipIf(!hasChromium)("by keyboard, on a phone, in German", () => {
+  test("/ searches, j walks, Enter opens, Esc closes and comes back with the filter", async () => {
+    await using opened = await openList("?status=delivered");
+    const { page } = opened;
+    await page.keyboard.press("/");
+    expect(await page.evaluate("document.activeElement.type")).toBe("search");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("j");
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await page.locator(".attempts").waitFor();
+    expect(hashOf(page)).toMatch(/^#\/deliveries\/msg_\w+\?status=delivered$/);
+    await page.keyboard.press("Escape");
+    await page.getByRole("heading", { name: "Deliveries", level: 1 }).waitFor();
+    expect(hashOf(page)).toBe("#/deliveries?status=delivered");
+  });
+
+  test(
+    "a phone shows list and detail whole, from right to left too",
+    async () => {
+      const { id } = await firstOf("fails", "&status=retrying");
+      const address = (await world.link({ ...ALL })).replace("#", "?dir=rtl#");
+      for (const path of ["/deliveries", `/deliveries/${id}`]) {
+        for (const start of [address, await world.link({ ...ALL })]) {
+          await using opened = await browser.open(`${start}${path}`, { width: 320, isPhone: true });
+          await opened.page.locator(".attempts, a[data-row]").filter({ visible: true }).first().waitFor();
+          await expectNoSidewaysScroll(opened.page);
+          await expectAccessible(opened.page);
+        }
+      }
+    },
+    BROWSER_MS,
+  );
+
+  test("German is spoken", async () => {
+    const { id } = await firstOf("gone");
+    await using opened = await openDelivery(id, ALL, { locale: "de-DE" });
+    await visible(opened.page, "Verlauf").waitFor();
+    await visible(opened.page, "Der Endpunkt sagte, dass es ihn nicht mehr gibt").waitFor();
+  });
+});
