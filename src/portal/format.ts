@@ -141,7 +141,12 @@ export function roughly(ms: number): string {
   return once(`roughly ${unit}`, () => new Intl.NumberFormat(locale.value, options)).format(ms / size);
 }
 
-/** A moment below a chart: its time, and its day where it is another than today. */
-export function moment(at: number, withDay: boolean): string {
-  return withDay ? `${day(at)}, ${clock(at)}` : clock(at);
+/** A moment below a picture, as exact as the picture is long. */
+export function moment(at: number, exactness: "second" | "minute" | "day"): string {
+  if (exactness === "day") return `${day(at)}, ${clock(at)}`;
+  return exactness === "minute"
+    ? clock(at)
+    : once("seconds", () => new Intl.DateTimeFormat(locale.value, SECONDS)).format(at);
 }
+
+const SECONDS = { hour: "2-digit", minute: "2-digit", second: "2-digit" } as const;

@@ -208,7 +208,7 @@ describe.skipIf(!hasChromium)("a bulk replay", () => {
       const dialog = page.getByRole("dialog");
       await dialog.getByText("4 deliveries will be sent again.").waitFor();
       await dialog.getByLabel("Dead").uncheck();
-      await dialog.getByText("Nothing to replay.").waitFor();
+      await dialog.getByText("Nothing to replay").waitFor();
       await dialog.getByLabel("Dead").check();
       await expectAccessible(page);
       await dialog.getByRole("button", { name: "Replay 4 deliveries" }).click();

@@ -25,6 +25,8 @@ interface ChartProps {
   onChoose: (range: Range | null) => void;
   /** Half as high, where the list is what one came for. */
   isLow?: boolean;
+  /** What it counts, where that is not plain. */
+  note?: string | null;
 }
 
 export type Range = readonly [number, number];
@@ -53,6 +55,7 @@ export function Chart(props: ChartProps): JSX.Element {
             </li>
           ))}
         </ul>
+        {props.note && <span class="muted">{props.note}</span>}
         <Button kind="quiet" pressed={isTable} onClick={() => setTable(!isTable)}>
           {t("chart.table")}
         </Button>

@@ -98,6 +98,7 @@ function Histogram({ filter, window }: { filter: Filter; window: Window }): JSX.
   return (
     <Chart
       isLow
+      note={noteOf(filter)}
       bars={bars}
       tell={hour}
       tick={filter.span === "day" ? clock : day}
@@ -105,6 +106,12 @@ function Histogram({ filter, window }: { filter: Filter; window: Window }): JSX.
       onChoose={(range) => setQuery({ from: range && String(range[0]), to: range && String(range[1]) })}
     />
   );
+}
+
+/** The numbers of the chart know endpoints and times only: where the list is narrower, it says so. */
+function noteOf({ endpoint, status, type, code, q }: Filter): string | null {
+  if (!status && !type && !code && !q) return null;
+  return t(endpoint === null ? "deliveries.chart.all" : "deliveries.chart.endpoint");
 }
 
 interface FoundProps extends ListProps {
@@ -234,7 +241,10 @@ interface RowsProps extends ListProps {
 
 function Rows({ rows, path, current, query }: RowsProps): JSX.Element {
   // Beside its detail the list has a scroll of its own.
-  useEffect(() => document.querySelector(".deliveries .chosen")?.scrollIntoView({ block: "nearest" }), []);
+  useEffect(
+    () => document.querySelector(".deliveries .chosen")?.scrollIntoView({ block: "nearest" }),
+    [current],
+  );
   const endpoints = useResource<Page<Endpoint>>("/v1/endpoints?limit=250");
   const names = new Map(endpoints.data?.data.map((endpoint) => [endpoint.id, nameOf(endpoint)]));
   const columns = columnsOf(names);

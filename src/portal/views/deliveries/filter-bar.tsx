@@ -61,7 +61,7 @@ export function Chips({ filter, window, search }: ChipsProps): JSX.Element {
   const types = useResource<Page<EventType>>("/v1/event-types?limit=250", { polls: false });
   const isSet = FILTER_KEYS.some((key) => here(filter)[key]);
   return (
-    <div class="chips">
+    <div class="filter-chips">
       <Choice
         label={t("delivery.status")}
         value={filter.status ?? "all"}
@@ -198,7 +198,7 @@ function CodeChip({ code }: { code: string | null }): JSX.Element {
         id={id}
         inputMode="numeric"
         autocomplete="off"
-        placeholder="500"
+        placeholder={t("deliveries.chip.any")}
         value={text}
         onInput={(event) => type(event.currentTarget.value)}
       />

@@ -29,7 +29,7 @@ export function AttemptCard({ attempt, isOpen: wasOpen, isHttp }: AttemptProps):
         <Icon name="next" />
         <span class="strong">{attemptTitle(attempt)}</span>
         <Badge {...lookOf(attempt)} />
-        <span class="muted">{t(`trigger.${attempt.trigger}`)}</span>
+        {attempt.trigger !== "publish" && <span class="muted">{t(`trigger.${attempt.trigger}`)}</span>}
         <span class="attempt-facts muted">
           {duration(attempt.duration_ms)}
           <Time at={attempt.started_at} />

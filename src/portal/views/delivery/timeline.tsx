@@ -9,6 +9,8 @@ import { lookOfStep, sentenceOf } from "./words.ts";
 
 /** Of a line of length 1. */
 const UNIT_PX = 28;
+const HALF_DAY_MS = 43_200_000;
+const SHORT_MS = 600_000;
 /** A point with its words. */
 const POINT_PX = 64;
 
@@ -20,26 +22,36 @@ export function Timeline({ steps }: { steps: readonly Step[] }): JSX.Element {
   useEffect(() => {
     if (frame.current) frame.current.scrollLeft = frame.current.scrollWidth;
   }, [steps.length]);
-  const day = placed.some(({ step }) => Math.abs(step.at - Date.now()) > 43_200_000);
+  const exactness = exactnessOf(steps);
   return (
     <div class="timeline" ref={frame} tabIndex={0} role="group" aria-label={t("timeline.title")}>
       <ol>
         {placed.map((one, at) => (
-          <Point key={at} placed={one} isFirst={at === 0} withDay={day} />
+          <Point key={at} placed={one} isFirst={at === 0} exactness={exactness} />
         ))}
       </ol>
     </div>
   );
 }
 
+type Exactness = Parameters<typeof moment>[1];
+
+/** Seconds where it all happened within minutes, the day where it did not happen, or will not end, today. */
+function exactnessOf(steps: readonly Step[]): Exactness {
+  const times = steps.map(({ at }) => at);
+  if (times.some((at) => Math.abs(at - Date.now()) > HALF_DAY_MS)) return "day";
+  const past = times.filter((at) => at <= Date.now());
+  return Math.max(...past) - Math.min(...past) < SHORT_MS ? "second" : "minute";
+}
+
 function Point({
   placed: { step, gap, length, isBreak },
   isFirst,
-  withDay,
+  exactness,
 }: {
   placed: Placed;
   isFirst: boolean;
-  withDay: boolean;
+  exactness: Exactness;
 }): JSX.Element {
   const { tone, icon, text } = lookOfStep(step);
   const isAhead = step.kind === "next" || step.kind === "end";
@@ -68,7 +80,7 @@ function Point({
           ) : (
             <>
               {step.kind === "end" && "≈ "}
-              {moment(step.at, withDay)}
+              {moment(step.at, isAhead && exactness === "second" ? "minute" : exactness)}
             </>
           )}
         </span>

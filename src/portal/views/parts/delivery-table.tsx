@@ -61,7 +61,7 @@ export function columnsOf(names: ReadonlyMap<string, string> | null): Column<Del
       cell: ({ attempt_count: count, next_attempt_at: next, waiting_for: why }) => (
         <>
           {number(count)}
-          {next && why === null && (
+          {next && why === null && count > 0 && (
             <span class="muted small">
               {" · "}
               <Countdown until={next} />
