@@ -18,6 +18,7 @@ const LOOKS: Readonly<Record<string, PageOptions>> = {
 /** The README's: screen, look, and where the picture ends. */
 const README: readonly [file: string, screen: string, PageOptions][] = [
   ["portal-overview.png", "overview", { theme: "light", width: 1180, height: 1040 }],
+  ["portal-delivery.png", "delivery-retrying", { theme: "light", width: 1180, height: 940 }],
   ["portal-endpoint.png", "endpoint", { theme: "dark", isPhone: true }],
 ];
 

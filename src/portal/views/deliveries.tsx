@@ -239,12 +239,17 @@ interface RowsProps extends ListProps {
   path: string;
 }
 
+/** Beside its detail the list has a scroll of its own, and the page stays where it is. */
+function showChosen(): void {
+  const row = document.querySelector(".deliveries .chosen");
+  const frame = row?.closest(".split-list");
+  if (!row || !frame) return;
+  const [at, seen] = [row.getBoundingClientRect(), frame.getBoundingClientRect()];
+  if (at.top < seen.top || at.bottom > seen.bottom) frame.scrollTop += at.top - seen.top - seen.height / 2;
+}
+
 function Rows({ rows, path, current, query }: RowsProps): JSX.Element {
-  // Beside its detail the list has a scroll of its own.
-  useEffect(
-    () => document.querySelector(".deliveries .chosen")?.scrollIntoView({ block: "nearest" }),
-    [current],
-  );
+  useEffect(showChosen, [current]);
   const endpoints = useResource<Page<Endpoint>>("/v1/endpoints?limit=250");
   const names = new Map(endpoints.data?.data.map((endpoint) => [endpoint.id, nameOf(endpoint)]));
   const columns = columnsOf(names);
