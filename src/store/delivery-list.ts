@@ -39,6 +39,7 @@ type Row = DeliveryRow & { type: string; consumer_id: string | null; data: strin
 export class DeliveryList {
   readonly #load;
   readonly #ofEvent;
+  readonly #hasEndpoint;
   readonly #deadOfProject;
   readonly #deadOfEndpoint;
   readonly #lastCode;
@@ -51,6 +52,10 @@ export class DeliveryList {
     );
     this.#ofEvent = sqlite.prepare<{ id: number }, [number, number, number]>(
       "SELECT id FROM delivery WHERE event_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
+    );
+    // A deleted one too: its history stays.
+    this.#hasEndpoint = sqlite.prepare<{ id: number }, [number, number]>(
+      "SELECT id FROM endpoint WHERE id = ? AND project_id = ?",
     );
     this.#deadOfProject = sqlite.prepare<{ id: number }, [number, number, number]>(
       "SELECT id FROM delivery WHERE status = 3 AND project_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
@@ -92,9 +97,11 @@ export class DeliveryList {
   /** The narrowest list that holds all that the filter can match. */
   #candidates(filter: DeliveryFilter): (before: number, count: number) => readonly number[] {
     const { eventId, projectId, status } = filter;
-    if (eventId !== null)
+    if (eventId !== null) {
+      if (!this.#hasEvent(eventId, filter)) return () => [];
       return (before, count) => this.#ofEvent.all(eventId, before, count).map(({ id }) => id);
-    const endpoints = endpointsOf(filter);
+    }
+    const endpoints = this.#endpointsOf(filter);
     const dead = status?.length === 1 && status[0] === "dead";
     if (dead && endpoints !== null)
       return (before, count) =>
@@ -104,6 +111,22 @@ export class DeliveryList {
     if (dead) return (before, count) => this.#deadOfProject.all(projectId, before, count).map(({ id }) => id);
     const lists = endpoints ?? [this.data.labels.find(projectId, LABELS.deliveries, "") ?? []].flat();
     return (before, count) => this.data.lists.below(lists, before, count);
+  }
+
+  #hasEvent(id: number, { projectId, consumerId }: DeliveryFilter): boolean {
+    const event = this.data.events.get(id);
+    return event?.projectId === projectId && (consumerId === null || event.consumerId === consumerId);
+  }
+
+  /**
+   * The endpoints whose own lists are walked; null: the whole project's list. For who sees some endpoints only, never that of the
+   * project, and for nobody that of another one's endpoint: the cursor of a page that found nothing names the last entry which was
+   * looked at.
+   */
+  #endpointsOf({ projectId, endpointId, visible }: DeliveryFilter): number[] | null {
+    if (endpointId === null) return visible && [...visible];
+    const isSeen = visible?.has(endpointId) ?? this.#hasEndpoint.get(endpointId, projectId) !== null;
+    return isSeen ? [endpointId] : [];
   }
 
   #keeps(filter: DeliveryFilter, row: Row): boolean {
@@ -118,15 +141,6 @@ export class DeliveryList {
     if (filter.q !== null && !holdsText(row.data, filter.q)) return false;
     return filter.statusCode === null || this.#lastCode.get(row.id)?.status_code === filter.statusCode;
   }
-}
-
-/**
- * The endpoints whose own lists are walked; null: the whole project's list. For who sees some endpoints only, never that of the project:
- * the cursor of a page that found nothing names the last entry which was looked at.
- */
-function endpointsOf({ endpointId, visible }: DeliveryFilter): number[] | null {
-  if (endpointId === null) return visible && [...visible];
-  return visible === null || visible.has(endpointId) ? [endpointId] : [];
 }
 
 function toListed(row: Row): ListedDelivery {

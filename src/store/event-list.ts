@@ -38,6 +38,8 @@ export class EventList {
   readonly #load;
   readonly #loadOfEndpoint;
   readonly #states;
+  readonly #hasEndpoint;
+  readonly #hasSource;
 
   constructor(private readonly data: Data) {
     const { sqlite } = data.store;
@@ -52,6 +54,13 @@ export class EventList {
     );
     this.#states = sqlite.prepare<{ status: number; endpoint_id: number }, [number]>(
       "SELECT status, endpoint_id FROM delivery WHERE event_id = ?",
+    );
+    // Deleted ones too: their history stays.
+    this.#hasEndpoint = sqlite.prepare<{ id: number }, [number, number]>(
+      "SELECT id FROM endpoint WHERE id = ? AND project_id = ?",
+    );
+    this.#hasSource = sqlite.prepare<{ id: number }, [number, number]>(
+      "SELECT id FROM source WHERE id = ? AND project_id = ?",
     );
   }
 
@@ -92,11 +101,18 @@ export class EventList {
     return (before, count) => lists.below(keys, Math.min(before, end), count);
   }
 
-  /** For who sees some endpoints only, a list of their own: a cursor names the last entry that was looked at. */
+  /**
+   * For who sees some endpoints only, a list of their own, and of another project none: a cursor names the last entry that was
+   * looked at.
+   */
   #listsFor({ projectId, endpointId, sourceId, consumerId, type, visible }: EventFilter): number[] {
     const { labels } = this.data;
-    if (endpointId !== null) return visible === null || visible.has(endpointId) ? [endpointId] : [];
-    if (sourceId !== null && visible === null) return [sourceId];
+    if (endpointId !== null) {
+      const isSeen = visible?.has(endpointId) ?? this.#hasEndpoint.get(endpointId, projectId) !== null;
+      return isSeen ? [endpointId] : [];
+    }
+    if (sourceId !== null && visible === null)
+      return this.#hasSource.get(sourceId, projectId) === null ? [] : [sourceId];
     if (consumerId !== null) return [labels.find(projectId, LABELS.consumer, consumerId) ?? []].flat();
     if (type === null || type === "*") return [projectId];
     if (!type.endsWith(".*")) return [labels.find(projectId, LABELS.type, type) ?? []].flat();
