@@ -72,6 +72,8 @@ const INGEST_ANSWERS = {
     schema: Type.Object({ id: Type.String(), duplicate: Type.Optional(Type.Literal(true)) }),
     example: { id: "evt_01KAHM9Q7W00B5C1D7E9F3G6HJ" },
   },
+  202: { description: "Accepted, where the provider demands this status." },
+  204: { description: "Accepted, or answered, where the provider demands this status. The body is empty." },
   401: { description: "Refused, for whatever reason; an unknown source too. The body is empty." },
   429: "`rate_limited`: verified, but over the source's rate; or the plan is used up, and too many events wait for it already.",
   503: "`unavailable`: the source is paused or its account suspended, keys of the provider could not be had, or the service is stopping.",

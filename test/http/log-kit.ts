@@ -30,6 +30,7 @@ import { type Disk, openDatabase } from "../../src/store/database.ts";
 import { DeliveryList } from "../../src/store/delivery-list.ts";
 import type { NewEndpoint } from "../../src/store/endpoints.ts";
 import { EventList } from "../../src/store/event-list.ts";
+import { conformance } from "../kit/app.ts";
 import { type Receiver, startReceiver } from "../kit/receiver.ts";
 import type { ReplyJson } from "./kit.ts";
 
@@ -168,6 +169,12 @@ export class Api implements AsyncDisposable {
     const text = await response.text();
     const isObject = response.headers.get("content-type")?.includes("json") && !path.includes("ndjson");
     const json = (isObject ? JSON.parse(text) : {}) as ReplyJson;
+    const fault = (await conformance()).faultOf(method, path, {
+      status: response.status,
+      headers: response.headers,
+      text,
+    });
+    if (fault !== null) throw new Error(fault);
     return { status: response.status, headers: response.headers, text, json };
   }
 

@@ -11,6 +11,7 @@ import { type Clock, systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { createLogger } from "../../src/log.ts";
 import type { Reply, ReplyJson, SendOptions } from "../http/kit.ts";
+import { Conformance, type OpenApi } from "./conformance.ts";
 
 export type AppOptions = {
   /** Default: the real one. */
@@ -68,8 +69,26 @@ export class Client {
       ...(body !== undefined && { body }),
     });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, text, json: parse(text) };
+    const reply = { status: response.status, headers: response.headers, text, json: parse(text) };
+    const fault = (await conformance()).faultOf(method, path, reply);
+    if (fault !== null) throw new Error(fault);
+    return reply;
   }
+}
+
+let document: Promise<Conformance> | undefined;
+
+/** The OpenAPI document, read once from a service that nothing else asks. */
+export function conformance(): Promise<Conformance> {
+  document ??= readDocument();
+  return document;
+}
+
+async function readDocument(): Promise<Conformance> {
+  await using app = new TestApp({}, systemClock);
+  await app.start();
+  const response = await fetch(`${app.url}/openapi.json`);
+  return new Conformance((await response.json()) as OpenApi);
 }
 
 function parse(text: string): ReplyJson {
@@ -173,6 +192,7 @@ export class TestApp implements AsyncDisposable {
 
 /** Starts the service: `await using app = await startApp()`. */
 export async function startApp({ env = {}, clock = systemClock }: AppOptions = {}): Promise<TestApp> {
+  await conformance();
   const app = new TestApp(env, clock);
   await app.start();
   return app;

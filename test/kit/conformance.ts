@@ -1,0 +1,95 @@
+/** Every answer that tests receive, held against the OpenAPI document (contract section 12, "OpenAPI complete"). */
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+
+/** Of an answer, what the document speaks of. */
+export interface Received {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+interface Media {
+  schema?: object;
+}
+
+interface Answer {
+  $ref?: string;
+  content?: Record<string, Media>;
+}
+
+interface Operation {
+  operationId: string;
+  responses: Record<string, Answer>;
+}
+
+export interface OpenApi {
+  paths: Record<string, Record<string, Operation>>;
+  components: { responses: Record<string, Answer> };
+}
+
+/** At the door each provider demands an answer of its own. */
+const AS_PROVIDERS_DEMAND = new Set(["ingest", "answerHandshake", "allowSender"]);
+
+/** No operation's: the path takes other methods. */
+const METHOD_NOT_ALLOWED = 405;
+
+export class Conformance {
+  readonly #paths: { matches: RegExp; template: string }[];
+  readonly #ajv = new Ajv2020({ strict: false, validateFormats: false });
+  readonly #checks = new Map<string, ValidateFunction>();
+
+  constructor(private readonly document: OpenApi) {
+    this.#ajv.addSchema(document, "openapi");
+    // A path without parameters comes before one that has some in the same places.
+    const templates = Object.keys(document.paths).toSorted(
+      (a, b) => a.split("{").length - b.split("{").length,
+    );
+    this.#paths = templates.map((template) => {
+      const pattern = template.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+");
+      return { template, matches: new RegExp(`^${pattern}$`) };
+    });
+  }
+
+  /** Why the answer is none of the documented ones; null: it is, or the document does not speak of the path. */
+  faultOf(method: string, path: string, received: Received): string | null {
+    const [pathname = ""] = path.split("?");
+    const template = this.#paths.find(({ matches }) => matches.test(pathname))?.template ?? "";
+    const operation = this.document.paths[template]?.[method.toLowerCase()];
+    if (operation === undefined || received.status === METHOD_NOT_ALLOWED) return null;
+    const fault = this.#fault(operation, `#/paths/${escape(template)}/${method.toLowerCase()}`, received);
+    return fault && `${method} ${path} answered ${received.status}, ${fault}: ${received.text.slice(0, 500)}`;
+  }
+
+  #fault(
+    { operationId, responses }: Operation,
+    place: string,
+    { status, headers, text }: Received,
+  ): string | null {
+    const answer = responses[status];
+    if (answer === undefined) return "which is not documented";
+    if (status < 300 && AS_PROVIDERS_DEMAND.has(operationId)) return null;
+    const shared = answer.$ref?.split("/").at(-1);
+    const { content } = shared === undefined ? answer : (this.document.components.responses[shared] ?? {});
+    if (content === undefined) return text === "" ? null : "which should have no body";
+    const [type = ""] = (headers.get("content-type") ?? "").split(";");
+    if (content[type] === undefined) return `which should not be ${type || "empty"}`;
+    // A kept answer is given again without its secrets.
+    if (headers.get("idempotency-replayed") === "true") return null;
+    const home = shared === undefined ? `${place}/responses/${status}` : `#/components/responses/${shared}`;
+    return this.#schemaFault(
+      `${home}/content/${escape(type)}/schema`,
+      type.endsWith("/json") || type.endsWith("+json") ? JSON.parse(text) : text,
+    );
+  }
+
+  #schemaFault(place: string, value: unknown): string | null {
+    const known = this.#checks.get(place);
+    const check = known ?? this.#ajv.compile({ $ref: `openapi${place}` });
+    if (known === undefined) this.#checks.set(place, check);
+    return check(value) ? null : `which is not as documented (${this.#ajv.errorsText(check.errors)})`;
+  }
+}
+
+function escape(part: string): string {
+  return encodeURI(part.replaceAll("~", "~0").replaceAll("/", "~1"));
+}
