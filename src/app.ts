@@ -12,12 +12,13 @@ import { authenticator } from "./authenticate.ts";
 import { allRoutes } from "./http/routes.ts";
 import type { RequestLine } from "./http/parts.ts";
 import { createServer, type HttpServer } from "./http/server.ts";
+import { Eraser } from "./eraser.ts";
 import { type JobReport, Jobs } from "./jobs.ts";
 import { hideCredentials, type Logger } from "./log.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { Actors, type AttemptReport } from "./outbound/actors.ts";
 import { addressesOf } from "./outbound/destination.ts";
-import { findKind } from "./outbound/destinations.ts";
+import { findKind, isPolled } from "./outbound/destinations.ts";
 import { createGuard, type Guard } from "./outbound/guard.ts";
 import { handOut } from "./outbound/hand-out.ts";
 import { send, type SendParts } from "./outbound/send.ts";
@@ -29,6 +30,7 @@ import { type Accepted, Pipeline } from "./pipeline.ts";
 import { Poller } from "./poller.ts";
 import { Releaser } from "./releaser.ts";
 import { Replayer } from "./replayer.ts";
+import { Retention } from "./retention.ts";
 import { scheduledJobs } from "./schedule.ts";
 import { directoryKey } from "./secret-key.ts";
 import { orExplain } from "./start-error.ts";
@@ -85,7 +87,8 @@ export async function startApp(config: Config, { clock, logger, announce, fail }
   });
   const replayer = new Replayer(data, actors, pipeline, clock);
   const releaser = new Releaser(data, actors, clock);
-  const server = openServer(config, { data, outbound, pipeline, replayer, logger });
+  const eraser = new Eraser({ data, actors, rest });
+  const server = openServer(config, { data, outbound, pipeline, replayer, eraser, logger });
   const hint = `Cannot listen on ${host}:${wanted}; set SEALPOST_HOST and SEALPOST_PORT`;
   const { port } = orExplain(hint, () => server.listen({ port: wanted, hostname: host }));
   disk.goLive();
@@ -95,7 +98,8 @@ export async function startApp(config: Config, { clock, logger, announce, fail }
   releaser.start();
   warnOfForbidden(data, outbound.guard, logger);
   const checkpointThread = startCheckpointThread(disk.path, fail);
-  const jobs = openJobs(data, outbound, new Checkpoints(data.store, checkpointThread), logger);
+  const checkpoints = new Checkpoints(data.store, checkpointThread);
+  const jobs = openJobs({ data, outbound, eraser, checkpoints, logger });
   jobs.start();
   outbound.isOpen = true;
   const stop = async () => {
@@ -112,16 +116,6 @@ export async function startApp(config: Config, { clock, logger, announce, fail }
     logger.flush();
   };
   return { url: `http://${host}:${port}`, port, stop };
-}
-
-function openJobs(data: Data, { actors, metrics }: Outbound, checkpoints: Checkpoints, logger: Logger): Jobs {
-  const table = scheduledJobs({
-    data,
-    actors,
-    checkpoints,
-    onDisabled: ({ id }) => tellDisabled(data.ids.encode("ep", id), "failing", logger),
-  });
-  return new Jobs(table, (report) => tellJob(report, metrics, logger));
 }
 
 /** Probes come every few seconds and say nothing. */
@@ -236,10 +230,12 @@ interface ServerParts {
   outbound: Outbound;
   pipeline: Pipeline;
   replayer: Replayer;
+  eraser: Eraser;
   logger: Logger;
 }
 
-function openServer(config: Config, { data, outbound, pipeline, replayer, logger }: ServerParts): HttpServer {
+function openServer(config: Config, parts: ServerParts): HttpServer {
+  const { data, outbound, pipeline, replayer, eraser, logger } = parts;
   const { clock, actors, guard, transport, sendParts, metrics } = outbound;
   const routes = allRoutes({
     data,
@@ -250,6 +246,7 @@ function openServer(config: Config, { data, outbound, pipeline, replayer, logger
     actors,
     replayer,
     poller: openPoller(data, outbound, logger),
+    eraser,
     guard,
     transport,
     sendTrial: (endpoint) => sendTrial(sendParts, endpoint, data.store.takeKey()),
@@ -280,6 +277,11 @@ function openServer(config: Config, { data, outbound, pipeline, replayer, logger
   });
 }
 
+/** Between two slices of long work. */
+function rest(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, limit("sliceRestMs")));
+}
+
 function later(ms: number, run: () => void): void {
   setTimeout(run, ms).unref();
 }
@@ -302,6 +304,24 @@ async function welcome(
 ): Promise<void> {
   if (config.operatorToken === null) await data.tenants.createFirstAccount(announce);
   else logger.log("info", "There is no account yet: make one with POST /v1/operator/accounts.");
+}
+
+interface JobParts {
+  data: Data;
+  outbound: Outbound;
+  eraser: Eraser;
+  checkpoints: Checkpoints;
+  logger: Logger;
+}
+
+function openJobs({ data, outbound, eraser, checkpoints, logger }: JobParts): Jobs {
+  const { actors, metrics } = outbound;
+  const retention = new Retention({ data, actors, rest, expires: ({ kind }) => isPolled(kind) });
+  const onDisabled = ({ id }: Endpoint) => tellDisabled(data.ids.encode("ep", id), "failing", logger);
+  const table = scheduledJobs({ data, actors, checkpoints, eraser, retention, rest, onDisabled });
+  const jobs = new Jobs(table, (report) => tellJob(report, metrics, logger));
+  eraser.onWake(() => void jobs.runAgain("erasure"));
+  return jobs;
 }
 
 function tellJob({ name, rows, seconds, error }: JobReport, metrics: Metrics, logger: Logger): void {

@@ -27,10 +27,10 @@ export function dispatchAll(data: Data, actors: Actors, dispatches: readonly Dis
   let at = from;
   while (at < dispatches.length && at - from < STARTED_A_TURN && bytes < BYTES_A_TURN) {
     const { endpoint, waiting, load } = dispatches[at++] as Dispatch;
-    // Whoever waited a turn may have been cancelled or tried by hand meanwhile.
-    const now =
-      from === 0 ? load : load && { ...load, delivery: data.deliveries.get(waiting.id) ?? load.delivery };
-    if (now === null || now.delivery.due !== null) actors.enqueue(endpoint.id, waiting, now);
+    // Whoever waited a turn may have been cancelled, tried by hand or erased meanwhile.
+    const delivery = from === 0 && load ? load.delivery : data.deliveries.get(waiting.id);
+    if (delivery !== null && delivery.due !== null)
+      actors.enqueue(endpoint.id, waiting, load && { ...load, delivery });
     bytes += load?.body.length ?? 0;
   }
   if (at < dispatches.length) data.store.schedule(() => dispatchAll(data, actors, dispatches, at));
@@ -156,7 +156,8 @@ export class Spreader {
   }
 
   #write({ fanout, from, until }: Slice): Dispatch[] {
-    this.data.fanouts.advance(fanout, from, until);
+    // Its row goes with the event that is erased: what waits here is not made any more.
+    if (!this.data.fanouts.advance(fanout, from, until)) return [];
     const event = this.data.events.getWithData(fanout.eventId);
     if (event === null) return [];
     const body = bodyOf(event);

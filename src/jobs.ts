@@ -49,6 +49,12 @@ export class Jobs {
     return this.#run(job);
   }
 
+  /** Runs a job from its beginning, after the run that is under way: for something that has just come up. */
+  async runAgain(name: string): Promise<void> {
+    await this.#running.get(name);
+    await this.run(name);
+  }
+
   /** Starts nothing any more; resolves when nothing runs. */
   async stop(): Promise<void> {
     this.#stopping = true;

@@ -268,7 +268,7 @@ export interface Replayed {
 
 /**
  * Replays an event to one endpoint, inside a write: the delivery `known` is opened afresh, or, where it is null, a new one is
- * made with a `webhook-id` of its own. `enqueueReplayed` after the commit.
+ * made with a `webhook-id` of its own. `enqueueReplayed` after the commit. Null where the event has left the log meanwhile.
  */
 export function replayOne(
   data: Data,
@@ -276,7 +276,8 @@ export function replayOne(
   event: Event,
   endpoint: Endpoint,
   known: Delivery | null,
-): Replayed {
+): Replayed | null {
+  if (data.events.get(event.id) === null) return null;
   const due = data.store.now();
   const id = known?.id ?? data.store.takeKey();
   const queueOrder = actors.placeFor(endpoint, id, due);

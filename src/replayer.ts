@@ -126,7 +126,7 @@ export class Replayer {
     const event = this.data.events.get(eventId);
     const delivery = deliveryId === null ? null : this.data.deliveries.get(deliveryId);
     if (!event || (delivery && !filter.status.includes(delivery.status))) return [];
-    return [replayOne(this.data, this.actors, event, endpoint, delivery)];
+    return [replayOne(this.data, this.actors, event, endpoint, delivery) ?? []].flat();
   }
 
   #wait(ms: number): Promise<void> {

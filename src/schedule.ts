@@ -1,6 +1,8 @@
+import type { Eraser } from "./eraser.ts";
 import type { Job } from "./jobs.ts";
 import type { Actors } from "./outbound/actors.ts";
 import type { Endpoint } from "./core/model.ts";
+import type { Retention } from "./retention.ts";
 import type { Checkpoints } from "./store/checkpoint.ts";
 import type { Data } from "./store/data.ts";
 import { disableFailing, dropExpiredSecrets } from "./upkeep.ts";
@@ -11,12 +13,17 @@ export interface ScheduleParts {
   data: Data;
   actors: Actors;
   checkpoints: Checkpoints;
+  eraser: Eraser;
+  retention: Retention;
+  /** Between two slices of long work. */
+  rest: () => Promise<void>;
   /** Hears of an endpoint that was disabled although no attempt said so. */
   onDisabled: (endpoint: Endpoint) => void;
 }
 
 /** The one table of scheduled work. */
-export function scheduledJobs({ data, actors, checkpoints, onDisabled }: ScheduleParts): Job[] {
+export function scheduledJobs(parts: ScheduleParts): Job[] {
+  const { data, actors, checkpoints, eraser, retention, rest, onDisabled } = parts;
   return [
     // List entries and hourly numbers, which readers take from memory meanwhile.
     { name: "digest", every: 200, run: () => data.digest.writeDown() },
@@ -34,6 +41,18 @@ export function scheduledJobs({ data, actors, checkpoints, onDisabled }: Schedul
         const disabled = await disableFailing(data, actors);
         for (const endpoint of disabled) onDisabled(endpoint);
         return disabled.length;
+      },
+    },
+    { name: "erasure", every: MINUTELY, run: (isStopping) => eraser.run(isStopping) },
+    { name: "retention", every: MINUTELY, run: (isStopping) => retention.run(isStopping) },
+    { name: "sweep", every: MINUTELY, run: (isStopping) => retention.sweep(isStopping) },
+    {
+      name: "vacuum",
+      every: MINUTELY,
+      async run(isStopping) {
+        let pages = 0;
+        for (; data.vacuum.isDue && !isStopping(); await rest()) pages += await data.vacuum.step();
+        return pages;
       },
     },
   ];

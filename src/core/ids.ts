@@ -27,6 +27,7 @@ export const ID_KINDS = [
   "typ",
   "aud",
   "pos",
+  "era",
 ] as const;
 export type IdKind = (typeof ID_KINDS)[number];
 

@@ -240,6 +240,16 @@ export const LIMITS = {
     unit: "count",
     why: "What one turn of the loop writes in a long job: under 20 ms.",
   },
+  erasedAtOnce: {
+    value: 50,
+    unit: "count",
+    why: "Endpoints of an erased consumer that one turn closes: each is encrypted anew.",
+  },
+  sliceRestMs: {
+    value: 10,
+    unit: "ms",
+    why: "Between two slices of retention or an erasure: the others have the disk meanwhile.",
+  },
   fanoutSliceRows: {
     value: 50,
     unit: "count",

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Caller } from "../core/caller.ts";
 import { isOpen, placeOf } from "../core/delivery.ts";
-import { Problem, unavailable } from "../core/errors.ts";
+import { notFound, Problem, unavailable } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
 import type { Delivery } from "../core/model.ts";
 import type { DeliveryFilter } from "../store/delivery-list.ts";
@@ -267,7 +267,8 @@ function cancel(services: Services, id: number) {
   const { deliveries, notes } = services.data;
   if (!deliveries.cancel(id)) throw new Problem("conflict", NOT_OPEN);
   const delivery = services.deliveryList.get(id);
-  if (delivery === null) throw new Error("a delivery is gone that was just cancelled");
+  // The event left the log a moment ago, and its deliveries follow.
+  if (delivery === null) throw notFound("delivery");
   notes.add(delivery.eventId, id, "cancelled");
   return deliveryOf(services, delivery, delivery.eventType);
 }

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { Caller } from "../core/caller.ts";
 import { disabledConflict } from "./endpoint-change.ts";
-import { invalid } from "../core/errors.ts";
+import { invalid, notFound } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
 import { PLAN_LIMIT } from "./openapi-shared.ts";
 import type { Endpoint, Event } from "../core/model.ts";
@@ -142,7 +142,9 @@ class EventReplay {
     if (this.done.length === 0) requirePlaces(data, this.event.projectId);
     return endpoints.map((endpoint) => {
       const known = this.isNewMessage ? null : data.deliveries.findOf(this.event.id, endpoint.id);
-      return replayOne(data, actors, this.event, endpoint, known);
+      const replayed = replayOne(data, actors, this.event, endpoint, known);
+      if (replayed === null) throw notFound("event");
+      return replayed;
     });
   }
 

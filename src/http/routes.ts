@@ -6,6 +6,7 @@ import { endpointTestRoutes } from "./endpoint-actions.ts";
 import { endpointSecretRoutes } from "./endpoint-secrets.ts";
 import { statsRoutes } from "./endpoint-stats.ts";
 import { endpointRoutes } from "./endpoints.ts";
+import { erasureRoutes } from "./erasures.ts";
 import { eventReplayRoutes } from "./event-replay.ts";
 import { eventTypeRoutes } from "./event-types.ts";
 import { eventsRoutes } from "./events.ts";
@@ -29,6 +30,7 @@ export function allRoutes(services: Services): AnyRoute[] {
     publishRoutes,
     eventsRoutes,
     eventReplayRoutes,
+    erasureRoutes,
     deliveriesRoutes,
     replaysRoutes,
     endpointRoutes,

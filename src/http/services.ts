@@ -5,6 +5,7 @@ import type { Sent } from "../outbound/send.ts";
 import type { Transport } from "../outbound/transport-types.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { Poller } from "../poller.ts";
+import type { Eraser } from "../eraser.ts";
 import type { Replayer } from "../replayer.ts";
 import type { Data } from "../store/data.ts";
 import type { DeliveryList } from "../store/delivery-list.ts";
@@ -21,6 +22,7 @@ export interface Services {
   actors: Actors;
   replayer: Replayer;
   poller: Poller;
+  eraser: Eraser;
   guard: Guard;
   transport: Transport;
   /** Sends one message to a destination that is not stored; null where the service stops. Never rejects. */

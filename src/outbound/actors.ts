@@ -294,10 +294,11 @@ export class Actors {
     const isHandedOut = outcome === "handed_out";
     const nextAttemptAt = isHandedOut ? null : change ? change.due : delivery.due;
     const place = { id, deliveryId: delivery.id, number, trigger, outcome, nextAttemptAt };
-    this.data.attempts.insert(place, performed);
     const metered = delivery.metered || (isMetered(outcome) && delivery.origin !== "test");
     if (metered && !delivery.metered) this.data.meter.count(delivery.projectId, performed.startedAt);
-    const applied = this.data.deliveries.settle(delivery, number, metered, change, settlement.queueOrder);
+    const settled = this.data.deliveries.settle(delivery, number, metered, change, settlement.queueOrder);
+    if (settled === "gone") return { applied: false, disabled: null };
+    this.data.attempts.insert(place, performed);
     if (settlement.healthChanged) this.data.health.set(endpoint.id, health);
     // What is handed out counts once it is acknowledged (src/poller.ts).
     if (!isHandedOut) {
@@ -313,7 +314,7 @@ export class Actors {
     const disabled =
       disable &&
       this.data.endpoints.update(endpoint.id, () => ({ status: "disabled", disabledReason: disable }));
-    return { applied, disabled };
+    return { applied: settled === "applied", disabled };
   }
 
   /** Ends open deliveries of an endpoint that is disabled (dead) or deleted (cancelled). */

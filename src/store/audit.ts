@@ -38,6 +38,8 @@ export class Audit {
   readonly #expire;
   readonly #hasPast;
   readonly #blank;
+  readonly #window;
+  readonly #blankWith;
 
   constructor(private readonly store: Store) {
     const { sqlite } = store;
@@ -57,6 +59,12 @@ export class Audit {
     this.#hasPast = sqlite.prepare<object, [number]>("SELECT 1 FROM audit WHERE id < ? LIMIT 1");
     this.#expire = sqlite.prepare<void, [number, number]>(
       "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < ? ORDER BY id LIMIT ?)",
+    );
+    this.#window = sqlite.prepare<{ last: number | null }, [number, number, number]>(
+      "SELECT max(id) AS last FROM (SELECT id FROM audit WHERE scope = ? AND id > ? ORDER BY id LIMIT ?)",
+    );
+    this.#blankWith = sqlite.prepare<void, [number, number, number, string]>(
+      "UPDATE audit SET changes = '{}' WHERE scope = ? AND id > ? AND id <= ? AND instr(changes, ?) > 0",
     );
     this.#blank = sqlite.prepare<void, [string]>("UPDATE audit SET changes = '{}' WHERE object_id = ?");
   }
@@ -94,6 +102,13 @@ export class Audit {
   /** Inside a write: what an object was like is forgotten, that it was changed is not. */
   blank(objectId: string): void {
     this.#blank.run(objectId);
+  }
+
+  /** Inside a write: the same for entries of a scope that hold this text, a slice above `after`; answers where it goes on, null at the end. */
+  blankWith(scope: number, text: string, after: number): number | null {
+    const upTo = this.#window.get(scope, after, limit("sliceRows"))?.last ?? null;
+    if (upTo !== null) this.#blankWith.run(scope, after, upTo, text);
+    return upTo;
   }
 
   /** Removes a slice of what is past its time; answers how many. */

@@ -3,6 +3,7 @@ import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { Cipher } from "../core/cipher.ts";
 import { IdCodec } from "../core/ids.ts";
 import { BUILT_IN_PLANS, type Plans } from "../core/plans.ts";
+import { Ages } from "./ages.ts";
 import { Attempts } from "./attempts.ts";
 import { Audit } from "./audit.ts";
 import { Dedup } from "./dedup.ts";
@@ -10,6 +11,7 @@ import { Deliveries } from "./deliveries.ts";
 import { Digest } from "./digest.ts";
 import { Endpoints } from "./endpoints.ts";
 import { EventTypes } from "./event-types.ts";
+import { Erasures } from "./erasures.ts";
 import { Events } from "./events.ts";
 import { Fanouts } from "./fanouts.ts";
 import { Heads } from "./heads.ts";
@@ -21,13 +23,16 @@ import { Logos } from "./logos.ts";
 import { Meter } from "./meter.ts";
 import { Meta } from "./meta.ts";
 import { Notes } from "./notes.ts";
+import { Orphans } from "./orphans.ts";
 import { PortalLinks } from "./portal-links.ts";
+import { Removal } from "./removal.ts";
 import { Replays } from "./replays.ts";
 import { Sources } from "./sources.ts";
 import { Stats } from "./stats.ts";
 import { Store, type StoreParts } from "./store.ts";
 import { Tenants } from "./tenants.ts";
 import { Usage } from "./usage.ts";
+import { Vacuum } from "./vacuum.ts";
 import { WaitingEvents } from "./waiting-events.ts";
 
 /** Everything that is kept, noun by noun, over one database. */
@@ -55,6 +60,11 @@ export interface Data {
   idempotency: Idempotency;
   dedup: Dedup;
   audit: Audit;
+  ages: Ages;
+  removal: Removal;
+  orphans: Orphans;
+  erasures: Erasures;
+  vacuum: Vacuum;
   replays: Replays;
   portalLinks: PortalLinks;
   logos: Logos;
@@ -86,6 +96,8 @@ export function openData(
   const meter = new Meter(store, tenants, usage, plans);
   const waitingEvents = new WaitingEvents(store, tenants, meter);
   const deliveries = new Deliveries(store, digest, labels, meter);
+  const fanouts = new Fanouts(store, waitingEvents, meter);
+  const replays = new Replays(store, db, meter);
   return {
     store,
     ids: new IdCodec(cell, meta.secret("id_permutation", 16)),
@@ -96,7 +108,7 @@ export function openData(
     sources: new Sources(store, db, cipher),
     eventTypes: new EventTypes(store, db),
     events,
-    fanouts: new Fanouts(store, waitingEvents, meter),
+    fanouts,
     deliveries,
     attempts: new Attempts(store, heads),
     notes: new Notes(store),
@@ -110,8 +122,25 @@ export function openData(
     idempotency: new Idempotency(store),
     dedup: new Dedup(store),
     audit: new Audit(store),
-    replays: new Replays(store, db, meter),
+    ...openLeaving(store, { digest, labels, deliveries, fanouts, waitingEvents, replays }),
+    replays,
     portalLinks: new PortalLinks(store, db, cell),
     logos: new Logos(db),
+  };
+}
+
+type LeavingParts = Pick<Data, "digest" | "labels" | "deliveries" | "fanouts" | "waitingEvents" | "replays">;
+
+/** What takes things out of the database. */
+function openLeaving(
+  store: Store,
+  parts: LeavingParts,
+): Pick<Data, "ages" | "removal" | "erasures" | "orphans" | "vacuum"> {
+  return {
+    ages: new Ages(store),
+    removal: new Removal(store, parts),
+    erasures: new Erasures(store, parts.replays),
+    orphans: new Orphans(store, parts.digest, parts.labels),
+    vacuum: new Vacuum(store),
   };
 }

@@ -150,7 +150,7 @@ export class Deliveries {
 
   /**
    * Records that attempt `number` was made, and the state that follows from it, unless the delivery was reopened or cancelled
-   * meanwhile (its generation moved on). False in that case.
+   * meanwhile (its generation moved on): "late" in that case. "gone": it was erased, and nothing is kept of the attempt.
    */
   settle(
     delivery: Delivery,
@@ -158,14 +158,15 @@ export class Deliveries {
     metered: boolean,
     change: DeliveryChange | null,
     queueOrder: number | null,
-  ): boolean {
+  ): "applied" | "late" | "gone" {
     // A delivery that is not on its way may have changed since the attempt began.
-    const before = delivery.due === null || !change ? (this.get(delivery.id) ?? delivery) : delivery;
+    const before = delivery.due === null || !change ? this.get(delivery.id) : delivery;
+    if (before === null) return "gone";
     if (!change) {
       this.#count(delivery, number, metered);
       const isSame = before.generation === delivery.generation;
       if (metered && isSame) this.meter.move(delivery.projectId, placeOf(before), null);
-      return true;
+      return "applied";
     }
     const reason = change.deadReason === null ? null : DEAD_REASONS.indexOf(change.deadReason);
     const completedAt = change.due === null ? this.store.now() : null;
@@ -185,15 +186,15 @@ export class Deliveries {
     if (changes === 1) {
       const { origin } = delivery;
       this.meter.move(delivery.projectId, placeOf(before), placeOf({ ...change, metered, origin }));
-      return true;
+      return "applied";
     }
-    this.#count(delivery, number, metered);
+    if (this.#count(delivery, number, metered) === 0) return "gone";
     if (change.status === "delivered") this.#statements.arriveAfterAll.run(this.store.now(), delivery.id);
-    return false;
+    return "late";
   }
 
-  #count({ id, generation }: Delivery, number: number, metered: boolean): void {
-    this.#statements.count.run(number, generation, metered ? 1 : 0, id);
+  #count({ id, generation }: Delivery, number: number, metered: boolean): number {
+    return this.#statements.count.run(number, generation, metered ? 1 : 0, id).changes;
   }
 
   /** Opens a delivery afresh: due now, with the whole schedule before it. */

@@ -87,6 +87,7 @@ export class Digest implements BatchPart {
   /** Committed and not written down yet, oldest first; the last one grows. */
   #gathered = [new Gathering()];
   #isWriting = false;
+  #running = Promise.resolve();
   readonly #insertEntry;
   readonly #insertEntries;
   readonly #readStat;
@@ -176,6 +177,12 @@ export class Digest implements BatchPart {
     return this.#gathered.flatMap(({ entries }) => entries.get(list) ?? []);
   }
 
+  /** True where entries of a list may not be in the table yet, those of the running transaction included. */
+  holds(list: number): boolean {
+    if (this.#gathered.some(({ entries }) => entries.has(list))) return true;
+    return this.#openEntries.some((value, at) => at % 2 === 0 && value === list);
+  }
+
   /** Numbers that are not in the table yet, by endpoint and hour. */
   recentHours(endpointId: number): Iterable<[number, HourNumbers]> {
     return this.#gathered.flatMap(({ hours }) => [...(hours.get(endpointId) ?? [])]);
@@ -193,6 +200,17 @@ export class Digest implements BatchPart {
     this.#isWriting = true;
     // What comes from now on is gathered behind them; each stays in memory until it is in the tables.
     this.#gathered = [...parts, new Gathering()];
+    this.#running = this.#writeAll(parts);
+    await this.#running;
+  }
+
+  /** Resolves once all that was gathered before is written down. */
+  async settle(): Promise<void> {
+    await this.#running;
+    await this.writeDown();
+  }
+
+  async #writeAll(parts: readonly Gathering[]): Promise<void> {
     for (const part of parts) {
       await this.#write(part);
       this.#gathered.shift();

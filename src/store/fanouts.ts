@@ -18,6 +18,7 @@ export class Fanouts {
   readonly #insert;
   readonly #advance;
   readonly #finish;
+  readonly #rest;
 
   constructor(
     private readonly store: Store,
@@ -31,6 +32,9 @@ export class Fanouts {
     this.#advance = sqlite.prepare<void, [number, number]>(
       "UPDATE fanout SET written = ? WHERE event_id = ?",
     );
+    this.#rest = sqlite.prepare<{ n: number }, [number]>(
+      "SELECT json_array_length(endpoints) - written AS n FROM fanout WHERE event_id = ?",
+    );
     this.#finish = sqlite.prepare<void, [number]>("DELETE FROM fanout WHERE event_id = ?");
   }
 
@@ -42,15 +46,24 @@ export class Fanouts {
     return fanout;
   }
 
-  /** Inside a slice's write: those from `from` up to `until` are written now. */
-  advance(fanout: Fanout, from: number, until: number): void {
-    if (until >= fanout.endpoints.length) this.#finish.run(fanout.eventId);
-    else this.#advance.run(until, fanout.eventId);
-    this.#reserve(fanout, from - until);
+  /** Inside a slice's write: those from `from` up to `until` are written now. False where the fan-out was called off. */
+  advance(fanout: Fanout, from: number, until: number): boolean {
+    const isDone = until >= fanout.endpoints.length;
+    const { changes } = isDone ? this.#finish.run(fanout.eventId) : this.#advance.run(until, fanout.eventId);
+    if (changes === 1) this.#reserve(fanout, from - until);
+    return changes === 1;
+  }
+
+  /** Inside a write: what is still to be written of an event never will be. */
+  callOff(projectId: number, eventId: number): void {
+    const rest = this.#rest.get(eventId)?.n ?? 0;
+    if (rest === 0) return;
+    this.#finish.run(eventId);
+    this.#reserve({ projectId, eventId }, -rest);
   }
 
   /** Deliveries that are still to be written have their places, unless their event waits for the plan. */
-  #reserve({ projectId, eventId }: Fanout, by: number): void {
+  #reserve({ projectId, eventId }: Pick<Fanout, "projectId" | "eventId">, by: number): void {
     if (!this.waitingEvents.has(projectId, eventId)) this.meter.reserve(projectId, "taken", by);
   }
 

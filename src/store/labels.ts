@@ -4,6 +4,14 @@ import type { BatchPart, Store } from "./store.ts";
 export const LABELS = { deliveries: 0, type: 1, consumer: 2 } as const;
 type LabelKind = (typeof LABELS)[keyof typeof LABELS];
 
+/** A row of the table. */
+export interface Label {
+  id: number;
+  projectId: number;
+  kind: LabelKind;
+  name: string;
+}
+
 type Names = Map<string, number>;
 
 const CACHED_MAX = 50_000;
@@ -17,6 +25,7 @@ export class Labels implements BatchPart {
   readonly #insert;
   readonly #find;
   readonly #types;
+  readonly #drop;
 
   constructor(private readonly store: Store) {
     const { sqlite } = store;
@@ -29,6 +38,7 @@ export class Labels implements BatchPart {
     this.#types = sqlite.prepare<{ id: number; name: string }, [number, number]>(
       "SELECT id, name FROM label WHERE project_id = ? AND kind = ?",
     );
+    this.#drop = sqlite.prepare<void, [number]>("DELETE FROM label WHERE id = ?");
     store.addBatchPart(this);
   }
 
@@ -64,7 +74,13 @@ export class Labels implements BatchPart {
     return names;
   }
 
-  /** All event types that the project ever had an event of. */
+  /** Inside a write: a list that is empty is there no more; the next row that belongs in it makes it anew. */
+  drop({ id, projectId, kind, name }: Label): void {
+    this.#drop.run(id);
+    this.#known[kind].get(projectId)?.delete(name);
+  }
+
+  /** All event types that the project has an event of. */
   typesOf(projectId: number): { id: number; name: string }[] {
     return this.#types.all(projectId, LABELS.type);
   }

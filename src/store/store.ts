@@ -290,6 +290,7 @@ function lastKey(sqlite: Database): number {
     "label",
     "replay",
     "audit",
+    "erasure",
   ];
   const maxima = tables.map((table) => `SELECT max(id) AS id FROM ${table}`);
   // Keys that a fan-out has set aside for deliveries that are still to be written.
@@ -299,6 +300,8 @@ function lastKey(sqlite: Database): number {
     `SELECT max((SELECT max(queue_order) FROM delivery WHERE endpoint_id = endpoint.id AND queue_order IS NOT NULL)) AS id
      FROM endpoint WHERE kind = 'poll'`,
   );
+  // What was the newest may be gone: the digest says how far keys went, and takes nothing below that for new after a crash.
+  maxima.push("SELECT value AS id FROM meta WHERE name = 'digested'");
   const union = maxima.join(" UNION ALL ");
   const row = sqlite.query<{ last: number | null }, []>(`SELECT max(id) AS last FROM (${union})`).get();
   return row?.last ?? 0;

@@ -47,6 +47,11 @@ export class WaitingEvents {
     if (unwritten) this.meter.reserve(unwritten.projectId, "taken", unwritten.count);
   }
 
+  /** Inside a write: an event that leaves the log. */
+  drop(projectId: number, eventId: number): void {
+    if (this.has(projectId, eventId)) this.delete(this.#accountOf(projectId), eventId);
+  }
+
   has(projectId: number, eventId: number): boolean {
     if (this.meter.waitingEvents(projectId) === 0) return false;
     return this.#has.get(this.#accountOf(projectId), eventId) !== null;

@@ -130,6 +130,16 @@ export const CHANGES: Record<string, () => Promise<unknown>> = {
     await made("POST", `/v1/events/${String(id)}/replay`, {});
     return id;
   },
+  "event.deleted": async () => {
+    const { id } = await made("POST", "/v1/events", { type: "a.b", data: {} });
+    await made("DELETE", `/v1/events/${String(id)}`);
+    return id;
+  },
+  "consumer.erased": async () => {
+    await made("POST", "/v1/events", { type: "a.b", data: {}, consumer_id: "erased" });
+    await made("DELETE", "/v1/consumers/erased");
+    return "erased";
+  },
   "replay.started": async () => (await made("POST", "/v1/replays", { status: ["cancelled"] }))["id"],
   "replay.cancelled": async () => {
     // A job that nobody runs, so that it is still running when it is cancelled.

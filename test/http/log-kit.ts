@@ -16,6 +16,7 @@ import type { PublishedAnswer } from "../../src/http/event-shape.ts";
 import { allRoutes } from "../../src/http/routes.ts";
 import { createServer, type HttpServer } from "../../src/http/server.ts";
 import type { Services } from "../../src/http/services.ts";
+import { Eraser } from "../../src/eraser.ts";
 import { Actors } from "../../src/outbound/actors.ts";
 import { createGuard } from "../../src/outbound/guard.ts";
 import { handOut } from "../../src/outbound/hand-out.ts";
@@ -93,6 +94,7 @@ export class Api implements AsyncDisposable {
       deliveryList: new DeliveryList(data),
       pipeline,
       actors,
+      eraser: new Eraser({ data, actors, rest: () => new Promise((resolve) => setImmediate(resolve)) }),
       replayer: new Replayer(data, actors, pipeline, clock),
       poller: new Poller(data, actors, {
         clock,

@@ -307,6 +307,7 @@ export class Simulation {
     const known = this.rng.chance(0.8) ? delivery : null;
     const written = data.store.write(() => replayOne(data, actors, event, endpoint, known));
     void written.then((replayed) => {
+      if (replayed === null) return;
       this.outside.touched.add(replayed.delivery.id);
       this.outside.replayed.push({ id: replayed.delivery.id, at: replayed.waiting.due });
       enqueueReplayed(actors, replayed);

@@ -1,0 +1,226 @@
+import { limit } from "./core/limits.ts";
+import type { Actors } from "./outbound/actors.ts";
+import { removeRest } from "./retention.ts";
+import type { Data } from "./store/data.ts";
+import type { Erasure } from "./store/erasures.ts";
+import { LABELS } from "./store/labels.ts";
+import type { HeldDelivery } from "./store/removal.ts";
+
+export interface EraserParts {
+  data: Data;
+  actors: Actors;
+  /** Between two slices: others have the disk and the loop for that long. */
+  rest: () => Promise<void>;
+}
+
+/**
+ * Forgets events and consumers for good. A consumer is forgotten step by step, each step slice by slice, and each slice finds by itself
+ * what is left: cut short at any moment, it goes on at the next start. SQLite overwrites what is erased here.
+ */
+export class Eraser {
+  #onWake: () => void = () => {};
+
+  constructor(private readonly parts: EraserParts) {}
+
+  /** Calls `listener` when there is something to erase. */
+  onWake(listener: () => void): void {
+    this.#onWake = listener;
+  }
+
+  /** Something was asked for, or follows an event that is gone. */
+  wake(): void {
+    this.#onWake();
+  }
+
+  /** Ends the open deliveries of an event, so that it can be removed; nothing of it is sent any more. */
+  async close(eventId: number): Promise<void> {
+    const { digest, removal, store } = this.parts.data;
+    // Else entries that are still in memory would be written of an event that is gone.
+    await digest.settle();
+    for (;;) {
+      const open = await store.write(() => removal.close(eventId));
+      this.forget(open);
+      if (open.length === 0) return;
+    }
+  }
+
+  /** After the commit: actors hold these in memory. */
+  forget(held: readonly HeldDelivery[]): void {
+    for (const { endpointId, id } of held) this.parts.actors.forget(endpointId, id);
+  }
+
+  /** Does all that was asked for. Answers how many events are gone. */
+  async run(isStopping: () => boolean): Promise<number> {
+    let events = 0;
+    for (;;) {
+      const [erasure] = this.parts.data.erasures.running();
+      if (erasure === undefined || isStopping()) break;
+      events += await this.#erase(erasure, isStopping);
+    }
+    await removeRest(this.parts, isStopping);
+    return events;
+  }
+
+  async #erase(erasure: Erasure, isStopping: () => boolean): Promise<number> {
+    const { digest } = this.parts.data;
+    let events = 0;
+    const steps: (() => Promise<boolean>)[] = [
+      () => this.#closeEndpoints(erasure),
+      () => this.#closeSources(erasure),
+      () => this.#dropPortalLinks(erasure),
+      async () => {
+        const gone = await this.#eraseEvents(erasure);
+        events += gone ?? 0;
+        return gone !== null;
+      },
+      () => this.#dropReplays(erasure),
+      () => this.#dropEndpoints(erasure),
+      () => this.#dropSources(erasure),
+      () => this.#dropAnswers(erasure),
+    ];
+    for (const step of steps) {
+      await digest.settle();
+      while (!isStopping() && (await step())) await this.parts.rest();
+    }
+    await this.#forgetChanges(erasure, isStopping);
+    await removeRest(this.parts, isStopping);
+    if (!isStopping()) await this.#complete(erasure);
+    return events;
+  }
+
+  /** From here on nothing more is sent: their actors cancel what waits. False when none were left. */
+  async #closeEndpoints(erasure: Erasure): Promise<boolean> {
+    const { endpoints, erasures } = this.parts.data;
+    const closed = await this.#write(() =>
+      erasures.openEndpoints(erasure).map((id) => endpoints.update(id, () => ({ status: "deleted" }))),
+    );
+    for (const endpoint of closed) if (endpoint !== null) endpoints.remember(endpoint);
+    return closed.length > 0;
+  }
+
+  async #closeSources(erasure: Erasure): Promise<boolean> {
+    const { erasures, sources } = this.parts.data;
+    const closed = await this.#write(() =>
+      erasures.openSources(erasure).map((id) => sources.update(id, () => ({ status: "deleted" }))),
+    );
+    for (const source of closed) if (source !== null) sources.remember(source);
+    return closed.length > 0;
+  }
+
+  #dropPortalLinks(erasure: Erasure): Promise<boolean> {
+    const { audit, erasures, ids } = this.parts.data;
+    return this.#write(() => {
+      const links = erasures.portalLinks(erasure);
+      for (const id of links) {
+        erasures.dropPortalLink(id);
+        audit.blank(ids.encode("plk", id));
+      }
+      return links.length > 0;
+    });
+  }
+
+  /** How many events a slice removed; null when none were left. */
+  async #eraseEvents(erasure: Erasure): Promise<number | null> {
+    const { erasures, labels, lists } = this.parts.data;
+    const list = labels.find(erasure.projectId, LABELS.consumer, erasure.consumerId);
+    if (list === null) return null;
+    const keys = lists.above([list], 0, limit("sliceRows")).filter((key) => key <= erasure.last);
+    if (keys.length === 0) return null;
+    const { events, held } = await this.#write(() => {
+      const erased = this.#eraseSome(keys, list);
+      erasures.advance(erasure.id, erased.events, erased.deliveries);
+      return erased;
+    });
+    this.forget(held);
+    return events;
+  }
+
+  /** Inside a write: as many of these events as one transaction should hold; those with open deliveries are closed first. */
+  #eraseSome(keys: readonly number[], list: number) {
+    const { removal } = this.parts.data;
+    const erased = { events: 0, deliveries: 0, held: [] as HeldDelivery[] };
+    for (let cost = 0, at = 0; at < keys.length && cost < limit("sliceRows"); at++) {
+      const key = keys[at] ?? 0;
+      const open = removal.close(key);
+      cost += 1 + open.length;
+      erased.held.push(...open);
+      if (open.length > 0) continue;
+      const removed = removal.remove(key);
+      removal.dropEntries(key, [list]);
+      cost += removed.cost;
+      erased.events++;
+      erased.deliveries += removed.deliveries;
+    }
+    return erased;
+  }
+
+  #dropReplays(erasure: Erasure): Promise<boolean> {
+    const { erasures } = this.parts.data;
+    return this.#write(() => {
+      const replays = erasures.replaysOf(erasure);
+      for (const id of replays) erasures.dropReplay(id);
+      return replays.length > 0;
+    });
+  }
+
+  #dropEndpoints(erasure: Erasure): Promise<boolean> {
+    const { audit, erasures, ids, orphans } = this.parts.data;
+    return this.#write(() => {
+      const keys = erasures.endpoints(erasure);
+      let rows = 0;
+      for (const id of keys) {
+        rows += 1 + orphans.dropStats(id, Number.MAX_SAFE_INTEGER) + erasures.dropEntries(id);
+        // What is left of it is the next slice's.
+        if (rows >= limit("sliceRows")) return true;
+        audit.blank(ids.encode("ep", id));
+        orphans.dropEndpoint(id);
+      }
+      return keys.length > 0;
+    });
+  }
+
+  #dropSources(erasure: Erasure): Promise<boolean> {
+    const { audit, erasures, ids, orphans } = this.parts.data;
+    return this.#write(() => {
+      const keys = erasures.sources(erasure);
+      let rows = 0;
+      for (const id of keys) {
+        rows += 1 + orphans.dropDedup(id) + erasures.dropEntries(id);
+        if (rows >= limit("sliceRows")) return true;
+        audit.blank(ids.encode("src", id));
+        orphans.dropSource(id);
+      }
+      return keys.length > 0;
+    });
+  }
+
+  #dropAnswers(erasure: Erasure): Promise<boolean> {
+    return this.#write(() => this.parts.data.erasures.dropAnswers(erasure) > 0);
+  }
+
+  /** What the audit log shows of the consumer; that something was changed stays. */
+  async #forgetChanges({ projectId, consumerId }: Erasure, isStopping: () => boolean): Promise<void> {
+    const { audit } = this.parts.data;
+    const text = JSON.stringify(consumerId);
+    for (let after: number | null = 0; after !== null && !isStopping(); await this.parts.rest()) {
+      const from: number = after;
+      after = await this.#write(() => audit.blankWith(projectId, text, from));
+    }
+  }
+
+  #complete({ id, projectId, consumerId }: Erasure): Promise<void> {
+    const { erasures, labels, orphans } = this.parts.data;
+    return this.#write(() => {
+      const label = labels.find(projectId, LABELS.consumer, consumerId);
+      // Events that came since are the consumer's new story.
+      if (label !== null && orphans.isEmpty(label))
+        labels.drop({ id: label, projectId, kind: LABELS.consumer, name: consumerId });
+      erasures.complete(id);
+    });
+  }
+
+  #write<T>(run: () => T): Promise<T> {
+    const { removal, store } = this.parts.data;
+    return store.write(() => removal.securely(run));
+  }
+}

@@ -1,0 +1,187 @@
+import { firstKeyAt } from "./core/ids.ts";
+import { limit } from "./core/limits.ts";
+import type { Endpoint, Project } from "./core/model.ts";
+import type { Actors } from "./outbound/actors.ts";
+import type { EventAge } from "./store/ages.ts";
+import type { Data } from "./store/data.ts";
+import type { Walked } from "./store/orphans.ts";
+import type { HeldDelivery } from "./store/removal.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Projects that have nothing to remove cost a look-up each. */
+const PROJECTS_A_TURN = 250;
+
+export interface RetentionParts {
+  data: Data;
+  actors: Actors;
+  /** Between two slices: others have the disk and the loop for that long. */
+  rest: () => Promise<void>;
+  /** True where what was never fetched expires with its event: nothing is ever sent to the endpoint. */
+  expires: (endpoint: Endpoint) => boolean;
+}
+
+/** What became of a slice. */
+interface Cleared {
+  /** The last event that was looked at. */
+  reached: number;
+  removed: number;
+  expired: HeldDelivery[];
+}
+
+/**
+ * Removes events that are older than their account's plan keeps them, with all that hangs on them; never one that still has an open
+ * delivery, or had one within the last day, so that whoever waited for its end can read how it came.
+ *
+ * A pass walks each project's events from the oldest on, in slices. What it has to leave it passes by, and looks at again in the next pass,
+ * an hour later; meanwhile each run goes on where the last one ended. Nothing is written of how far it came: after a restart it begins anew.
+ */
+export class Retention {
+  /** By project: the last event that this pass looked at. */
+  readonly #reached = new Map<number, number>();
+  #passBegan = Number.NEGATIVE_INFINITY;
+  #isSwept = false;
+
+  constructor(private readonly parts: RetentionParts) {}
+
+  /** Answers how many events were removed. */
+  async run(isStopping: () => boolean): Promise<number> {
+    this.#beginPass();
+    let removed = 0;
+    let seen = 0;
+    for (const project of this.parts.data.tenants.projects()) {
+      if (++seen % PROJECTS_A_TURN === 0) await this.parts.rest();
+      removed += await this.#clear(project, isStopping);
+    }
+    await removeRest(this.parts, isStopping);
+    return removed;
+  }
+
+  /** What nothing leads to any more, once a pass. Answers how many rows were removed. */
+  async sweep(isStopping: () => boolean): Promise<number> {
+    if (this.#isSwept) return 0;
+    const { orphans, tenants } = this.parts.data;
+    const keptSince = (projectId: number) => this.#keptSince(tenants.project(projectId));
+    const walks: ((after: number) => Walked)[] = [
+      () => orphans.heads(),
+      (after) => orphans.replays(after, keptSince),
+      (after) => orphans.endpoints(after, keptSince),
+      (after) => orphans.sources(after, keptSince),
+      (after) => orphans.names(after),
+    ];
+    let rows = 0;
+    for (const walk of walks) rows += await this.#walk(walk, isStopping);
+    this.#isSwept = !isStopping();
+    return rows;
+  }
+
+  #beginPass(): void {
+    const now = this.parts.data.store.now();
+    if (now - this.#passBegan < HOUR_MS) return;
+    this.#passBegan = now;
+    this.#reached.clear();
+    this.#isSwept = false;
+  }
+
+  async #walk(walk: (after: number) => Walked, isStopping: () => boolean): Promise<number> {
+    let rows = 0;
+    for (let after: number | null = 0; after !== null && !isStopping(); ) {
+      const from: number = after;
+      const walked = await this.parts.data.store.write(() => walk(from));
+      rows += walked.rows;
+      after = walked.next;
+      await this.parts.rest();
+    }
+    return rows;
+  }
+
+  /** Since when events of a project are kept; an unknown one's for ever. */
+  #keptSince(project: Project | undefined): number {
+    const { meter, store, tenants } = this.parts.data;
+    const account = tenants.account(project?.accountId ?? 0);
+    return account === undefined ? 0 : store.now() - meter.planOf(account).retentionDays * DAY_MS;
+  }
+
+  async #clear(project: Project, isStopping: () => boolean): Promise<number> {
+    const before = firstKeyAt(this.#keptSince(project));
+    let removed = 0;
+    while (!isStopping()) {
+      const after = this.#reached.get(project.id) ?? 0;
+      const keys = this.parts.data.ages.oldest(project.id, after, before, limit("sliceRows"));
+      const last = keys.at(-1);
+      if (last === undefined) break;
+      const cleared = await this.#clearSlice(project.id, keys, last);
+      this.#reached.set(project.id, cleared.reached);
+      removed += cleared.removed;
+      for (const { endpointId, id } of cleared.expired) this.parts.actors.forget(endpointId, id);
+      await this.parts.rest();
+    }
+    return removed;
+  }
+
+  /** A slice that has to stay is not worth a write. */
+  async #clearSlice(projectId: number, keys: readonly number[], last: number): Promise<Cleared> {
+    const { ages, store } = this.parts.data;
+    const due = keys.filter((key) => this.#isDue(key, ages.of(key)));
+    if (due.length === 0) return { reached: last, removed: 0, expired: [] };
+    const cleared = await store.write(() => this.#remove(projectId, due));
+    return cleared.reached === due.at(-1) ? { ...cleared, reached: last } : cleared;
+  }
+
+  /** Inside a write: as many of these events as one transaction should hold; each is looked at once more. */
+  #remove(projectId: number, keys: readonly number[]): Cleared {
+    const { ages, removal } = this.parts.data;
+    const cleared: Cleared = { reached: 0, removed: 0, expired: [] };
+    for (let cost = 0, at = 0; at < keys.length && cost < limit("sliceRows"); at++) {
+      const key = keys[at] ?? 0;
+      const age = ages.of(key);
+      cleared.reached = key;
+      cost++;
+      if (!this.#isDue(key, age)) continue;
+      if (age.open > 0) cleared.expired.push(...this.#expire(key));
+      else {
+        cost += removal.remove(key).cost;
+        // An entry whose event was gone already goes too.
+        removal.dropEntries(key, [projectId]);
+        cleared.removed++;
+      }
+    }
+    return cleared;
+  }
+
+  #isDue(eventId: number, { open, endedAt }: EventAge): boolean {
+    if (open > 0) return this.#unfetched(eventId).length > 0;
+    return endedAt === null || endedAt <= this.parts.data.store.now() - DAY_MS;
+  }
+
+  /** Open deliveries that wait to be fetched. */
+  #unfetched(eventId: number): HeldDelivery[] {
+    const { endpoints, removal } = this.parts.data;
+    return removal.openOf(eventId).filter(({ endpointId }) => {
+      const endpoint = endpoints.get(endpointId);
+      return endpoint !== undefined && this.parts.expires(endpoint);
+    });
+  }
+
+  /** Inside a write: they are cancelled, and the timeline says why; the event goes a day later. */
+  #expire(eventId: number): HeldDelivery[] {
+    const { deliveries, notes } = this.parts.data;
+    const unfetched = this.#unfetched(eventId);
+    for (const { id } of unfetched) {
+      deliveries.cancel(id);
+      notes.add(eventId, id, "expired");
+    }
+    return unfetched;
+  }
+}
+
+/** What hangs on events that have left the log follows them. */
+export async function removeRest(
+  { data: { removal, store }, rest }: Pick<RetentionParts, "data" | "rest">,
+  isStopping: () => boolean,
+): Promise<void> {
+  while (!isStopping() && removal.hasRest()) {
+    await store.write(() => removal.securely(() => removal.removeRest()));
+    await rest();
+  }
+}

@@ -1,0 +1,151 @@
+import { firstKeyAt, keyTime } from "../core/ids.ts";
+import { limit } from "../core/limits.ts";
+import type { Digest } from "./digest.ts";
+import { type Label, LABELS, type Labels } from "./labels.ts";
+import type { Store } from "./store.ts";
+
+/** A part of a walk over all rows of a table: how many were removed, and where it goes on; null at the end. */
+export interface Walked {
+  rows: number;
+  next: number | null;
+}
+
+/** When what is kept of a project begins, in Unix milliseconds. */
+export type KeptSince = (projectId: number) => number;
+
+interface OwnerRow {
+  id: number;
+  project_id: number;
+  status: string;
+  updated_at: number;
+}
+
+const HOUR_MS = 3_600_000;
+/** Heads are used for a day after they were written (heads.ts); one more, as clocks are set. */
+const HEAD_AGE_MS = 48 * HOUR_MS;
+
+/** What nothing leads to any more once events have left. Each method removes a slice, inside a write. */
+export class Orphans {
+  readonly #statements;
+
+  constructor(
+    private readonly store: Store,
+    private readonly digest: Digest,
+    private readonly labels: Labels,
+  ) {
+    this.#statements = prepare(store.sqlite);
+  }
+
+  /** Heads that no attempt names, as all attempts are younger. */
+  heads(): Walked {
+    const oldest = this.#statements.oldestAttempt.get()?.id ?? null;
+    const at = oldest === null ? this.store.now() : keyTime(oldest);
+    const before = firstKeyAt(at - HEAD_AGE_MS);
+    const rows = this.#statements.dropHeads.run(before, limit("sliceRows")).changes;
+    return { rows, next: rows === 0 ? null : 0 };
+  }
+
+  /** Bulk replays that have ended. */
+  replays(after: number, keptSince: KeptSince): Walked {
+    const rows = this.#statements.replaysAbove.all(after, limit("sliceRows"));
+    const gone = rows.filter(
+      ({ id, project_id: projectId, status }) =>
+        status !== "running" && id < firstKeyAt(keptSince(projectId)),
+    );
+    for (const { id } of gone) this.#statements.dropReplay.run(id);
+    return { rows: gone.length, next: rows.at(-1)?.id ?? null };
+  }
+
+  /** Hourly numbers that are too old, and deleted endpoints that nothing names any more. */
+  endpoints(after: number, keptSince: KeptSince): Walked {
+    const rows = this.#statements.endpointsAbove.all(after, limit("sliceRows"));
+    let removed = 0;
+    for (const row of rows) {
+      const since = keptSince(row.project_id);
+      removed += this.dropStats(row.id, since);
+      if (removed >= limit("sliceRows")) return { rows: removed, next: row.id - 1 };
+      if (!this.#isForgotten(row, since)) continue;
+      this.dropEndpoint(row.id);
+      removed++;
+    }
+    return { rows: removed, next: rows.at(-1)?.id ?? null };
+  }
+
+  /** A slice of an endpoint's hourly numbers from before `since`. */
+  dropStats(endpointId: number, since: number): number {
+    return this.#statements.dropStats.run(endpointId, Math.floor(since / HOUR_MS), limit("sliceRows"))
+      .changes;
+  }
+
+  dropEndpoint(id: number): void {
+    this.#statements.dropHealth.run(id);
+    this.#statements.dropEndpoint.run(id);
+  }
+
+  /** Deleted sources that no event names any more. */
+  sources(after: number, keptSince: KeptSince): Walked {
+    const rows = this.#statements.sourcesAbove.all(after, limit("sliceRows"));
+    const gone = rows.filter((row) => this.#isForgotten(row, keptSince(row.project_id)));
+    for (const { id } of gone) this.dropSource(id);
+    return { rows: gone.length, next: rows.at(-1)?.id ?? null };
+  }
+
+  dropSource(id: number): void {
+    this.#statements.dropSource.run(id);
+  }
+
+  /** A slice of what a source remembers of deliveries that came. */
+  dropDedup(sourceId: number): number {
+    return this.#statements.dropDedup.run(sourceId, limit("sliceRows")).changes;
+  }
+
+  /** Names of types and consumers that no event has any more. */
+  names(after: number): Walked {
+    const rows = this.#statements.labelsAbove.all(after, limit("sliceRows"));
+    const gone = rows.filter(({ id, kind }) => kind !== LABELS.deliveries && this.isEmpty(id));
+    for (const label of gone) this.labels.drop(label);
+    return { rows: gone.length, next: rows.at(-1)?.id ?? null };
+  }
+
+  /** True where nothing stands in the list, or is about to. */
+  isEmpty(list: number): boolean {
+    return !this.#statements.hasEntry.get(list) && !this.digest.holds(list);
+  }
+
+  #isForgotten({ id, status, updated_at: at }: OwnerRow, since: number): boolean {
+    return status === "deleted" && at < since && this.isEmpty(id);
+  }
+}
+
+function prepare(sqlite: Store["sqlite"]) {
+  return {
+    oldestAttempt: sqlite.prepare<{ id: number | null }, []>("SELECT min(id) AS id FROM attempt"),
+    dropHeads: sqlite.prepare<void, [number, number]>(
+      "DELETE FROM head WHERE id IN (SELECT id FROM head WHERE id < ? ORDER BY id LIMIT ?)",
+    ),
+    replaysAbove: sqlite.prepare<Omit<OwnerRow, "updated_at">, [number, number]>(
+      "SELECT id, project_id, status FROM replay WHERE id > ? ORDER BY id LIMIT ?",
+    ),
+    dropReplay: sqlite.prepare<void, [number]>("DELETE FROM replay WHERE id = ?"),
+    endpointsAbove: sqlite.prepare<OwnerRow, [number, number]>(
+      "SELECT id, project_id, status, updated_at FROM endpoint WHERE id > ? ORDER BY id LIMIT ?",
+    ),
+    sourcesAbove: sqlite.prepare<OwnerRow, [number, number]>(
+      "SELECT id, project_id, status, updated_at FROM source WHERE id > ? ORDER BY id LIMIT ?",
+    ),
+    dropStats: sqlite.prepare<void, [number, number, number]>(
+      `DELETE FROM stat WHERE endpoint_id = ?1 AND hour IN
+       (SELECT hour FROM stat WHERE endpoint_id = ?1 AND hour < ?2 ORDER BY hour LIMIT ?3)`,
+    ),
+    dropHealth: sqlite.prepare<void, [number]>("DELETE FROM endpoint_health WHERE endpoint_id = ?"),
+    dropEndpoint: sqlite.prepare<void, [number]>("DELETE FROM endpoint WHERE id = ?"),
+    dropSource: sqlite.prepare<void, [number]>("DELETE FROM source WHERE id = ?"),
+    dropDedup: sqlite.prepare<void, [number, number]>(
+      `DELETE FROM dedup WHERE source_id = ?1 AND hash IN (SELECT hash FROM dedup WHERE source_id = ?1 LIMIT ?2)`,
+    ),
+    labelsAbove: sqlite.prepare<Label, [number, number]>(
+      "SELECT id, project_id AS projectId, kind, name FROM label WHERE id > ? ORDER BY id LIMIT ?",
+    ),
+    hasEntry: sqlite.prepare<object, [number]>("SELECT 1 FROM entry WHERE list = ? LIMIT 1"),
+  };
+}
