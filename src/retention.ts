@@ -64,6 +64,7 @@ export class Retention {
     const keptSince = (projectId: number) => this.#keptSince(tenants.project(projectId));
     const walks: ((after: number) => Walked)[] = [
       () => orphans.heads(),
+      () => orphans.erasures(),
       (after) => orphans.replays(after, keptSince),
       (after) => orphans.endpoints(after, keptSince),
       (after) => orphans.sources(after, keptSince),
@@ -151,7 +152,7 @@ export class Retention {
 
   #isDue(eventId: number, { open, endedAt }: EventAge): boolean {
     if (open > 0) return this.#unfetched(eventId).length > 0;
-    return endedAt === null || endedAt <= this.parts.data.store.now() - DAY_MS;
+    return endedAt === null || endedAt <= this.parts.data.store.now() - limit("retentionGraceMs");
   }
 
   /** Open deliveries that wait to be fetched. */

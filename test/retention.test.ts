@@ -265,6 +265,18 @@ describe("what events leave behind goes as well", () => {
     expect(await listed("&type=swept.type")).toEqual([again]);
   });
 
+  test("erasures that ended a year ago", async () => {
+    await api.publish("a.b", { consumer_id: "ada" });
+    await api.call("DELETE", "/v1/consumers/ada");
+    await api.services.eraser.run(never);
+    clock.advance(365 * DAY_MS - 2 * HOUR_MS);
+    await pass();
+    expect(count("erasure")).toBe(1);
+    clock.advance(2 * HOUR_MS);
+    await pass();
+    expect(count("erasure")).toBe(0);
+  });
+
   test("but not a name that an event of this very moment took", async () => {
     await api.publish("name.kept", { consumer_id: "kept" });
     await api.data.digest.writeDown();

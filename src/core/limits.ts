@@ -284,6 +284,11 @@ export const LIMITS = {
     unit: "ms",
     why: "What an orchestrator grants between SIGTERM and SIGKILL, with reserve.",
   },
+  retentionGraceMs: {
+    value: DAY_MS,
+    unit: "ms",
+    why: "An old event whose last delivery has just ended: whoever waited for that can read how.",
+  },
   auditKeptMs: { value: 365 * DAY_MS, unit: "ms", why: "Auditors ask about the last year." },
   dedupKeptMs: {
     value: 30 * DAY_MS,

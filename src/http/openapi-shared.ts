@@ -48,7 +48,7 @@ All bodies are JSON in UTF-8, all times RFC 3339 in UTC. Errors are RFC 9457 pro
 Every answer carries \`x-request-id\`. A path answers 405 to a method that it does not take, with \`allow\`.
 
 Three small languages have a page each, with examples: [filters](/docs/filters), [transformations](/docs/transformations), and
-[event types and schemas](/docs/schemas). So has [polling](/docs/polling). One page shows the kinds of
+[event types and schemas](/docs/schemas). So has [polling](/docs/polling), and [what is kept, and how to erase it](/docs/retention). One page shows the kinds of
 [destinations](/docs/destinations), and each of the [providers](/docs/providers) whose webhooks come in has one.`;
 
 /** Of a 402. */

@@ -56,6 +56,13 @@ export class Orphans {
     return { rows: gone.length, next: rows.at(-1)?.id ?? null };
   }
 
+  /** Finished erasures, which are kept as long as the audit log. */
+  erasures(): Walked {
+    const before = firstKeyAt(this.store.now() - limit("auditKeptMs"));
+    const rows = this.#statements.dropErasures.run(before, limit("sliceRows")).changes;
+    return { rows, next: rows === 0 ? null : 0 };
+  }
+
   /** Hourly numbers that are too old, and deleted endpoints that nothing names any more. */
   endpoints(after: number, keptSince: KeptSince): Walked {
     const rows = this.#statements.endpointsAbove.all(after, limit("sliceRows"));
@@ -122,6 +129,10 @@ function prepare(sqlite: Store["sqlite"]) {
     oldestAttempt: sqlite.prepare<{ id: number | null }, []>("SELECT min(id) AS id FROM attempt"),
     dropHeads: sqlite.prepare<void, [number, number]>(
       "DELETE FROM head WHERE id IN (SELECT id FROM head WHERE id < ? ORDER BY id LIMIT ?)",
+    ),
+    dropErasures: sqlite.prepare<void, [number, number]>(
+      `DELETE FROM erasure WHERE id IN
+       (SELECT id FROM erasure WHERE id < ? AND status = 'completed' ORDER BY id LIMIT ?)`,
     ),
     replaysAbove: sqlite.prepare<Omit<OwnerRow, "updated_at">, [number, number]>(
       "SELECT id, project_id, status FROM replay WHERE id > ? ORDER BY id LIMIT ?",

@@ -167,7 +167,7 @@ describe.skipIf(!hasCurl).each(pages)("the commands of $name.md, typed one after
 
 describe("limits", () => {
   test.each(pages)("of $name are those of the source", ({ text }) => {
-    const rows = [...text.matchAll(/^\| `(\w+Max)` +\| (.*?) +\|$/gm)];
+    const rows = [...text.matchAll(/^\| `(\w+(?:Max|Ms))` +\| (.*?) +\|$/gm)];
     expect(rows.length).toBeGreaterThan(3);
     for (const [, name, value] of rows) {
       const limit = LIMITS[name as keyof typeof LIMITS];
@@ -199,7 +199,8 @@ describe("as they are served", () => {
       expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
       expect(headers.get("content-security-policy")).toStartWith("default-src 'none'; style-src 'self';");
       expect(text).not.toMatch(/<script|style=|\bon\w+=/);
-      if (name !== "polling") expect(text).toMatch(/<em>(matches|becomes|satisfies):<\/em>/);
+      if (name !== "polling" && name !== "retention")
+        expect(text).toMatch(/<em>(matches|becomes|satisfies):<\/em>/);
       const links = [...text.matchAll(/(?:href|src)="(?!data:|#)([^"]*)"/g)].map(([, link = ""]) => link);
       expect(links.length).toBeGreaterThan(4);
       for (const link of links) expect([link, (await app.with(null).get(link)).status]).toEqual([link, 200]);

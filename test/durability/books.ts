@@ -112,7 +112,7 @@ function countAttempts(sqlite: Database): number {
   return scalar(sqlite, "SELECT count(*) FROM attempt") as number;
 }
 
-function withCopy<Found>(dataDir: string, look: (sqlite: Database) => Found): Found {
+export function withCopy<Found>(dataDir: string, look: (sqlite: Database) => Found): Found {
   const folder = mkdtempSync(join(tmpdir(), "sealpost-copy-"));
   for (const name of ["sealpost.db", "sealpost.db-wal"]) {
     if (existsSync(join(dataDir, name))) copyFileSync(join(dataDir, name), join(folder, name));
