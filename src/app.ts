@@ -27,6 +27,7 @@ import { createTransport } from "./outbound/transport.ts";
 import type { Transport } from "./outbound/transport-types.ts";
 import { VERSION } from "./outbound/user-agent.ts";
 import { type Accepted, Pipeline } from "./pipeline.ts";
+import { createRest } from "./pace.ts";
 import { Poller } from "./poller.ts";
 import { Releaser } from "./releaser.ts";
 import { Replayer } from "./replayer.ts";
@@ -87,7 +88,7 @@ export async function startApp(config: Config, { clock, logger, announce, fail }
   });
   const replayer = new Replayer(data, actors, pipeline, clock);
   const releaser = new Releaser(data, actors, clock);
-  const eraser = new Eraser({ data, actors, rest });
+  const eraser = new Eraser({ data, actors, rest: createRest() });
   const server = openServer(config, { data, outbound, pipeline, replayer, eraser, logger });
   const hint = `Cannot listen on ${host}:${wanted}; set SEALPOST_HOST and SEALPOST_PORT`;
   const { port } = orExplain(hint, () => server.listen({ port: wanted, hostname: host }));
@@ -277,11 +278,6 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
   });
 }
 
-/** Between two slices of long work. */
-function rest(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, limit("sliceRestMs")));
-}
-
 function later(ms: number, run: () => void): void {
   setTimeout(run, ms).unref();
 }
@@ -316,9 +312,22 @@ interface JobParts {
 
 function openJobs({ data, outbound, eraser, checkpoints, logger }: JobParts): Jobs {
   const { actors, metrics } = outbound;
-  const retention = new Retention({ data, actors, rest, expires: ({ kind }) => isPolled(kind) });
+  const retention = new Retention({
+    data,
+    actors,
+    rest: createRest(),
+    expires: ({ kind }) => isPolled(kind),
+  });
   const onDisabled = ({ id }: Endpoint) => tellDisabled(data.ids.encode("ep", id), "failing", logger);
-  const table = scheduledJobs({ data, actors, checkpoints, eraser, retention, rest, onDisabled });
+  const table = scheduledJobs({
+    data,
+    actors,
+    checkpoints,
+    eraser,
+    retention,
+    rest: createRest(),
+    onDisabled,
+  });
   const jobs = new Jobs(table, (report) => tellJob(report, metrics, logger));
   eraser.onWake(() => void jobs.runAgain("erasure"));
   return jobs;

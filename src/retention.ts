@@ -11,6 +11,8 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Projects that have nothing to remove cost a look-up each. */
 const PROJECTS_A_TURN = 250;
+/** Events that one turn looks at: with deliveries and attempts, as many as a transaction should remove. */
+const EVENTS_A_TURN = 100;
 
 export interface RetentionParts {
   data: Data;
@@ -108,7 +110,7 @@ export class Retention {
     let removed = 0;
     while (!isStopping()) {
       const after = this.#reached.get(project.id) ?? 0;
-      const keys = this.parts.data.ages.oldest(project.id, after, before, limit("sliceRows"));
+      const keys = this.parts.data.ages.oldest(project.id, after, before, EVENTS_A_TURN);
       const last = keys.at(-1);
       if (last === undefined) break;
       const cleared = await this.#clearSlice(project.id, keys, last);

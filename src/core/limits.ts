@@ -248,7 +248,12 @@ export const LIMITS = {
   sliceRestMs: {
     value: 10,
     unit: "ms",
-    why: "Between two slices of retention or an erasure: the others have the disk meanwhile.",
+    why: "At least between two slices of retention or an erasure, and twice as long as a slice took: the others go first.",
+  },
+  sliceRestMax: {
+    value: 1000,
+    unit: "ms",
+    why: "At most: a disk that stood still for long is no reason to.",
   },
   fanoutSliceRows: {
     value: 50,
