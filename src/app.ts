@@ -1,5 +1,4 @@
 import { mkdirSync, readFileSync, statSync } from "node:fs";
-import type { Exhaustion } from "./audience.ts";
 import type { Clock } from "./clock.ts";
 import { startCheckpointThread } from "./checkpoint-thread.ts";
 import type { Config } from "./config.ts";
@@ -13,7 +12,7 @@ import { allRoutes } from "./http/routes.ts";
 import type { RequestLine } from "./http/parts.ts";
 import { createServer, type HttpServer } from "./http/server.ts";
 import { Eraser } from "./eraser.ts";
-import { type JobReport, Jobs } from "./jobs.ts";
+import { Jobs } from "./jobs.ts";
 import { hideCredentials, type Logger } from "./log.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { Actors, type AttemptReport } from "./outbound/actors.ts";
@@ -26,7 +25,7 @@ import { sendTrial } from "./outbound/trial.ts";
 import { createTransport } from "./outbound/transport.ts";
 import type { Transport } from "./outbound/transport-types.ts";
 import { VERSION } from "./outbound/user-agent.ts";
-import { type Accepted, Pipeline } from "./pipeline.ts";
+import { Pipeline } from "./pipeline.ts";
 import { createRest } from "./pace.ts";
 import { Poller } from "./poller.ts";
 import { Releaser } from "./releaser.ts";
@@ -42,6 +41,7 @@ import { DeliveryList } from "./store/delivery-list.ts";
 import { EventList } from "./store/event-list.ts";
 import { recoverDigest } from "./store/recovery.ts";
 import type { FirstKeys } from "./store/tenants.ts";
+import { countAccepted, tellDisabled, tellExhausted, tellHealth, tellJob } from "./tell.ts";
 
 /** Of the ten seconds between SIGTERM and the end: what is left for the disk once attempts are given up. */
 const DRAIN_RESERVE_MS = 1500;
@@ -333,15 +333,6 @@ function openJobs({ data, outbound, eraser, checkpoints, logger }: JobParts): Jo
   return jobs;
 }
 
-function tellJob({ name, rows, seconds, error }: JobReport, metrics: Metrics, logger: Logger): void {
-  metrics.jobRuns.count(name);
-  metrics.jobRows.count(name, rows);
-  metrics.jobSeconds.set(name, seconds);
-  if (error === undefined) return;
-  metrics.jobFailures.count(name);
-  logger.log("error", "job failed", { job: name, error });
-}
-
 function readiness(data: Data, isOpen: boolean): { ready: boolean; reason?: string } {
   if (!isOpen) return { ready: false, reason: "starting or stopping" };
   return data.store.writable ? { ready: true } : { ready: false, reason: "the disk is full" };
@@ -369,24 +360,6 @@ async function shutDown(data: Data, server: HttpServer, transport: Transport): P
   await data.store.close();
 }
 
-function countAccepted({ eventsAccepted, duplicates }: Metrics, { event, duplicate }: Accepted): void {
-  if (duplicate) duplicates.count();
-  else eventsAccepted.count(event.isTest ? "test" : event.sourceId === null ? "publish" : "ingest");
-}
-
-function tellExhausted(
-  { projectId, type, endpointId, count }: Exhaustion,
-  { ids }: Data,
-  logger: Logger,
-): void {
-  logger.log("warn", "filter exhausted", {
-    project_id: ids.encode("proj", projectId),
-    event_type: type,
-    endpoint_id: ids.encode("ep", endpointId),
-    endpoints: count,
-  });
-}
-
 function tellAttempt(report: AttemptReport, data: Data, logger: Logger, metrics: Metrics): void {
   const { settlement, number, lagMs } = report;
   const { load, performed, endpoint, trigger, change } = settlement;
@@ -408,30 +381,6 @@ function tellAttempt(report: AttemptReport, data: Data, logger: Logger, metrics:
   const error = errorCode === null ? "null" : hideCredentials(JSON.stringify(errorCode));
   logger.logPlain(level, "attempt", `${what},${how},"error_code":${error},${then}${next}`);
   if (settlement.healthChanged || settlement.disable) tellHealth(settlement, endpointId, logger);
-}
-
-function tellDisabled(endpointId: string, reason: string, logger: Logger): void {
-  logger.log("warn", "endpoint disabled", { endpoint_id: endpointId, reason });
-}
-
-/** One line when an endpoint starts to be left alone, for as long as it is; one when it answers again. */
-function tellHealth(
-  { health, disable }: AttemptReport["settlement"],
-  endpointId: string,
-  logger: Logger,
-): void {
-  if (disable) tellDisabled(endpointId, disable, logger);
-  const until = Math.max(health.backoffUntil, health.slowUntil);
-  if (health.failingSince === null && until === 0)
-    logger.log("info", "endpoint answers again", { endpoint_id: endpointId });
-  else if (until > 0) {
-    const next = formatRfc3339(until);
-    logger.log("warn", "endpoint is left alone", {
-      endpoint_id: endpointId,
-      until: next,
-      failures: health.failuresInRow,
-    });
-  }
 }
 
 interface GaugeParts {
