@@ -143,6 +143,10 @@ export const CASES: Record<string, Case[]> = {
     ...list("/v1/events?status=delivered", sent, "event"),
   ],
   getEvent: [on(sent, "GET", "/v1/events/:event")],
+  deleteEvent: [on(sent, "DELETE", "/v1/events/:event")],
+  deleteConsumer: [on(things.guest, "DELETE", "/v1/consumers/:consumer")],
+  listErasures: list("/v1/erasures", things.erasure, "erasure"),
+  getErasure: [on(things.erasure, "GET", "/v1/erasures/:erasure")],
   getEventTimeline: [on(sent, "GET", "/v1/events/:event/timeline")],
   replayEvent: [
     on(sent, "POST", "/v1/events/:event/replay", {}),

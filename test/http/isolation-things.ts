@@ -105,6 +105,14 @@ export function guest(party: Party): Promise<Ids> {
   return endpoint(party, { consumer_id: consumer }).then((made) => ({ ...made, consumer }));
 }
 
+/** An erasure of a consumer. */
+export async function erasure(party: Party): Promise<Ids> {
+  const { consumer = "" } = await guest(party);
+  const { id = "" } = await party.take<{ id: string }>("DELETE", `/v1/consumers/${consumer}`);
+  party.traces.add(id);
+  return { erasure: id };
+}
+
 /** Named after the project, as its portal tokens may read it; `free` is a name that is not taken. */
 export async function eventType(party: Party): Promise<Ids> {
   const [name, free] = [1, 2].map(() => `quagga.${party.fresh().slice(party.word.length + 1)}`) as [
