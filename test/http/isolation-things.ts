@@ -107,7 +107,7 @@ export function guest(party: Party): Promise<Ids> {
 
 /** An erasure of a consumer. */
 export async function erasure(party: Party): Promise<Ids> {
-  const { consumer = "" } = await guest(party);
+  const { consumer } = await guest(party);
   const { id = "" } = await party.take<{ id: string }>("DELETE", `/v1/consumers/${consumer}`);
   party.traces.add(id);
   return { erasure: id };
