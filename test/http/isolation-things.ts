@@ -108,7 +108,7 @@ export function guest(party: Party): Promise<Ids> {
 /** An erasure of a consumer. */
 export async function erasure(party: Party): Promise<Ids> {
   const { consumer } = await guest(party);
-  const { id = "" } = await party.take<{ id: string }>("DELETE", `/v1/consumers/${consumer}`);
+  const { id } = await party.take<{ id: string }>("DELETE", `/v1/consumers/${consumer}`);
   party.traces.add(id);
   return { erasure: id };
 }
