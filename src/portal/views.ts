@@ -21,17 +21,23 @@ export type Tab = "overview" | "endpoints" | "deliveries" | "types" | "verify" |
 /** THE table of views. A new screen is a file in views/, and a row here. */
 export const VIEWS: readonly ViewRow[] = [
   { path: "/", tab: "overview", view: Overview },
-  lazy("/endpoints/new", "endpoints", async () => (await import("./views/new-endpoint.tsx")).NewEndpoint),
+  lazy("/endpoints/new", "endpoints", async () => (await import("./views/endpoint-views.ts")).NewEndpoint),
   lazy(
     ["/endpoints", "/endpoints/:id", "/endpoints/:id/:tab"],
     "endpoints",
-    async () => (await import("./views/endpoints.tsx")).Endpoints,
+    async () => (await import("./views/endpoint-views.ts")).Endpoints,
   ),
   lazy(
     ["/deliveries", "/deliveries/:id"],
     "deliveries",
     async () => (await import("./views/deliveries.tsx")).Deliveries,
   ),
+  lazy(
+    ["/event-types", "/event-types/:name"],
+    "types",
+    async () => (await import("./views/reference.ts")).EventTypes,
+  ),
+  lazy("/verify", "verify", async () => (await import("./views/reference.ts")).Verify),
 ];
 
 function lazy(path: ViewRow["path"], tab: Tab, view: () => Promise<View>): ViewRow {

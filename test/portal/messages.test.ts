@@ -46,8 +46,14 @@ test("every text is used somewhere", async () => {
   );
   const all = sources.join("\n");
   // Keys that are put together at run time: `theme.${one}`.
-  const patterns = [...all.matchAll(/`([\w./]*\$\{[^`]*)`/g)].map(
-    ([, text = ""]) => new RegExp(`^${text.replaceAll(".", "\\.").replaceAll(/\$\{[^}]*\}/g, ".+")}$`),
+  const patterns = [...all.matchAll(/`((?:\w+\.)+\$\{[^`]*)`/g)].map(
+    ([, text = ""]) =>
+      new RegExp(
+        `^${text
+          .split(/\$\{[^}]*\}/)
+          .map((part) => RegExp.escape(part))
+          .join(".+")}$`,
+      ),
   );
   const unused = Object.keys(en).filter(
     (key) => !all.includes(`"${key}"`) && !patterns.some((pattern) => pattern.test(key)),

@@ -49,6 +49,10 @@ export const SCREENS: readonly Screen[] = [
   screen("endpoint-read", ({ endpoints }) => `/endpoints/${endpoints.works}/settings`, "How it is sent", {
     consumer_id: CONSUMER,
   }),
+  screen("endpoint-shape", ({ endpoints }) => `/endpoints/${endpoints.works}/shape`, /events match/),
+  screen("endpoint-shape-read", ({ endpoints }) => `/endpoints/${endpoints.works}/shape`, /events match/, {
+    consumer_id: CONSUMER,
+  }),
   screen("endpoint-secret", ({ endpoints }) => `/endpoints/${endpoints.works}/secret`, "Reveal secret"),
   screen("endpoint-test", ({ endpoints }) => `/endpoints/${endpoints.works}/test`, "Send test event"),
   screen("endpoint-new", () => "/endpoints/new", "Amazon SQS"),
@@ -58,6 +62,9 @@ export const SCREENS: readonly Screen[] = [
   detail("delivery-dead", ({ gone }) => gone),
   detail("delivery-delivered", ({ works }) => works),
   detail("delivery-waiting", ({ paused }) => paused, "pending"),
+  screen("event-types", () => "/event-types", "An invoice was paid in full."),
+  screen("event-type", () => "/event-types/invoice.paid", "Of the smallest unit, such as cents."),
+  screen("verify", ({ endpoints }) => `/verify?endpoint=${endpoints.works}`, "Does yours not verify?"),
   {
     name: "closed",
     address: async (world) => (await world.link()).replace(/#.*/, ""),

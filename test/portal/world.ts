@@ -29,6 +29,28 @@ const TYPES = [
   ["customer.deleted", "Customers", "An account was closed.", { id: "cu_1" }],
 ] as const;
 
+/** What the schema of `invoice.paid` says of its data. */
+const INVOICE = {
+  type: "object",
+  required: ["id", "total"],
+  properties: {
+    id: { type: "string", description: "Of the invoice.", pattern: "^in_" },
+    total: { type: "integer", minimum: 0, description: "Of the smallest unit, such as cents." },
+    currency: { enum: ["EUR", "USD"], description: "As ISO 4217 has it." },
+    customer: {
+      type: "object",
+      description: "Who paid.",
+      required: ["email"],
+      properties: { email: { type: "string", format: "email" }, name: { type: ["string", "null"] } },
+    },
+    lines: {
+      type: "array",
+      maxItems: 100,
+      items: { type: "object", properties: { sku: { type: "string" } } },
+    },
+  },
+};
+
 /** `isScenic`: as the README's pictures show it, with a past and without an attack in a name. */
 export async function startWorld({ isScenic = false } = {}): Promise<World> {
   const app = await startApp({ env: { SEALPOST_BASE_URL: "http://localhost" } });
@@ -39,6 +61,7 @@ export async function startWorld({ isScenic = false } = {}): Promise<World> {
   for (const [name, group, description, example] of TYPES) {
     await live.create("/v1/event-types", { name, group, description, example });
   }
+  await live.patch("/v1/event-types/invoice.paid", { schema: INVOICE });
   const endpoints = await makeEndpoints(live, receiver, isScenic ? "Old shop" : `Old shop ${HOSTILE}`);
   if (isScenic) paintHistory(app.dataDir);
   await publish(live, receiver);

@@ -57,7 +57,10 @@ describe.skipIf(!hasChromium)("at every width between a phone and a desk", () =>
       const address = (await screen.address(world)).replace("#", "?lang=de#");
       await using opened = await browser.open(address, { width: 1280 });
       await opened.page.locator("h1").filter({ visible: true }).first().waitFor();
-      await opened.page.locator("main table, main form, main dl, main details").first().waitFor();
+      await opened.page
+        .locator("main table, main form, main dl, main details, main [data-row]")
+        .first()
+        .waitFor();
       for (const width of [640, 768, 900, 960, 1024, 1280]) {
         await opened.page.setViewportSize({ width, height: 900 });
         await expectNoSidewaysScroll(opened.page);

@@ -12,7 +12,7 @@ const TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)
 /** Longer texts are shown without colours: a span for each word of a megabyte is more than a page bears. */
 const COLOURED_MAX = 100_000;
 
-function coloured(text: string): (string | JSX.Element)[] {
+export function coloured(text: string): (string | JSX.Element)[] {
   const parts: (string | JSX.Element)[] = [];
   let end = 0;
   for (const match of text.matchAll(TOKEN)) {

@@ -281,6 +281,64 @@ export const de: Messages = {
   "filter.step.tried": "{matched} der letzten {count} Ereignisse passen.",
 
   // Endpoint: filter and transformations
+  "tab.shape": "Filtern & umformen",
+  "shape.line": "Zeile {line}: {text}",
+  "shape.broken": "Ab hier ist es kein JSON.",
+  "shape.mode": "Art der Bearbeitung",
+  "shape.mode.rows": "Bauen",
+  "shape.mode.json": "JSON",
+  "shape.filter.label": "Filter als JSON",
+  "shape.filter.help":
+    "Über type, timestamp und data, vor den Umformungen. Leer: jedes Ereignis seiner Typen.",
+  "shape.transformations": "Umformungen",
+  "shape.transformations.none": "Keine: der Körper wird gesendet, wie er ist",
+  "shape.transformations.label": "Umformungen als JSON",
+  "shape.transformations.help":
+    "Eine Liste, der Reihe nach angewandt: pick, omit, rename, set, unwrap, wrap. Leer: der Körper wird gesendet, wie er ist.",
+  "shape.rows.none": "Keine Bedingung: jedes Ereignis seiner Typen wird gesendet.",
+  "shape.rows.add": "Bedingung hinzufügen",
+  "shape.rows.drop": "Entfernen",
+  "shape.rows.field": "Feld",
+  "shape.rows.operator": "Vergleich",
+  "shape.rows.value": "Wert",
+  "shape.rows.kept":
+    "Zeilen können diesen Teil nicht zeigen; er bleibt, wie er ist. Ändern Sie ihn als JSON.",
+  "shape.rows.cannot": "Zeilen können diesen Filter so nicht zeigen.",
+  "shape.rows.help":
+    'Alle Bedingungen müssen gelten. 5, true und null sind eigene Werte; Text, der so aussieht, steht in Anführungszeichen: "5".',
+  "shape.op.is": "ist",
+  "shape.op.eq": "ist gleich",
+  "shape.op.neq": "ist nicht gleich",
+  "shape.op.gt": "ist größer als",
+  "shape.op.gte": "ist mindestens",
+  "shape.op.lt": "ist kleiner als",
+  "shape.op.lte": "ist höchstens",
+  "shape.op.in": "ist eines von",
+  "shape.op.nin": "ist keines von",
+  "shape.op.startsWith": "beginnt mit",
+  "shape.op.endsWith": "endet mit",
+  "shape.op.contains": "enthält",
+  "shape.op.exist": "ist da",
+  "shape.save": "Speichern",
+  "shape.saved": "Gespeichert. Es gilt ab der nächsten Zustellung.",
+  "shape.reset": "Verwerfen",
+  "shape.unsaved": "Noch nicht gespeichert",
+  "shape.wrong": "Etwas stimmt nicht; siehe oben",
+  "shape.preview": "An Ihren letzten Ereignissen probiert",
+  "shape.preview.none": "Noch keine Ereignisse zum Probieren",
+  "shape.preview.counts": {
+    one: "{matched} von {count} Ereignis passt.",
+    other: "{matched} der letzten {count} Ereignisse passen.",
+  },
+  "shape.preview.failed": {
+    one: "{count} davon lässt sich nicht umformen.",
+    other: "{count} davon lassen sich nicht umformen.",
+  },
+  "shape.matched": "Passt",
+  "shape.unmatched": "Passt nicht",
+  "shape.malformed": "Nicht umformbar",
+  "shape.event": "Ereignis",
+  "shape.diff": "Körper vorher und nachher",
 
   // Deliveries
   "deliveries.caption": "Zustellungen",
@@ -445,8 +503,114 @@ export const de: Messages = {
   "attempt.curl.masked": "curl-Befehl; setzen Sie Ihren Wert ein, wo *** steht",
 
   // Event types
+  "catalogue.back": "Alle Ereignistypen",
+  "catalogue.search": "Suchen nach Name, Gruppe oder Beschreibung",
+  "catalogue.nomatch": "Kein Ereignistyp passt",
+  "catalogue.none": "Noch ist kein Ereignistyp beschrieben",
+  "catalogue.none.text":
+    "Ereignisse werden trotzdem gesendet. Was sie bedeuten, steht hier, sobald es aufgeschrieben ist.",
+  "catalogue.other": "Sonstige",
+  "catalogue.archived": "Nicht mehr angeboten",
+  "catalogue.takers": "Empfangen von",
+  "catalogue.more": "und {count} weiteren",
+  "catalogue.notaken": "Kein Endpunkt empfängt diesen Typ.",
+  "catalogue.fields": "Felder von data",
+  "catalogue.noschema": "Die Felder sind nicht beschrieben; das Beispiel zeigt sie.",
+  "catalogue.table": "Tabelle",
+  "catalogue.json": "JSON Schema",
+  "catalogue.schema": "JSON Schema von data",
+  "catalogue.saysmore":
+    "Das JSON Schema sagt mehr: Felder, die voneinander abhängen oder von denen eines gilt.",
+  "catalogue.field": "Feld",
+  "catalogue.type": "Typ",
+  "catalogue.meaning": "Beschreibung",
+  "catalogue.required": "Pflicht",
+  "catalogue.optional": "freiwillig",
+  "catalogue.anything": "beliebig",
+  "catalogue.listof": "Liste von {type}",
+  "catalogue.example": "Beispiel",
+  "catalogue.noexample": "Es gibt kein Beispiel.",
+  "catalogue.body": "Körper einer Zustellung",
+  "catalogue.try": "Ausprobieren",
+  "catalogue.try.to": "Endpunkt",
+  "catalogue.try.empty": "Der Typ hat kein Beispiel; data ist daher leer.",
+  "catalogue.try.send": "Beispiel senden",
+  "catalogue.try.good": "Er antwortete {status} nach {time}.",
+  "catalogue.try.waits": "Es wartet darauf, abgeholt zu werden.",
+  "catalogue.try.answer": "Antwort",
 
   // Verify
+  "verify.title": "Zustellungen prüfen",
+  "verify.text":
+    "Jeder kann an Ihre Adresse senden. Die Signatur beweist, dass eine Anfrage von hier kommt und unterwegs nicht verändert wurde; prüfen Sie sie, bevor Sie den Körper lesen.",
+  "verify.choose": "Für diesen Endpunkt",
+  "verify.signed": "Signiert mit",
+  "verify.v1": "v1: HMAC-SHA256, mit Ihrem Geheimnis",
+  "verify.v1a": "v1a: ed25519, geprüft mit dem öffentlichen Schlüssel",
+  "verify.headers": "Kopfzeilen",
+  "verify.window": "Gültig",
+  "verify.window.text": "5 Minuten ab webhook-timestamp",
+  "verify.code": "Empfänger",
+  "verify.language": "Sprache",
+  "verify.plain": "Ohne Bibliothek",
+  "verify.install": "Installieren",
+  "verify.public": "Öffentlicher Schlüssel",
+  "verify.advice.secret":
+    "Halten Sie das Geheimnis aus dem Code heraus: die Beispiele lesen es aus WEBHOOK_SECRET.",
+  "verify.advice.raw": "Prüfen Sie den Körper, wie er kam, bevor ihn etwas zerlegt.",
+  "verify.advice.twice":
+    "Eine Zustellung kann zweimal kommen. Die webhook-id ist dann gleich: verwerfen Sie, was Sie haben.",
+  "verify.advice.fast": "Antworten Sie sofort mit 2xx und arbeiten Sie danach.",
+  "verify.check": "Geht Ihre Prüfung nicht auf?",
+  "verify.check.text":
+    "Fügen Sie ein, was Ihr Empfänger bekam, und lesen Sie, was daran falsch ist. Alles wird in dieser Seite berechnet; nichts wird gesendet.",
+  "verify.check.last": "Letzte Zustellung nehmen",
+  "verify.check.secret": "Geheimnis dieses Endpunkts nehmen",
+  "verify.check.nothing": "An diesen Endpunkt wurde noch nichts gesendet.",
+  "verify.check.key": "Geheimnis oder öffentlicher Schlüssel",
+  "verify.check.key.help": "whsec_… oder whpk_…; vergessen, sobald Sie diese Seite verlassen.",
+  "verify.check.headers": "Kopfzeilen",
+  "verify.check.body": "Körper",
+  "verify.check.run": "Prüfen",
+  "verify.check.good": "Diese Zustellung ist echt.",
+  "verify.check.bad": "Ein Empfänger weist diese Zustellung ab.",
+  "verify.found.genuine": "Die Signatur ({version}) passt zu Geheimnis, Kopfzeilen und Körper.",
+  "verify.found.no_header":
+    "Die Kopfzeile {name} fehlt. Manche Frameworks und Proxys lassen weg, was sie nicht kennen.",
+  "verify.found.twice": "Die Kopfzeile {name} steht mehr als einmal da.",
+  "verify.found.bad_timestamp": "webhook-timestamp ist keine ganze Zahl von Sekunden: {value}",
+  "verify.found.milliseconds": "webhook-timestamp ist in Millisekunden; gesendet wird er in Sekunden.",
+  "verify.found.too_old":
+    "Signiert vor {minutes} min. Was älter als 5 Minuten ist, wird abgewiesen: prüfen Sie früher, oder stellen Sie Ihre Uhr. Was aus einem Protokoll kommt, ist immer zu alt.",
+  "verify.found.too_new": "Signiert {minutes} min in der Zukunft: eine Uhr geht falsch, wohl Ihre.",
+  "verify.found.in_time": "Signiert innerhalb von 5 Minuten.",
+  "verify.found.no_entry":
+    "webhook-signature enthält keinen Eintrag wie v1,… oder v1a,…: sie wurde gekürzt oder verändert.",
+  "verify.found.no_version":
+    "webhook-signature enthält keinen Eintrag von {version}, den dieser Schlüssel prüft.",
+  "verify.found.no_secret": "Geben Sie das Geheimnis des Endpunkts ein oder seinen öffentlichen Schlüssel.",
+  "verify.found.secret_prefix":
+    "Ein Geheimnis beginnt mit whsec_, ein öffentlicher Schlüssel mit whpk_. Kopieren Sie es ganz.",
+  "verify.found.secret_private":
+    "Das ist ein privater Schlüssel, der nur signiert. Geprüft wird mit dem öffentlichen, whpk_….",
+  "verify.found.secret_base64":
+    "Was auf den Anfang folgt, ist kein base64: ein Zeichen fehlt oder ist zu viel.",
+  "verify.found.secret_length": {
+    one: "Der Schlüssel hat {count} Byte; ein Teil fehlt.",
+    other: "Der Schlüssel hat {count} Byte; ein Teil fehlt oder ist zu viel.",
+  },
+  "verify.found.no_crypto":
+    "Dieser Browser kann die Signatur hier nicht berechnen. Öffnen Sie die Seite über https in einem aktuellen Browser.",
+  "verify.found.body_line_break":
+    "Die Signatur passt zum Körper mit anderen Zeilenumbrüchen: etwas hat sie hinzugefügt, entfernt oder verändert.",
+  "verify.found.body_trimmed":
+    "Die Signatur passt zum Körper ohne den Leerraum um ihn: etwas hat ihn hinzugefügt.",
+  "verify.found.body_laid_out":
+    "Die Signatur passt zum Körper, wie er gesendet wurde, in einer Zeile: Ihr Empfänger hat ihn zerlegt und neu geschrieben. Prüfen Sie die rohen Bytes.",
+  "verify.found.body_ascii":
+    "Die Signatur passt zum Körper mit maskierten Buchstaben: Ihr Empfänger hat ihn zerlegt und neu geschrieben. Prüfen Sie die rohen Bytes.",
+  "verify.found.no_match":
+    "Die Signatur passt nicht. Das Geheimnis gehört zu einem anderen Endpunkt oder wurde erneuert, oder Körper oder webhook-id wurden verändert.",
 
   // Sources
 

@@ -20,6 +20,7 @@ import { DeliveryTable } from "./parts/delivery-table.tsx";
 import { addressOf, nameOf } from "./parts/endpoint-name.ts";
 import { useLastFailure } from "./parts/failing.tsx";
 import { Types } from "./parts/types.tsx";
+import { EndpointShape } from "./shape.tsx";
 
 export interface EndpointTabProps {
   endpoint: Endpoint;
@@ -37,6 +38,7 @@ interface TabRow {
 const TABS: readonly TabRow[] = [
   { name: "overview", title: "tab.overview", isOpen: () => true, view: EndpointOverview },
   { name: "settings", title: "tab.settings", isOpen: () => true, view: EndpointSettings },
+  { name: "shape", title: "tab.shape", isOpen: () => true, view: EndpointShape },
   { name: "secret", title: "tab.secret", isOpen: () => may.manage, view: EndpointSecret },
   { name: "test", title: "tab.test", isOpen: () => may.manage, view: EndpointTest },
 ];

@@ -1,0 +1,219 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { send } from "../api.ts";
+import { Button } from "../components/button.tsx";
+import { Json as JsonText } from "../components/code.tsx";
+import { JsonEditor } from "../components/json-editor.tsx";
+import { Choice, Section } from "../components/layout.tsx";
+import { isObject, type Json, toFilter, toRows, writePath } from "../filter-rows.ts";
+import { t } from "../i18n.ts";
+import { may } from "../session.ts";
+import type { Endpoint } from "../types.ts";
+import { act } from "./parts/actions.ts";
+import { useUnsaved } from "./parts/unsaved.ts";
+import { RowsEditor } from "./shape/rows-editor.tsx";
+import { Samples } from "./shape/samples.tsx";
+import { faultsIn, type Preview, type Shape, usePreview } from "./shape/use-preview.ts";
+
+interface ShapeProps {
+  endpoint: Endpoint;
+}
+
+/** Which events an endpoint gets, and in what form: tried on the consumer's own events as one types. */
+export function EndpointShape({ endpoint }: ShapeProps): JSX.Element {
+  return may.manage ? <Editors endpoint={endpoint} /> : <Reading endpoint={endpoint} />;
+}
+
+function Reading({ endpoint: { id, filter, transformations } }: ShapeProps): JSX.Element {
+  const { preview, message } = usePreview(id, { filter, transformations });
+  return (
+    <>
+      <Section title={t("endpoint.filter")}>
+        {filter ? (
+          <JsonText value={filter} label={t("endpoint.filter")} />
+        ) : (
+          <p>{t("endpoint.filter.none")}</p>
+        )}
+      </Section>
+      <Section title={t("shape.transformations")}>
+        {transformations ? (
+          <JsonText value={transformations} label={t("shape.transformations")} />
+        ) : (
+          <p>{t("shape.transformations.none")}</p>
+        )}
+      </Section>
+      <Samples preview={preview} message={message} />
+    </>
+  );
+}
+
+const EXAMPLE_FILTER = '{ "data": { "total": { "$gte": 100 } } }';
+const EXAMPLE_TRANSFORMATIONS = '[{ "op": "omit", "paths": ["data.email"] }]';
+
+function Editors({ endpoint }: ShapeProps): JSX.Element {
+  const { id, filter, transformations } = endpoint;
+  const [filterText, setFilter] = useState(textOf(filter));
+  const [changeText, setChange] = useState(textOf(transformations));
+  const shape = shapeOf(filterText, changeText);
+  const { preview, faults, message } = usePreview(id, shape);
+  const saved = JSON.stringify({ filter, transformations });
+  const isChanged = shape === null || JSON.stringify(shape) !== saved;
+  useUnsaved(isChanged);
+  const [isBusy, setBusy] = useState(false);
+  /** Counts how often it was discarded: rows then begin anew. */
+  const [round, setRound] = useState(0);
+  const save = async () => {
+    setBusy(true);
+    await act(() => send("PATCH", `/v1/endpoints/${id}`, shape), t("shape.saved"));
+    setBusy(false);
+  };
+  const reset = () => {
+    setFilter(textOf(filter));
+    setChange(textOf(transformations));
+    setRound(round + 1);
+  };
+  const canSave = shape !== null && faults.length === 0;
+  return (
+    <>
+      <FilterPart
+        key={round}
+        text={filterText}
+        onInput={setFilter}
+        faults={faultsIn(faults, "filter")}
+        preview={preview}
+      />
+      <Section title={t("shape.transformations")}>
+        <JsonEditor
+          label={t("shape.transformations.label")}
+          help={t("shape.transformations.help")}
+          value={changeText}
+          onInput={setChange}
+          faults={faultsIn(faults, "transformations")}
+          placeholder={EXAMPLE_TRANSFORMATIONS}
+        />
+      </Section>
+      {isChanged && <SaveBar canSave={canSave} isBusy={isBusy} onSave={() => void save()} onReset={reset} />}
+      <Samples preview={preview} message={message} />
+    </>
+  );
+}
+
+interface SaveBarProps {
+  canSave: boolean;
+  isBusy: boolean;
+  onSave: () => void;
+  onReset: () => void;
+}
+
+function SaveBar({ canSave, isBusy, onSave, onReset }: SaveBarProps): JSX.Element {
+  return (
+    <div class="save-bar">
+      <span class="muted">{canSave ? t("shape.unsaved") : t("shape.wrong")}</span>
+      <Button onClick={onReset}>{t("shape.reset")}</Button>
+      {canSave && (
+        <Button kind="primary" busy={isBusy} onClick={onSave}>
+          {t("shape.save")}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+interface FilterPartProps {
+  text: string;
+  onInput: (text: string) => void;
+  faults: ReturnType<typeof faultsIn>;
+  preview: Preview | null;
+}
+
+type Mode = "rows" | "json";
+
+function FilterPart({ text, onInput, faults, preview }: FilterPartProps): JSX.Element {
+  const parsed = parse(text);
+  const rows = rowable(parsed);
+  const [mode, setMode] = useState<Mode>(rows === null ? "json" : "rows");
+  const choice = (
+    <Choice<Mode>
+      label={t("shape.mode")}
+      value={rows === null ? "json" : mode}
+      options={[
+        { value: "rows", text: t("shape.mode.rows") },
+        { value: "json", text: t("shape.mode.json") },
+      ]}
+      onChange={setMode}
+    />
+  );
+  return (
+    <Section title={t("endpoint.filter")} actions={choice}>
+      {rows !== null && mode === "rows" ? (
+        <>
+          <RowsEditor
+            key="rows"
+            filter={rows}
+            onChange={(filter) => onInput(textOf(filter))}
+            fields={fieldsOf(preview)}
+          />
+          {faults.map(({ pointer, detail }) => (
+            <p key={pointer + detail} class="field-error" role="alert">
+              {detail}
+            </p>
+          ))}
+          <p class="field-help">{t("shape.rows.help")}</p>
+        </>
+      ) : (
+        <>
+          {mode === "rows" && <p class="muted">{t("shape.rows.cannot")}</p>}
+          <JsonEditor
+            label={t("shape.filter.label")}
+            help={t("shape.filter.help")}
+            value={text}
+            onInput={onInput}
+            faults={faults}
+            placeholder={EXAMPLE_FILTER}
+          />
+        </>
+      )}
+    </Section>
+  );
+}
+
+/** The filter where rows give it back as it is; null where they could not. */
+function rowable(value: unknown): { [name: string]: Json } | null {
+  if (value === null) return {};
+  if (!isObject(value)) return null;
+  return JSON.stringify(toFilter(toRows(value))) === JSON.stringify(value) ? value : null;
+}
+
+const FIELDS_MAX = 200;
+
+/** Every field of the events that are shown. */
+function fieldsOf(preview: Preview | null): string[] {
+  const found = new Set<string>();
+  const add = (value: unknown, path: string[]) => {
+    if (found.size >= FIELDS_MAX) return;
+    if (path.length > 0) found.add(writePath(path));
+    if (!isObject(value)) return;
+    for (const [name, below] of Object.entries(value)) add(below, [...path, name]);
+  };
+  for (const { before } of preview?.samples ?? []) add(before, []);
+  return [...found].sort();
+}
+
+function textOf(value: unknown): string {
+  return value === null || value === undefined ? "" : JSON.stringify(value, null, 2);
+}
+
+/** Empty is null: no filter, no transformations. undefined: no JSON. */
+function parse(text: string): unknown {
+  if (text.trim() === "") return null;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function shapeOf(filterText: string, changeText: string): Shape | null {
+  const [filter, transformations] = [parse(filterText), parse(changeText)];
+  return filter === undefined || transformations === undefined ? null : { filter, transformations };
+}
