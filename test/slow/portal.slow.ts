@@ -274,7 +274,7 @@ describe.skipIf(!hasChromium)("going about", () => {
     await page.keyboard.press("Enter");
     await visible(page, /^Deliveries from /).waitFor();
     await visible(page, "No deliveries in this time").waitFor();
-    expect(hashOf(page)).toMatch(/^#\/\?at=\d+$/);
+    expect(hashOf(page)).toMatch(/^#\/\?at=\d+&to=\d+$/);
     await page.getByRole("button", { name: "As a table" }).click();
     await page.getByRole("columnheader", { name: "Failed attempts" }).waitFor();
   });
