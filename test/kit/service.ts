@@ -2,7 +2,7 @@
  * The real service as a child process, on a data directory and a port of its own, for tests that talk to it over HTTP,
  * kill it and start it again. It runs from the sources, or from the executable where `command` says so.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -121,6 +121,14 @@ export class Service implements AsyncDisposable {
 
   async kill9(): Promise<void> {
     await this.#process.end("SIGKILL");
+  }
+
+  /** Stops it where it stands: it answers nothing more, and only `kill9` ends it. */
+  async freeze(): Promise<void> {
+    process.kill(this.pid, "SIGSTOP");
+    // The third field is the state, and the second one, the name, may hold spaces.
+    const state = () => /\) (\w)/.exec(readFileSync(`/proc/${this.pid}/stat`, "utf8"))?.[1];
+    while (state() !== "T") await Bun.sleep(1);
   }
 
   /** Resolves when the process has ended by itself. */

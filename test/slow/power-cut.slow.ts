@@ -27,6 +27,17 @@ interface Run {
   startsAt: number[];
 }
 
+/**
+ * Processor and disk lose their power at one moment. Were the process to run on, a sync that the kernel answers with success while
+ * its file system goes down would be acknowledged: a script that only appends and syncs lost its last line in 4 of 226 such cuts.
+ */
+async function cutPower(service: Service, disk: LoopDisk): Promise<void> {
+  await service.freeze();
+  await disk.cutPower();
+  await service.kill9();
+  await disk.remount();
+}
+
 /** Cuts the power under load so many times, then lets everything come to its end. `env`: of the processes that follow. */
 async function run(
   { disk, service, recorder, target }: Stage,
@@ -39,9 +50,7 @@ async function run(
   for (let nth = 0; nth < cuts; nth++) {
     await publishers.whenAcknowledged(64);
     await Bun.sleep(Math.random() * LOAD_MS_MAX);
-    await disk.cutPower();
-    await service.kill9();
-    await disk.remount();
+    await cutPower(service, disk);
     startsAt.push(Date.now());
     await service.restart(env);
   }
@@ -84,9 +93,7 @@ describe.skipIf(!(await canMakeDisks()))("a power cut", () => {
         data: { token: "first" },
       });
       expect(published.status).toBe(202);
-      await disk.cutPower();
-      await service.kill9();
-      await disk.remount();
+      await cutPower(service, disk);
       await service.restart();
       expect((await clientOf(service).get(`/v1/events/${String(published.json["id"])}`)).status).toBe(200);
       await whenNothingIsOpen(clientOf(service), 10_000);
