@@ -39,7 +39,6 @@ type Row = DeliveryRow & { type: string; consumer_id: string | null; data: strin
 export class DeliveryList {
   readonly #load;
   readonly #ofEvent;
-  readonly #hasEndpoint;
   readonly #deadOfProject;
   readonly #deadOfEndpoint;
   readonly #lastCode;
@@ -52,10 +51,6 @@ export class DeliveryList {
     );
     this.#ofEvent = sqlite.prepare<{ id: number }, [number, number, number]>(
       "SELECT id FROM delivery WHERE event_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
-    );
-    // A deleted one too: its history stays.
-    this.#hasEndpoint = sqlite.prepare<{ id: number }, [number, number]>(
-      "SELECT id FROM endpoint WHERE id = ? AND project_id = ?",
     );
     this.#deadOfProject = sqlite.prepare<{ id: number }, [number, number, number]>(
       "SELECT id FROM delivery WHERE status = 3 AND project_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
@@ -125,7 +120,7 @@ export class DeliveryList {
    */
   #endpointsOf({ projectId, endpointId, visible }: DeliveryFilter): number[] | null {
     if (endpointId === null) return visible && [...visible];
-    const isSeen = visible?.has(endpointId) ?? this.#hasEndpoint.get(endpointId, projectId) !== null;
+    const isSeen = this.data.endpoints.isSeen(endpointId, projectId, visible);
     return isSeen ? [endpointId] : [];
   }
 

@@ -42,6 +42,11 @@ export class Endpoints {
     return row ? this.#open(row) : undefined;
   }
 
+  /** Whether its history is the caller's to read: it is, or was, the project's, and one of those that the caller sees (null: all). */
+  isSeen(id: number, projectId: number, visible: ReadonlySet<number> | null): boolean {
+    return visible ? visible.has(id) : this.getAnyway(id)?.projectId === projectId;
+  }
+
   all(): Iterable<Endpoint> {
     return this.#all.values();
   }

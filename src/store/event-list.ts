@@ -38,7 +38,6 @@ export class EventList {
   readonly #load;
   readonly #loadOfEndpoint;
   readonly #states;
-  readonly #hasEndpoint;
   readonly #hasSource;
 
   constructor(private readonly data: Data) {
@@ -55,10 +54,7 @@ export class EventList {
     this.#states = sqlite.prepare<{ status: number; endpoint_id: number }, [number]>(
       "SELECT status, endpoint_id FROM delivery WHERE event_id = ?",
     );
-    // Deleted ones too: their history stays.
-    this.#hasEndpoint = sqlite.prepare<{ id: number }, [number, number]>(
-      "SELECT id FROM endpoint WHERE id = ? AND project_id = ?",
-    );
+    // A deleted one too: its history stays.
     this.#hasSource = sqlite.prepare<{ id: number }, [number, number]>(
       "SELECT id FROM source WHERE id = ? AND project_id = ?",
     );
@@ -108,7 +104,7 @@ export class EventList {
   #listsFor({ projectId, endpointId, sourceId, consumerId, type, visible }: EventFilter): number[] {
     const { labels } = this.data;
     if (endpointId !== null) {
-      const isSeen = visible?.has(endpointId) ?? this.#hasEndpoint.get(endpointId, projectId) !== null;
+      const isSeen = this.data.endpoints.isSeen(endpointId, projectId, visible);
       return isSeen ? [endpointId] : [];
     }
     if (sourceId !== null && visible === null)
