@@ -4,7 +4,7 @@
  */
 import { expect } from "bun:test";
 import { join } from "node:path";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 import { requireTool } from "./tools.ts";
 
 /** For `describe.skipIf(!hasChromium)`. */
@@ -106,4 +106,9 @@ export async function expectNoSidewaysScroll(page: Page): Promise<void> {
     "[document.documentElement.scrollWidth, document.documentElement.clientWidth]",
   );
   expect(scroll).toBeLessThanOrEqual(client);
+}
+
+/** The first place where this text can be seen. */
+export function visible(page: Page, text: string | RegExp): Locator {
+  return page.getByText(text).filter({ visible: true }).first();
 }

@@ -9,6 +9,7 @@ import {
   type OpenPage,
   startBrowser,
   type TestBrowser,
+  visible,
 } from "../kit/browser.ts";
 import { CONSUMER, HOSTILE, startWorld, type World } from "../portal/world.ts";
 
@@ -30,7 +31,6 @@ const READ = { consumer_id: CONSUMER };
 const MANAGE = { consumer_id: CONSUMER, manage: true };
 const ALL = { ...MANAGE, create: true };
 const rowsOf = (page: Page) => page.locator("a[data-row]");
-const visible = (page: Page, text: string | RegExp) => page.getByText(text).filter({ visible: true }).first();
 const hashOf = (page: Page) => new URL(page.url()).hash;
 const button = (page: Page, name: string | RegExp) => page.getByRole("button", { name });
 

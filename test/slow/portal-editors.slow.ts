@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { hasChromium, startBrowser, type TestBrowser } from "../kit/browser.ts";
+import { hasChromium, startBrowser, type TestBrowser, visible } from "../kit/browser.ts";
 import { CONSUMER, HOSTILE, startWorld, type World } from "../portal/world.ts";
 
 const BROWSER_MS = 60_000;
@@ -26,7 +26,6 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const visible = (page: Page, text: string | RegExp) => page.getByText(text).filter({ visible: true }).first();
 const open = async (path: string, grants: object = ALL) =>
   browser.open(`${await world.link({ ...grants })}${path}`);
 

@@ -1,13 +1,13 @@
 // time budget: 300 s
 /** The portal's tab for filter and transformations, in a real browser against the real service. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Page } from "playwright-core";
 import {
   expectAccessible,
   expectNoSidewaysScroll,
   hasChromium,
   startBrowser,
   type TestBrowser,
+  visible,
 } from "../kit/browser.ts";
 import { CONSUMER, HOSTILE, startWorld, type World } from "../portal/world.ts";
 
@@ -30,7 +30,6 @@ afterAll(async () => {
   await world?.[Symbol.asyncDispose]();
 });
 
-const visible = (page: Page, text: string | RegExp) => page.getByText(text).filter({ visible: true }).first();
 const open = async (options = {}, grants: object = ALL) =>
   browser.open(`${await world.link({ ...grants })}/endpoints/${id}/shape`, options);
 const stored = async () => (await world.app.live.get(`/v1/endpoints/${id}`)).json;

@@ -8,6 +8,7 @@ import {
   hasChromium,
   startBrowser,
   type TestBrowser,
+  visible,
 } from "../kit/browser.ts";
 import { SCREENS } from "../portal/screens.ts";
 import { CONSUMER, HOSTILE, startWorld, type World } from "../portal/world.ts";
@@ -27,7 +28,6 @@ afterAll(async () => {
 });
 
 const ALL = { consumer_id: CONSUMER, manage: true, create: true };
-const visible = (page: Page, text: string | RegExp) => page.getByText(text).filter({ visible: true }).first();
 const hashOf = (page: Page) => new URL(page.url()).hash;
 
 describe.skipIf(!hasChromium)("every screen", () => {

@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
 import { EndpointBadge, StatusBadge } from "../components/badge.tsx";
 import { LinkButton } from "../components/button.tsx";
-import { Icon } from "../components/icons.tsx";
 import { Choice, Head, More, Split } from "../components/layout.tsx";
+import { SearchField } from "../components/search.tsx";
 import { Empty, Failure, Skeleton } from "../components/states.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
@@ -56,17 +56,11 @@ function EndpointList({
         )}
       </Head>
       <div class="filters">
-        <label class="search">
-          <span class="hidden">{t("endpoints.search")}</span>
-          <Icon name="search" />
-          <input
-            type="search"
-            data-search
-            placeholder={t("endpoints.search")}
-            value={query["q"] ?? ""}
-            onInput={(event) => setQuery({ q: event.currentTarget.value })}
-          />
-        </label>
+        <SearchField
+          label={t("endpoints.search")}
+          value={query["q"] ?? ""}
+          onInput={(q) => setQuery({ q })}
+        />
         <Choice
           label={t("delivery.status")}
           value={state}

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
-import { Icon } from "../components/icons.tsx";
 import { Head, More, Split } from "../components/layout.tsx";
+import { SearchField } from "../components/search.tsx";
 import { Empty, Failure, Skeleton } from "../components/states.tsx";
 import { t } from "../i18n.ts";
 import { useList } from "../resource.ts";
@@ -32,17 +32,11 @@ function Catalogue({ current, query }: { current: string | null; query: ViewProp
     <>
       <Head title={t("tab.types")} isBeside={current !== null} />
       <div class="filters">
-        <label class="search">
-          <span class="hidden">{t("catalogue.search")}</span>
-          <Icon name="search" />
-          <input
-            type="search"
-            data-search
-            placeholder={t("catalogue.search")}
-            value={query["q"] ?? ""}
-            onInput={(event) => setQuery({ q: event.currentTarget.value })}
-          />
-        </label>
+        <SearchField
+          label={t("catalogue.search")}
+          value={query["q"] ?? ""}
+          onInput={(q) => setQuery({ q })}
+        />
       </div>
       {error && !rows ? <Failure error={error} /> : null}
       {!rows && !error ? <Skeleton rows={6} height={56} /> : null}

@@ -3,6 +3,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Button } from "../../components/button.tsx";
 import { Icon } from "../../components/icons.tsx";
 import { Choice } from "../../components/layout.tsx";
+import { SearchField } from "../../components/search.tsx";
 import { hour } from "../../format.ts";
 import { t } from "../../i18n.ts";
 import { useResource } from "../../resource.ts";
@@ -33,20 +34,7 @@ export function SearchBox({ q }: { q: string | null }): JSX.Element {
       setQuery({ q: asked.current });
     }, TYPED_MS);
   };
-  return (
-    <label class="search">
-      <span class="hidden">{t("deliveries.search")}</span>
-      <Icon name="search" />
-      <input
-        type="search"
-        data-search
-        maxLength={SEARCH_MAX}
-        placeholder={t("deliveries.search")}
-        value={text}
-        onInput={(event) => type(event.currentTarget.value)}
-      />
-    </label>
-  );
+  return <SearchField label={t("deliveries.search")} value={text} onInput={type} maxLength={SEARCH_MAX} />;
 }
 
 interface ChipsProps {

@@ -5,6 +5,7 @@ import { Json } from "../../components/code.tsx";
 import { Skeleton } from "../../components/states.tsx";
 import { Icon } from "../../components/icons.tsx";
 import { TextField } from "../../components/field.tsx";
+import { SearchField } from "../../components/search.tsx";
 import { t } from "../../i18n.ts";
 import { useResource } from "../../resource.ts";
 import type { EventType, Page } from "../../types.ts";
@@ -68,16 +69,7 @@ function Chosen({ value, known, onChange }: ChosenProps): JSX.Element {
   return (
     <div class="tree">
       {known.length > 0 && (
-        <label class="search">
-          <span class="hidden">{t("types.search")}</span>
-          <Icon name="search" />
-          <input
-            type="search"
-            placeholder={t("types.search")}
-            value={wanted}
-            onInput={(event) => setWanted(event.currentTarget.value)}
-          />
-        </label>
+        <SearchField label={t("types.search")} value={wanted} onInput={setWanted} isInner />
       )}
       {[...groups].map(([group, types]) => (
         <Group key={group} name={group} types={types} value={value} onToggle={toggle} />
