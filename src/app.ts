@@ -356,6 +356,7 @@ async function shutDown(data: Data, server: HttpServer, transport: Transport): P
   transport.close();
   // A disk that is full refuses it: it is for people to look at, and nobody was promised the last minute of it.
   await data.tenants.saveLastUse().catch(() => {});
+  await data.sourceStats.writeDown().catch(() => {});
   await data.digest.writeDown();
   await data.store.close();
 }

@@ -186,6 +186,7 @@ export class Eraser {
       let rows = 0;
       for (const id of keys) {
         rows += 1 + orphans.dropDedup(id) + erasures.dropEntries(id);
+        rows += orphans.dropSourceStats(id, Number.MAX_SAFE_INTEGER);
         if (rows >= limit("sliceRows")) return true;
         audit.blank(ids.encode("src", id));
         orphans.dropSource(id);

@@ -8,6 +8,8 @@ import type { Data } from "./store/data.ts";
 import { disableFailing, dropExpiredSecrets } from "./upkeep.ts";
 
 const MINUTELY = "* * * * *";
+/** What a crash may lose of the numbers of sources. */
+const SOURCE_STATS_MS = 5000;
 
 export interface ScheduleParts {
   data: Data;
@@ -27,6 +29,8 @@ export function scheduledJobs(parts: ScheduleParts): Job[] {
   return [
     // List entries and hourly numbers, which readers take from memory meanwhile.
     { name: "digest", every: 200, run: () => data.digest.writeDown() },
+    // What the door counted, which readers take from memory meanwhile.
+    { name: "source_stats", every: SOURCE_STATS_MS, run: () => data.sourceStats.writeDown() },
     { name: "checkpoint", every: 500, run: () => checkpoints.run() },
     { name: "last_use", every: MINUTELY, run: () => data.tenants.saveLastUse() },
     { name: "idempotency", every: MINUTELY, run: inSlices(() => data.idempotency.expire()) },

@@ -186,7 +186,10 @@ describe("DELETE /v1/consumers/:id", () => {
       consumer_id: consumer,
     });
     await made("DELETE", `/v1/endpoints/${String(gone["id"])}`);
-    await made("POST", "/v1/sources", { provider: "service", name: "s", consumer_id: consumer });
+    const fields = { provider: "service", name: "s", consumer_id: consumer };
+    const source = await made("POST", "/v1/sources", fields);
+    api.data.sourceStats.count(api.data.ids.decode("src", String(source["id"])) ?? 0, "accepted", 0);
+    await api.data.sourceStats.writeDown();
     await made("POST", "/v1/portal-links", { consumer_id: consumer, manage: true });
     const events: string[] = [];
     for (let n = 0; n < 3; n++) {
@@ -222,6 +225,7 @@ describe("DELETE /v1/consumers/:id", () => {
     );
     expect(count("portal_link")).toBe(1);
     expect((await api.get<Page<object>>("/v1/sources")).data).toHaveLength(1);
+    expect(count("source_stat")).toBe(1);
   });
 
   test("keeps what was metered, and the id of an endpoint in the audit log without what it was like", async () => {

@@ -123,6 +123,31 @@ describe("an old event", () => {
   });
 });
 
+test("numbers of a source are kept as long as events, and go with it", async () => {
+  const { sourceStats, ids } = api.data;
+  const source = await api.call("POST", "/v1/sources", { provider: "service", name: "s" });
+  const path = `/v1/sources/${String(source.json["id"])}`;
+  const key = ids.decode("src", String(source.json["id"])) ?? 0;
+  const tally = () => sourceStats.count(key, "accepted", clock.now());
+  for (let hour = 0; hour < 300; hour++) {
+    tally();
+    clock.advance(HOUR_MS);
+  }
+  clock.advance(17 * DAY_MS);
+  await sourceStats.writeDown();
+  expect([await pass(), count("source_stat")]).toEqual([0, 300]);
+  clock.advance(3 * DAY_MS);
+  await pass();
+  // 29 days and 13 hours after the first.
+  expect(count("source_stat")).toBeLessThan(300);
+  await api.call("DELETE", path);
+  tally();
+  await sourceStats.writeDown();
+  clock.advance(30 * DAY_MS);
+  await pass();
+  expect([count("source_stat"), count("source")]).toEqual([0, 0]);
+});
+
 describe("an event with an open delivery", () => {
   test("stays however old it is, and for a day after its end", async () => {
     const paused = await endpoint({ status: "paused" });

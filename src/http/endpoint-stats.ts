@@ -1,37 +1,26 @@
 import { Type } from "@sinclair/typebox";
-import { invalid } from "../core/errors.ts";
 import type { StatNumbers, StatPoint } from "../store/stats.ts";
 import { keyTime } from "../core/ids.ts";
 import { deliveryExample, deliveryStatusShape } from "./delivery-shape.ts";
 import { findEndpoint, endpointsOf } from "./endpoint-change.ts";
 import { seenEndpoint } from "./lookups.ts";
-import { parseTime, timeParameter } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";
+import { nullable, timeShape, timeText } from "./shapes.ts";
+import {
+  idsShape,
+  readIds,
+  readSpan,
+  SPAN_TEXT,
+  spanQuery,
+  type StatsQuery,
+  statsQuery,
+} from "./stats-query.ts";
 
 /** Numbers for charts: of one endpoint, and of all that the caller may see. */
 export function statsRoutes(services: Services): AnyRoute[] {
   return [endpointStatsRoute(services), allStatsRoute(services), statsByEndpointRoute(services)];
 }
-
-const DAY_MS = 86_400_000;
-/** What is answered unless said otherwise, and the longest span. */
-const SPANS = {
-  hour: { usualMs: DAY_MS, maxMs: 31 * DAY_MS, maxText: "31 days by hour" },
-  day: { usualMs: 30 * DAY_MS, maxMs: 366 * DAY_MS, maxText: "366 days by day" },
-} as const;
-
-const statsQuery = Type.Object(
-  {
-    by: Type.Optional(
-      oneOf(["hour", "day"], { description: "The width of a point, in UTC. Default `hour`." }),
-    ),
-    since: timeParameter("From this time on; by default the last 24 hours, or 30 days by day."),
-    until: timeParameter("Before this time; by default now."),
-  },
-  { additionalProperties: false },
-);
 
 const numbers = {
   delivered: Type.Integer({ description: "Deliveries that arrived." }),
@@ -68,7 +57,7 @@ function endpointStatsRoute(services: Services): AnyRoute {
     operationId: "getEndpointStats",
     tag: "Endpoints",
     summary: "Read the numbers of an endpoint",
-    description: `At most ${SPANS.hour.maxText} or ${SPANS.day.maxText}.`,
+    description: SPAN_TEXT,
     access: "read",
     budget: "management",
     query: statsQuery,
@@ -87,7 +76,7 @@ function allStatsRoute(services: Services): AnyRoute {
     operationId: "getStats",
     tag: "Endpoints",
     summary: "Read the numbers of all endpoints together",
-    description: `Of all endpoints that the caller may see. At most ${SPANS.hour.maxText} or ${SPANS.day.maxText}.`,
+    description: `Of all endpoints that the caller may see. ${SPAN_TEXT}`,
     access: "read",
     budget: "management",
     query: statsQuery,
@@ -98,8 +87,6 @@ function allStatsRoute(services: Services): AnyRoute {
     },
   });
 }
-
-const ENDPOINT_IDS_MAX = 100;
 
 const endpointTotalShape = Type.Object(
   {
@@ -124,16 +111,7 @@ function statsByEndpointRoute(services: Services): AnyRoute {
     description: "For a list of endpoints. Those that the caller does not see are left out.",
     access: "read",
     budget: "management",
-    query: Type.Object(
-      {
-        endpoint_ids: Type.String({
-          description: `Up to ${ENDPOINT_IDS_MAX} ids, with commas between them.`,
-        }),
-        since: statsQuery.properties.since,
-        until: statsQuery.properties.until,
-      },
-      { additionalProperties: false },
-    ),
+    query: Type.Object({ endpoint_ids: idsShape, ...spanQuery }, { additionalProperties: false }),
     answers: {
       200: {
         description: "In the order of the ids.",
@@ -155,10 +133,8 @@ function statsByEndpointRoute(services: Services): AnyRoute {
       },
     },
     handle({ caller, query }) {
-      const ids = query.endpoint_ids.split(",");
-      if (ids.length > ENDPOINT_IDS_MAX)
-        throw invalid("endpoint_ids", `Expected at most ${ENDPOINT_IDS_MAX} ids.`);
-      const { since, until } = readSpan(query, SPANS.hour, services.now());
+      const ids = readIds("endpoint_ids", query.endpoint_ids);
+      const { since, until } = readSpan(query, services.now());
       const seen = ids.flatMap((id) => seenEndpoint(services, caller, id) ?? []);
       return { status: 200, json: { data: seen.map(({ id }) => totalOf(services, id, since, until)) } };
     },
@@ -180,30 +156,12 @@ function totalOf({ data, ids, actors }: Services, endpointId: number, since: num
   };
 }
 
-interface StatsQuery {
-  by?: "hour" | "day";
-  since?: string;
-  until?: string;
-}
-
 function readPoints(services: Services, endpoints: readonly number[], query: StatsQuery) {
   const by = query.by ?? "hour";
-  const { since, until } = readSpan(query, SPANS[by], services.now());
+  const { since, until } = readSpan(query, services.now());
   const { points, total } = services.data.stats.read(endpoints, by, since, until);
   const waiting = endpoints.reduce((sum, id) => sum + services.actors.openCount(id), 0);
   return { data: points.map(pointOf), total: numbersOf(total), waiting };
-}
-
-function readSpan(
-  { since, until }: StatsQuery,
-  { usualMs, maxMs, maxText }: (typeof SPANS)["hour" | "day"],
-  now: number,
-): { since: number; until: number } {
-  const to = until === undefined ? now : parseTime("until", until);
-  const from = since === undefined ? to - usualMs : parseTime("since", since);
-  if (from > to) throw invalid("since", "Expected a time before `until`.");
-  if (to - from > maxMs) throw invalid("since", `Expected at most ${maxText}.`);
-  return { since: from, until: to };
 }
 
 function pointOf({ at, ...point }: StatPoint) {

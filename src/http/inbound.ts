@@ -5,15 +5,19 @@ import type { AnyRoute } from "./route.ts";
 import type { Services } from "./services.ts";
 import { sourceActionRoutes } from "./source-actions.ts";
 import { SourceDesk } from "./source-desk.ts";
+import { sourceStatsRoutes } from "./source-stats.ts";
 import { sourceRoutes } from "./sources.ts";
 
 /** Everything inbound (contract section 8): the routes share what is known of each source and of the providers' keys. */
 export function inboundRoutes(services: Services): AnyRoute[] {
-  const desk = new SourceDesk(services);
+  const { sourceStats } = services.data;
+  const count = sourceStats.count.bind(sourceStats);
+  const desk = new SourceDesk({ ...services, count });
   const keys = openKeys(services);
   return [
     ...sourceRoutes(services, desk),
     ...sourceActionRoutes(services, desk, keys),
+    ...sourceStatsRoutes(services),
     ...providerRoutes(services),
     ...ingestRoutes(services, desk, keys),
   ];

@@ -118,9 +118,17 @@ export class IngestDoor {
   }
 
   private async accept(source: Source, event: VerifiedEvent): Promise<Answer> {
-    if (source.status === "paused") throw unavailable("This source is paused.", PAUSE_RETRY_SECONDS);
+    if (source.status === "paused") {
+      this.desk.refuse(source.id, "paused");
+      throw unavailable("This source is paused.", PAUSE_RETRY_SECONDS);
+    }
     const rate = this.charge(source);
-    const { event: made, duplicate } = await this.write(source, event);
+    const { event: made, duplicate } = await this.write(source, event).catch((error: unknown) => {
+      // Too many events wait for the account's plan already.
+      if (error instanceof Problem && error.code === "rate_limited")
+        this.desk.refuse(source.id, "plan_limit");
+      throw error;
+    });
     this.desk.accept(source.id, duplicate);
     const answer = answerOf(event.answer(this.services.ids.encode("evt", made.id), duplicate));
     return { ...answer, headers: { ...rate, ...answer.headers } };
@@ -133,6 +141,7 @@ export class IngestDoor {
     if (allowance === null) return {};
     const rate = rateLimitHeaders("ingest", perSecond, allowance);
     if (allowance.isGranted) return rate;
+    this.desk.refuse(source.id, "rate_limited");
     const headers = { ...rate, "retry-after": String(allowance.retryAfterSeconds) };
     throw new Problem("rate_limited", `This source takes ${perSecond} requests a second.`, { headers });
   }

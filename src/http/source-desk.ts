@@ -1,5 +1,6 @@
 import type { RefusalReason } from "../inbound/provider.ts";
 import type { Allowance } from "./ratelimit.ts";
+import type { SourceStats } from "../store/source-stats.ts";
 import type { Services } from "./services.ts";
 
 /**
@@ -28,7 +29,10 @@ interface Book {
   withheld: number;
 }
 
-type DeskParts = Pick<Services, "now" | "log" | "ids" | "onRejected">;
+type DeskParts = Pick<Services, "now" | "log" | "ids" | "onRejected"> & {
+  /** For the hourly numbers, which outlive this run. */
+  count: SourceStats["count"];
+};
 
 const SECOND_MS = 1000;
 /** Contract section 8: above that, one line with the count. */
@@ -52,6 +56,7 @@ export class SourceDesk {
     const book = this.#book(sourceId);
     if (isDuplicate) book.duplicates++;
     else book.accepted++;
+    this.parts.count(sourceId, isDuplicate ? "duplicate" : "accepted", this.parts.now());
   }
 
   /** A request was refused; null: its source does not exist. One line of the log, or part of one. */
@@ -61,6 +66,7 @@ export class SourceDesk {
     const book = this.#book(sourceId ?? NO_SOURCE);
     book.rejected.set(reason, (book.rejected.get(reason) ?? 0) + 1);
     book.lastRejected = { at, reason };
+    if (sourceId !== null) this.parts.count(sourceId, reason, at);
     this.#tell(book, sourceId, reason, at);
   }
 

@@ -26,6 +26,9 @@ export const REFUSAL_REASONS = [
   "wrong_method",
   "awaiting_secret",
   "keys_unavailable",
+  "paused",
+  "rate_limited",
+  "plan_limit",
 ] as const satisfies readonly RefusalReason[];
 
 const TEXTS = {

@@ -22,7 +22,10 @@ export interface SourceMaterial {
   readonly config: Readonly<Record<string, unknown>>;
 }
 
-/** Why a request was refused: for the owner's counters and the log, never for the answer. */
+/**
+ * Why a request was refused: for the owner's counters and the log, never for the answer. From `keys_unavailable` to `plan_limit` the provider is
+ * told to try again; the last three were genuine.
+ */
 export type RefusalReason =
   | "missing_header"
   | "bad_signature"
@@ -35,6 +38,9 @@ export type RefusalReason =
   | "wrong_method"
   | "awaiting_secret"
   | "keys_unavailable"
+  | "paused"
+  | "rate_limited"
+  | "plan_limit"
   | "unknown_source";
 
 export interface HttpAnswer {

@@ -28,6 +28,7 @@ import { PortalLinks } from "./portal-links.ts";
 import { Removal } from "./removal.ts";
 import { Replays } from "./replays.ts";
 import { Sources } from "./sources.ts";
+import { SourceStats } from "./source-stats.ts";
 import { Stats } from "./stats.ts";
 import { Store, type StoreParts } from "./store.ts";
 import { Tenants } from "./tenants.ts";
@@ -44,6 +45,7 @@ export interface Data {
   endpoints: Endpoints;
   health: EndpointHealth;
   sources: Sources;
+  sourceStats: SourceStats;
   eventTypes: EventTypes;
   events: Events;
   fanouts: Fanouts;
@@ -106,6 +108,7 @@ export function openData(
     endpoints: new Endpoints(store, db, cipher),
     health: new EndpointHealth(store),
     sources: new Sources(store, db, cipher),
+    sourceStats: new SourceStats(store),
     eventTypes: new EventTypes(store, db),
     events,
     fanouts,

@@ -89,12 +89,26 @@ export class Orphans {
     this.#statements.dropEndpoint.run(id);
   }
 
-  /** Deleted sources that no event names any more. */
+  /** Hourly numbers that are too old, and deleted sources that no event names any more. */
   sources(after: number, keptSince: KeptSince): Walked {
     const rows = this.#statements.sourcesAbove.all(after, limit("sliceRows"));
-    const gone = rows.filter((row) => this.#isForgotten(row, keptSince(row.project_id)));
-    for (const { id } of gone) this.dropSource(id);
-    return { rows: gone.length, next: rows.at(-1)?.id ?? null };
+    let removed = 0;
+    for (const row of rows) {
+      const since = keptSince(row.project_id);
+      removed += this.dropSourceStats(row.id, since);
+      if (removed >= limit("sliceRows")) return { rows: removed, next: row.id - 1 };
+      if (!this.#isForgotten(row, since)) continue;
+      // Of its last hour, which is not too old as a whole.
+      removed += 1 + this.dropSourceStats(row.id, Number.MAX_SAFE_INTEGER);
+      this.dropSource(row.id);
+    }
+    return { rows: removed, next: rows.at(-1)?.id ?? null };
+  }
+
+  /** A slice of a source's hourly numbers from before `since`. */
+  dropSourceStats(sourceId: number, since: number): number {
+    const before = Math.floor(since / HOUR_MS);
+    return this.#statements.dropSourceStats.run(sourceId, before, limit("sliceRows")).changes;
   }
 
   dropSource(id: number): void {
@@ -147,6 +161,10 @@ function prepare(sqlite: Store["sqlite"]) {
     dropStats: sqlite.prepare<void, [number, number, number]>(
       `DELETE FROM stat WHERE endpoint_id = ?1 AND hour IN
        (SELECT hour FROM stat WHERE endpoint_id = ?1 AND hour < ?2 ORDER BY hour LIMIT ?3)`,
+    ),
+    dropSourceStats: sqlite.prepare<void, [number, number, number]>(
+      `DELETE FROM source_stat WHERE source_id = ?1 AND (hour, outcome) IN
+       (SELECT hour, outcome FROM source_stat WHERE source_id = ?1 AND hour < ?2 ORDER BY hour LIMIT ?3)`,
     ),
     dropHealth: sqlite.prepare<void, [number]>("DELETE FROM endpoint_health WHERE endpoint_id = ?"),
     dropEndpoint: sqlite.prepare<void, [number]>("DELETE FROM endpoint WHERE id = ?"),

@@ -294,6 +294,15 @@ export const CASES: Record<string, Case[]> = {
       shows: ({ delivery = "" }) => delivery,
     }),
   ],
+  getSourceStats: [
+    on(received, "GET", "/v1/sources/:source/stats", undefined, { shows: () => '"accepted":1' }),
+  ],
+  getStatsBySource: [
+    on(received, "GET", "/v1/stats/sources?source_ids=:source", undefined, {
+      status: 200,
+      shows: ({ source: id = "" }) => id,
+    }),
+  ],
   createEventType: [
     {
       with: "a name that is taken",

@@ -8,17 +8,20 @@ const ids = new IdCodec("00", new Uint8Array(16));
 
 let now = 0;
 let lines: Record<string, unknown>[] = [];
+let counts: [source: number, outcome: string, at: number][] = [];
 let desk: SourceDesk;
 let told = Promise.withResolvers<void>();
 
 beforeEach(() => {
   now = Date.UTC(2026, 10, 21);
   lines = [];
+  counts = [];
   told = Promise.withResolvers();
   desk = new SourceDesk({
     ids,
     now: () => now,
     onRejected: () => {},
+    count: (...counted) => void counts.push(counted),
     log: (level, msg, fields) => {
       lines.push({ level, msg, ...fields });
       if ("count" in fields) told.resolve();
@@ -63,6 +66,8 @@ describe("counters", () => {
     const { accepted, duplicates, rejected, lastRejected } = desk.counters(SOURCE);
     expect([accepted, duplicates, rejected.get("bad_signature")]).toEqual([1, 1, 1]);
     expect(lastRejected).toEqual({ at: now, reason: "stale_timestamp" });
+    const outcomes = ["accepted", "duplicate", "bad_signature", "stale_timestamp"];
+    expect(counts).toEqual(outcomes.map((outcome) => [SOURCE, outcome, now]));
     expect(desk.counters(6).accepted).toBe(0);
     desk.forget(SOURCE);
     expect(desk.counters(SOURCE)).toMatchObject({ accepted: 0, lastRejected: null });
@@ -73,6 +78,7 @@ describe("refusals in the log", () => {
   test("have a line each, with source and reason; one that exists nowhere is named by none", () => {
     desk.refuse(SOURCE, "bad_signature");
     desk.refuse(null, "unknown_source");
+    expect(counts).toHaveLength(1);
     expect(lines).toEqual([
       { level: "warn", msg: "ingest refused", source_id: ids.encode("src", SOURCE), reason: "bad_signature" },
       { level: "warn", msg: "ingest refused", source_id: null, reason: "unknown_source" },

@@ -1,5 +1,8 @@
 /** Verified inbound events where a plan is used up (contract section 2). */
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { limit } from "../../src/core/limits.ts";
 import { expectProblem } from "../http/kit.ts";
 import { RunningClock } from "../kit/running-clock.ts";
 import { Bench, DECEMBER, deliveries, metered, publish, publishMany, USAGE, usage } from "./kit.ts";
@@ -83,6 +86,29 @@ describe("a verified inbound event at the limit", () => {
     const [one, two] = await deliveries(live, `&endpoint_id=${kept["id"]}`);
     expect((await live.post(`/v1/deliveries/${one?.id}/cancel`)).json["status"]).toBe("cancelled");
     expectProblem(await live.post(`/v1/deliveries/${two?.id}/retry`), 402, "plan_limit_reached");
+  });
+
+  test("is put off with 429 where as many wait as may, and counted at its source as genuine", async () => {
+    await using other = await Bench.open();
+    const account = await other.tenant("none");
+    const { live } = account;
+    await other.endpoint(live, other.path());
+    const ingest = await other.source(live);
+    expect((await ingest("1")).status).toBe(200);
+    await other.app.stop();
+    using database = new Database(join(other.app.dataDir, "sealpost.db"));
+    database.run("UPDATE plan_place SET events = ?", [limit("planWaitingEventsMax")]);
+    database.close();
+    await other.app.start();
+    const refused = await ingest("2");
+    expectProblem(refused, 429, "rate_limited");
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    const { json } = await other.app.with(account.keys.live).get("/v1/sources");
+    const [source] = json["data"] as { counters: object; last_rejected: object }[];
+    expect(source).toMatchObject({
+      counters: { accepted: 0, rejected: { plan_limit: 1 } },
+      last_rejected: { reason: "plan_limit" },
+    });
   });
 
   test("of a test project does not wait", async () => {
