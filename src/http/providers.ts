@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { invalid, notFound } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
-import type { Provider } from "../inbound/provider.ts";
+import type { Field, Provider } from "../inbound/provider.ts";
 import { findProvider, listProviders } from "../inbound/providers.ts";
 import { listShape, pagingQuery } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
@@ -19,7 +19,23 @@ const fieldShape = Type.Object({
   help: Type.String(),
   required: Type.Boolean(),
   secret: Type.Boolean(),
+  type: oneOf(["string", "integer"]),
+  choices: Type.Optional(Type.Array(Type.String(), { description: "The only values that it takes." })),
 });
+
+const setupShape = Type.Object(
+  {
+    address_at: Type.String({ description: "The provider's own way to where the address is entered." }),
+    secret_at: Type.String({ description: "Where the secret is found there, or entered." }),
+    pitfalls: Type.Array(Type.String()),
+    page: Type.String({ description: "The provider's own documentation; where there is none, what it is." }),
+    is_checked: Type.Boolean({
+      description:
+        "The two ways were found in the provider's own words; else its menus may be called otherwise.",
+    }),
+  },
+  { description: "How it is set up at the provider." },
+);
 
 const providerShape = Type.Object(
   {
@@ -45,6 +61,7 @@ const providerShape = Type.Object(
       version: Type.Optional(Type.String()),
       page: Type.Optional(Type.String()),
     }),
+    setup: setupShape,
     docs_url: Type.String({ description: "Its page: how it is set up, and what is verified." }),
   },
   { $id: "Provider" },
@@ -64,6 +81,7 @@ const providerExample = {
       help: "Paste it exactly as it is shown.",
       required: false,
       secret: true,
+      type: "string" as const,
     },
   ],
   config_fields: [],
@@ -72,6 +90,13 @@ const providerExample = {
   event_type: "header X-GitHub-Event",
   delivery_id: "header X-GitHub-Delivery",
   verified_with: { kind: "official_sdk", package: "@octokit/webhooks-methods", version: "6.0.0" },
+  setup: {
+    address_at: "Repository, organisation or app: Settings, Webhooks, Add webhook, Payload URL.",
+    secret_at: "The same page, field Secret.",
+    pitfalls: ["The older header X-Hub-Signature (SHA-1) is not read."],
+    page: "https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries",
+    is_checked: true,
+  },
   docs_url: "https://hooks.example.com/docs/providers/github",
 };
 
@@ -129,7 +154,7 @@ const readRoute = (baseUrl: string) =>
   });
 
 function providerOf(provider: Provider, baseUrl: string) {
-  const { key, aliases, name, scheme, headers, fields, handshakes } = provider;
+  const { key, aliases, name, scheme, headers, fields, handshakes, docs } = provider;
   return {
     key,
     aliases,
@@ -137,13 +162,24 @@ function providerOf(provider: Provider, baseUrl: string) {
     scheme,
     headers,
     secret_from: provider.secretFrom,
-    fields,
-    config_fields: provider.configFields,
+    fields: fields.map(fieldOf),
+    config_fields: provider.configFields.map(fieldOf),
     needs_public_url: provider.needsPublicUrl,
     handshakes,
     event_type: provider.eventType,
     delivery_id: provider.deliveryId,
     verified_with: provider.verifiedWith,
+    setup: {
+      address_at: docs.addressAt,
+      secret_at: docs.secretAt,
+      pitfalls: docs.pitfalls,
+      page: docs.page,
+      is_checked: docs.isChecked,
+    },
     docs_url: `${baseUrl}/docs/providers/${key}`,
   };
+}
+
+function fieldOf(field: Field) {
+  return { ...field, type: field.type ?? "string" };
 }

@@ -4,6 +4,7 @@ import type { Source } from "../core/model.ts";
 import type { KeyCache } from "../inbound/keys.ts";
 import type { Reception } from "../inbound/provider.ts";
 import { addressOf, inboundRequest, searchOf } from "./ingest-request.ts";
+import { parseTime } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
 import { nullable, timeShape, timeText } from "./shapes.ts";
@@ -131,6 +132,12 @@ const sampleShape = Type.Object(
     ),
     headers: Type.Object({}, { additionalProperties: Type.String() }),
     body: Type.String({ description: "Exactly as it came: a changed byte makes a signature wrong." }),
+    at: Type.Optional(
+      Type.String({
+        description:
+          "When it came, for one that was captured: signed times are held against this one; by default now.",
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -173,7 +180,8 @@ function verifySampleRoute(services: Services, keys: KeyCache): AnyRoute {
         search: searchOf(address),
         body: Buffer.from(body.body),
       });
-      return { status: 200, json: verdictOf(await judge(services, keys, source, request)) };
+      const at = body.at === undefined ? services.now() : parseTime("/at", body.at);
+      return { status: 200, json: verdictOf(await judge(services, keys, source, request, at)) };
     },
   });
 }

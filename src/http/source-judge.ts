@@ -5,16 +5,19 @@ import type { Services } from "./services.ts";
 import { providerOf } from "./source-change.ts";
 import { materialOf } from "./source-material.ts";
 
-/** The verdict of a source on a request, whether it came to its door or is a sample. Nothing is made of it, and nothing counted. */
+/**
+ * The verdict of a source on a request, whether it came to its door or is a sample, which may have come `at` another time. Nothing is made of it,
+ * and nothing counted.
+ */
 export async function judge(
   { now }: Pick<Services, "now">,
   keys: KeyCache,
   source: Source,
   request: InboundRequest,
+  at = now(),
 ): Promise<Reception> {
-  const at = now();
   const provider = providerOf(source);
-  const material = materialOf(provider, source, at);
+  const material = materialOf(provider, source, now());
   const reception = await provider.receive(request, material, at, keys.readerFor(source.id));
   const isEarly = reception.kind === "event" && provider.isAwaiting(material);
   return isEarly ? { kind: "refused", reason: "awaiting_secret" } : reception;

@@ -110,6 +110,7 @@ const countersShape = Type.Object(
 const answeredFields = {
   id: Type.String(),
   provider: Type.String(),
+  provider_name: Type.String({ description: "As people call it." }),
   name: Type.String(),
   status: oneOf(["active", "awaiting_secret", "paused"], {
     description:
@@ -149,6 +150,7 @@ export type SourceAnswer = Static<typeof sourceShape>;
 export const sourceExample: SourceAnswer = {
   id: "src_01KAHM8ZZZ00K1M2N3P4Q5R6S7",
   provider: "stripe",
+  provider_name: "Stripe",
   name: "Stripe, live",
   status: "active",
   hint: "Stripe issues the secret: enter it as signing_secret. Stripe Dashboard: Developers, Webhooks, the endpoint, Signing secret.",
@@ -177,6 +179,7 @@ export function sourceOf(services: Services, desk: SourceDesk, source: Source): 
   return {
     id,
     provider: source.provider,
+    provider_name: provider?.name ?? source.provider,
     name: source.name,
     status: source.status as SourceAnswer["status"],
     hint: provider ? HINTS[provider.secretFrom](provider) : null,

@@ -49,6 +49,7 @@ function createRoute(services: Services, desk: SourceDesk): AnyRoute {
         example: {
           ...sourceExample,
           provider: "github",
+          provider_name: "GitHub",
           name: "GitHub, all repositories",
           hint: null,
           signing_secret: null,

@@ -79,28 +79,25 @@ export function choiceConfig(
   required = false,
 ): ConfigRule {
   const isChoice = (value: unknown) => choices.some((choice) => choice === value);
-  return rule(
-    name,
-    label,
-    help,
-    (value) => (isChoice(value) ? null : `Expected one of ${choices.join(", ")}.`),
-    choices[0],
-    required,
-  );
+  const fault = (value: unknown) => (isChoice(value) ? null : `Expected one of ${choices.join(", ")}.`);
+  return { ...rule(name, label, help, fault, choices[0], required), choices };
 }
 
 const TOLERANCE_MAX_SECONDS = 86_400;
 
-export const toleranceConfig: ConfigRule = rule(
-  "tolerance_seconds",
-  "Tolerance in seconds",
-  "How far the signed timestamp may lie from now; narrows the provider's own window, never widens it.",
-  (value) =>
-    Number.isInteger(value) && Number(value) >= 1 && Number(value) <= TOLERANCE_MAX_SECONDS
-      ? null
-      : `Expected a whole number from 1 to ${TOLERANCE_MAX_SECONDS}.`,
-  60,
-);
+export const toleranceConfig: ConfigRule = {
+  ...rule(
+    "tolerance_seconds",
+    "Tolerance in seconds",
+    "How far the signed timestamp may lie from now; narrows the provider's own window, never widens it.",
+    (value) =>
+      Number.isInteger(value) && Number(value) >= 1 && Number(value) <= TOLERANCE_MAX_SECONDS
+        ? null
+        : `Expected a whole number from 1 to ${TOLERANCE_MAX_SECONDS}.`,
+    60,
+  ),
+  type: "integer",
+};
 
 function isHttpUrl(value: unknown): boolean {
   const url = typeof value === "string" && value.length <= 2048 ? URL.parse(value) : null;

@@ -34,8 +34,8 @@ function isAwaiting(row: ProviderRow, fields: readonly Field[], material: Source
 }
 
 /** Without what is no data. */
-function asField({ name, label, help, required, secret }: Field): Field {
-  return { name, label, help, required, secret };
+function asField({ name, label, help, required, secret, type, choices }: Field): Field {
+  return { name, label, help, required, secret, ...(type && { type }), ...(choices && { choices }) };
 }
 
 /** The examples of what must be entered, or had better be. */
@@ -80,13 +80,7 @@ export function defineProvider(row: ProviderRow): Provider {
     secretAlphabet: row.secretAlphabet ?? "base64",
     secretLengthMax: row.secretLengthMax ?? null,
     fields: fields.map(asField),
-    configFields: config.map(({ name, label, help, required, secret }) => ({
-      name,
-      label,
-      help,
-      required,
-      secret,
-    })),
+    configFields: config.map(asField),
     example: exampleOf(row),
     needsPublicUrl: scheme.needsPublicUrl,
     form: row.form ?? "never",

@@ -110,6 +110,10 @@ export interface Field {
   readonly help: string;
   readonly required: boolean;
   readonly secret: boolean;
+  /** What is entered is a number; default: a text. */
+  readonly type?: "integer";
+  /** The only values that it takes; default: any. */
+  readonly choices?: readonly string[];
 }
 
 export interface SourceExample {

@@ -1,11 +1,13 @@
 /** The table of providers, and samples that are checked against a source (contract section 8). */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { sign } from "@octokit/webhooks-methods";
+import Stripe from "stripe";
 import { listProviders } from "../../src/inbound/providers.ts";
 import { startApp, type TestApp } from "../kit/app.ts";
 import { expectProblem, type Reply } from "./kit.ts";
 import { createSource, eventsOf, readSource } from "./source-kit.ts";
 
+const stripe = new Stripe("sk_test_none");
 let app: TestApp;
 
 beforeAll(async () => {
@@ -53,6 +55,22 @@ describe("checking a sample", () => {
     expect(json as unknown).toEqual({ verified: false, reason: "token_in_query" });
   });
 
+  test("one that was captured is held against the time at which it came", async () => {
+    const { id } = await createSource(app, "stripe", { signing_secret: "whsec_x" });
+    const payload = '{"id":"evt_1","type":"invoice.paid"}';
+    const timestamp = Math.floor(Date.UTC(2026, 0, 2, 3, 4, 5) / 1000);
+    const header = await stripe.webhooks.generateTestHeaderStringAsync({
+      payload,
+      secret: "whsec_x",
+      timestamp,
+    });
+    const sample = { headers: { "stripe-signature": header }, body: payload };
+    expect((await check(id, sample)).json as unknown).toEqual({ verified: false, reason: "stale_timestamp" });
+    const then = { ...sample, at: "2026-01-02T03:04:10Z" };
+    expect((await check(id, then)).json as unknown).toEqual({ verified: true, reason: null });
+    expectFault(await check(id, { ...sample, at: "then" }), "/at");
+  });
+
   test("an address that is none is refused", async () => {
     const { id } = await createSource(app, "service");
     expectFault(await check(id, { url: "nowhere", headers: {}, body: "" }), "/url");
@@ -77,7 +95,10 @@ describe("providers", () => {
       headers: ["x-hub-signature-256"],
       needs_public_url: false,
       verified_with: { kind: "official_sdk", package: "@octokit/webhooks-methods" },
+      setup: { address_at: expect.stringContaining("Payload URL"), is_checked: true },
     });
+    const stripes = all.find(({ key }) => key === "stripe");
+    expect(stripes?.["config_fields"]).toMatchObject([{ name: "tolerance_seconds", type: "integer" }]);
     const [aliased] = listProviders().filter(({ aliases }) => aliases.length > 0);
     const read = await app.live.get(`/v1/providers/${aliased?.aliases[0]}`);
     expect(read.json["key"]).toBe(aliased?.key);
