@@ -46,7 +46,9 @@ async function prepare(): Promise<LiveKind> {
       PULSAR_LOG_DIR: at("logs"),
       PULSAR_MEM: "-Xms128m -Xmx512m -XX:MaxDirectMemorySize=256m",
     },
-    isReady: async () => (await ask("GET", "/brokers/health")).ok,
+    // The broker is healthy before it has made the namespace that all begins with.
+    isReady: async () =>
+      (await ask("GET", "/brokers/health")).ok && (await ask("GET", "/namespaces/public/default")).ok,
     deadlineMs: 150_000,
   });
   const ask = (method: string, path: string, body?: string) => {
