@@ -41,7 +41,7 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 describe("a wide fan-out", () => {
   test("is counted at once, goes on after a crash in the middle, and ends with every delivery", async () => {
     await using service = await startService({ env: UNLIMITED });
-    const client = () => new Client(service.url, service.keys.live);
+    const client = () => new Client(service, service.keys.live);
     await createMany(client(), WIDE, { event_types: ["wide"] });
     const { json } = await client().post("/v1/events", { type: "wide", data: {} });
     expect(json["delivery_count"]).toBe(WIDE);

@@ -1,9 +1,9 @@
 /** The one table of errors that leave the service (contract section 1, RFC 9457). */
 export const ERRORS = {
   invalid_json: { status: 400, title: "The body is not valid JSON" },
-  unauthenticated: { status: 401, title: "A valid API key is needed" },
+  unauthenticated: { status: 401, title: "A valid key, token or secret is needed" },
   plan_limit_reached: { status: 402, title: "The plan's deliveries for this month are used up" },
-  forbidden: { status: 403, title: "This key may not do that" },
+  forbidden: { status: 403, title: "This key or token may not do that" },
   not_found: { status: 404, title: "There is no such object" },
   method_not_allowed: { status: 405, title: "This path does not take that method" },
   conflict: { status: 409, title: "The object's present state does not allow that" },

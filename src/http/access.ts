@@ -31,15 +31,25 @@ export const CHALLENGE = { headers: { "www-authenticate": "Bearer" } };
 
 const BEARER = "Bearer ";
 
+/** What is sent as the bearer, in the words of the refusal. */
+const KEY = "your key as `authorization: Bearer <API_KEY>`";
+const OPERATOR_TOKEN = "the operator's token as `authorization: Bearer <OPERATOR_TOKEN>`";
+const ENDPOINT_SECRET = "the endpoint's secret as `authorization: Bearer <ENDPOINT_SECRET>`";
+
 /** As nearly everybody writes it, or as RFC 6750 lets it be written. */
-export function bearerToken(request: Request): string {
+function bearerToken(request: Request, expected: string): string {
   const header = request.headers.get("authorization");
   if (header !== null && header.startsWith(BEARER) && header.lastIndexOf(" ") === BEARER.length - 1) {
     if (header.length > BEARER.length) return header.slice(BEARER.length);
   }
   const token = header && /^bearer +(\S+)$/i.exec(header)?.[1];
   if (token) return token;
-  throw new Problem("unauthenticated", "Send your key as `authorization: Bearer <API_KEY>`.", CHALLENGE);
+  throw new Problem("unauthenticated", `Send ${expected}.`, CHALLENGE);
+}
+
+/** The secret of an endpoint that a request carries. Throws 401 where it carries none. */
+export function endpointSecret(request: Request): string {
+  return bearerToken(request, ENDPOINT_SECRET);
 }
 
 function sha256(text: string): Buffer {
@@ -47,7 +57,7 @@ function sha256(text: string): Buffer {
 }
 
 function requireOperator(request: Request, operatorToken: string | null): void {
-  const token = bearerToken(request);
+  const token = bearerToken(request, OPERATOR_TOKEN);
   if (operatorToken !== null && timingSafeEqual(sha256(token), sha256(operatorToken))) return;
   const detail =
     operatorToken === null
@@ -57,7 +67,7 @@ function requireOperator(request: Request, operatorToken: string | null): void {
 }
 
 function authenticate(request: Request, parts: HttpParts): Caller {
-  const caller = parts.authenticate(bearerToken(request));
+  const caller = parts.authenticate(bearerToken(request, KEY));
   if (caller !== null && !("refused" in caller)) return caller;
   const detail = caller === null ? "This key is not known, has expired or was revoked." : caller.refused;
   throw new Problem("unauthenticated", detail, CHALLENGE);
@@ -84,7 +94,7 @@ export function admit(access: Access, method: string, request: Request, parts: H
     return null;
   }
   if (access === "endpoint") {
-    bearerToken(request);
+    endpointSecret(request);
     return null;
   }
   const caller = authenticate(request, parts);

@@ -188,8 +188,10 @@ function retryDelivery(services: Services): AnyRoute {
     bodyExample: {},
     answers: {
       202: { description: "The attempt is under way.", schema: deliveryShape, example: deliveryExample },
-      402: "`plan_limit_reached`: it was never attempted, and the plan's deliveries for this month are used up.",
-      409: "An attempt of it is under way, or its endpoint is disabled, deleted or of the kind `poll`.",
+    },
+    refuses: {
+      plan_limit_reached: "It was never attempted, and the plan's deliveries for this month are used up.",
+      conflict: "An attempt of it is under way, or its endpoint is disabled, deleted or of the kind `poll`.",
     },
     handle({ caller, params }) {
       const delivery = findDelivery(services, caller, params.id);
@@ -200,7 +202,10 @@ function retryDelivery(services: Services): AnyRoute {
       void Promise.resolve(attempt).then(giveBack);
       if (attempt === "busy") throw new Problem("conflict", "An attempt of this delivery is under way.");
       if (attempt === "closed")
-        throw new Problem("conflict", "The delivery's endpoint is disabled or deleted.");
+        throw new Problem(
+          "conflict",
+          "The delivery's endpoint is disabled or deleted. Enable it first, where it is still there.",
+        );
       if (attempt === "polled")
         throw new Problem(
           "conflict",
@@ -246,8 +251,8 @@ function cancelDelivery(services: Services): AnyRoute {
           completed_at: "2026-11-20T09:00:03.000Z",
         },
       },
-      409: NOT_OPEN,
     },
+    refuses: { conflict: NOT_OPEN },
     handle(context) {
       const delivery = findDelivery(services, context.caller, context.params.id);
       const { id, endpointId } = delivery;

@@ -28,7 +28,6 @@ const TEST_ANSWERS = {
     schema: deliveryShape,
     example: { ...deliveryExample, status: "pending", attempt_count: 0, next_attempt_at: null },
   },
-  409: "`conflict`: the endpoint is disabled.",
 } as const;
 
 function testRoute(services: Services): AnyRoute {
@@ -60,6 +59,7 @@ function testRoute(services: Services): AnyRoute {
     bodyExample: { type: "invoice.paid" },
     waitMaxSeconds: ATTEMPT_WAIT_SECONDS,
     answers: TEST_ANSWERS,
+    refuses: { conflict: "It is disabled." },
     async handle({ caller, params, body }) {
       const type = body.type ?? TRIAL_TYPE;
       if (!isEventType(type))

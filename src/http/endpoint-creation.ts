@@ -59,7 +59,10 @@ export function endpointCreationRoute(services: Services): AnyRoute {
         schema: createdEndpointShape,
         example: { ...endpointExample, secret: EXAMPLE_SECRET },
       },
-      422: "`invalid_request`: fields are wrong, or the test message was not taken. `unsafe_destination`: the address is not allowed.",
+    },
+    refuses: {
+      invalid_request: "Fields are wrong, or the test message was not taken.",
+      unsafe_destination: "The address is not allowed.",
     },
     async handle(context) {
       const fields = readFields(context, services.now());

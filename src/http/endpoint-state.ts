@@ -28,7 +28,8 @@ function pauseRoute(services: Services): AnyRoute {
     access: "manage",
     budget: "management",
     audit: { action: "endpoint.paused", object: "endpoint" },
-    answers: { 200: answered("It is paused.", "paused"), 409: "`conflict`: it is disabled." },
+    answers: { 200: answered("It is paused.", "paused") },
+    refuses: { conflict: "It is disabled." },
     handle: (context) => setStatus(services, context, "paused"),
   });
 }
@@ -44,7 +45,8 @@ function resumeRoute(services: Services): AnyRoute {
     access: "manage",
     budget: "management",
     audit: { action: "endpoint.resumed", object: "endpoint" },
-    answers: { 200: answered("It is active.", "active"), 409: "`conflict`: it is disabled; enable it." },
+    answers: { 200: answered("It is active.", "active") },
+    refuses: { conflict: "It is disabled; enable it." },
     handle: (context) => setStatus(services, context, "active"),
   });
 }

@@ -132,8 +132,10 @@ function changeRoute(services: Services): AnyRoute {
     bodyExample: { event_types: ["invoice.paid"], description: null },
     answers: {
       200: { description: "The endpoint as it now is.", schema: endpointShape, example: endpointExample },
-      409: "It has deliveries already: its consumer stays.",
-      422: "`invalid_request`: fields are wrong. `unsafe_destination`: the address is not allowed.",
+    },
+    refuses: {
+      conflict: "It has deliveries already: its consumer stays.",
+      unsafe_destination: "The address is not allowed.",
     },
     async handle(context) {
       const { caller, params, body } = context;

@@ -64,8 +64,10 @@ function replayEvent(services: Services): AnyRoute {
         schema: Type.Object({ data: Type.Array(deliveryShape) }),
         example: { data: [{ ...deliveryExample, status: "pending", waiting_for: null }] },
       },
-      402: PLAN_LIMIT,
-      409: "The endpoint is disabled: replay once it is enabled.",
+    },
+    refuses: {
+      plan_limit_reached: PLAN_LIMIT,
+      conflict: "The endpoint is disabled: replay once it is enabled.",
     },
     async handle(context) {
       const { caller, params, body } = context;

@@ -51,8 +51,8 @@ function createRoute(services: Services): AnyRoute {
     },
     answers: {
       201: { description: "The type.", schema: eventTypeShape, example: eventTypeExample },
-      409: "`conflict`: the project has a type of this name. `idempotency_in_progress`: the first request is still running.",
     },
+    refuses: { conflict: "The project has a type of this name." },
     async handle(context) {
       const { caller, body } = context;
       const fields = readNewEventType(body, caller.projectId, services.now());

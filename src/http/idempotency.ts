@@ -12,14 +12,14 @@ export interface KeyOwner {
 /** Fields that are secret in every answer that has them at its top. */
 export const SECRET_FIELDS: readonly string[] = ["secret", "key", "api_key", "private_key", "embed_html"];
 
-const isPrintableAscii = /^[\x20-\x7e]+$/;
+export const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
 
 /** The request's Idempotency-Key, or null where it has none. Throws 422 where it is malformed. */
 export function readIdempotencyKey(request: Request): string | null {
   const key = request.headers.get("idempotency-key");
   if (key === null) return null;
   const max = limit("idempotencyKeyLengthMax");
-  if (key.length <= max && isPrintableAscii.test(key)) return key;
+  if (key.length <= max && PRINTABLE_ASCII.test(key)) return key;
   throw invalid("Idempotency-Key", `Expected 1 to ${max} printable ASCII characters.`);
 }
 

@@ -143,7 +143,7 @@ export class IngestDoor {
     if (allowance.isGranted) return rate;
     this.desk.refuse(source.id, "rate_limited");
     const headers = { ...rate, "retry-after": String(allowance.retryAfterSeconds) };
-    throw new Problem("rate_limited", `This source takes ${perSecond} requests a second.`, { headers });
+    throw new Problem("rate_limited", `The limit of this source is ${perSecond} a second.`, { headers });
   }
 
   /** The event through the one door, on disk; the pending token of a handshake has served then. */

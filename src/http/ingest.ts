@@ -32,6 +32,7 @@ export function ingestRoutes(services: Services, desk: SourceDesk, keys: KeyCach
       body: Type.Unknown({ description: "As the provider sends it." }),
       bodyMaxBytes: limit("ingestBodyMax"),
       answers: INGEST_ANSWERS,
+      refuses: INGEST_REFUSALS,
     }),
     route({
       ...shared,
@@ -75,6 +76,11 @@ const INGEST_ANSWERS = {
   202: { description: "Accepted, where the provider demands this status." },
   204: { description: "Accepted, or answered, where the provider demands this status. The body is empty." },
   401: { description: "Refused, for whatever reason; an unknown source too. The body is empty." },
-  429: "`rate_limited`: verified, but over the source's rate; or the plan is used up, and too many events wait for it already.",
-  503: "`unavailable`: the source is paused or its account suspended, keys of the provider could not be had, or the service is stopping.",
+};
+
+const INGEST_REFUSALS = {
+  rate_limited:
+    "Verified, but over the source's rate; or the plan is used up, and too many events wait for it already.",
+  unavailable:
+    "The source is paused or its account suspended, keys of the provider could not be had, or the service is stopping.",
 };

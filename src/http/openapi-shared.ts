@@ -1,26 +1,25 @@
 import { ERRORS, type ErrorCode } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
+import { PRINTABLE_ASCII } from "./idempotency.ts";
 import type { Json } from "./json-schema.ts";
+import type { Refusals } from "./route.ts";
 
 /** What the OpenAPI document says once for all operations. */
 
 const EXAMPLE_REQUEST_ID = "5f3a1c9e-7d2b-4c1e-9a52-0c5d1f7f2b11";
 
-/** Every status that the table of errors knows. */
-export function errorStatuses(): number[] {
-  return [...new Set(Object.values(ERRORS).map((error) => error.status))];
-}
+/** They carry `retry-after`. */
+const RETRIED: ReadonlySet<ErrorCode> = new Set(["rate_limited", "unavailable"]);
 
-/** The documented answer for an error status: what it means, and one example for each code that it may carry. */
-export function problemResponse(status: number, description?: string): Json {
-  const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => ERRORS[code].status === status);
+/** The documented answer for the errors of one status: when each is answered, and an example of it. */
+export function problemResponse(codes: readonly ErrorCode[], refuses: Refusals = {}): Json {
   const examples = codes.map((code) => [code, { summary: ERRORS[code].title, value: problemExample(code) }]);
-  const titles = codes.map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join(" ");
+  const sentences = codes.map((code) => `\`${code}\`: ${refuses[code] ?? `${ERRORS[code].title}.`}`);
   return {
-    description: description ?? titles,
+    description: sentences.join(" "),
     headers: {
       "x-request-id": { $ref: "#/components/headers/x-request-id" },
-      ...((status === 429 || status === 503) && {
+      ...(codes.some((code) => RETRIED.has(code)) && {
         "retry-after": { $ref: "#/components/headers/retry-after" },
       }),
     },
@@ -52,8 +51,7 @@ Three small languages have a page each, with examples: [filters](/docs/filters),
 [destinations](/docs/destinations), and each of the [providers](/docs/providers) whose webhooks come in has one.`;
 
 /** Of a 402. */
-export const PLAN_LIMIT =
-  "`plan_limit_reached`: the plan's deliveries for this month are used up. Nothing was stored.";
+export const PLAN_LIMIT = "The plan's deliveries for this month are used up. Nothing was stored.";
 
 export const PROBLEM_SCHEMA: Json = {
   type: "object",
@@ -94,7 +92,7 @@ export const IDEMPOTENCY_KEY: Json = {
     type: "string",
     minLength: 1,
     maxLength: limit("idempotencyKeyLengthMax"),
-    pattern: "^[\\x21-\\x7e]+$",
+    pattern: PRINTABLE_ASCII.source,
   },
 };
 

@@ -1,11 +1,11 @@
 import { swagger } from "@elysiajs/swagger";
 import type { TSchema } from "@sinclair/typebox";
 import { Elysia } from "elysia";
+import { ERRORS, type ErrorCode } from "../core/errors.ts";
 import { accessSentence, isOpenToPortal } from "./access.ts";
 import { takesIdempotencyKey } from "./idempotency.ts";
 import { type Json, SchemaComponents } from "./json-schema.ts";
 import {
-  errorStatuses,
   HEADERS,
   IDEMPOTENCY_KEY,
   INTRODUCTION,
@@ -25,7 +25,8 @@ export async function openApiDocument(routes: readonly AnyRoute[], version: stri
   const app = new Elysia();
   const visible = routes.filter((route) => !route.hidden);
   const operations = visible.map((route) => [route, writer.operation(route)] as const);
-  app.use(swagger({ excludeStaticFile: false, documentation: writer.frame(visible, version) }));
+  const documentation = writer.frame(visible, version);
+  app.use(swagger({ excludeStaticFile: false, excludeMethods: [], documentation }));
   for (const [route, detail] of operations) app.route(route.method, route.path, "", { detail });
   const response = await app.handle(new Request("http://localhost/swagger/json"));
   return response.text();
@@ -33,8 +34,9 @@ export async function openApiDocument(routes: readonly AnyRoute[], version: stri
 
 class DocumentWriter {
   private readonly components = new SchemaComponents();
+  private readonly problems: Json = {};
 
-  /** Everything but the paths. To be asked for after the operations, as those collect the schemas. */
+  /** Everything but the paths. To be asked for after the operations, as those collect the schemas and problems. */
   frame(routes: readonly AnyRoute[], version: string): Json {
     return {
       openapi: "3.1.1",
@@ -48,9 +50,7 @@ class DocumentWriter {
       tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
       components: {
         schemas: { ...this.components.schemas, Problem: PROBLEM_SCHEMA },
-        responses: Object.fromEntries(
-          errorStatuses().map((status) => [`Problem${status}`, problemResponse(status)]),
-        ),
+        responses: this.problems,
         headers: HEADERS,
         parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
         securitySchemes: SECURITY_SCHEMES,
@@ -107,8 +107,11 @@ class DocumentWriter {
 
   private responses(route: AnyRoute): Json {
     const responses: Json = {};
-    for (const status of frameworkErrors(route)) {
-      responses[status] = { $ref: `#/components/responses/Problem${status}` };
+    const { refuses = {} } = route;
+    const codes = ERROR_CODES.filter((code) => code in refuses || mayRefuse(route, code));
+    for (const [status, ofStatus] of Map.groupBy(codes, (code) => ERRORS[code].status)) {
+      const isOwn = ofStatus.some((code) => code in refuses);
+      responses[status] = isOwn ? problemResponse(ofStatus, refuses) : this.sharedProblem(ofStatus);
     }
     for (const [status, doc] of Object.entries(route.answers)) {
       responses[status] = this.response(route, Number(status), doc);
@@ -116,8 +119,13 @@ class DocumentWriter {
     return responses;
   }
 
+  private sharedProblem(codes: readonly ErrorCode[]): Json {
+    const name = codes.join("_or_");
+    this.problems[name] = problemResponse(codes);
+    return { $ref: `#/components/responses/${name}` };
+  }
+
   private response(route: AnyRoute, status: number, doc: AnswerDoc | string): Json {
-    if (typeof doc === "string" && status >= 400) return problemResponse(status, doc);
     const {
       description,
       schema,
@@ -143,19 +151,29 @@ class DocumentWriter {
   }
 }
 
-/** The errors that the framework itself may answer, by what the route takes. 405 belongs to no operation. */
-function frameworkErrors(route: AnyRoute): number[] {
-  const takesJson = takesBody(route) && route.bodyMode !== "opaque";
-  const statuses = [500, ...(route.answersWhileDraining ? [] : [503])];
-  if (route.access !== "none") statuses.push(401);
-  if (!["none", "operator", "endpoint"].includes(route.access)) statuses.push(403);
-  if (route.path.includes(":")) statuses.push(404);
-  if (takesBody(route)) statuses.push(413);
-  if (takesJson) statuses.push(400, 415);
-  if (takesIdempotencyKey(route)) statuses.push(409);
-  if (takesJson || !route.ignoresQuery) statuses.push(422);
-  if (route.budget !== "none") statuses.push(429);
-  return statuses;
+const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
+
+const takesJson = (route: AnyRoute) => takesBody(route) && route.bodyMode !== "opaque";
+
+/** Which errors follow from what a route takes, whatever it does. 405 belongs to no operation. */
+const FOLLOWING: Readonly<Partial<Record<ErrorCode, (route: AnyRoute) => boolean>>> = {
+  invalid_json: takesJson,
+  unauthenticated: ({ access }) => access !== "none",
+  forbidden: ({ access }) => !["none", "operator", "endpoint"].includes(access),
+  not_found: ({ path, takesAnyPath }) => paramNames(path).length > 0 && !takesAnyPath,
+  idempotency_in_progress: takesIdempotencyKey,
+  payload_too_large: takesBody,
+  unsupported_media_type: takesJson,
+  invalid_request: (route) => takesJson(route) || !route.ignoresQuery,
+  idempotency_key_reused: takesIdempotencyKey,
+  rate_limited: ({ budget }) => budget !== "none",
+  // What takes nothing at all stumbles over nothing.
+  internal: (route) => paramNames(route.path).length > 0 || takesBody(route) || !route.ignoresQuery,
+  unavailable: ({ answersWhileDraining }) => !answersWhileDraining,
+};
+
+function mayRefuse(route: AnyRoute, code: ErrorCode): boolean {
+  return FOLLOWING[code]?.(route) ?? false;
 }
 
 function securityOf(route: AnyRoute): Json[] {

@@ -36,7 +36,7 @@ const SHARED = { tag: "Operator", access: "operator", budget: "none" } as const;
 
 const nameShape = Type.String({ minLength: 1, maxLength: limit("nameLengthMax") });
 
-const UNKNOWN_PLAN = "`invalid_request`: fields are wrong, or there is no such plan.";
+const UNKNOWN_PLAN = { invalid_request: "Fields are wrong, or there is no such plan." };
 
 function createAccount(services: Services): AnyRoute {
   const { tenants } = services.data;
@@ -59,8 +59,8 @@ function createAccount(services: Services): AnyRoute {
     secretFields: ["projects.api_key"],
     answers: {
       201: { description: "The account.", schema: createdAccountShape, example: createdAccountExample },
-      422: UNKNOWN_PLAN,
     },
+    refuses: UNKNOWN_PLAN,
     handle(context) {
       const { name, plan = PLAN_DEFAULT } = context.body;
       requirePlan(services, plan);
@@ -145,8 +145,8 @@ function changeAccount(services: Services): AnyRoute {
         schema: accountShape,
         example: { ...accountExample, plan: "pro" },
       },
-      422: UNKNOWN_PLAN,
     },
+    refuses: UNKNOWN_PLAN,
     handle(context) {
       const { id } = findAccount(services, context.params.id);
       if (context.body.plan !== undefined) requirePlan(services, context.body.plan);

@@ -6,7 +6,7 @@ import type { Endpoint } from "../core/model.ts";
 import type { Message } from "../outbound/destination.ts";
 import { isPolled } from "../outbound/destinations.ts";
 import type { Page, Refusal } from "../poller.ts";
-import { bearerToken, CHALLENGE } from "./access.ts";
+import { CHALLENGE, endpointSecret } from "./access.ts";
 import { disabledConflict } from "./endpoint-change.ts";
 import { rateLimitHeaders, TokenBuckets } from "./ratelimit.ts";
 import { type AnyRoute, route } from "./route.ts";
@@ -101,10 +101,13 @@ function pollRoute(services: Services, buckets: TokenBuckets): AnyRoute {
     query: pollQuery,
     waitMaxSeconds: limit("pollWaitMax"),
     refusesHead: true,
+    takesAnyPath: true,
     answers: {
       200: { description: "The page; it may be empty.", schema: pageShape, example: pageExample },
-      409: "`conflict`: the endpoint is disabled, or not of the kind `poll`.",
-      429: "`rate_limited`: too many polls of this endpoint in a second, or waiting at once.",
+    },
+    refuses: {
+      conflict: "The endpoint is disabled, or not of the kind `poll`.",
+      rate_limited: "Too many polls of this endpoint in a second, or waiting at once.",
     },
     async handle({ params, query, request }) {
       const endpoint = requireOpened(services, params.id, request);
@@ -152,7 +155,7 @@ function requireOpened(services: Services, id: string, request: Request): Endpoi
 function findOpened(services: Services, id: string, request: Request): Endpoint | null {
   const key = services.ids.decode("ep", id);
   const endpoint = key === null ? undefined : services.data.endpoints.get(key);
-  const token = digest(bearerToken(request));
+  const token = digest(endpointSecret(request));
   // Two comparisons whatever there is to compare with: time tells nothing either.
   const overlap =
     endpoint?.previous && endpoint.previous.expiresAt > services.now() ? endpoint.previous : null;
@@ -173,7 +176,7 @@ function charge(services: Services, buckets: TokenBuckets, { id }: Endpoint): Re
   const rate = rateLimitHeaders("poll", perSecond, allowance);
   if (allowance.isGranted) return rate;
   const headers = { ...rate, "retry-after": String(allowance.retryAfterSeconds) };
-  throw new Problem("rate_limited", `This endpoint takes ${perSecond} polls a second.`, { headers });
+  throw new Problem("rate_limited", `The limit of this endpoint is ${perSecond} a second.`, { headers });
 }
 
 const REFUSALS: Readonly<Record<Refusal, () => Problem>> = {

@@ -86,8 +86,8 @@ function previewRoute(services: Services): AnyRoute {
           samples: [{ event_id: eventExample.id, matched: true, before: EXAMPLE, after: EXAMPLE }],
         },
       },
-      404: "`not_found`: there is no such event or endpoint.",
     },
+    refuses: { not_found: "There is no such event or endpoint." },
     async handle({ caller, body, bytes, request }) {
       requireOneSubject(body);
       const shaping = readShaping(services, caller, body);

@@ -114,8 +114,8 @@ function changeRoute(services: Services): AnyRoute {
     bodyExample: { branding: { name: "Acme", color: "#0f62fe" } },
     answers: {
       200: { description: "The project as it now is.", schema: projectShape, example: projectExample },
-      422: "`invalid_request`: fields are wrong. `unsafe_destination`: the logo's address is not allowed.",
     },
+    refuses: { unsafe_destination: "The logo's address is not allowed." },
     async handle(context) {
       const { caller, body } = context;
       requireOrigins(body.portal_origins ?? []);

@@ -20,9 +20,11 @@ const newEventExample = {
   consumer_id: "cust_7",
 };
 
-const REFUSED =
-  "`invalid_request`: fields are wrong, or the project rejects unknown event types. `schema_violation`: `data` violates the schema of " +
-  "its type. `idempotency_key_reused`: use a new key for another request.";
+const REFUSALS = {
+  plan_limit_reached: PLAN_LIMIT,
+  invalid_request: "Fields are wrong, or the project rejects unknown event types.",
+  schema_violation: "`data` violates the schema of its type.",
+};
 
 function publishEvent(services: Services): AnyRoute {
   return route({
@@ -47,9 +49,8 @@ function publishEvent(services: Services): AnyRoute {
         schema: publishedShape,
         example: { ...publishedExample, external_id: "order-1042", duplicate: true },
       },
-      402: PLAN_LIMIT,
-      422: REFUSED,
     },
+    refuses: REFUSALS,
     async handle(context) {
       const { projectId } = context.caller;
       const incoming = readEvent(context.bytes, services.now());
@@ -93,9 +94,8 @@ function publishBatch(services: Services): AnyRoute {
         schema: Type.Object({ data: Type.Array(publishedShape) }),
         example: { data: [publishedExample] },
       },
-      402: PLAN_LIMIT,
-      422: REFUSED,
     },
+    refuses: REFUSALS,
     async handle(context) {
       const { projectId } = context.caller;
       const charge = (count: number) => context.charge(count - 1);

@@ -65,7 +65,10 @@ function createReplay(services: Services): AnyRoute {
         schema: Type.Object({ matched: Type.Integer() }),
         example: { matched: 41 },
       },
-      402: "`plan_limit_reached`: more match than remain of the plan's deliveries for this month. Nothing was stored.",
+    },
+    refuses: {
+      plan_limit_reached:
+        "More match than remain of the plan's deliveries for this month. Nothing was stored.",
     },
     async handle(context) {
       const { caller, body } = context;
@@ -158,8 +161,8 @@ function cancelReplay(services: Services): AnyRoute {
         schema: replayShape,
         example: { ...replayExample, status: "cancelled", completed_at: "2026-11-20T09:01:24.000Z" },
       },
-      409: NOT_RUNNING,
     },
+    refuses: { conflict: NOT_RUNNING },
     handle(context) {
       const { id, status } = findReplay(services, context.caller, context.params.id);
       if (status !== "running") throw new Problem("conflict", NOT_RUNNING);

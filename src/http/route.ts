@@ -1,5 +1,6 @@
 import { type Static, type TObject, type TSchema, Type } from "@sinclair/typebox";
 import type { Caller } from "../core/caller.ts";
+import type { ErrorCode } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
 import type { Access } from "./access.ts";
 import type { AuditNote, AuditRule } from "./audit-rule.ts";
@@ -35,6 +36,9 @@ export interface AnswerDoc {
   /** The same status in another form, where a parameter asks for it. */
   otherwise?: { contentType: string; schema: TSchema; example: unknown };
 }
+
+/** When an error is answered, by its code. */
+export type Refusals = Readonly<Partial<Record<ErrorCode, string>>>;
 
 /** What a route waits for that answers once an attempt is over, with some time between the two. */
 export const ATTEMPT_WAIT_SECONDS = limit("attemptTimeoutMax") + 5;
@@ -102,8 +106,10 @@ export interface Route<
   /** Default: the limit `managementBodyMax`. */
   bodyMaxBytes?: number;
   bodyExample?: unknown;
-  /** Successes, and the errors that are this route's own; a string documents an answer without a schema of its own. */
+  /** Successes, and a refusal that is no problem document; a string documents an answer without a body. */
   answers: Readonly<Record<number, AnswerDoc | string>>;
+  /** When the errors are answered that are this route's own. Those that follow from what it takes are documented by themselves. */
+  refuses?: Refusals;
   /**
    * Fields of the answer that its kept copy loses, beside `secret`, `key`, `api_key`, `private_key` and `embed_html`.
    * Dotted, lists are walked: `url`, `projects.api_key`.

@@ -41,8 +41,8 @@ function readyz(parts: HttpParts): AnyRoute {
     ignoresQuery: true,
     answers: {
       200: { description: "It can.", schema: Status, example: { status: "ready" } },
-      503: "It cannot; `detail` says why.",
     },
+    refuses: { unavailable: "It cannot; `detail` says why." },
     handle() {
       const { ready, reason } = parts.ready();
       if (!ready) throw unavailable(reason ?? "The service cannot take requests now.");

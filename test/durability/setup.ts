@@ -24,7 +24,7 @@ export async function stopInTime(service: Service): Promise<void> {
 
 /** With the full key of the live project. */
 export function clientOf(service: Service): Client {
-  return new Client(service.url, service.keys.live);
+  return new Client(service, service.keys.live);
 }
 
 /** An endpoint that signs with the secret that the recorder knows. */

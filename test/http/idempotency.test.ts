@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
 import { Problem } from "../../src/core/errors.ts";
+import { IDEMPOTENCY_KEY } from "../../src/http/openapi-shared.ts";
 import { type AnyRoute, route } from "../../src/http/route.ts";
 import { expectProblem, OPERATOR_TOKEN, type SendOptions, startServer } from "./kit.ts";
 
@@ -296,8 +297,9 @@ describe("the key itself", () => {
     expect(runs).toBe(0);
   });
 
-  test.each(["a", "a b", "x".repeat(255), '"quoted"', "!~"])("%p is taken", async (key) => {
+  test.each(["a", "a b", "x".repeat(255), '"quoted"', "!~"])("%p is taken, as documented", async (key) => {
     await using server = startServer(routes);
+    expect(key).toMatch(new RegExp((IDEMPOTENCY_KEY["schema"] as { pattern: string }).pattern));
     expect((await server.send("POST", "/v1/commits", withKey(key))).status).toBe(201);
   });
 

@@ -129,6 +129,13 @@ export const CASES: Record<string, Case[]> = {
       }),
       { with: "external_id", shows: () => '"duplicate":true' },
     ),
+    naming(
+      things.guest,
+      "/v1/events/batch",
+      202,
+      ({ type, consumer }) => ({ events: [{ ...RECORD, type, consumer_id: consumer }] }),
+      { with: "a type and consumer that have a subscriber", shows: () => '"delivery_count":1' },
+    ),
   ],
   listEvents: [
     ...list("/v1/events", sent, "event", {
@@ -408,14 +415,4 @@ export const CASES: Record<string, Case[]> = {
     ),
   ],
   getMetrics: [{ ...plain("GET", "/metrics", 401, "sealpost_"), make: things.account, ...operators }],
-};
-
-/** What everyone is answered alike. */
-export const OPEN: Record<string, string> = {
-  listDestinationKinds: "/v1/destination-kinds",
-  listProviders: "/v1/providers",
-  getProvider: "/v1/providers/github",
-  getHealth: "/healthz",
-  getReadiness: "/readyz",
-  getOpenApi: "/openapi.json",
 };

@@ -15,8 +15,14 @@ export async function endpoint(party: Party, fields: object = {}): Promise<Ids> 
 /** An event with a delivery, whose attempt waits for ever (`paused`) or has succeeded. */
 async function routed(party: Party, isPaused: boolean): Promise<Ids> {
   const made = await endpoint(party);
-  const { endpoint: id = "", type = "" } = made;
-  if (isPaused) await party.take("POST", `/v1/endpoints/${id}/pause`, {});
+  if (isPaused) await party.take("POST", `/v1/endpoints/${made["endpoint"]}/pause`, {});
+  const ids = { ...made, ...(await published(party, made["type"] ?? "")) };
+  if (!isPaused) await delivered(party, ids.delivery);
+  return ids;
+}
+
+/** An event of a type that one endpoint takes, and its delivery. */
+export async function published(party: Party, type: string) {
   const external = party.fresh();
   const text = party.fresh();
   const event = await party.make("/v1/events", {
@@ -27,8 +33,7 @@ async function routed(party: Party, isPaused: boolean): Promise<Ids> {
   });
   const { data } = await party.take<{ data: { id: string }[] }>("GET", `/v1/deliveries?event_id=${event}`);
   const delivery = data[0]?.id ?? "";
-  if (!isPaused) await delivered(party, delivery);
-  return { ...made, event, delivery, external, text, ...(party.consumer && { consumer: party.consumer }) };
+  return { event, delivery, external, text, ...(party.consumer && { consumer: party.consumer }) };
 }
 
 async function delivered(party: Party, delivery: string): Promise<void> {
@@ -88,6 +93,16 @@ export async function challenged(party: Party): Promise<Ids> {
   const id = await party.make("/v1/sources", body);
   party.secrets.set(id, token);
   return { source: id };
+}
+
+/** A source that allows a sender of CloudEvents. */
+export async function allowing(party: Party): Promise<Ids> {
+  const body = {
+    provider: "azure_event_grid",
+    name: party.fresh(),
+    credentials: { header_name: "x-ours" },
+  };
+  return { source: await party.make("/v1/sources", body) };
 }
 
 export async function outlet(party: Party): Promise<Ids> {

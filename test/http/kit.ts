@@ -6,6 +6,7 @@ import type { Caller } from "../../src/core/caller.ts";
 import type { FailureLine, HttpParts, KeptAnswer, RequestLine } from "../../src/http/parts.ts";
 import type { AnyRoute } from "../../src/http/route.ts";
 import { createServer } from "../../src/http/server.ts";
+import { conformance } from "../kit/app.ts";
 
 /** A key with scope full; others derive from it. */
 export const owner: Caller = {
@@ -157,25 +158,29 @@ export function startServer(routes: readonly AnyRoute[], parts = new TestParts()
     port,
     url,
     parts,
-    send: (method, path, options = {}) => send(`${url}${path}`, method, options),
+    send: (method, path, options = {}) => send(url, method, path, options),
     stop: (withinMs) => server.stop(withinMs),
     [Symbol.asyncDispose]: () => server.stop(0),
   };
 }
 
-async function send(url: string, method: string, options: SendOptions): Promise<Reply> {
+/** Answers to what the OpenAPI document has are held against it; routes of the tests' own are not in it. */
+async function send(url: string, method: string, path: string, options: SendOptions): Promise<Reply> {
   const { token = "full", json, body = json === undefined ? undefined : JSON.stringify(json) } = options;
   const headers = new Headers(options.headers);
   if (token !== null) headers.set("authorization", `Bearer ${token}`);
   if (json !== undefined && !headers.has("content-type")) headers.set("content-type", "application/json");
-  const response = await fetch(url, {
+  const response = await fetch(url + path, {
     method,
     headers,
     redirect: "manual",
     ...(body !== undefined && { body }),
   });
   const text = await response.text();
-  return { status: response.status, headers: response.headers, text, json: parse(text) };
+  const reply = { status: response.status, headers: response.headers, text, json: parse(text) };
+  const fault = (await conformance()).faultOf(method, path, reply);
+  if (fault !== null) throw new Error(fault);
+  return reply;
 }
 
 function parse(text: string): ReplyJson {

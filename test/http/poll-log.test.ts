@@ -161,6 +161,7 @@ describe("the door", () => {
       await it.ask("", app.keys.live),
       await app.with(it.secret).get(`/poll/${unknown}`),
       await app.with(it.secret).get("/poll/nonsense"),
+      await app.with(it.secret).get("/poll/%ff"),
       await it.ask("?cursor=abc", "whsec_x"),
     ];
     const texts = replies.map((reply) => {
@@ -168,7 +169,9 @@ describe("the door", () => {
       return JSON.stringify({ ...reply.json, request_id: null });
     });
     expect(new Set(texts).size).toBe(1);
-    expectProblem(await app.with(null).get(`/poll/${it.id}`), 401, "unauthenticated");
+    const keyless = await app.with(null).get(`/poll/${it.id}`);
+    expectProblem(keyless, 401, "unauthenticated");
+    expect(keyless.json.detail).toContain("the endpoint's secret");
   });
 
   test("tells the owner of an endpoint that is pushed to", async () => {

@@ -29,7 +29,7 @@ const UNLIMITED = {
 /** Speaks to the service, with a key or without. */
 export class Client {
   constructor(
-    private readonly url: string,
+    private readonly service: { readonly url: string },
     private readonly key: string | null,
   ) {}
 
@@ -62,7 +62,7 @@ export class Client {
     if (this.key !== null && !headers.has("authorization"))
       headers.set("authorization", `Bearer ${this.key}`);
     if (json !== undefined && !headers.has("content-type")) headers.set("content-type", "application/json");
-    const response = await fetch(this.url + path, {
+    const response = await fetch(this.service.url + path, {
       method,
       headers,
       redirect: "manual",
@@ -76,19 +76,26 @@ export class Client {
   }
 }
 
-let document: Promise<Conformance> | undefined;
+let document: Promise<OpenApi> | undefined;
+let held: Promise<Conformance> | undefined;
 
 /** The OpenAPI document, read once from a service that nothing else asks. */
-export function conformance(): Promise<Conformance> {
+export function openApi(): Promise<OpenApi> {
   document ??= readDocument();
   return document;
 }
 
-async function readDocument(): Promise<Conformance> {
+/** What holds answers against the document. */
+export function conformance(): Promise<Conformance> {
+  held ??= openApi().then((read) => new Conformance(read));
+  return held;
+}
+
+async function readDocument(): Promise<OpenApi> {
   await using app = new TestApp({}, systemClock);
   await app.start();
   const response = await fetch(`${app.url}/openapi.json`);
-  return new Conformance((await response.json()) as OpenApi);
+  return (await response.json()) as OpenApi;
 }
 
 function parse(text: string): ReplyJson {
@@ -101,6 +108,7 @@ function parse(text: string): ReplyJson {
 
 export class TestApp implements AsyncDisposable {
   #app: App | null = null;
+  #url = "";
   #log = "";
   #keys = { live: "", test: "" };
   readonly #home = mkdtempSync(join(tmpdir(), "sealpost-app-"));
@@ -114,8 +122,9 @@ export class TestApp implements AsyncDisposable {
     return join(this.#home, "data");
   }
 
+  /** Of the last start: while it stops, the service still answers there. */
   get url(): string {
-    return `http://127.0.0.1:${this.#app?.port}`;
+    return this.#url;
   }
 
   get keys(): { live: string; test: string } {
@@ -124,17 +133,17 @@ export class TestApp implements AsyncDisposable {
 
   /** With the full key of the live project. */
   get live(): Client {
-    return new Client(this.url, this.#keys.live);
+    return new Client(this, this.#keys.live);
   }
 
   /** With the full key of the test project. */
   get test(): Client {
-    return new Client(this.url, this.#keys.test);
+    return new Client(this, this.#keys.test);
   }
 
   /** With this key; null: with none. */
   with(key: string | null): Client {
-    return new Client(this.url, key);
+    return new Client(this, key);
   }
 
   /** All lines logged so far, over every start. */
@@ -155,13 +164,14 @@ export class TestApp implements AsyncDisposable {
     throw new Error(`it did not come about within ${deadlineMs} ms: ${look.toString()}`);
   }
 
-  /** Starts, or starts again on the same data directory after `stop`. */
-  async start(): Promise<void> {
+  /** Starts, or starts again on the same data directory after `stop`, with these settings over its own. */
+  async start(env: Record<string, string> = {}): Promise<void> {
     const read = readConfig({
       ...UNLIMITED,
       SEALPOST_ALLOW_PRIVATE_DESTINATIONS: "127.0.0.0/8",
       SEALPOST_BASE_URL: "https://hooks.example.com",
       ...this.env,
+      ...env,
       SEALPOST_HOST: "127.0.0.1",
       SEALPOST_PORT: "0",
       SEALPOST_DATA_DIR: this.dataDir,
@@ -175,6 +185,7 @@ export class TestApp implements AsyncDisposable {
       this.#keys = keys;
     };
     this.#app = await startService(read.config, { clock: this.clock, logger, announce, fail });
+    this.#url = `http://127.0.0.1:${this.#app.port}`;
   }
 
   /** Ends as SIGTERM does. The data directory stays. */

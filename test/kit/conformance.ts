@@ -10,6 +10,8 @@ export interface Received {
 
 interface Media {
   schema?: object;
+  /** Of problems: one for each code. */
+  examples?: Record<string, unknown>;
 }
 
 interface Answer {
@@ -17,14 +19,27 @@ interface Answer {
   content?: Record<string, Media>;
 }
 
-interface Operation {
+export interface Operation {
   operationId: string;
+  description: string;
   responses: Record<string, Answer>;
 }
 
 export interface OpenApi {
   paths: Record<string, Record<string, Operation>>;
   components: { responses: Record<string, Answer> };
+}
+
+const PROBLEM = "application/problem+json";
+
+/** The codes of the problems that an operation answers with a status; none where it answers something else. */
+export function codesOf(document: OpenApi, { responses }: Operation, status: number | string): string[] {
+  return Object.keys(contentOf(document, responses[status])?.[PROBLEM]?.examples ?? {});
+}
+
+function contentOf({ components }: OpenApi, answer: Answer | undefined): Answer["content"] {
+  const shared = answer?.$ref?.split("/").at(-1);
+  return shared === undefined ? answer?.content : components.responses[shared]?.content;
 }
 
 /** At the door each provider demands an answer of its own. */
@@ -60,26 +75,22 @@ export class Conformance {
     return fault && `${method} ${path} answered ${received.status}, ${fault}: ${received.text.slice(0, 500)}`;
   }
 
-  #fault(
-    { operationId, responses }: Operation,
-    place: string,
-    { status, headers, text }: Received,
-  ): string | null {
+  #fault(operation: Operation, place: string, { status, headers, text }: Received): string | null {
+    const { operationId, responses } = operation;
     const answer = responses[status];
     if (answer === undefined) return "which is not documented";
     if (status < 300 && AS_PROVIDERS_DEMAND.has(operationId)) return null;
-    const shared = answer.$ref?.split("/").at(-1);
-    const { content } = shared === undefined ? answer : (this.document.components.responses[shared] ?? {});
+    const content = contentOf(this.document, answer);
     if (content === undefined) return text === "" ? null : "which should have no body";
     const [type = ""] = (headers.get("content-type") ?? "").split(";");
     if (content[type] === undefined) return `which should not be ${type || "empty"}`;
     // A kept answer is given again without its secrets.
     if (headers.get("idempotency-replayed") === "true") return null;
-    const home = shared === undefined ? `${place}/responses/${status}` : `#/components/responses/${shared}`;
-    return this.#schemaFault(
-      `${home}/content/${escape(type)}/schema`,
-      type.endsWith("/json") || type.endsWith("+json") ? JSON.parse(text) : text,
-    );
+    const value = type.endsWith("/json") || type.endsWith("+json") ? JSON.parse(text) : text;
+    const codes = codesOf(this.document, operation, status);
+    if (type === PROBLEM && !codes.includes(value.code)) return `whose code should be ${codes.join(" or ")}`;
+    const home = answer.$ref ?? `${place}/responses/${status}`;
+    return this.#schemaFault(`${home}/content/${escape(type)}/schema`, value);
   }
 
   #schemaFault(place: string, value: unknown): string | null {

@@ -19,7 +19,7 @@ export function startOperated(env: Record<string, string> = {}, clock?: Clock): 
 
 /** With the operator's token. */
 export function operatorOf(app: { url: string }): Client {
-  return new Client(app.url, OPERATOR_TOKEN);
+  return new Client(app, OPERATOR_TOKEN);
 }
 
 interface Created {
@@ -37,5 +37,5 @@ export async function createTenant(
   });
   const keyOf = (mode: string) => projects.find((project) => project.mode === mode)?.api_key ?? "";
   const keys = { live: keyOf("live"), test: keyOf("test") };
-  return { id, live: new Client(app.url, keys.live), test: new Client(app.url, keys.test), keys };
+  return { id, live: new Client(app, keys.live), test: new Client(app, keys.test), keys };
 }

@@ -123,7 +123,7 @@ const addEndpoint = (client: Client, recorder: Recorder) =>
 async function addSource(client: Client, service: Service): Promise<(n: number) => Promise<number>> {
   const source = await client.create("/v1/sources", { provider: "service", name: "walk" });
   const headers = { "x-service-token": String(source["secret"]) };
-  const anyone = new Client(service.url, null);
+  const anyone = new Client(service, null);
   return async (n) => (await anyone.post(String(source["ingest_path"]), { id: `in-${n}` }, headers)).status;
 }
 

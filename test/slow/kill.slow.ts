@@ -153,7 +153,7 @@ describe.skipIf(!(await canTrace()))("a first start", () => {
   /** Which of the keys that were printed opens the service. */
   async function findWorkingKey(service: Service, output: string): Promise<string | undefined> {
     for (const [key] of output.matchAll(/\bsp_live_[0-9A-Za-z]+/g)) {
-      if ((await new Client(service.url, key).get("/v1/events")).status === 200) return key;
+      if ((await new Client(service, key).get("/v1/events")).status === 200) return key;
     }
     return undefined;
   }

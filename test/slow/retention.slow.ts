@@ -105,7 +105,7 @@ test("retention and an erasure that are killed again and again go on, and leave 
   );
 
   await service.restart();
-  const client = new Client(service.url, aged.keys.live);
+  const client = new Client(service, aged.keys.live);
   const { status, json } = await client.delete("/v1/consumers/ada");
   expect([status, json["status"]]).toEqual([202, "running"]);
   await service.kill9();
