@@ -44,6 +44,20 @@ export class Eraser {
     }
   }
 
+  /**
+   * Inside a write, after `close`: the event is gone, with what a replay has opened again since. Answers the deliveries that actors have
+   * to forget; null where it was gone already.
+   */
+  remove(eventId: number): HeldDelivery[] | null {
+    const { events, removal } = this.parts.data;
+    if (events.get(eventId) === null) return null;
+    const held: HeldDelivery[] = [];
+    for (let open = removal.close(eventId); open.length > 0; open = removal.close(eventId))
+      held.push(...open);
+    removal.securely(() => removal.remove(eventId));
+    return held;
+  }
+
   /** After the commit: actors hold these in memory. */
   forget(held: readonly HeldDelivery[]): void {
     for (const { endpointId, id } of held) this.parts.actors.forget(endpointId, id);

@@ -40,7 +40,7 @@ const erasureExample: Static<typeof erasureShape> = {
 };
 
 function deleteEvent(services: Services): AnyRoute {
-  const { data, eraser } = services;
+  const { eraser } = services;
   return route({
     method: "DELETE",
     path: "/v1/events/:id",
@@ -57,13 +57,11 @@ function deleteEvent(services: Services): AnyRoute {
     async handle({ caller, params, commit }) {
       const { id } = findEvent(services, caller, params.id);
       await eraser.close(id);
-      const held: HeldDelivery[] = [];
+      let held: readonly HeldDelivery[] = [];
       const answer = await commit(() => {
-        if (data.events.get(id) === null) throw notFound("event");
-        // A replay may have opened one again since.
-        for (let open = data.removal.close(id); open.length > 0; open = data.removal.close(id))
-          held.push(...open);
-        data.removal.securely(() => data.removal.remove(id));
+        const closed = eraser.remove(id);
+        if (closed === null) throw notFound("event");
+        held = closed;
         return { status: 204 };
       });
       eraser.forget(held);

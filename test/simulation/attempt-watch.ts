@@ -30,6 +30,8 @@ export class AttemptWatch {
   onStart(endpoint: Endpoint, load: Load): void {
     const { run } = this;
     const { id, due } = load.delivery;
+    if (run.erasures.asked.erased.has(load.delivery.eventId))
+      run.violate("an attempt started of an event that was erased");
     run.receivers.secrets.set(run.process.data.ids.encode("msg", id), this.#validSecrets(endpoint.id));
     if (run.outside.byHand.has(id)) return;
     this.#requireSlot(endpoint);
@@ -69,7 +71,8 @@ export class AttemptWatch {
   /** Where order is kept, nothing starts before the outcome of the attempt before it stands in the database. */
   #requireRecorded(endpointId: number): void {
     const last = this.#lastEnded.get(endpointId);
-    if (last === undefined) return;
+    // Of what was erased meanwhile nothing is written.
+    if (last === undefined || this.run.process.data.deliveries.get(last.id) === null) return;
     const find = this.run.sqlite.query("SELECT 1 FROM attempt WHERE delivery_id = ? AND number = ?");
     if (find.get(last.id, last.number)) return;
     this.run.violate("an ordered endpoint was sent to before the outcome of its last attempt was written");

@@ -136,4 +136,52 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (taken !== 0 || awaited !== 0 || events !== 0)",
     put: "if (events !== 0)",
   },
+  {
+    name: "the attempts of an erased event stay",
+    file: "store/removal.ts",
+    find: "      this.#statements.dropAttempt.run(id);\n",
+    put: "",
+  },
+  {
+    name: "what hangs on an erased event is forgotten where it is more than a slice",
+    file: "store/removal.ts",
+    find: "this.#statements.keep.run(eventId);",
+    put: "",
+  },
+  {
+    name: "an erasure is not taken up after a crash once its endpoints are closed",
+    file: "store/erasures.ts",
+    find: "SELECT * FROM erasure WHERE status = 'running' ORDER BY id",
+    put: "SELECT * FROM erasure WHERE status = 'running' AND events = 0 ORDER BY id",
+  },
+  {
+    name: "an erasure takes what came after it was asked for",
+    file: "eraser.ts",
+    find: ".filter((key) => key <= erasure.last)",
+    put: "",
+  },
+  {
+    name: "an erased event is still sent",
+    file: "eraser.ts",
+    find: "for (const { endpointId, id } of held) this.parts.actors.forget(endpointId, id);",
+    put: "",
+  },
+  {
+    name: "an attempt that was under way is written of an erased delivery",
+    file: "outbound/actors.ts",
+    find: 'if (settled === "gone") return { applied: false, disabled: null };',
+    put: "",
+  },
+  {
+    name: "an erased event is gone before its deliveries are closed",
+    file: "store/removal.ts",
+    find: "for (const { id } of open) this.parts.deliveries.cancel(id);",
+    put: "",
+  },
+  {
+    name: "list entries that are still in memory are written of an erased event",
+    file: "store/digest.ts",
+    find: "    await this.#running;\n    await this.writeDown();",
+    put: "    await this.#running;",
+  },
 ];

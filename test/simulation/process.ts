@@ -1,6 +1,9 @@
 import type { Database } from "bun:sqlite";
 import { Cipher } from "../../src/core/cipher.ts";
+import { Problem } from "../../src/core/errors.ts";
 import type { Endpoint } from "../../src/core/model.ts";
+import { Eraser } from "../../src/eraser.ts";
+import { Jobs } from "../../src/jobs.ts";
 import { Actors } from "../../src/outbound/actors.ts";
 import type { Load } from "../../src/outbound/actor.ts";
 import { type Sent, send } from "../../src/outbound/send.ts";
@@ -25,9 +28,11 @@ export interface ProcessParts {
   onEnd(endpoint: Endpoint, load: Load, sent: Sent | null): void;
 }
 
-/** The service as one life of its process: the real store, pipeline, actors and replayer over virtual time. */
+/** The service as one life of its process: the real store, pipeline, actors, replayer and eraser over virtual time. */
 export interface Process {
   data: Data;
+  eraser: Eraser;
+  jobs: Jobs;
   actors: Actors;
   pipeline: Pipeline;
   replayer: Replayer;
@@ -82,11 +87,42 @@ export function bootProcess(parts: ProcessParts): Process {
   });
   const pipeline = new Pipeline({ data, actors, onAccepted: () => {}, onExhausted: () => {} });
   const releaser = new Releaser(data, actors, world.clock);
-  return { data, actors, pipeline, releaser, replayer: new Replayer(data, actors, pipeline, world.clock) };
+  const replayer = new Replayer(data, actors, pipeline, world.clock);
+  const rest = () => new Promise<void>((resolve) => world.after(REST_MS, resolve));
+  const eraser = new Eraser({ data, actors, rest });
+  const jobs = openJobs(eraser, world);
+  return { data, actors, pipeline, releaser, replayer, eraser, jobs };
+}
+
+const REST_MS = 10;
+const MINUTE_MS = 60_000;
+
+/** The job that erases, without its schedule, by which no run would come to its end: only where the disk was full it is tried again. */
+function openJobs(eraser: Eraser, world: ReturnType<World["ofThisLife"]>): Jobs {
+  const run = async (isStopping: () => boolean) => {
+    try {
+      await eraser.run(isStopping);
+    } catch (error) {
+      if (!(error instanceof Problem && error.code === "unavailable")) throw error;
+      world.after(MINUTE_MS, () => void jobs.run("erasure"));
+    }
+  };
+  const jobs: Jobs = new Jobs([{ name: "erasure", every: MINUTE_MS, run }], ({ error }) => {
+    if (error !== undefined) throw new Error(error);
+  });
+  eraser.onWake(() => void jobs.runAgain("erasure"));
+  return jobs;
 }
 
 /** What the program does at start, before it listens. */
-export async function recoverProcess({ data, actors, pipeline, replayer, releaser }: Process): Promise<void> {
+export async function recoverProcess({
+  data,
+  actors,
+  pipeline,
+  replayer,
+  releaser,
+  jobs,
+}: Process): Promise<void> {
   await recoverDigest(data);
   pipeline.recover();
   actors.recover();
@@ -94,4 +130,5 @@ export async function recoverProcess({ data, actors, pipeline, replayer, release
   releaser.start();
   // It would look for places once a minute for ever, and no run would come to its end.
   releaser.stop();
+  void jobs.run("erasure");
 }

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import type { Transport, TransportRequest, TransportResult } from "../../src/outbound/transport-types.ts";
 import type { Rng, World } from "./world.ts";
 
-/** How often each kind of fault may strike in a run; a run switches each on or off by its seed. */
+/** What may strike in a run, each kind switched on or off by its seed. */
 export interface Faults {
   slow: boolean;
   hang: boolean;
@@ -17,6 +17,7 @@ export interface Faults {
   clockJumps: boolean;
   fullDisk: boolean;
   slowDisk: boolean;
+  erasures: boolean;
 }
 
 export const FAULT_NAMES = [
@@ -33,6 +34,7 @@ export const FAULT_NAMES = [
   "clockJumps",
   "fullDisk",
   "slowDisk",
+  "erasures",
 ] as const satisfies (keyof Faults)[];
 
 export type Tally = Record<keyof Faults, number>;

@@ -5,6 +5,7 @@ import type { Endpoint } from "../../src/core/model.ts";
 import { openMemory } from "../../src/store/database.ts";
 import { replayOne, enqueueReplayed } from "../../src/pipeline.ts";
 import { AttemptWatch } from "./attempt-watch.ts";
+import { Erasures } from "./erasures.ts";
 import { check, placesAgree } from "./invariants.ts";
 import { bootProcess, type Process, recoverProcess } from "./process.ts";
 import { CONSUMERS, newEndpoint, setBounds, TYPES } from "./scenario.ts";
@@ -18,10 +19,19 @@ const QUIET_TURNS = 100;
 /** Of events that a provider sent: they wait where the plan is used up, while publishing is refused. */
 const SOURCE = 1;
 
+/** An event that was acknowledged. */
+export interface Acknowledged {
+  /** The endpoints that had to get it. */
+  expected: Set<number>;
+  consumerId: string | null;
+  /** A text that stands in its data, and nowhere else. */
+  mark: string;
+}
+
 /** What the outside knows: what was answered to it, and what it asked for. */
 export interface Outside {
-  /** Keys of events that were acknowledged, with the endpoints that had to get them. */
-  acked: Map<number, Set<number>>;
+  /** By key. */
+  acked: Map<number, Acknowledged>;
   /** Deliveries that somebody replayed, retried or cancelled: how often they arrive is not the schedule's doing. */
   touched: Set<number>;
   /** Attempts by hand that are under way. */
@@ -54,8 +64,12 @@ export class Simulation {
   projectId = 0;
   accountId = 0;
   #isUp = true;
+  #marks = 0;
   endpoints: number[] = [];
+  /** Where each endpoint is reached, also once it is gone. */
+  readonly paths = new Map<number, string>();
   readonly watch = new AttemptWatch(this);
+  readonly erasures = new Erasures(this);
   steps = 0;
 
   constructor(
@@ -92,7 +106,7 @@ export class Simulation {
   }
 
   /** Nothing but a full disk may refuse a write, or a plan that is used up. */
-  readonly #refused = (error: unknown): void => {
+  readonly refused = (error: unknown): void => {
     if (!(error instanceof Problem && ["unavailable", "plan_limit_reached"].includes(error.code)))
       this.violate(`a write failed: ${String(error)}`);
   };
@@ -131,6 +145,7 @@ export class Simulation {
     );
     data.endpoints.remember(made);
     this.endpoints.push(made.id);
+    this.paths.set(made.id, new URL(String(made.config.url)).pathname);
   }
 
   #planActions(): void {
@@ -148,6 +163,8 @@ export class Simulation {
       [2, () => this.#reorder()],
       [3, () => this.#changePlan(this.rng.pick(["open", "small"]))],
       [4, () => placesAgree(this)],
+      [2, () => this.erasures.requireWhole()],
+      [3, () => this.#erase()],
       [4, () => this.#crash()],
       [2, () => this.#dieWhilePublishing()],
       [2, () => this.#jumpClock()],
@@ -167,11 +184,12 @@ export class Simulation {
     const { pipeline, data } = this.process;
     const type = this.rng.pick(TYPES);
     const consumerId = this.rng.pick(CONSUMERS);
+    const mark = `m${++this.#marks}`;
     const externalId = this.rng.chance(0.2) ? `ext-${this.rng.below(5)}` : null;
     const incoming = {
       type,
       timestamp: this.world.wall,
-      data: '{"n":1}',
+      data: `{"mark":"${mark}"}`,
       consumerId,
       externalId,
       sourceId: this.rng.chance(0.5) ? SOURCE : null,
@@ -185,8 +203,9 @@ export class Simulation {
       return accepted;
     });
     void acknowledged.then((accepted) => {
-      if (accepted && !accepted.duplicate) this.outside.acked.set(accepted.event.id, expected);
-    }, this.#refused);
+      if (accepted && !accepted.duplicate)
+        this.outside.acked.set(accepted.event.id, { expected, consumerId, mark });
+    }, this.refused);
   }
 
   /** Endpoints that must get such an event, if nobody deletes them meanwhile. */
@@ -209,14 +228,14 @@ export class Simulation {
   ): void {
     this.process.data.endpoints
       .change(id, change)
-      .then((changed) => changed && then?.(changed), this.#refused);
+      .then((changed) => changed && then?.(changed), this.refused);
   }
 
   #changePlan(plan: string): void {
     const { store, tenants } = this.process.data;
     void store
       .write(() => tenants.updateAccount(this.accountId, { plan }))
-      .then(({ made }) => tenants.rememberAccount(made), this.#refused);
+      .then(({ made }) => tenants.rememberAccount(made), this.refused);
   }
 
   #togglePause(): void {
@@ -283,7 +302,7 @@ export class Simulation {
     if (!delivery) return;
     data.store
       .write(() => data.deliveries.cancel(id))
-      .then(() => actors.forget(delivery.endpointId, id), this.#refused);
+      .then(() => actors.forget(delivery.endpointId, id), this.refused);
   }
 
   #retryByHand(): void {
@@ -311,7 +330,7 @@ export class Simulation {
       this.outside.touched.add(replayed.delivery.id);
       this.outside.replayed.push({ id: replayed.delivery.id, at: replayed.waiting.due });
       enqueueReplayed(actors, replayed);
-    }, this.#refused);
+    }, this.refused);
   }
 
   #replayMany(): void {
@@ -333,17 +352,27 @@ export class Simulation {
       this.outside.touched.add(id);
     const row = {
       projectId: this.projectId,
-      consumerId: null,
+      consumerId: missing ? null : this.rng.pick(CONSUMERS),
       filter,
       matched: 0,
       position: 0,
       last: data.store.keys.last,
     };
-    data.store.write(() => data.replays.insert(row)).then((replay) => replayer.run(replay), this.#refused);
+    data.store.write(() => data.replays.insert(row)).then((replay) => replayer.run(replay), this.refused);
+  }
+
+  /** Now and then the process dies while it does so. */
+  #erase(): void {
+    if (this.receivers.calm || !this.faults.erasures) return;
+    const consumerId = this.rng.chance(0.3) ? this.rng.pick(CONSUMERS) : null;
+    if (consumerId === null) this.erasures.eraseEvent();
+    else this.erasures.eraseConsumer(consumerId);
+    if (this.rng.chance(0.3)) this.world.outside(this.rng.below(50), () => this.#crash());
   }
 
   #crash(): void {
     if (this.receivers.calm || !this.faults.crashes) return;
+    this.erasures.requireWhole();
     this.tally.crashes++;
     this.outside.crashes++;
     this.world.crash();
@@ -422,8 +451,4 @@ export class Simulation {
     while (!done && this.world.step(Number.POSITIVE_INFINITY)) await settle();
     return watched;
   }
-}
-
-export function pathOf(endpoint: Endpoint): string {
-  return new URL(String(endpoint.config.url)).pathname;
 }

@@ -1,0 +1,186 @@
+import type { Simulation } from "./run.ts";
+
+/** What the outside asked to be erased, and what it was told. */
+export interface Asked {
+  /** Events: from the moment of asking each may be gone, and must be once it was acknowledged. */
+  events: Set<number>;
+  erased: Set<number>;
+  consumers: Set<string>;
+  /** Erasures of consumers that were acknowledged. */
+  begun: Set<number>;
+}
+
+/**
+ * Remembers every row that is ever deleted: only what somebody asked for may be. In the database itself, so that what a crash takes
+ * back is not remembered either.
+ */
+const WATCH = `
+  CREATE TEMP TABLE gone (kind TEXT, id INTEGER, parent INTEGER, consumer TEXT);
+  CREATE TEMP TRIGGER event_gone BEFORE DELETE ON main.event BEGIN INSERT INTO gone VALUES ('event', OLD.id, NULL, OLD.consumer_id); END;
+  CREATE TEMP TRIGGER delivery_gone BEFORE DELETE ON main.delivery BEGIN INSERT INTO gone VALUES ('delivery', OLD.id, OLD.event_id, NULL); END;
+  CREATE TEMP TRIGGER note_gone BEFORE DELETE ON main.note BEGIN INSERT INTO gone VALUES ('note ' || OLD.kind, OLD.id, OLD.event_id, NULL); END;
+  CREATE TEMP TRIGGER endpoint_gone BEFORE DELETE ON main.endpoint BEGIN INSERT INTO gone VALUES ('endpoint', OLD.id, NULL, OLD.consumer_id); END;
+  CREATE TEMP TRIGGER attempt_gone BEFORE DELETE ON main.attempt BEGIN
+    INSERT INTO gone SELECT 'attempt', OLD.id, endpoint_id, NULL FROM delivery WHERE id = OLD.delivery_id; END;`;
+
+/** Erases events and consumers, as the calls of the API do it, and says in the end what must be gone, and that nothing else is. */
+export class Erasures {
+  readonly asked: Asked = { events: new Set(), erased: new Set(), consumers: new Set(), begun: new Set() };
+
+  constructor(private readonly run: Simulation) {
+    run.sqlite.exec(WATCH);
+  }
+
+  eraseEvent(): void {
+    const rows = this.run.sqlite.query<{ id: number }, []>("SELECT id FROM event ORDER BY id").all();
+    if (rows.length === 0) return;
+    const { id } = this.run.rng.pick(rows);
+    this.run.tally.erasures++;
+    this.asked.events.add(id);
+    this.#eraseEvent(id).catch(this.run.refused);
+  }
+
+  async #eraseEvent(id: number): Promise<void> {
+    const { data, eraser } = this.run.process;
+    await eraser.close(id);
+    eraser.forget((await data.store.write(() => eraser.remove(id))) ?? []);
+    eraser.wake();
+    this.asked.erased.add(id);
+  }
+
+  eraseConsumer(consumerId: string): void {
+    const { run } = this;
+    const { data, eraser } = run.process;
+    run.tally.erasures++;
+    this.asked.consumers.add(consumerId);
+    // Who is deleted gets nothing any more.
+    for (const id of data.endpoints.keysOf(run.projectId, consumerId)) run.outside.deleted.add(id);
+    data.store
+      .write(() => data.erasures.begin(run.projectId, consumerId))
+      .then(({ id }) => {
+        eraser.wake();
+        this.asked.begun.add(id);
+      }, run.refused);
+  }
+
+  /** True where somebody asked for the end of this event. */
+  isWanted(eventId: number, consumerId: string | null): boolean {
+    return this.asked.events.has(eventId) || this.#isOfErased(eventId, consumerId);
+  }
+
+  #isOfErased(eventId: number, consumerId: string | null): boolean {
+    if (consumerId === null || !this.asked.consumers.has(consumerId)) return false;
+    const covers = this.run.sqlite.query("SELECT 1 FROM erasure WHERE consumer_id = ? AND last >= ?");
+    return covers.get(consumerId, eventId) !== null;
+  }
+
+  /** Rows of a kind that were deleted; for attempts, only those of endpoints that are still there. */
+  countGone(kind: "delivery" | "note 0" | "attempt"): number {
+    const still = kind === "attempt" ? "AND parent IN (SELECT id FROM endpoint)" : "";
+    const sql = `SELECT count(*) AS n FROM gone WHERE kind = ? ${still}`;
+    return this.run.sqlite.query<{ n: number }, [string]>(sql).get(kind)?.n ?? 0;
+  }
+
+  /** At any moment: an event that is there has all its deliveries, or they are still being written. */
+  requireWhole(): void {
+    const half = this.run.sqlite.query(
+      `SELECT 1 FROM event WHERE id NOT IN (SELECT event_id FROM fanout)
+       AND delivery_count <> (SELECT count(*) FROM delivery WHERE event_id = event.id)`,
+    );
+    if (half.get() !== null) this.run.violate("an event is there and not all of its deliveries");
+  }
+
+  /** When everything has come to rest. */
+  check(): void {
+    this.#requireEnded();
+    this.#requireOnlyWanted();
+    this.#requireGone();
+    this.#requireNoTrace();
+  }
+
+  #requireEnded(): void {
+    const rows = this.run.process.data.erasures.list(this.run.projectId, Number.MAX_SAFE_INTEGER, 1000);
+    const known = new Set(rows.map(({ id }) => id));
+    for (const id of this.asked.begun)
+      if (!known.has(id)) this.run.violate("an erasure was acknowledged and is unknown");
+    for (const { status, consumerId } of rows) {
+      if (status !== "completed") this.run.violate("an erasure did not come to its end");
+      if (!this.asked.consumers.has(consumerId)) this.run.violate("a consumer is erased and nobody asked");
+    }
+  }
+
+  #requireOnlyWanted(): void {
+    const gone = this.run.sqlite
+      .query<{ kind: string; id: number; consumer: string | null }, []>(
+        "SELECT kind, id, consumer FROM gone WHERE kind IN ('event', 'endpoint')",
+      )
+      .all();
+    for (const { kind, id, consumer } of gone) {
+      if (kind === "event" ? !this.isWanted(id, consumer) : !this.#isOfErased(id, consumer))
+        this.run.violate(`an ${kind} is gone that nobody asked to erase`);
+    }
+    for (const kind of ["delivery", "note"]) {
+      const lost = `SELECT 1 FROM gone WHERE kind LIKE '${kind}%' AND parent IN (SELECT id FROM event)`;
+      if (this.run.sqlite.query(lost).get() !== null)
+        this.run.violate(`a ${kind} is gone and its event is not`);
+    }
+  }
+
+  #requireGone(): void {
+    for (const id of this.asked.erased)
+      if (this.run.process.data.events.get(id) !== null) this.run.violate("an erased event is still there");
+    for (const [table, key] of [
+      ["event", "id"],
+      ["endpoint", "id"],
+      ["replay", "id"],
+    ] as const) {
+      const left = this.run.sqlite.query(
+        `SELECT 1 FROM ${table} JOIN erasure ON erasure.consumer_id = ${table}.consumer_id WHERE ${table}.${key} <= erasure.last`,
+      );
+      if (left.get() !== null) this.run.violate(`an erased consumer has an ${table} left`);
+    }
+  }
+
+  /** Neither rows that hang on what is gone, nor its text anywhere. */
+  #requireNoTrace(): void {
+    const { sqlite, outside } = this.run;
+    for (const [table, column, owner] of HANGING) {
+      const left = sqlite.query(
+        `SELECT 1 FROM ${table} WHERE ${column} NOT IN (SELECT id FROM ${owner}) LIMIT 1`,
+      );
+      if (left.get() !== null) this.run.violate(`rows of ${table} are left of an erased ${owner}`);
+    }
+    const unlisted =
+      "SELECT 1 FROM entry WHERE id NOT IN (SELECT id FROM event UNION SELECT id FROM delivery)";
+    if (sqlite.query(unlisted).get() !== null) this.run.violate("a list names what is gone");
+    if (this.run.process.data.removal.hasRest()) this.run.violate("what hangs on an erased event is left");
+    const text = allText(this.run);
+    for (const [id, { mark }] of outside.acked) {
+      if (this.run.process.data.events.get(id) === null && text.includes(`"${mark}"`))
+        this.run.violate("the text of an erased event stands somewhere");
+    }
+  }
+}
+
+const HANGING = [
+  ["delivery", "event_id", "event"],
+  ["attempt", "delivery_id", "delivery"],
+  ["note", "event_id", "event"],
+  ["fanout", "event_id", "event"],
+  ["waiting_event", "event_id", "event"],
+  ["stat", "endpoint_id", "endpoint"],
+  ["endpoint_health", "endpoint_id", "endpoint"],
+] as const;
+
+/** Every value of every table. */
+function allText({ sqlite }: Simulation): string {
+  const tables = sqlite
+    .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    .all();
+  const textOf = (value: unknown) =>
+    value instanceof Uint8Array ? Buffer.from(value).toString("latin1") : String(value);
+  return tables
+    .flatMap(({ name }) => sqlite.query<Record<string, unknown>, []>(`SELECT * FROM "${name}"`).all())
+    .flatMap((row) => Object.values(row).map(textOf))
+    .join("\n");
+}
