@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import type { Clock } from "./clock.ts";
 import { startCheckpointThread } from "./checkpoint-thread.ts";
 import type { Config } from "./config.ts";
@@ -41,7 +41,7 @@ import { DeliveryList } from "./store/delivery-list.ts";
 import { EventList } from "./store/event-list.ts";
 import { recoverDigest } from "./store/recovery.ts";
 import type { FirstKeys } from "./store/tenants.ts";
-import { countAccepted, tellDisabled, tellExhausted, tellHealth, tellJob } from "./tell.ts";
+import { countAccepted, readGauges, tellDisabled, tellExhausted, tellHealth, tellJob } from "./tell.ts";
 
 /** Of the ten seconds between SIGTERM and the end: what is left for the disk once attempts are given up. */
 const DRAIN_RESERVE_MS = 1500;
@@ -200,7 +200,7 @@ function openOutbound(
     onAttempt: (report) => tellAttempt(report, data, logger, metrics),
   });
   const versions = { version: VERSION, bun: Bun.version, sqlite: disk.version };
-  const metrics = createMetrics(gaugesOf({ data, actors, path: disk.path, transport }), versions);
+  const metrics = createMetrics(() => readGauges({ data, actors, path: disk.path, transport }), versions);
   return { clock, guard, transport, actors, sendParts, metrics, abort, isOpen: false };
 }
 
@@ -382,26 +382,4 @@ function tellAttempt(report: AttemptReport, data: Data, logger: Logger, metrics:
   const error = errorCode === null ? "null" : hideCredentials(JSON.stringify(errorCode));
   logger.logPlain(level, "attempt", `${what},${how},"error_code":${error},${then}${next}`);
   if (settlement.healthChanged || settlement.disable) tellHealth(settlement, endpointId, logger);
-}
-
-interface GaugeParts {
-  data: Data;
-  actors: Actors;
-  path: string;
-  transport: Transport;
-}
-
-function gaugesOf({ data, actors, path, transport }: GaugeParts): Parameters<typeof createMetrics>[0] {
-  const size = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  return {
-    queued: () => actors.counts().queued,
-    inFlight: () => actors.counts().inFlight,
-    actors: () => actors.counts().actors,
-    pollers: () => actors.counts().pollers,
-    openSockets: () => transport.stats().open,
-    idleSockets: () => transport.stats().idle,
-    databaseBytes: () => size(path),
-    walBytes: () => size(`${path}-wal`),
-    digestWaiting: () => data.digest.size,
-  };
 }

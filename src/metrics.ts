@@ -95,18 +95,59 @@ export class Histogram implements Metric {
   };
 }
 
-/** Read when somebody asks. */
+/** How things stand; read when somebody asks. */
 export interface Gauges {
-  queued: () => number;
-  inFlight: () => number;
-  actors: () => number;
-  pollers: () => number;
-  openSockets: () => number;
-  idleSockets: () => number;
-  databaseBytes: () => number;
-  walBytes: () => number;
-  digestWaiting: () => number;
+  queued: number;
+  inFlight: number;
+  actors: number;
+  backingOff: number;
+  withoutSlot: number;
+  pollers: number;
+  waitingForPlan: number;
+  fanningOut: number;
+  replays: number;
+  erasures: number;
+  writesWaiting: number;
+  digestWaiting: number;
+  openSockets: number;
+  idleSockets: number;
+  databaseBytes: number;
+  walBytes: number;
 }
+
+const GAUGES: Readonly<Record<keyof Gauges, readonly [name: string, help: string]>> = {
+  queued: ["sealpost_queue_depth", "Deliveries that actors hold in memory."],
+  inFlight: ["sealpost_attempts_in_flight", "Attempts under way."],
+  actors: ["sealpost_actors", "Endpoints that had something to deliver since the start."],
+  backingOff: [
+    "sealpost_endpoints_backing_off",
+    "Endpoints that are left alone for a while: they failed again and again, or asked for it.",
+  ],
+  withoutSlot: [
+    "sealpost_endpoints_without_slot",
+    "Endpoints that have something to send and wait, as too many attempts are under way at once.",
+  ],
+  pollers: ["sealpost_pollers_waiting", "Polls that are held until something comes."],
+  waitingForPlan: [
+    "sealpost_events_waiting_for_plan",
+    "Inbound events whose deliveries wait, as their account's plan is used up.",
+  ],
+  fanningOut: [
+    "sealpost_events_fanning_out",
+    "Events to very many endpoints, whose deliveries are still being written.",
+  ],
+  replays: ["sealpost_replays_running", "Bulk replays that have not come to their end."],
+  erasures: ["sealpost_erasures_running", "Consumers that are being erased."],
+  writesWaiting: [
+    "sealpost_writes_waiting",
+    "Changes that wait for the disk: many where it is slow or full.",
+  ],
+  digestWaiting: ["sealpost_digest_waiting", "Rows whose list entries are still in memory."],
+  openSockets: ["sealpost_connections_open", "Sockets to receivers."],
+  idleSockets: ["sealpost_connections_idle", "Sockets to receivers that wait for a request."],
+  databaseBytes: ["sealpost_database_bytes", "Size of the database file."],
+  walBytes: ["sealpost_wal_bytes", "Size of the write-ahead log."],
+};
 
 export interface Metrics {
   eventsAccepted: Counter;
@@ -123,7 +164,7 @@ export interface Metrics {
   print: () => string;
 }
 
-export function createMetrics(gauges: Gauges, versions: Labels): Metrics {
+export function createMetrics(readGauges: () => Gauges, versions: Labels): Metrics {
   const counted = {
     eventsAccepted: new Counter("sealpost_events_accepted_total", "Events on disk, by the way they came.", [
       "origin",
@@ -142,29 +183,23 @@ export function createMetrics(gauges: Gauges, versions: Labels): Metrics {
       "job",
     ),
   };
-  const all = [...Object.values(counted), ...gaugesOf(gauges, versions)];
-  return { ...counted, print: () => all.map(printMetric).join("") };
+  const print = () =>
+    [...Object.values(counted), ...gaugesOf(readGauges(), versions)].map(printMetric).join("");
+  return { ...counted, print };
 }
 
 function gaugesOf(gauges: Gauges, versions: Labels): Metric[] {
-  const gauge = (name: string, help: string, read: () => number, labels: Labels = {}): Metric => ({
+  const gauge = (name: string, help: string, value: number, labels: Labels = {}): Metric => ({
     name,
     help,
     type: "gauge",
-    lines: () => [series(name, labels, read())],
+    lines: () => [series(name, labels, value)],
   });
+  const names = Object.keys(GAUGES) as (keyof Gauges)[];
   return [
-    gauge("sealpost_queue_depth", "Deliveries that actors hold in memory.", gauges.queued),
-    gauge("sealpost_attempts_in_flight", "Attempts under way.", gauges.inFlight),
-    gauge("sealpost_actors", "Endpoints that had something to deliver since the start.", gauges.actors),
-    gauge("sealpost_pollers_waiting", "Polls that are held until something comes.", gauges.pollers),
-    gauge("sealpost_connections_open", "Sockets to receivers.", gauges.openSockets),
-    gauge("sealpost_connections_idle", "Sockets to receivers that wait for a request.", gauges.idleSockets),
-    gauge("sealpost_database_bytes", "Size of the database file.", gauges.databaseBytes),
-    gauge("sealpost_wal_bytes", "Size of the write-ahead log.", gauges.walBytes),
-    gauge("sealpost_digest_waiting", "Rows whose list entries are still in memory.", gauges.digestWaiting),
-    gauge("process_resident_memory_bytes", "Resident memory.", () => process.memoryUsage.rss()),
-    gauge("sealpost_build_info", "Versions.", () => 1, versions),
+    ...names.map((key) => gauge(...GAUGES[key], gauges[key])),
+    gauge("process_resident_memory_bytes", "Resident memory.", process.memoryUsage.rss()),
+    gauge("sealpost_build_info", "Versions.", 1, versions),
   ];
 }
 

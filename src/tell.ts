@@ -1,9 +1,11 @@
+import { statSync } from "node:fs";
 import type { Exhaustion } from "./audience.ts";
 import { formatRfc3339 } from "./core/rfc3339.ts";
 import type { JobReport } from "./jobs.ts";
 import type { Logger } from "./log.ts";
-import type { Metrics } from "./metrics.ts";
-import type { AttemptReport } from "./outbound/actors.ts";
+import type { Gauges, Metrics } from "./metrics.ts";
+import type { Actors, AttemptReport } from "./outbound/actors.ts";
+import type { Transport } from "./outbound/transport-types.ts";
 import type { Accepted } from "./pipeline.ts";
 import type { Data } from "./store/data.ts";
 
@@ -58,4 +60,31 @@ export function tellHealth(
       failures: health.failuresInRow,
     });
   }
+}
+
+interface GaugeParts {
+  data: Data;
+  actors: Actors;
+  /** Of the database. */
+  path: string;
+  transport: Transport;
+}
+
+/** How things stand. */
+export function readGauges({ data, actors, path, transport }: GaugeParts): Gauges {
+  const size = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  const { open, idle } = transport.stats();
+  return {
+    ...actors.counts(),
+    waitingForPlan: data.meter.allWaitingEvents,
+    fanningOut: data.fanouts.count(),
+    replays: data.replays.countRunning(),
+    erasures: data.erasures.countRunning(),
+    writesWaiting: data.store.waiting,
+    digestWaiting: data.digest.size,
+    openSockets: open,
+    idleSockets: idle,
+    databaseBytes: size(path),
+    walBytes: size(`${path}-wal`),
+  };
 }

@@ -33,7 +33,9 @@ async function made(method: string, path: string, json?: unknown): Promise<Recor
 
 async function erase(consumer: string): Promise<Erased> {
   const { id } = await made("DELETE", `/v1/consumers/${encodeURIComponent(consumer)}`);
+  expect(api.data.erasures.countRunning()).toBe(1);
   await api.services.eraser.run(never);
+  expect(api.data.erasures.countRunning()).toBe(0);
   return api.get<Erased>(`/v1/erasures/${String(id)}`);
 }
 

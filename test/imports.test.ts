@@ -57,7 +57,7 @@ const mayImport: Record<string, string[]> = {
   http: ["docs", "portal-build", ...services, ...settings],
   jobs: [],
   pace: ["core"],
-  tell: ["audience", "jobs", "log", "metrics", "outbound/actors", "pipeline", "store", "core"],
+  tell: ["audience", "jobs", "log", "metrics", "outbound", "outbound/actors", "pipeline", "store", "core"],
   retention: ["outbound/actors", "store", "core"],
   eraser: ["retention", "outbound/actors", "store", "core"],
   upkeep: ["outbound/actors", "store", "core"],

@@ -26,6 +26,17 @@ export interface ActorsParts {
   onAttempt(report: AttemptReport): void;
 }
 
+export interface ActorCounts {
+  actors: number;
+  queued: number;
+  inFlight: number;
+  pollers: number;
+  /** Endpoints that are left alone for a while. */
+  backingOff: number;
+  /** Endpoints that hold something, while all endpoints together have too many attempts in flight. */
+  withoutSlot: number;
+}
+
 const TOTALS_AGE_MS = 1000;
 const WOKEN_A_TURN = 100;
 const TOUCHED_AGE_MS = 60_000;
@@ -38,7 +49,7 @@ export class Actors {
   readonly #actors = new Map<number, Actor>();
   #stopped = false;
   #inFlight = 0;
-  /** Endpoints that have something to send and found no slot. */
+  /** Endpoints that found no slot; not all of them have something left to send. */
   readonly #starved = new Set<number>();
   /**
    * Deliveries that somebody replayed, cancelled or tried by hand, and when. A delivery can be seen before it is dispatched (a moment
@@ -197,14 +208,17 @@ export class Actors {
     return (actor?.currentHealth ?? this.data.health.get(endpointId)).failingSince;
   }
 
-  /** What the actors hold in memory, and what is in flight. */
-  counts(): { actors: number; queued: number; inFlight: number; pollers: number } {
-    const counts = { actors: this.#actors.size, queued: 0, inFlight: 0, pollers: 0 };
+  /** What the actors hold in memory, what is in flight, and how many endpoints have to wait. */
+  counts(): ActorCounts {
+    const { size } = this.#actors;
+    const counts = { actors: size, queued: 0, inFlight: 0, pollers: 0, backingOff: 0, withoutSlot: 0 };
     for (const actor of this.#actors.values()) {
       counts.queued += actor.queued;
       counts.inFlight += actor.inFlight;
       if (actor instanceof PollActor) counts.pollers += actor.pollers;
+      else if (actor.mode === "backing_off") counts.backingOff++;
     }
+    for (const id of this.#starved) if ((this.#actors.get(id)?.queued ?? 0) > 0) counts.withoutSlot++;
     return counts;
   }
 

@@ -67,6 +67,10 @@ export class Erasures {
     return this.#statements.running.all().map(toErasure);
   }
 
+  countRunning(): number {
+    return this.#statements.countRunning.get()?.n ?? 0;
+  }
+
   advance(id: number, events: number, deliveries: number): void {
     this.#statements.advance.run(events, deliveries, id);
   }
@@ -158,6 +162,9 @@ function prepare(sqlite: Store["sqlite"]) {
       "SELECT * FROM erasure WHERE project_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
     ),
     running: sqlite.prepare<Row, []>("SELECT * FROM erasure WHERE status = 'running' ORDER BY id"),
+    countRunning: sqlite.prepare<{ n: number }, []>(
+      "SELECT count(*) AS n FROM erasure WHERE status = 'running'",
+    ),
     advance: sqlite.prepare<void, [number, number, number]>(
       "UPDATE erasure SET events = events + ?, deliveries = deliveries + ? WHERE id = ?",
     ),

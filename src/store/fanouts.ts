@@ -19,6 +19,7 @@ export class Fanouts {
   readonly #advance;
   readonly #finish;
   readonly #rest;
+  readonly #count;
 
   constructor(
     private readonly store: Store,
@@ -35,6 +36,7 @@ export class Fanouts {
     this.#rest = sqlite.prepare<{ n: number }, [number]>(
       "SELECT json_array_length(endpoints) - written AS n FROM fanout WHERE event_id = ?",
     );
+    this.#count = sqlite.prepare<{ n: number }, []>("SELECT count(*) AS n FROM fanout");
     this.#finish = sqlite.prepare<void, [number]>("DELETE FROM fanout WHERE event_id = ?");
   }
 
@@ -65,6 +67,10 @@ export class Fanouts {
   /** Deliveries that are still to be written have their places, unless their event waits for the plan. */
   #reserve({ projectId, eventId }: Pick<Fanout, "projectId" | "eventId">, by: number): void {
     if (!this.waitingEvents.has(projectId, eventId)) this.meter.reserve(projectId, "taken", by);
+  }
+
+  count(): number {
+    return this.#count.get()?.n ?? 0;
   }
 
   /** Those that a crash cut short. */

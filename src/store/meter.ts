@@ -127,6 +127,11 @@ export class Meter implements BatchPart {
     return tally.events + tally.open.events;
   }
 
+  /** How many events wait, over all accounts. */
+  get allWaitingEvents(): number {
+    return this.#tallies.values().reduce((sum, { events }) => sum + events, 0);
+  }
+
   /** Inside a write: a delivery was tried for the first time, at this instant. */
   count(projectId: number, at: number): void {
     const account = this.#payer(projectId);

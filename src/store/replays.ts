@@ -40,11 +40,17 @@ export interface Replay {
 }
 
 export class Replays {
+  readonly #countRunning;
+
   constructor(
     private readonly store: Store,
     private readonly db: BunSQLiteDatabase,
     private readonly meter: Meter,
-  ) {}
+  ) {
+    this.#countRunning = store.sqlite.prepare<{ n: number }, []>(
+      "SELECT count(*) AS n FROM replay WHERE status = 'running'",
+    );
+  }
 
   /** Inside a write. */
   insert(fields: Omit<Replay, "id" | "status" | "replayed" | "completedAt">): Replay {
@@ -80,6 +86,10 @@ export class Replays {
 
   running(): Replay[] {
     return this.db.select().from(table).where(eq(table.status, "running")).all().map(toReplay);
+  }
+
+  countRunning(): number {
+    return this.#countRunning.get()?.n ?? 0;
   }
 
   /** Inside a write. Changes only one that is running; false where it was not. */

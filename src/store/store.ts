@@ -105,6 +105,11 @@ export class Store {
     return !this.#full && !this.#failed;
   }
 
+  /** Writes that no transaction has taken yet. */
+  get waiting(): number {
+    return this.#jobs.length;
+  }
+
   /**
    * Runs `run` in a transaction and resolves with its value once that is on disk. `run` is synchronous, changes nothing but the
    * database, and may run again after a rollback. Rejects with what it throws, or with `unavailable` while the disk is full,

@@ -1,0 +1,34 @@
+/** Attempts of all endpoints share a number of slots (src/outbound/actors.ts). */
+import { expect, test } from "bun:test";
+import { systemClock } from "../../src/clock.ts";
+import { Actors } from "../../src/outbound/actors.ts";
+import { malformed, type Sent } from "../../src/outbound/send.ts";
+import { Pipeline } from "../../src/pipeline.ts";
+import { startApi } from "../http/log-kit.ts";
+
+test("an endpoint that finds none waits, is counted, and goes on when another one has ended", async () => {
+  await using api = await startApi();
+  const { data } = api;
+  const ends: ((sent: Sent) => void)[] = [];
+  const actors = new Actors(data, {
+    clock: systemClock,
+    random: Math.random,
+    send: () => new Promise((resolve) => ends.push(resolve)),
+    onAttempt: () => {},
+    attemptsMax: 2,
+  });
+  const pipeline = new Pipeline({ data, actors, onAccepted: () => {}, onExhausted: () => {} });
+  const { projectId } = await api.endpoint({ url: api.receiver.url("slots") });
+  const event = { type: "a.b", timestamp: 0, data: "{}", consumerId: null, externalId: null, sourceId: null };
+  const plan = await pipeline.plan(projectId, [
+    { ...event, isTest: false },
+    { ...event, isTest: false },
+  ]);
+  await data.store.write(() => plan.write());
+  plan.dispatch();
+  expect(actors.counts()).toMatchObject({ inFlight: 1, withoutSlot: 1 });
+  ends.shift()?.(malformed(0, "It ends."));
+  await api.until(async () => ends.length === 1 && actors.counts().withoutSlot === 0);
+  ends.shift()?.(malformed(0, "It ends."));
+  await actors.stop();
+});
