@@ -1,6 +1,6 @@
 import { answerWithId } from "./answers.ts";
 import { readBody } from "./body.ts";
-import { hash, isAnySame } from "./digest.ts";
+import { hash } from "./digest.ts";
 import { eventName } from "./event-name.ts";
 import { BODY_HASH_PREFIX, type Facts, readPath } from "./facts.ts";
 import type {
@@ -14,6 +14,7 @@ import type {
 import type { Handshake, ProviderRow } from "./row.ts";
 import { hmacScheme } from "./schemes/hmac.ts";
 import type { Attempt, Verdict } from "./schemes/scheme.ts";
+import { isSecretInQuery } from "./schemes/token.ts";
 import { isWithin, narrowed, readTimestamp, UNSTATED_WINDOW } from "./window.ts";
 
 const DAY_SECONDS = 86_400;
@@ -52,15 +53,9 @@ async function firstAnswer<Seen>(
   return null;
 }
 
-/** A token in the query string is never accepted; the owner learns that it was there. */
-function reasonOf(reason: RefusalReason, { request, material }: Attempt): RefusalReason {
-  // A plus sign that was not encoded reads as a space: the token all the same.
-  const values = [...request.query.values()];
-  const isInQuery = isAnySame(material.secrets, [
-    ...values,
-    ...values.map((value) => value.replaceAll(" ", "+")),
-  ]);
-  return isInQuery ? "token_in_query" : reason;
+/** The owner learns that the secret was in the query string, whatever else was wrong. */
+function reasonOf(reason: RefusalReason, attempt: Attempt): RefusalReason {
+  return isSecretInQuery(attempt) ? "token_in_query" : reason;
 }
 
 async function factsOf(attempt: Attempt, verdict: Verdict & { kind: "verified" }): Promise<Facts> {

@@ -192,6 +192,7 @@ describe("what is refused", () => {
       await knock(app, source.ingest_path, body, { authorization: `Bearer ${app.keys.live}` }),
       await knock(app, `${source.ingest_path}?token=${token}`, body),
       await knock(app, `${source.ingest_path}?x-service-token=${token}`, body),
+      await knock(app, `${source.ingest_path}?token=${token}`, body, { "x-service-token": source.secret }),
       await knock(app, slack.ingest_path, body, {
         "x-slack-signature": "v0=00",
         "x-slack-request-timestamp": "1",

@@ -16,6 +16,7 @@ import {
   withBody,
   withHeader,
   withoutHeader,
+  withUrl,
 } from "./kit.ts";
 import { genuine, materialFor, outcome, receive } from "./outcome.ts";
 import { hashOf, hexMac, macOf } from "./recompute.ts";
@@ -164,6 +165,8 @@ describe("RevenueCat", () => {
     expect(await outcome("revenuecat", withToken("Bearer typed"), material)).toBe("event");
     expect(await outcome("revenuecat", withToken("typed"), material)).toBe("bad_signature");
     expect(await outcome("revenuecat", jsonRequest("{}", {}), material)).toBe("missing_header");
+    const inBoth = withUrl(withToken("Bearer typed"), `${SOURCE_URL}?authorization=Bearer+typed`);
+    expect(await outcome("revenuecat", inBoth, material)).toBe("token_in_query");
   });
 
   test("where a signing secret was entered, the Authorization value alone is not enough", async () => {

@@ -47,6 +47,17 @@ describe("service", () => {
     });
   });
 
+  test("refuses a token in the query string also beside the right header; any other query passes", async () => {
+    const knock = (query: string) =>
+      service(
+        requestOf({ url: `${SOURCE_URL}?${query}`, headers: { "x-service-token": TOKEN }, body: "{}" }),
+      );
+    const inBoth: Reception = { kind: "refused", reason: "token_in_query" };
+    expect(await knock(`token=${encodeURIComponent(TOKEN)}`)).toEqual(inBoth);
+    expect(await knock(`a=1&x-service-token=${TOKEN}`)).toEqual(inBoth);
+    expect((await knock(`token=another&env=live`)).kind).toBe("event");
+  });
+
   test("without an id every request is an event of its own", async () => {
     const reception = await service(jsonRequest("{}", { "x-service-token": TOKEN }));
     expect(reception).toMatchObject({ kind: "event", type: "service.unknown", deliveryId: null, data: "{}" });

@@ -9,7 +9,7 @@ import type {
 import { listProviders } from "../../src/inbound/providers.ts";
 import type { ProviderCase } from "./case.ts";
 import { CASES } from "./cases.ts";
-import { keysOf, materialOf, NOW_MS, withBody, withHeader, withoutHeader } from "./kit.ts";
+import { keysOf, materialOf, NOW_MS, withBody, withHeader, withoutHeader, withUrl } from "./kit.ts";
 
 /** One suite over the table: a row without a case fails. */
 
@@ -127,6 +127,18 @@ for (const provider of listProviders()) {
         expect([name, kindOf(reception)]).toEqual([name, "missing_header"]);
       }
     });
+
+    if (provider.scheme === "token" || provider.scheme === "basic_auth") {
+      test("the secret in the query string is refused, also beside the genuine one", async () => {
+        const request = await genuine(proof);
+        const [secret = ""] = proof.secrets;
+        const both = withUrl(request, `${request.url}?any=${encodeURIComponent(secret)}`);
+        expect(kindOf(await receive(provider, proof, both))).toBe("token_in_query");
+        expect(kindOf(await receive(provider, proof, withUrl(request, `${request.url}?any=thing`)))).toBe(
+          "event",
+        );
+      });
+    }
 
     if (window) {
       test("the edges of the time window are accepted, what lies beyond is stale", async () => {

@@ -22,7 +22,7 @@ export const GENERIC: readonly ProviderRow[] = [
       "In your own service: where it sends its requests.",
       "Send the source's secret in the header x-service-token, or as Authorization: Bearer.",
       "https://www.rfc-editor.org/rfc/rfc6750",
-      "The token is never accepted from the query string.",
+      "A request with the token in its query string is refused, also where the header is right.",
       "Nothing signs the body: whoever holds the token can send anything.",
       "Without id or event_id in the body every request is an event of its own.",
     ),

@@ -7,6 +7,7 @@ import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { parseJson } from "../schemes/jwt.ts";
 import type { Attempt } from "../schemes/scheme.ts";
+import { isSecretInQuery } from "../schemes/token.ts";
 
 /** Microsoft Graph puts the secret, clientState, into every notification of the body. */
 
@@ -19,8 +20,9 @@ function statesIn(body: Uint8Array): unknown[] {
 }
 
 /** One request may mix subscriptions: all of them are compared as one. */
-function compare({ request }: Attempt): Comparison | RefusalReason {
-  const states = statesIn(request.body);
+function compare(attempt: Attempt): Comparison | RefusalReason {
+  const states = statesIn(attempt.request.body);
+  if (isSecretInQuery(attempt)) return "token_in_query";
   if (states.length === 0) return "malformed";
   if (states.some((state) => typeof state !== "string")) return "missing_header";
   return { given: [states.join("\n")], expected: (secret) => [states.map(() => secret).join("\n")] };

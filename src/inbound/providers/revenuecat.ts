@@ -1,11 +1,12 @@
 import { credential } from "../config.ts";
 import { docs, documentation } from "../define.ts";
-import { hmac, isAnySame } from "../digest.ts";
+import { isAnySame } from "../digest.ts";
 import { field } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { hmacScheme } from "../schemes/hmac.ts";
 import { pairs } from "../schemes/layouts.ts";
-import { type Attempt, headerOf, refused, type Scheme, VERIFIED, type Verdict } from "../schemes/scheme.ts";
+import { type Attempt, headerOf, refused, type Scheme, type Verdict } from "../schemes/scheme.ts";
+import { tokenScheme } from "../schemes/token.ts";
 import { within } from "../window.ts";
 
 /**
@@ -24,16 +25,14 @@ const signature = hmacScheme({
   timestamp: { unit: "s", window: within(300) },
 });
 
+const token = tokenScheme([{ name: "authorization" }]);
+
 /** The Authorization value alone: it must be the secret, or, where no secret was entered, the value of `credentials`. */
-function verifyToken({ request, material }: Attempt): Verdict {
-  const { authorization } = material.credentials;
-  const typed =
-    material.secrets.length === 0 && authorization !== undefined ? [authorization] : material.secrets;
-  hmac("sha256", "the work of a signature", [request.body], "hex");
-  const isGenuine = isAnySame(typed, [headerOf(request, "authorization")]);
-  if (!request.headers.has("authorization")) return refused("missing_header");
-  if (typed.length === 0) return refused("awaiting_secret");
-  return isGenuine ? VERIFIED : refused("bad_signature");
+function verifyToken(attempt: Attempt): Verdict | Promise<Verdict> {
+  const { secrets, credentials } = attempt.material;
+  const { authorization } = credentials;
+  const typed = secrets.length === 0 && authorization !== undefined ? [authorization] : secrets;
+  return token.verify({ ...attempt, material: { ...attempt.material, secrets: typed } });
 }
 
 async function verify(attempt: Attempt): Promise<Verdict> {

@@ -15,6 +15,17 @@ function tokenIn(request: InboundRequest, { name, prefix = "" }: TokenHeader): s
   return value.toLowerCase().startsWith(prefix.toLowerCase()) ? value.slice(prefix.length) : null;
 }
 
+/**
+ * True where the secret stands in the address, which every proxy on the way writes down. A token is never accepted from there, nor
+ * beside one that is right: whoever sends it in both places would go on leaking it.
+ */
+export function isSecretInQuery({ request, material }: Attempt): boolean {
+  if (request.query.size === 0) return false;
+  // A plus sign that was not encoded reads as a space: the token all the same.
+  const values = [...request.query.values()];
+  return isAnySame(material.secrets, [...values, ...values.map((value) => value.replaceAll(" ", "+"))]);
+}
+
 /** What an HMAC source would compute for this request: a token source must not answer sooner (contract section 8). */
 function spendHmac(attempt: Attempt): void {
   hmac("sha256", "the work of an HMAC source", [attempt.request.body], "hex");
@@ -34,6 +45,7 @@ function verifyToken(
   const { secrets } = attempt.material;
   const expected = secrets.length > 0 ? secrets.map(wanted) : ["no secret was entered"];
   const isGenuine = isAnySame(expected, given.length > 0 ? given : [""]);
+  if (isSecretInQuery(attempt)) return refused("token_in_query");
   if (given.length === 0) return refused("missing_header");
   if (secrets.length === 0) return refused("awaiting_secret");
   return isGenuine ? VERIFIED : refused("bad_signature");
