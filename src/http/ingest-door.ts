@@ -12,7 +12,7 @@ import type {
 import type { KeyCache } from "../inbound/keys.ts";
 import { refuseUnknownSource } from "../inbound/receive.ts";
 import type { Accepted, Incoming } from "../pipeline.ts";
-import { addressOf, inboundRequest, searchOf } from "./ingest-request.ts";
+import { addressOf, inboundRequest, readerOf, searchOf } from "./ingest-request.ts";
 import { visit } from "./provider-network.ts";
 import type { Answer } from "./route.ts";
 import { rateLimitHeaders } from "./ratelimit.ts";
@@ -43,16 +43,16 @@ export class IngestDoor {
     const source = this.findSource(id);
     const arrived = {
       method: request.method,
-      headers: request.headers,
+      headers: readerOf(request.headers),
       search: searchOf(request.url),
       body: bytes,
     };
     if (source === undefined) {
-      await refuseUnknownSource(inboundRequest(addressOf(this.services, NO_SOURCE), arrived));
+      await refuseUnknownSource(inboundRequest(() => addressOf(this.services, NO_SOURCE), arrived));
       return this.refuse(null, "unknown_source");
     }
     const provider = providerOf(source);
-    const inbound = inboundRequest(addressOf(this.services, source), arrived);
+    const inbound = inboundRequest(() => addressOf(this.services, source), arrived);
     return this.answer(source, provider, await judge(this.services, this.keys, source, inbound));
   }
 

@@ -1,12 +1,12 @@
 import type { Source } from "../core/model.ts";
-import type { InboundRequest } from "../inbound/provider.ts";
+import type { HeaderReader, InboundRequest } from "../inbound/provider.ts";
 import type { Services } from "./services.ts";
 
 /** A request to the door in the words of the inbound side. */
 
 interface Arrived {
   method: string;
-  headers: Iterable<[string, string]>;
+  headers: HeaderReader;
   /** With its question mark, empty where there is none. */
   search: string;
   body: Uint8Array;
@@ -24,9 +24,30 @@ export function addressOf({ ids, baseUrl }: Services, { id, config }: Pick<Sourc
   return typeof publicUrl === "string" ? publicUrl : `${baseUrl}/ingest/${ids.encode("src", id)}`;
 }
 
-/** `address` is what the provider was given; the query that came with the request takes the place of its own. */
-export function inboundRequest(address: string, { method, headers, search, body }: Arrived): InboundRequest {
-  const url = search === "" ? address : address.split("?")[0] + search;
-  const lower = [...headers].map(([name, value]) => [name.toLowerCase(), value] as const);
-  return { method, url, headers: new Map(lower), query: new URLSearchParams(search), body };
+const NO_QUERY = new URLSearchParams();
+
+/** Reads headers where they came: of most requests two or three are asked for. */
+export function readerOf(headers: Headers): HeaderReader {
+  return { get: (name) => headers.get(name) ?? undefined, has: (name) => headers.has(name) };
+}
+
+/**
+ * `address` says what the provider was given; the query that came with the request takes the place of its own. Most schemes ask for
+ * neither.
+ */
+export function inboundRequest(
+  address: () => string,
+  { method, headers, search, body }: Arrived,
+): InboundRequest {
+  return {
+    method,
+    headers,
+    body,
+    get url() {
+      return search === "" ? address() : address().split("?")[0] + search;
+    },
+    get query() {
+      return search === "" ? NO_QUERY : new URLSearchParams(search);
+    },
+  };
 }

@@ -174,9 +174,9 @@ function verifySampleRoute(services: Services, keys: KeyCache): AnyRoute {
       const source = findSource(services, caller, params.id);
       const address = body.url ?? addressOf(services, source);
       if (!URL.canParse(address)) throw invalid("/url", "Expected a URL.");
-      const request = inboundRequest(address, {
+      const request = inboundRequest(() => address, {
         method: body.method ?? "POST",
-        headers: Object.entries(body.headers),
+        headers: lowerCased(body.headers),
         search: searchOf(address),
         body: Buffer.from(body.body),
       });
@@ -184,6 +184,10 @@ function verifySampleRoute(services: Services, keys: KeyCache): AnyRoute {
       return { status: 200, json: verdictOf(await judge(services, keys, source, request, at)) };
     },
   });
+}
+
+function lowerCased(headers: Readonly<Record<string, string>>): Map<string, string> {
+  return new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 function verdictOf(reception: Reception): { verified: boolean; reason: string | null } {

@@ -104,18 +104,22 @@ export class SourceDesk {
       book.lines = 0;
       book.linesEndAt = at + SECOND_MS;
     }
-    const source_id = sourceId === null ? null : this.parts.ids.encode("src", sourceId);
     if (book.lines++ < LINES_A_SECOND) {
-      this.parts.log("warn", "ingest refused", { source_id, reason });
+      this.parts.log("warn", "ingest refused", { source_id: this.#idOf(sourceId), reason });
     } else if (book.withheld++ === 0) {
-      setTimeout(() => this.#tellWithheld(book, source_id), book.linesEndAt - at).unref();
+      setTimeout(() => this.#tellWithheld(book, sourceId), book.linesEndAt - at).unref();
     }
   }
 
-  #tellWithheld(book: Book, source_id: string | null): void {
+  #tellWithheld(book: Book, sourceId: number | null): void {
     const count = book.withheld;
     book.withheld = 0;
-    this.parts.log("warn", "ingest refused, more in the same second", { source_id, count });
+    const msg = "ingest refused, more in the same second";
+    this.parts.log("warn", msg, { source_id: this.#idOf(sourceId), count });
+  }
+
+  #idOf(sourceId: number | null): string | null {
+    return sourceId === null ? null : this.parts.ids.encode("src", sourceId);
   }
 }
 

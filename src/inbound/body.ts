@@ -1,6 +1,7 @@
 import { depthOf } from "../core/json.ts";
 import { limit } from "../core/limits.ts";
-import { isTooLong } from "./form.ts";
+import { byName, type Fields, isForm, readForm } from "./form.ts";
+import { decodeUtf8 } from "./utf8.ts";
 
 /** The body of a verified request, as contract section 8 turns it into `data`. */
 export interface Body {
@@ -19,16 +20,6 @@ function tryJson(text: string): { value: unknown } | null {
   if (depthOf(text) > limit("jsonDepthMax")) return null;
   try {
     return { value: JSON.parse(text) };
-  } catch {
-    return null;
-  }
-}
-
-const STRICT_UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-function decodeUtf8(bytes: Uint8Array): string | null {
-  try {
-    return STRICT_UTF8.decode(bytes);
   } catch {
     return null;
   }
@@ -57,15 +48,9 @@ function fieldText(name: string, value: string): string {
   return holdsJson ? value.trim() : JSON.stringify(value);
 }
 
-/** An object of fields from texts of JSON; a name that comes again becomes an array. */
-function formBody(fields: readonly (readonly [string, string])[]): Body {
-  const byName = new Map<string, string[]>();
-  for (const [name, text] of fields) {
-    const texts = byName.get(name);
-    if (texts) texts.push(text);
-    else byName.set(name, [text]);
-  }
-  const members = [...byName].map(([name, texts]) => {
+/** An object of fields from texts of JSON; a name that came again is an array. */
+function formBody(fields: Fields<string>): Body {
+  const members = [...fields].map(([name, texts]) => {
     const text = texts.length === 1 ? texts[0] : `[${texts.join(",")}]`;
     return `${JSON.stringify(name)}:${text}`;
   });
@@ -81,7 +66,7 @@ async function readMultipart(bytes: Uint8Array, contentType: string): Promise<Bo
     const text = typeof value === "string" ? fieldText(name, value) : await fileText(value);
     return [name, text] as const;
   });
-  return formBody(await Promise.all(fields));
+  return formBody(byName(await Promise.all(fields)));
 }
 
 async function fileText(file: File): Promise<string> {
@@ -89,11 +74,24 @@ async function fileText(file: File): Promise<string> {
   return JSON.stringify({ filename: file.name, content_type: file.type, base64 });
 }
 
+const SPACE = 0x20;
+/** `{` and `[`. */
+const OPENING = [0x7b, 0x5b];
+
 /** No form looks like it: what a sender calls a form by mistake (`curl -d` does) is the JSON that it is. */
-function readMisnamedJson(text: string): Body | null {
-  const trimmed = text.trim();
-  const parsed = /^[{[]/.test(trimmed) ? tryJson(trimmed) : null;
-  return parsed && { value: parsed.value, text: trimmed, data: dataOf(parsed.value, trimmed) };
+function readMisnamedJson(bytes: Uint8Array): Body | null {
+  const first = bytes.find((byte) => byte > SPACE);
+  const body = first !== undefined && OPENING.includes(first) ? readJson(bytes) : null;
+  return body?.value === undefined ? null : body;
+}
+
+function readFields(bytes: Uint8Array): Body {
+  const fields = readForm(bytes);
+  if (fields === null) return rawBody(bytes);
+  const texts = [...fields].map(
+    ([name, values]) => [name, values.map((value) => fieldText(name, value))] as const,
+  );
+  return readMisnamedJson(bytes) ?? formBody(new Map(texts));
 }
 
 /**
@@ -101,13 +99,7 @@ function readMisnamedJson(text: string): Body | null {
  * nor JSON of the permitted depth in valid UTF-8 becomes `{"raw": …}`.
  */
 export async function readBody(bytes: Uint8Array, contentType: string): Promise<Body> {
-  const type = contentType.toLowerCase();
-  if (type.startsWith("multipart/form-data")) return readMultipart(bytes, contentType);
-  if (!type.startsWith("application/x-www-form-urlencoded")) return readJson(bytes);
-  const text = decodeUtf8(bytes);
-  if (text === null || isTooLong(text)) return rawBody(bytes);
-  const fields = [...new URLSearchParams(text)].map(
-    ([name, value]) => [name, fieldText(name, value)] as const,
-  );
-  return readMisnamedJson(text) ?? formBody(fields);
+  if (isForm(contentType)) return readFields(bytes);
+  const isMultipart = contentType.toLowerCase().startsWith("multipart/form-data");
+  return isMultipart ? readMultipart(bytes, contentType) : readJson(bytes);
 }

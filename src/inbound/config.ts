@@ -51,16 +51,13 @@ export function credential(
 
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
 
+/** What is wrong with the name of a header. */
+export function headerFault(value: unknown): string | null {
+  return typeof value === "string" && HEADER_NAME.test(value) ? null : "Expected the name of a header.";
+}
+
 export function headerConfig(name: string, label: string, help: string, required = false): ConfigRule {
-  const isHeader = (value: unknown) => typeof value === "string" && HEADER_NAME.test(value);
-  return rule(
-    name,
-    label,
-    help,
-    (value) => (isHeader(value) ? null : "Expected the name of a header."),
-    "x-signature",
-    required,
-  );
+  return rule(name, label, help, headerFault, "x-signature", required);
 }
 
 const PATH = /^[^.]+(\.[^.]+)*$/;

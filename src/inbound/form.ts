@@ -1,11 +1,13 @@
 import { limit } from "../core/limits.ts";
+import { decodeUtf8 } from "./utf8.ts";
 
-/** Form bodies as several providers sign them: every name with every value, sorted. */
+/** Form bodies, also as several providers sign them: every name with every value, sorted. */
 
-const decoder = new TextDecoder();
+/** Fields by name, each with its values in order. */
+export type Fields<Value> = ReadonlyMap<string, readonly Value[]>;
 
 /** True where a form has more fields than are worked through. */
-export function isTooLong(form: string): boolean {
+function isTooLong(form: string): boolean {
   let count = 1;
   for (let at = form.indexOf("&"); at >= 0; at = form.indexOf("&", at + 1)) {
     if (++count > limit("formFieldsMax")) return true;
@@ -13,12 +15,9 @@ export function isTooLong(form: string): boolean {
   return false;
 }
 
-/** A form's fields by name, each with its values in order; null where there are too many. */
-export function readForm(body: Uint8Array): Map<string, string[]> | null {
-  const text = decoder.decode(body);
-  if (isTooLong(text)) return null;
-  const fields = new Map<string, string[]>();
-  for (const [name, value] of new URLSearchParams(text)) {
+export function byName<Value>(pairs: Iterable<readonly [string, Value]>): Fields<Value> {
+  const fields = new Map<string, Value[]>();
+  for (const [name, value] of pairs) {
     const values = fields.get(name);
     if (values) values.push(value);
     else fields.set(name, [value]);
@@ -26,19 +25,28 @@ export function readForm(body: Uint8Array): Map<string, string[]> | null {
   return fields;
 }
 
+/** A form's fields; null where there are too many, or it is not UTF-8. */
+export function readForm(body: Uint8Array): Fields<string> | null {
+  const text = decodeUtf8(body);
+  return text === null || isTooLong(text) ? null : byName(new URLSearchParams(text));
+}
+
 /** By UTF-16 code units, as JavaScript's own sort has it. */
 export function sorted(texts: Iterable<string>): string[] {
   return [...texts].sort();
 }
 
-/** Names in order, each followed by its value; `valuesOf` says in which order the values of one name come. */
+/** Names in order, each followed by its value; `valuesOf` says in which order several values of one name come. */
 export function joinFields(
-  fields: ReadonlyMap<string, readonly string[]>,
+  fields: Fields<string>,
   valuesOf: (values: readonly string[]) => readonly string[],
 ): string {
-  return sorted(fields.keys())
-    .flatMap((name) => valuesOf(fields.get(name) ?? []).map((value) => name + value))
-    .join("");
+  let joined = "";
+  for (const name of sorted(fields.keys())) {
+    const values = fields.get(name) ?? [];
+    for (const value of values.length === 1 ? values : valuesOf(values)) joined += name + value;
+  }
+  return joined;
 }
 
 export function isForm(contentType: string | undefined): boolean {

@@ -5,12 +5,18 @@ import type { Window } from "./window.ts";
  * that a customer opened for it. Nothing here knows the server, the database, the clock or the network.
  */
 
-/** A request as it came to the door. Header names are lower-case. */
+/** Headers by their names in lower case. */
+export interface HeaderReader {
+  get(name: string): string | undefined;
+  has(name: string): boolean;
+}
+
+/** A request as it came to the door. */
 export interface InboundRequest {
   readonly method: string;
   /** The address the provider was given, with the query that the request came with. */
   readonly url: string;
-  readonly headers: ReadonlyMap<string, string>;
+  readonly headers: HeaderReader;
   readonly query: URLSearchParams;
   readonly body: Uint8Array;
 }

@@ -33,9 +33,10 @@ export async function receiveBy(row: ProviderRow, arrived: Attempt): Promise<Rec
   const request = row.unpack ? row.unpack(arrived.request) : arrived.request;
   if (!request) return { kind: "refused", reason: "malformed" };
   const attempt = { ...arrived, request };
-  const early = await firstAnswer(row.unsignedHandshakes ?? [], attempt);
+  const early = row.unsignedHandshakes && (await firstAnswer(row.unsignedHandshakes, attempt));
   if (early) return early;
-  const verdict = await row.scheme.verify(attempt);
+  const judged = row.scheme.verify(attempt);
+  const verdict = judged instanceof Promise ? await judged : judged;
   if (request.method !== "POST") return { kind: "refused", reason: "wrong_method" };
   if (verdict.kind === "refused") return { kind: "refused", reason: reasonOf(verdict.reason, attempt) };
   if (verdict.kind === "unavailable") return verdict;

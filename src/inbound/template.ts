@@ -3,12 +3,11 @@ import type { Bytes } from "./digest.ts";
 /** What a signature covers, written as `v0:{timestamp}:{body}`. */
 
 const NAMES = ["body", "timestamp", "id", "url", "method", "secret"] as const;
-type Name = (typeof NAMES)[number];
+export type Name = (typeof NAMES)[number];
 
 /** Literal text, or the name of a value. */
 type Piece = { readonly literal: string } | { readonly name: Name };
 export type Template = readonly Piece[];
-export type TemplateValues = Readonly<Record<Name, Bytes>>;
 
 function isName(text: string): text is Name {
   return NAMES.some((name) => name === text);
@@ -30,6 +29,7 @@ export function names(template: Template, name: Name): boolean {
   return template.some((piece) => "name" in piece && piece.name === name);
 }
 
-export function render(template: Template, values: TemplateValues): Bytes[] {
-  return template.map((piece) => ("literal" in piece ? piece.literal : values[piece.name]));
+/** `valueOf` is asked for the values that the template names, and for no other. */
+export function render(template: Template, valueOf: (name: Name) => Bytes): Bytes[] {
+  return template.map((piece) => ("literal" in piece ? piece.literal : valueOf(piece.name)));
 }

@@ -14,6 +14,7 @@ import { parseArgs } from "node:util";
 import { type Peer, startPeer } from "./children.ts";
 import { describeMachine } from "./machine.ts";
 import type { PacerReport, PacerSettings } from "./pacer.ts";
+import { readProcess } from "./proc.ts";
 import { type Server, startServer } from "./server.ts";
 
 const { values: options } = parseArgs({
@@ -79,16 +80,20 @@ interface Result {
   phase: string;
   steady: Record<Steady, PacerReport>;
   flood: PacerReport | null;
+  /** Of the service, over the phase. */
+  cpuSeconds: number;
 }
 
 async function runPhase(phase: string, steady: Record<Steady, Peer>, flood: Peer | null): Promise<Result> {
   const ask = (peer: Peer) => peer.ask<PacerReport>({ runMs });
+  const before = readProcess(server.pid).cpuSeconds;
   const [flooded, ...reports] = await Promise.all([
     flood && ask(flood),
     ...STEADY.map((name) => ask(steady[name])),
   ]);
   const named = STEADY.map((name, at) => [name, reports[at]]);
-  const result = { phase, steady: Object.fromEntries(named) as Result["steady"], flood: flooded };
+  const cpuSeconds = readProcess(server.pid).cpuSeconds - before;
+  const result = { phase, steady: Object.fromEntries(named) as Result["steady"], flood: flooded, cpuSeconds };
   console.log(format(result));
   return result;
 }
@@ -118,10 +123,28 @@ function tellQuantiles(name: string, results: readonly Result[], value: (result:
   }
 }
 
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** What a request of the flood costs the service: what a phase uses above a calm one. */
+function tellCpu(results: readonly Result[]): void {
+  const of = (phase: string) => results.filter((result) => result.phase === phase);
+  const calm = sum(of("calm").map(({ cpuSeconds }) => cpuSeconds));
+  const floods = new Set(results.filter(({ flood }) => flood !== null).map(({ phase }) => phase));
+  console.log("\nCPU of one request of the flood, µs");
+  for (const phase of floods) {
+    const above = sum(of(phase).map(({ cpuSeconds }) => cpuSeconds)) - calm;
+    const requests = sum(of(phase).flatMap(({ flood }) => (flood ? Object.values(flood.statuses) : [])));
+    console.log(phase.padEnd(22), ((above / requests) * 1e6).toFixed(0).padStart(7));
+  }
+}
+
 function summarize(results: readonly Result[]): void {
   tellQuantiles("publish, p50 ms", results, ({ steady }) => steady.publish.latency.p50Ms);
   for (const name of STEADY)
     tellQuantiles(`${name}, p99 ms`, results, ({ steady }) => steady[name].latency.p99Ms);
+  tellCpu(results);
 }
 
 const directory = mkdtempSync(join(tmpdir(), "sealpost-flood-"));

@@ -4,7 +4,7 @@ import type { InboundRequest, Provider } from "../../src/inbound/provider.ts";
 import { listProviders } from "../../src/inbound/providers.ts";
 import type { ProviderCase } from "../inbound/case.ts";
 import { CASES } from "../inbound/cases.ts";
-import { SOURCE_URL } from "../inbound/kit.ts";
+import { headersIn, headersOf, SOURCE_URL } from "../inbound/kit.ts";
 import { startApp, type TestApp } from "../kit/app.ts";
 import type { Reply } from "./kit.ts";
 import { type CreatedSource, createSource, eventsOf, knock, readSource } from "./source-kit.ts";
@@ -29,8 +29,9 @@ const HANDSHAKES: Readonly<Record<string, (secret: string) => [string, Record<st
   notion: (secret) => [JSON.stringify({ verification_token: secret }), {}],
 };
 
-function post({ ingest_path }: CreatedSource, { url, headers, body }: InboundRequest): Promise<Reply> {
-  return knock(app, ingest_path + new URL(url).search, body.slice(), Object.fromEntries(headers));
+function post({ ingest_path }: CreatedSource, request: InboundRequest): Promise<Reply> {
+  const { search } = new URL(request.url);
+  return knock(app, ingest_path + search, request.body.slice(), headersOf(request));
 }
 
 /** A source that verifies with what its case signs with, at the address of the suite. */
@@ -71,7 +72,7 @@ describe("posted to the door", () => {
     expect(again.status).toBe(first.status);
     expect(await eventsOf(app, source)).toHaveLength(proof.expected.deliveryId === null ? 2 : 1);
     for (const name of proof.requiredHeaders) {
-      const headers = new Map([...request.headers].filter(([header]) => header !== name));
+      const headers = new Map([...headersIn(request)].filter(([header]) => header !== name));
       const refused = await post(source, { ...request, headers });
       expect([name, refused.status, refused.text]).toEqual([name, 401, ""]);
     }

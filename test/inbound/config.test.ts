@@ -124,3 +124,12 @@ test("a source awaits what its provider cannot do without", () => {
   expect(awaits("revenuecat", [], { authorization: "Bearer x" })).toBe(false);
   expect(awaits("mailchimp", [])).toBe(false);
 });
+
+test("the header that Azure Event Grid is told to send has a header's name", () => {
+  const faultsOf = (name: string) => provider("azure_event_grid").checkCredentials({ header_name: name });
+  expect(faultsOf("X-Sealpost-Secret")).toEqual([]);
+  const detail = "Expected the name of a header.";
+  for (const name of ["", "two words", "x:y", "ä"]) {
+    expect(faultsOf(name)).toEqual([{ pointer: "/credentials/header_name", detail }]);
+  }
+});

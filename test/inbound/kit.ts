@@ -35,12 +35,18 @@ export function materialOf(secrets: readonly string[], rest: Partial<SourceMater
   return { secrets, credentials: {}, config: {}, ...rest };
 }
 
+/** The headers of a request of the suite, which holds them all. */
+export function headersIn({ headers }: InboundRequest): Map<string, string> {
+  if (!(headers instanceof Map)) throw new Error("These headers cannot be listed.");
+  return headers as Map<string, string>;
+}
+
 export function withHeader(request: InboundRequest, name: string, value: string): InboundRequest {
-  return { ...request, headers: new Map([...request.headers, [name, value]]) };
+  return { ...request, headers: new Map([...headersIn(request), [name, value]]) };
 }
 
 export function withoutHeader(request: InboundRequest, name: string): InboundRequest {
-  return { ...request, headers: new Map([...request.headers].filter(([key]) => key !== name)) };
+  return { ...request, headers: new Map([...headersIn(request)].filter(([key]) => key !== name)) };
 }
 
 export function withBody(request: InboundRequest, body: string | Uint8Array): InboundRequest {
@@ -56,7 +62,7 @@ export function textOf(request: InboundRequest): string {
 }
 
 export function headersOf(request: InboundRequest): Record<string, string> {
-  return Object.fromEntries(request.headers);
+  return Object.fromEntries(headersIn(request));
 }
 
 /** Keys that are what the text says, whatever is asked for; null: they cannot be had. */

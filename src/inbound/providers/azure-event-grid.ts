@@ -1,6 +1,6 @@
 import { readBody } from "../body.ts";
 import { emptyHandshake, jsonHandshake } from "../answers.ts";
-import { credential } from "../config.ts";
+import { credential, headerFault } from "../config.ts";
 import { docs, documentation } from "../define.ts";
 import { field, firstOf, readPath } from "../facts.ts";
 import type { Reception } from "../provider.ts";
@@ -48,7 +48,7 @@ export const AZURE_EVENT_GRID: ProviderRow = {
       "header_name",
       "Delivery header",
       "The name of the header that you define in delivery properties.",
-      { example: "x-sealpost-secret" },
+      { example: "x-sealpost-secret", fault: headerFault },
     ),
   ],
   unsignedHandshakes: [

@@ -1,14 +1,14 @@
 import { emptyHandshake } from "../answers.ts";
 import { checkedDocs } from "../define.ts";
-import { field, firstOf, header, joined } from "../facts.ts";
-import type { ProviderRow } from "../row.ts";
+import { type Facts, field, firstOf, header, joined } from "../facts.ts";
+import type { Handshake, ProviderRow } from "../row.ts";
 import { hmacScheme } from "../schemes/hmac.ts";
 import { whole } from "../schemes/layouts.ts";
 
 /** GitHub pings a new webhook, signed: answered, no event. */
-const ping = {
+const ping: Handshake<Facts> = {
   text: "event ping, on creation",
-  answer: ({ attempt }: { attempt: { request: { headers: ReadonlyMap<string, string> } } }) =>
+  answer: ({ attempt }) =>
     attempt.request.headers.get("x-github-event") === "ping" ? emptyHandshake() : null,
 };
 

@@ -35,15 +35,25 @@ function judge(comparison: Comparison, secrets: readonly string[]): Verdict {
   return isGenuine ? VERIFIED : refused("bad_signature");
 }
 
-async function verifyCompared(rule: ComparedRule, form: SecretForm, attempt: Attempt): Promise<Verdict> {
-  const comparison = await rule.compare(attempt);
-  if (typeof comparison !== "string") {
-    const usable = attempt.material.secrets.filter((secret) => form.decode(secret) !== null);
-    return judge(comparison, usable);
+function decide(
+  compared: Comparison | RefusalReason,
+  form: SecretForm,
+  { request, material }: Attempt,
+): Verdict {
+  if (typeof compared !== "string") {
+    const usable = material.secrets.filter((secret) => form.decode(secret) !== null);
+    return judge(compared, usable);
   }
   // The work that a comparison would have cost, so that the answer comes no sooner.
-  hmac("sha256", "nothing to compare", [attempt.request.body], "hex");
-  return refused(comparison);
+  hmac("sha256", "nothing to compare", [request.body], "hex");
+  return refused(compared);
+}
+
+function verifyCompared(rule: ComparedRule, form: SecretForm, attempt: Attempt): Verdict | Promise<Verdict> {
+  const compared = rule.compare(attempt);
+  return compared instanceof Promise
+    ? compared.then((late) => decide(late, form, attempt))
+    : decide(compared, form, attempt);
 }
 
 export function comparedScheme(rule: ComparedRule): Scheme {

@@ -1,4 +1,4 @@
-import { type Encoding, type HashName, hash, hmac, isAnySame } from "../digest.ts";
+import { type Bytes, type Encoding, type HashName, hash, hmac, isAnySame } from "../digest.ts";
 import { type SecretForm, textSecret } from "../secrets.ts";
 import type { Scheme } from "./scheme.ts";
 import { type Proof, type SignedRule, signedScheme } from "./signed.ts";
@@ -15,7 +15,7 @@ export interface DigestRule extends SignedRule {
 /** A secret that nobody knows: stands in where a source has none that is usable, so that the same work is done. */
 const NOBODYS_SECRET = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("hex");
 
-type Sign = (secret: string, contentFor: Parameters<Proof["holds"]>[2]) => string;
+type Sign = (key: Bytes, content: readonly Bytes[]) => string;
 
 function sharedSecretProof(name: string, rule: DigestRule, form: SecretForm, sign: Sign): Proof {
   return {
@@ -25,10 +25,12 @@ function sharedSecretProof(name: string, rule: DigestRule, form: SecretForm, sig
     secretExample: form.example,
     isSecret: (text) => form.decode(text) !== null,
     holds(signatures, secrets, contentFor) {
-      const usable = secrets.filter((secret) => form.decode(secret) !== null);
-      const expected = (usable.length > 0 ? usable : [NOBODYS_SECRET]).map((secret) =>
-        spelled(sign(secret, contentFor), rule.encoding),
-      );
+      const signWith = (secret: string, key: Bytes) => spelled(sign(key, contentFor(secret)), rule.encoding);
+      const expected = secrets.flatMap((secret) => {
+        const key = form.decode(secret);
+        return key === null ? [] : [signWith(secret, key)];
+      });
+      if (expected.length === 0) expected.push(signWith(NOBODYS_SECRET, NOBODYS_SECRET));
       const given = signatures.map((text) => spelled(text, rule.encoding));
       return isAnySame(expected, given.length > 0 ? given : [""]);
     },
@@ -46,10 +48,8 @@ function spelled(signature: string, encoding: Encoding): string {
 }
 
 export function hmacProof(rule: DigestRule): Proof {
-  const form = rule.secret ?? textSecret;
-  return sharedSecretProof("hmac", rule, form, (secret, contentFor) =>
-    hmac(rule.algorithm, form.decode(secret) ?? NOBODYS_SECRET, contentFor(secret), rule.encoding),
-  );
+  const sign: Sign = (key, content) => hmac(rule.algorithm, key, content, rule.encoding);
+  return sharedSecretProof("hmac", rule, rule.secret ?? textSecret, sign);
 }
 
 /** HMAC over the signed content. */
@@ -59,6 +59,6 @@ export function hmacScheme(rule: DigestRule): Scheme {
 
 /** A hash, not an HMAC: the content names `{secret}` itself (Cloudinary, HubSpot v2). */
 export function hashScheme(rule: DigestRule): Scheme {
-  const sign: Sign = (secret, contentFor) => hash(rule.algorithm, contentFor(secret), rule.encoding);
+  const sign: Sign = (_key, content) => hash(rule.algorithm, content, rule.encoding);
   return signedScheme(rule, sharedSecretProof("hash", rule, rule.secret ?? textSecret, sign));
 }

@@ -1,6 +1,6 @@
 import type { Bytes } from "../digest.ts";
 import type { InboundRequest } from "../provider.ts";
-import { names, parseTemplate, render, type Template } from "../template.ts";
+import { type Name, names, parseTemplate, render, type Template } from "../template.ts";
 import {
   isWithin,
   narrowed,
@@ -81,12 +81,16 @@ function judgeTime(rule: SignedRule, text: string, attempt: Attempt): Verdict {
   return isWithin(window, atMs, attempt.nowMs) ? VERIFIED : refused("stale_timestamp");
 }
 
+function valueOf(name: Name, request: InboundRequest, carried: Carried, secret: string): Bytes {
+  if (name === "secret") return secret;
+  return name === "timestamp" || name === "id" ? carried[name] : request[name];
+}
+
 /** All work is done before anything is decided: time tells nothing. */
 export function verifySigned(rule: SignedRule, template: Template, proof: Proof, attempt: Attempt): Verdict {
   const { request, material } = attempt;
   const carried = carriedBy(request, rule, template);
-  const values = { ...carried, body: request.body, url: request.url, method: request.method };
-  const contentFor = (secret: string) => render(template, { ...values, secret });
+  const contentFor = (secret: string) => render(template, (name) => valueOf(name, request, carried, secret));
   const isGenuine = proof.holds(carried.signatures, material.secrets, contentFor);
   if (!carried.isComplete) return refused("missing_header");
   if (material.secrets.length === 0) return refused("awaiting_secret");

@@ -6,7 +6,7 @@ import { SignJWT } from "jose";
 import { WebhookReceiver } from "livekit-server-sdk";
 import type { InboundRequest } from "../../../src/inbound/provider.ts";
 import type { ProviderCase } from "../case.ts";
-import { jsonRequest, SOURCE_URL, textOf, withBody, withUrl } from "../kit.ts";
+import { headersIn, jsonRequest, SOURCE_URL, textOf, withBody, withUrl } from "../kit.ts";
 import { hashOf } from "../recompute.ts";
 import { passes } from "../sdk.ts";
 
@@ -82,7 +82,10 @@ async function signLivekit(secret: string, nowMs: number): Promise<InboundReques
   };
   const token = await signShared(secret, claims);
   const request = jsonRequest(LIVEKIT_BODY, { authorization: token });
-  return { ...request, headers: new Map([...request.headers, ["content-type", "application/webhook+json"]]) };
+  return {
+    ...request,
+    headers: new Map([...headersIn(request), ["content-type", "application/webhook+json"]]),
+  };
 }
 
 const byLivekit: Accepts = (request, secret) =>
