@@ -1,18 +1,19 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { invalid, notFound } from "../core/errors.ts";
 import { keyTime } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
+import type { Project } from "../core/model.ts";
 import { parseRfc3339 } from "../core/rfc3339.ts";
 import type { ApiKey } from "../store/tenants.ts";
 import { commitChange } from "./commit.ts";
 import { listShape, pageSize, pagingQuery, readCursor, writeCursor } from "./paging.ts";
-import { type AnyRoute, route } from "./route.ts";
+import { type Answer, type AnyRoute, type RequestContext, route } from "./route.ts";
 import type { Services } from "./services.ts";
 import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";
 
-/** The keys of the caller's project (contract section 2). */
+/** The keys of the caller's project (contract section 2), and the operator's way to a new one. */
 export function apiKeyRoutes(services: Services): AnyRoute[] {
-  return [createRoute(services), listRoute(services), deleteRoute(services)];
+  return [createRoute(services), listRoute(services), deleteRoute(services), createForProject(services)];
 }
 
 const scopesShape = Type.Array(oneOf(["full", "publish", "read"]), {
@@ -47,47 +48,83 @@ const keyExample = {
   created_at: "2026-11-20T08:00:00.000Z",
 };
 
+const newKeyShape = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: limit("apiKeyNameMax") }),
+    scopes: Type.Optional(scopesShape),
+    expires_at: Type.Optional(
+      nullable(Type.String({ examples: ["2030-01-01T00:00:00Z"] }), "Default: never."),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** What the two ways to a new key have in common. */
+const CREATION = {
+  method: "POST",
+  audit: { action: "api_key.created", object: "api_key" },
+  body: newKeyShape,
+  bodyExample: { name: "Publisher", scopes: ["publish"] },
+  answers: {
+    201: {
+      description: "The key, shown here only.",
+      schema: createdKeyShape,
+      example: { ...keyExample, last_used_at: null, key: "sp_live_00kY3t…" },
+    },
+  },
+} as const;
+
+interface KeyRequest extends Pick<RequestContext, "commit"> {
+  readonly body: Static<typeof newKeyShape>;
+}
+
 function createRoute(services: Services): AnyRoute {
-  const { tenants } = services.data;
   return route({
-    method: "POST",
+    ...CREATION,
     path: "/v1/api-keys",
     operationId: "createApiKey",
     tag: "API keys",
     summary: "Create an API key",
     access: "owner",
     budget: "management",
-    audit: { action: "api_key.created", object: "api_key" },
-    body: Type.Object(
-      {
-        name: Type.String({ minLength: 1, maxLength: limit("apiKeyNameMax") }),
-        scopes: Type.Optional(scopesShape),
-        expires_at: Type.Optional(
-          nullable(Type.String({ examples: ["2030-01-01T00:00:00Z"] }), "Default: never."),
-        ),
-      },
-      { additionalProperties: false },
-    ),
-    bodyExample: { name: "Publisher", scopes: ["publish"] },
-    answers: {
-      201: {
-        description: "The key, shown here only.",
-        schema: createdKeyShape,
-        example: { ...keyExample, last_used_at: null, key: "sp_live_00kY3t…" },
-      },
-    },
+    handle: (context) =>
+      createKey(services, context, services.data.tenants.project(context.caller.projectId)),
+  });
+}
+
+function createForProject(services: Services): AnyRoute {
+  return route({
+    ...CREATION,
+    path: "/v1/operator/projects/:id/api-keys",
+    operationId: "createProjectApiKey",
+    tag: "Operator",
+    summary: "Create an API key for a project",
+    description:
+      "For a customer who has lost every key of it. What keys it has stay valid; whoever holds a full one can revoke them. " +
+      "The project's audit log tells of it.",
+    access: "operator",
+    budget: "none",
     handle(context) {
-      const { caller, body } = context;
-      const expiresAt = readExpiry(body.expires_at ?? null, services.now());
-      const project = tenants.project(caller.projectId);
-      if (project === undefined) throw notFound("project");
-      const { name, scopes = ["full"] } = body;
-      return commitChange(context, {
-        write: () => tenants.insertKey(project, { name, scopes, expiresAt }),
-        answer: ({ key, token }) => ({ status: 201, json: { ...keyOf(services, key), key: token } }),
-        remember: ({ key, token }) => tenants.rememberKey(key, token),
-      });
+      const id = services.ids.decode("proj", context.params.id);
+      return createKey(services, context, id === null ? undefined : services.data.tenants.project(id));
     },
+  });
+}
+
+/** Throws 404 where there is no such project. */
+function createKey(services: Services, context: KeyRequest, project: Project | undefined): Promise<Answer> {
+  const { tenants } = services.data;
+  const { name, scopes = ["full"], expires_at: expiry = null } = context.body;
+  const expiresAt = readExpiry(expiry, services.now());
+  if (project === undefined) throw notFound("project");
+  return commitChange(context, {
+    write: () => tenants.insertKey(project, { name, scopes, expiresAt }),
+    answer: ({ key, token }) => ({
+      status: 201,
+      json: { ...keyOf(services, key), key: token },
+      audited: { scope: project.id },
+    }),
+    remember: ({ key, token }) => tenants.rememberKey(key, token),
   });
 }
 

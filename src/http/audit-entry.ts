@@ -31,7 +31,7 @@ const MASK = "***";
 export function auditEntry(rule: AuditRule, request: AuditedRequest, answer: Answer): AuditEntry {
   const { caller } = request;
   const note = answer.audited ?? {};
-  const scope = caller?.projectId ?? note.accountId;
+  const scope = caller?.projectId ?? note.scope;
   if (scope === undefined) throw new Error(`${rule.action} does not say whose audit log it stands in`);
   return {
     scope,

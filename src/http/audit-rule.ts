@@ -17,6 +17,6 @@ export interface AuditNote {
   before?: unknown;
   /** As the API shows it now, default the answer; null: it is gone. */
   after?: unknown;
-  /** Where the operator changes something: the account that hears of it. */
-  accountId?: number;
+  /** Where the operator changes something: the account or the project that hears of it. */
+  scope?: number;
 }

@@ -69,7 +69,7 @@ function createAccount(services: Services): AnyRoute {
         answer: ({ account, live, test }) => ({
           status: 201,
           json: createdAccountOf(services, account, [live, test]),
-          audited: { accountId: account.id },
+          audited: { scope: account.id },
         }),
         remember: (made) => tenants.rememberNewAccount(made),
       });
@@ -155,7 +155,7 @@ function changeAccount(services: Services): AnyRoute {
         answer: ({ made, before }) => ({
           status: 200,
           json: describe(services, made),
-          audited: { accountId: id, before: fieldsOf(services, before), after: fieldsOf(services, made) },
+          audited: { scope: id, before: fieldsOf(services, before), after: fieldsOf(services, made) },
         }),
         remember: ({ made }) => tenants.rememberAccount(made),
       });
@@ -190,7 +190,7 @@ function createProject(services: Services): AnyRoute {
         answer: (made) => ({
           status: 201,
           json: createdProjectOf(services, made),
-          audited: { accountId: id },
+          audited: { scope: id },
         }),
         remember: (made) => tenants.rememberNewProject(made),
       });

@@ -414,5 +414,8 @@ export const CASES: Record<string, Case[]> = {
       operators,
     ),
   ],
+  createProjectApiKey: [
+    on(things.operated, "POST", "/v1/operator/projects/:project/api-keys", { name: "k" }, operators),
+  ],
   getMetrics: [{ ...plain("GET", "/metrics", 401, "sealpost_"), make: things.account, ...operators }],
 };

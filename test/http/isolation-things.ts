@@ -163,6 +163,13 @@ export async function account(party: Party): Promise<Ids> {
   return { account: await party.make("/v1/operator/accounts", { name: party.fresh() }) };
 }
 
+/** A project of an account that the operator made. */
+export async function operated(party: Party): Promise<Ids> {
+  const body = { name: party.fresh() };
+  const made = await party.take<{ projects: { id: string }[] }>("POST", "/v1/operator/accounts", body);
+  return { project: String(made.projects[0]?.id) };
+}
+
 /** Where the list goes on below the newest of two. */
 export function cursorOf(path: string, make: Make): Make {
   return async (party) => {

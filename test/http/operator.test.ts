@@ -168,6 +168,64 @@ test("a project more has a key of its own, and belongs to its account", async ()
   expectFault(await operator().post(`${ACCOUNTS}/${id}/projects`, { name: "x", mode: "beta" }), "/mode");
 });
 
+describe("a key that the operator makes for a project", () => {
+  const keysOf = (id: string) => `/v1/operator/projects/${id}/api-keys`;
+
+  test("opens it for whoever has lost every other one, and is shown once", async () => {
+    const { live, test: testing } = await createTenant(app);
+    const project = String((await live.get("/v1/project")).json["id"]);
+    const [lost] = (await live.get("/v1/api-keys")).json["data"] as { id: string }[];
+    await live.delete(`/v1/api-keys/${lost?.id}`);
+    expectProblem(await live.get("/v1/project"), 401, "unauthenticated");
+    const header = { "idempotency-key": "found" };
+    const made = await operator().post(keysOf(project), { name: "After the loss" }, header);
+    const again = await operator().post(keysOf(project), { name: "After the loss" }, header);
+    expect(made.json).toMatchObject({ name: "After the loss", scopes: ["full"], expires_at: null });
+    const { key, ...rest } = made.json;
+    expect(again.json).toEqual(rest);
+    const found = app.with(String(key));
+    expect((await found.get("/v1/project")).json["id"]).toBe(project);
+    expect((await found.get("/v1/api-keys")).json["data"]).toMatchObject([{ id: made.json["id"] }]);
+    const entries = async (client: typeof found) =>
+      (await client.get("/v1/audit?action=api_key.created")).json["data"];
+    expect(await entries(found)).toMatchObject([
+      { actor: { kind: "operator", id: null }, object: { kind: "api_key", id: made.json["id"] } },
+    ]);
+    expect(await entries(testing)).toEqual([]);
+  });
+
+  test("has the scopes and the expiry that are asked for, and the mode of its project", async () => {
+    const { test: testing } = await createTenant(app);
+    const project = String((await testing.get("/v1/project")).json["id"]);
+    const made = await operator().create(keysOf(project), {
+      name: "Reader",
+      scopes: ["read"],
+      expires_at: "2100-01-01T00:00:00Z",
+    });
+    expect(made["key"]).toStartWith("sp_test_");
+    const reader = app.with(String(made["key"]));
+    expect((await reader.get("/v1/events")).status).toBe(200);
+    expectProblem(await reader.post("/v1/events", { type: "a.b", data: {} }), 403, "forbidden");
+    expectFault(await operator().post(keysOf(project), {}), "/name");
+    expectFault(await operator().post(keysOf(project), { name: "x", scopes: ["all"] }), "/scopes/0");
+    expectFault(
+      await operator().post(keysOf(project), { name: "x", expires_at: "2020-01-01T00:00:00Z" }),
+      "/expires_at",
+    );
+  });
+
+  test("is made of no project that does not exist, and by nobody else", async () => {
+    const { id, live } = await createTenant(app);
+    const project = String((await live.get("/v1/project")).json["id"]);
+    for (const unknown of [id, "proj_x", "proj_01KAHM8ZZZ00K1M2N3P4Q5R6S7"]) {
+      expectProblem(await operator().post(keysOf(unknown), { name: "x" }), 404, "not_found");
+    }
+    for (const client of [live, app.with(null), app.with(`${OPERATOR_TOKEN}x`)]) {
+      expectProblem(await client.post(keysOf(project), { name: "x" }), 401, "unauthenticated");
+    }
+  });
+});
+
 describe("a suspended account", () => {
   test("has keys that are refused with the reason, from the next request on until it ends", async () => {
     const { id, live, test: testing } = await createTenant(app);
