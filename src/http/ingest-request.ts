@@ -26,9 +26,13 @@ export function addressOf({ ids, baseUrl }: Services, { id, config }: Pick<Sourc
 
 const NO_QUERY = new URLSearchParams();
 
+/** RFC 9110 section 5.6.2. `Headers` throws at any other name, and some senders say which headers they signed. */
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
 /** Reads headers where they came: of most requests two or three are asked for. */
 export function readerOf(headers: Headers): HeaderReader {
-  return { get: (name) => headers.get(name) ?? undefined, has: (name) => headers.has(name) };
+  const get = (name: string) => (HEADER_NAME.test(name) ? (headers.get(name) ?? undefined) : undefined);
+  return { get, has: (name) => get(name) !== undefined };
 }
 
 /**

@@ -211,6 +211,28 @@ describe("what is refused", () => {
     );
   });
 
+  test("may name headers that cannot be among those it says it signed", async () => {
+    const contentful = await createSource(app, "contentful", { signing_secret: "s".repeat(64) });
+    const coinbase = await createSource(app, "coinbase_cdp", { signing_secret: "s" });
+    const seconds = Math.floor(Date.now() / 1000);
+    for (const name of ["no@header", ":x", "x(y)", ""]) {
+      const refused = [
+        await knock(app, contentful.ingest_path, "{}", {
+          "x-contentful-signature": "00",
+          "x-contentful-timestamp": String(Date.now()),
+          "x-contentful-signed-headers": `x-contentful-timestamp,x-contentful-signed-headers,${name}`,
+        }),
+        await knock(app, coinbase.ingest_path, "{}", {
+          "x-hook0-signature": `t=${seconds},h=${name} ${name},v1=00`,
+        }),
+      ];
+      expect(refused.map(({ status }) => status)).toEqual([401, 401]);
+    }
+    for (const source of [contentful, coinbase]) {
+      expect((await readSource(app, source)).counters.rejected).toMatchObject({ bad_signature: 4 });
+    }
+  });
+
   test("is counted by its reason, and the last one stands on the source", async () => {
     const source = await createSource(app, "service");
     await knock(app, source.ingest_path, "{}");
