@@ -13,9 +13,9 @@ import type {
 } from "./provider.ts";
 import type { Handshake, ProviderRow } from "./row.ts";
 import { hmacScheme } from "./schemes/hmac.ts";
-import type { Attempt, Verdict } from "./schemes/scheme.ts";
+import { type Attempt, faultOfTime, type Verdict } from "./schemes/scheme.ts";
 import { isSecretInQuery } from "./schemes/token.ts";
-import { isWithin, narrowed, readTimestamp, UNSTATED_WINDOW } from "./window.ts";
+import { UNSTATED_WINDOW } from "./window.ts";
 
 const DAY_SECONDS = 86_400;
 /** Stands in where no key documents can be read: every request that needs one is answered 503. */
@@ -73,8 +73,7 @@ async function judgeVerified(row: ProviderRow, verified: Facts): Promise<Recepti
 function isBodyRecent(row: ProviderRow, { body, attempt }: Facts): boolean {
   if (!row.bodyTimestamp) return true;
   const { path, unit, window = UNSTATED_WINDOW } = row.bodyTimestamp;
-  const atMs = readTimestamp(readPath(body, path) ?? "", unit);
-  return atMs !== null && isWithin(narrowed(window, attempt.material.config), atMs, attempt.nowMs);
+  return faultOfTime(readPath(body, path), unit, window, attempt) === null;
 }
 
 function eventOf(row: ProviderRow, facts: Facts): VerifiedEvent {

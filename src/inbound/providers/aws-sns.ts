@@ -3,20 +3,12 @@ import { emptyHandshake } from "../answers.ts";
 import { credential } from "../config.ts";
 import { docs, officialSdk } from "../define.ts";
 import { field, type Facts, readPath } from "../facts.ts";
-import type { Reception } from "../provider.ts";
+import type { Reception, RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
-import { certifiedKey } from "../schemes/certificate.ts";
+import { verifyCertified } from "../schemes/certificate.ts";
 import { parseJson } from "../schemes/jwt.ts";
-import { isSignedWith } from "../schemes/public-key.ts";
-import {
-  type Attempt,
-  refused,
-  type Scheme,
-  VERIFIED,
-  type Verdict,
-  withoutKeys,
-} from "../schemes/scheme.ts";
-import { isWithin, narrowed, readTimestamp, UNSTATED_WINDOW } from "../window.ts";
+import { type Attempt, faultOfTime, keylessScheme, refused, type Verdict } from "../schemes/scheme.ts";
+import { UNSTATED_WINDOW } from "../window.ts";
 
 /** AWS SNS signs some fields of its JSON with the key of a certificate at one of its own addresses. */
 
@@ -62,46 +54,34 @@ function signedContent(message: Message): string {
     .join("");
 }
 
-function judgeContent(message: Message, { material, nowMs }: Attempt): Verdict {
-  const { topic_arn } = material.credentials;
-  if (topic_arn === undefined) return refused("awaiting_secret");
-  if (message["TopicArn"] !== topic_arn) return refused("unknown_key");
-  const atMs = readTimestamp(message["Timestamp"] ?? "", "iso");
-  if (atMs === null) return refused("malformed");
-  return isWithin(narrowed(UNSTATED_WINDOW, material.config), atMs, nowMs)
-    ? VERIFIED
-    : refused("stale_timestamp");
+function faultOf(message: Message, attempt: Attempt): RefusalReason | null {
+  const { topic_arn } = attempt.material.credentials;
+  if (topic_arn === undefined) return "awaiting_secret";
+  if (message["TopicArn"] !== topic_arn) return "unknown_key";
+  return faultOfTime(message["Timestamp"] ?? null, "iso", UNSTATED_WINDOW, attempt);
 }
 
 async function verify(attempt: Attempt): Promise<Verdict> {
   const message = messageIn(attempt.request.body);
   if (!message) return refused("malformed");
-  const content = judgeContent(message, attempt);
-  if (content.kind !== "verified") return content;
-  const url = message["SigningCertURL"] ?? "";
+  const fault = faultOf(message, attempt);
+  if (fault !== null) return refused(fault);
+  const { SigningCertURL: url = "", Signature: signature = "" } = message;
   const algorithm = ALGORITHMS[message["SignatureVersion"] ?? ""];
   if (!CERTIFICATE_URL.test(url) || !algorithm) return refused("wrong_key_id");
-  const answer = await attempt.keys.read({ url, isNamedBySender: true });
-  if (answer.kind !== "document") return withoutKeys(answer.kind, "AWS");
-  const key = certifiedKey(answer.text, COMMON_NAME, attempt.nowMs);
-  const signature = Buffer.from(message["Signature"] ?? "", "base64");
-  const isGenuine =
-    key !== null && isSignedWith(key, algorithm, Buffer.from(signedContent(message)), signature);
-  return isGenuine ? VERIFIED : refused("bad_signature");
+  const content = signedContent(message);
+  return verifyCertified({ url, commonName: COMMON_NAME, algorithm, content, signature }, "AWS", attempt);
 }
 
-const scheme: Scheme = {
+const scheme = keylessScheme({
   name: "public_key",
   headers: [],
-  needsPublicUrl: false,
   window: UNSTATED_WINDOW,
   checks:
     "SHA-1 or SHA-256 signature with RSA inside the body, by AWS's certificate, over the message's own fields",
-  secretHelp: "",
-  secretExample: "",
-  checkSecret: () => "Enter topic_arn as credentials.",
+  instead: "topic_arn",
   verify,
-};
+});
 
 /** The caller visits the address through the guard; only then is the subscription confirmed. */
 function answerSubscription({ body }: Facts): Reception | null {

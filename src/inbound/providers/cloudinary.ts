@@ -4,8 +4,8 @@ import { all, bodyHash, field, firstOf } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import { type Attempt, headerOf } from "../schemes/scheme.ts";
-import { isWithin, narrowed, readTimestamp, within } from "../window.ts";
+import { type Attempt, faultOfTime, headerOf } from "../schemes/scheme.ts";
+import { within } from "../window.ts";
 
 /** Cloudinary: a plain hash of body, time and secret; SHA-1, or SHA-256 where the account has chosen it. */
 
@@ -13,13 +13,13 @@ const SIGNATURE = "x-cld-signature";
 const TIMESTAMP = "x-cld-timestamp";
 const WINDOW = within(7200);
 
-function compare({ request, material, nowMs }: Attempt): Comparison | RefusalReason {
+function compare(attempt: Attempt): Comparison | RefusalReason {
+  const { request } = attempt;
   const signature = headerOf(request, SIGNATURE);
   const timestamp = headerOf(request, TIMESTAMP);
   if (signature === "" || timestamp === "") return "missing_header";
-  const atMs = readTimestamp(timestamp, "s");
-  if (atMs === null) return "malformed";
-  if (!isWithin(narrowed(WINDOW, material.config), atMs, nowMs)) return "stale_timestamp";
+  const fault = faultOfTime(timestamp, "s", WINDOW, attempt);
+  if (fault !== null) return fault;
   return {
     given: [signature.toLowerCase()],
     expected: (secret) =>

@@ -5,8 +5,8 @@ import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { pairs } from "../schemes/layouts.ts";
-import { type Attempt, headerOf } from "../schemes/scheme.ts";
-import { isWithin, narrowed, readTimestamp, within } from "../window.ts";
+import { type Attempt, faultOfTime, headerOf } from "../schemes/scheme.ts";
+import { within } from "../window.ts";
 
 /** Hook0's v1, which Coinbase uses: `{t}.{header names}.{their values, joined by dots}.{body}`. */
 
@@ -24,12 +24,11 @@ function signedHeaders({ request }: Attempt): { names: string; values: string[] 
 }
 
 function compare(attempt: Attempt): Comparison | RefusalReason {
-  const { request, material, nowMs } = attempt;
+  const { request } = attempt;
   if (!request.headers.has(SIGNATURE)) return "missing_header";
   const { signatures, timestamp } = readSignature(headerOf(request, SIGNATURE));
-  const atMs = timestamp === null ? null : readTimestamp(timestamp, "s");
-  if (atMs === null) return "malformed";
-  if (!isWithin(narrowed(WINDOW, material.config), atMs, nowMs)) return "stale_timestamp";
+  const fault = faultOfTime(timestamp, "s", WINDOW, attempt);
+  if (fault !== null) return fault;
   const { names, values } = signedHeaders(attempt);
   const head = `${timestamp}.${names}.${values.join(".")}.`;
   return { given: signatures, expected: (secret) => [hmac("sha256", secret, [head, request.body], "hex")] };

@@ -6,8 +6,8 @@ import { sorted } from "../form.ts";
 import type { InboundRequest, RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import { type Attempt, headerOf } from "../schemes/scheme.ts";
-import { isWithin, narrowed, readTimestamp, within } from "../window.ts";
+import { type Attempt, faultOfTime, headerOf } from "../schemes/scheme.ts";
+import { within } from "../window.ts";
 
 /** Contentful signs method, path, a list of headers that it names itself, and the body. */
 
@@ -36,12 +36,13 @@ function isListComplete(names: readonly string[]): boolean {
   return names.includes(TIMESTAMP) && names.includes(SIGNED);
 }
 
-function compare({ request, material, nowMs }: Attempt): Comparison | RefusalReason {
+function compare(attempt: Attempt): Comparison | RefusalReason {
+  const { request } = attempt;
   if ([SIGNATURE, TIMESTAMP, SIGNED].some((name) => headerOf(request, name) === "")) return "missing_header";
   const names = headerOf(request, SIGNED).toLowerCase().split(",", HEADERS_MAX);
-  const atMs = readTimestamp(headerOf(request, TIMESTAMP), "ms");
-  if (atMs === null || !isListComplete(names)) return "malformed";
-  if (!isWithin(narrowed(WINDOW, material.config), atMs, nowMs)) return "stale_timestamp";
+  const fault = faultOfTime(headerOf(request, TIMESTAMP), "ms", WINDOW, attempt);
+  if (fault !== null) return fault;
+  if (!isListComplete(names)) return "malformed";
   const head = [request.method, pathOf(request.url), headersOf(request, names), ""].join("\n");
   return {
     given: [headerOf(request, SIGNATURE)],

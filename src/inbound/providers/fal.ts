@@ -4,19 +4,21 @@ import { textConfig } from "../config.ts";
 import { docs, documentation } from "../define.ts";
 import { hash } from "../digest.ts";
 import { field, header } from "../facts.ts";
+import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { parseJson } from "../schemes/jwt.ts";
 import { isSignedWith } from "../schemes/public-key.ts";
 import {
   type Attempt,
+  faultOfTime,
   headerOf,
+  keylessScheme,
   refused,
-  type Scheme,
   VERIFIED,
   type Verdict,
   withoutKeys,
 } from "../schemes/scheme.ts";
-import { isWithin, narrowed, readTimestamp, within } from "../window.ts";
+import { within } from "../window.ts";
 
 /** fal.ai signs by Ed25519 with keys that it publishes; they are the same for all its customers. */
 
@@ -44,13 +46,12 @@ function contentOf({ request }: Attempt): Buffer {
   return Buffer.from([...parts, hash("sha256", [request.body], "hex")].join("\n"));
 }
 
-function judgeRequest({ request, material, nowMs }: Attempt): Verdict {
-  if (HEADERS.some((name) => headerOf(request, name) === "")) return refused("missing_header");
+function faultOf(attempt: Attempt): RefusalReason | null {
+  const { request, material } = attempt;
+  if (HEADERS.some((name) => headerOf(request, name) === "")) return "missing_header";
   const wanted = material.config["user_id"];
-  if (typeof wanted === "string" && headerOf(request, USER_ID) !== wanted) return refused("unknown_key");
-  const atMs = readTimestamp(headerOf(request, TIMESTAMP), "s");
-  if (atMs === null) return refused("malformed");
-  return isWithin(narrowed(WINDOW, material.config), atMs, nowMs) ? VERIFIED : refused("stale_timestamp");
+  if (typeof wanted === "string" && headerOf(request, USER_ID) !== wanted) return "unknown_key";
+  return faultOfTime(headerOf(request, TIMESTAMP), "s", WINDOW, attempt);
 }
 
 async function isGenuine(attempt: Attempt, isRenewal: boolean): Promise<boolean | null> {
@@ -61,25 +62,21 @@ async function isGenuine(attempt: Attempt, isRenewal: boolean): Promise<boolean 
 }
 
 async function verify(attempt: Attempt): Promise<Verdict> {
-  const request = judgeRequest(attempt);
-  if (request.kind !== "verified") return request;
+  const fault = faultOf(attempt);
+  if (fault !== null) return refused(fault);
   const genuine = (await isGenuine(attempt, false)) || (await isGenuine(attempt, true));
   if (genuine === null) return withoutKeys("unavailable", "fal");
   return genuine ? VERIFIED : refused("bad_signature");
 }
 
-const scheme: Scheme = {
+const scheme = keylessScheme({
   name: "public_key",
   headers: HEADERS,
-  needsPublicUrl: false,
   window: WINDOW,
   checks:
     "Ed25519 in hex, by fal's published keys, over request id, user id, timestamp and the body's SHA-256",
-  secretHelp: "",
-  secretExample: "",
-  checkSecret: () => "This provider has no secret.",
   verify,
-};
+});
 
 export const FAL: ProviderRow = {
   key: "fal",

@@ -8,8 +8,9 @@ import { isCanonical, keySetOf, parseJson } from "../schemes/jwt.ts";
 import {
   type Attempt,
   headerOf,
+  keylessScheme,
+  orRenewed,
   refused,
-  type Scheme,
   VERIFIED,
   type Verdict,
   withoutKeys,
@@ -62,23 +63,17 @@ async function verify(attempt: Attempt): Promise<Verdict> {
   if (detached === "") return refused("missing_header");
   if (middle !== "" || !isCanonical(`${head}.${signature}`)) return refused("malformed");
   const token = `${head}.${Buffer.from(attempt.request.body).toString("base64url")}.${signature}`;
-  const first = await verifyWith(token, false, attempt);
-  const isKeyNew = first.kind === "refused" && first.reason === "wrong_key_id";
-  const verdict = isKeyNew ? await verifyWith(token, true, attempt) : first;
+  const verdict = await orRenewed((isRenewal) => verifyWith(token, isRenewal, attempt));
   return verdict.kind === "verified" ? judgeWorkspace(attempt) : verdict;
 }
 
-const scheme: Scheme = {
+const scheme = keylessScheme({
   name: "jws",
   headers: [SIGNATURE],
-  needsPublicUrl: false,
   window: null,
   checks: "Detached JWS by RS512 of Fireblocks' published keys, over the body",
-  secretHelp: "",
-  secretExample: "",
-  checkSecret: () => "This provider has no secret.",
   verify,
-};
+});
 
 export const FIREBLOCKS: ProviderRow = {
   key: "fireblocks",

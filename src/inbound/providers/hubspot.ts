@@ -5,8 +5,8 @@ import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { parseJson } from "../schemes/jwt.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import { type Attempt, headerOf } from "../schemes/scheme.ts";
-import { isWithin, narrowed, readTimestamp, within } from "../window.ts";
+import { type Attempt, faultOfTime, headerOf } from "../schemes/scheme.ts";
+import { within } from "../window.ts";
 
 /** HubSpot: v3 is an HMAC over method, address, body and time; v1 and v2 are plain hashes that begin with the secret. */
 
@@ -23,12 +23,12 @@ function spellingsOf(url: string): string[] {
   return [url, url.replace(DECODED, (escaped) => decodeURIComponent(escaped))];
 }
 
-function compareV3({ request, material, nowMs }: Attempt): Comparison | RefusalReason {
+function compareV3(attempt: Attempt): Comparison | RefusalReason {
+  const { request } = attempt;
   const timestamp = headerOf(request, TIMESTAMP);
   if (timestamp === "") return "missing_header";
-  const atMs = readTimestamp(timestamp, "ms");
-  if (atMs === null) return "malformed";
-  if (!isWithin(narrowed(WINDOW, material.config), atMs, nowMs)) return "stale_timestamp";
+  const fault = faultOfTime(timestamp, "ms", WINDOW, attempt);
+  if (fault !== null) return fault;
   return {
     given: [headerOf(request, V3)],
     expected: (secret) =>

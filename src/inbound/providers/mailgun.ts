@@ -5,21 +5,21 @@ import { field, firstOf, readPath } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import type { Attempt } from "../schemes/scheme.ts";
-import { isWithin, narrowed, readTimestamp, within } from "../window.ts";
+import { type Attempt, faultOfTime } from "../schemes/scheme.ts";
+import { within } from "../window.ts";
 
 /** Mailgun signs a time and a random token, inside the body; inbound routes have them among their form fields. */
 
 const WINDOW = within(900);
 
-async function compare({ request, material, nowMs }: Attempt): Promise<Comparison | RefusalReason> {
+async function compare(attempt: Attempt): Promise<Comparison | RefusalReason> {
+  const { request } = attempt;
   const body = await readBody(request.body, request.headers.get("content-type") ?? "");
   const read = (name: string) => readPath(body, `signature.${name}`) ?? readPath(body, name) ?? "";
   const [timestamp, token, signature] = ["timestamp", "token", "signature"].map(read);
   if (!timestamp || !token || !signature) return "missing_header";
-  const atMs = readTimestamp(timestamp, "s");
-  if (atMs === null) return "malformed";
-  if (!isWithin(narrowed(WINDOW, material.config), atMs, nowMs)) return "stale_timestamp";
+  const fault = faultOfTime(timestamp, "s", WINDOW, attempt);
+  if (fault !== null) return fault;
   return { given: [signature], expected: (secret) => [hmac("sha256", secret, [timestamp, token], "hex")] };
 }
 

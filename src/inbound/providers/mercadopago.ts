@@ -5,8 +5,8 @@ import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { pairs } from "../schemes/layouts.ts";
-import { type Attempt, headerOf } from "../schemes/scheme.ts";
-import { isWithin, narrowed, readTimestamp, within } from "../window.ts";
+import { type Attempt, faultOfTime, headerOf } from "../schemes/scheme.ts";
+import { within } from "../window.ts";
 
 /** Mercado Pago signs the id in the query, the request's id and the time; the body is not signed. */
 
@@ -15,10 +15,8 @@ const REQUEST_ID = "x-request-id";
 const readSignature = pairs(",", "ts", "v1");
 const WINDOW = within(300);
 
-/** Seconds and milliseconds have both been seen: a timestamp of 13 digits is milliseconds. */
-function readTime(text: string): number | null {
-  return readTimestamp(text, text.length >= 13 ? "ms" : "s");
-}
+/** Seconds and milliseconds have both been seen. */
+const MILLISECONDS_LENGTH = 13;
 
 /** Parts that are absent are left out. */
 function manifestOf({ request }: Attempt, timestamp: string): string {
@@ -28,13 +26,13 @@ function manifestOf({ request }: Attempt, timestamp: string): string {
 }
 
 function compare(attempt: Attempt): Comparison | RefusalReason {
-  const { request, material, nowMs } = attempt;
+  const { request } = attempt;
   if (!request.headers.has(SIGNATURE)) return "missing_header";
   const { signatures, timestamp } = readSignature(headerOf(request, SIGNATURE));
-  const atMs = timestamp === null ? null : readTime(timestamp);
-  if (timestamp === null || atMs === null) return "malformed";
-  if (!isWithin(narrowed(WINDOW, material.config), atMs, nowMs)) return "stale_timestamp";
-  const manifest = manifestOf(attempt, timestamp);
+  const time = timestamp ?? "";
+  const fault = faultOfTime(time, time.length >= MILLISECONDS_LENGTH ? "ms" : "s", WINDOW, attempt);
+  if (fault !== null) return fault;
+  const manifest = manifestOf(attempt, time);
   return { given: signatures, expected: (secret) => [hmac("sha256", secret, [manifest], "hex")] };
 }
 

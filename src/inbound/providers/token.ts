@@ -3,7 +3,7 @@ import { checkedDocs, docs, documentation, officialSdk } from "../define.ts";
 import { all, bodyHash, derived, type Facts, field, firstOf, header, joined } from "../facts.ts";
 import type { Reception } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
-import { type Attempt, type Scheme, VERIFIED } from "../schemes/scheme.ts";
+import { type Attempt, keylessScheme, VERIFIED } from "../schemes/scheme.ts";
 import { basicScheme, tokenScheme } from "../schemes/token.ts";
 import type { SecretForm } from "../secrets.ts";
 
@@ -34,17 +34,13 @@ function answerMailchimp({ request }: Attempt): Reception | null {
 }
 
 /** Mailchimp signs nothing: whoever knows the unguessable address may send. */
-const ADDRESS_ONLY: Scheme = {
+const ADDRESS_ONLY = keylessScheme({
   name: "address",
   headers: [],
-  needsPublicUrl: false,
   window: null,
   checks: "Nothing but the address, which nobody can guess",
-  secretHelp: "",
-  secretExample: "",
-  checkSecret: () => "This provider has no secret.",
   verify: () => VERIFIED,
-};
+});
 
 export const TOKEN: readonly ProviderRow[] = [
   {

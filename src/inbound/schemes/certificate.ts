@@ -1,6 +1,34 @@
 import { type KeyObject, X509Certificate } from "node:crypto";
+import { isSignedWith } from "./public-key.ts";
+import { type Attempt, refused, VERIFIED, type Verdict, withoutKeys } from "./scheme.ts";
 
 /** Certificates by which AWS and PayPal sign. They come over TLS from the provider's own host, which is what vouches for them. */
+
+/** A signature in base64, and the certificate that the sender names for it. */
+export interface CertifiedProof {
+  /** One of the provider's own addresses. */
+  readonly url: string;
+  readonly commonName: RegExp;
+  readonly algorithm: "sha1" | "sha256";
+  readonly content: string;
+  readonly signature: string;
+}
+
+export async function verifyCertified(
+  proof: CertifiedProof,
+  whose: string,
+  attempt: Attempt,
+): Promise<Verdict> {
+  const { url, commonName, algorithm, content } = proof;
+  const answer = await attempt.keys.read({ url, isNamedBySender: true });
+  if (answer.kind !== "document") return withoutKeys(answer.kind, whose);
+  const key = certifiedKey(answer.text, commonName, attempt.nowMs);
+  const signature = Buffer.from(proof.signature, "base64");
+  const isCanonical = signature.toString("base64") === proof.signature;
+  const isGenuine =
+    key !== null && isCanonical && isSignedWith(key, algorithm, Buffer.from(content), signature);
+  return isGenuine ? VERIFIED : refused("bad_signature");
+}
 
 /** The key of the first certificate in a PEM text, where it is valid now and made out to `commonName`; else null. */
 export function certifiedKey(pem: string, commonName: RegExp, nowMs: number): KeyObject | null {

@@ -8,7 +8,7 @@ import {
 } from "jose";
 import type { KeyDocument, RefusalReason } from "../provider.ts";
 import { textSecret } from "../secrets.ts";
-import { type Attempt, refused, type Scheme, type Verdict, withoutKeys } from "./scheme.ts";
+import { type Attempt, orRenewed, refused, type Scheme, type Verdict, withoutKeys } from "./scheme.ts";
 
 /** Signed tokens (RFC 7515, 7519) in a header, by the library `jose`. */
 
@@ -136,7 +136,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** A token signed with a key that the provider publishes. A key id that is not there asks once for a newer document. */
+/** A token signed with a key that the provider publishes. */
 export function publishedJwtScheme(rule: JwtRule, published: PublishedKeys): Scheme {
   return schemeOf(rule, async (attempt) => {
     const token = tokenOf(attempt, rule.header);
@@ -152,7 +152,6 @@ export function publishedJwtScheme(rule: JwtRule, published: PublishedKeys): Sch
       if (!keys) return withoutKeys("unavailable", "the provider");
       return judge(rule, await verifyToken(rule, token, keys, attempt), attempt);
     };
-    const verdict = await verifyWith(false);
-    return verdict.kind === "refused" && verdict.reason === "wrong_key_id" ? verifyWith(true) : verdict;
+    return orRenewed(verifyWith);
   });
 }

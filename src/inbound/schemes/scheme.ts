@@ -1,4 +1,4 @@
-import type { Window } from "../window.ts";
+import { isWithin, narrowed, readTimestamp, type TimestampUnit, type Window } from "../window.ts";
 import type { InboundRequest, KeyReader, RefusalReason, SourceMaterial } from "../provider.ts";
 
 /** One request to verify. */
@@ -39,6 +39,18 @@ export function refused(reason: RefusalReason): Verdict {
   return { kind: "refused", reason };
 }
 
+/** What is wrong with a timestamp as it was sent; null where it lies within the window, which the source's config may narrow. */
+export function faultOfTime(
+  text: string | null,
+  unit: TimestampUnit,
+  window: Window,
+  { material, nowMs }: Attempt,
+): RefusalReason | null {
+  const atMs = text === null ? null : readTimestamp(text, unit);
+  if (atMs === null) return "malformed";
+  return isWithin(narrowed(window, material.config), atMs, nowMs) ? null : "stale_timestamp";
+}
+
 /** Where a document of keys could not be had: an outage is not the sender's fault, a document that does not exist is. */
 export function withoutKeys(kind: "unknown" | "unavailable", whose: string): Verdict {
   if (kind === "unknown") return refused("wrong_key_id");
@@ -47,6 +59,24 @@ export function withoutKeys(kind: "unknown" | "unavailable", whose: string): Ver
 
 export function headerOf(request: InboundRequest, name: string): string {
   return request.headers.get(name) ?? "";
+}
+
+/** A key id that is not there asks once for a newer document. */
+export async function orRenewed(verifyWith: (isRenewal: boolean) => Promise<Verdict>): Promise<Verdict> {
+  const verdict = await verifyWith(false);
+  const isKeyNew = verdict.kind === "refused" && verdict.reason === "wrong_key_id";
+  return isKeyNew ? verifyWith(true) : verdict;
+}
+
+type KeylessRule = Pick<Scheme, "name" | "headers" | "window" | "checks" | "verify"> & {
+  /** What is entered in place of a secret. */
+  readonly instead?: string;
+};
+
+/** For providers who have no secret to enter: they publish their keys, or sign nothing. */
+export function keylessScheme({ instead, ...rule }: KeylessRule): Scheme {
+  const refusal = instead === undefined ? "This provider has no secret." : `Enter ${instead} as credentials.`;
+  return { ...rule, needsPublicUrl: false, secretHelp: "", secretExample: "", checkSecret: () => refusal };
 }
 
 /** Genuine where either scheme says so: for a secret that can be read in two ways. */

@@ -1,16 +1,17 @@
 import type { Bytes } from "../digest.ts";
 import type { InboundRequest } from "../provider.ts";
 import { type Name, names, parseTemplate, render, type Template } from "../template.ts";
-import {
-  isWithin,
-  narrowed,
-  readTimestamp,
-  type TimestampUnit,
-  UNSTATED_WINDOW,
-  type Window,
-} from "../window.ts";
+import { type TimestampUnit, UNSTATED_WINDOW, type Window } from "../window.ts";
 import { type Layout, whole } from "./layouts.ts";
-import { type Attempt, headerOf, refused, type Scheme, VERIFIED, type Verdict } from "./scheme.ts";
+import {
+  type Attempt,
+  faultOfTime,
+  headerOf,
+  refused,
+  type Scheme,
+  VERIFIED,
+  type Verdict,
+} from "./scheme.ts";
 
 /** Signatures in a header over the raw bytes: what HMAC, plain hash and public-key schemes have in common. */
 
@@ -73,14 +74,6 @@ function carriedBy(request: InboundRequest, rule: SignedRule, template: Template
   return { signatures, timestamp, id, isComplete: present.length > 0 && !isMissing };
 }
 
-function judgeTime(rule: SignedRule, text: string, attempt: Attempt): Verdict {
-  if (!rule.timestamp) return VERIFIED;
-  const atMs = readTimestamp(text, rule.timestamp.unit);
-  if (atMs === null) return refused("malformed");
-  const window = narrowed(rule.timestamp.window ?? UNSTATED_WINDOW, attempt.material.config);
-  return isWithin(window, atMs, attempt.nowMs) ? VERIFIED : refused("stale_timestamp");
-}
-
 function valueOf(name: Name, request: InboundRequest, carried: Carried, secret: string): Bytes {
   if (name === "secret") return secret;
   return name === "timestamp" || name === "id" ? carried[name] : request[name];
@@ -95,8 +88,9 @@ export function verifySigned(rule: SignedRule, template: Template, proof: Proof,
   if (!carried.isComplete) return refused("missing_header");
   if (material.secrets.length === 0) return refused("awaiting_secret");
   if (carried.signatures.length === 0) return refused("malformed");
-  const time = judgeTime(rule, carried.timestamp, attempt);
-  if (time.kind === "refused") return time;
+  const { unit = "s", window = UNSTATED_WINDOW } = rule.timestamp ?? {};
+  const fault = rule.timestamp ? faultOfTime(carried.timestamp, unit, window, attempt) : null;
+  if (fault !== null) return refused(fault);
   return isGenuine ? VERIFIED : refused("bad_signature");
 }
 
