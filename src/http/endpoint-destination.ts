@@ -44,7 +44,9 @@ function readConfig(
   const inside = isObject(config) && Object.hasOwn(config, "url") ? Reflect.get(config, "url") : url;
   if (kind.kind !== URL_KIND) {
     faults.push({ pointer: "/url", detail: `Only the kind ${URL_KIND} has a url at the top; use config.` });
-  } else if (inside !== url) {
+    return config ?? null;
+  }
+  if (inside !== url) {
     faults.push({ pointer: "/url", detail: "This differs from config.url: give one of them." });
   }
   return { ...config, url };

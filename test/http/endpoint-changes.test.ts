@@ -127,6 +127,14 @@ describe("changing", () => {
     expect(await bench.read(id)).toEqual({ id, ...before });
   });
 
+  test("to a url where the kind has none is refused for that alone", async () => {
+    const config = { url: bench.fresh().url, topic: "orders" };
+    const { id } = await bench.create({ kind: "kafka_rest", config });
+    const reply = await bench.app.live.patch(`/v1/endpoints/${id}`, { url: bench.fresh().url });
+    expectFault(reply, "/url");
+    expect(reply.json.errors).toHaveLength(1);
+  });
+
   test("an unsafe address is refused", async () => {
     const { id } = await bench.create({ url: bench.fresh().url });
     const reply = await bench.app.live.patch(`/v1/endpoints/${id}`, { url: "http://169.254.169.254/" });
