@@ -82,6 +82,10 @@ test.each([
   ],
   ["an origin of another scheme", { portal_origins: ["ftp://a.example"] }, "/portal_origins/0"],
   ["an origin with a wildcard", { portal_origins: ["*"] }, "/portal_origins/0"],
+  ["a wildcard for a part of the host", { portal_origins: ["https://*.a.example"] }, "/portal_origins/0"],
+  ["a rule behind the host", { portal_origins: ["https://a.example;sandbox"] }, "/portal_origins/0"],
+  ["a second policy behind the host", { portal_origins: ["https://a.example,x"] }, "/portal_origins/0"],
+  ["a keyword as host", { portal_origins: ["https://'none'"] }, "/portal_origins/0"],
   [
     "21 origins",
     { portal_origins: Array.from({ length: 21 }, (_, at) => `https://a${at}.example`) },
