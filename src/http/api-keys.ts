@@ -9,7 +9,7 @@ import { commitChange } from "./commit.ts";
 import { listShape, pageSize, pagingQuery, readCursor, writeCursor } from "./paging.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";
+import { nameText, nullable, oneOf, timeShape, timeText } from "./shapes.ts";
 
 /** The keys of the caller's project (contract section 2), and the operator's way to a new one. */
 export function apiKeyRoutes(services: Services): AnyRoute[] {
@@ -50,7 +50,7 @@ const keyExample = {
 
 const newKeyShape = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: limit("apiKeyNameMax") }),
+    name: nameText(limit("apiKeyNameMax")),
     scopes: Type.Optional(scopesShape),
     expires_at: Type.Optional(
       nullable(Type.String({ examples: ["2030-01-01T00:00:00Z"] }), "Default: never."),

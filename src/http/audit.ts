@@ -18,7 +18,7 @@ import {
 } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";
+import { nameText, nullable, oneOf, timeShape, timeText } from "./shapes.ts";
 
 /** Who changed what (contract section 2). */
 export function auditRoutes(services: Services): AnyRoute[] {
@@ -69,7 +69,7 @@ const listQuery = Type.Object(
     actor_kind: Type.Optional(oneOf(AUDIT_ACTORS)),
     actor_id: Type.Optional(Type.String({ description: "Of an API key or a portal link." })),
     object_kind: Type.Optional(oneOf(AUDIT_OBJECTS)),
-    object_id: Type.Optional(Type.String({ minLength: 1, maxLength: OBJECT_ID_MAX })),
+    object_id: Type.Optional(nameText(OBJECT_ID_MAX)),
     since: timeParameter("Changed at this time or later."),
     until: timeParameter("Changed before this time."),
   },

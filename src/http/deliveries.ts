@@ -25,7 +25,7 @@ import {
 } from "./paging.ts";
 import { type AnyRoute, NO_FIELDS, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { oneOf } from "./shapes.ts";
+import { nameText, oneOf } from "./shapes.ts";
 
 /** Deliveries and their attempts (contract section 4). */
 export function deliveriesRoutes(services: Services): AnyRoute[] {
@@ -45,13 +45,7 @@ const listQuery = Type.Object(
     endpoint_id: Type.Optional(Type.String()),
     event_id: Type.Optional(Type.String()),
     event_type: Type.Optional(Type.String({ description: "A name, `invoice.*` (any depth below), or `*`." })),
-    consumer_id: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: limit("consumerIdLengthMax"),
-        description: "Of the event.",
-      }),
-    ),
+    consumer_id: Type.Optional(nameText(limit("consumerIdLengthMax"), { description: "Of the event." })),
     status_code: Type.Optional(
       Type.Integer({ minimum: 100, maximum: 999, description: "What the last attempt was answered." }),
     ),

@@ -20,7 +20,7 @@ import { endpointStateRoutes } from "./endpoint-state.ts";
 import { listShape, pageSize, pagingQuery, readCursor, writeCursor } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { oneOf } from "./shapes.ts";
+import { nameText, oneOf } from "./shapes.ts";
 
 /** Endpoints (contract section 5), for the project's keys and, where they are their consumer's, for portal tokens. */
 export function endpointRoutes(services: Services): AnyRoute[] {
@@ -47,11 +47,7 @@ function listRoute(services: Services): AnyRoute {
     query: Type.Object(
       {
         consumer_id: Type.Optional(
-          Type.String({
-            minLength: 1,
-            maxLength: limit("consumerIdLengthMax"),
-            description: "Of this consumer only.",
-          }),
+          nameText(limit("consumerIdLengthMax"), { description: "Of this consumer only." }),
         ),
         status: Type.Optional(oneOf(["active", "paused", "disabled"])),
         kind: Type.Optional(oneOf(listKinds().map(({ kind }) => kind))),

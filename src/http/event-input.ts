@@ -7,7 +7,7 @@ import { limit } from "../core/limits.ts";
 import { parseRfc3339 } from "../core/rfc3339.ts";
 import type { Incoming } from "../pipeline.ts";
 import { invalidJson } from "./body.ts";
-import { timeShape } from "./shapes.ts";
+import { nameText, timeShape } from "./shapes.ts";
 
 /**
  * Reads published events. By hand, not by schema: it is the hot path, and `data` is cut out of the text as it came,
@@ -40,16 +40,12 @@ export const newEventShape = Type.Object(
       description: "When it happened, with any offset. Default: now.",
     }),
     consumer_id: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: limit("consumerIdLengthMax"),
+      nameText(limit("consumerIdLengthMax"), {
         description: "Whose event it is: endpoints of other consumers do not get it.",
       }),
     ),
     external_id: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: limit("externalIdLengthMax"),
+      nameText(limit("externalIdLengthMax"), {
         description: "Your own id, unique in the project while the event is retained.",
       }),
     ),

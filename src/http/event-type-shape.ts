@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { keyTime } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
 import type { EventType } from "../core/model.ts";
-import { nullable, timeShape, timeText } from "./shapes.ts";
+import { nameText, nullable, timeShape, timeText } from "./shapes.ts";
 
 const anyObject = Type.Object({}, { additionalProperties: true });
 
@@ -20,9 +20,7 @@ const settableFields = {
   description: Type.Optional(nullable(Type.String({ maxLength: limit("descriptionLengthMax") }))),
   schema: Type.Optional(nullable(anyObject, TEXTS.schema)),
   example: Type.Optional(nullable(anyObject, TEXTS.example)),
-  group: Type.Optional(
-    nullable(Type.String({ minLength: 1, maxLength: limit("nameLengthMax") }), TEXTS.group),
-  ),
+  group: Type.Optional(nullable(nameText(limit("nameLengthMax")), TEXTS.group)),
   archived: Type.Optional(nullable(Type.Boolean(), TEXTS.archived)),
 };
 

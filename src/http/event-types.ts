@@ -16,6 +16,7 @@ import {
 import { listShape, pageSize, pagingQuery, readCursor, writeCursor } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
+import { nameText } from "./shapes.ts";
 
 /** Event types (contract section 7): changed with the project's keys, read by portal tokens too. */
 export function eventTypeRoutes(services: Services): AnyRoute[] {
@@ -79,9 +80,7 @@ function requireRoom({ data }: Services, { projectId }: Caller): void {
 
 const listQuery = Type.Object(
   {
-    group: Type.Optional(
-      Type.String({ minLength: 1, maxLength: limit("nameLengthMax"), description: "Of this group only." }),
-    ),
+    group: Type.Optional(nameText(limit("nameLengthMax"), { description: "Of this group only." })),
     archived: Type.Optional(Type.Boolean({ description: "Whether they are archived; both unless given." })),
     ...pagingQuery,
   },

@@ -27,6 +27,7 @@ import {
 } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
+import { nameText } from "./shapes.ts";
 import { timelineCursor, timelineExample, timelineOf, timelineShape } from "./timeline.ts";
 
 /** The event log (contract section 3). */
@@ -41,14 +42,14 @@ const listQuery = Type.Object(
   {
     ...pagingQuery,
     type: Type.Optional(Type.String({ description: "A name, `invoice.*` (any depth below), or `*`." })),
-    consumer_id: Type.Optional(Type.String({ minLength: 1, maxLength: limit("consumerIdLengthMax") })),
+    consumer_id: Type.Optional(nameText(limit("consumerIdLengthMax"))),
     source_id: Type.Optional(Type.String()),
     endpoint_id: Type.Optional(
       Type.String({
         description: "Events with a delivery to this endpoint, in the order of those deliveries.",
       }),
     ),
-    external_id: Type.Optional(Type.String({ minLength: 1, maxLength: limit("externalIdLengthMax") })),
+    external_id: Type.Optional(nameText(limit("externalIdLengthMax"))),
     status: Type.Optional({ ...deliveryStatusShape, description: "Events with a delivery in this state." }),
     matched: Type.Optional(Type.Boolean({ description: "Whether it has a delivery." })),
     since: timeParameter("Accepted at this time or later."),

@@ -20,6 +20,7 @@ import { commitChange } from "./commit.ts";
 import { listShape, pageSize, pagingQuery, readCursor, writeCursor } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
+import { nameText } from "./shapes.ts";
 
 /** What the operator does: accounts, their plans and projects (contract section 2). */
 export function operatorRoutes(services: Services): AnyRoute[] {
@@ -34,7 +35,7 @@ export function operatorRoutes(services: Services): AnyRoute[] {
 
 const SHARED = { tag: "Operator", access: "operator", budget: "none" } as const;
 
-const nameShape = Type.String({ minLength: 1, maxLength: limit("nameLengthMax") });
+const nameShape = nameText(limit("nameLengthMax"));
 
 const UNKNOWN_PLAN = { invalid_request: "Fields are wrong, or there is no such plan." };
 

@@ -10,7 +10,7 @@ import { fetchLogo } from "./logo-fetch.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";
+import { nameText, nullable, oneOf, timeShape, timeText } from "./shapes.ts";
 
 /** The caller's own project (contract section 2). */
 export function projectRoutes(services: Services): AnyRoute[] {
@@ -24,7 +24,7 @@ const TEXTS = {
 } as const;
 
 const brandingFields = {
-  name: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: limit("nameLengthMax") }))),
+  name: Type.Optional(nullable(nameText(limit("nameLengthMax")))),
   logo_url: Type.Optional(nullable(Type.String({ maxLength: limit("urlLengthMax") }))),
   color: Type.Optional(
     nullable(Type.String({ pattern: "^#[0-9A-Fa-f]{6}$", expected: "a colour such as #0f62fe" })),
@@ -53,7 +53,7 @@ const projectShape = Type.Object(
 
 const changeShape = Type.Object(
   {
-    name: Type.Optional(Type.String({ minLength: 1, maxLength: limit("nameLengthMax") })),
+    name: Type.Optional(nameText(limit("nameLengthMax"))),
     branding: Type.Optional(
       nullable(Type.Object(brandingFields, { additionalProperties: false }), TEXTS.branding),
     ),

@@ -15,6 +15,21 @@ export function oneOf<const T extends string>(words: readonly T[], options: { de
   );
 }
 
+/** One that is no control character, nor half of a surrogate pair; read alike with and without the flag `u`. */
+const CHARACTER = "(?:[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])";
+
+/**
+ * A name that people give, as http/event-input.ts reads those of an event. SQLite keeps no halves of surrogate pairs: two names would
+ * become one. Characters are counted, where `maxLength` would count the halves.
+ */
+export function nameText(max: number, options: { description?: string } = {}) {
+  return Type.String({
+    pattern: `^${CHARACTER}{1,${max}}$`,
+    expected: `a string of 1 to ${max} characters, none of them a control character`,
+    ...options,
+  });
+}
+
 /** An instant as answers write it: RFC 3339 in UTC with milliseconds. */
 export const timeShape = Type.String({ format: "date-time" });
 

@@ -7,7 +7,7 @@ import { findProvider } from "../inbound/providers.ts";
 import { MASK } from "../outbound/request-head.ts";
 import { overlapShape } from "./overlap.ts";
 import type { Services } from "./services.ts";
-import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";
+import { nameText, nullable, oneOf, timeShape, timeText } from "./shapes.ts";
 import type { SourceDesk } from "./source-desk.ts";
 
 /** Enough for every certificate and key that a provider shows. */
@@ -42,8 +42,8 @@ const TEXTS = {
 } as const;
 
 const secretText = Type.String({ minLength: 1, maxLength: SECRET_LENGTH_MAX, expected: "a text" });
-const nameShape = Type.String({ minLength: 1, maxLength: limit("nameLengthMax") });
-const consumerShape = Type.String({ minLength: 1, maxLength: limit("consumerIdLengthMax") });
+const nameShape = nameText(limit("nameLengthMax"));
+const consumerShape = nameText(limit("consumerIdLengthMax"));
 
 /** Fields that may be set on creation and by PATCH; null stands for the default. */
 const settableFields = {
