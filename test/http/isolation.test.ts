@@ -247,6 +247,20 @@ describe("where a page ends that looked at as much as a page may", () => {
   });
 });
 
+describe("what is of an endpoint that its consumer has deleted", () => {
+  test("is read by its id as it is listed, and nothing of it is sent any more", async () => {
+    const { victim } = strangerAt(0);
+    const token = await bench.opened(victim.client, victim.consumer, ["manage", "create"]);
+    const { endpoint, event, delivery } = await things.sent(victim);
+    expect((await token.delete(`/v1/endpoints/${endpoint}`)).status).toBe(204);
+    const { json } = await token.get(`/v1/deliveries?event_id=${event}`);
+    expect(json["data"]).toEqual([expect.objectContaining({ id: delivery })]);
+    for (const path of ["", "/attempts"])
+      expect((await token.get(`/v1/deliveries/${delivery}${path}`)).status).toBe(200);
+    expectProblem(await token.post(`/v1/deliveries/${delivery}/retry`), 409, "conflict");
+  });
+});
+
 describe("what is of nobody's alone", () => {
   test("a consumer's event that only the project's own endpoint got shows nothing of that endpoint", async () => {
     const { client, victim } = strangerAt(5);
