@@ -6,7 +6,7 @@ import type { Project } from "../core/model.ts";
 import { parseRfc3339 } from "../core/rfc3339.ts";
 import type { ApiKey } from "../store/tenants.ts";
 import { commitChange } from "./commit.ts";
-import { listShape, pageSize, pagingQuery, readCursor, writeCursor } from "./paging.ts";
+import { listShape, pageOf, pagingQuery } from "./paging.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "./route.ts";
 import type { Services } from "./services.ts";
 import { nameText, nullable, oneOf, timeShape, timeText } from "./shapes.ts";
@@ -151,13 +151,11 @@ function listRoute(services: Services): AnyRoute {
     query: Type.Object(pagingQuery, { additionalProperties: false }),
     answers: { 200: { description: "A page of keys.", ...listShape(keyShape, keyExample) } },
     handle({ caller, query }) {
-      const before = readCursor(services, "key", query.cursor);
-      const size = pageSize(query);
-      const found = services.data.tenants.keysOf(caller.projectId).filter(({ id }) => id < before);
-      const page = found.slice(0, size);
-      const next = found.length > size ? (page.at(-1)?.id ?? null) : null;
-      const data = page.map((key) => keyOf(services, key));
-      return { status: 200, json: { data, next_cursor: writeCursor(services, "key", next) } };
+      const keys = services.data.tenants.keysOf(caller.projectId);
+      return pageOf(services, "key", query, {
+        rows: (before) => keys.filter(({ id }) => id < before),
+        show: (key) => keyOf(services, key),
+      });
     },
   });
 }

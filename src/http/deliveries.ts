@@ -13,6 +13,7 @@ import { deliveryExample, deliveryOf, deliveryShape, deliveryStatusShape } from 
 import { consumerFilter, findDelivery, visibleEndpoints } from "./lookups.ts";
 import {
   listShape,
+  pageOf,
   pageSize,
   pagingQuery,
   parseTime,
@@ -154,13 +155,10 @@ function listAttempts(services: Services): AnyRoute {
       const delivery = findDelivery(services, caller, params.id);
       const event = services.data.events.getWithData(delivery.eventId);
       if (event === null) throw new Error("a delivery stands in the log without its event");
-      const size = pageSize(query);
-      const before = readCursor(services, "att", query.cursor);
-      const rows = services.data.attempts.ofDelivery(delivery.id, before, size + 1);
-      const page = rows.slice(0, size);
-      const next = rows.length > size ? (page.at(-1)?.id ?? null) : null;
-      const data = page.map((attempt) => attemptOf(services, attempt, delivery, event));
-      return { status: 200, json: { data, next_cursor: writeCursor(services, "att", next) } };
+      return pageOf(services, "att", query, {
+        rows: (before, count) => services.data.attempts.ofDelivery(delivery.id, before, count),
+        show: (attempt) => attemptOf(services, attempt, delivery, event),
+      });
     },
   });
 }

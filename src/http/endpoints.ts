@@ -17,7 +17,7 @@ import {
   endpointShape,
 } from "./endpoint-shape.ts";
 import { endpointStateRoutes } from "./endpoint-state.ts";
-import { listShape, pageSize, pagingQuery, readCursor, writeCursor } from "./paging.ts";
+import { listShape, pageOf, pagingQuery } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
 import { nameText, oneOf } from "./shapes.ts";
@@ -57,15 +57,11 @@ function listRoute(services: Services): AnyRoute {
     ),
     answers: { 200: { description: "A page of endpoints.", ...listShape(endpointShape, endpointExample) } },
     handle({ caller, query }) {
-      const before = readCursor(services, "ep", query.cursor);
-      const size = pageSize(query);
-      const found = endpointsOf(services, caller).filter(
-        (endpoint) => endpoint.id < before && matches(endpoint, query),
-      );
-      const page = found.slice(0, size);
-      const next = found.length > size ? (page.at(-1)?.id ?? null) : null;
-      const data = page.map((endpoint) => endpointOf(services, endpoint));
-      return { status: 200, json: { data, next_cursor: writeCursor(services, "ep", next) } };
+      const endpoints = endpointsOf(services, caller);
+      return pageOf(services, "ep", query, {
+        rows: (before) => endpoints.filter((endpoint) => endpoint.id < before && matches(endpoint, query)),
+        show: (endpoint) => endpointOf(services, endpoint),
+      });
     },
   });
 }

@@ -6,7 +6,7 @@ import type { Erasure } from "../store/erasures.ts";
 import { LABELS } from "../store/labels.ts";
 import type { HeldDelivery } from "../store/removal.ts";
 import { findEvent } from "./lookups.ts";
-import { listShape, pageSize, pagingQuery, readCursor, writeCursor } from "./paging.ts";
+import { listShape, pageOf, pagingQuery } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
 import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";
@@ -123,13 +123,10 @@ function listErasures(services: Services): AnyRoute {
     query: Type.Object(pagingQuery, { additionalProperties: false }),
     answers: { 200: { description: "A page of erasures.", ...listShape(erasureShape, erasureExample) } },
     handle({ caller, query }) {
-      const size = pageSize(query);
-      const before = readCursor(services, "era", query.cursor);
-      const rows = services.data.erasures.list(caller.projectId, before, size + 1);
-      const page = rows.slice(0, size);
-      const next = rows.length > size ? (page.at(-1)?.id ?? null) : null;
-      const data = page.map((erasure) => erasureOf(services, erasure));
-      return { status: 200, json: { data, next_cursor: writeCursor(services, "era", next) } };
+      return pageOf(services, "era", query, {
+        rows: (before, count) => services.data.erasures.list(caller.projectId, before, count),
+        show: (erasure) => erasureOf(services, erasure),
+      });
     },
   });
 }

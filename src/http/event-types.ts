@@ -13,7 +13,7 @@ import {
   eventTypeShape,
   newEventTypeShape,
 } from "./event-type-shape.ts";
-import { listShape, pageSize, pagingQuery, readCursor, writeCursor } from "./paging.ts";
+import { listShape, pageOf, pagingQuery } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
 import { nameText } from "./shapes.ts";
@@ -102,16 +102,11 @@ function listRoute(services: Services): AnyRoute {
       200: { description: "A page of event types.", ...listShape(eventTypeShape, eventTypeExample) },
     },
     handle({ caller, query }) {
-      const before = readCursor(services, "typ", query.cursor);
-      const size = pageSize(query);
       const types = services.data.eventTypes.ofProject(caller.projectId);
-      const found = types.filter((type) => type.id < before && matches(type, query));
-      const page = found.slice(0, size);
-      const next = found.length > size ? (page.at(-1)?.id ?? null) : null;
-      return {
-        status: 200,
-        json: { data: page.map(eventTypeOf), next_cursor: writeCursor(services, "typ", next) },
-      };
+      return pageOf(services, "typ", query, {
+        rows: (before) => types.filter((type) => type.id < before && matches(type, query)),
+        show: eventTypeOf,
+      });
     },
   });
 }

@@ -17,7 +17,7 @@ import {
   modeShape,
 } from "./account-shape.ts";
 import { commitChange } from "./commit.ts";
-import { listShape, pageSize, pagingQuery, readCursor, writeCursor } from "./paging.ts";
+import { listShape, pageOf, pagingQuery } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
 import { nameText } from "./shapes.ts";
@@ -96,14 +96,12 @@ function listAccounts(services: Services): AnyRoute {
     query: Type.Object(pagingQuery, { additionalProperties: false }),
     answers: { 200: { description: "A page of accounts.", ...listShape(accountShape, accountExample) } },
     handle({ query }) {
-      const before = readCursor(services, "acct", query.cursor);
-      const size = pageSize(query);
-      const found = [...tenants.accounts()].filter(({ id }) => id < before).sort((a, b) => b.id - a.id);
-      const page = found.slice(0, size);
-      const next = found.length > size ? (page.at(-1)?.id ?? null) : null;
+      const accounts = [...tenants.accounts()].sort((a, b) => b.id - a.id);
       const projects = Map.groupBy(tenants.projects(), ({ accountId }) => accountId);
-      const data = page.map((account) => accountOf(services, account, projects.get(account.id) ?? []));
-      return { status: 200, json: { data, next_cursor: writeCursor(services, "acct", next) } };
+      return pageOf(services, "acct", query, {
+        rows: (before) => accounts.filter(({ id }) => id < before),
+        show: (account) => accountOf(services, account, projects.get(account.id) ?? []),
+      });
     },
   });
 }

@@ -4,6 +4,7 @@ import { isEventTypePattern } from "../core/event-type.ts";
 import type { IdKind } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
 import { parseRfc3339 } from "../core/rfc3339.ts";
+import type { Answer } from "./route.ts";
 import type { Services } from "./services.ts";
 
 /** What lists have in common (contract section 1): `limit` and `cursor`, newest first, `{data, next_cursor}`. */
@@ -50,6 +51,26 @@ export function readCursor(services: Services, kind: IdKind, cursor: string | un
 /** The cursor to go on below `key`; null at the end of the list. */
 export function writeCursor(services: Services, kind: IdKind, key: number | null): string | null {
   return key === null ? null : Buffer.from(services.ids.encode(kind, key)).toString("base64url");
+}
+
+interface Listing<Row> {
+  /** Those below a key, newest first; no more than `count` of them are looked at. */
+  rows: (before: number, count: number) => readonly Row[];
+  show: (row: Row) => unknown;
+}
+
+/** The answer of a list: the page that `query` asks for. */
+export function pageOf<Row extends { id: number }>(
+  services: Services,
+  kind: IdKind,
+  query: { limit?: number; cursor?: string },
+  { rows, show }: Listing<Row>,
+): Answer {
+  const size = pageSize(query);
+  const found = rows(readCursor(services, kind, query.cursor), size + 1);
+  const page = found.slice(0, size);
+  const next = found.length > size ? (page.at(-1)?.id ?? null) : null;
+  return { status: 200, json: { data: page.map(show), next_cursor: writeCursor(services, kind, next) } };
 }
 
 /** Schema and example of a page, for the `answers` of a route: `{description: "…", ...listShape(item, example)}`. */

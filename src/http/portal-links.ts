@@ -4,7 +4,7 @@ import { keyTime } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
 import type { Project } from "../core/model.ts";
 import type { PortalLink } from "../store/portal-links.ts";
-import { listShape, pageSize, pagingQuery, readCursor, writeCursor } from "./paging.ts";
+import { listShape, pageOf, pagingQuery } from "./paging.ts";
 import { brandingOf, portalAddress } from "./portal-address.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
@@ -173,14 +173,11 @@ function listRoute(services: Services): AnyRoute {
     ),
     answers: { 200: { description: "A page of links.", ...listShape(linkShape, linkExample) } },
     handle({ caller, query }) {
-      const before = readCursor(services, "plk", query.cursor);
-      const size = pageSize(query);
       const { portalLinks } = services.data;
-      const rows = portalLinks.list(caller.projectId, query.consumer_id ?? null, before, size + 1);
-      const page = rows.slice(0, size);
-      const next = rows.length > size ? (page.at(-1)?.id ?? null) : null;
-      const data = page.map((link) => linkOf(services, link));
-      return { status: 200, json: { data, next_cursor: writeCursor(services, "plk", next) } };
+      return pageOf(services, "plk", query, {
+        rows: (before, count) => portalLinks.list(caller.projectId, query.consumer_id ?? null, before, count),
+        show: (link) => linkOf(services, link),
+      });
     },
   });
 }

@@ -6,7 +6,7 @@ import type { Replay, ReplayFilter } from "../store/replays.ts";
 import { requirePlaces } from "../admission.ts";
 import { commitChange } from "./commit.ts";
 import { visibleEndpoints } from "./lookups.ts";
-import { listShape, pageSize, pagingQuery, readCursor, writeCursor } from "./paging.ts";
+import { listShape, pageOf, pagingQuery } from "./paging.ts";
 import { readReplayFilter, replayInputShape } from "./replay-input.ts";
 import { type AnyRoute, NO_FIELDS, route } from "./route.ts";
 import type { Services } from "./services.ts";
@@ -113,13 +113,11 @@ function listReplays(services: Services): AnyRoute {
     query: Type.Object(pagingQuery, { additionalProperties: false }),
     answers: { 200: { description: "A page of replays.", ...listShape(replayShape, replayExample) } },
     handle({ caller, query }) {
-      const size = pageSize(query);
-      const before = readCursor(services, "rpl", query.cursor);
-      const rows = services.data.replays.list(caller.projectId, caller.consumerId, before, size + 1);
-      const page = rows.slice(0, size);
-      const next = rows.length > size ? (page.at(-1)?.id ?? null) : null;
-      const data = page.map((replay) => replayOf(services, replay));
-      return { status: 200, json: { data, next_cursor: writeCursor(services, "rpl", next) } };
+      return pageOf(services, "rpl", query, {
+        rows: (before, count) =>
+          services.data.replays.list(caller.projectId, caller.consumerId, before, count),
+        show: (replay) => replayOf(services, replay),
+      });
     },
   });
 }

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { commitChange } from "./commit.ts";
-import { listShape, pageSize, pagingQuery, readCursor, writeCursor } from "./paging.ts";
+import { listShape, pageOf, pagingQuery } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
 import { changeSource, findSource, providerOf } from "./source-change.ts";
@@ -85,13 +85,11 @@ function listRoute(services: Services, desk: SourceDesk): AnyRoute {
     query: Type.Object(pagingQuery, { additionalProperties: false }),
     answers: { 200: { description: "A page of sources.", ...listShape(sourceShape, sourceExample) } },
     handle({ caller, query }) {
-      const before = readCursor(services, "src", query.cursor);
-      const size = pageSize(query);
-      const found = services.data.sources.ofProject(caller.projectId).filter(({ id }) => id < before);
-      const page = found.slice(0, size);
-      const next = found.length > size ? (page.at(-1)?.id ?? null) : null;
-      const data = page.map((source) => sourceOf(services, desk, source));
-      return { status: 200, json: { data, next_cursor: writeCursor(services, "src", next) } };
+      const sources = services.data.sources.ofProject(caller.projectId);
+      return pageOf(services, "src", query, {
+        rows: (before) => sources.filter(({ id }) => id < before),
+        show: (source) => sourceOf(services, desk, source),
+      });
     },
   });
 }
