@@ -4,18 +4,16 @@ import { startCheckpointThread } from "./checkpoint-thread.ts";
 import type { Config } from "./config.ts";
 import { Cipher } from "./core/cipher.ts";
 import { PublicIds } from "./core/ids.ts";
-import { formatRfc3339 } from "./core/rfc3339.ts";
 import { limit } from "./core/limits.ts";
 import type { Endpoint } from "./core/model.ts";
 import { authenticator } from "./authenticate.ts";
 import { allRoutes } from "./http/routes.ts";
-import type { RequestLine } from "./http/parts.ts";
 import { createServer, type HttpServer } from "./http/server.ts";
 import { Eraser } from "./eraser.ts";
 import { Jobs } from "./jobs.ts";
-import { hideCredentials, type Logger } from "./log.ts";
+import type { Logger } from "./log.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
-import { Actors, type AttemptReport } from "./outbound/actors.ts";
+import { Actors } from "./outbound/actors.ts";
 import { addressesOf } from "./outbound/destination.ts";
 import { findKind, isPolled } from "./outbound/destinations.ts";
 import { createGuard, type Guard } from "./outbound/guard.ts";
@@ -41,7 +39,15 @@ import { DeliveryList } from "./store/delivery-list.ts";
 import { EventList } from "./store/event-list.ts";
 import { recoverDigest } from "./store/recovery.ts";
 import type { FirstKeys } from "./store/tenants.ts";
-import { countAccepted, readGauges, tellDisabled, tellExhausted, tellHealth, tellJob } from "./tell.ts";
+import {
+  countAccepted,
+  readGauges,
+  tellAttempt,
+  tellDisabled,
+  tellExhausted,
+  tellJob,
+  tellRequest,
+} from "./tell.ts";
 
 /** Of the ten seconds between SIGTERM and the end: what is left for the disk once attempts are given up. */
 const DRAIN_RESERVE_MS = 1500;
@@ -117,17 +123,6 @@ export async function startApp(config: Config, { clock, logger, announce, fail }
     logger.flush();
   };
   return { url: `http://${host}:${port}`, port, stop };
-}
-
-/** Probes come every few seconds and say nothing. */
-const QUIET_ROUTES = new Set(["/healthz", "/readyz", "/metrics"]);
-
-function tellRequest(line: RequestLine, projectIds: PublicIds, logger: Logger): void {
-  const { requestId, method, route, status, durationMs, projectId } = line;
-  const project = projectId === null ? "" : `,"project_id":"${projectIds.of(projectId)}"`;
-  const request = `"request_id":"${requestId}","method":"${method}","route":"${route}"`;
-  const level = QUIET_ROUTES.has(route) ? "debug" : "info";
-  logger.logPlain(level, "request", `${request},"status":${status},"duration_ms":${durationMs}${project}`);
 }
 
 function openNouns(
@@ -359,27 +354,4 @@ async function shutDown(data: Data, server: HttpServer, transport: Transport): P
   await data.sourceStats.writeDown().catch(() => {});
   await data.digest.writeDown();
   await data.store.close();
-}
-
-function tellAttempt(report: AttemptReport, data: Data, logger: Logger, metrics: Metrics): void {
-  const { settlement, number, lagMs } = report;
-  const { load, performed, endpoint, trigger, change } = settlement;
-  const { outcome } = performed.finding;
-  const code = performed.statusCode;
-  metrics.attempts.count(`${outcome} ${code === null ? "none" : `${Math.floor(code / 100)}xx`}`);
-  if (outcome !== "handed_out") metrics.attemptSeconds.observe(performed.durationMs / 1000);
-  if (lagMs !== null) metrics.lagSeconds.observe(Math.max(0, lagMs) / 1000);
-  const endpointId = performed.endpointId ?? data.ids.encode("ep", endpoint.id);
-  const eventId = data.ids.encode("evt", load.delivery.eventId);
-  const deliveryId = performed.messageId ?? data.ids.encode("msg", load.delivery.id);
-  const what = `"event_id":"${eventId}","delivery_id":"${deliveryId}","endpoint_id":"${endpointId}"`;
-  const how = `"number":${number},"trigger":"${trigger}","outcome":"${outcome}","status_code":${code}`;
-  const then = `"duration_ms":${performed.durationMs},"status":"${change?.status ?? load.delivery.status}"`;
-  const next =
-    change?.due && outcome !== "handed_out" ? `,"next_attempt_at":"${formatRfc3339(change.due)}"` : "";
-  const level = outcome === "delivered" || outcome === "handed_out" ? "info" : "warn";
-  const { errorCode } = performed;
-  const error = errorCode === null ? "null" : hideCredentials(JSON.stringify(errorCode));
-  logger.logPlain(level, "attempt", `${what},${how},"error_code":${error},${then}${next}`);
-  if (settlement.healthChanged || settlement.disable) tellHealth(settlement, endpointId, logger);
 }

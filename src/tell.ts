@@ -1,8 +1,10 @@
 import { statSync } from "node:fs";
 import type { Exhaustion } from "./audience.ts";
+import type { PublicIds } from "./core/ids.ts";
 import { formatRfc3339 } from "./core/rfc3339.ts";
+import type { RequestLine } from "./http/parts.ts";
 import type { JobReport } from "./jobs.ts";
-import type { Logger } from "./log.ts";
+import { hideCredentials, type Logger } from "./log.ts";
 import type { Gauges, Metrics } from "./metrics.ts";
 import type { Actors, AttemptReport } from "./outbound/actors.ts";
 import type { Transport } from "./outbound/transport-types.ts";
@@ -43,7 +45,7 @@ export function tellDisabled(endpointId: string, reason: string, logger: Logger)
 }
 
 /** One line when an endpoint starts to be left alone, for as long as it is; one when it answers again. */
-export function tellHealth(
+function tellHealth(
   { health, disable }: AttemptReport["settlement"],
   endpointId: string,
   logger: Logger,
@@ -87,4 +89,38 @@ export function readGauges({ data, actors, path, transport }: GaugeParts): Gauge
     databaseBytes: size(path),
     walBytes: size(`${path}-wal`),
   };
+}
+
+/** Probes come every few seconds and say nothing. */
+const QUIET_ROUTES = new Set(["/healthz", "/readyz", "/metrics"]);
+
+export function tellRequest(line: RequestLine, projectIds: PublicIds, logger: Logger): void {
+  const { requestId, method, route, status, durationMs, projectId } = line;
+  const project = projectId === null ? "" : `,"project_id":"${projectIds.of(projectId)}"`;
+  const request = `"request_id":"${requestId}","method":"${method}","route":"${route}"`;
+  const level = QUIET_ROUTES.has(route) ? "debug" : "info";
+  logger.logPlain(level, "request", `${request},"status":${status},"duration_ms":${durationMs}${project}`);
+}
+
+export function tellAttempt(report: AttemptReport, data: Data, logger: Logger, metrics: Metrics): void {
+  const { settlement, number, lagMs } = report;
+  const { load, performed, endpoint, trigger, change } = settlement;
+  const { outcome } = performed.finding;
+  const code = performed.statusCode;
+  metrics.attempts.count(`${outcome} ${code === null ? "none" : `${Math.floor(code / 100)}xx`}`);
+  if (outcome !== "handed_out") metrics.attemptSeconds.observe(performed.durationMs / 1000);
+  if (lagMs !== null) metrics.lagSeconds.observe(Math.max(0, lagMs) / 1000);
+  const endpointId = performed.endpointId ?? data.ids.encode("ep", endpoint.id);
+  const eventId = data.ids.encode("evt", load.delivery.eventId);
+  const deliveryId = performed.messageId ?? data.ids.encode("msg", load.delivery.id);
+  const what = `"event_id":"${eventId}","delivery_id":"${deliveryId}","endpoint_id":"${endpointId}"`;
+  const how = `"number":${number},"trigger":"${trigger}","outcome":"${outcome}","status_code":${code}`;
+  const then = `"duration_ms":${performed.durationMs},"status":"${change?.status ?? load.delivery.status}"`;
+  const next =
+    change?.due && outcome !== "handed_out" ? `,"next_attempt_at":"${formatRfc3339(change.due)}"` : "";
+  const level = outcome === "delivered" || outcome === "handed_out" ? "info" : "warn";
+  const { errorCode } = performed;
+  const error = errorCode === null ? "null" : hideCredentials(JSON.stringify(errorCode));
+  logger.logPlain(level, "attempt", `${what},${how},"error_code":${error},${then}${next}`);
+  if (settlement.healthChanged || settlement.disable) tellHealth(settlement, endpointId, logger);
 }
