@@ -1,5 +1,5 @@
 import { answerEmpty } from "../answers.ts";
-import { docs, documentation, vector } from "../define.ts";
+import { docs, documentation, vector, officialSdk } from "../define.ts";
 import { all, bodyHash, field, firstOf, header, joined } from "../facts.ts";
 import { emptyBatch } from "../handshakes.ts";
 import type { ProviderRow } from "../row.ts";
@@ -112,7 +112,7 @@ export const BODY_HMAC_BASE64: readonly ProviderRow[] = [
     typeExample: "orders.create",
     eventType: firstOf(header("X-Shopify-Topic"), header("Shopify-Topic")),
     deliveryId: firstOf(header("X-Shopify-Webhook-Id"), header("Shopify-Webhook-Id")),
-    verifiedWith: documentation("https://shopify.dev/docs/apps/build/webhooks/subscribe/https"),
+    verifiedWith: officialSdk("@shopify/shopify-api", "15.0.0"),
     docs: docs(
       "The app's shopify.app.toml, [[webhooks.subscriptions]], uri; or store Settings, Notifications, Webhooks.",
       "Dev Dashboard: the app, Settings, Client secret; for webhooks made in the store: shown on its Webhooks page.",

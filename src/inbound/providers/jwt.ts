@@ -1,7 +1,7 @@
 import { jsonHandshake } from "../answers.ts";
 import { readBody } from "../body.ts";
 import { credential } from "../config.ts";
-import { docs, documentation, officialSdk } from "../define.ts";
+import { checkedDocs, docs, documentation, officialSdk } from "../define.ts";
 import { hash, isSame } from "../digest.ts";
 import { all, bodyHash, claim, field, firstOf, header, nothing, readPath } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
@@ -135,9 +135,9 @@ export const JWT: readonly ProviderRow[] = [
     eventType: nothing,
     deliveryId: header("Upstash-Message-Id"),
     verifiedWith: officialSdk("@upstash/qstash", "2.12.0"),
-    docs: docs(
+    docs: checkedDocs(
       "The destination of each message or schedule that you publish to QStash.",
-      "Upstash Console: QStash, Signing Keys, Current Signing Key (sig_…).",
+      "Upstash Console: QStash, the current signing key (sig_…).",
       "https://upstash.com/docs/qstash/howto/signature",
       "The address is signed: publish to it exactly as shown here, or set public_url.",
     ),
@@ -234,7 +234,7 @@ export const JWT: readonly ProviderRow[] = [
       field("message.attributes.ce-type"),
     ),
     deliveryId: field("message.messageId"),
-    verifiedWith: documentation("https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions"),
+    verifiedWith: officialSdk("google-auth-library", "10.5.0"),
     docs: docs(
       "Google Cloud console: Pub/Sub, Subscriptions, Create, Delivery type Push, Endpoint URL, Enable authentication.",
       "Nothing secret to enter: the service account of that subscription, and its audience.",

@@ -1,8 +1,14 @@
+import { ApiVersion, LogSeverity, shopifyApi } from "@shopify/shopify-api";
 import type { InboundRequest } from "../../../src/inbound/provider.ts";
 import type { HandshakeCase, ProviderCase } from "../case.ts";
-import { jsonRequest, materialOf, NOW_MS, withHeader, withoutHeader } from "../kit.ts";
+import { headersOf, jsonRequest, materialOf, NOW_MS, textOf, withHeader, withoutHeader } from "../kit.ts";
 import { base64Mac } from "../recompute.ts";
 import { bodyCase } from "./body-hmac.ts";
+
+/** Says what the package's crypto and requests are; without it, it refuses to work. */
+await import("@shopify/shopify-api/adapters/web-api");
+
+type Accepts = NonNullable<ProviderCase["accepts"]>;
 
 const base64 = (secret: string, body: string) => base64Mac(secret, body);
 const HEX_KEYS: [string, string] = [
@@ -36,6 +42,27 @@ function withoutPrefix(request: InboundRequest): InboundRequest {
     `${request.headers.get(name)?.slice(1)}A`,
   );
 }
+
+const SHOPIFY_HEADERS = {
+  "x-shopify-topic": "orders/create",
+  "x-shopify-webhook-id": "b54557e4",
+  "x-shopify-event-id": "e-1",
+  "x-shopify-shop-domain": "acme.myshopify.com",
+  "x-shopify-api-version": "2026-10",
+};
+
+const byShopify: Accepts = async (request, secret) => {
+  const { webhooks } = shopifyApi({
+    apiKey: "unused",
+    apiSecretKey: secret,
+    hostName: "unused.example.com",
+    apiVersion: ApiVersion.October26,
+    isEmbeddedApp: false,
+    logger: { level: LogSeverity.Error },
+  });
+  const rawRequest = new Request(request.url, { method: "POST", headers: headersOf(request) });
+  return (await webhooks.validate({ rawBody: textOf(request), rawRequest })).valid;
+};
 
 const DOCUSIGN_BODY = {
   event: "envelope-completed",
@@ -91,7 +118,8 @@ export const BODY_HMAC_BASE64_CASES: Readonly<Record<string, ProviderCase>> = {
     '{"id":820982911946154508}',
     { type: "shopify.orders.create", deliveryId: "b54557e4" },
     {
-      headers: { "x-shopify-topic": "orders/create", "x-shopify-webhook-id": "b54557e4" },
+      headers: SHOPIFY_HEADERS,
+      accepts: byShopify,
       alterations: [withoutPrefix],
     },
   ),
