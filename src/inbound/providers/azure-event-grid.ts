@@ -1,7 +1,7 @@
 import { readBody } from "../body.ts";
 import { emptyHandshake, jsonHandshake } from "../answers.ts";
 import { credential, headerFault } from "../config.ts";
-import { docs, documentation } from "../define.ts";
+import { checkedDocs, documentation } from "../define.ts";
 import { field, firstOf, readPath } from "../facts.ts";
 import type { Reception } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
@@ -59,10 +59,10 @@ export const AZURE_EVENT_GRID: ProviderRow = {
   eventType: firstOf(field("0.eventType"), field("0.type"), field("eventType"), field("type")),
   deliveryId: firstOf(field("*.id"), field("id")),
   verifiedWith: documentation("https://learn.microsoft.com/en-us/azure/event-grid/delivery-properties"),
-  docs: docs(
-    "Azure portal: the topic, + Event Subscription, Endpoint type Web Hook, Subscriber endpoint.",
-    "The same form, Delivery Properties: a static header, marked secret, whose value is the source's secret.",
-    "https://learn.microsoft.com/en-us/azure/event-grid/end-point-validation-event-grid-events-schema",
+  docs: checkedDocs(
+    "Azure portal: the topic, + Event Subscription, Endpoint type Web Hook, Select an endpoint.",
+    "The same form, tab Delivery Properties: a static header, Is secret? checked, whose value is the source's secret.",
+    "https://learn.microsoft.com/en-us/azure/event-grid/delivery-properties",
     "Never put the secret into the address: a token in the query string is refused.",
   ),
 };

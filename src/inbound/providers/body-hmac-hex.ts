@@ -29,10 +29,10 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
     eventType: field("event"),
     deliveryId: header("x-razorpay-event-id"),
     verifiedWith: officialSdk("razorpay", "2.9.8"),
-    docs: docs(
-      "Razorpay Dashboard: Account & Settings, Webhooks, Add New Webhook.",
+    docs: checkedDocs(
+      "Razorpay Dashboard: Accounts & Settings, Website and app settings, Webhooks, + Add New Webhook, Webhook URL.",
       "The same form, Secret: choose it there, or paste the source's.",
-      "https://razorpay.com/docs/webhooks/validate-test/",
+      "https://razorpay.com/docs/payments/dashboard/account-settings/webhooks/",
       "After a change the old secret keeps signing retries of older events: keep it as the previous one.",
     ),
   },

@@ -1,6 +1,6 @@
 import { emptyHandshake, jsonHandshake, textHandshake } from "../answers.ts";
 import { credential } from "../config.ts";
-import { docs, documentation, officialSdk } from "../define.ts";
+import { checkedDocs, docs, documentation, officialSdk } from "../define.ts";
 import { hmac, isSame } from "../digest.ts";
 import {
   all,
@@ -222,9 +222,9 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     eventType: derived("first key of the body that ends in _events", readEventsKey),
     deliveryId: bodyHash,
     verifiedWith: documentation("https://docs.x.com/x-api/webhooks/quickstart"),
-    docs: docs(
+    docs: checkedDocs(
       "POST /2/webhooks of the X API, field url.",
-      "X Developer Console: the app, Keys and tokens, API Key Secret.",
+      "X Developer Console: the app, Keys and tokens, the API key's secret (the consumer secret).",
       "https://docs.x.com/x-api/webhooks/quickstart",
       "X repeats the CRC check every hour; a source without its secret loses the webhook.",
     ),
@@ -263,7 +263,7 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
       bodyHash,
     ),
     verifiedWith: documentation("woocommerce/woocommerce plugins/woocommerce/includes/class-wc-webhook.php"),
-    docs: docs(
+    docs: checkedDocs(
       "WordPress: WooCommerce, Settings, Advanced, Webhooks, Add webhook, Delivery URL.",
       "The same form, Secret: paste the source's.",
       "https://woocommerce.com/document/webhooks/",
@@ -310,7 +310,7 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
       bodyHash,
     ),
     verifiedWith: documentation("https://developers.asana.com/docs/webhooks-guide"),
-    docs: docs(
+    docs: checkedDocs(
       "POST /webhooks of the Asana API, field target.",
       "Nothing to enter: Asana brings the secret when that call is made.",
       "https://developers.asana.com/docs/webhooks-guide",

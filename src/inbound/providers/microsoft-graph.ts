@@ -1,6 +1,6 @@
 import { elementSpans, isObject, memberSpan, type Span } from "../../core/json.ts";
 import { answerEmpty, textHandshake } from "../answers.ts";
-import { docs, documentation } from "../define.ts";
+import { checkedDocs, documentation } from "../define.ts";
 import { all, bodyDigest, derived, type Facts, field, firstOf, joined, readPath } from "../facts.ts";
 import type { Reception, RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
@@ -82,7 +82,7 @@ export const MICROSOFT_GRAPH: ProviderRow = {
   verifiedWith: documentation(
     "https://learn.microsoft.com/en-us/graph/change-notifications-delivery-webhooks",
   ),
-  docs: docs(
+  docs: checkedDocs(
     "POST /v1.0/subscriptions of Microsoft Graph, field notificationUrl (and lifecycleNotificationUrl).",
     "Field clientState of that call: send the source's secret.",
     "https://learn.microsoft.com/en-us/graph/change-notifications-delivery-webhooks",

@@ -1,5 +1,5 @@
 import { credential } from "../config.ts";
-import { docs, officialSdk } from "../define.ts";
+import { checkedDocs, officialSdk } from "../define.ts";
 import { all, bodyDigest, bodyHash, field, firstOf } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { hmacScheme } from "../schemes/hmac.ts";
@@ -31,8 +31,8 @@ export const PUSHER: ProviderRow = {
   eventType: field("events.0.name"),
   deliveryId: firstOf(all(field("time_ms"), bodyDigest), bodyHash),
   verifiedWith: officialSdk("pusher", "5.3.4"),
-  docs: docs(
-    "Pusher dashboard: the app, Webhooks, Add a new webhook, Webhook URL.",
+  docs: checkedDocs(
+    "Pusher dashboard: the app, Webhooks.",
     "Pusher dashboard: the app, App Keys, secret.",
     "https://pusher.com/docs/channels/server_api/webhooks/",
     "One request may hold several events; it stays one event here, named after its first.",

@@ -1,5 +1,5 @@
 import { answerEmpty, answerWithId, emptyHandshake, textHandshake } from "../answers.ts";
-import { docs } from "../define.ts";
+import { checkedDocs } from "../define.ts";
 import { type Facts, field, firstOf, readPath } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { hmacScheme } from "../schemes/hmac.ts";
@@ -47,10 +47,10 @@ export const SLACK: ProviderRow = {
     kind: "vector",
     page: "https://docs.slack.dev/authentication/verifying-requests-from-slack",
   },
-  docs: docs(
-    "api.slack.com/apps: your app, Event Subscriptions, Request URL (or Interactivity, or Slash Commands).",
-    "The same app: Basic Information, App Credentials, Signing Secret.",
-    "https://docs.slack.dev/authentication/verifying-requests-from-slack",
+  docs: checkedDocs(
+    "api.slack.com/apps: your app, Event Subscriptions, Enable Events, Request URL (or Interactivity, or Slash Commands).",
+    "The same app: Basic Information, Signing Secret.",
+    "https://docs.slack.dev/tools/bolt-js/creating-an-app",
     "Enter the signing secret before the request URL: Slack checks the address with a signed challenge.",
     "The verification token in the body is deprecated and not read.",
   ),

@@ -66,10 +66,10 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
     name: "OpenAI",
     scheme: standardWebhooks(whsecOrTextSecret),
     verifiedWith: vector("openai/openai-node tests/api-resources/webhooks.test.ts"),
-    docs: docs(
-      "platform.openai.com: Settings, Project, Webhooks, Create, Endpoint URL.",
-      "Shown once when the webhook is created at platform.openai.com.",
-      "https://platform.openai.com/docs/guides/webhooks",
+    docs: checkedDocs(
+      "POST /v1/webhook_endpoints of the OpenAI API, field url; or the project's settings at platform.openai.com, Webhooks.",
+      "Shown once, when the webhook is created or its secret is rotated: signing_secret in the API's answer.",
+      "https://developers.openai.com/api/reference/resources/webhooks",
       "A secret without whsec_ is used as text.",
     ),
   },
@@ -207,7 +207,7 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
     secretLabel: "App client secret",
     eventType: field("scope"),
     verifiedWith: library("standardwebhooks", "1.1.1"),
-    docs: docs(
+    docs: checkedDocs(
       "POST /stores/{store_hash}/v3/hooks of the BigCommerce API, field destination.",
       "BigCommerce Developer Portal: My Apps, the app, View Client ID: the client secret.",
       "https://developer.bigcommerce.com/docs/integrations/webhooks",

@@ -43,7 +43,7 @@ export const TIMESTAMPED_HMAC: readonly ProviderRow[] = [
     deliveryId: field("id"),
     verifiedWith: officialSdk("stripe", "23.1.0"),
     docs: docs(
-      "Stripe Workbench: Webhooks, Add destination, Webhook endpoint, Endpoint URL.",
+      "Stripe Workbench: Webhooks, Create new destination, Webhook endpoint, Endpoint URL.",
       "The destination's page in Stripe Workbench, Signing secret (whsec_…): its prefix belongs to the key.",
       "https://docs.stripe.com/webhooks/signature",
       "A rolled secret signs beside the new one for up to 24 hours: enter both for that time.",
@@ -268,10 +268,10 @@ export const TIMESTAMPED_HMAC: readonly ProviderRow[] = [
     eventType: field("type"),
     deliveryId: field("id"),
     verifiedWith: officialSdk("@mux/mux-node", "15.3.0"),
-    docs: docs(
-      "Mux Dashboard: Settings, Webhooks, Create new webhook.",
-      "Mux Dashboard: Settings, Webhooks, the webhook's Show Signing Secret.",
-      "https://www.mux.com/docs/core/verify-webhook-signatures",
+    docs: checkedDocs(
+      "Mux Dashboard: Settings, Webhooks, of the environment; or POST /system/v1/webhooks of the Mux API, field address.",
+      "The same page, the webhook's signing secret; or signing_secret in the answer of that call.",
+      "https://www.mux.com/docs/core/manage-webhooks",
       "Each environment has webhooks and secrets of its own.",
     ),
   },
@@ -313,9 +313,9 @@ export const TIMESTAMPED_HMAC: readonly ProviderRow[] = [
     eventType: field("type"),
     deliveryId: firstOf(all(field("type"), field("data.conversation_id")), bodyHash),
     verifiedWith: documentation("https://elevenlabs.io/docs/product-guides/administration/webhooks"),
-    docs: docs(
-      "ElevenLabs: Settings, Webhooks, Create webhook, Callback URL.",
-      "Shown once when the webhook is created in ElevenLabs' settings.",
+    docs: checkedDocs(
+      "ElevenLabs: the general settings page, Webhooks; then select it where its events arise (post-call webhooks of agents).",
+      "Shown when the webhook is saved there.",
       "https://elevenlabs.io/docs/product-guides/administration/webhooks",
       "The entry is called v0, not v1.",
       "A webhook that fails again and again is disabled by ElevenLabs.",

@@ -132,7 +132,7 @@ export const TOKEN: readonly ProviderRow[] = [
     deliveryId: field("update_id"),
     answer: () => answerEmpty(),
     verifiedWith: documentation("https://core.telegram.org/bots/api#setwebhook"),
-    docs: docs(
+    docs: checkedDocs(
       "setWebhook of the Telegram Bot API, parameter url.",
       "Parameter secret_token of setWebhook: send the source's secret.",
       "https://core.telegram.org/bots/api#setwebhook",
@@ -149,8 +149,8 @@ export const TOKEN: readonly ProviderRow[] = [
     eventType: firstOf(field("0.data.type"), field("data.type"), field("logs.0.data.type")),
     deliveryId: firstOf(field("*.log_id"), field("log_id"), field("logs.*.log_id"), bodyHash),
     verifiedWith: documentation("https://auth0.com/docs/customize/log-streams/custom-log-streams"),
-    docs: docs(
-      "Auth0 Dashboard: Monitoring, Streams, Create Log Stream, Custom Webhook, Payload URL.",
+    docs: checkedDocs(
+      "Auth0 Dashboard: Monitoring, Streams, Create Stream, Custom Webhook, Payload URL.",
       "The same form, Authorization Token: paste the source's secret, without Bearer.",
       "https://auth0.com/docs/customize/log-streams/custom-log-streams",
       "Choose the content format JSON Array; JSON Lines come as raw text.",

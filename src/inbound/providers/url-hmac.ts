@@ -1,4 +1,4 @@
-import { docs, vector, documentation } from "../define.ts";
+import { checkedDocs, docs, documentation, vector } from "../define.ts";
 import { field } from "../facts.ts";
 import { headProbe } from "../handshakes.ts";
 import type { ProviderRow } from "../row.ts";
@@ -21,10 +21,10 @@ export const URL_HMAC: readonly ProviderRow[] = [
     eventType: field("type"),
     deliveryId: field("event_id"),
     verifiedWith: vector("square/square-nodejs-sdk tests/integration/webhooks.test.ts"),
-    docs: docs(
-      "Square Developer Console: the application, Webhooks, Subscriptions, Add subscription.",
-      "The subscription's page in the Square Developer Console, Signature Key.",
-      "https://developer.squareup.com/docs/webhooks/step3validate",
+    docs: checkedDocs(
+      "Square Developer Console: Open the application, Webhooks, Subscriptions, Add subscription, notification URL.",
+      "The subscription's Endpoint Details there, Signature Key, Show.",
+      "https://developer.squareup.com/docs/webhooks/step2subscribe",
       "The address is signed: it must be entered there exactly as shown here, or stand in public_url.",
       "The older header x-square-signature (SHA-1) is not read.",
     ),
