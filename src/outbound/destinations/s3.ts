@@ -1,9 +1,9 @@
-import { DELIVERED } from "../answers.ts";
+import { DELIVERED, rejected, UNEXPECTED } from "../answers.ts";
 import { judgeRefusal } from "../aws/answers.ts";
 import { AWS_NOTES, awsFields, checkName, field, NAME_PATTERN } from "../aws/fields.ts";
 import { awsRequest } from "../aws/request.ts";
 import { domainOf, grantedSecrets } from "../aws/session.ts";
-import type { DestinationConfig, DestinationKind } from "../destination.ts";
+import { type DestinationConfig, type DestinationKind, isSuccess } from "../destination.ts";
 import { OBJECT_KEY_FIELDS, objectKeyOf, prefixOf } from "../object-key.ts";
 import { attributesOf, perConfig, textOf } from "../requests.ts";
 
@@ -53,6 +53,7 @@ export const s3: DestinationKind = {
   },
   judge(answer, config) {
     if (answer.status === 200) return DELIVERED;
+    if (isSuccess(answer.status)) return rejected(UNEXPECTED);
     const resource = `arn:aws:s3:::${textOf(config, "bucket")}/${prefixOf(config)}*`;
     return judgeRefusal(answer, { action: "s3:PutObject", resource });
   },

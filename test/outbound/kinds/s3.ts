@@ -50,7 +50,7 @@ export const s3: KindCase = {
   },
   answers: [
     { name: "200", status: 200, headers: { etag: '"49f68a5c"' }, judged: DELIVERED },
-    { name: "202, which is no answer of PutObject", status: 202, judged: refused(null) },
+    { name: "202, which is no answer of PutObject", status: 202, judged: refused("unexpected_answer") },
     {
       name: "a bucket that is not there",
       status: 404,
