@@ -20,7 +20,7 @@ import {
   Unprepared,
 } from "./destination.ts";
 import { findKind } from "./destinations.ts";
-import { hideSecretBytes, hideSecrets } from "./echo.ts";
+import { headerSecrets, hideSecretBytes, hideSecretHeaders, hideSecrets } from "./echo.ts";
 import { requestHeadOf } from "./request-head.ts";
 import type { Transport, TransportResult } from "./transport-types.ts";
 
@@ -98,12 +98,13 @@ async function attempt(parts: SendParts, endpoint: Endpoint, load: Load): Promis
 
 /** What was said, without the credentials that a server may repeat. */
 function hidden(sent: Sent, kind: DestinationKind, endpoint: Endpoint): Sent {
-  const own = Object.values(endpoint.credentials);
-  if (own.length === 0) return sent;
-  const secrets = [...own, ...(kind.secrets?.(compiledOf(endpoint).config) ?? [])];
+  const { credentials, config } = compiledOf(endpoint);
+  if (credentials.length === 0) return sent;
+  const secrets = [...credentials, ...(kind.secrets?.(config) ?? [])];
   return {
     ...sent,
     errorCode: sent.errorCode && hideSecrets(sent.errorCode, secrets),
+    responseHeaders: hideSecretHeaders(sent.responseHeaders, secrets),
     responseBody: sent.responseBody && hideSecretBytes(sent.responseBody, secrets),
   };
 }
@@ -232,6 +233,8 @@ interface Compiled {
   head: { url: URL; text: string } | null;
   /** With its credentials. */
   config: DestinationConfig;
+  /** Those, and what its own headers carry. */
+  credentials: readonly string[];
   current: SigningKey;
   previous: SigningKey | null;
   transformation: Transformation | null;
@@ -247,6 +250,7 @@ function compiledOf(endpoint: Endpoint): Compiled {
     publicId: null,
     head: null,
     config: { ...endpoint.config, ...endpoint.credentials },
+    credentials: [...Object.values(endpoint.credentials), ...headerSecrets(endpoint.headers)],
     current: readKey(endpoint.secret, endpoint.privateKey),
     previous: previous && readKey(previous.secret, previous.privateKey),
     transformation: transformations === null ? null : compileStored(transformations),

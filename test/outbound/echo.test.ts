@@ -1,6 +1,8 @@
 /** What a server repeats of the credentials that it was sent is hidden before anything is kept. */
 import { expect, test } from "bun:test";
-import { hideSecretBytes, hideSecrets } from "../../src/outbound/echo.ts";
+import { headerSecrets, hideSecretBytes, hideSecrets } from "../../src/outbound/echo.ts";
+import { startApp } from "../kit/app.ts";
+import { startReceiver } from "../kit/receiver.ts";
 
 const TOKEN = 'FwoGZXIv"YXdz/EBYa<D2>&';
 const encode = (text: string) => new TextEncoder().encode(text);
@@ -36,3 +38,43 @@ test("what holds none stays the same object; the shortest passwords are words, w
   expect(hideSecretBytes(body, [])).toBe(body);
   expect(hideSecrets("no such key", ["key", ""])).toBe("no such key");
 });
+
+test("of a header the credential counts, without the scheme before it; what is short is a word", () => {
+  const headers: [string, string][] = [
+    ["Authorization", "Bearer abcdefghij"],
+    ["cookie", "session=0123456789; theme=dark"],
+    ["x-plain", "visible to all"],
+    ["x-key-format", "json"],
+  ];
+  expect(headerSecrets(headers)).toEqual(["abcdefghij", "session=0123456789; theme=dark"]);
+});
+
+const PASSWORD = "correct-horse-battery";
+const BASIC = Buffer.from(`u:${PASSWORD}`).toString("base64");
+const API_KEY = "k3y-of-this-endpoint";
+const KAFKA = { topic: "t", username: "u", password: PASSWORD };
+
+test.each([
+  ["http", "", {}, { authorization: `Bearer ${PASSWORD}`, "x-api-key": API_KEY }],
+  ["kafka_rest", "/topics/t", KAFKA, { "x-api-key": API_KEY }],
+])(
+  "an attempt of the kind %s does not show what a receiver repeats, in the head or in the body",
+  async (kind, path, fields, headers) => {
+    await using app = await startApp();
+    await using receiver = startReceiver();
+    const url = receiver.at(`echo${path}`, ({ headers: sent }) => {
+      const { authorization = "", "x-api-key": key = "" } = sent;
+      const answered = { "x-echo": authorization, "x-kept": "as it came" };
+      return new Response(`You sent ${authorization} and ${key}.`, { status: 500, headers: answered });
+    });
+    const config = { url: url.slice(0, url.length - path.length), ...fields };
+    const { id } = await app.live.create("/v1/endpoints", { kind, config, headers });
+    const { text, json } = await app.live.post(`/v1/endpoints/${id}/test`);
+    expect(json as object).toMatchObject({
+      status_code: 500,
+      response_body: expect.stringMatching(/^You sent \w+ \*\*\* and \*\*\*\.$/),
+      response_headers: { "x-echo": expect.stringMatching(/^\w+ \*\*\*$/), "x-kept": "as it came" },
+    });
+    for (const secret of [PASSWORD, BASIC, API_KEY]) expect(text).not.toContain(secret);
+  },
+);
