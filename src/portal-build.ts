@@ -1,8 +1,11 @@
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { brotliCompress, gzip } from "node:zlib";
 
 /**
  * The portal's page and files, made from src/portal by Bun's bundler: when the page is first asked for, or, for the executable, once
- * by src/build.ts, which puts the result in this module's place.
+ * by src/build.ts, which puts the result in this module's place. The first view is one script and one style sheet; each later one is
+ * a script more.
  */
 export interface Portal {
   page: string;
@@ -13,48 +16,59 @@ export interface PortalFile {
   /** Holds a hash of the content: whoever has the file keeps it. */
   name: string;
   contentType: string;
-  /** Gzip, in base64. */
-  gzipped: string;
+  /** Compressed, in base64. */
+  br: string;
+  gzip: string;
 }
 
 const FOLDER = join(import.meta.dir, "portal");
+const ENTRY = join(FOLDER, "main.tsx");
 const HASH_CHARACTERS = 10;
 /** These come first; the others follow in the order of their names. */
 const FIRST_STYLES = ["tokens.css", "base.css"];
 
 export async function buildPortal(): Promise<Portal> {
   const built = await Bun.build({
-    entrypoints: [join(FOLDER, "main.tsx")],
+    entrypoints: [ENTRY],
     target: "browser",
     format: "esm",
     splitting: true,
     minify: true,
     naming: { entry: "[name]-[hash].[ext]", chunk: "[name]-[hash].[ext]" },
     define: { "process.env.NODE_ENV": '"production"' },
+    jsx: { runtime: "automatic", importSource: "preact", development: false },
+    plugins: [firstInOne],
   });
-  const scripts = await Promise.all(
-    built.outputs.map(async (output) => ({
-      name: output.path.replace(/^.*\//, ""),
-      kind: output.kind,
-      text: await output.text(),
-    })),
-  );
-  const entry = scripts.find(({ kind }) => kind === "entry-point");
-  if (entry === undefined) throw new Error("the portal has no entry");
+  const entry = built.outputs.find(({ kind }) => kind === "entry-point");
+  const [, first] = (await entry?.text())?.match(/from"\.\/([\w-]+\.js)"/) ?? [];
+  if (first === undefined) throw new Error("the portal's entry names no script");
+  const scripts = built.outputs
+    .filter((output) => output !== entry)
+    .map(async (output) =>
+      fileOf(output.path.replace(/^.*\//, ""), "text/javascript; charset=utf-8", await output.text()),
+    );
   const style = await readStyle();
-  const first = [entry.name, ...importsOf(entry.text)];
-  return {
-    page: pageOf(style.name, first),
-    files: [style, ...scripts.map(({ name, text }) => fileOf(name, "text/javascript; charset=utf-8", text))],
-  };
+  return { page: await pageOf(style.name, first), files: [style, ...(await Promise.all(scripts))] };
 }
 
-/** Chunks that the entry cannot begin without: asked for at once, not when it has been read. */
-function importsOf(script: string): string[] {
-  return [...script.matchAll(/\bfrom"\.\/([\w-]+\.js)"|\bimport"\.\/([\w-]+\.js)"/g)].map(
-    ([, a, b]) => a ?? b ?? "",
-  );
-}
+/**
+ * The bundler cuts what the entry and a later file share into files of their own, one for each set of files that share it. A later
+ * file that imports the entry shares all of it: so the whole first view is one such file, and the entry itself names nothing else.
+ */
+const firstInOne: Bun.BunPlugin = {
+  name: "first view in one file",
+  setup(build) {
+    const later = new Set<string>();
+    build.onResolve({ filter: /^\.\.?\// }, ({ path, importer, kind }) => {
+      if (kind === "dynamic-import") later.add(resolve(dirname(importer), path));
+      return undefined;
+    });
+    build.onLoad({ filter: /\/portal\/.*\.tsx?$/ }, async ({ path, loader }) => {
+      if (!later.has(path)) return undefined;
+      return { contents: `import ${JSON.stringify(ENTRY)};\n${await Bun.file(path).text()}`, loader };
+    });
+  },
+};
 
 async function readStyle(): Promise<PortalFile> {
   const names = [...new Bun.Glob("*.css").scanSync(join(FOLDER, "styles"))].sort();
@@ -68,29 +82,16 @@ async function readStyle(): Promise<PortalFile> {
   return fileOf(`style-${hash}.css`, "text/css; charset=utf-8", text);
 }
 
-function fileOf(name: string, contentType: string, text: string): PortalFile {
-  return { name, contentType, gzipped: Buffer.from(Bun.gzipSync(text, { level: 9 })).toString("base64") };
+async function fileOf(name: string, contentType: string, text: string): Promise<PortalFile> {
+  const [br, gz] = await Promise.all([promisify(brotliCompress)(text), promisify(gzip)(text, { level: 9 })]);
+  return { name, contentType, br: br.toString("base64"), gzip: gz.toString("base64") };
 }
 
-/** Nothing inline: the page obeys `default-src 'self'`. */
-function pageOf(style: string, [entry = "", ...chunks]: readonly string[]): string {
-  const preloads = chunks.map((name) => `<link rel="modulepreload" href="/portal/assets/${name}">\n`);
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>Webhooks</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/portal/assets/${style}">
-${preloads.join("")}<script type="module" src="/portal/assets/${entry}"></script>
-</head>
-<body>
-<noscript><p>This page needs JavaScript.</p></noscript>
-<div id="app"></div>
-</body>
-</html>
-`;
+/** src/portal/page.html, with the names of its files. Nothing inline: it obeys `default-src 'self'`. */
+async function pageOf(style: string, script: string): Promise<string> {
+  const page = await Bun.file(join(FOLDER, "page.html")).text();
+  return page
+    .replace("main.css", style)
+    .replace("main.tsx", script)
+    .replaceAll(/<!--[^]*?-->|\n\s*/g, "");
 }

@@ -12,8 +12,12 @@ const HIDDEN = { tag: "Portal", access: "none", budget: "none", ignoresQuery: tr
 
 interface ReadyFile {
   contentType: string;
-  gzipped: Buffer<ArrayBuffer>;
+  br: Buffer<ArrayBuffer>;
+  gzip: Buffer<ArrayBuffer>;
 }
+
+/** The better one first. */
+const ENCODINGS = ["br", "gzip"] as const;
 
 let files: Promise<{ page: string; byName: ReadonlyMap<string, ReadyFile> }> | undefined;
 
@@ -22,8 +26,8 @@ function portalFiles() {
   return files;
 }
 
-function toReady({ name, contentType, gzipped }: PortalFile): [string, ReadyFile] {
-  return [name, { contentType, gzipped: Buffer.from(gzipped, "base64") }];
+function toReady({ name, contentType, br, gzip }: PortalFile): [string, ReadyFile] {
+  return [name, { contentType, br: Buffer.from(br, "base64"), gzip: Buffer.from(gzip, "base64") }];
 }
 
 /** Nothing inline, nobody else; framed by the project's `portal_origins`, or by anyone while none is set. */
@@ -47,7 +51,7 @@ function pageRoute({ data, ids }: Services): AnyRoute {
     operationId: "getPortalPage",
     summary: "The portal",
     answers: { 200: "The page." },
-    async handle({ params }) {
+    async handle({ params, request }) {
       const key = ids.decode("proj", params.project_id);
       const project = key === null ? undefined : data.tenants.project(key);
       if (project === undefined) throw notFound("portal");
@@ -59,9 +63,16 @@ function pageRoute({ data, ids }: Services): AnyRoute {
         "x-content-type-options": "nosniff",
         "cache-control": "no-cache",
       };
-      return { status: 200, body: page, headers };
+      return { status: 200, body: dress(page, new URL(request.url).searchParams), headers };
     },
   });
+}
+
+/** The look that the address asks for (src/portal/theme.ts) holds before the script runs. */
+function dress(page: string, asked: URLSearchParams): string {
+  const theme = /^(?:light|dark)$/.exec(asked.get("theme") ?? "");
+  const look = `${theme ? ` data-theme="${theme[0]}"` : ""}${asked.get("dir") === "rtl" ? ' dir="rtl"' : ""}`;
+  return page.replace("<html", `<html${look}`);
 }
 
 const fileRoute = route({
@@ -78,14 +89,19 @@ const fileRoute = route({
   },
 });
 
-function serve({ contentType, gzipped }: ReadyFile, request: Request): Answer {
+function serve(file: ReadyFile, request: Request): Answer {
   const headers = {
-    "content-type": contentType,
+    "content-type": file.contentType,
     "x-content-type-options": "nosniff",
     "cache-control": "public, max-age=31536000, immutable",
     vary: "accept-encoding",
   };
-  const takesGzip = /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "");
-  if (!takesGzip) return { status: 200, body: Bun.gunzipSync(gzipped), headers };
-  return { status: 200, body: new Uint8Array(gzipped), headers: { ...headers, "content-encoding": "gzip" } };
+  const taken = request.headers.get("accept-encoding")?.split(/[,;\s]+/) ?? [];
+  const encoding = ENCODINGS.find((one) => taken.includes(one));
+  if (encoding === undefined) return { status: 200, body: Bun.gunzipSync(file.gzip), headers };
+  return {
+    status: 200,
+    body: new Uint8Array(file[encoding]),
+    headers: { ...headers, "content-encoding": encoding },
+  };
 }

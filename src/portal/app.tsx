@@ -19,16 +19,10 @@ import type { View } from "./view.ts";
 import { type Match, matchView, tabsNow } from "./views.ts";
 import { ClosedPage } from "./views/closed.tsx";
 
-export function App(): JSX.Element {
+/** null: the page still shows what it came with (page.html). */
+export function App(): JSX.Element | null {
   if (closed.value !== null) return <ClosedPage why={closed.value} />;
-  if (portal.value === null) {
-    return (
-      <main class="page">
-        <Skeleton rows={4} height={72} />
-      </main>
-    );
-  }
-  return <Frame who={portal.value} />;
+  return portal.value && <Frame who={portal.value} />;
 }
 
 function Frame({ who }: { who: Portal }): JSX.Element {

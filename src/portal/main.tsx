@@ -11,6 +11,10 @@ import { paint, setIcon, startLook } from "./theme.ts";
 import type { Portal } from "./types.ts";
 import { overviewPaths } from "./views/overview.tsx";
 
+// What several later views share comes with the first, so that each of them is one file more (src/portal-build.ts).
+export { Code } from "./components/code.tsx";
+export { SearchField } from "./components/search.tsx";
+
 /** Takes a token out of the address before anything else can see it there; a view may stand behind it. */
 function takeToken(fragment: string): void {
   const { token: found, rest } = readFragment(fragment);
@@ -39,11 +43,13 @@ async function begin(): Promise<void> {
   }
 }
 
-await startLook();
+// What is shown is asked for while the words of another language are on their way.
+const spoken = startLook();
 startRouter(takeToken);
 startKeys();
 if (token.value === null) close("missing");
 effect(() => {
   if (token.value !== null && portal.peek() === null) void begin();
 });
-render(<App />, document.getElementById("app") as HTMLElement);
+// No `await`: what is loaded later imports this file, and would wait for its end.
+void spoken.then(() => render(<App />, document.getElementById("app") as HTMLElement));

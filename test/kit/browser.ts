@@ -20,7 +20,11 @@ export interface PageOptions {
   locale?: string;
   /** A phone: touch, and a narrow page. */
   isPhone?: boolean;
+  /** Slow 3G: 1.6 Mbit/s, and 150 ms to an answer. */
+  isSlow?: boolean;
 }
+
+const SLOW = { offline: false, latency: 150, downloadThroughput: 1.6e6 / 8, uploadThroughput: 750e3 / 8 };
 
 /** What a page did that it must not do. */
 export class Conduct {
@@ -59,6 +63,10 @@ export interface OpenPage extends AsyncDisposable {
 export class TestBrowser implements AsyncDisposable {
   constructor(private readonly browser: Browser) {}
 
+  newContext(): Promise<BrowserContext> {
+    return this.browser.newContext();
+  }
+
   async open(url: string, options: PageOptions = {}): Promise<OpenPage> {
     const { theme = "light", locale = "en-GB", isPhone = false } = options;
     const { width = isPhone ? 390 : 1280, height = isPhone ? 844 : 900 } = options;
@@ -73,6 +81,7 @@ export class TestBrowser implements AsyncDisposable {
     context.setDefaultTimeout(10_000);
     const page = await context.newPage();
     const conduct = new Conduct(page);
+    if (options.isSlow) await slowDown(page);
     await page.goto(url);
     return { page, context, conduct, [Symbol.asyncDispose]: () => context.close() };
   }
@@ -80,6 +89,11 @@ export class TestBrowser implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.browser.close();
   }
+}
+
+async function slowDown(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Network.emulateNetworkConditions", SLOW);
 }
 
 /** Root in a container has no sandbox of Chromium's; the pages are our own. */

@@ -70,6 +70,80 @@ describe.skipIf(!hasChromium)("at every width between a phone and a desk", () =>
   );
 });
 
+describe.skipIf(!hasChromium)("on a phone with a slow line", () => {
+  interface Arrival {
+    /** Of the page and its files, as they came. */
+    bytes: number;
+    scripts: string[];
+    styles: string[];
+    /** Milliseconds since the address was opened. */
+    paintedAt: number;
+  }
+
+  const ARRIVAL = `(() => {
+    const files = performance.getEntriesByType("resource").filter(({ name }) => name.includes("/portal/assets/"));
+    const all = [...files, ...performance.getEntriesByType("navigation")];
+    const named = (end) => files.map(({ name }) => name).filter((name) => name.endsWith(end));
+    return {
+      bytes: all.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0),
+      scripts: named(".js"),
+      styles: named(".css"),
+      paintedAt: performance.getEntriesByName("first-contentful-paint")[0].startTime,
+    };
+  })()`;
+
+  test(
+    "the overview is one script and one style sheet, below 100 KB; when it is there is told",
+    async () => {
+      for (let round = 1; round <= 3; round++) {
+        await using opened = await browser.open(await world.link(), { isPhone: true, isSlow: true });
+        const { page } = opened;
+        await page.locator(".card strong").first().waitFor();
+        const numbersAt = await page.evaluate<number>("performance.now()");
+        const { bytes, scripts, styles, paintedAt } = await page.evaluate<Arrival>(ARRIVAL);
+        const [painted, numbers] = [paintedAt, numbersAt].map(Math.round);
+        console.log(
+          `round ${round}: ${(bytes / 1000).toFixed(1)} KB, first paint after ${painted} ms, numbers after ${numbers} ms`,
+        );
+        expect([scripts.length, styles.length]).toEqual([1, 1]);
+        expect(bytes).toBeLessThan(100 * 1024);
+        opened.conduct.expectGood(world.app.url);
+      }
+    },
+    BROWSER_MS,
+  );
+
+  test("the shape of the page stands there before its script has come, and goes when it has something to show", async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    const held = Promise.withResolvers<void>();
+    await page.route(/\.js$/, (route) => held.promise.then(() => route.continue()));
+    await page.goto(await world.link(), { waitUntil: "commit" });
+    await page.locator(".before svg").waitFor();
+    held.resolve();
+    await visible(page, "Activity").waitFor();
+    expect(await page.locator(".before").isVisible()).toBe(false);
+    await context.close();
+  });
+
+  test(
+    "each later view is one script more",
+    async () => {
+      await using opened = await browser.open(`${await world.link(ALL)}/`);
+      const { page } = opened;
+      await visible(page, "Activity").waitFor();
+      let seen = (await page.evaluate<Arrival>(ARRIVAL)).scripts.length;
+      for (const tab of ["Endpoints", "Deliveries", "Event types"]) {
+        await page.getByRole("link", { name: tab, exact: true }).click();
+        await page.getByRole("heading", { name: tab, level: 1 }).waitFor();
+        const { scripts, styles } = await page.evaluate<Arrival>(ARRIVAL);
+        expect([tab, scripts.length, styles.length]).toEqual([tab, ++seen, 1]);
+      }
+    },
+    BROWSER_MS,
+  );
+});
+
 describe.skipIf(!hasChromium)("the token", () => {
   test("leaves the address at once, and stands in no request, referrer or log", async () => {
     const address = await world.link();
