@@ -1,37 +1,25 @@
-import { type Static, Type } from "@sinclair/typebox";
-import type { Caller } from "../core/caller.ts";
+import { Type } from "@sinclair/typebox";
 import { isOpen, placeOf } from "../core/delivery.ts";
 import { notFound, Problem, unavailable } from "../core/errors.ts";
-import { limit } from "../core/limits.ts";
 import type { Delivery } from "../core/model.ts";
-import type { DeliveryFilter } from "../store/delivery-list.ts";
 import { attemptExample, attemptOf, attemptShape } from "./attempt-shape.ts";
 import { requirePlaces } from "../admission.ts";
 import { commitChange } from "./commit.ts";
+import { deliveryCountsRoute } from "./delivery-counts.ts";
 import { exportDeliveries } from "./delivery-export.ts";
-import { deliveryExample, deliveryOf, deliveryShape, deliveryStatusShape } from "./delivery-shape.ts";
-import { consumerFilter, findDelivery, visibleEndpoints } from "./lookups.ts";
-import {
-  listShape,
-  pageOf,
-  pageSize,
-  pagingQuery,
-  parseTime,
-  readCursor,
-  readFilterId,
-  requirePattern,
-  SHORT_PAGES,
-  timeParameter,
-  writeCursor,
-} from "./paging.ts";
+import { deliveryFilterQuery, readDeliveryFilter, textQuery } from "./delivery-filter.ts";
+import { deliveryExample, deliveryOf, deliveryShape } from "./delivery-shape.ts";
+import { findDelivery } from "./lookups.ts";
+import { listShape, pageOf, pageSize, pagingQuery, readCursor, SHORT_PAGES, writeCursor } from "./paging.ts";
 import { type AnyRoute, NO_FIELDS, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { nameText, oneOf } from "./shapes.ts";
+import { oneOf } from "./shapes.ts";
 
 /** Deliveries and their attempts (contract section 4). */
 export function deliveriesRoutes(services: Services): AnyRoute[] {
   return [
     listDeliveries(services),
+    deliveryCountsRoute(services),
     readDelivery(services),
     listAttempts(services),
     retryDelivery(services),
@@ -42,23 +30,8 @@ export function deliveriesRoutes(services: Services): AnyRoute[] {
 const listQuery = Type.Object(
   {
     ...pagingQuery,
-    status: Type.Optional(deliveryStatusShape),
-    endpoint_id: Type.Optional(Type.String()),
-    event_id: Type.Optional(Type.String()),
-    event_type: Type.Optional(Type.String({ description: "A name, `invoice.*` (any depth below), or `*`." })),
-    consumer_id: Type.Optional(nameText(limit("consumerIdLengthMax"), { description: "Of the event." })),
-    status_code: Type.Optional(
-      Type.Integer({ minimum: 100, maximum: 999, description: "What the last attempt was answered." }),
-    ),
-    since: timeParameter("Made at this time or later."),
-    until: timeParameter("Made before this time."),
-    q: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: limit("searchTextMax"),
-        description: "Text that stands in the event's `data`, in upper or lower case.",
-      }),
-    ),
+    ...deliveryFilterQuery,
+    ...textQuery,
     format: Type.Optional(
       oneOf(["json", "ndjson"], {
         description:
@@ -69,8 +42,6 @@ const listQuery = Type.Object(
   },
   { additionalProperties: false },
 );
-
-type ListQuery = Static<typeof listQuery>;
 
 function listDeliveries(services: Services): AnyRoute {
   return route({
@@ -95,7 +66,7 @@ function listDeliveries(services: Services): AnyRoute {
       },
     },
     async handle({ caller, query }) {
-      const filter = readFilter(services, caller, query);
+      const filter = readDeliveryFilter(services, caller, query);
       const before = readCursor(services, "msg", query.cursor);
       if (query.format === "ndjson") return exportDeliveries(services, filter, before, query.limit);
       const { rows, next } = await services.deliveryList.page(filter, before, pageSize(query));
@@ -103,23 +74,6 @@ function listDeliveries(services: Services): AnyRoute {
       return { status: 200, json: { data, next_cursor: writeCursor(services, "msg", next) } };
     },
   });
-}
-
-function readFilter(services: Services, caller: Caller, query: ListQuery): DeliveryFilter {
-  if (query.event_type !== undefined) requirePattern("event_type", query.event_type);
-  return {
-    projectId: caller.projectId,
-    status: query.status === undefined ? null : [query.status],
-    endpointId: readFilterId(services, "ep", "endpoint_id", query.endpoint_id),
-    eventId: readFilterId(services, "evt", "event_id", query.event_id),
-    eventTypes: query.event_type === undefined ? null : [query.event_type],
-    consumerId: consumerFilter(caller, query.consumer_id),
-    statusCode: query.status_code ?? null,
-    since: query.since === undefined ? null : parseTime("since", query.since),
-    until: query.until === undefined ? null : parseTime("until", query.until),
-    q: query.q ?? null,
-    visible: visibleEndpoints(services, caller),
-  };
 }
 
 function readDelivery(services: Services): AnyRoute {

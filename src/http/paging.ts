@@ -74,7 +74,7 @@ export function pageOf<Row extends { id: number }>(
 }
 
 /** Schema and example of a page, for the `answers` of a route: `{description: "…", ...listShape(item, example)}`. */
-export function listShape(item: TSchema, example: unknown): { schema: TSchema; example: unknown } {
+export function listShape<Item extends TSchema>(item: Item, example: unknown) {
   const nextCursor = Type.Union([Type.String(), Type.Null()], {
     description: "Give it as `cursor` to get the next page; null at the end.",
   });

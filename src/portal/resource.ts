@@ -71,7 +71,8 @@ export function warm(path: string): void {
   );
 }
 
-function watch(path: string, entry: Entry, polls: boolean): () => void {
+/** `everyMs`: how long it is shown before it is asked for again; null: until something changes it here. */
+function watch(path: string, entry: Entry, everyMs: number | null): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let running: AbortController | null = null;
   const load = () => {
@@ -96,8 +97,8 @@ function watch(path: string, entry: Entry, polls: boolean): () => void {
   };
   const plan = () => {
     running = null;
-    if (!polls) return;
-    const wait = Date.now() - touchedAt > IDLE_AFTER_MS ? IDLE_MS : ACTIVE_MS;
+    if (everyMs === null) return;
+    const wait = Date.now() - touchedAt > IDLE_AFTER_MS ? Math.max(IDLE_MS, everyMs) : everyMs;
     timer = setTimeout(() => (document.visibilityState === "visible" ? load() : plan()), wait);
   };
   watchers.add(load);
@@ -113,9 +114,9 @@ function watch(path: string, entry: Entry, polls: boolean): () => void {
 const NOTHING: Entry = { data: signal(undefined), error: signal(null), warmedAt: 0 };
 
 /** The answer to a GET; null: nothing is asked for. `polls: false` for what does not change by itself. */
-export function useResource<T>(path: string | null, { polls = true } = {}): Resource<T> {
+export function useResource<T>(path: string | null, { polls = true, everyMs = ACTIVE_MS } = {}): Resource<T> {
   const entry = useMemo(() => (path === null ? NOTHING : entryOf(path)), [path]);
-  useEffect(() => (path === null ? undefined : watch(path, entry, polls)), [path, polls]);
+  useEffect(() => (path === null ? undefined : watch(path, entry, polls ? everyMs : null)), [path, polls]);
   return { data: entry.data.value as T | undefined, error: entry.error.value, reload: refresh };
 }
 

@@ -125,6 +125,13 @@ export interface Stats {
   waiting: number;
 }
 
+/** Deliveries of one hour by their state. */
+export type DeliveryCount = { at: string } & Record<DeliveryStatus, number>;
+
+export interface CountPage extends Page<DeliveryCount> {
+  counted_since: string | null;
+}
+
 export interface EndpointTotal extends Numbers {
   endpoint_id: string;
   waiting: number;

@@ -1,10 +1,10 @@
 import { matchesPattern } from "../core/event-type.ts";
-import { firstKeyAt } from "../core/ids.ts";
-import type { Delivery, DeliveryStatus } from "../core/model.ts";
+import { firstKeyAt, keyTime } from "../core/ids.ts";
+import { type Delivery, DELIVERY_STATUS, type DeliveryStatus } from "../core/model.ts";
 import type { Data } from "./data.ts";
 import { type DeliveryRow, statusNumber, toDelivery } from "./deliveries.ts";
 import { LABELS } from "./labels.ts";
-import { mergeBelow, type Page, readPage } from "./lists.ts";
+import { mergeBelow, type Page, type PageRequest, readPage } from "./lists.ts";
 import { holdsText } from "./text.ts";
 
 /** Filters of GET /v1/deliveries and of bulk replays; null where one is not given. */
@@ -33,20 +33,34 @@ export interface ListedDelivery extends Delivery {
   eventConsumerId: string | null;
 }
 
-/** `data` is empty unless it is searched. */
-type Row = DeliveryRow & { type: string; consumer_id: string | null; data: string };
+/** How many of the deliveries that were made in an hour or day, by its begin, are in each state now. */
+export interface DeliveryCount {
+  at: number;
+  counts: Record<DeliveryStatus, number>;
+}
+
+const WIDTH_MS = { hour: 3_600_000, day: 86_400_000 } as const;
+
+/** `data` is empty and `last_code` null unless the filter asks for them. */
+type Row = DeliveryRow & {
+  type: string;
+  consumer_id: string | null;
+  data: string;
+  last_code: number | null;
+};
 
 export class DeliveryList {
   readonly #load;
   readonly #ofEvent;
   readonly #deadOfProject;
   readonly #deadOfEndpoint;
-  readonly #lastCode;
 
   constructor(private readonly data: Data) {
     const { sqlite } = data.store;
-    this.#load = sqlite.prepare<Row, [boolean, string]>(
-      `SELECT d.*, e.type, e.consumer_id, iif(?, e.data, '') AS data FROM delivery d JOIN event e ON e.id = d.event_id
+    this.#load = sqlite.prepare<Row, [boolean, boolean, string]>(
+      `SELECT d.*, e.type, e.consumer_id, iif(?, e.data, '') AS data,
+         iif(?, (SELECT a.status_code FROM attempt a WHERE a.delivery_id = d.id ORDER BY a.id DESC LIMIT 1), NULL) AS last_code
+       FROM delivery d JOIN event e ON e.id = d.event_id
        WHERE d.id IN (SELECT value FROM json_each(?)) ORDER BY d.id DESC`,
     );
     this.#ofEvent = sqlite.prepare<{ id: number }, [number, number, number]>(
@@ -58,34 +72,54 @@ export class DeliveryList {
     this.#deadOfEndpoint = sqlite.prepare<{ id: number }, [number, number, number]>(
       "SELECT id FROM delivery WHERE status = 3 AND endpoint_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
     );
-    this.#lastCode = sqlite.prepare<{ status_code: number | null }, [number]>(
-      "SELECT status_code FROM attempt WHERE delivery_id = ? ORDER BY id DESC LIMIT 1",
-    );
   }
 
   /** Newest first, below the key `before`. */
   async page(filter: DeliveryFilter, before: number, count: number): Promise<Page<ListedDelivery>> {
-    const { rows, next } = await readPage<Row>({
-      candidates: this.#candidates(filter),
-      load: (ids) => this.#load.all(filter.q !== null, JSON.stringify(ids)),
-      keyOf: (row) => row.id,
-      keep: (row) => this.#keeps(filter, row),
-      before: Math.min(before, filter.until === null ? before : firstKeyAt(filter.until)),
-      from: filter.since === null ? 0 : firstKeyAt(filter.since),
-      count,
-      readsBodies: filter.q !== null,
-    });
+    const keep = (row: Row) => this.#keeps(filter, row);
+    const { rows, next } = await readPage<Row>({ ...this.#request(filter, before), keep, count });
     return { rows: rows.map(toListed), next };
   }
 
+  /** Counts in place of rows, newest first: as many as a page may look at; `next` is the key to go on below, or null at the end. */
+  async count(
+    filter: DeliveryFilter,
+    by: keyof typeof WIDTH_MS,
+    before: number,
+  ): Promise<{ points: DeliveryCount[]; next: number | null }> {
+    const points = new Map<number, DeliveryCount>();
+    const width = WIDTH_MS[by];
+    const keep = (row: Row) => {
+      if (!this.#keeps(filter, row)) return false;
+      const at = Math.floor(keyTime(row.id) / width) * width;
+      const point = points.get(at) ?? { at, counts: { ...NONE } };
+      points.set(at, point);
+      point.counts[DELIVERY_STATUS[row.status] ?? "pending"]++;
+      return false;
+    };
+    const { next } = await readPage<Row>({ ...this.#request(filter, before), keep, count: 0 });
+    return { points: [...points.values()], next };
+  }
+
+  #request(filter: DeliveryFilter, before: number): Omit<PageRequest<Row>, "keep" | "count"> {
+    return {
+      candidates: this.#candidates(filter),
+      load: (ids) => this.#load.all(...needsOf(filter), JSON.stringify(ids)),
+      keyOf: (row) => row.id,
+      before: Math.min(before, filter.until === null ? before : firstKeyAt(filter.until)),
+      from: filter.since === null ? 0 : firstKeyAt(filter.since),
+      readsBodies: filter.q !== null,
+    };
+  }
+
   get(id: number): ListedDelivery | null {
-    const row = this.#load.get(false, JSON.stringify([id]));
+    const row = this.#load.get(false, false, JSON.stringify([id]));
     return row ? toListed(row) : null;
   }
 
   /** Null also where the filter, its times aside, does not admit it. */
   getIf(id: number, filter: DeliveryFilter): ListedDelivery | null {
-    const row = this.#load.get(filter.q !== null, JSON.stringify([id]));
+    const row = this.#load.get(...needsOf(filter), JSON.stringify([id]));
     return row && this.#keeps(filter, row) ? toListed(row) : null;
   }
 
@@ -134,9 +168,22 @@ export class DeliveryList {
     if (filter.eventTypes !== null && !filter.eventTypes.some((pattern) => matchesPattern(pattern, row.type)))
       return false;
     if (filter.q !== null && !holdsText(row.data, filter.q)) return false;
-    return filter.statusCode === null || this.#lastCode.get(row.id)?.status_code === filter.statusCode;
+    return filter.statusCode === null || row.last_code === filter.statusCode;
   }
 }
+
+/** What costs a look-up more: whether the filter asks for the body, and for the last answer. */
+function needsOf({ q, statusCode }: DeliveryFilter): [boolean, boolean] {
+  return [q !== null, statusCode !== null];
+}
+
+const NONE: Readonly<Record<DeliveryStatus, number>> = {
+  pending: 0,
+  retrying: 0,
+  delivered: 0,
+  dead: 0,
+  cancelled: 0,
+};
 
 function toListed(row: Row): ListedDelivery {
   return { ...toDelivery(row), eventType: row.type, eventConsumerId: row.consumer_id };

@@ -301,6 +301,7 @@ export const CASES: Record<string, Case[]> = {
       shows: ({ delivery = "" }) => delivery,
     }),
   ],
+  countDeliveries: [plain("GET", "/v1/stats/deliveries", 200, '"delivered":')],
   getSourceStats: [
     on(received, "GET", "/v1/sources/:source/stats", undefined, { shows: () => '"accepted":1' }),
   ],

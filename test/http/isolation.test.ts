@@ -171,6 +171,7 @@ async function numbersOf(client: Client): Promise<unknown[]> {
   const paths = [
     "/v1/stats",
     "/v1/stats?by=day",
+    "/v1/stats/deliveries",
     "/v1/usage",
     "/v1/usage?by=day",
     "/v1/events",

@@ -1,6 +1,6 @@
 // time budget: 300 s
 /** The screens of deliveries in a real browser against the real service (contract section 9). */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import {
   expectAccessible,
@@ -11,6 +11,7 @@ import {
   type TestBrowser,
   visible,
 } from "../kit/browser.ts";
+import { makeEndpoint, publish, type Row, settled } from "../portal/deliveries.ts";
 import { CONSUMER, HOSTILE, startWorld, type World } from "../portal/world.ts";
 
 const BROWSER_MS = 60_000;
@@ -41,12 +42,6 @@ async function openList(query = "", grants: object = ALL): Promise<OpenPage> {
   return opened;
 }
 
-interface Row {
-  id: string;
-  event_id: string;
-  status: string;
-}
-
 async function deliveriesOf(endpoint: keyof World["endpoints"], query = ""): Promise<Row[]> {
   const { json } = await world.app.live.get(
     `/v1/deliveries?limit=250&endpoint_id=${world.endpoints[endpoint]}${query}`,
@@ -66,38 +61,6 @@ const firstOf = async (endpoint: keyof World["endpoints"], query = "") => {
   if (row === undefined) throw new Error(`${endpoint} has no such delivery`);
   return row;
 };
-
-/** An endpoint of its own for a test, and what was published to it. */
-async function makeEndpoint(path: string, type: string, count: number): Promise<string> {
-  const { live } = world.app;
-  const { id = "" } = await live.create("/v1/endpoints", {
-    url: world.receiver.url(path),
-    description: path,
-    event_types: [type],
-    consumer_id: CONSUMER,
-    retry: { schedule: [] },
-  });
-  for (let nth = 0; nth < count; nth++) await publish(type, { nth });
-  await world.receiver.arrived(path, count);
-  return id;
-}
-
-async function publish(type: string, data: object, more: object = {}): Promise<string> {
-  const body = { type, data, consumer_id: CONSUMER, ...more };
-  const { status, json } = await world.app.live.post("/v1/events", body);
-  expect(status).toBe(202);
-  return String(json["id"]);
-}
-
-async function settled(endpointId: string, status: string, count: number): Promise<Row[]> {
-  return world.app.until(async () => {
-    const { json } = await world.app.live.get(
-      `/v1/deliveries?endpoint_id=${endpointId}&status=${status}&limit=250`,
-    );
-    const rows = json["data"] as Row[];
-    return rows.length === count && rows;
-  });
-}
 
 describe.skipIf(!hasChromium)("the list", () => {
   test("is narrowed by status, endpoint, type and code, and the address has it", async () => {
@@ -119,7 +82,7 @@ describe.skipIf(!hasChromium)("the list", () => {
   });
 
   test("is searched by id, by external id, and by text in the body", async () => {
-    await publish("customer.created", { note: "a purple umbrella" }, { external_id: "order-1001" });
+    await publish(world, "customer.created", { note: "a purple umbrella" }, { external_id: "order-1001" });
     const [{ id, event_id: eventId }] = (await deliveriesOf("works")) as [Row];
     await using opened = await openList();
     const { page } = opened;
@@ -142,7 +105,7 @@ describe.skipIf(!hasChromium)("the list", () => {
     await using opened = await openList("?status=delivered");
     const { page } = opened;
     const before = await rowsOf(page).first().getAttribute("href");
-    for (let nth = 0; nth < 3; nth++) await publish("customer.created", { nth });
+    for (let nth = 0; nth < 3; nth++) await publish(world, "customer.created", { nth });
     await button(page, "3 new").waitFor();
     expect(await rowsOf(page).first().getAttribute("href")).toBe(String(before));
     await button(page, "3 new").click();
@@ -152,8 +115,8 @@ describe.skipIf(!hasChromium)("the list", () => {
 
   test("a row that is shown changes in its place, also where it leaves the filter", async () => {
     world.receiver.at("mends", () => new Response(null, { status: 500 }));
-    const endpoint = await makeEndpoint("mends", "mends.now", 2);
-    const [first] = await settled(endpoint, "dead", 2);
+    const endpoint = await makeEndpoint(world, "mends", "mends.now", 2);
+    const [first] = await settled(world, endpoint, "dead", 2);
     await using opened = await openList(`?status=dead&endpoint=${endpoint}`);
     world.receiver.at("mends", () => new Response(null, { status: 200 }));
     await world.app.live.post(`/v1/deliveries/${first?.id}/retry`, {});
@@ -182,65 +145,29 @@ describe.skipIf(!hasChromium)("the list", () => {
     await rowsOf(page).first().waitFor();
   });
 
+  test("stands below a chart of itself, whatever narrows it; of a search the chart says that it does not", async () => {
+    const query = `?endpoint=${world.endpoints.fails}&type=invoice.paid`;
+    await using opened = await openList(query);
+    const { page } = opened;
+    const bar = page.getByRole("button", { name: "0 delivered, 8 waiting, 0 dead, 0 cancelled" });
+    await bar.click();
+    await visible(page, "8 deliveries").waitFor();
+    expect(hashOf(page)).toContain("from=");
+    await page.getByLabel("Code", { exact: true }).fill("418");
+    await bar.waitFor({ state: "detached" });
+    await page.getByLabel("Code", { exact: true }).fill("");
+    await bar.waitFor();
+    await page.getByPlaceholder("Search by id").fill("nobody wrote this");
+    await visible(page, "The search does not narrow the chart.").waitFor();
+    await bar.waitFor();
+    opened.conduct.expectGood(world.app.url);
+  });
+
   test("goes on below, page by page", async () => {
     await using opened = await openList();
     await opened.page.getByRole("button", { name: "Show more" }).click();
     await opened.page.waitForFunction("document.querySelectorAll('a[data-row]').length > 50");
   });
-});
-
-describe.skipIf(!hasChromium)("a bulk replay", () => {
-  let endpoint: string;
-
-  beforeEach(async () => {
-    const path = `bulk-${crypto.randomUUID()}`;
-    world.receiver.at(path, () => new Response(null, { status: 500 }));
-    endpoint = await makeEndpoint(path, `bulk.${path}`, 4);
-    await settled(endpoint, "dead", 4);
-    world.receiver.at(path, () => new Response(null, { status: 200 }));
-  });
-
-  test(
-    "of all that match says how many first, then how far it is, and the rows say that they arrived",
-    async () => {
-      await using opened = await openList(`?endpoint=${endpoint}`);
-      const { page } = opened;
-      await button(page, "Replay…").click();
-      const dialog = page.getByRole("dialog");
-      await dialog.getByText("4 deliveries will be sent again.").waitFor();
-      await dialog.getByLabel("Dead").uncheck();
-      await dialog.getByText("Nothing to replay").waitFor();
-      await dialog.getByLabel("Dead").check();
-      await expectAccessible(page);
-      await dialog.getByRole("button", { name: "Replay 4 deliveries" }).click();
-      await visible(page, "Replayed: 4 of 4 deliveries").waitFor();
-      await page.waitForFunction("document.querySelectorAll('tbody .badge.good').length === 4");
-      opened.conduct.expectGood(world.app.url);
-    },
-    BROWSER_MS,
-  );
-
-  test(
-    "of what was ticked takes these alone, and can be stopped",
-    async () => {
-      await using opened = await openList(`?endpoint=${endpoint}`);
-      const { page } = opened;
-      const ticks = page.getByRole("checkbox", { name: /^Select bulk/ });
-      await ticks.nth(0).check();
-      await ticks.nth(2).check();
-      await visible(page, "2 selected").waitFor();
-      await ticks.nth(3).check();
-      await button(page, "Replay 3…").click();
-      const dialog = page.getByRole("dialog");
-      await dialog.getByLabel("Speed").selectOption("1 a second");
-      await dialog.getByRole("button", { name: "Replay 3 deliveries" }).click();
-      await button(page, "Stop").click();
-      await visible(page, /^Stopped: \d of 3 deliveries replayed/).waitFor();
-      const { json } = await world.app.live.get("/v1/replays?limit=1");
-      expect(json["data"]).toMatchObject([{ status: "cancelled", matched: 3 }]);
-    },
-    BROWSER_MS,
-  );
 });
 
 describe.skipIf(!hasChromium)("a delivery", () => {
@@ -313,8 +240,8 @@ describe.skipIf(!hasChromium)("a delivery", () => {
 
   test("whose answer was longer than what is kept says so", async () => {
     world.receiver.at("long", () => new Response("x".repeat(40_000), { status: 200 }));
-    const endpoint = await makeEndpoint("long", "long.answer", 1);
-    const [row] = await settled(endpoint, "delivered", 1);
+    const endpoint = await makeEndpoint(world, "long", "long.answer", 1);
+    const [row] = await settled(world, endpoint, "delivered", 1);
     await using opened = await openDelivery(row?.id ?? "");
     await visible(opened.page, /The answer was longer; its first 16[.,]4 kB are kept/).waitFor();
   });
@@ -359,7 +286,7 @@ describe.skipIf(!hasChromium)("grants", () => {
   });
 
   test("an id of another consumer's is not there", async () => {
-    const event = await publish("note.added", {}, { consumer_id: "cust_8" });
+    const event = await publish(world, "note.added", {}, { consumer_id: "cust_8" });
     const { json } = await world.app.live.get(`/v1/deliveries?event_id=${event}`);
     const [{ id }] = json["data"] as [Row];
     await using opened = await browser.open(`${await world.link({ ...ALL })}/deliveries/${id}`);
@@ -374,9 +301,9 @@ describe.skipIf(!hasChromium)("what strangers sent", () => {
       "hostile",
       () => new Response(`<h1>${HOSTILE}</h1>`, { status: 500, headers: { "x-evil": HOSTILE } }),
     );
-    const endpoint = await makeEndpoint("hostile", "hostile.event", 0);
-    await publish("hostile.event", { [hostile]: hostile }, { external_id: hostile });
-    const [row] = await settled(endpoint, "dead", 1);
+    const endpoint = await makeEndpoint(world, "hostile", "hostile.event", 0);
+    await publish(world, "hostile.event", { [hostile]: hostile }, { external_id: hostile });
+    const [row] = await settled(world, endpoint, "dead", 1);
     await using opened = await openDelivery(row?.id ?? "");
     const { page } = opened;
     let hasRun = false;

@@ -5,18 +5,25 @@ import { type Key, t } from "../i18n.ts";
 import { Button } from "./button.tsx";
 
 /**
- * Bars of delivered, failed and dead, each a button that narrows the list below; drawn over, or with Shift and the arrows, several
- * do. The same numbers as a table on demand.
+ * Bars of some parts, each a button that narrows the list below; drawn over, or with Shift and the arrows, several do. The same numbers as a
+ * table on demand.
  */
-export interface Bar {
-  at: number;
-  delivered: number;
-  failed: number;
-  dead: number;
+export type Bar<Part extends string> = { at: number } & Readonly<Record<Part, number>>;
+
+/** What the bars consist of, from the axis upwards, and how it is called. */
+export interface Series<Part extends string> {
+  parts: readonly { name: Part; title: Key /** The class that colours it. */; look: string }[];
+  /** The whole, for screen readers. */
+  label: Key;
+  /** One bar in a sentence, with `{time}` and each part by its name. */
+  bar: Key;
 }
 
-interface ChartProps {
-  bars: readonly Bar[];
+interface ChartProps<Part extends string> {
+  series: Series<Part>;
+  bars: readonly Bar<Part>[];
+  /** Further columns of the table, by the bar's place. */
+  columns?: readonly { title: string; of: (index: number) => string }[];
   /** How a bar's time is written, in words and below the axis. */
   tell: (at: number) => string;
   tick: (at: number) => string;
@@ -31,27 +38,21 @@ interface ChartProps {
 
 export type Range = readonly [number, number];
 
-const PARTS = ["delivered", "failed", "dead"] as const;
-const NAMES: Readonly<Record<(typeof PARTS)[number], Key>> = {
-  delivered: "chart.delivered",
-  failed: "chart.failed",
-  dead: "chart.dead",
-};
 const TICKS = 6;
 const HEIGHT = 120;
 const LOW_HEIGHT = 56;
 /** What is not nothing is seen. */
 const LEAST = 2;
 
-export function Chart(props: ChartProps): JSX.Element {
+export function Chart<Part extends string>(props: ChartProps<Part>): JSX.Element {
   const [isTable, setTable] = useState(false);
   return (
     <figure class={props.isLow ? "chart low" : "chart"}>
       <figcaption>
         <ul class="legend">
-          {PARTS.map((part) => (
-            <li key={part} class={part}>
-              {t(NAMES[part])}
+          {props.series.parts.map(({ name, title, look }) => (
+            <li key={name} class={look}>
+              {t(title)}
             </li>
           ))}
         </ul>
@@ -65,8 +66,9 @@ export function Chart(props: ChartProps): JSX.Element {
   );
 }
 
-function Bars({ bars, tell, tick, chosen, onChoose, isLow = false }: ChartProps): JSX.Element {
-  const highest = Math.max(1, ...bars.map((bar) => bar.delivered + bar.failed + bar.dead));
+function Bars<Part extends string>(props: ChartProps<Part>): JSX.Element {
+  const { series, bars, tell, tick, chosen, onChoose, isLow = false } = props;
+  const highest = Math.max(1, ...bars.map((bar) => sumOf(series, bar)));
   const every = Math.max(1, Math.ceil(bars.length / TICKS));
   const [focused, setFocused] = useState(bars.length - 1);
   const row = useRef<HTMLDivElement>(null);
@@ -87,7 +89,7 @@ function Bars({ bars, tell, tick, chosen, onChoose, isLow = false }: ChartProps)
       <div
         class="bars"
         role="group"
-        aria-label={t("chart.label")}
+        aria-label={t(series.label)}
         ref={row}
         onKeyDown={walk}
         onPointerDown={brush.begin}
@@ -95,6 +97,7 @@ function Bars({ bars, tell, tick, chosen, onChoose, isLow = false }: ChartProps)
         {bars.map((bar, at) => (
           <BarButton
             key={bar.at}
+            series={series}
             bar={bar}
             scale={(isLow ? LOW_HEIGHT : HEIGHT) / highest}
             label={tell(bar.at)}
@@ -112,6 +115,10 @@ function Bars({ bars, tell, tick, chosen, onChoose, isLow = false }: ChartProps)
       </div>
     </div>
   );
+}
+
+function sumOf<Part extends string>({ parts }: Series<Part>, bar: Bar<Part>): number {
+  return parts.reduce((sum, { name }) => sum + bar[name], 0);
 }
 
 function isOnly(chosen: Range | null, at: number): boolean {
@@ -175,8 +182,9 @@ function useBrush(row: { current: HTMLElement | null }, onDone: (from: number, t
   return { range, begin };
 }
 
-interface BarButtonProps {
-  bar: Bar;
+interface BarButtonProps<Part extends string> {
+  series: Series<Part>;
+  bar: Bar<Part>;
   /** Pixels for one. */
   scale: number;
   /** Its time in words. */
@@ -188,21 +196,22 @@ interface BarButtonProps {
   onClick: () => void;
 }
 
-function BarButton({ bar, scale, label, isChosen, isStop, onFocus, onClick }: BarButtonProps): JSX.Element {
-  const { delivered, failed, dead } = bar;
+function BarButton<Part extends string>(props: BarButtonProps<Part>): JSX.Element {
+  const { series, bar, scale, label, isChosen, isStop, onFocus, onClick } = props;
+  const { parts } = series;
   return (
     <button
       type="button"
       class="bar"
       tabIndex={isStop ? 0 : -1}
       aria-pressed={isChosen}
-      aria-label={t("chart.bar", { time: label, delivered, failed, dead })}
-      title={[label, ...PARTS.map((part) => `${t(NAMES[part])}: ${number(bar[part])}`)].join("\n")}
+      aria-label={t(series.bar, { time: label, ...bar })}
+      title={[label, ...parts.map(({ name, title }) => `${t(title)}: ${number(bar[name])}`)].join("\n")}
       onFocus={onFocus}
       onClick={onClick}
     >
-      {PARTS.map((part) => (
-        <span key={part} class={part} style={{ height: `${heightOf(bar[part], scale)}px` }} />
+      {parts.map(({ name, look }) => (
+        <span key={name} class={look} style={{ height: `${heightOf(bar[name], scale)}px` }} />
       ))}
     </button>
   );
@@ -212,28 +221,36 @@ function heightOf(count: number, scale: number): number {
   return count === 0 ? 0 : Math.max(LEAST, count * scale);
 }
 
-function Numbers({ bars, tell }: ChartProps): JSX.Element {
-  const filled = bars.filter((bar) => PARTS.some((part) => bar[part] > 0));
+function Numbers<Part extends string>(props: ChartProps<Part>): JSX.Element {
+  const { series, bars, tell, columns = [] } = props;
+  const all = [
+    ...series.parts.map(({ name, title }) => ({
+      title: t(title),
+      of: (index: number) => number(bars[index]?.[name] ?? 0),
+    })),
+    ...columns,
+  ];
+  const filled = [...bars.entries()].filter(([, bar]) => sumOf(series, bar) > 0);
   return (
-    <div class="table-frame scrolls" tabIndex={0} role="region" aria-label={t("chart.label")}>
+    <div class="table-frame scrolls" tabIndex={0} role="region" aria-label={t(series.label)}>
       <table class="table plain">
         <thead>
           <tr>
             <th scope="col">{t("chart.time")}</th>
-            {PARTS.map((part) => (
-              <th key={part} scope="col" class="end">
-                {t(NAMES[part])}
+            {all.map(({ title }) => (
+              <th key={title} scope="col" class="end">
+                {title}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {filled.map((bar) => (
+          {filled.map(([index, bar]) => (
             <tr key={bar.at}>
               <th scope="row">{tell(bar.at)}</th>
-              {PARTS.map((part) => (
-                <td key={part} class="end">
-                  {number(bar[part])}
+              {all.map(({ title, of }) => (
+                <td key={title} class="end">
+                  {of(index)}
                 </td>
               ))}
             </tr>

@@ -97,6 +97,10 @@ export const de: Messages = {
   "chart.dead": "Aufgegeben",
   "chart.label": "Zustellungen im Lauf der Zeit",
   "chart.bar": "{time}: {delivered} zugestellt, {failed} Fehlversuche, {dead} aufgegeben",
+  "chart.waiting": "Wartend",
+  "chart.cancelled": "Abgebrochen",
+  "chart.states":
+    "{time}: {delivered} zugestellt, {waiting} wartend, {dead} aufgegeben, {cancelled} abgebrochen",
   "chart.table": "Als Tabelle",
   "chart.time": "Zeit",
 
@@ -357,8 +361,8 @@ export const de: Messages = {
   "deliveries.span.week": "7 Tage",
   "deliveries.span.month": "30 Tage",
   "deliveries.search": "Nach Id, externer Id oder Text im Inhalt suchen",
-  "deliveries.chart.all": "Alle Zustellungen, unabhängig von den Filtern",
-  "deliveries.chart.endpoint": "Alle Zustellungen dieses Endpunkts, unabhängig von den anderen Filtern",
+  "deliveries.chart.cut": "Es sind sehr viele: gezählt ist nur bis {from} zurück.",
+  "deliveries.chart.search": "Die Suche schränkt das Diagramm nicht ein.",
   "deliveries.chip.any": "Alle",
   "deliveries.chip.code": "Code",
   "deliveries.chip.time": "{from} bis {to}",

@@ -1,17 +1,16 @@
 import type { JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
-import { Chart } from "../components/chart.tsx";
 import { Choice, Head, More, Split } from "../components/layout.tsx";
 import { Empty, Failure, Skeleton } from "../components/states.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import { now } from "../components/time.tsx";
-import { clock, day, hour, number } from "../format.ts";
+import { number } from "../format.ts";
 import { t } from "../i18n.ts";
 import { useResource } from "../resource.ts";
 import { setQuery, to } from "../router.ts";
 import { may } from "../session.ts";
-import type { Delivery, Endpoint, Page, Stats } from "../types.ts";
+import type { Delivery, Endpoint, Page } from "../types.ts";
 import type { ViewProps } from "../view.ts";
 import {
   type Filter,
@@ -24,13 +23,13 @@ import {
   windowOf,
 } from "./deliveries/filter.ts";
 import { Chips, SearchBox } from "./deliveries/filter-bar.tsx";
+import { Histogram } from "./deliveries/histogram.tsx";
 import { type LiveList, useLiveList } from "./deliveries/live-list.ts";
 import { ReplayDialog } from "./deliveries/replay-dialog.tsx";
 import { ReplayProgress } from "./deliveries/replay-progress.tsx";
 import { useSearch } from "./deliveries/search.ts";
 import { select, selectionOf, toggle } from "./deliveries/selection.ts";
 import { DeliveryDetail } from "./delivery.tsx";
-import { barsOf } from "./parts/bars.ts";
 import { columnsOf } from "./parts/delivery-table.tsx";
 import { nameOf } from "./parts/endpoint-name.ts";
 
@@ -84,34 +83,6 @@ function DeliveryList({ current, query }: ListProps): JSX.Element {
       )}
     </div>
   );
-}
-
-/** Of all deliveries, or of an endpoint's; the other filters do not narrow it. */
-function Histogram({ filter, window }: { filter: Filter; window: Window }): JSX.Element {
-  const { begin, width, count } = window;
-  const place =
-    filter.endpoint === null ? "/v1/stats" : `/v1/endpoints/${encodeURIComponent(filter.endpoint)}/stats`;
-  const { data, error } = useResource<Stats>(`${place}?since=${new Date(begin).toISOString()}`);
-  const bars = useMemo(() => (data ? barsOf(data, begin, width, count) : []), [data, begin, width, count]);
-  if (error && !data) return <></>;
-  if (!data) return <Skeleton rows={1} height={146} />;
-  return (
-    <Chart
-      isLow
-      note={noteOf(filter)}
-      bars={bars}
-      tell={hour}
-      tick={filter.span === "day" ? clock : day}
-      chosen={filter.range}
-      onChoose={(range) => setQuery({ from: range && String(range[0]), to: range && String(range[1]) })}
-    />
-  );
-}
-
-/** The numbers of the chart know endpoints and times only: where the list is narrower, it says so. */
-function noteOf({ endpoint, status, type, code, q }: Filter): string | null {
-  if (!status && !type && !code && !q) return null;
-  return t(endpoint === null ? "deliveries.chart.all" : "deliveries.chart.endpoint");
 }
 
 interface FoundProps extends ListProps {

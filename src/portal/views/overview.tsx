@@ -12,7 +12,7 @@ import { setQuery, to } from "../router.ts";
 import { may } from "../session.ts";
 import type { Endpoint, Page, Stats } from "../types.ts";
 import type { ViewProps } from "../view.ts";
-import { barsOf } from "./parts/bars.ts";
+import { barsOf, DELIVERY_SERIES } from "./parts/bars.ts";
 import { DeliveryTable } from "./parts/delivery-table.tsx";
 import { Failing } from "./parts/failing.tsx";
 
@@ -134,6 +134,7 @@ function Activity({ stats, end, span, chosen }: ActivityProps): JSX.Element {
   return (
     <Section title={t("overview.activity")}>
       <Chart
+        series={DELIVERY_SERIES}
         bars={bars}
         tell={hour}
         tick={span === "day" ? clock : day}

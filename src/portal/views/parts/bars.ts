@@ -1,20 +1,63 @@
-import type { Bar } from "../../components/chart.tsx";
-import type { Stats } from "../../types.ts";
+import type { Bar, Series } from "../../components/chart.tsx";
+import type { DeliveryCount, Stats } from "../../types.ts";
+
+type Part = "delivered" | "failed" | "dead";
+
+export const DELIVERY_SERIES: Series<Part> = {
+  parts: [
+    { name: "delivered", title: "chart.delivered", look: "delivered" },
+    { name: "failed", title: "chart.failed", look: "failed" },
+    { name: "dead", title: "chart.dead", look: "dead" },
+  ],
+  label: "chart.label",
+  bar: "chart.bar",
+};
 
 /** Numbers by the hour, added up in `count` bars of `width` milliseconds from `begin` on. */
-export function barsOf({ data }: Stats, begin: number, width: number, count: number): Bar[] {
-  const bars = Array.from({ length: count }, (_, at) => ({
-    at: begin + at * width,
-    delivered: 0,
-    failed: 0,
-    dead: 0,
-  }));
+export function barsOf({ data }: Stats, begin: number, width: number, count: number): Bar<Part>[] {
+  return addUp(["delivered", "failed", "dead"], data, begin, width, count);
+}
+
+type State = "delivered" | "waiting" | "dead" | "cancelled";
+
+/** Deliveries in the state that they have now, where the chart is of those alone that a list shows. */
+export const STATE_SERIES: Series<State> = {
+  parts: [
+    { name: "delivered", title: "chart.delivered", look: "delivered" },
+    { name: "waiting", title: "chart.waiting", look: "waits" },
+    { name: "dead", title: "chart.dead", look: "dead" },
+    { name: "cancelled", title: "chart.cancelled", look: "ended" },
+  ],
+  label: "chart.label",
+  bar: "chart.states",
+};
+
+export function stateBarsOf(
+  counts: readonly DeliveryCount[],
+  begin: number,
+  width: number,
+  count: number,
+): Bar<State>[] {
+  const data = counts.map((one) => ({ ...one, waiting: one.pending + one.retrying }));
+  return addUp(["delivered", "waiting", "dead", "cancelled"], data, begin, width, count);
+}
+
+type Point<Name extends string> = { at: string } & Readonly<Record<Name, number>>;
+
+function addUp<Name extends string>(
+  names: readonly Name[],
+  data: readonly Point<Name>[],
+  begin: number,
+  width: number,
+  count: number,
+): Bar<Name>[] {
+  const sums = Array.from({ length: count }, () => new Map<Name, number>());
   for (const point of data) {
-    const target = bars[Math.floor((Date.parse(point.at) - begin) / width)];
-    if (!target) continue;
-    target.delivered += point.delivered;
-    target.failed += point.failed;
-    target.dead += point.dead;
+    const sum = sums[Math.floor((Date.parse(point.at) - begin) / width)];
+    for (const name of names) sum?.set(name, (sum.get(name) ?? 0) + point[name]);
   }
-  return bars;
+  return sums.map((sum, at) => {
+    const numbers = Object.fromEntries(names.map((name) => [name, sum.get(name) ?? 0]));
+    return { at: begin + at * width, ...(numbers as Record<Name, number>) };
+  });
 }

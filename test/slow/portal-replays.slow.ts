@@ -1,0 +1,93 @@
+// time budget: 300 s
+/** Bulk replays from the portal, in a real browser against the real service (contract sections 4 and 9). */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import {
+  expectAccessible,
+  hasChromium,
+  type OpenPage,
+  startBrowser,
+  type TestBrowser,
+  visible,
+} from "../kit/browser.ts";
+import { makeEndpoint, settled } from "../portal/deliveries.ts";
+import { CONSUMER, startWorld, type World } from "../portal/world.ts";
+
+const BROWSER_MS = 60_000;
+let world: World;
+let browser: TestBrowser;
+
+beforeAll(async () => {
+  if (!hasChromium) return;
+  [world, browser] = await Promise.all([startWorld(), startBrowser()]);
+}, BROWSER_MS);
+
+afterAll(async () => {
+  await browser?.[Symbol.asyncDispose]();
+  await world?.[Symbol.asyncDispose]();
+});
+
+const ALL = { consumer_id: CONSUMER, manage: true, create: true };
+const rowsOf = (page: Page) => page.locator("a[data-row]");
+const button = (page: Page, name: string | RegExp) => page.getByRole("button", { name });
+
+/** The list, once its rows stand there. */
+async function openList(query: string): Promise<OpenPage> {
+  const opened = await browser.open(`${await world.link({ ...ALL })}/deliveries${query}`);
+  await rowsOf(opened.page).first().waitFor();
+  return opened;
+}
+
+describe.skipIf(!hasChromium)("a bulk replay", () => {
+  let endpoint: string;
+
+  beforeEach(async () => {
+    const path = `bulk-${crypto.randomUUID()}`;
+    world.receiver.at(path, () => new Response(null, { status: 500 }));
+    endpoint = await makeEndpoint(world, path, `bulk.${path}`, 4);
+    await settled(world, endpoint, "dead", 4);
+    world.receiver.at(path, () => new Response(null, { status: 200 }));
+  });
+
+  test(
+    "of all that match says how many first, then how far it is, and the rows say that they arrived",
+    async () => {
+      await using opened = await openList(`?endpoint=${endpoint}`);
+      const { page } = opened;
+      await button(page, "Replay…").click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByText("4 deliveries will be sent again.").waitFor();
+      await dialog.getByLabel("Dead").uncheck();
+      await dialog.getByText("Nothing to replay").waitFor();
+      await dialog.getByLabel("Dead").check();
+      await expectAccessible(page);
+      await dialog.getByRole("button", { name: "Replay 4 deliveries" }).click();
+      await visible(page, "Replayed: 4 of 4 deliveries").waitFor();
+      await page.waitForFunction("document.querySelectorAll('tbody .badge.good').length === 4");
+      opened.conduct.expectGood(world.app.url);
+    },
+    BROWSER_MS,
+  );
+
+  test(
+    "of what was ticked takes these alone, and can be stopped",
+    async () => {
+      await using opened = await openList(`?endpoint=${endpoint}`);
+      const { page } = opened;
+      const ticks = page.getByRole("checkbox", { name: /^Select bulk/ });
+      await ticks.nth(0).check();
+      await ticks.nth(2).check();
+      await visible(page, "2 selected").waitFor();
+      await ticks.nth(3).check();
+      await button(page, "Replay 3…").click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Speed").selectOption("1 a second");
+      await dialog.getByRole("button", { name: "Replay 3 deliveries" }).click();
+      await button(page, "Stop").click();
+      await visible(page, /^Stopped: \d of 3 deliveries replayed/).waitFor();
+      const { json } = await world.app.live.get("/v1/replays?limit=1");
+      expect(json["data"]).toMatchObject([{ status: "cancelled", matched: 3 }]);
+    },
+    BROWSER_MS,
+  );
+});
