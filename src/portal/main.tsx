@@ -14,6 +14,7 @@ import { overviewPaths } from "./views/overview.tsx";
 // What several later views share comes with the first, so that each of them is one file more (src/portal-build.ts).
 export { Code } from "./components/code.tsx";
 export { SearchField } from "./components/search.tsx";
+export { ReplayDialog } from "./views/deliveries/replay-dialog.tsx";
 
 /** Takes a token out of the address before anything else can see it there; a view may stand behind it. */
 function takeToken(fragment: string): void {

@@ -10,7 +10,7 @@ import {
   type TestBrowser,
   visible,
 } from "../kit/browser.ts";
-import { makeEndpoint, settled } from "../portal/deliveries.ts";
+import { makeEndpoint, publish, settled } from "../portal/deliveries.ts";
 import { CONSUMER, startWorld, type World } from "../portal/world.ts";
 
 const BROWSER_MS = 60_000;
@@ -87,6 +87,36 @@ describe.skipIf(!hasChromium)("a bulk replay", () => {
       await visible(page, /^Stopped: \d of 3 deliveries replayed/).waitFor();
       const { json } = await world.app.live.get("/v1/replays?limit=1");
       expect(json["data"]).toMatchObject([{ status: "cancelled", matched: 3 }]);
+    },
+    BROWSER_MS,
+  );
+
+  test(
+    "of what an endpoint never got counts it since a time, from the endpoint and from the list below its filter",
+    async () => {
+      const type = `missed.${crypto.randomUUID().slice(0, 8)}`;
+      for (let nth = 0; nth < 3; nth++) await publish(world, type, { nth });
+      const late = await makeEndpoint(world, type, type, 0);
+      await using opened = await browser.open(`${await world.link({ ...ALL })}/endpoints/${late}`);
+      const { page } = opened;
+      await button(page, "Replay…").click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByRole("button", { name: "What it never got" }).click();
+      await dialog.getByText("3 events will be sent.").waitFor();
+      await dialog.getByLabel("Since").fill("2037-01-01T00:00");
+      await dialog.getByText("Nothing is missing since then").waitFor();
+      await dialog.getByLabel("Since").fill("2020-01-01T00:00");
+      await expectAccessible(page);
+      await dialog.getByRole("button", { name: "Send 3 events" }).click();
+      await visible(page, "Replayed: 3 of 3 deliveries").waitFor();
+      await world.receiver.arrived(type, 3);
+      await page.goto(`${page.url().split("#")[0]}#/deliveries?endpoint=${late}&type=${type}&status=dead`);
+      await visible(page, "No deliveries").waitFor();
+      await button(page, "Replay…").click();
+      await dialog.getByRole("button", { name: "What it never got" }).click();
+      await dialog.getByText(`Only of the type ${type}.`).waitFor();
+      await dialog.getByText("Nothing is missing since then").waitFor();
+      opened.conduct.expectGood(world.app.url);
     },
     BROWSER_MS,
   );

@@ -157,13 +157,14 @@ function ListBar({ list, rows, path, filter, window, search }: BarProps): JSX.El
           </Button>
         )}
       </span>
-      {may.manage && (picked.length > 0 || (body !== null && rows.length > 0)) && (
-        <span class="wide">
-          <Button icon="retry" onClick={() => setOpen(true)}>
-            {picked.length > 0 ? t("replay.open.picked", { count: picked.length }) : t("replay.open")}
-          </Button>
-        </span>
-      )}
+      {may.manage &&
+        (picked.length > 0 || (body !== null && (rows.length > 0 || filter.endpoint !== null))) && (
+          <span class="wide">
+            <Button icon="retry" onClick={() => setOpen(true)}>
+              {picked.length > 0 ? t("replay.open.picked", { count: picked.length }) : t("replay.open")}
+            </Button>
+          </span>
+        )}
       {isOpen && (
         <ReplayDialog
           picked={picked}

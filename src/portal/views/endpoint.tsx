@@ -1,4 +1,5 @@
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
 import { EndpointBadge } from "../components/badge.tsx";
 import { Button } from "../components/button.tsx";
 import { Id } from "../components/id.tsx";
@@ -12,6 +13,8 @@ import { useResource } from "../resource.ts";
 import { to } from "../router.ts";
 import { may } from "../session.ts";
 import type { Endpoint, Stats } from "../types.ts";
+import { ReplayDialog } from "./deliveries/replay-dialog.tsx";
+import { ReplayProgress } from "./deliveries/replay-progress.tsx";
 import { EndpointSecret } from "./endpoint/secret.tsx";
 import { EndpointSettings } from "./endpoint/settings.tsx";
 import { EndpointTest } from "./endpoint/test.tsx";
@@ -73,9 +76,33 @@ function EndpointHead({ endpoint }: EndpointTabProps): JSX.Element {
       <p class="mono breaks">{endpoint.url ?? addressOf(endpoint)}</p>
       <div class="actions start">
         {may.manage && <StateButton endpoint={endpoint} />}
+        {may.manage && endpoint.status !== "disabled" && <ReplayButton endpoint={endpoint} />}
         <Id id={endpoint.id} />
       </div>
+      {may.manage && <ReplayProgress />}
     </div>
+  );
+}
+
+/** What was given up, or never had, sent again. */
+function ReplayButton({ endpoint }: EndpointTabProps): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  const close = () => setOpen(false);
+  return (
+    <>
+      <Button icon="retry" onClick={() => setOpen(true)}>
+        {t("replay.open")}
+      </Button>
+      {isOpen && (
+        <ReplayDialog
+          picked={[]}
+          filter={{ endpoint_id: endpoint.id }}
+          status={null}
+          onClose={close}
+          onStarted={close}
+        />
+      )}
+    </>
   );
 }
 

@@ -105,8 +105,18 @@ export function countsPathOf({ status, endpoint, type, code }: Filter, { begin }
   return `/v1/stats/deliveries?${new URLSearchParams(given)}`;
 }
 
+/** What a bulk replay takes, as the API names it. */
+export interface ReplayFilter {
+  since?: string;
+  until?: string;
+  endpoint_id?: string;
+  event_types?: string[];
+  status_code?: number;
+  q?: string;
+}
+
 /** The same filter for a bulk replay; null where a replay cannot say it. */
-export function replayBodyOf(filter: Filter, window: Window, search: Search): object | null {
+export function replayBodyOf(filter: Filter, window: Window, search: Search): ReplayFilter | null {
   if (search.kind === "event" || search.kind === "delivery") return null;
   const { endpoint, type, code } = filter;
   return {
