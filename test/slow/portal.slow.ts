@@ -119,10 +119,10 @@ describe.skipIf(!hasChromium)("on a phone with a slow line", () => {
     const held = Promise.withResolvers<void>();
     await page.route(/\.js$/, (route) => held.promise.then(() => route.continue()));
     await page.goto(await world.link(), { waitUntil: "commit" });
-    await page.locator(".before svg").waitFor();
+    await page.locator(".shell svg").waitFor();
     held.resolve();
     await visible(page, "Activity").waitFor();
-    expect(await page.locator(".before").isVisible()).toBe(false);
+    expect(await page.locator(".shell").isVisible()).toBe(false);
     await context.close();
   });
 

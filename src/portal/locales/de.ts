@@ -310,6 +310,29 @@ export const de: Messages = {
   "shape.rows.cannot": "Zeilen können diesen Filter so nicht zeigen.",
   "shape.rows.help":
     'Alle Bedingungen müssen gelten. 5, true und null sind eigene Werte; Text, der so aussieht, steht in Anführungszeichen: "5".',
+  "shape.steps.add": "Schritt hinzufügen",
+  "shape.steps.help":
+    "Von oben nach unten angewendet, jeder auf das, was der vorige übrig ließ. In einer Liste steht eine Zahl für ein Element; beim Behalten und Entfernen steht * für jedes.",
+  "shape.steps.cannot": "Schritte können das nicht zeigen: Umformungen sind eine Liste von Operationen.",
+  "shape.steps.kept":
+    "Ein Schritt kann diesen Teil nicht zeigen; er bleibt, wie er ist. Ändern lässt er sich als JSON.",
+  "shape.steps.nth": "Schritt {nth}",
+  "shape.steps.operation": "Operation",
+  "shape.steps.up": "Schritt {nth} nach oben",
+  "shape.steps.down": "Schritt {nth} nach unten",
+  "shape.steps.drop": "Schritt {nth} entfernen",
+  "shape.steps.another": "weiteres Feld",
+  "shape.step.pick": "Nur behalten",
+  "shape.step.omit": "Entfernen",
+  "shape.step.rename": "Umbenennen",
+  "shape.step.set": "Wert setzen",
+  "shape.step.unwrap": "Ein Feld zum Inhalt machen",
+  "shape.step.wrap": "Den Inhalt in ein Feld legen",
+  "shape.slot.from": "Von",
+  "shape.slot.to": "Nach",
+  "shape.slot.path": "Feld",
+  "shape.slot.value": "Wert",
+  "shape.slot.key": "Name",
   "shape.op.is": "ist",
   "shape.op.eq": "ist gleich",
   "shape.op.neq": "ist nicht gleich",
@@ -719,8 +742,7 @@ export const de: Messages = {
   "explain.quota_exceeded.next":
     "Erhöhen Sie es, oder schaffen Sie Platz; gesendet wird von selbst langsamer.",
   "explain.message_too_large.what": "Die Nachricht ist größer, als das Ziel sie nimmt.",
-  "explain.message_too_large.next":
-    "Senden Sie mit einer Transformation weniger, und senden Sie dann erneut.",
+  "explain.message_too_large.next": "Senden Sie mit einer Umformung weniger, und senden Sie dann erneut.",
   "explain.record_refused.what": "Der Proxy nimmt keinen Datensatz dieser Form.",
   "explain.record_refused.next":
     "Kennt er keine Kopfzeilen, so schalten Sie beim Endpunkt ab, dass sie gesendet werden.",
@@ -728,7 +750,7 @@ export const de: Messages = {
   "explain.offset_missing.next": "Stellen Sie acks auf 1 oder all.",
   "explain.schema_refused.what": "Das Topic hat ein Schema, zu dem diese Ereignisse nicht passen.",
   "explain.schema_refused.next":
-    "Nehmen Sie ein Topic ohne Schema, oder formen Sie die Ereignisse mit einer Transformation um.",
+    "Nehmen Sie ein Topic ohne Schema, oder ändern Sie die Ereignisse mit einer Umformung.",
   "explain.other_broker.what": "Dieses Topic gehört einem anderen Broker.",
   "explain.other_broker.next": "Nehmen Sie die Adresse des Proxys vor ihnen.",
   "explain.unexpected_answer.what":

@@ -1,18 +1,20 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { send } from "../api.ts";
 import { Button } from "../components/button.tsx";
 import { Json as JsonText } from "../components/code.tsx";
-import { JsonEditor } from "../components/json-editor.tsx";
-import { Choice, Section } from "../components/layout.tsx";
+import { Section } from "../components/layout.tsx";
 import { isObject, type Json, toFilter, toRows, writePath } from "../filter-rows.ts";
 import { t } from "../i18n.ts";
 import { may } from "../session.ts";
 import type { Endpoint } from "../types.ts";
 import { act } from "./parts/actions.ts";
 import { useUnsaved } from "./parts/unsaved.ts";
-import { RowsEditor } from "./shape/rows-editor.tsx";
+import type { Left } from "./shape/drafts.ts";
+import { Part } from "./shape/part.tsx";
+import { type Draft as RuleDraft, RowsEditor } from "./shape/rows-editor.tsx";
 import { Samples } from "./shape/samples.tsx";
+import { type Draft as StepDraft, StepsEditor } from "./shape/steps-editor.tsx";
 import { faultsIn, type Preview, type Shape, usePreview } from "./shape/use-preview.ts";
 
 interface ShapeProps {
@@ -73,25 +75,23 @@ function Editors({ endpoint }: ShapeProps): JSX.Element {
     setRound(round + 1);
   };
   const canSave = shape !== null && faults.length === 0;
+  const fields = fieldsOf(preview);
   return (
     <>
       <FilterPart
-        key={round}
+        key={`filter ${round}`}
         text={filterText}
         onInput={setFilter}
         faults={faultsIn(faults, "filter")}
-        preview={preview}
+        fields={fields}
       />
-      <Section title={t("shape.transformations")}>
-        <JsonEditor
-          label={t("shape.transformations.label")}
-          help={t("shape.transformations.help")}
-          value={changeText}
-          onInput={setChange}
-          faults={faultsIn(faults, "transformations")}
-          placeholder={EXAMPLE_TRANSFORMATIONS}
-        />
-      </Section>
+      <TransformationsPart
+        key={`transformations ${round}`}
+        text={changeText}
+        onInput={setChange}
+        faults={faultsIn(faults, "transformations")}
+        fields={fields}
+      />
       {isChanged && <SaveBar canSave={canSave} isBusy={isBusy} onSave={() => void save()} onReset={reset} />}
       <Samples preview={preview} message={message} />
     </>
@@ -119,61 +119,71 @@ function SaveBar({ canSave, isBusy, onSave, onReset }: SaveBarProps): JSX.Elemen
   );
 }
 
-interface FilterPartProps {
+interface EditorProps {
   text: string;
   onInput: (text: string) => void;
   faults: ReturnType<typeof faultsIn>;
-  preview: Preview | null;
+  /** Of the events that are shown, to choose from. */
+  fields: readonly string[];
 }
 
-type Mode = "rows" | "json";
-
-function FilterPart({ text, onInput, faults, preview }: FilterPartProps): JSX.Element {
-  const parsed = parse(text);
-  const rows = rowable(parsed);
-  const [mode, setMode] = useState<Mode>(rows === null ? "json" : "rows");
-  const choice = (
-    <Choice<Mode>
-      label={t("shape.mode")}
-      value={rows === null ? "json" : mode}
-      options={[
-        { value: "rows", text: t("shape.mode.rows") },
-        { value: "json", text: t("shape.mode.json") },
-      ]}
-      onChange={setMode}
+function FilterPart({ text, onInput, faults, fields }: EditorProps): JSX.Element {
+  const keeper = useRef<Left<RuleDraft> | null>(null);
+  const filter = rowable(parse(text));
+  const rows = filter && (
+    <RowsEditor
+      filter={filter}
+      onChange={(made) => onInput(textOf(made))}
+      fields={fields}
+      faults={faults}
+      keeper={keeper}
     />
   );
   return (
-    <Section title={t("endpoint.filter")} actions={choice}>
-      {rows !== null && mode === "rows" ? (
-        <>
-          <RowsEditor
-            key="rows"
-            filter={rows}
-            onChange={(filter) => onInput(textOf(filter))}
-            fields={fieldsOf(preview)}
-          />
-          {faults.map(({ pointer, detail }) => (
-            <p key={pointer + detail} class="field-error" role="alert">
-              {detail}
-            </p>
-          ))}
-          <p class="field-help">{t("shape.rows.help")}</p>
-        </>
-      ) : (
-        <>
-          {mode === "rows" && <p class="muted">{t("shape.rows.cannot")}</p>}
-          <JsonEditor
-            label={t("shape.filter.label")}
-            help={t("shape.filter.help")}
-            value={text}
-            onInput={onInput}
-            faults={faults}
-            placeholder={EXAMPLE_FILTER}
-          />
-        </>
-      )}
-    </Section>
+    <Part
+      title={t("endpoint.filter")}
+      text={text}
+      onInput={onInput}
+      faults={faults}
+      rows={rows}
+      words={{
+        label: t("shape.filter.label"),
+        help: t("shape.filter.help"),
+        rowsHelp: t("shape.rows.help"),
+        cannot: t("shape.rows.cannot"),
+      }}
+      placeholder={EXAMPLE_FILTER}
+    />
+  );
+}
+
+function TransformationsPart({ text, onInput, faults, fields }: EditorProps): JSX.Element {
+  const keeper = useRef<Left<StepDraft> | null>(null);
+  const list = parse(text) ?? (text.trim() === "" ? [] : null);
+  const rows = Array.isArray(list) ? (
+    <StepsEditor
+      transformations={list as Json[]}
+      onChange={(made) => onInput(textOf(made))}
+      fields={fields}
+      faults={faults}
+      keeper={keeper}
+    />
+  ) : null;
+  return (
+    <Part
+      title={t("shape.transformations")}
+      text={text}
+      onInput={onInput}
+      faults={faults}
+      rows={rows}
+      words={{
+        label: t("shape.transformations.label"),
+        help: t("shape.transformations.help"),
+        rowsHelp: t("shape.steps.help"),
+        cannot: t("shape.steps.cannot"),
+      }}
+      placeholder={EXAMPLE_TRANSFORMATIONS}
+    />
   );
 }
 

@@ -55,7 +55,7 @@ function Point({
 }): JSX.Element {
   const { tone, icon, text } = lookOfStep(step);
   const isAhead = step.kind === "next" || step.kind === "end";
-  const line = `${isBreak ? "cut " : ""}${isAhead ? "ahead" : ""}`;
+  const kind = `${isBreak ? "cut " : ""}${isAhead ? "ahead" : ""}`;
   return (
     <li
       class={isAhead ? "ahead" : undefined}
@@ -66,7 +66,7 @@ function Point({
       </span>
       <span class="line-row" aria-hidden="true">
         {!isFirst && (
-          <span class={`line ${line}`}>{gap !== null && gap >= 1000 && <span>{roughly(gap)}</span>}</span>
+          <span class={`stretch ${kind}`}>{gap !== null && gap >= 1000 && <span>{roughly(gap)}</span>}</span>
         )}
         <span class={`point ${tone}`} title={exact(step.at)}>
           <Icon name={icon} />

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useId } from "preact/hooks";
+import type { Fault } from "../../api.ts";
 import { Button } from "../../components/button.tsx";
 import { Code } from "../../components/code.tsx";
 import {
@@ -15,9 +16,11 @@ import {
   writeValue,
 } from "../../filter-rows.ts";
 import { t } from "../../i18n.ts";
+import { type Keeper, useDrafts } from "./drafts.ts";
+import { Faults } from "./faults.tsx";
 
 /** A row as it is typed: it becomes part of the filter once it names a field. */
-interface Draft {
+export interface Draft {
   field: string;
   operator: Operator;
   value: string;
@@ -30,15 +33,21 @@ interface RowsEditorProps {
   onChange: (filter: { [name: string]: Json } | null) => void;
   /** Fields that events have, to choose from. */
   fields: readonly string[];
+  faults: readonly Fault[];
+  keeper: Keeper<Draft>;
 }
 
-export function RowsEditor({ filter, onChange, fields }: RowsEditorProps): JSX.Element {
-  const [drafts, setDrafts] = useState<Draft[]>(() => toRows(filter).map(draftOf));
-  const list = useId();
-  const change = (next: Draft[]) => {
-    setDrafts(next);
+export function RowsEditor({ filter, onChange, fields, faults, keeper }: RowsEditorProps): JSX.Element {
+  const write = (next: readonly Draft[]) => {
     const rows = next.flatMap(rowOf);
-    onChange(rows.length === 0 ? null : toFilter(rows));
+    return rows.length === 0 ? null : toFilter(rows);
+  };
+  const json = Object.keys(filter).length === 0 ? null : filter;
+  const [drafts, keep] = useDrafts(json, keeper, () => toRows(filter).map(draftOf), write);
+  const list = useId();
+  const change = (next: readonly Draft[]) => {
+    keep(next);
+    onChange(write(next));
   };
   const put = (at: number, part: Partial<Draft>) =>
     change(drafts.map((draft, nth) => (nth === at ? { ...draft, ...part } : draft)));
@@ -64,6 +73,7 @@ export function RowsEditor({ filter, onChange, fields }: RowsEditorProps): JSX.E
           />
         ),
       )}
+      <Faults faults={faults} />
       <Button
         icon="plus"
         onClick={() => change([...drafts, { field: "", operator: "is", value: "", kept: null }])}
