@@ -20,6 +20,10 @@ export interface PageOptions {
   locale?: string;
   /** A phone: touch, and a narrow page. */
   isPhone?: boolean;
+  /** Of the whole page: 2 makes half as much fit. */
+  zoom?: number;
+  /** The reader's own few colours in place of the page's. */
+  hasForcedColors?: boolean;
   /** Slow 3G: 1.6 Mbit/s, and 150 ms to an answer. */
   isSlow?: boolean;
 }
@@ -69,10 +73,12 @@ export class TestBrowser implements AsyncDisposable {
 
   async open(url: string, options: PageOptions = {}): Promise<OpenPage> {
     const { theme = "light", locale = "en-GB", isPhone = false } = options;
-    const { width = isPhone ? 390 : 1280, height = isPhone ? 844 : 900 } = options;
+    const { width = isPhone ? 390 : 1280, height = isPhone ? 844 : 900, zoom = 1 } = options;
     const context = await this.browser.newContext({
-      viewport: { width, height },
+      viewport: { width: Math.round(width / zoom), height: Math.round(height / zoom) },
+      deviceScaleFactor: zoom,
       colorScheme: theme,
+      forcedColors: options.hasForcedColors ? "active" : "none",
       locale,
       timezoneId: "Europe/Berlin",
       hasTouch: isPhone,

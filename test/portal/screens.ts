@@ -45,7 +45,7 @@ export const SCREENS: readonly Screen[] = [
   screen("overview-week", () => "/?window=week", "Deliveries of the last 7 days"),
   screen("endpoints", () => "/endpoints", "Data warehouse"),
   screen("endpoint", ({ endpoints }) => `/endpoints/${endpoints.fails}`, "Last 24 hours"),
-  screen("endpoint-settings", ({ endpoints }) => `/endpoints/${endpoints.works}/settings`, "Event types"),
+  screen("endpoint-settings", ({ endpoints }) => `/endpoints/${endpoints.works}/settings`, "Sent along with"),
   screen("endpoint-read", ({ endpoints }) => `/endpoints/${endpoints.works}/settings`, "How it is sent", {
     consumer_id: CONSUMER,
   }),
