@@ -177,20 +177,33 @@ export class Eraser {
     });
   }
 
-  #dropEndpoints(erasure: Erasure): Promise<boolean> {
-    const { audit, erasures, ids, orphans } = this.parts.data;
-    return this.#write(() => {
+  /** With what they still got of events that stay: those came after the erasure was asked for, and before the endpoints were closed. */
+  async #dropEndpoints(erasure: Erasure): Promise<boolean> {
+    const { digest, erasures } = this.parts.data;
+    await digest.settle();
+    const dropped = await this.#write(() => {
+      const held: HeldDelivery[] = [];
       const keys = erasures.endpoints(erasure);
       let rows = 0;
-      for (const id of keys) {
-        rows += 1 + orphans.dropStats(id, Number.MAX_SAFE_INTEGER) + erasures.dropEntries(id);
-        // What is left of it is the next slice's.
-        if (rows >= limit("sliceRows")) return true;
-        audit.blank(ids.encode("ep", id));
-        orphans.dropEndpoint(id);
-      }
-      return keys.length > 0;
+      for (const id of keys) if (rows < limit("sliceRows")) rows += this.#dropEndpoint(id, held);
+      return { isAny: keys.length > 0, held };
     });
+    this.forget(dropped.held);
+    return dropped.isAny;
+  }
+
+  /** Inside a write: as much of an endpoint as a slice holds; it goes once nothing of it is left, or about to be written. */
+  #dropEndpoint(id: number, held: HeldDelivery[]): number {
+    const { audit, digest, erasures, ids, lists, orphans, removal } = this.parts.data;
+    const removed = removal.removeDeliveries(lists.above([id], 0, limit("sliceRows")), limit("sliceRows"));
+    held.push(...removed.held);
+    let rows = 1 + removed.cost;
+    if (rows >= limit("sliceRows")) return rows;
+    rows += orphans.dropStats(id, Number.MAX_SAFE_INTEGER) + erasures.dropEntries(id);
+    if (rows >= limit("sliceRows") || digest.holds(id) || digest.counts(id)) return rows;
+    audit.blank(ids.encode("ep", id));
+    orphans.dropEndpoint(id);
+    return rows;
   }
 
   #dropSources(erasure: Erasure): Promise<boolean> {

@@ -165,6 +165,8 @@ export class Spreader {
     return fanout.endpoints.slice(from, until).flatMap((endpointId, at): Dispatch[] => {
       const endpoint = this.data.endpoints.getAnyway(endpointId);
       const id = fanout.firstKey + from + at;
+      // It was erased with its consumer.
+      if (endpoint === undefined) this.data.events.countDelivery(event.id, -1);
       const written = endpoint && writeDelivery(this.data, this.actors, event, endpoint, id, "later", waits);
       if (!written) return [];
       return [

@@ -158,7 +158,8 @@ export class Plan {
     const known = this.#findKnown(incoming);
     if (known) return { event: known, duplicate: true };
     const mustWait = this.#mustWait(incoming);
-    const { endpoints, filtered } = audience;
+    const { filtered } = audience;
+    const endpoints = this.#stillThere(audience.endpoints);
     const id = this.#data.store.takeKey(1 + endpoints.length);
     const event: EventWithData = {
       id,
@@ -179,6 +180,12 @@ export class Plan {
     }
     this.#deliver(event, endpoints, mustWait);
     return { event, duplicate: false };
+  }
+
+  /** Without those that were deleted since the event was planned. */
+  #stillThere(endpoints: readonly Endpoint[]): readonly Endpoint[] {
+    const isThere = ({ id }: Endpoint) => this.#data.endpoints.get(id) !== undefined;
+    return endpoints.every(isThere) ? endpoints : endpoints.filter(isThere);
   }
 
   #findKnown({ externalId, sourceId }: Incoming): Event | null {
@@ -268,7 +275,8 @@ export interface Replayed {
 
 /**
  * Replays an event to one endpoint, inside a write: the delivery `known` is opened afresh, or, where it is null, a new one is
- * made with a `webhook-id` of its own. `enqueueReplayed` after the commit. Null where the event has left the log meanwhile.
+ * made with a `webhook-id` of its own. `enqueueReplayed` after the commit. Null where the event has left the log meanwhile, or the
+ * endpoint is deleted.
  */
 export function replayOne(
   data: Data,
@@ -277,7 +285,7 @@ export function replayOne(
   endpoint: Endpoint,
   known: Delivery | null,
 ): Replayed | null {
-  if (data.events.get(event.id) === null) return null;
+  if (data.events.get(event.id) === null || data.endpoints.get(endpoint.id) === undefined) return null;
   const due = data.store.now();
   const id = known?.id ?? data.store.takeKey();
   const queueOrder = actors.placeFor(endpoint, id, due);
@@ -311,7 +319,7 @@ function addDelivery(
     },
     "later",
   );
-  data.events.countDelivery(event.id);
+  data.events.countDelivery(event.id, 1);
 }
 
 export function enqueueReplayed(actors: Actors, { delivery, waiting }: Replayed): void {

@@ -230,6 +230,25 @@ describe("DELETE /v1/consumers/:id", () => {
     expect(count("source_stat")).toBe(1);
   });
 
+  test("takes from events that came since what the erased endpoints got of them, and keeps the events", async () => {
+    await endpoint();
+    const own = await made("POST", "/v1/endpoints", { url: api.receiver.url("own"), consumer_id: "ada" });
+    await api.publish("a.b", { consumer_id: "ada" });
+    await made("DELETE", "/v1/consumers/ada");
+    const since = await api.publish("a.b", { consumer_id: "ada" });
+    expect(since.delivery_count).toBe(2);
+    await api.settled(since.id);
+    await api.services.eraser.run(never);
+    expect(await listed("&consumer_id=ada")).toEqual([since.id]);
+    const event = await api.get<{ delivery_count: number; deliveries: { endpoint_id: string }[] }>(
+      `/v1/events/${since.id}`,
+    );
+    expect(event.delivery_count).toBe(1);
+    expect(event.deliveries.map(({ endpoint_id }) => endpoint_id)).not.toContain(own["id"]);
+    await api.data.digest.writeDown();
+    expect(["event", "delivery", "attempt", "endpoint", "stat"].map(count)).toEqual([1, 1, 1, 1, 1]);
+  });
+
   test("keeps what was metered, and the id of an endpoint in the audit log without what it was like", async () => {
     const { endpoint: id } = await settle("ada");
     const usage = api.data.store.sqlite.query("SELECT * FROM usage").all();

@@ -142,11 +142,10 @@ class EventReplay {
   private write(endpoints: readonly Endpoint[]): Replayed[] {
     const { data, actors } = this.services;
     if (this.done.length === 0) requirePlaces(data, this.event.projectId);
-    return endpoints.map((endpoint) => {
+    if (data.events.get(this.event.id) === null) throw notFound("event");
+    return endpoints.flatMap((endpoint) => {
       const known = this.isNewMessage ? null : data.deliveries.findOf(this.event.id, endpoint.id);
-      const replayed = replayOne(data, actors, this.event, endpoint, known);
-      if (replayed === null) throw notFound("event");
-      return replayed;
+      return replayOne(data, actors, this.event, endpoint, known) ?? [];
     });
   }
 

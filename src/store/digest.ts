@@ -183,6 +183,14 @@ export class Digest implements BatchPart {
     return this.#openEntries.some((value, at) => at % 2 === 0 && value === list);
   }
 
+  /** True where numbers of an endpoint may not be in the table yet. */
+  counts(endpointId: number): boolean {
+    return (
+      this.#gathered.some(({ hours }) => hours.has(endpointId)) ||
+      this.#openTallies.some((tally) => tally.endpointId === endpointId)
+    );
+  }
+
   /** Numbers that are not in the table yet, by endpoint and hour. */
   recentHours(endpointId: number): Iterable<[number, HourNumbers]> {
     return this.#gathered.flatMap(({ hours }) => [...(hours.get(endpointId) ?? [])]);

@@ -72,8 +72,8 @@ export class Events {
     this.#getWithData = sqlite.prepare<EventRow & { data: string }, [number]>(
       `SELECT ${EVENT_COLUMNS}, data FROM event WHERE id = ?`,
     );
-    this.#count = sqlite.prepare<void, [number]>(
-      "UPDATE event SET delivery_count = delivery_count + 1 WHERE id = ?",
+    this.#count = sqlite.prepare<void, [number, number]>(
+      "UPDATE event SET delivery_count = delivery_count + ? WHERE id = ?",
     );
     this.#byExternal = sqlite.prepare<{ id: number }, [number, string]>(
       "SELECT id FROM event WHERE project_id = ? AND external_id = ?",
@@ -118,9 +118,9 @@ export class Events {
     return row ? { ...toEvent(row), data: row.data } : null;
   }
 
-  /** Inside a write: a replay added a delivery. */
-  countDelivery(id: number): void {
-    this.#count.run(id);
+  /** Inside a write: a replay added a delivery, or an endpoint was erased with its own. */
+  countDelivery(id: number, by: 1 | -1): void {
+    this.#count.run(by, id);
   }
 
   findExternal(projectId: number, externalId: string): number | null {

@@ -115,6 +115,28 @@ export class Removal {
     if (!this.#statements.deliveriesOf.get(next.id, 1)) this.#statements.forget.run(next.id);
   }
 
+  /**
+   * Inside a write: of events that stay, deliveries to an endpoint that is erased, as far as there is room. Answers those that were open,
+   * and what it cost.
+   */
+  removeDeliveries(ids: readonly number[], room: number): { held: HeldDelivery[]; cost: number } {
+    const held: HeldDelivery[] = [];
+    let cost = 0;
+    for (const id of ids) {
+      if (cost >= room) break;
+      const delivery = this.parts.deliveries.get(id);
+      if (delivery === null) continue;
+      if (this.parts.deliveries.cancel(id)) held.push({ id, endpointId: delivery.endpointId });
+      const { eventId, endpointId, projectId } = delivery;
+      const spent = this.#dropDelivery({ id, endpoint_id: endpointId, project_id: projectId }, room - cost);
+      cost += spent.cost;
+      if (!spent.isWhole) continue;
+      cost += this.#statements.dropNotesOf.run(eventId, id).changes;
+      this.#statements.uncount.run(eventId);
+    }
+    return { held, cost };
+  }
+
   #listsOf(event: EventRow): (number | null)[] {
     const { project_id: projectId, type, consumer_id: consumerId, source_id: sourceId } = event;
     return [
@@ -145,18 +167,21 @@ export class Removal {
     let cost = 0;
     for (const row of rows) {
       if (cost >= room) return cost;
-      const spent = this.#dropAttempts(row.id, room - cost);
-      cost += spent.cost;
-      if (spent.isWhole) {
-        this.dropEntries(row.id, [
-          row.endpoint_id,
-          this.parts.labels.find(row.project_id, LABELS.deliveries, ""),
-        ]);
-        this.#statements.dropDelivery.run(row.id);
-        cost++;
-      }
+      cost += this.#dropDelivery(row, room - cost).cost;
     }
     return cost + this.#statements.dropNotes.run(eventId).changes;
+  }
+
+  /** With its attempts, as far as there is room. */
+  #dropDelivery(row: DeliveryRow, room: number): { cost: number; isWhole: boolean } {
+    const spent = this.#dropAttempts(row.id, room);
+    if (!spent.isWhole) return spent;
+    this.dropEntries(row.id, [
+      row.endpoint_id,
+      this.parts.labels.find(row.project_id, LABELS.deliveries, ""),
+    ]);
+    this.#statements.dropDelivery.run(row.id);
+    return { cost: spent.cost + 1, isWhole: true };
   }
 
   /** At least one, and more while there is room. */
@@ -202,6 +227,12 @@ function prepare(sqlite: Store["sqlite"]) {
     dropDelivery: sqlite.prepare<void, [number]>("DELETE FROM delivery WHERE id = ?"),
     dropAttempt: sqlite.prepare<void, [number]>("DELETE FROM attempt WHERE id = ?"),
     dropNotes: sqlite.prepare<void, [number]>("DELETE FROM note WHERE event_id = ?"),
+    dropNotesOf: sqlite.prepare<void, [number, number]>(
+      "DELETE FROM note WHERE event_id = ? AND delivery_id = ?",
+    ),
+    uncount: sqlite.prepare<void, [number]>(
+      "UPDATE event SET delivery_count = delivery_count - 1 WHERE id = ?",
+    ),
     dropEntry: sqlite.prepare<void, [number, number]>("DELETE FROM entry WHERE list = ? AND id = ?"),
     keep: sqlite.prepare<void, [number]>("INSERT OR IGNORE INTO removal (event_id) VALUES (?)"),
     next: sqlite.prepare<{ id: number }, []>("SELECT event_id AS id FROM removal ORDER BY event_id LIMIT 1"),

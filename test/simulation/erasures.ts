@@ -15,13 +15,25 @@ export interface Asked {
  * back is not remembered either.
  */
 const WATCH = `
-  CREATE TEMP TABLE gone (kind TEXT, id INTEGER, parent INTEGER, consumer TEXT);
-  CREATE TEMP TRIGGER event_gone BEFORE DELETE ON main.event BEGIN INSERT INTO gone VALUES ('event', OLD.id, NULL, OLD.consumer_id); END;
-  CREATE TEMP TRIGGER delivery_gone BEFORE DELETE ON main.delivery BEGIN INSERT INTO gone VALUES ('delivery', OLD.id, OLD.event_id, NULL); END;
-  CREATE TEMP TRIGGER note_gone BEFORE DELETE ON main.note BEGIN INSERT INTO gone VALUES ('note ' || OLD.kind, OLD.id, OLD.event_id, NULL); END;
-  CREATE TEMP TRIGGER endpoint_gone BEFORE DELETE ON main.endpoint BEGIN INSERT INTO gone VALUES ('endpoint', OLD.id, NULL, OLD.consumer_id); END;
+  CREATE TEMP TABLE gone (kind TEXT, id INTEGER, event INTEGER, delivery INTEGER, endpoint INTEGER, consumer TEXT);
+  CREATE TEMP TRIGGER event_gone BEFORE DELETE ON main.event BEGIN
+    INSERT INTO gone (kind, id, consumer) VALUES ('event', OLD.id, OLD.consumer_id); END;
+  CREATE TEMP TRIGGER endpoint_gone BEFORE DELETE ON main.endpoint BEGIN
+    INSERT INTO gone (kind, id, consumer) VALUES ('endpoint', OLD.id, OLD.consumer_id); END;
+  CREATE TEMP TRIGGER delivery_gone BEFORE DELETE ON main.delivery BEGIN
+    INSERT INTO gone (kind, id, event, endpoint) VALUES ('delivery', OLD.id, OLD.event_id, OLD.endpoint_id); END;
+  CREATE TEMP TRIGGER note_gone BEFORE DELETE ON main.note BEGIN
+    INSERT INTO gone (kind, id, event, delivery) VALUES ('note ' || OLD.kind, OLD.id, OLD.event_id, OLD.delivery_id); END;
   CREATE TEMP TRIGGER attempt_gone BEFORE DELETE ON main.attempt BEGIN
-    INSERT INTO gone SELECT 'attempt', OLD.id, endpoint_id, NULL FROM delivery WHERE id = OLD.delivery_id; END;`;
+    INSERT INTO gone (kind, id, endpoint) SELECT 'attempt', OLD.id, endpoint_id FROM delivery WHERE id = OLD.delivery_id; END;`;
+
+/** What of an event that is there must not be gone: but for what an erased endpoint got. */
+const LOST = {
+  delivery: `SELECT 1 FROM gone WHERE kind = 'delivery' AND event IN (SELECT id FROM event)
+    AND endpoint NOT IN (SELECT id FROM gone WHERE kind = 'endpoint')`,
+  note: `SELECT 1 FROM gone WHERE kind LIKE 'note%' AND event IN (SELECT id FROM event)
+    AND delivery NOT IN (SELECT id FROM gone WHERE kind = 'delivery')`,
+};
 
 /** Erases events and consumers, as the calls of the API do it, and says in the end what must be gone, and that nothing else is. */
 export class Erasures {
@@ -76,7 +88,7 @@ export class Erasures {
 
   /** Rows of a kind that were deleted; for attempts, only those of endpoints that are still there. */
   countGone(kind: "delivery" | "note 0" | "attempt"): number {
-    const still = kind === "attempt" ? "AND parent IN (SELECT id FROM endpoint)" : "";
+    const still = kind === "attempt" ? "AND endpoint IN (SELECT id FROM endpoint)" : "";
     const sql = `SELECT count(*) AS n FROM gone WHERE kind = ? ${still}`;
     return this.run.sqlite.query<{ n: number }, [string]>(sql).get(kind)?.n ?? 0;
   }
@@ -119,10 +131,9 @@ export class Erasures {
       if (kind === "event" ? !this.isWanted(id, consumer) : !this.#isOfErased(id, consumer))
         this.run.violate(`an ${kind} is gone that nobody asked to erase`);
     }
-    for (const kind of ["delivery", "note"]) {
-      const lost = `SELECT 1 FROM gone WHERE kind LIKE '${kind}%' AND parent IN (SELECT id FROM event)`;
+    for (const [what, lost] of Object.entries(LOST)) {
       if (this.run.sqlite.query(lost).get() !== null)
-        this.run.violate(`a ${kind} is gone and its event is not`);
+        this.run.violate(`a ${what} is gone and its event is not`);
     }
   }
 

@@ -184,4 +184,10 @@ export const MUTANTS: readonly Mutant[] = [
     find: "    await this.#running;\n    await this.writeDown();",
     put: "    await this.#running;",
   },
+  {
+    name: "an endpoint is erased and what it got in the meantime is not",
+    file: "eraser.ts",
+    find: 'lists.above([id], 0, limit("sliceRows"))',
+    put: "[]",
+  },
 ];

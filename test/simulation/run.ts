@@ -6,6 +6,7 @@ import { openMemory } from "../../src/store/database.ts";
 import { replayOne, enqueueReplayed } from "../../src/pipeline.ts";
 import { AttemptWatch } from "./attempt-watch.ts";
 import { Erasures } from "./erasures.ts";
+import type { Outside } from "./outside.ts";
 import { check, placesAgree } from "./invariants.ts";
 import { bootProcess, type Process, recoverProcess } from "./process.ts";
 import { CONSUMERS, newEndpoint, setBounds, TYPES } from "./scenario.ts";
@@ -18,30 +19,6 @@ const STEPS_MAX = 60_000;
 const QUIET_TURNS = 100;
 /** Of events that a provider sent: they wait where the plan is used up, while publishing is refused. */
 const SOURCE = 1;
-
-/** An event that was acknowledged. */
-export interface Acknowledged {
-  /** The endpoints that had to get it. */
-  expected: Set<number>;
-  consumerId: string | null;
-  /** A text that stands in its data, and nowhere else. */
-  mark: string;
-}
-
-/** What the outside knows: what was answered to it, and what it asked for. */
-export interface Outside {
-  /** By key. */
-  acked: Map<number, Acknowledged>;
-  /** Deliveries that somebody replayed, retried or cancelled: how often they arrive is not the schedule's doing. */
-  touched: Set<number>;
-  /** Attempts by hand that are under way. */
-  byHand: Set<number>;
-  /** Replays that were acknowledged: the delivery, and when it was opened afresh. */
-  replayed: { id: number; at: number }[];
-  crashes: number;
-  paused: Set<number>;
-  deleted: Set<number>;
-}
 
 /** One run of the service under chance, from a seed. */
 export class Simulation {
@@ -366,7 +343,11 @@ export class Simulation {
     if (this.receivers.calm || !this.faults.erasures) return;
     const consumerId = this.rng.chance(0.3) ? this.rng.pick(CONSUMERS) : null;
     if (consumerId === null) this.erasures.eraseEvent();
-    else this.erasures.eraseConsumer(consumerId);
+    else {
+      this.erasures.eraseConsumer(consumerId);
+      // What comes now is the consumer's new story, while its endpoints are still there.
+      for (const ms of [0.5, 1, 2]) this.world.outside(ms, () => this.#isUp && this.#publish());
+    }
     if (this.rng.chance(0.3)) this.world.outside(this.rng.below(50), () => this.#crash());
   }
 

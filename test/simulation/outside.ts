@@ -1,0 +1,23 @@
+/** An event that was acknowledged. */
+export interface Acknowledged {
+  /** The endpoints that had to get it. */
+  expected: Set<number>;
+  consumerId: string | null;
+  /** A text that stands in its data, and nowhere else. */
+  mark: string;
+}
+
+/** What the outside knows: what was answered to it, and what it asked for. */
+export interface Outside {
+  /** By key. */
+  acked: Map<number, Acknowledged>;
+  /** Deliveries that somebody replayed, retried or cancelled: how often they arrive is not the schedule's doing. */
+  touched: Set<number>;
+  /** Attempts by hand that are under way. */
+  byHand: Set<number>;
+  /** Replays that were acknowledged: the delivery, and when it was opened afresh. */
+  replayed: { id: number; at: number }[];
+  crashes: number;
+  paused: Set<number>;
+  deleted: Set<number>;
+}
