@@ -145,7 +145,7 @@ test("numbers of a source are kept as long as events, and go with it", async () 
   await sourceStats.writeDown();
   clock.advance(30 * DAY_MS);
   await pass();
-  expect([count("source_stat"), count("source")]).toEqual([0, 0]);
+  expect([count("source_stat"), count("source_last"), count("source")]).toEqual([0, 0, 0]);
 });
 
 describe("an event with an open delivery", () => {

@@ -94,6 +94,7 @@ export class IngestDoor {
     }
     const brings = learnedSecret !== undefined || token !== undefined;
     if (brings && !(await this.keep(source, provider, handshake))) return this.refuse(source, "unknown_key");
+    this.desk.answer(source.id);
     return answerOf(handshake);
   }
 

@@ -163,8 +163,8 @@ An endpoint that names <code>${key}.*</code> in <code>event_types</code> gets al
 
 function refusals(): Html {
   return html`<h2>When it is refused</h2>
-<p>The answer is an empty 401, whatever the reason. The reasons are counted in <code>counters.rejected</code> of <code>GET /v1/sources/…</code>, and
-<code>POST /v1/sources/…/verify-sample</code> says what is wrong with a request that you captured.</p>`;
+<p>The answer is an empty 401, whatever the reason. The reasons are counted in <code>counters.rejected</code> of <code>GET /v1/sources/…</code>, over time
+in <code>GET /v1/sources/…/stats</code>, and <code>POST /v1/sources/…/verify-sample</code> says what is wrong with a request that you captured.</p>`;
 }
 
 function linked(page: string): Html {

@@ -59,6 +59,11 @@ export class SourceDesk {
     this.parts.count(sourceId, isDuplicate ? "duplicate" : "accepted", this.parts.now());
   }
 
+  /** A handshake or a ping was answered, and made no event. */
+  answer(sourceId: number): void {
+    this.parts.count(sourceId, "handshake", this.parts.now());
+  }
+
   /** A request was refused; null: its source does not exist. One line of the log, or part of one. */
   refuse(sourceId: number | null, reason: RefusalReason): void {
     const at = this.parts.now();

@@ -16,6 +16,7 @@ export function sourceStatsRoutes(services: Services): AnyRoute[] {
 const numbers = {
   accepted: Type.Integer({ description: "Requests that became an event." }),
   duplicates: Type.Integer({ description: "Genuine ones that had come before." }),
+  handshakes: Type.Integer({ description: "Handshakes and pings, answered at the door." }),
   rejected: Type.Partial(Type.Record(oneOf(REFUSAL_REASONS), Type.Integer()), {
     description:
       "By reason, those that occurred. `paused`, `rate_limited` and `plan_limit` were genuine: the provider was told to try again.",
@@ -24,6 +25,7 @@ const numbers = {
 
 const last = {
   last_received_at: nullable(timeShape, "When the last genuine request came, a duplicate included."),
+  last_handshake_at: nullable(timeShape),
   last_rejected: nullable(
     Type.Object({ at: timeShape, reason: oneOf(REFUSAL_REASONS) }),
     "Nothing of the request itself is kept.",
@@ -40,10 +42,12 @@ const sourceTotalShape = Type.Object(
 const totalExample: Static<typeof totalShape> = {
   accepted: 412,
   duplicates: 3,
+  handshakes: 1,
   rejected: { bad_signature: 2 },
 };
 const lastExample = {
   last_received_at: "2026-11-20T09:41:12.310Z",
+  last_handshake_at: "2026-11-20T08:00:00.000Z",
   last_rejected: { at: "2026-11-20T09:12:03.004Z", reason: "bad_signature" as const },
 };
 
@@ -129,14 +133,16 @@ function numbersOf(counts: OutcomeCounts): Static<typeof totalShape> {
   return {
     accepted: counts.get("accepted") ?? 0,
     duplicates: counts.get("duplicate") ?? 0,
+    handshakes: counts.get("handshake") ?? 0,
     rejected: Object.fromEntries(rejected),
   };
 }
 
 function lastOf({ data }: Services, key: number) {
-  const { takenAt, refused } = data.sourceStats.last(key);
+  const { takenAt, answeredAt, refused } = data.sourceStats.last(key);
   return {
     last_received_at: timeText(takenAt),
+    last_handshake_at: timeText(answeredAt),
     last_rejected: refused && { at: timeText(refused.at), reason: refused.outcome },
   };
 }

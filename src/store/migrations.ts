@@ -6,9 +6,19 @@ import audit from "../../drizzle/0004_audit.sql" with { type: "text" };
 import planPlaces from "../../drizzle/0005_plan_places.sql" with { type: "text" };
 import retention from "../../drizzle/0006_retention.sql" with { type: "text" };
 import sourceStats from "../../drizzle/0007_source_stats.sql" with { type: "text" };
+import sourceLast from "../../drizzle/0008_source_last.sql" with { type: "text" };
 
 /** In order; the n-th brings `PRAGMA user_version` to n. Imported as text, so that the executable carries them. */
-const MIGRATIONS: readonly string[] = [core, eventTypes, portal, audit, planPlaces, retention, sourceStats];
+const MIGRATIONS: readonly string[] = [
+  core,
+  eventTypes,
+  portal,
+  audit,
+  planPlaces,
+  retention,
+  sourceStats,
+  sourceLast,
+];
 
 /** Brings the schema up to date, each step in a transaction of its own. Throws where the file is newer than this program. */
 export function migrate(sqlite: Database): void {

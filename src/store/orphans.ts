@@ -112,6 +112,7 @@ export class Orphans {
   }
 
   dropSource(id: number): void {
+    this.#statements.dropSourceLast.run(id);
     this.#statements.dropSource.run(id);
   }
 
@@ -166,6 +167,7 @@ function prepare(sqlite: Store["sqlite"]) {
       `DELETE FROM source_stat WHERE source_id = ?1 AND (hour, outcome) IN
        (SELECT hour, outcome FROM source_stat WHERE source_id = ?1 AND hour < ?2 ORDER BY hour LIMIT ?3)`,
     ),
+    dropSourceLast: sqlite.prepare<void, [number]>("DELETE FROM source_last WHERE source_id = ?"),
     dropHealth: sqlite.prepare<void, [number]>("DELETE FROM endpoint_health WHERE endpoint_id = ?"),
     dropEndpoint: sqlite.prepare<void, [number]>("DELETE FROM endpoint WHERE id = ?"),
     dropSource: sqlite.prepare<void, [number]>("DELETE FROM source WHERE id = ?"),

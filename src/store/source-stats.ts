@@ -4,8 +4,10 @@ import type { BatchPart, Store } from "./store.ts";
 const HOUR_MS = 3_600_000;
 const HOURS_A_DAY = 24;
 
-/** Outcomes of requests that were genuine and on disk; every other one is the reason of a refusal. */
-const TAKEN = ["accepted", "duplicate"] as const;
+/** Outcomes of requests that are on disk as an event. */
+const TAKEN = ["accepted", "duplicate"];
+/** Of those that were answered at the door: handshakes and pings. Every other outcome is the reason of a refusal. */
+const ANSWERED = ["handshake"];
 
 /** Requests to one source in one hour that came to the same. */
 interface Tally {
@@ -25,9 +27,10 @@ export interface SourceNumbers {
   total: OutcomeCounts;
 }
 
-/** When the last request came that was taken, and the last that was refused, as far as is still known. */
+/** When the last request of each kind came, as far as is still known. */
 export interface SourceLast {
   takenAt: number | null;
+  answeredAt: number | null;
   refused: { at: number; outcome: string } | null;
 }
 
@@ -76,14 +79,12 @@ export class SourceStats implements BatchPart {
   }
 
   last(sourceId: number): SourceLast {
-    const recent = this.#recentOf(sourceId);
-    const taken = this.#statements.lastTaken.all(sourceId);
-    const refused = this.#statements.lastRefused.all(sourceId);
-    const lastTaken = newest([...taken, ...recent.filter(({ outcome }) => isTaken(outcome))]);
-    const lastRefused = newest([...refused, ...recent.filter(({ outcome }) => !isTaken(outcome))]);
+    const all = [...this.#statements.last.all(sourceId), ...this.#recentOf(sourceId)];
+    const refused = newest(all.filter(isRefusal));
     return {
-      takenAt: lastTaken?.lastAt ?? null,
-      refused: lastRefused && { at: lastRefused.lastAt, outcome: lastRefused.outcome },
+      takenAt: newest(all.filter(({ outcome }) => TAKEN.includes(outcome)))?.lastAt ?? null,
+      answeredAt: newest(all.filter(({ outcome }) => ANSWERED.includes(outcome)))?.lastAt ?? null,
+      refused: refused && { at: refused.lastAt, outcome: refused.outcome },
     };
   }
 
@@ -115,7 +116,8 @@ export class SourceStats implements BatchPart {
   #write(tallies: readonly Tally[]): void {
     for (const tally of tallies) {
       const { sourceId, hour, outcome, count, lastAt } = tally;
-      this.#statements.add.run(sourceId, hour, outcome, count, lastAt);
+      this.#statements.add.run(sourceId, hour, outcome, count);
+      this.#statements.setLast.run(sourceId, outcome, lastAt);
       this.#open.push({ tally, count });
     }
   }
@@ -129,8 +131,8 @@ function keyOf(hour: number, outcome: string): string {
   return `${hour} ${outcome}`;
 }
 
-function isTaken(outcome: string): boolean {
-  return TAKEN.some((taken) => taken === outcome);
+function isRefusal({ outcome }: Pick<Tally, "outcome">): boolean {
+  return !TAKEN.includes(outcome) && !ANSWERED.includes(outcome);
 }
 
 function newest<Row extends { lastAt: number }>(rows: readonly Row[]): Row | null {
@@ -139,23 +141,24 @@ function newest<Row extends { lastAt: number }>(rows: readonly Row[]): Row | nul
 
 type LastRow = Pick<Tally, "outcome" | "lastAt">;
 
+const EXISTS = "EXISTS (SELECT 1 FROM source WHERE id = ?1)";
+
 function prepare(sqlite: Store["sqlite"]) {
-  const taken = TAKEN.map((outcome) => `'${outcome}'`).join(", ");
-  const last = (which: string) =>
-    sqlite.prepare<LastRow, [number]>(
-      `SELECT outcome, last_at AS lastAt FROM source_stat WHERE source_id = ? AND outcome ${which} (${taken})
-       ORDER BY hour DESC, last_at DESC LIMIT 1`,
-    );
   return {
     // An erased source leaves nothing behind.
-    add: sqlite.prepare<void, [number, number, string, number, number]>(
-      `INSERT INTO source_stat SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS (SELECT 1 FROM source WHERE id = ?1)
-       ON CONFLICT DO UPDATE SET count = count + excluded.count, last_at = max(last_at, excluded.last_at)`,
+    add: sqlite.prepare<void, [number, number, string, number]>(
+      `INSERT INTO source_stat SELECT ?1, ?2, ?3, ?4 WHERE ${EXISTS}
+       ON CONFLICT DO UPDATE SET count = count + excluded.count`,
+    ),
+    setLast: sqlite.prepare<void, [number, string, number]>(
+      `INSERT INTO source_last SELECT ?1, ?2, ?3 WHERE ${EXISTS}
+       ON CONFLICT DO UPDATE SET at = max(at, excluded.at)`,
     ),
     read: sqlite.prepare<Pick<Tally, "hour" | "outcome" | "count">, [number, number, number]>(
       "SELECT hour, outcome, count FROM source_stat WHERE source_id = ? AND hour >= ? AND hour < ?",
     ),
-    lastTaken: last("IN"),
-    lastRefused: last("NOT IN"),
+    last: sqlite.prepare<LastRow, [number]>(
+      "SELECT outcome, at AS lastAt FROM source_last WHERE source_id = ?",
+    ),
   };
 }

@@ -1,5 +1,6 @@
 /** Numbers of sources over time, over the whole service (contract section 8). */
 import { expect, test } from "bun:test";
+import { sign } from "@octokit/webhooks-methods";
 import { SetClock } from "../kit/clock.ts";
 import { startApp, type TestApp } from "../kit/app.ts";
 import { expectProblem } from "./kit.ts";
@@ -29,11 +30,24 @@ test("stand by the hour and by reason, outlive a restart, and hold nothing that 
   await sendToken(app, other, { type: "a", id: "1" });
   const expected = {
     data: [
-      { at: text(AT - 1.5 * HOUR_MS), accepted: 0, duplicates: 0, rejected: { missing_header: 1 } },
-      { at: text(AT - 0.5 * HOUR_MS), accepted: 0, duplicates: 0, rejected: { stale_timestamp: 1 } },
+      {
+        at: text(AT - 1.5 * HOUR_MS),
+        accepted: 0,
+        duplicates: 0,
+        handshakes: 0,
+        rejected: { missing_header: 1 },
+      },
+      {
+        at: text(AT - 0.5 * HOUR_MS),
+        accepted: 0,
+        duplicates: 0,
+        handshakes: 0,
+        rejected: { stale_timestamp: 1 },
+      },
     ],
-    total: { accepted: 0, duplicates: 0, rejected: { missing_header: 1, stale_timestamp: 1 } },
+    total: { accepted: 0, duplicates: 0, handshakes: 0, rejected: { missing_header: 1, stale_timestamp: 1 } },
     last_received_at: null,
+    last_handshake_at: null,
     last_rejected: { at: text(AT), reason: "stale_timestamp" },
   };
   const read = async (path: string) => (await app.live.get(path)).json as unknown;
@@ -51,16 +65,20 @@ test("stand by the hour and by reason, outlive a restart, and hold nothing that 
         source_id: other.id,
         accepted: 1,
         duplicates: 0,
+        handshakes: 0,
         rejected: {},
         last_received_at: text(AT),
+        last_handshake_at: null,
         last_rejected: null,
       },
       {
         source_id: source.id,
         accepted: 0,
         duplicates: 0,
+        handshakes: 0,
         rejected: { stale_timestamp: 1 },
         last_received_at: null,
+        last_handshake_at: null,
         last_rejected: expected.last_rejected,
       },
     ],
@@ -80,8 +98,25 @@ test("tell genuine requests that the provider was asked to send again: paused, o
   expect(statuses).toEqual([200, 200, 429]);
   const { json } = await app.live.get(`/v1/sources/${source.id}/stats`);
   const rejected = { paused: 1, bad_signature: 1, rate_limited: 1 };
-  expect(json["total"]).toEqual({ accepted: 2, duplicates: 0, rejected });
+  expect(json["total"]).toEqual({ accepted: 2, duplicates: 0, handshakes: 0, rejected });
   expect((await app.live.get(`/v1/sources/${source.id}`)).json["counters"]).toMatchObject({ rejected });
+});
+
+test("tell handshakes apart: genuine, and no event", async () => {
+  const { app, clock } = await startAt(AT);
+  await using _ = app;
+  const source = await createSource(app, "github");
+  const body = '{"zen":"Keep it logically awesome."}';
+  const headers = { "x-github-event": "ping", "x-hub-signature-256": await sign(source.secret, body) };
+  expect((await knock(app, source.ingest_path, body, headers)).status).toBe(200);
+  clock.advance(1000);
+  const { json } = await app.live.get(`/v1/sources/${source.id}/stats`);
+  expect(json as unknown).toMatchObject({
+    total: { accepted: 0, duplicates: 0, handshakes: 1, rejected: {} },
+    last_received_at: null,
+    last_handshake_at: text(AT),
+    last_rejected: null,
+  });
 });
 
 test("of another project, of none, and for a span that is turned round are refused", async () => {

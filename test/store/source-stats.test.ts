@@ -43,7 +43,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true });
 });
 
-const rows = () => disk.sqlite.query("SELECT hour, outcome, count, last_at FROM source_stat").values();
+const rows = () => disk.sqlite.query("SELECT hour, outcome, count FROM source_stat").values();
 const total = (id = SOURCE) => Object.fromEntries(stats.read(id, "hour", AT - HOUR_MS, AT + HOUR_MS).total);
 
 test("what is counted while the rest is written down is counted once, whenever one looks", async () => {
@@ -58,7 +58,7 @@ test("what is counted while the rest is written down is counted once, whenever o
   seen.add(total()["accepted"]);
   expect([...seen]).toEqual([3, 4]);
   await stats.writeDown();
-  expect(rows()).toEqual([[Math.floor(AT / HOUR_MS), "accepted", 4, AT + 1]]);
+  expect(rows()).toEqual([[Math.floor(AT / HOUR_MS), "accepted", 4]]);
   expect([await stats.writeDown(), total()]).toEqual([0, { accepted: 4 }]);
 });
 
@@ -88,15 +88,20 @@ test("a source that is erased meanwhile leaves nothing behind", async () => {
 });
 
 test("the last of each kind is known from the table and from memory", async () => {
-  expect(stats.last(SOURCE)).toEqual({ takenAt: null, refused: null });
+  expect(stats.last(SOURCE)).toEqual({ takenAt: null, answeredAt: null, refused: null });
   stats.count(SOURCE, "malformed", AT - 2 * HOUR_MS);
   stats.count(SOURCE, "accepted", AT - HOUR_MS);
   await stats.writeDown();
   expect(stats.last(SOURCE)).toEqual({
     takenAt: AT - HOUR_MS,
+    answeredAt: null,
     refused: { at: AT - 2 * HOUR_MS, outcome: "malformed" },
   });
   stats.count(SOURCE, "bad_signature", AT);
   stats.count(SOURCE, "duplicate", AT + 5);
-  expect(stats.last(SOURCE)).toEqual({ takenAt: AT + 5, refused: { at: AT, outcome: "bad_signature" } });
+  stats.count(SOURCE, "handshake", AT + 6);
+  const last = { takenAt: AT + 5, answeredAt: AT + 6, refused: { at: AT, outcome: "bad_signature" } };
+  expect(stats.last(SOURCE)).toEqual(last);
+  await stats.writeDown();
+  expect(stats.last(SOURCE)).toEqual(last);
 });
