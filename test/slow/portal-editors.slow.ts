@@ -1,30 +1,20 @@
 // time budget: 300 s
 /** The portal's catalogue of event types and its page on verifying, in a real browser against the real service. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { hasChromium, startBrowser, type TestBrowser, visible } from "../kit/browser.ts";
-import { CONSUMER, HOSTILE, startWorld, type World } from "../portal/world.ts";
+import { hasChromium, visible } from "../kit/browser.ts";
+import { BROWSER_MS, openStage } from "../portal/stage.ts";
+import { CONSUMER, HOSTILE } from "../portal/world.ts";
 
-const BROWSER_MS = 60_000;
 const ALL = { consumer_id: CONSUMER, manage: true, create: true };
 /** In the repository, so that the code of the page finds its library. */
 const folder = join(import.meta.dir, `../../.test/snippets-${process.pid}`);
-let world: World;
-let browser: TestBrowser;
 
-beforeAll(async () => {
-  if (!hasChromium) return;
-  mkdirSync(folder, { recursive: true });
-  [world, browser] = await Promise.all([startWorld(), startBrowser()]);
-}, BROWSER_MS);
-
-afterAll(async () => {
-  await browser?.[Symbol.asyncDispose]();
-  await world?.[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true, force: true });
-});
+const { world, browser } = await openStage();
+mkdirSync(folder, { recursive: true });
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const open = async (path: string, grants: object = ALL) =>
   browser.open(`${await world.link({ ...grants })}${path}`);

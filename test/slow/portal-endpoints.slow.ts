@@ -1,30 +1,14 @@
 // time budget: 300 s
 /** The portal's screens of one endpoint: made by the wizard, changed, rotated, tested, deleted. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import {
-  expectAccessible,
-  expectNoSidewaysScroll,
-  hasChromium,
-  startBrowser,
-  type TestBrowser,
-} from "../kit/browser.ts";
-import { CONSUMER, startWorld, type World } from "../portal/world.ts";
+import { expectAccessible, expectNoSidewaysScroll, hasChromium } from "../kit/browser.ts";
+import { BROWSER_MS, openStage } from "../portal/stage.ts";
+import { CONSUMER } from "../portal/world.ts";
 
-const BROWSER_MS = 60_000;
 const ALL = { consumer_id: CONSUMER, manage: true, create: true };
-let world: World;
-let browser: TestBrowser;
 
-beforeAll(async () => {
-  if (!hasChromium) return;
-  [world, browser] = await Promise.all([startWorld(), startBrowser()]);
-}, BROWSER_MS);
-
-afterAll(async () => {
-  await browser?.[Symbol.asyncDispose]();
-  await world?.[Symbol.asyncDispose]();
-});
+const { world, browser } = await openStage();
 
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
 const goOn = (page: Page) => button(page, "Continue").click();

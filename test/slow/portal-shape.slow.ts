@@ -1,34 +1,20 @@
 // time budget: 300 s
 /** The portal's tab for filter and transformations, in a real browser against the real service. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import {
-  expectAccessible,
-  expectNoSidewaysScroll,
-  hasChromium,
-  startBrowser,
-  type TestBrowser,
-  visible,
-} from "../kit/browser.ts";
-import { CONSUMER, HOSTILE, startWorld, type World } from "../portal/world.ts";
+import { expectAccessible, expectNoSidewaysScroll, hasChromium, visible } from "../kit/browser.ts";
+import { BROWSER_MS, openStage } from "../portal/stage.ts";
+import { CONSUMER, HOSTILE } from "../portal/world.ts";
 
-const BROWSER_MS = 60_000;
 const ALL = { consumer_id: CONSUMER, manage: true };
-let world: World;
-let browser: TestBrowser;
+const { world, browser } = await openStage();
 /** Of an endpoint of their own. */
 let id: string;
 
 beforeAll(async () => {
   if (!hasChromium) return;
-  [world, browser] = await Promise.all([startWorld(), startBrowser()]);
   const url = world.receiver.url("shaped");
   ({ id = "" } = await world.app.live.create("/v1/endpoints", { url, consumer_id: CONSUMER }));
-}, BROWSER_MS);
-
-afterAll(async () => {
-  await browser?.[Symbol.asyncDispose]();
-  await world?.[Symbol.asyncDispose]();
 });
 
 const open = async (options = {}, grants: object = ALL) =>

@@ -1,31 +1,13 @@
 // time budget: 600 s
 /** The portal in a real browser against the real service (contract section 9). */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import {
-  expectAccessible,
-  expectNoSidewaysScroll,
-  hasChromium,
-  startBrowser,
-  type TestBrowser,
-  visible,
-} from "../kit/browser.ts";
+import { expectAccessible, expectNoSidewaysScroll, hasChromium, visible } from "../kit/browser.ts";
 import { SCREENS } from "../portal/screens.ts";
-import { CONSUMER, HOSTILE, startWorld, type World } from "../portal/world.ts";
+import { BROWSER_MS, openStage } from "../portal/stage.ts";
+import { CONSUMER, HOSTILE } from "../portal/world.ts";
 
-const BROWSER_MS = 60_000;
-let world: World;
-let browser: TestBrowser;
-
-beforeAll(async () => {
-  if (!hasChromium) return;
-  [world, browser] = await Promise.all([startWorld(), startBrowser()]);
-}, BROWSER_MS);
-
-afterAll(async () => {
-  await browser?.[Symbol.asyncDispose]();
-  await world?.[Symbol.asyncDispose]();
-});
+const { world, browser } = await openStage();
 
 const ALL = { consumer_id: CONSUMER, manage: true, create: true };
 const hashOf = (page: Page) => new URL(page.url()).hash;
