@@ -74,6 +74,13 @@ export interface EventWithData {
   deliveries: Pick<Delivery, "id" | "endpoint_id" | "status">[];
 }
 
+export interface EventRow {
+  id: string;
+  type: string;
+  delivery_count: number;
+  created_at: string;
+}
+
 export interface Replay {
   id: string;
   status: "running" | "completed" | "cancelled";
@@ -138,21 +145,23 @@ export interface EndpointTotal extends Numbers {
   last_delivery: { id: string; status: DeliveryStatus; created_at: string } | null;
 }
 
-export interface KindField {
+/** What a form asks for: of a kind of destination, or of a provider. */
+export interface FormField {
   name: string;
   label: string;
   help: string;
   required: boolean;
   secret: boolean;
-  address: boolean;
-  type: "string" | "boolean";
+  type: "string" | "boolean" | "integer";
+  address?: boolean;
   pattern?: string;
+  choices?: string[];
 }
 
 export interface DestinationKind {
   kind: string;
   name: string;
-  fields: KindField[];
+  fields: FormField[];
   max_bytes: number | null;
 }
 
@@ -171,4 +180,79 @@ export interface EventType {
   archived: boolean;
   created_at: string;
   updated_at: string;
+}
+
+export type RefusalReason =
+  | "missing_header"
+  | "bad_signature"
+  | "stale_timestamp"
+  | "token_in_query"
+  | "unknown_key"
+  | "wrong_key_id"
+  | "body_altered"
+  | "malformed"
+  | "wrong_method"
+  | "awaiting_secret"
+  | "keys_unavailable"
+  | "paused"
+  | "rate_limited"
+  | "plan_limit";
+
+export interface Source {
+  id: string;
+  provider: string;
+  provider_name: string;
+  name: string;
+  status: "active" | "awaiting_secret" | "paused";
+  ingest_url: string;
+  signing_secret: string | null;
+  credentials: Record<string, string>;
+  config: Record<string, unknown>;
+  consumer_id: string | null;
+  rate_limit_per_second: number | null;
+  previous_secret_expires_at: string | null;
+  pending_verification_token: string | null;
+  created_at: string;
+}
+
+export interface SourceNumbers {
+  accepted: number;
+  duplicates: number;
+  handshakes: number;
+  rejected: Partial<Record<RefusalReason, number>>;
+}
+
+export interface SourceLast {
+  last_received_at: string | null;
+  last_handshake_at: string | null;
+  last_rejected: { at: string; reason: RefusalReason } | null;
+}
+
+export interface SourceStats extends SourceLast {
+  data: (SourceNumbers & { at: string })[];
+  total: SourceNumbers;
+}
+
+export interface SourceTotal extends SourceNumbers, SourceLast {
+  source_id: string;
+}
+
+export interface Provider {
+  key: string;
+  aliases: string[];
+  name: string;
+  headers: string[];
+  secret_from: "source" | "customer" | "provider" | "none";
+  fields: FormField[];
+  config_fields: FormField[];
+  needs_public_url: boolean;
+  handshakes: string[];
+  setup: {
+    address_at: string;
+    secret_at: string;
+    pitfalls: string[];
+    page: string;
+    is_checked: boolean;
+  };
+  docs_url: string;
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { onEscape } from "../keys.ts";
 import { go } from "../router.ts";
 import { t } from "../i18n.ts";
@@ -50,11 +50,16 @@ export interface TabItem {
   isOpen: boolean;
 }
 
-/** Tabs that are addresses: links in a row, which scrolls where it is too narrow. */
+/** Tabs that are addresses: links in a row, which scrolls where it is too narrow, to the one that is open. */
 export function Tabs({ items, label }: { items: readonly TabItem[]; label: string }): JSX.Element {
+  const row = useRef<HTMLUListElement>(null);
+  const open = items.find(({ isOpen }) => isOpen)?.href;
+  useEffect(() => {
+    if (row.current) showOpen(row.current);
+  }, [open]);
   return (
     <nav class="tabs" aria-label={label}>
-      <ul>
+      <ul ref={row}>
         {items.map(({ title, href, isOpen }) => (
           <li key={href}>
             <a href={href} aria-current={isOpen ? "page" : undefined}>
@@ -65,6 +70,15 @@ export function Tabs({ items, label }: { items: readonly TabItem[]; label: strin
       </ul>
     </nav>
   );
+}
+
+/** Sideways alone: the page stays where it is. */
+function showOpen(row: HTMLElement): void {
+  const item = row.querySelector("[aria-current]")?.getBoundingClientRect();
+  if (!item) return;
+  const seen = row.getBoundingClientRect();
+  if (item.left < seen.left) row.scrollLeft += item.left - seen.left;
+  else if (item.right > seen.right) row.scrollLeft += item.right - seen.right;
 }
 
 /** Two or three choices of which one holds. */

@@ -199,6 +199,7 @@ export const de: Messages = {
   "settings.order.fifo": "Eine nach der anderen",
   "config.more": "Weitere Einstellungen",
   "config.stored": "Gespeichert; zum Ersetzen tippen",
+  "config.choose": "Wählen",
   "headers.legend": "Header",
   "headers.help":
     "Gehen mit jeder Zustellung mit. Wo *** steht, sind Zugangsdaten; bleibt es so, bleiben sie.",

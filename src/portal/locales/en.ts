@@ -194,6 +194,7 @@ export const en = {
   "settings.order.fifo": "One after the other",
   "config.more": "More settings",
   "config.stored": "Stored; type to replace",
+  "config.choose": "Choose",
   "headers.legend": "Headers",
   "headers.help": "Sent along with every delivery. What reads *** is a credential; left so, it stays.",
   "headers.name": "Header name",

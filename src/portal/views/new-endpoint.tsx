@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { ApiError, send } from "../api.ts";
 import { Button, LinkButton } from "../components/button.tsx";
 import { Code } from "../components/code.tsx";
@@ -15,6 +15,7 @@ import type { DestinationKind, Endpoint } from "../types.ts";
 import { TestForm } from "./endpoint/test.tsx";
 import { ConfigForm, configOf, type ConfigValues } from "./parts/config-form.tsx";
 import { FilterStep, readFilter } from "./parts/filter-step.tsx";
+import { Progress, StepTitle } from "./parts/steps.tsx";
 import { TypePicker } from "./parts/type-picker.tsx";
 import { useUnsaved } from "./parts/unsaved.ts";
 
@@ -100,9 +101,9 @@ function Steps({ kinds, kind, draft, change, onMade }: StepsProps): JSX.Element 
   };
   return (
     <>
-      <Progress at={at} onGo={goTo} />
+      <Progress steps={STEPS.map((one) => t(`wizard.${one}`))} at={at} onGo={goTo} />
       <form class="wizard" onSubmit={goOn} key={step}>
-        <StepTitle step={step} />
+        <StepTitle title={t(`wizard.${step}.title`)} />
         <FormErrors messages={otherFaults(error, ALL_POINTERS)} />
         <StepBody step={step} draft={draft} kinds={kinds} kind={kind} change={change} error={error} />
         <div class="actions form-end">
@@ -120,7 +121,7 @@ function bodyOf(draft: Draft, kind: DestinationKind): Record<string, unknown> {
   const filter = readFilter(draft.filter);
   return {
     kind: kind.kind,
-    config: configOf(kind, draft.config, new Set()),
+    config: configOf(kind.fields, draft.config, new Set()),
     event_types: draft.types,
     ...(draft.description.trim() !== "" && { description: draft.description.trim() }),
     ...(draft.consumer.trim() !== "" && { consumer_id: draft.consumer.trim() }),
@@ -132,43 +133,6 @@ function placeOf(error: unknown): Step {
   const [first] = error instanceof ApiError ? error.faults : [];
   const found = PLACES.find(([, pointers]) => pointers.some((pointer) => first?.pointer.startsWith(pointer)));
   return found?.[0] ?? "address";
-}
-
-/** A new step begins at its heading, also for who does not see it. */
-function StepTitle({ step }: { step: Step }): JSX.Element {
-  const ref = useRef<HTMLHeadingElement>(null);
-  useEffect(() => ref.current?.focus(), [step]);
-  return (
-    <h2 ref={ref} tabIndex={-1}>
-      {t(`wizard.${step}.title`)}
-    </h2>
-  );
-}
-
-function Progress({ at, onGo }: { at: number; onGo: (step: number) => void }): JSX.Element {
-  return (
-    <ol class="progress" aria-label={t("wizard.progress")}>
-      {STEPS.map((step, index) => (
-        <li
-          key={step}
-          aria-current={index === at ? "step" : undefined}
-          class={index < at ? "past" : undefined}
-        >
-          {index < at ? (
-            <button type="button" onClick={() => onGo(index)}>
-              <Icon name="check" />
-              {t(`wizard.${step}`)}
-            </button>
-          ) : (
-            <span>
-              <span class="step-number">{index + 1}</span>
-              {t(`wizard.${step}`)}
-            </span>
-          )}
-        </li>
-      ))}
-    </ol>
-  );
 }
 
 interface StepBodyProps {
@@ -239,7 +203,12 @@ function Address({ draft, kind, change, error }: Omit<StepBodyProps, "step" | "k
   return (
     <>
       {kind.fields.length === 0 && <p class="muted">{t("wizard.nofields")}</p>}
-      <ConfigForm kind={kind} values={draft.config} onChange={(config) => change({ config })} error={error} />
+      <ConfigForm
+        fields={kind.fields}
+        values={draft.config}
+        onChange={(config) => change({ config })}
+        error={error}
+      />
       <TextField
         label={t("settings.description")}
         optional={t("form.optional")}

@@ -9,14 +9,11 @@ import { Section } from "../../components/layout.tsx";
 import { messageOf } from "../../components/states.tsx";
 import { Countdown } from "../../components/time.tsx";
 import { toast } from "../../components/toast.tsx";
-import { span } from "../../format.ts";
 import { t } from "../../i18n.ts";
 import { refresh } from "../../resource.ts";
 import { to } from "../../router.ts";
 import type { Endpoint, SecretAnswer } from "../../types.ts";
-
-const OVERLAP_HOURS = [0, 1, 24, 72, 168];
-const HOUR_SECONDS = 3600;
+import { OVERLAP_HOURS, overlapText } from "../parts/overlap.ts";
 
 /** What deliveries are signed with: shown when it is asked for, and exchanged without a gap. */
 export function EndpointSecret({ endpoint }: { endpoint: Endpoint }): JSX.Element {
@@ -88,9 +85,8 @@ interface RotationProps {
 
 function Rotation({ isBusy, onRotate }: RotationProps): JSX.Element {
   const [hours, setHours] = useState(24);
-  const tell = (value: number) => (value === 0 ? t("secret.overlap.none") : span(value * HOUR_SECONDS));
   const rotate = async () => {
-    const body = hours === 0 ? t("secret.rotate.now") : t("secret.rotate.text", { time: tell(hours) });
+    const body = hours === 0 ? t("secret.rotate.now") : t("secret.rotate.text", { time: overlapText(hours) });
     const isSure = await confirm({
       title: t("secret.rotate.title"),
       body,
@@ -112,7 +108,7 @@ function Rotation({ isBusy, onRotate }: RotationProps): JSX.Element {
           help={t("secret.overlap.help")}
           value={String(hours)}
           onChange={(value) => setHours(Number(value))}
-          options={OVERLAP_HOURS.map((value) => ({ value: String(value), text: tell(value) }))}
+          options={OVERLAP_HOURS.map((value) => ({ value: String(value), text: overlapText(value) }))}
         />
         <Button type="submit" icon="key" busy={isBusy}>
           {t("secret.rotate")}

@@ -80,7 +80,7 @@ function useSettings({ endpoint, kind }: SettingsFormProps) {
         description: form.description.trim() || null,
         event_types: form.types,
         headers: Object.fromEntries(form.headers.filter(([name]) => name !== "")),
-        ...(kind.fields.length > 0 && { config: configOf(kind, form.config, stored) }),
+        ...(kind.fields.length > 0 && { config: configOf(kind.fields, form.config, stored) }),
       });
       setError(null);
       setBefore(form);
@@ -117,7 +117,7 @@ function SettingsForm({ endpoint, kind }: SettingsFormProps): JSX.Element {
         error={errorAt(error, "/description")}
       />
       <ConfigForm
-        kind={kind}
+        fields={kind.fields}
         values={form.config}
         stored={stored}
         onChange={(config) => change({ config })}

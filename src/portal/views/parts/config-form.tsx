@@ -1,52 +1,62 @@
 import type { JSX } from "preact";
-import { CheckField, errorAt, TextField } from "../../components/field.tsx";
+import { CheckField, errorAt, SelectField, TextField } from "../../components/field.tsx";
 import { t } from "../../i18n.ts";
-import type { DestinationKind, KindField } from "../../types.ts";
+import type { FormField } from "../../types.ts";
 
-/** Values of a kind's fields as they stand in the form; a secret that is stored and not touched is left out. */
+/** Values of fields as they stand in the form; a secret that is stored and not touched is left out. */
 export type ConfigValues = Readonly<Record<string, string | boolean>>;
 
 /** Stands for a secret that the service keeps, in what it answers and in what it is sent. */
 export const MASK = "***";
 
 interface ConfigFormProps {
-  kind: DestinationKind;
+  fields: readonly FormField[];
   values: ConfigValues;
   onChange: (values: ConfigValues) => void;
   /** What the API said of it. */
   error: unknown;
   /** Names of secrets that are stored already. */
   stored?: ReadonlySet<string>;
+  /** Where the API points at a field. */
+  pointersOf?: (name: string) => readonly string[];
+  /** Optional fields stand behind no fold. */
+  isFlat?: boolean;
 }
 
-/** The fields of a kind, made from its row: what must be given, and behind a fold what may be. */
+/** The fields of a kind or a provider, made from its row: what must be given, and behind a fold what may be. */
 export function ConfigForm({
-  kind,
+  fields,
   values,
   onChange,
   error,
   stored = new Set(),
+  pointersOf = inConfig,
+  isFlat = false,
 }: ConfigFormProps): JSX.Element {
-  const required = kind.fields.filter((field) => field.required);
-  const optional = kind.fields.filter((field) => !field.required);
-  const isOpen = optional.some(({ name }) => values[name] !== undefined || faultAt(error, name) !== null);
-  const show = (field: KindField) => (
+  const faultAt = (name: string) =>
+    pointersOf(name)
+      .map((pointer) => errorAt(error, pointer))
+      .find((fault) => fault !== null) ?? null;
+  const first = fields.filter((field) => isFlat || field.required);
+  const folded = fields.filter((field) => !first.includes(field));
+  const isOpen = folded.some(({ name }) => values[name] !== undefined || faultAt(name) !== null);
+  const show = (field: FormField) => (
     <ConfigField
       key={field.name}
       field={field}
       value={values[field.name]}
       isStored={stored.has(field.name)}
-      error={faultAt(error, field.name)}
+      error={faultAt(field.name)}
       onInput={(value) => onChange({ ...values, [field.name]: value })}
     />
   );
   return (
     <>
-      {required.map(show)}
-      {optional.length > 0 && (
+      {first.map(show)}
+      {folded.length > 0 && (
         <details class="fold" open={isOpen}>
           <summary>{t("config.more")}</summary>
-          {optional.map(show)}
+          {folded.map(show)}
         </details>
       )}
     </>
@@ -54,12 +64,12 @@ export function ConfigForm({
 }
 
 /** The API points at `/url` where the address was given at the top. */
-function faultAt(error: unknown, name: string): string | null {
-  return errorAt(error, `/config/${name}`) ?? (name === "url" ? errorAt(error, "/url") : null);
+function inConfig(name: string): string[] {
+  return [`/config/${name}`, ...(name === "url" ? ["/url"] : [])];
 }
 
 interface ConfigFieldProps {
-  field: KindField;
+  field: FormField;
   value: string | boolean | undefined;
   isStored: boolean;
   error: string | null;
@@ -67,13 +77,27 @@ interface ConfigFieldProps {
 }
 
 function ConfigField({ field, value, isStored, error, onInput }: ConfigFieldProps): JSX.Element {
-  const { name, label, help, required, secret, address, type } = field;
+  const { name, label, help, required, secret, address = false, type, choices } = field;
   if (type === "boolean") {
     // Such a field holds unless it is said not to.
     return <CheckField label={label} help={help} checked={value !== false} onChange={onInput} />;
   }
-  const isLong = name.endsWith("_json");
-  const kindOfInput = secret ? "password" : address ? "url" : "text";
+  const optional = !required && { optional: t("form.optional") };
+  if (choices) {
+    return (
+      <SelectField
+        label={label}
+        help={help}
+        error={error}
+        value={String(value ?? "")}
+        onChange={onInput}
+        options={["", ...choices].map((choice) => ({ value: choice, text: choice || t("config.choose") }))}
+        {...optional}
+      />
+    );
+  }
+  const isLong = name.endsWith("_json") || (name === "signing_secret" && !secret);
+  const kindOfInput = secret ? "password" : address ? "url" : type === "integer" ? "number" : "text";
   return (
     <TextField
       label={label}
@@ -84,7 +108,7 @@ function ConfigField({ field, value, isStored, error, onInput }: ConfigFieldProp
       mono={secret || address}
       required={required && !isStored}
       {...(isStored && { placeholder: t("config.stored") })}
-      {...(!required && { optional: t("form.optional") })}
+      {...optional}
       {...(isLong ? { rows: 6 } : { type: kindOfInput })}
     />
   );
@@ -92,22 +116,22 @@ function ConfigField({ field, value, isStored, error, onInput }: ConfigFieldProp
 
 /** What is sent: texts without the spaces around them, nothing where a field is empty, and the mask for what stays stored. */
 export function configOf(
-  kind: DestinationKind,
+  fields: readonly FormField[],
   values: ConfigValues,
   stored: ReadonlySet<string>,
 ): Record<string, unknown> {
   return Object.fromEntries(
-    kind.fields.flatMap(({ name }): [string, unknown][] => {
+    fields.flatMap(({ name, type }): [string, unknown][] => {
       const value = values[name];
       if (typeof value === "boolean") return [[name, value]];
       const text = value?.trim() ?? "";
-      if (text !== "") return [[name, text]];
+      if (text !== "") return [[name, type === "integer" ? Number(text) : text]];
       return stored.has(name) ? [[name, MASK]] : [];
     }),
   );
 }
 
-/** The form as an endpoint fills it: its secrets are not there, only that they are. */
+/** The form as what is stored fills it: its secrets are not there, only that they are. */
 export function valuesOf(config: Readonly<Record<string, unknown>>): {
   values: ConfigValues;
   stored: Set<string>;
@@ -115,8 +139,8 @@ export function valuesOf(config: Readonly<Record<string, unknown>>): {
   const entries = Object.entries(config);
   const stored = new Set(entries.filter(([, value]) => value === MASK).map(([name]) => name));
   const open = entries.filter(
-    (entry): entry is [string, string | boolean] =>
-      !stored.has(entry[0]) && (typeof entry[1] === "string" || typeof entry[1] === "boolean"),
+    ([name, value]) => !stored.has(name) && ["string", "boolean", "number"].includes(typeof value),
   );
-  return { values: Object.fromEntries(open), stored };
+  const values = open.map(([name, value]) => [name, typeof value === "boolean" ? value : String(value)]);
+  return { values: Object.fromEntries(values) as ConfigValues, stored };
 }
