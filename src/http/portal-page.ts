@@ -5,7 +5,7 @@ import type { Services } from "./services.ts";
 
 /** The portal's page and its files (contract section 9). The page knows nothing: all that it shows comes from /v1, with the token. */
 export function portalPageRoutes(services: Services): AnyRoute[] {
-  return [pageRoute(services), fileRoute];
+  return [consoleRoute, pageRoute(services), fileRoute];
 }
 
 const HIDDEN = { tag: "Portal", access: "none", budget: "none", ignoresQuery: true, hidden: true } as const;
@@ -51,21 +51,36 @@ function pageRoute({ data, ids }: Services): AnyRoute {
     operationId: "getPortalPage",
     summary: "The portal",
     answers: { 200: "The page." },
-    async handle({ params, request }) {
+    handle({ params, request }) {
       const key = ids.decode("proj", params.project_id);
       const project = key === null ? undefined : data.tenants.project(key);
       if (project === undefined) throw notFound("portal");
-      const { page } = await portalFiles();
-      const headers = {
-        "content-type": "text/html; charset=utf-8",
-        "content-security-policy": securityPolicy(project.portalOrigins),
-        "referrer-policy": "no-referrer",
-        "x-content-type-options": "nosniff",
-        "cache-control": "no-cache",
-      };
-      return { status: 200, body: dress(page, new URL(request.url).searchParams), headers };
+      return servePage(project.portalOrigins, request);
     },
   });
+}
+
+/** For whoever has a key, which says whose project it is: never within another page. */
+const consoleRoute = route({
+  ...HIDDEN,
+  method: "GET",
+  path: "/portal",
+  operationId: "getConsolePage",
+  summary: "The portal, to be opened with an API key",
+  answers: { 200: "The page." },
+  handle: ({ request }) => servePage(["'none'"], request),
+});
+
+async function servePage(origins: readonly string[], request: Request): Promise<Answer> {
+  const { page } = await portalFiles();
+  const headers = {
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": securityPolicy(origins),
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-cache",
+  };
+  return { status: 200, body: dress(page, new URL(request.url).searchParams), headers };
 }
 
 /** The look that the address asks for (src/portal/theme.ts) holds before the script runs. */

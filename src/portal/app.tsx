@@ -11,8 +11,9 @@ import { Toasts } from "./components/toast.tsx";
 import { LANGUAGES, language, t } from "./i18n.ts";
 import { isHelpOpen } from "./keys.ts";
 import { ownAddress } from "./logo.ts";
+import { forgetAll } from "./resource.ts";
 import { here, scrollOf, to } from "./router.ts";
-import { closed, portal } from "./session.ts";
+import { close, closed, portal } from "./session.ts";
 import { chooseLanguage, chooseTheme, theme } from "./theme.ts";
 import type { Portal } from "./types.ts";
 import type { View } from "./view.ts";
@@ -76,9 +77,7 @@ function Header({ who, match }: { who: Portal; match: Match | null }): JSX.Eleme
         </span>
         <span class="top-facts">
           {who.mode === "test" && <span class="badge warn">{t("mode.test")}</span>}
-          {who.kind === "portal" && !who.manage && !who.create && (
-            <span class="badge idle">{t("mode.read")}</span>
-          )}
+          {!who.manage && !who.create && <span class="badge idle">{t("mode.read")}</span>}
         </span>
       </div>
       <Tabs items={items} label={t("tabs")} />
@@ -121,6 +120,12 @@ function NoView(): JSX.Element {
   );
 }
 
+/** What it showed goes too. */
+function forgetKey(): void {
+  forgetAll();
+  close("left");
+}
+
 const THEMES = ["auto", "light", "dark"] as const;
 
 function Footer({ who }: { who: Portal }): JSX.Element {
@@ -149,6 +154,11 @@ function Footer({ who }: { who: Portal }): JSX.Element {
       <button type="button" class="button quiet" onClick={() => (isHelpOpen.value = true)}>
         {t("keys.title")}
       </button>
+      {who.kind === "api_key" && (
+        <button type="button" class="button quiet" onClick={forgetKey}>
+          {t("key.forget")}
+        </button>
+      )}
       {who.expires_at && (
         <span class="muted">
           {t("link.expires")} <Time at={who.expires_at} />

@@ -25,6 +25,11 @@ function takeToken(fragment: string): void {
   open(found);
 }
 
+/** A key says itself whose project it is: the address follows it, so that it can be copied. */
+function standAt(projectId: string): void {
+  history.replaceState(null, "", `/portal/${projectId}${location.search}${location.hash}`);
+}
+
 /** The service is there, and cannot answer just now. */
 const AGAIN_MS = 3000;
 
@@ -33,7 +38,9 @@ async function begin(): Promise<void> {
   if (path === "/") overviewPaths(query).forEach(warm);
   try {
     const found = await get<Portal>("/v1/portal");
-    if (found.project_id !== projectOfPage()) return close("foreign");
+    const isElsewhere = found.project_id !== projectOfPage();
+    if (isElsewhere && found.kind === "portal" && projectOfPage() !== null) return close("foreign");
+    if (isElsewhere) standAt(found.project_id);
     portal.value = found;
     paint(found.branding.color);
     setIcon(ownAddress(found.branding.logo_url));
@@ -48,7 +55,7 @@ async function begin(): Promise<void> {
 const spoken = startLook();
 startRouter(takeToken);
 startKeys();
-if (token.value === null) close("missing");
+if (token.value === null) close(projectOfPage() === null ? "start" : "missing");
 effect(() => {
   if (token.value !== null && portal.peek() === null) void begin();
 });

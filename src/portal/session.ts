@@ -5,7 +5,7 @@ import type { Portal } from "./types.ts";
  * Who is here. The token comes in the fragment, is taken out of the address at once, and lives in this variable only: a reload forgets
  * it, and the page that embeds us is asked for a fresh link.
  */
-export type Closed = "missing" | "expired" | "foreign" | "refused";
+export type Closed = "start" | "missing" | "expired" | "unknown" | "foreign" | "refused" | "left";
 
 /** null: nobody yet. */
 export const token = signal<string | null>(null);
@@ -28,9 +28,11 @@ export function open(value: string): void {
   token.value = value;
 }
 
-/** Ends the session; whoever embeds us may put in a fresh link. */
-export function close(why: Closed): void {
-  if (closed.value === why) return;
+/** Ends the session, for the first reason that there is; whoever embeds us may put in a fresh link. */
+export function close(reason: Closed): void {
+  if (closed.value !== null) return;
+  // A key does not come from a link that one could open again.
+  const why = reason === "expired" && token.value?.startsWith("sp_") ? "unknown" : reason;
   token.value = null;
   portal.value = null;
   closed.value = why;
@@ -44,13 +46,13 @@ export const may = {
   get create(): boolean {
     return portal.value?.create === true;
   },
-  /** Opened with a key of the project, not with a link. */
+  /** Opened with a key of the project, not with a link: a full one may `manage` them too. */
   get seeSources(): boolean {
     return portal.value?.kind === "api_key";
   },
 };
 
-/** The project whose page this is: a token of another one is not shown under its address. */
-export function projectOfPage(): string {
-  return location.pathname.split("/").at(-1) ?? "";
+/** The project whose page this is: a link of another one is not shown under its address. null: the page of whoever has a key. */
+export function projectOfPage(): string | null {
+  return /^\/portal\/([^/]+)/.exec(location.pathname)?.[1] ?? null;
 }

@@ -86,6 +86,12 @@ test("portal_origins are who may frame it", async () => {
   expect(policy).toEndWith(`frame-ancestors ${origins.join(" ")}`);
 });
 
+test("the page for those who have a key is the same, names no project, and is framed by nobody", async () => {
+  const response = await fetch(`${app.url}/portal`);
+  expect(response.headers.get("content-security-policy")).toEndWith("frame-ancestors 'none'");
+  expect(await response.text()).toBe(await (await fetch(address)).text());
+});
+
 test("what is no project and no file is 404", async () => {
   for (const path of [
     "/portal/proj_x",

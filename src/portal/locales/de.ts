@@ -21,6 +21,7 @@ export const de: Messages = {
   "theme.light": "Hell",
   "theme.dark": "Dunkel",
   "link.expires": "Dieser Link läuft ab:",
+  "key.forget": "Schlüssel vergessen",
   "noview.title": "Diese Seite gibt es nicht",
   "noview.back": "Zurück zum Überblick",
 
@@ -40,14 +41,23 @@ export const de: Messages = {
   "closed.expired.title": "Dieser Link ist abgelaufen",
   "closed.expired.text":
     "Seine Zeit ist um, oder er wurde widerrufen. Holen Sie sich dort einen neuen, wo Sie diesen gefunden haben; es ist nichts verloren.",
+  "closed.unknown.title": "Dieser Schlüssel öffnet nichts",
+  "closed.unknown.text": "Er ist nicht bekannt, abgelaufen oder widerrufen. Es ist nichts verloren.",
   "closed.foreign.title": "Dieser Link gehört zu einer anderen Seite",
   "closed.foreign.text":
     "Adresse und Zugang passen nicht zusammen. Öffnen Sie den Link so, wie Sie ihn bekommen haben.",
   "closed.refused.title": "Dieser Schlüssel öffnet die Seite nicht",
   "closed.refused.text": "Er veröffentlicht nur. Nehmen Sie einen, der lesen darf.",
+  "closed.start.title": "Mit einem API-Schlüssel öffnen",
+  "closed.start.text":
+    "Für die Betreiber eines Projekts. Ein voller Schlüssel zeigt es ganz und kann es ändern; einer zum Lesen zeigt es. Wenn Sie einen Link bekommen haben, öffnen Sie diesen.",
+  "closed.left.title": "Der Schlüssel ist vergessen",
+  "closed.left.text":
+    "In dieser Seite ist nichts davon übrig. Geben Sie ihn noch einmal ein, um weiterzumachen.",
   "closed.key": "Mit einem API-Schlüssel öffnen",
   "closed.key.label": "API-Schlüssel",
-  "closed.key.help": "Für die Betreiber des Projekts. Er bleibt in dieser Seite und wird mit ihr vergessen.",
+  "closed.key.help":
+    "Er bleibt im Speicher dieser Seite: Er wird nirgends abgelegt und steht in keiner Adresse. Ein Neuladen vergisst ihn.",
   "closed.key.wrong": "Ein Schlüssel beginnt mit sp_live_ oder sp_test_.",
   "closed.key.open": "Öffnen",
 

@@ -22,6 +22,7 @@ export const en = {
   "theme.light": "Light",
   "theme.dark": "Dark",
   "link.expires": "This link expires",
+  "key.forget": "Forget the key",
   "noview.title": "There is no such page",
   "noview.back": "Back to the overview",
 
@@ -41,14 +42,22 @@ export const en = {
   "closed.expired.title": "This link has expired",
   "closed.expired.text":
     "It ran out or was revoked. Ask for a new one where you found this one; nothing was lost.",
+  "closed.unknown.title": "This key opens nothing",
+  "closed.unknown.text": "It is not known, has expired or was revoked. Nothing was lost.",
   "closed.foreign.title": "This link belongs to another page",
   "closed.foreign.text":
     "The address and the access do not fit together. Open the link as you were given it.",
   "closed.refused.title": "This key does not open the page",
   "closed.refused.text": "It only publishes. Use one that may read.",
+  "closed.start.title": "Open with an API key",
+  "closed.start.text":
+    "For those who run a project. A full key shows all of it and can change it; one that reads shows it. If you were given a link, open that instead.",
+  "closed.left.title": "The key is forgotten",
+  "closed.left.text": "Nothing of it is left in this page. Enter it again to go on.",
   "closed.key": "Open with an API key",
   "closed.key.label": "API key",
-  "closed.key.help": "For those who run the project. It stays in this page and is forgotten with it.",
+  "closed.key.help":
+    "It stays in the memory of this page: it is stored nowhere and stands in no address. A reload forgets it.",
   "closed.key.wrong": "A key begins with sp_live_ or sp_test_.",
   "closed.key.open": "Open",
 
