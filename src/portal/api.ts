@@ -33,12 +33,26 @@ export function get<T>(path: string, until?: AbortSignal): Promise<T> {
   return call<T>("GET", path, undefined, until);
 }
 
+/** The answer as it came, for what is shown to the letter: numbers keep their spelling. */
+export function getText(path: string): Promise<string> {
+  return call("GET", path, undefined, undefined, (response) => response.text());
+}
+
 /** A POST carries an Idempotency-Key: sent again after a broken connection, it is done once. */
 export function send<T>(method: "POST" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<T> {
   return call<T>(method, path, body);
 }
 
-async function call<T>(method: string, path: string, body: unknown, until?: AbortSignal): Promise<T> {
+const readJson = async (response: Response) =>
+  response.status === 204 ? undefined : ((await response.json()) as unknown);
+
+async function call<T>(
+  method: string,
+  path: string,
+  body: unknown,
+  until?: AbortSignal,
+  read: (response: Response) => Promise<unknown> = readJson,
+): Promise<T> {
   const headers: Record<string, string> = {};
   if (body !== undefined) headers["content-type"] = "application/json";
   if (method === "POST") headers["idempotency-key"] = crypto.randomUUID();
@@ -50,7 +64,7 @@ async function call<T>(method: string, path: string, body: unknown, until?: Abor
   };
   for (let tries = 1; ; tries++) {
     const response = await reach(path, init);
-    if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T;
+    if (response.ok) return (await read(response)) as T;
     const error = await readProblem(response);
     if (response.status === 401) close("expired");
     if (!PASSING.includes(response.status) || tries === PASSING_TRIES) throw error;

@@ -13,7 +13,7 @@ import { isHelpOpen } from "./keys.ts";
 import { ownAddress } from "./logo.ts";
 import { forgetAll } from "./resource.ts";
 import { here, scrollOf, to } from "./router.ts";
-import { close, closed, portal } from "./session.ts";
+import { close as endSession, closed, portal } from "./session.ts";
 import { chooseLanguage, chooseTheme, theme } from "./theme.ts";
 import type { Portal } from "./types.ts";
 import type { View } from "./view.ts";
@@ -123,7 +123,7 @@ function NoView(): JSX.Element {
 /** What it showed goes too. */
 function forgetKey(): void {
   forgetAll();
-  close("left");
+  endSession("left");
 }
 
 const THEMES = ["auto", "light", "dark"] as const;

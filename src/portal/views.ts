@@ -38,6 +38,12 @@ export const VIEWS: readonly ViewRow[] = [
     async () => (await import("./views/reference.ts")).EventTypes,
   ),
   lazy("/verify", "verify", async () => (await import("./views/reference.ts")).Verify),
+  lazy("/sources/new", "sources", async () => (await import("./views/sources.ts")).NewSource),
+  lazy(
+    ["/sources", "/sources/:id", "/sources/:id/:tab"],
+    "sources",
+    async () => (await import("./views/sources.ts")).Sources,
+  ),
 ];
 
 function lazy(path: ViewRow["path"], tab: Tab, view: () => Promise<View>): ViewRow {

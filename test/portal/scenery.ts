@@ -28,6 +28,35 @@ export function paintHistory(dataDir: string): void {
   }
 }
 
+/** A week of numbers for each source that is active: one refuses since its secret was rotated at the provider. */
+export function paintSources(dataDir: string): void {
+  using sqlite = new Database(join(dataDir, "sealpost.db"));
+  sqlite.exec("PRAGMA busy_timeout = 5000");
+  const sources = sqlite
+    .query<{ id: number; provider: string }, []>("SELECT id, provider FROM source WHERE status = 'active'")
+    .all();
+  const now = Math.floor(Date.now() / HOUR_MS);
+  const insert = sqlite.prepare("INSERT OR IGNORE INTO source_stat VALUES (?, ?, ?, ?)");
+  const setLast = sqlite.prepare("INSERT OR REPLACE INTO source_last VALUES (?, ?, ?)");
+  for (const { id, provider } of sources) {
+    for (let hour = now - HOURS; hour < now; hour++) {
+      const day = 1 + Math.sin(((hour % 24) - 8) / 3.82);
+      const count = Math.round(20 + 60 * day + ((hour * 37) % 17));
+      const add = (outcome: string, many: number) => {
+        if (many === 0) return;
+        insert.run(id, hour, outcome, many);
+        setLast.run(id, outcome, hour * HOUR_MS);
+      };
+      const isBroken = provider === "stripe" && hour > now - 4;
+      add("accepted", isBroken ? 0 : count);
+      add("duplicate", isBroken ? 0 : Math.floor(count / 20));
+      add("bad_signature", isBroken ? Math.round(count / 2) : 0);
+      add("missing_header", hour % 9 === 0 ? hour % 4 : 0);
+      add("stale_timestamp", hour % 31 === 0 ? 2 : 0);
+    }
+  }
+}
+
 /** A PNG of one colour with a lighter stripe, rounded: 64 × 64. */
 export function drawLogo([r, g, b]: readonly [number, number, number]): Uint8Array<ArrayBuffer> {
   const size = 64;

@@ -40,6 +40,20 @@ function detail(name: string, of: (endpoints: World["endpoints"]) => string, sta
   };
 }
 
+/** The screen at `path`, opened with the full key; ready once this text stands there. */
+function ofConsole(name: string, path: (world: World) => string, text: string | RegExp): Screen {
+  return { ...screen(name, path, text), address: async (world) => world.console(path(world)) };
+}
+
+/** The same with a key that only reads. */
+function ofReader(name: string, path: (world: World) => string, text: string | RegExp): Screen {
+  const address = async (world: World) => {
+    const { key = "" } = await world.app.live.create("/v1/api-keys", { name: "reader", scopes: ["read"] });
+    return world.console(path(world), key);
+  };
+  return { ...screen(name, path, text), address };
+}
+
 export const SCREENS: readonly Screen[] = [
   screen("overview", () => "/", "Data warehouse"),
   screen("overview-week", () => "/?window=week", "Deliveries of the last 7 days"),
@@ -65,6 +79,26 @@ export const SCREENS: readonly Screen[] = [
   screen("event-types", () => "/event-types", "An invoice was paid in full."),
   screen("event-type", () => "/event-types/invoice.paid", "Of the smallest unit, such as cents."),
   screen("verify", ({ endpoints }) => `/verify?endpoint=${endpoints.works}`, "Does yours not verify?"),
+  ofConsole("console", () => "/", "Data warehouse"),
+  ofConsole("sources", () => "/sources", "Refusing"),
+  ofReader("sources-read", () => "/sources", "Refusing"),
+  ofConsole("source", ({ sources }) => `/sources/${sources.works}`, "github.push"),
+  ofConsole("source-refusing", ({ sources }) => `/sources/${sources.refuses}`, "Why requests were refused"),
+  ofConsole("source-awaiting", ({ sources }) => `/sources/${sources.awaits}`, "Everything is refused until"),
+  ofConsole("source-paused", ({ sources }) => `/sources/${sources.paused}`, "answered 503 meanwhile"),
+  ofConsole("source-setup", ({ sources }) => `/sources/${sources.awaits}/setup`, "Good to know"),
+  ofReader("source-setup-read", ({ sources }) => `/sources/${sources.works}/setup`, "Good to know"),
+  ofConsole("source-secret", ({ sources }) => `/sources/${sources.works}/secret`, "A new one of ours"),
+  ofConsole("source-secret-issued", ({ sources }) => `/sources/${sources.refuses}/secret`, "stays valid for"),
+  ofConsole("source-check", ({ sources }) => `/sources/${sources.works}/check`, "Waiting for a request"),
+  ofConsole("source-settings", ({ sources }) => `/sources/${sources.hmac}/settings`, "Signature header"),
+  ofReader("source-settings-read", ({ sources }) => `/sources/${sources.hmac}/settings`, "Signature header"),
+  ofConsole("source-new", () => "/sources/new", "Any other service"),
+  {
+    name: "console-closed",
+    address: async (world) => `${world.app.url}/portal`,
+    ready: (page) => page.getByText("For those who run a project").waitFor(),
+  },
   {
     name: "closed",
     address: async (world) => (await world.link()).replace(/#.*/, ""),

@@ -4,15 +4,19 @@
  */
 import { type Client, startApp, type TestApp } from "../kit/app.ts";
 import { type Receiver, startReceiver } from "../kit/receiver.ts";
-import { drawLogo, paintHistory } from "./scenery.ts";
+import { drawLogo, paintHistory, paintSources } from "./scenery.ts";
+import { makeSources, type Sources } from "./world-sources.ts";
 
 export interface World extends AsyncDisposable {
   app: TestApp;
   receiver: Receiver;
   /** Ids by what they are for. */
   endpoints: { works: string; fails: string; paused: string; gone: string; foreign: string };
+  sources: Sources;
   /** A link's address on this machine, with these grants. */
   link: (body?: Record<string, unknown>) => Promise<string>;
+  /** The portal's address with a key of the project: the full one unless said otherwise. */
+  console: (path: string, key?: string) => string;
 }
 
 const BRAND = [217, 72, 15] as const;
@@ -63,7 +67,11 @@ export async function startWorld({ isScenic = false } = {}): Promise<World> {
   }
   await live.patch("/v1/event-types/invoice.paid", { schema: INVOICE });
   const endpoints = await makeEndpoints(live, receiver, isScenic ? "Old shop" : `Old shop ${HOSTILE}`);
-  if (isScenic) paintHistory(app.dataDir);
+  const sources = await makeSources(app, receiver, isScenic ? "Old shop" : `Old shop ${HOSTILE}`);
+  if (isScenic) {
+    paintHistory(app.dataDir);
+    paintSources(app.dataDir);
+  }
   await publish(live, receiver);
   await settle(app);
   await live.post(`/v1/endpoints/${endpoints.paused}/pause`);
@@ -72,11 +80,12 @@ export async function startWorld({ isScenic = false } = {}): Promise<World> {
     const { url = "" } = await live.create("/v1/portal-links", body);
     return url.replace("http://localhost", app.url);
   };
+  const opened = (path: string, key = app.keys.live) => `${app.url}/portal#${key}${path}`;
   const stop = async () => {
     await app[Symbol.asyncDispose]();
     await receiver.close();
   };
-  return { app, receiver, endpoints, link, [Symbol.asyncDispose]: stop };
+  return { app, receiver, endpoints, sources, link, console: opened, [Symbol.asyncDispose]: stop };
 }
 
 async function makeEndpoints(live: Client, receiver: Receiver, oldName: string): Promise<World["endpoints"]> {
