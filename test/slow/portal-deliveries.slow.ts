@@ -11,7 +11,7 @@ import {
 } from "../kit/browser.ts";
 import { makeEndpoint, publish, type Row, settled } from "../portal/deliveries.ts";
 import { BROWSER_MS, openStage } from "../portal/stage.ts";
-import { CONSUMER, HOSTILE } from "../portal/world.ts";
+import { CONSUMER, HOSTILE, type World } from "../portal/world.ts";
 
 const { world, browser } = await openStage();
 

@@ -1,31 +1,13 @@
 // time budget: 300 s
 /** Bulk replays from the portal, in a real browser against the real service (contract sections 4 and 9). */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import {
-  expectAccessible,
-  hasChromium,
-  type OpenPage,
-  startBrowser,
-  type TestBrowser,
-  visible,
-} from "../kit/browser.ts";
+import { expectAccessible, hasChromium, type OpenPage, visible } from "../kit/browser.ts";
 import { makeEndpoint, publish, settled } from "../portal/deliveries.ts";
-import { CONSUMER, startWorld, type World } from "../portal/world.ts";
+import { BROWSER_MS, openStage } from "../portal/stage.ts";
+import { CONSUMER } from "../portal/world.ts";
 
-const BROWSER_MS = 60_000;
-let world: World;
-let browser: TestBrowser;
-
-beforeAll(async () => {
-  if (!hasChromium) return;
-  [world, browser] = await Promise.all([startWorld(), startBrowser()]);
-}, BROWSER_MS);
-
-afterAll(async () => {
-  await browser?.[Symbol.asyncDispose]();
-  await world?.[Symbol.asyncDispose]();
-});
+const { world, browser } = await openStage();
 
 const ALL = { consumer_id: CONSUMER, manage: true, create: true };
 const rowsOf = (page: Page) => page.locator("a[data-row]");
