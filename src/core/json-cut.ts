@@ -13,7 +13,10 @@ export interface Cut {
   lengthMax: number;
 }
 
-/** A text without the elements of its list; each stands as `0` in `rest`. */
+/** Stands for an element in `rest`. A digit would be one number with what is spelled behind it, as in `[{}.5]`. */
+const PLACEHOLDER = "null";
+
+/** A text without the elements of its list; each stands as `null` in `rest`. */
 export interface CutText {
   rest: string;
   elements: readonly Span[];
@@ -43,7 +46,8 @@ export function* cutList(text: string, cut: Cut): Generator<undefined, CutText> 
         elements.push(element);
         yield;
       }
-      if (isTooMuch(elements, superseded, cut)) return { rest: `${rest.join("0")}0`, elements, superseded };
+      if (isTooMuch(elements, superseded, cut))
+        return { rest: rest.join(PLACEHOLDER) + PLACEHOLDER, elements, superseded };
     }
     // Behind the elements their list ends, or is none.
     const end = elements.length > 0 && copied > start ? closing(text, copied) : valueEnd(text, start);
@@ -52,7 +56,7 @@ export function* cutList(text: string, cut: Cut): Generator<undefined, CutText> 
     if (end <= start || text.charCodeAt(at) !== COMMA) break;
     at = skipSpace(text, at + 1);
   }
-  return { rest: [...rest, text.slice(copied)].join("0"), elements, superseded };
+  return { rest: [...rest, text.slice(copied)].join(PLACEHOLDER), elements, superseded };
 }
 
 function* elementsOf(text: string, list: number, { countMax, lengthMax }: Cut): Generator<Span> {

@@ -125,7 +125,7 @@ describe("cutList", () => {
         const { rest, elements } = cut(text);
         const values = elements.map(({ start, end }) => JSON.parse(text.slice(start, end)));
         expect(values).toEqual(JSON.parse(JSON.stringify(events)));
-        const whole = { ...JSON.parse(text), events: events.map(() => 0) };
+        const whole = { ...JSON.parse(text), events: events.map(() => null) };
         expect(JSON.parse(rest)).toEqual(whole);
       }),
       { numRuns: 2000 },
@@ -153,6 +153,14 @@ describe("cutList", () => {
     );
     expect(broken).toBeGreaterThan(1000);
   });
+
+  test.each(['{"events":[{}.5]}', '{"events":[{}1]}', '{"events":[-{}]}', '{"events":[{}e5]}'])(
+    "%s stays as wrong as it is",
+    (text) => {
+      const { rest, elements } = cut(text);
+      expect([rest, ...elements.map(({ start, end }) => text.slice(start, end))].every(parses)).toBe(false);
+    },
+  );
 
   test("knows its member however it is spelled", () => {
     expect(cut('{"\\u0065vents":[1,2]}').elements.length).toBe(2);
