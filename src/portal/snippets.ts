@@ -1,12 +1,12 @@
 /**
- * Receivers that verify, in six languages with the published libraries of Standard Webhooks, and in twenty lines without one. Each
+ * Receivers that verify, in six languages with the published libraries of Standard Webhooks, and in some twenty lines without one. Each
  * is a whole program, with the reader's own endpoint in it. The secret comes from the environment: it does not belong in code.
  */
 export interface Snippet {
-  key: "javascript" | "python" | "go" | "rust" | "java" | "php" | "plain";
-  /** Its own name, the same in every language; null: a text of ours. */
-  name: string | null;
-  /** The command that gets the library; null: there is none to get. */
+  key: "javascript" | "python" | "go" | "rust" | "java" | "php" | "plain" | "plain_php";
+  /** Of the programming language, the same in every language of ours. */
+  name: string;
+  /** The command that gets the library; null: it does without. */
   install: string | null;
   write: (receiver: Receiver) => string;
 }
@@ -56,7 +56,8 @@ export const SNIPPETS: readonly [Snippet, ...Snippet[]] = [
     write: java,
   },
   { key: "php", name: "PHP", install: "composer require standard-webhooks/standard-webhooks", write: php },
-  { key: "plain", name: null, install: null, write: plain },
+  { key: "plain", name: "JavaScript", install: null, write: plain },
+  { key: "plain_php", name: "PHP", install: null, write: plainPhp },
 ];
 
 function javascript({ address }: Receiver): string {
@@ -256,5 +257,30 @@ export function readDelivery(body, headers) {
   );
   return isGenuine ? JSON.parse(body) : null;
 }
+`;
+}
+
+function plainPhp({ address }: Receiver): string {
+  return `<?php
+// Receives ${address.replaceAll("?>", "")}
+$key = base64_decode(str_replace('whsec_', '', getenv('WEBHOOK_SECRET')));
+// The body as it came: parsed and written again it would not verify.
+$body = file_get_contents('php://input');
+$headers = array_change_key_case(getallheaders(), CASE_LOWER);
+$id = $headers['webhook-id'] ?? '';
+$timestamp = $headers['webhook-timestamp'] ?? '';
+$isFresh = ctype_digit($timestamp) && abs(time() - (int) $timestamp) <= 300;
+$expected = 'v1,' . base64_encode(hash_hmac('sha256', "$id.$timestamp.$body", $key, true));
+$isGenuine = false;
+foreach (explode(' ', $headers['webhook-signature'] ?? '') as $given) {
+    $isGenuine = hash_equals($expected, $given) || $isGenuine;
+}
+if ($id === '' || !$isFresh || !$isGenuine) {
+    http_response_code(401);
+    exit;
+}
+// The webhook-id is the same when a delivery comes again: drop what you have.
+error_log($id . ' ' . json_decode($body, true)['type']);
+http_response_code(204);
 `;
 }

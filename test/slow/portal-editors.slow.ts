@@ -130,7 +130,7 @@ describe.skipIf(!hasChromium)("the code of Verify", () => {
   test("without a library has twenty lines that do the same", async () => {
     const { works } = world.endpoints;
     await using opened = await open(`/verify?endpoint=${works}`);
-    const code = await codeOf(opened.page, "Without a library");
+    const code = await codeOf(opened.page, "JavaScript without a library");
     expect(code.trim().split("\n").length).toBeLessThanOrEqual(22);
     await Bun.write(join(folder, "plain.mjs"), code);
     const { json } = await world.app.live.get(`/v1/endpoints/${works}/secret`);
@@ -151,7 +151,7 @@ describe.skipIf(!hasChromium)("the code of Verify", () => {
 
   test("is there in each language, with the reader's endpoint", async () => {
     await using opened = await open(`/verify?endpoint=${world.endpoints.works}`);
-    for (const name of ["JavaScript", "Python", "Go", "Rust", "Java", "PHP"]) {
+    for (const name of ["JavaScript", "Python", "Go", "Rust", "Java", "PHP", "PHP without a library"]) {
       expect(await codeOf(opened.page, name)).toContain(`Receives ${world.receiver.url("works")}`);
     }
     opened.conduct.expectGood(world.app.url);

@@ -602,7 +602,7 @@ export const de: Messages = {
   "verify.window.text": "5 Minuten ab webhook-timestamp",
   "verify.code": "Empfänger",
   "verify.language": "Sprache",
-  "verify.plain": "Ohne Bibliothek",
+  "verify.plain": "{name} ohne Bibliothek",
   "verify.install": "Installieren",
   "verify.public": "Öffentlicher Schlüssel",
   "verify.advice.secret":

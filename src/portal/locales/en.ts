@@ -581,7 +581,7 @@ export const en = {
   "verify.window.text": "5 minutes from webhook-timestamp on",
   "verify.code": "Receiver",
   "verify.language": "Language",
-  "verify.plain": "Without a library",
+  "verify.plain": "{name} without a library",
   "verify.install": "Install",
   "verify.public": "Public key",
   "verify.advice.secret": "Keep the secret out of your code: the examples read it from WEBHOOK_SECRET.",

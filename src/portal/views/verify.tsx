@@ -65,7 +65,7 @@ interface ReceiverProps {
 
 function Receiver({ endpoint, language }: ReceiverProps): JSX.Element {
   const snippet = SNIPPETS.find(({ key }) => key === language) ?? SNIPPETS[0];
-  const nameIn = ({ name }: Snippet) => name ?? t("verify.plain");
+  const nameIn = ({ name, install }: Snippet) => (install === null ? t("verify.plain", { name }) : name);
   return (
     <Section title={t("verify.code")}>
       <Choice
