@@ -24,6 +24,10 @@ export interface PortalFile {
 const FOLDER = join(import.meta.dir, "portal");
 const ENTRY = join(FOLDER, "main.tsx");
 const HASH_CHARACTERS = 10;
+/** What more than one later view uses, and the first does not: in the first script, or it would be one of its own, asked for beside theirs. */
+const SHARED_PATHS = ["config-form.tsx", "overlap.ts", "steps.tsx", "unsaved.ts"].map((name) =>
+  join(FOLDER, "views/parts", name),
+);
 /** These come first; the others follow in the order of their names. */
 const FIRST_STYLES = ["tokens.css", "base.css"];
 
@@ -64,11 +68,16 @@ const firstInOne: Bun.BunPlugin = {
       return undefined;
     });
     build.onLoad({ filter: /\/portal\/.*\.tsx?$/ }, async ({ path, loader }) => {
-      if (!later.has(path)) return undefined;
-      return { contents: `import ${JSON.stringify(ENTRY)};\n${await Bun.file(path).text()}`, loader };
+      const text = await Bun.file(path).text();
+      if (path === ENTRY) return { contents: `${importsOf(SHARED_PATHS)}${text}`, loader };
+      return later.has(path) ? { contents: `${importsOf([ENTRY])}${text}`, loader } : undefined;
     });
   },
 };
+
+function importsOf(paths: readonly string[]): string {
+  return paths.map((path) => `import ${JSON.stringify(path)};\n`).join("");
+}
 
 async function readStyle(): Promise<PortalFile> {
   const names = [...new Bun.Glob("*.css").scanSync(join(FOLDER, "styles"))].sort();

@@ -1,6 +1,7 @@
 /** The portal's files: typed for a browser, small, kept by browsers for good, and the same ones in the page and the server. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
+import { buildPortal } from "../../src/portal-build.ts";
 import { startApp, type TestApp } from "../kit/app.ts";
 import { expectProblem } from "../http/kit.ts";
 
@@ -42,6 +43,17 @@ test("the first view is one script and one style sheet, less than 100 KB compres
   );
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(FIRST_VIEW_BYTES_MAX);
 });
+
+test("each later view is one script more: it shares with the first one alone", async () => {
+  const { page, files } = await buildPortal();
+  const scripts = files.filter(({ name }) => name.endsWith(".js"));
+  const first = scripts.find(({ name }) => page.includes(name))?.name;
+  for (const { name, gzip } of scripts) {
+    const text = new TextDecoder().decode(Bun.gunzipSync(Buffer.from(gzip, "base64")));
+    const asked = [...text.matchAll(/from"\.\/([\w-]+\.js)"/g)].map(([, one]) => one);
+    expect([name, asked.filter((one) => one !== first)]).toEqual([name, []]);
+  }
+}, 60_000);
 
 test("a file may be kept for ever, as its name changes with it, and comes in what the browser takes", async () => {
   const encodings = { "gzip, deflate, br, zstd": "br", "gzip;q=1.0": "gzip", identity: null, "": null };
