@@ -1,25 +1,23 @@
-import type { ComponentChildren, JSX } from "preact";
-import { useState } from "preact/hooks";
+import type { JSX } from "preact";
 import { send } from "../../api.ts";
 import { Button } from "../../components/button.tsx";
 import { confirm } from "../../components/dialog.tsx";
-import { errorAt, FormErrors, otherFaults, TextField } from "../../components/field.tsx";
+import { errorAt, TextField } from "../../components/field.tsx";
 import { Facts, Section } from "../../components/layout.tsx";
 import { Skeleton } from "../../components/states.tsx";
-import { toast } from "../../components/toast.tsx";
 import { and, number, span } from "../../format.ts";
 import { t } from "../../i18n.ts";
-import { refresh, useResource } from "../../resource.ts";
+import { useResource } from "../../resource.ts";
 import { go, to } from "../../router.ts";
 import { may } from "../../session.ts";
 import type { DestinationKind, Endpoint } from "../../types.ts";
 import { act } from "../parts/actions.ts";
-import { ConfigForm, configOf, type ConfigValues, valuesOf } from "../parts/config-form.tsx";
+import { ConfigForm, configFacts, configOf, type ConfigValues, valuesOf } from "../parts/config-form.tsx";
 import { nameOf } from "../parts/endpoint-name.ts";
 import { type HeaderRows, HeadersForm } from "../parts/headers-form.tsx";
+import { SavedForm } from "../parts/saved-form.tsx";
 import { TypePicker } from "../parts/type-picker.tsx";
 import { Types } from "../parts/types.tsx";
-import { useUnsaved } from "../parts/unsaved.ts";
 
 /** Where it leads, what it gets, what goes along. Whoever only reads sees it as facts. */
 export function EndpointSettings({ endpoint }: { endpoint: Endpoint }): JSX.Element {
@@ -64,94 +62,61 @@ function formOf(endpoint: Endpoint): Form {
   };
 }
 
-/** The form as it stands, and as it was saved last: the endpoint may change under it. */
-function useSettings({ endpoint, kind }: SettingsFormProps) {
-  const [before, setBefore] = useState(() => formOf(endpoint));
-  const [form, setForm] = useState(before);
-  const [error, setError] = useState<unknown>(null);
-  const [isBusy, setBusy] = useState(false);
-  const { stored } = valuesOf(endpoint.config);
-  const isChanged = JSON.stringify(form) !== JSON.stringify(before);
-  useUnsaved(isChanged);
-  const save = async () => {
-    setBusy(true);
-    try {
-      await send("PATCH", `/v1/endpoints/${endpoint.id}`, {
-        description: form.description.trim() || null,
-        event_types: form.types,
-        headers: Object.fromEntries(form.headers.filter(([name]) => name !== "")),
-        ...(kind.fields.length > 0 && { config: configOf(kind.fields, form.config, stored) }),
-      });
-      setError(null);
-      setBefore(form);
-      toast(t("settings.saved"));
-      refresh();
-    } catch (reason) {
-      setError(reason);
-    }
-    setBusy(false);
-  };
-  const discard = () => {
-    setForm(before);
-    setError(null);
-  };
-  const change = (part: Partial<Form>) => setForm({ ...form, ...part });
-  return { form, change, stored, error, isBusy, isChanged, save, discard };
-}
-
 function SettingsForm({ endpoint, kind }: SettingsFormProps): JSX.Element {
-  const { form, change, stored, error, isBusy, isChanged, save, discard } = useSettings({ endpoint, kind });
-  const submit = (event: Event) => {
-    event.preventDefault();
-    void save();
-  };
+  const { stored } = valuesOf(endpoint.config);
+  const bodyOf = (form: Form) => ({
+    description: form.description.trim() || null,
+    event_types: form.types,
+    headers: Object.fromEntries(form.headers.filter(([name]) => name !== "")),
+    ...(kind.fields.length > 0 && { config: configOf(kind.fields, form.config, stored) }),
+  });
   return (
-    <form onSubmit={submit}>
-      <FormErrors messages={otherFaults(error, POINTERS)} />
-      <TextField
-        label={t("settings.description")}
-        optional={t("form.optional")}
-        help={t("settings.description.help")}
-        value={form.description}
-        onInput={(description) => change({ description })}
-        error={errorAt(error, "/description")}
-      />
-      <ConfigForm
-        fields={kind.fields}
-        values={form.config}
-        stored={stored}
-        onChange={(config) => change({ config })}
-        error={error}
-      />
-      <TypePicker
-        value={form.types}
-        onChange={(types) => change({ types })}
-        error={errorAt(error, "/event_types")}
-      />
-      <HeadersForm rows={form.headers} onChange={(headers) => change({ headers })} error={error} />
-      <div class="actions form-end">
-        <Button kind="primary" type="submit" busy={isBusy}>
-          {t("save")}
-        </Button>
-        {isChanged && <Button onClick={discard}>{t("settings.discard")}</Button>}
-      </div>
-    </form>
+    <SavedForm
+      initial={() => formOf(endpoint)}
+      path={`/v1/endpoints/${endpoint.id}`}
+      bodyOf={bodyOf}
+      saved={t("settings.saved")}
+      pointers={POINTERS}
+    >
+      {(form, setForm, error) => {
+        const change = (part: Partial<Form>) => setForm({ ...form, ...part });
+        return (
+          <>
+            <TextField
+              label={t("settings.description")}
+              optional={t("form.optional")}
+              help={t("settings.description.help")}
+              value={form.description}
+              onInput={(description) => change({ description })}
+              error={errorAt(error, "/description")}
+            />
+            <ConfigForm
+              fields={kind.fields}
+              values={form.config}
+              stored={stored}
+              onChange={(config) => change({ config })}
+              error={error}
+            />
+            <TypePicker
+              value={form.types}
+              onChange={(types) => change({ types })}
+              error={errorAt(error, "/event_types")}
+            />
+            <HeadersForm rows={form.headers} onChange={(headers) => change({ headers })} error={error} />
+          </>
+        );
+      }}
+    </SavedForm>
   );
 }
 
 function Read({ endpoint, kind }: { endpoint: Endpoint; kind: DestinationKind }): JSX.Element {
-  const fields = kind.fields.flatMap(({ name, label }): [string, ComponentChildren][] => {
-    const value = endpoint.config[name];
-    return value === undefined
-      ? []
-      : [[label, <code key={name}>{typeof value === "string" ? value : JSON.stringify(value)}</code>]];
-  });
   const headers = Object.entries(endpoint.headers).map(([name, value]) => `${name}: ${value}`);
   return (
     <Facts
       items={[
         [t("settings.kind"), kind.name],
-        ...fields,
+        ...configFacts(kind.fields, endpoint.config),
         [t("endpoints.types"), <Types key="types" types={endpoint.event_types} />],
         [t("headers.legend"), headers.length === 0 ? "–" : <code key="headers">{headers.join("\n")}</code>],
       ]}

@@ -51,13 +51,21 @@ function addUp<Name extends string>(
   width: number,
   count: number,
 ): Bar<Name>[] {
-  const sums = Array.from({ length: count }, () => new Map<Name, number>());
-  for (const point of data) {
-    const sum = sums[Math.floor((Date.parse(point.at) - begin) / width)];
-    for (const name of names) sum?.set(name, (sum.get(name) ?? 0) + point[name]);
-  }
-  return sums.map((sum, at) => {
-    const numbers = Object.fromEntries(names.map((name) => [name, sum.get(name) ?? 0]));
+  return spread(data, begin, width, count).map((points, at) => {
+    const sumOf = (name: Name) => points.reduce((sum, point) => sum + point[name], 0);
+    const numbers = Object.fromEntries(names.map((name) => [name, sumOf(name)]));
     return { at: begin + at * width, ...(numbers as Record<Name, number>) };
   });
+}
+
+/** Points in time by the bar that they fall into; those outside of all bars are left out. */
+export function spread<Timed extends { at: string }>(
+  data: readonly Timed[],
+  begin: number,
+  width: number,
+  count: number,
+): Timed[][] {
+  const bars = Array.from({ length: count }, (): Timed[] => []);
+  for (const point of data) bars[Math.floor((Date.parse(point.at) - begin) / width)]?.push(point);
+  return bars;
 }

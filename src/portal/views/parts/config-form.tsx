@@ -1,4 +1,4 @@
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { CheckField, errorAt, SelectField, TextField } from "../../components/field.tsx";
 import { t } from "../../i18n.ts";
 import type { FormField } from "../../types.ts";
@@ -143,4 +143,17 @@ export function valuesOf(config: Readonly<Record<string, unknown>>): {
   );
   const values = open.map(([name, value]) => [name, typeof value === "boolean" ? value : String(value)]);
   return { values: Object.fromEntries(values) as ConfigValues, stored };
+}
+
+/** The fields that are set, for whoever only reads. */
+export function configFacts(
+  fields: readonly Pick<FormField, "name" | "label">[],
+  config: Readonly<Record<string, unknown>>,
+): [string, ComponentChildren][] {
+  return fields.flatMap(({ name, label }): [string, ComponentChildren][] => {
+    const value = config[name];
+    return value === undefined
+      ? []
+      : [[label, <code key={name}>{typeof value === "string" ? value : JSON.stringify(value)}</code>]];
+  });
 }

@@ -2,6 +2,7 @@ import type { Bar, Series } from "../../components/chart.tsx";
 import { number } from "../../format.ts";
 import { t } from "../../i18n.ts";
 import type { RefusalReason, SourceNumbers, SourceStats } from "../../types.ts";
+import { spread } from "../parts/bars.ts";
 import { refusedOf } from "./refusal.ts";
 
 type Part = "accepted" | "duplicates" | "rejected";
@@ -25,9 +26,7 @@ export class SourceBars {
     private readonly window: { begin: number; width: number; count: number },
   ) {
     const { begin, width, count } = window;
-    const points = Array.from({ length: count }, (): SourceStats["data"] => []);
-    for (const point of data) points[Math.floor((Date.parse(point.at) - begin) / width)]?.push(point);
-    this.#sums = points.map(sumOf);
+    this.#sums = spread(data, begin, width, count).map(sumOf);
   }
 
   bars(reason: RefusalReason | null): Bar<Part>[] {
