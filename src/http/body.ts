@@ -8,22 +8,26 @@ export type Bytes = Uint8Array<ArrayBuffer>;
 export const NO_BYTES: Bytes = new Uint8Array(0);
 
 const JSON_TYPE = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
+/** RFC 7396, section 4. */
+export const MERGE_PATCH_TYPE = "application/merge-patch+json";
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function tooLarge(maxBytes: number): Problem {
   return new Problem("payload_too_large", `The body may hold at most ${maxBytes} bytes.`);
 }
 
-/** Throws 415 where a body is announced that is not plain `application/json` in UTF-8. */
+/** Throws 415 where a body is announced that is not plain `application/json` in UTF-8, nor, for a PATCH, a merge patch by its own name. */
 export function requireJson(request: Request): void {
   const { headers } = request;
   const type = headers.get("content-type");
   const isEncoded = (headers.get("content-encoding") ?? "identity") !== "identity";
   if (!isEncoded && type !== null && (type === "application/json" || JSON_TYPE.test(type))) return;
+  const isPatch = request.method === "PATCH";
+  if (!isEncoded && isPatch && type?.trim().toLowerCase() === MERGE_PATCH_TYPE) return;
   if (request.body === null) return;
   const detail = isEncoded
     ? "Send the body without a content-encoding."
-    : "Send the body as application/json.";
+    : `Send the body as application/json${isPatch ? ` or ${MERGE_PATCH_TYPE}` : ""}.`;
   throw new Problem("unsupported_media_type", detail);
 }
 

@@ -3,6 +3,7 @@ import type { TSchema } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { ERRORS, type ErrorCode } from "../core/errors.ts";
 import { accessSentence, isOpenToPortal } from "./access.ts";
+import { MERGE_PATCH_TYPE } from "./body.ts";
 import { takesIdempotencyKey } from "./idempotency.ts";
 import { type Json, SchemaComponents } from "./json-schema.ts";
 import {
@@ -98,10 +99,13 @@ class DocumentWriter {
 
   private requestBody(route: AnyRoute, body: TSchema): Json {
     const type = route.bodyMode === "opaque" ? "*/*" : "application/json";
+    const types = route.method === "PATCH" ? [type, MERGE_PATCH_TYPE] : [type];
     const example = route.bodyExample === undefined ? {} : { example: route.bodyExample };
     return {
       required: Array.isArray(body.required) && body.required.length > 0,
-      content: { [type]: { schema: this.components.describe(body), ...example } },
+      content: Object.fromEntries(
+        types.map((name) => [name, { schema: this.components.describe(body), ...example }]),
+      ),
     };
   }
 

@@ -46,6 +46,23 @@ describe("the content type", () => {
     expectProblem(reply, 415, "unsupported_media_type");
   });
 
+  test("of a merge patch is taken by what is patched, and by nothing else", async () => {
+    for (const type of ["application/merge-patch+json", "Application/Merge-Patch+JSON"]) {
+      const headers = { "content-type": type };
+      expect((await server.send("PATCH", "/v1/things/a", { body: "{}", headers })).status).toBe(200);
+      const posted = await server.send("POST", "/v1/things/a", { body: '{"name":"x"}', headers });
+      expectProblem(posted, 415, "unsupported_media_type");
+    }
+    for (const type of ["application/json-patch+json", "application/merge-patch", "text/plain"]) {
+      const reply = await server.send("PATCH", "/v1/things/a", {
+        body: "{}",
+        headers: { "content-type": type },
+      });
+      expectProblem(reply, 415, "unsupported_media_type");
+      expect(reply.json.detail).toContain("application/merge-patch+json");
+    }
+  });
+
   test("that is missing is 415 where there is a body, and no matter where there is none", async () => {
     const head = "POST /v1/empty HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer full\r\nConnection: close\r\n";
     expect(await sendRaw(server.port, `${head}Content-Length: 2\r\n\r\n{}`)).toStartWith("HTTP/1.1 415 ");

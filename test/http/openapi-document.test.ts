@@ -103,6 +103,17 @@ const routes: readonly AnyRoute[] = [
     handle: () => ({ status: 200 }),
   }),
   route({
+    ...management,
+    method: "PATCH",
+    path: "/v1/endpoints/:id",
+    operationId: "updateEndpoint",
+    summary: "Change an endpoint",
+    body: Type.Object({ name: Type.Optional(Type.String()) }, closed),
+    bodyExample: { name: "x" },
+    answers: { 204: "It is changed." },
+    handle: () => ({ status: 204 }),
+  }),
+  route({
     method: "POST",
     path: "/ingest/:source",
     operationId: "ingest",
@@ -182,6 +193,7 @@ describe("the document", () => {
       "get /openapi.json",
       "get /readyz",
       "get /v1/endpoints/{id}",
+      "patch /v1/endpoints/{id}",
       "post /ingest/{source}",
       "post /v1/endpoints/{id}/pause",
     ]);
@@ -286,6 +298,9 @@ describe("an operation", () => {
         },
       },
     });
+    const change = operation("patch /v1/endpoints/{id}").requestBody?.content ?? {};
+    expect(Object.keys(change)).toEqual(["application/json", "application/merge-patch+json"]);
+    expect(change["application/merge-patch+json"]).toEqual(change["application/json"]);
     expect(Object.keys(operation("post /ingest/{source}").requestBody?.content ?? {})).toEqual(["*/*"]);
   });
 
