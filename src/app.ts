@@ -31,7 +31,7 @@ import { Replayer } from "./replayer.ts";
 import { Retention } from "./retention.ts";
 import { scheduledJobs } from "./schedule.ts";
 import { directoryKey } from "./secret-key.ts";
-import { orExplain } from "./start-error.ts";
+import { SettingsError, orExplain } from "./start-error.ts";
 import { Checkpoints } from "./store/checkpoint.ts";
 import { type Data, openData } from "./store/data.ts";
 import { type Disk, hasDatabase, lockDirectory, openDatabase } from "./store/database.ts";
@@ -73,7 +73,7 @@ export interface AppParts {
 
 /**
  * Puts the service together, binds its port, takes up what the database has open, and only then answers. Throws where it cannot:
- * StartError and DatabaseError are for the operator.
+ * StartError, SettingsError and DatabaseError are for the operator.
  */
 export async function startApp(config: Config, { clock, logger, announce, fail }: AppParts): Promise<App> {
   const { dataDir, port: wanted, host } = config;
@@ -84,6 +84,7 @@ export async function startApp(config: Config, { clock, logger, announce, fail }
   const cipher = new Cipher(config.secretKeys ?? [ownKey(dataDir, logger)]);
   const disk = openDatabase(dataDir);
   const data = openNouns(config, disk, { cipher, clock, fail });
+  requirePlans(data);
   const outbound = openOutbound(config, data, disk, { clock, logger });
   const { actors, metrics } = outbound;
   const pipeline = new Pipeline({
@@ -134,6 +135,16 @@ function openNouns(
   return orExplain("The database cannot be used", () =>
     openData(disk.sqlite, parts, { cipher, cell: config.cell, plans: config.plans }),
   );
+}
+
+/** Throws SettingsError where an account is on a plan that is not there any more. */
+function requirePlans({ meter }: Data): void {
+  const problems = [...meter.missingPlans].map(([plan, accounts]) => {
+    const example = JSON.stringify({ [plan]: { deliveries: 10_000, blocks: true, retention_days: 30 } });
+    const who = accounts === 1 ? "1 account is" : `${accounts} accounts are`;
+    return `SEALPOST_PLANS lacks the plan ${JSON.stringify(plan)}, which ${who} on, for example SEALPOST_PLANS=${example}`;
+  });
+  if (problems.length > 0) throw new SettingsError(problems);
 }
 
 /** Endpoints whose address was allowed once and is not now: their deliveries will die as `blocked`. */

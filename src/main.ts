@@ -3,7 +3,7 @@ import { systemClock } from "./clock.ts";
 import { readConfig } from "./config.ts";
 import { createLogger } from "./log.ts";
 import { VERSION } from "./outbound/user-agent.ts";
-import { StartError } from "./start-error.ts";
+import { SettingsError, StartError } from "./start-error.ts";
 import { DatabaseError } from "./store/database.ts";
 
 const EXIT = { failed: 1, wrongSettings: 2 } as const;
@@ -23,16 +23,14 @@ if (argument !== undefined) {
   process.exit(EXIT.wrongSettings);
 }
 
-const read = readConfig(process.env);
-if (!read.ok) {
-  console.error(
-    [
-      "Sealpost does not start, its settings are wrong:",
-      ...read.problems.map((problem) => `  ${problem}`),
-    ].join("\n"),
-  );
+function refuseSettings(problems: readonly string[]): never {
+  const lines = problems.map((problem) => `  ${problem}`);
+  console.error(["Sealpost does not start, its settings are wrong:", ...lines].join("\n"));
   process.exit(EXIT.wrongSettings);
 }
+
+const read = readConfig(process.env);
+if (!read.ok) refuseSettings(read.problems);
 
 const { config } = read;
 /** What waits for a reader of standard output that does not read: more would fill the memory. */
@@ -45,6 +43,7 @@ function writeLog(text: string): void {
 const logger = createLogger(config.logLevel, writeLog, Date.now);
 
 function die(error: unknown): never {
+  if (error instanceof SettingsError) refuseSettings(error.problems);
   const known = error instanceof DatabaseError || error instanceof StartError;
   const text = error instanceof Error ? error.message : String(error);
   logger.log("error", text, known || !(error instanceof Error) ? {} : { stack: error.stack ?? "" });

@@ -3,6 +3,15 @@ export class StartError extends Error {
   override name = "StartError";
 }
 
+/** The settings are well written, and yet not what the database needs: one sentence for each. */
+export class SettingsError extends Error {
+  override name = "SettingsError";
+
+  constructor(readonly problems: readonly string[]) {
+    super(problems.join("; "));
+  }
+}
+
 /** Runs a step of the start; what it throws becomes a StartError that begins with `hint`. */
 export function orExplain<T>(hint: string, step: () => T): T {
   try {

@@ -59,11 +59,6 @@ export class Meter implements BatchPart {
     private readonly usage: Usage,
     private readonly plans: Plans,
   ) {
-    const unknown = new Set(
-      [...tenants.accounts()].map(({ plan }) => plan).filter((plan) => !this.hasPlan(plan)),
-    );
-    if (unknown.size > 0)
-      throw new Error(`accounts are on plans that SEALPOST_PLANS lacks: ${[...unknown].join(", ")}`);
     this.#add = store.sqlite.prepare<void, [number, number, number, number]>(
       `INSERT INTO plan_place (account_id, taken, awaited, events) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET
          taken = taken + excluded.taken, awaited = awaited + excluded.awaited, events = events + excluded.events`,
@@ -81,6 +76,13 @@ export class Meter implements BatchPart {
 
   get planNames(): string[] {
     return Object.keys(this.plans);
+  }
+
+  /** Plans that do not exist, and how many accounts are on each: before anything else is asked, there must be none. */
+  get missingPlans(): ReadonlyMap<string, number> {
+    const lost = [...this.tenants.accounts()].filter(({ plan }) => !this.hasPlan(plan));
+    const byPlan = Map.groupBy(lost, ({ plan }) => plan);
+    return new Map([...byPlan].map(([plan, accounts]) => [plan, accounts.length]));
   }
 
   planOf(account: Account): Plan {

@@ -276,11 +276,13 @@ describe("a suspended account", () => {
   });
 });
 
-test("a start that lacks the plan of an account is refused, naming it", async () => {
+test("a start that lacks the plan of an account is refused like any wrong setting, naming it and how many are on it", async () => {
   await using other = await startOperated({ SEALPOST_PLANS: '{"gold": {"deliveries": 7}}' });
+  await createTenant(other, { plan: "gold" });
   await createTenant(other, { plan: "gold" });
   await other.stop();
   const { exitCode, output } = await runService({ env: { SEALPOST_DATA_DIR: other.dataDir } });
-  expect(exitCode).toBe(1);
-  expect(output).toContain("SEALPOST_PLANS lacks: gold");
+  expect(exitCode).toBe(2);
+  expect(output).toContain('SEALPOST_PLANS lacks the plan "gold", which 2 accounts are on');
+  expect(output).not.toContain("cannot be used");
 });
