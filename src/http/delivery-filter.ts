@@ -6,7 +6,7 @@ import { deliveryStatusShape } from "./delivery-shape.ts";
 import { consumerFilter, visibleEndpoints } from "./lookups.ts";
 import { parseTime, readFilterId, requirePattern, timeParameter } from "./paging.ts";
 import type { Services } from "./services.ts";
-import { nameText } from "./shapes.ts";
+import { consumerText } from "./shapes.ts";
 
 /** What narrows deliveries, in lists and in counts. */
 export const deliveryFilterQuery = {
@@ -14,7 +14,7 @@ export const deliveryFilterQuery = {
   endpoint_id: Type.Optional(Type.String()),
   event_id: Type.Optional(Type.String()),
   event_type: Type.Optional(Type.String({ description: "A name, `invoice.*` (any depth below), or `*`." })),
-  consumer_id: Type.Optional(nameText(limit("consumerIdLengthMax"), { description: "Of the event." })),
+  consumer_id: Type.Optional(consumerText({ description: "Of the event." })),
   status_code: Type.Optional(
     Type.Integer({ minimum: 100, maximum: 999, description: "What the last attempt was answered." }),
   ),

@@ -6,7 +6,7 @@ import { publicKeyOf, readPrivateKey } from "../core/signing.ts";
 import { findKind } from "../outbound/destinations.ts";
 import { isCredentialHeader, MASK } from "../outbound/request-head.ts";
 import type { Services } from "./services.ts";
-import { nameText, nullable, oneOf, timeShape, timeText } from "./shapes.ts";
+import { consumerText, nullable, oneOf, timeShape, timeText } from "./shapes.ts";
 
 const retryShape = Type.Object(
   {
@@ -64,7 +64,7 @@ const settableFields = {
   ),
   filter: Type.Optional(nullable(filterShape, TEXTS.filter)),
   transformations: Type.Optional(nullable(transformationsShape, TEXTS.transformations)),
-  consumer_id: Type.Optional(nullable(nameText(limit("consumerIdLengthMax")), TEXTS.consumer)),
+  consumer_id: Type.Optional(nullable(consumerText(), TEXTS.consumer)),
   headers: Type.Optional(nullable(headersShape, TEXTS.headers)),
   signature_versions: Type.Optional(
     nullable(Type.Array(versionShape, { minItems: 1, maxItems: 2, uniqueItems: true }), TEXTS.versions),

@@ -2,7 +2,6 @@ import { Type } from "@sinclair/typebox";
 import type { Caller } from "../core/caller.ts";
 import { Problem } from "../core/errors.ts";
 import { childPointer } from "../core/json-value.ts";
-import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
 import { listKinds } from "../outbound/destinations.ts";
 import { changeEndpoint, findEndpoint, requireMovable, endpointsOf } from "./endpoint-change.ts";
@@ -20,7 +19,7 @@ import { endpointStateRoutes } from "./endpoint-state.ts";
 import { listShape, pageOf, pagingQuery } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { nameText, oneOf } from "./shapes.ts";
+import { consumerText, oneOf } from "./shapes.ts";
 
 /** Endpoints (contract section 5), for the project's keys and, where they are their consumer's, for portal tokens. */
 export function endpointRoutes(services: Services): AnyRoute[] {
@@ -46,9 +45,7 @@ function listRoute(services: Services): AnyRoute {
     budget: "management",
     query: Type.Object(
       {
-        consumer_id: Type.Optional(
-          nameText(limit("consumerIdLengthMax"), { description: "Of this consumer only." }),
-        ),
+        consumer_id: Type.Optional(consumerText({ description: "Of this consumer only." })),
         status: Type.Optional(oneOf(["active", "paused", "disabled"])),
         kind: Type.Optional(oneOf(listKinds().map(({ kind }) => kind))),
         ...pagingQuery,

@@ -7,7 +7,7 @@ import { limit } from "../core/limits.ts";
 import { parseRfc3339 } from "../core/rfc3339.ts";
 import type { Incoming } from "../pipeline.ts";
 import { invalidJson } from "./body.ts";
-import { nameText, timeShape } from "./shapes.ts";
+import { EXPECTED_CONSUMER, consumerText, nameText, timeShape } from "./shapes.ts";
 
 /**
  * Reads published events. By hand, not by schema: it is the hot path, and `data` is cut out of the text as it came,
@@ -40,7 +40,7 @@ export const newEventShape = Type.Object(
       description: "When it happened, with any offset. Default: now.",
     }),
     consumer_id: Type.Optional(
-      nameText(limit("consumerIdLengthMax"), {
+      consumerText({
         description: "Whose event it is: endpoints of other consumers do not get it.",
       }),
     ),
@@ -147,12 +147,12 @@ function readField(event: Incoming, name: string, value: unknown, pointer: strin
       return;
     }
     case "consumer_id":
-      if (isName(value, limit("consumerIdLengthMax"))) event.consumerId = value;
-      else faults.push({ pointer: `${pointer}/consumer_id`, detail: expectedName("consumerIdLengthMax") });
+      if (isConsumer(value)) event.consumerId = value;
+      else faults.push({ pointer: `${pointer}/consumer_id`, detail: `Expected ${EXPECTED_CONSUMER}.` });
       return;
     case "external_id":
       if (isName(value, limit("externalIdLengthMax"))) event.externalId = value;
-      else faults.push({ pointer: `${pointer}/external_id`, detail: expectedName("externalIdLengthMax") });
+      else faults.push({ pointer: `${pointer}/external_id`, detail: EXPECTED_EXTERNAL_ID });
       return;
     default:
       addUnknownField(faults, pointer, name);
@@ -171,9 +171,12 @@ function isName(value: unknown, max: number): value is string {
   return !CONTROL.test(value) && value.isWellFormed();
 }
 
-function expectedName(max: "consumerIdLengthMax" | "externalIdLengthMax"): string {
-  return `Expected a string of 1 to ${limit(max)} characters, none of them a control character.`;
+/** As `consumerText` has it. */
+function isConsumer(value: unknown): value is string {
+  return value !== "." && value !== ".." && isName(value, limit("consumerIdLengthMax"));
 }
+
+const EXPECTED_EXTERNAL_ID = `Expected a string of 1 to ${limit("externalIdLengthMax")} characters, none of them a control character.`;
 
 export function addUnknownField(faults: Fault[], pointer: string, name: string): void {
   if (faults.length >= FAULTS_MAX) return;

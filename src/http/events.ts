@@ -27,7 +27,7 @@ import {
 } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { nameText } from "./shapes.ts";
+import { consumerText, nameText } from "./shapes.ts";
 import { timelineCursor, timelineExample, timelineOf, timelineShape } from "./timeline.ts";
 
 /** The event log (contract section 3). */
@@ -42,7 +42,7 @@ const listQuery = Type.Object(
   {
     ...pagingQuery,
     type: Type.Optional(Type.String({ description: "A name, `invoice.*` (any depth below), or `*`." })),
-    consumer_id: Type.Optional(nameText(limit("consumerIdLengthMax"))),
+    consumer_id: Type.Optional(consumerText()),
     source_id: Type.Optional(Type.String()),
     endpoint_id: Type.Optional(
       Type.String({

@@ -8,7 +8,7 @@ import { listShape, pageOf, pagingQuery } from "./paging.ts";
 import { brandingOf, portalAddress } from "./portal-address.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { nameText, nullable, timeShape, timeText } from "./shapes.ts";
+import { consumerText, nullable, timeShape, timeText } from "./shapes.ts";
 
 /** Links that open the portal (contract section 9). */
 export function portalLinkRoutes(services: Services): AnyRoute[] {
@@ -53,7 +53,7 @@ const linkExample: Static<typeof linkShape> = {
 const newLinkShape = Type.Object(
   {
     consumer_id: Type.Optional(
-      nameText(limit("consumerIdLengthMax"), {
+      consumerText({
         description: "Whose endpoints, events and deliveries the link shows. Default: the whole project.",
       }),
     ),

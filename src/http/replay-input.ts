@@ -8,7 +8,7 @@ import { deliveryStatusShape } from "./delivery-shape.ts";
 import { consumerFilter, seenDelivery, seenEndpoint } from "./lookups.ts";
 import { parseTime, requirePattern } from "./paging.ts";
 import type { Services } from "./services.ts";
-import { nameText } from "./shapes.ts";
+import { consumerText } from "./shapes.ts";
 
 const RATE_MAX = 1000;
 
@@ -24,7 +24,7 @@ export const replayInputShape = Type.Object(
       }),
     ),
     endpoint_id: Type.Optional(Type.String()),
-    consumer_id: Type.Optional(nameText(limit("consumerIdLengthMax"), { description: "Of the events." })),
+    consumer_id: Type.Optional(consumerText({ description: "Of the events." })),
     event_types: Type.Optional(
       Type.Array(Type.String(), {
         minItems: 1,

@@ -1,4 +1,5 @@
 import { type TSchema, Type } from "@sinclair/typebox";
+import { limit } from "../core/limits.ts";
 import { formatRfc3339 } from "../core/rfc3339.ts";
 
 /** Small schemas that many answers share, for the document. */
@@ -28,6 +29,16 @@ export function nameText(max: number, options: { description?: string } = {}) {
     expected: `a string of 1 to ${max} characters, none of them a control character`,
     ...options,
   });
+}
+
+export const EXPECTED_CONSUMER =
+  `a string of 1 to ${limit("consumerIdLengthMax")} characters, none of them a control character, ` +
+  "and neither . nor .., which no path can name";
+
+/** The `consumer_id` that somebody gives. Clients take `.` and `..` out of a path: DELETE /v1/consumers/:id could not name such a one. */
+export function consumerText(options: { description?: string } = {}) {
+  const pattern = `^(?!\\.{1,2}$)${CHARACTER}{1,${limit("consumerIdLengthMax")}}$`;
+  return Type.String({ pattern, expected: EXPECTED_CONSUMER, ...options });
 }
 
 /** An instant as answers write it: RFC 3339 in UTC with milliseconds. */

@@ -7,7 +7,7 @@ import { findProvider } from "../inbound/providers.ts";
 import { MASK } from "../outbound/request-head.ts";
 import { overlapShape } from "./overlap.ts";
 import type { Services } from "./services.ts";
-import { nameText, nullable, oneOf, timeShape, timeText } from "./shapes.ts";
+import { consumerText, nameText, nullable, oneOf, timeShape, timeText } from "./shapes.ts";
 import type { SourceDesk } from "./source-desk.ts";
 
 /** Enough for every certificate and key that a provider shows. */
@@ -43,7 +43,7 @@ const TEXTS = {
 
 const secretText = Type.String({ minLength: 1, maxLength: SECRET_LENGTH_MAX, expected: "a text" });
 const nameShape = nameText(limit("nameLengthMax"));
-const consumerShape = nameText(limit("consumerIdLengthMax"));
+const consumerShape = consumerText();
 
 /** Fields that may be set on creation and by PATCH; null stands for the default. */
 const settableFields = {

@@ -34,11 +34,32 @@ const UNKEPT = [
   ["more characters than it may", "😀".repeat(257)],
 ] as const;
 
+/** What no path can name: clients take it out before they send. */
+const PATH_DOTS = [
+  ["a dot", "."],
+  ["two dots", ".."],
+] as const;
+
 describe("a consumer", () => {
-  test.each(UNKEPT)("with %s in its name is refused wherever it is named", async (_, consumer_id) => {
-    for (const [path, fields] of NAMES_CONSUMER)
-      expectFault(await tenant.live.post(path, { ...fields, consumer_id }), "/consumer_id");
-  });
+  test.each([...UNKEPT, ...PATH_DOTS])(
+    "with %s for a name is refused wherever it is named",
+    async (_, consumer_id) => {
+      for (const [path, fields] of NAMES_CONSUMER)
+        expectFault(await tenant.live.post(path, { ...fields, consumer_id }), "/consumer_id");
+    },
+  );
+
+  test.each(["...", ".a", "a/..", "%2e", "?"])(
+    "of the name %s can be named in a path",
+    async (consumer_id) => {
+      for (const [path, fields] of NAMES_CONSUMER) {
+        const { status } = await tenant.live.post(path, { ...fields, consumer_id });
+        expect([path, status < 300]).toEqual([path, true]);
+      }
+      const { status, json } = await tenant.live.delete(`/v1/consumers/${encodeURIComponent(consumer_id)}`);
+      expect([status, json["consumer_id"]]).toEqual([202, consumer_id]);
+    },
+  );
 
   test("of as many characters as it may have, each of two halves, is taken wherever it is named", async () => {
     const consumer_id = "😀".repeat(256);
