@@ -8,6 +8,7 @@ import { changeEndpoint, findEndpoint, requireMovable, endpointsOf } from "./end
 import { endpointCreationRoute } from "./endpoint-creation.ts";
 import { requireSafeDestination } from "./endpoint-destination.ts";
 import { readEndpointChange } from "./endpoint-input.ts";
+import { requireOwnCredentials } from "./endpoint-move.ts";
 import {
   type EndpointChangeBody,
   endpointChangeShape,
@@ -113,7 +114,9 @@ function changeRoute(services: Services): AnyRoute {
     description:
       "A merge patch (RFC 7396): null resets a field to its default; `filter`, `transformations`, `retry`, `headers` and `config` " +
       "are replaced whole. Takes effect at the next attempt. Adding `v1a` makes a key and answers its `public_key`. A portal token " +
-      `may change ${[...PORTAL_FIELDS].map((name) => `\`${name}\``).join(", ")}; any other field is answered 403.`,
+      `may change ${[...PORTAL_FIELDS].map((name) => `\`${name}\``).join(", ")}; any other field is answered 403. Where it changes the host of an ` +
+      "address, the credentials and headers that are stored must be given again, or left out, in the same request: `***` is 422 then, and so is a " +
+      "body without `headers` where there are some.",
     access: "manage",
     budget: "management",
     audit: { action: "endpoint.updated", object: "endpoint" },
@@ -132,8 +135,10 @@ function changeRoute(services: Services): AnyRoute {
       requirePortalFields(caller, body);
       const preview = { ...endpoint, ...readEndpointChange(body, endpoint) };
       await requireSafeDestination(services.guard, body, preview);
+      requireOwnCredentials(caller, body, endpoint, preview);
       return changeEndpoint(services, context, endpoint.id, (now) => {
         const change = readEndpointChange(body, now);
+        requireOwnCredentials(caller, body, now, { ...now, ...change });
         if (change.consumerId !== undefined) requireMovable(services, now, change.consumerId);
         return change;
       });

@@ -46,6 +46,10 @@ export const may = {
   get create(): boolean {
     return portal.value?.create === true;
   },
+  /** A key of the project stored the credentials of an endpoint: they stay, wherever its address leads. */
+  get moveCredentials(): boolean {
+    return portal.value?.kind === "api_key";
+  },
   /** Opened with a key of the project, not with a link: a full one may `manage` them too. */
   get seeSources(): boolean {
     return portal.value?.kind === "api_key";

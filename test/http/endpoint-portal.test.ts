@@ -176,3 +176,151 @@ describe("a portal token", () => {
     }
   });
 });
+
+/** Where else an address may lead, which the guard lets pass in tests. */
+const ELSEWHERE = "http://127.0.0.9:9009";
+
+const AWS = {
+  queue_url: "https://sqs.eu-west-1.amazonaws.com/123456789012/q",
+  region: "eu-west-1",
+  access_key_id: "AKIAEXAMPLE",
+  secret_access_key: "stored-secret",
+};
+
+const RABBIT = {
+  url: "http://127.0.0.1:15672",
+  vhost: "/",
+  exchange: "amq.topic",
+  username: "u",
+  password: "stored-password",
+};
+
+/** What a change of the config leaves masked, and where it is refused. */
+const KEPT: readonly {
+  name: string;
+  kind: string;
+  config: Record<string, string>;
+  moved: Record<string, string>;
+  pointers: string[];
+}[] = [
+  {
+    name: "an SQS queue to another server's",
+    kind: "aws_sqs",
+    config: AWS,
+    moved: { queue_url: `${ELSEWHERE}/q` },
+    pointers: ["/config/access_key_id", "/config/secret_access_key"],
+  },
+  {
+    name: "an SQS queue behind an endpoint that was not there",
+    kind: "aws_sqs",
+    config: { ...AWS, session_token: "t" },
+    moved: { endpoint: ELSEWHERE },
+    pointers: ["/config/access_key_id", "/config/secret_access_key", "/config/session_token"],
+  },
+  {
+    name: "the roles of an SQS queue",
+    kind: "aws_sqs",
+    config: AWS,
+    moved: { sts_endpoint: ELSEWHERE },
+    pointers: ["/config/access_key_id", "/config/secret_access_key"],
+  },
+  {
+    name: "a RabbitMQ",
+    kind: "rabbitmq",
+    config: RABBIT,
+    moved: { url: ELSEWHERE },
+    pointers: ["/config/password"],
+  },
+  {
+    name: "a RabbitMQ to another port of its host",
+    kind: "rabbitmq",
+    config: RABBIT,
+    moved: { url: "http://127.0.0.1:15673" },
+    pointers: ["/config/password"],
+  },
+];
+
+const masked = (config: Record<string, string>, fields: readonly string[]): Record<string, string> => ({
+  ...config,
+  ...Object.fromEntries(fields.map((pointer) => [pointer.replace("/config/", ""), "***"])),
+});
+
+describe("a portal token that manages, and leads an endpoint to another host", () => {
+  test.each(KEPT)(
+    "of $name: has to give its credentials again",
+    async ({ kind, config, moved, pointers }) => {
+      const { id } = await create({ consumer_id: "anna", kind, config, url: undefined });
+      const path = `/v1/endpoints/${id}`;
+      const change = { config: masked({ ...config, ...moved }, pointers) };
+      const refused = await call("PATCH", path, "annaManages", change);
+      expectProblem(refused, 422, "invalid_request");
+      expect(refused.json.errors?.map(({ pointer }) => pointer)).toEqual(pointers);
+      expect(refused.json.errors?.[0]?.detail).toContain("another host");
+      expect((await call("GET", path, "anna")).json["config"]).toMatchObject(masked(config, pointers));
+      const given = await call("PATCH", path, "annaManages", { config: { ...config, ...moved } });
+      expect([given.status, given.json["config"]]).toMatchObject([200, moved]);
+      // Back again, by who stored them and is asked for nothing.
+      const back = await call("PATCH", path, "full", { config: masked(config, pointers) });
+      expect([back.status, back.json["config"]]).toMatchObject([200, masked(config, pointers)]);
+    },
+  );
+
+  test("by a connection string, which holds its credentials itself, is asked for the headers alone", async () => {
+    const of = (host: string, key: string) =>
+      `Endpoint=sb://${host}/;SharedAccessKeyName=send;SharedAccessKey=${key};UseDevelopmentEmulator=true`;
+    const config = { connection_string: of("127.0.0.1:5300", "b25l"), entity: "q" };
+    const { id } = await create({
+      consumer_id: "anna",
+      kind: "azure_service_bus",
+      config,
+      url: undefined,
+      headers: { "x-api-key": "k" },
+    });
+    const moved = { config: { ...config, connection_string: of("127.0.0.9:5300", "dHdv") } };
+    const refused = await call("PATCH", `/v1/endpoints/${id}`, "annaManages", moved);
+    expect(refused.json.errors?.map(({ pointer }) => pointer)).toEqual(["/headers"]);
+    const given = await call("PATCH", `/v1/endpoints/${id}`, "annaManages", { ...moved, headers: {} });
+    expect(given.status).toBe(200);
+    const other = { config: { ...config, entity: "r", connection_string: of("127.0.0.9:5300", "dHJl") } };
+    expect((await call("PATCH", `/v1/endpoints/${id}`, "annaManages", other)).status).toBe(200);
+  });
+
+  test("has to give the headers again that are stored, or to do without", async () => {
+    const headers = { authorization: "Bearer stored", "x-tenant": "7" };
+    const { id } = await create({ consumer_id: "anna", headers });
+    const patch = (body: object, token = "annaManages") => call("PATCH", `/v1/endpoints/${id}`, token, body);
+    for (const address of [
+      { url: ELSEWHERE },
+      { config: { url: ELSEWHERE } },
+      { url: ELSEWHERE, config: { url: ELSEWHERE } },
+    ]) {
+      const silent = await patch(address);
+      expectProblem(silent, 422, "invalid_request");
+      expect(silent.json.errors?.map(({ pointer }) => pointer)).toEqual(["/headers"]);
+      const kept = await patch({ ...address, headers: { Authorization: "***", "x-tenant": "7" } });
+      expect(kept.json.errors?.map(({ pointer }) => pointer)).toEqual(["/headers/Authorization"]);
+    }
+    expect((await call("GET", `/v1/endpoints/${id}`, "anna")).json).toMatchObject({
+      url: api.receiver.url("portal"),
+      headers: { authorization: "***" },
+    });
+    // On its own host it moves as it likes, and nothing is lost.
+    const near = { url: api.receiver.url("near"), headers: { authorization: "***", "x-tenant": "8" } };
+    expect((await patch(near)).status).toBe(200);
+    expect((await patch({ url: api.receiver.url("portal") })).status).toBe(200);
+    expect((await patch({ url: ELSEWHERE, headers: null })).json).toMatchObject({
+      url: ELSEWHERE,
+      headers: {},
+    });
+    expect((await patch({ headers: { authorization: "Bearer of anna" } })).status).toBe(200);
+    const given = await patch({ url: "http://127.0.0.9:9010", headers: { authorization: "Bearer new" } });
+    expect(given.status).toBe(200);
+    const full = await patch({ url: api.receiver.url("kept") }, "full");
+    expect(full.json).toMatchObject({ headers: { authorization: "***" } });
+  });
+
+  test("without anything stored moves as before", async () => {
+    const { id } = await create({ consumer_id: "anna" });
+    expect((await call("PATCH", `/v1/endpoints/${id}`, "annaManages", { url: ELSEWHERE })).status).toBe(200);
+  });
+});

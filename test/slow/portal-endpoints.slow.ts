@@ -152,6 +152,61 @@ describe.skipIf(!hasChromium)("settings", () => {
     BROWSER_MS,
   );
 
+  test(
+    "that lead to another host ask for credentials and headers again, in both languages, and send none that is stored",
+    async () => {
+      const id = await make({
+        url: undefined,
+        kind: "rabbitmq",
+        config: {
+          url: "http://127.0.0.1:15672",
+          vhost: "/",
+          exchange: "amq.topic",
+          username: "u",
+          password: "stored",
+        },
+        headers: { authorization: "Bearer stored", "x-a": "1" },
+      });
+      await using opened = await browser.open(`${await world.link(ALL)}/endpoints/${id}/settings`);
+      const { page } = opened;
+      const [password, header] = [page.getByLabel("Password"), page.getByLabel("Value of authorization")];
+      const asked = page.getByText("The address leads to another host");
+      await page.getByLabel("Management URL").fill("http://127.0.0.1:15672/below");
+      expect([await asked.count(), await header.inputValue()]).toEqual([0, "***"]);
+      await page.getByLabel("Management URL").fill("http://127.0.0.9:15672");
+      await asked.waitFor();
+      expect([await header.inputValue(), await header.getAttribute("placeholder")]).toEqual([
+        "",
+        "Enter it again",
+      ]);
+      expect(await password.getAttribute("placeholder")).toBe("Enter it again");
+      await expectAccessible(page);
+      await button(page, "Save").click();
+      expect(await page.locator("input:invalid").count()).toBe(2);
+      expect(await read(id)).toMatchObject({ config: { url: "http://127.0.0.1:15672" } });
+      // One that is back on its host keeps what it has.
+      await page.getByLabel("Management URL").fill("http://127.0.0.1:15672");
+      expect([await asked.count(), await header.inputValue()]).toEqual([0, "***"]);
+      await page.getByLabel("Management URL").fill("http://127.0.0.9:15672");
+      await password.fill("of anna");
+      await header.fill("Bearer of anna");
+      await button(page, "Save").click();
+      await page.getByText("Saved. It holds from the next attempt on.").waitFor();
+      await asked.waitFor({ state: "detached" });
+      expect(await read(id)).toMatchObject({
+        config: { url: "http://127.0.0.9:15672", password: "***" },
+        headers: { authorization: "***", "x-a": "1" },
+      });
+      await using german = await browser.open(`${await world.link(ALL)}/endpoints/${id}/settings`, {
+        locale: "de-DE",
+      });
+      await german.page.getByLabel("Management URL").fill("http://127.0.0.8:15672");
+      await german.page.getByText("Die Adresse führt zu einem anderen Host").waitFor();
+      opened.conduct.expectGood(world.app.url);
+    },
+    BROWSER_MS,
+  );
+
   test("of who only reads are facts, without a form", async () => {
     const id = await make();
     await using opened = await browser.open(`${await world.link()}/endpoints/${id}/settings`);

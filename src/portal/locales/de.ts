@@ -196,6 +196,8 @@ export const de: Messages = {
   "settings.description.help": "Für Menschen; Listen zeigen ihn.",
   "settings.saved": "Gespeichert. Es gilt ab dem nächsten Versuch.",
   "settings.discard": "Änderungen verwerfen",
+  "settings.elsewhere":
+    "Die Adresse führt zu einem anderen Host, und der darf nicht bekommen, was für den bisherigen gespeichert ist. Gib die Zugangsdaten für den neuen Host ein, oder entferne, was er nicht braucht.",
   "settings.sending": "Wie gesendet wird",
   "settings.retry": "Neue Versuche nach",
   "settings.retry.usual": "9 neue Versuche in drei Tagen",
@@ -209,6 +211,7 @@ export const de: Messages = {
   "settings.order.fifo": "Eine nach der anderen",
   "config.more": "Weitere Einstellungen",
   "config.stored": "Gespeichert; zum Ersetzen tippen",
+  "config.again": "Erneut eingeben",
   "config.choose": "Wählen",
   "headers.legend": "Header",
   "headers.help":

@@ -190,6 +190,8 @@ export const en = {
   "settings.description.help": "For people; lists show it.",
   "settings.saved": "Saved. It holds from the next attempt on.",
   "settings.discard": "Discard changes",
+  "settings.elsewhere":
+    "The address leads to another host, which must not get what is stored for the one before. Enter the credentials for the new host, or remove what it does not need.",
   "settings.sending": "How it is sent",
   "settings.retry": "Retries after",
   "settings.retry.usual": "9 retries over three days",
@@ -203,6 +205,7 @@ export const en = {
   "settings.order.fifo": "One after the other",
   "config.more": "More settings",
   "config.stored": "Stored; type to replace",
+  "config.again": "Enter it again",
   "config.choose": "Choose",
   "headers.legend": "Headers",
   "headers.help": "Sent along with every delivery. What reads *** is a credential; left so, it stays.",

@@ -12,8 +12,16 @@ import { go, to } from "../../router.ts";
 import { may } from "../../session.ts";
 import type { DestinationKind, Endpoint } from "../../types.ts";
 import { act } from "../parts/actions.ts";
-import { ConfigForm, configFacts, configOf, type ConfigValues, valuesOf } from "../parts/config-form.tsx";
+import {
+  ConfigForm,
+  configFacts,
+  configOf,
+  type ConfigValues,
+  MASK,
+  valuesOf,
+} from "../parts/config-form.tsx";
 import { nameOf } from "../parts/endpoint-name.ts";
+import { leadsElsewhere } from "./elsewhere.ts";
 import { type HeaderRows, HeadersForm } from "../parts/headers-form.tsx";
 import { SavedForm } from "../parts/saved-form.tsx";
 import { TypePicker } from "../parts/type-picker.tsx";
@@ -62,24 +70,36 @@ function formOf(endpoint: Endpoint): Form {
   };
 }
 
-function SettingsForm({ endpoint, kind }: SettingsFormProps): JSX.Element {
-  const { stored } = valuesOf(endpoint.config);
-  const bodyOf = (form: Form) => ({
+/** True where the form asks for what is stored again. */
+function asksAgain({ endpoint, kind }: SettingsFormProps, { config }: Form): boolean {
+  const hasStored = [...Object.values(endpoint.config), ...Object.values(endpoint.headers)].includes(MASK);
+  return hasStored && leadsElsewhere(kind.fields, endpoint.config, config);
+}
+
+function bodyOf(props: SettingsFormProps, form: Form): Record<string, unknown> {
+  const { fields } = props.kind;
+  const stored = asksAgain(props, form) ? new Set<string>() : valuesOf(props.endpoint.config).stored;
+  return {
     description: form.description.trim() || null,
     event_types: form.types,
     headers: Object.fromEntries(form.headers.filter(([name]) => name !== "")),
-    ...(kind.fields.length > 0 && { config: configOf(kind.fields, form.config, stored) }),
-  });
+    ...(fields.length > 0 && { config: configOf(fields, form.config, stored) }),
+  };
+}
+
+function SettingsForm(props: SettingsFormProps): JSX.Element {
+  const { endpoint, kind } = props;
   return (
     <SavedForm
       initial={() => formOf(endpoint)}
       path={`/v1/endpoints/${endpoint.id}`}
-      bodyOf={bodyOf}
+      bodyOf={(form) => bodyOf(props, form)}
       saved={t("settings.saved")}
       pointers={POINTERS}
     >
       {(form, setForm, error) => {
         const change = (part: Partial<Form>) => setForm({ ...form, ...part });
+        const again = asksAgain(props, form);
         return (
           <>
             <TextField
@@ -93,20 +113,35 @@ function SettingsForm({ endpoint, kind }: SettingsFormProps): JSX.Element {
             <ConfigForm
               fields={kind.fields}
               values={form.config}
-              stored={stored}
+              stored={valuesOf(endpoint.config).stored}
+              asksAgain={again}
               onChange={(config) => change({ config })}
               error={error}
             />
+            {again && <Elsewhere />}
             <TypePicker
               value={form.types}
               onChange={(types) => change({ types })}
               error={errorAt(error, "/event_types")}
             />
-            <HeadersForm rows={form.headers} onChange={(headers) => change({ headers })} error={error} />
+            <HeadersForm
+              rows={form.headers}
+              asksAgain={again}
+              onChange={(headers) => change({ headers })}
+              error={error}
+            />
           </>
         );
       }}
     </SavedForm>
+  );
+}
+
+function Elsewhere(): JSX.Element {
+  return (
+    <p class="notice warn" role="status">
+      {t("settings.elsewhere")}
+    </p>
   );
 }
 

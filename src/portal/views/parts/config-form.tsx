@@ -17,6 +17,8 @@ interface ConfigFormProps {
   error: unknown;
   /** Names of secrets that are stored already. */
   stored?: ReadonlySet<string>;
+  /** What is stored does not stay: it is asked for again. */
+  asksAgain?: boolean;
   /** Where the API points at a field. */
   pointersOf?: (name: string) => readonly string[];
   /** Optional fields stand behind no fold. */
@@ -30,6 +32,7 @@ export function ConfigForm({
   onChange,
   error,
   stored = new Set(),
+  asksAgain = false,
   pointersOf = inConfig,
   isFlat = false,
 }: ConfigFormProps): JSX.Element {
@@ -39,13 +42,16 @@ export function ConfigForm({
       .find((fault) => fault !== null) ?? null;
   const first = fields.filter((field) => isFlat || field.required);
   const folded = fields.filter((field) => !first.includes(field));
-  const isOpen = folded.some(({ name }) => values[name] !== undefined || faultAt(name) !== null);
+  const isOpen = folded.some(
+    ({ name }) => values[name] !== undefined || faultAt(name) !== null || (asksAgain && stored.has(name)),
+  );
   const show = (field: FormField) => (
     <ConfigField
       key={field.name}
       field={field}
       value={values[field.name]}
       isStored={stored.has(field.name)}
+      asksAgain={asksAgain}
       error={faultAt(field.name)}
       onInput={(value) => onChange({ ...values, [field.name]: value })}
     />
@@ -72,11 +78,13 @@ interface ConfigFieldProps {
   field: FormField;
   value: string | boolean | undefined;
   isStored: boolean;
+  asksAgain: boolean;
   error: string | null;
   onInput: (value: string | boolean) => void;
 }
 
-function ConfigField({ field, value, isStored, error, onInput }: ConfigFieldProps): JSX.Element {
+function ConfigField(props: ConfigFieldProps): JSX.Element {
+  const { field, value, isStored, asksAgain, error, onInput } = props;
   const { name, label, help, required, secret, address = false, type, choices } = field;
   if (type === "boolean") {
     // Such a field holds unless it is said not to.
@@ -106,8 +114,8 @@ function ConfigField({ field, value, isStored, error, onInput }: ConfigFieldProp
       value={String(value ?? "")}
       onInput={onInput}
       mono={secret || address}
-      required={required && !isStored}
-      {...(isStored && { placeholder: t("config.stored") })}
+      required={required && (!isStored || asksAgain)}
+      {...(isStored && { placeholder: t(asksAgain ? "config.again" : "config.stored") })}
       {...optional}
       {...(isLong ? { rows: 6 } : { type: kindOfInput })}
     />

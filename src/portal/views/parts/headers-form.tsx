@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { Button } from "../../components/button.tsx";
 import { errorAt } from "../../components/field.tsx";
 import { t } from "../../i18n.ts";
+import { MASK } from "./config-form.tsx";
 
 export type HeaderRows = readonly (readonly [name: string, value: string])[];
 
@@ -9,10 +10,12 @@ interface HeadersFormProps {
   rows: HeaderRows;
   onChange: (rows: HeaderRows) => void;
   error: unknown;
+  /** What is stored does not stay: it is asked for again. */
+  asksAgain?: boolean;
 }
 
 /** Headers that go out with every delivery. A credential reads `***`; left so, it stays what it is. */
-export function HeadersForm({ rows, onChange, error }: HeadersFormProps): JSX.Element {
+export function HeadersForm({ rows, onChange, error, asksAgain = false }: HeadersFormProps): JSX.Element {
   const set = (at: number, row: readonly [string, string] | null) =>
     onChange(rows.flatMap((one, index) => (index === at ? (row === null ? [] : [row]) : [one])));
   return (
@@ -20,7 +23,14 @@ export function HeadersForm({ rows, onChange, error }: HeadersFormProps): JSX.El
       <legend>{t("headers.legend")}</legend>
       <p class="field-help">{t("headers.help")}</p>
       {rows.map(([name, value], at) => (
-        <HeaderRow key={at} name={name} value={value} error={error} onChange={(row) => set(at, row)} />
+        <HeaderRow
+          key={at}
+          name={name}
+          value={value}
+          error={error}
+          isAsked={asksAgain && value === MASK}
+          onChange={(row) => set(at, row)}
+        />
       ))}
       {errorAt(error, "/headers") && !rows.some(([name]) => errorAt(error, pointerOf(name))) && (
         <p class="field-error" role="alert">
@@ -38,10 +48,12 @@ interface HeaderRowProps {
   name: string;
   value: string;
   error: unknown;
+  /** Its value is stored, and must be given again. */
+  isAsked: boolean;
   onChange: (row: readonly [string, string] | null) => void;
 }
 
-function HeaderRow({ name, value, error, onChange }: HeaderRowProps): JSX.Element {
+function HeaderRow({ name, value, error, isAsked, onChange }: HeaderRowProps): JSX.Element {
   const fault = name === "" ? null : errorAt(error, pointerOf(name));
   return (
     <div class={fault ? "header-row wrong" : "header-row"}>
@@ -55,7 +67,9 @@ function HeaderRow({ name, value, error, onChange }: HeaderRowProps): JSX.Elemen
       <input
         class="mono"
         aria-label={t("headers.value", { name })}
-        value={value}
+        value={isAsked ? "" : value}
+        required={isAsked}
+        {...(isAsked && { placeholder: t("config.again") })}
         onInput={(event) => onChange([name, event.currentTarget.value])}
       />
       <Button kind="quiet" icon="cross" onClick={() => onChange(null)}>

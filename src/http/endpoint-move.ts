@@ -1,0 +1,70 @@
+import type { Caller } from "../core/caller.ts";
+import { type Fault, invalidAll } from "../core/errors.ts";
+import { childPointer } from "../core/json-value.ts";
+import type { Endpoint } from "../core/model.ts";
+import { addressesOf, type DestinationConfig } from "../outbound/destination.ts";
+import { findKind } from "../outbound/destinations.ts";
+import { isCredentialHeader, MASK } from "../outbound/request-head.ts";
+import type { Destination } from "./endpoint-destination.ts";
+import type { EndpointChangeBody } from "./endpoint-shape.ts";
+
+/**
+ * Who has a portal link may change where an endpoint leads, and cannot read what it is called with. So nothing that is stored goes along
+ * to a host that the link's holder chose. A key of the project is asked for nothing: it stored them.
+ */
+
+const SECRET_DETAIL =
+  "The address leads to another host, which must not get what is stored for the one before: give this value again.";
+const HEADERS_DETAIL =
+  "The address leads to another host, which must not get the headers that are stored for the one before: give them again, or {}.";
+
+/** Throws 422 with every credential that would go from the host before to another one. */
+export function requireOwnCredentials(
+  caller: Caller,
+  body: EndpointChangeBody,
+  before: Endpoint,
+  after: Destination,
+): void {
+  if (caller.kind !== "portal" || !leadsElsewhere(before, after)) return;
+  const faults = [...keptCredentials(body, after), ...keptHeaders(body, before)];
+  if (faults.length > 0) throw invalidAll(faults);
+}
+
+function leadsElsewhere(before: Destination, after: Destination): boolean {
+  const [old, now] = [originsOf(before), originsOf(after)];
+  return [...new Set([...old.keys(), ...now.keys()])].some((field) => old.get(field) !== now.get(field));
+}
+
+/** Each address of a destination, those inside credentials and those that are not called now too: field → origin. */
+function originsOf({ kind: name, config, credentials }: Destination): Map<string, string> {
+  const kind = findKind(name);
+  const values: DestinationConfig = { ...config, ...credentials };
+  const inFields = kind?.fields.filter(({ address }) => address) ?? [];
+  const addresses = [
+    ...inFields.map((field) => ({ field: field.name, url: values[field.name] })),
+    ...(kind ? addressesOf(kind, values) : []),
+  ];
+  return new Map(
+    addresses.flatMap(({ field, url }) =>
+      typeof url === "string" && URL.canParse(url) ? [[field, new URL(url).origin]] : [],
+    ),
+  );
+}
+
+/** Stored ones that stay. What `config` leaves out is gone after the change, and goes nowhere. */
+function keptCredentials({ config }: EndpointChangeBody, { credentials }: Destination): Fault[] {
+  const given: Readonly<Record<string, unknown>> | undefined = config;
+  return Object.keys(credentials)
+    .filter((name) => given === undefined || given[name] === MASK)
+    .map((name) => ({ pointer: childPointer("/config", name), detail: SECRET_DETAIL }));
+}
+
+function keptHeaders({ headers }: EndpointChangeBody, before: Endpoint): Fault[] {
+  if (headers === undefined && before.headers.length > 0) {
+    return [{ pointer: "/headers", detail: HEADERS_DETAIL }];
+  }
+  const given: Readonly<Record<string, string>> = headers ?? {};
+  return Object.keys(given)
+    .filter((name) => given[name] === MASK && isCredentialHeader(name))
+    .map((name) => ({ pointer: childPointer("/headers", name), detail: SECRET_DETAIL }));
+}
