@@ -185,7 +185,8 @@ export class Eraser {
       const held: HeldDelivery[] = [];
       const keys = erasures.endpoints(erasure);
       let rows = 0;
-      for (const id of keys) if (rows < limit("sliceRows")) rows += this.#dropEndpoint(id, held);
+      for (const id of keys)
+        if (rows < limit("sliceRows")) rows += this.#dropEndpoint(id, erasure.projectId, held);
       return { isAny: keys.length > 0, held };
     });
     this.forget(dropped.held);
@@ -193,13 +194,13 @@ export class Eraser {
   }
 
   /** Inside a write: as much of an endpoint as a slice holds; it goes once nothing of it is left, or about to be written. */
-  #dropEndpoint(id: number, held: HeldDelivery[]): number {
-    const { audit, digest, erasures, ids, lists, orphans, removal } = this.parts.data;
+  #dropEndpoint(id: number, projectId: number, held: HeldDelivery[]): number {
+    const { audit, digest, erasures, ids, lists, orphans, removal, stats } = this.parts.data;
     const removed = removal.removeDeliveries(lists.above([id], 0, limit("sliceRows")), limit("sliceRows"));
     held.push(...removed.held);
     let rows = 1 + removed.cost;
     if (rows >= limit("sliceRows")) return rows;
-    rows += orphans.dropStats(id, Number.MAX_SAFE_INTEGER) + erasures.dropEntries(id);
+    rows += stats.takeAway(id, projectId) + erasures.dropEntries(id);
     if (rows >= limit("sliceRows") || digest.holds(id) || digest.counts(id)) return rows;
     audit.blank(ids.encode("ep", id));
     orphans.dropEndpoint(id);

@@ -90,13 +90,13 @@ export class Poller {
     const slice = limit("sliceRows");
     // The first look costs no write: most often there is nothing, or one slice.
     while (this.data.deliveries.handedOutUpTo(endpoint.id, position, 1).length > 0) {
-      const count = await this.data.store.write(() => this.#writeSlice(endpoint.id, position, slice));
+      const count = await this.data.store.write(() => this.#writeSlice(endpoint, position, slice));
       this.parts.onAcknowledged(endpoint, count);
     }
   }
 
   /** Inside a write: how many were acknowledged. */
-  #writeSlice(endpointId: number, position: number, slice: number): number {
+  #writeSlice({ id: endpointId, projectId }: Endpoint, position: number, slice: number): number {
     const { attempts, deliveries, digest } = this.data;
     const now = this.parts.clock.now();
     const tallies = deliveries
@@ -104,7 +104,7 @@ export class Poller {
       .map(({ id, attemptCount }): Tally => {
         deliveries.acknowledge(id);
         const durationMs = attempts.acknowledge(id, attemptCount, now) ?? 0;
-        return { endpointId, at: now, delivered: true, dead: false, durationMs };
+        return { endpointId, projectId, at: now, delivered: true, dead: false, durationMs };
       });
     digest.insertTallies(tallies);
     return tallies.length;

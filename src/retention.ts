@@ -68,6 +68,7 @@ export class Retention {
       () => orphans.heads(),
       () => orphans.erasures(),
       (after) => orphans.replays(after, keptSince),
+      (after) => orphans.projects(after, keptSince),
       (after) => orphans.endpoints(after, keptSince),
       (after) => orphans.sources(after, keptSince),
       (after) => orphans.names(after),

@@ -1,6 +1,8 @@
 import { Type } from "@sinclair/typebox";
-import type { StatNumbers, StatPoint } from "../store/stats.ts";
+import type { Caller } from "../core/caller.ts";
 import { keyTime } from "../core/ids.ts";
+import type { StatNumbers, StatPoint, StatSpan, StatSum } from "../store/stats.ts";
+import { Turns } from "../turns.ts";
 import { deliveryExample, deliveryStatusShape } from "./delivery-shape.ts";
 import { findEndpoint, endpointsOf } from "./endpoint-change.ts";
 import { seenEndpoint } from "./lookups.ts";
@@ -64,7 +66,9 @@ function endpointStatsRoute(services: Services): AnyRoute {
     answers,
     handle({ caller, params, query }) {
       const endpoint = findEndpoint(services, caller, params.id);
-      return { status: 200, json: readPoints(services, [endpoint.id], query) };
+      const sum = services.data.stats.over(spanOf(services, query));
+      sum.addEndpoint(endpoint.id);
+      return { status: 200, json: pointsOf(sum, services.actors.openCount(endpoint.id)) };
     },
   });
 }
@@ -81,9 +85,10 @@ function allStatsRoute(services: Services): AnyRoute {
     budget: "management",
     query: statsQuery,
     answers,
-    handle({ caller, query }) {
-      const keys = endpointsOf(services, caller).map(({ id }) => id);
-      return { status: 200, json: readPoints(services, keys, query) };
+    async handle({ caller, query }) {
+      const sum = services.data.stats.over(spanOf(services, query));
+      await addAll(services, caller, sum);
+      return { status: 200, json: pointsOf(sum, await countWaiting(services, caller)) };
     },
   });
 }
@@ -144,9 +149,11 @@ function statsByEndpointRoute(services: Services): AnyRoute {
 function totalOf({ data, ids, actors }: Services, endpointId: number, since: number, until: number) {
   const [newest] = data.lists.below([endpointId], Number.MAX_SAFE_INTEGER, 1);
   const last = newest === undefined ? null : data.deliveries.get(newest);
+  const sum = data.stats.over({ by: "hour", since, until });
+  sum.addEndpoint(endpointId);
   return {
     endpoint_id: ids.encode("ep", endpointId),
-    ...numbersOf(data.stats.read([endpointId], "hour", since, until).total),
+    ...numbersOf(sum.result().total),
     waiting: actors.openCount(endpointId),
     last_delivery: last && {
       id: ids.encode("msg", last.id),
@@ -156,11 +163,40 @@ function totalOf({ data, ids, actors }: Services, endpointId: number, since: num
   };
 }
 
-function readPoints(services: Services, endpoints: readonly number[], query: StatsQuery) {
-  const by = query.by ?? "hour";
-  const { since, until } = readSpan(query, services.now());
-  const { points, total } = services.data.stats.read(endpoints, by, since, until);
-  const waiting = endpoints.reduce((sum, id) => sum + services.actors.openCount(id), 0);
+function spanOf(services: Services, query: StatsQuery): StatSpan {
+  return { by: query.by ?? "hour", ...readSpan(query, services.now()) };
+}
+
+/** A project's numbers stand by themselves; those of a consumer's endpoints are added up. */
+async function addAll(services: Services, caller: Caller, sum: StatSum): Promise<void> {
+  const turns = new Turns();
+  const { stats } = services.data;
+  if (caller.consumerId === null) {
+    sum.addProject(caller.projectId);
+    for (const id of stats.leavingOf(caller.projectId)) {
+      await turns.giveWay();
+      sum.subtractEndpoint(id);
+    }
+    return;
+  }
+  for (const { id } of endpointsOf(services, caller)) {
+    await turns.giveWay();
+    sum.addEndpoint(id);
+  }
+}
+
+async function countWaiting(services: Services, caller: Caller): Promise<number> {
+  const turns = new Turns();
+  let waiting = 0;
+  for (const { id } of endpointsOf(services, caller)) {
+    await turns.giveWay();
+    waiting += services.actors.openCount(id);
+  }
+  return waiting;
+}
+
+function pointsOf(sum: StatSum, waiting: number) {
+  const { points, total } = sum.result();
   return { data: points.map(pointOf), total: numbersOf(total), waiting };
 }
 

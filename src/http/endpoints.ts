@@ -55,7 +55,7 @@ function listRoute(services: Services): AnyRoute {
     ),
     answers: { 200: { description: "A page of endpoints.", ...listShape(endpointShape, endpointExample) } },
     handle({ caller, query }) {
-      const endpoints = endpointsOf(services, caller);
+      const endpoints = [...endpointsOf(services, caller)].toSorted((a, b) => b.id - a.id);
       return pageOf(services, "ep", query, {
         rows: (before) => endpoints.filter((endpoint) => endpoint.id < before && matches(endpoint, query)),
         show: (endpoint) => endpointOf(services, endpoint),

@@ -197,6 +197,8 @@ export class Actors {
   /** Deliveries of an endpoint that are open: in its actor's hands, or waiting in the database. */
   openCount(endpointId: number): number {
     const actor = this.#actors.get(endpointId);
+    // Most of many thousand have nothing: no look-up for those.
+    if (!actor || (actor instanceof EndpointActor && actor.isQuiet)) return 0;
     const held = actor instanceof EndpointActor ? actor.openIds() : [];
     const parked = this.data.deliveries.countParked(endpointId);
     // Some that are parked are in the actor's hands already.
@@ -318,6 +320,7 @@ export class Actors {
     if (!isHandedOut) {
       this.data.digest.addTally(id, {
         endpointId: endpoint.id,
+        projectId: delivery.projectId,
         at: performed.startedAt,
         delivered: outcome === "delivered",
         dead: change?.status === "dead",

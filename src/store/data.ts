@@ -91,7 +91,6 @@ export function openData(
   const meta = new Meta(sqlite);
   const digest = new Digest(store);
   const labels = new Labels(store);
-  const heads = new Heads(store);
   const events = new Events(store, digest, labels);
   const tenants = new Tenants(store, db, cell);
   const usage = new Usage(store);
@@ -100,12 +99,14 @@ export function openData(
   const deliveries = new Deliveries(store, digest, labels, meter);
   const fanouts = new Fanouts(store, waitingEvents, meter);
   const replays = new Replays(store, db, meter);
+  const endpoints = new Endpoints(store, db, cipher);
+  const leaving = { digest, labels, deliveries, endpoints, fanouts, waitingEvents, replays };
   return {
     store,
     ids: new IdCodec(cell, meta.secret("id_permutation", 16)),
     meta,
     tenants,
-    endpoints: new Endpoints(store, db, cipher),
+    endpoints,
     health: new EndpointHealth(store),
     sources: new Sources(store, db, cipher),
     sourceStats: new SourceStats(store),
@@ -113,37 +114,41 @@ export function openData(
     events,
     fanouts,
     deliveries,
-    attempts: new Attempts(store, heads),
+    attempts: new Attempts(store, new Heads(store)),
     notes: new Notes(store),
     digest,
     labels,
     lists: new Lists(store, digest),
-    stats: new Stats(store, digest),
     usage,
     meter,
     waitingEvents,
     idempotency: new Idempotency(store),
     dedup: new Dedup(store),
     audit: new Audit(store),
-    ...openLeaving(store, { digest, labels, deliveries, fanouts, waitingEvents, replays }),
+    ...openLeaving(store, leaving),
     replays,
     portalLinks: new PortalLinks(store, db, cell),
     logos: new Logos(db),
   };
 }
 
-type LeavingParts = Pick<Data, "digest" | "labels" | "deliveries" | "fanouts" | "waitingEvents" | "replays">;
+type LeavingParts = Pick<
+  Data,
+  "digest" | "labels" | "deliveries" | "endpoints" | "fanouts" | "waitingEvents" | "replays"
+>;
 
-/** What takes things out of the database. */
+/** What takes things out of the database, and what has to be less by them. */
 function openLeaving(
   store: Store,
   parts: LeavingParts,
-): Pick<Data, "ages" | "removal" | "erasures" | "orphans" | "vacuum"> {
+): Pick<Data, "ages" | "stats" | "removal" | "erasures" | "orphans" | "vacuum"> {
+  const stats = new Stats(parts.digest, parts.endpoints);
   return {
     ages: new Ages(store),
+    stats,
     removal: new Removal(store, parts),
     erasures: new Erasures(store, parts.replays),
-    orphans: new Orphans(store, parts.digest, parts.labels),
+    orphans: new Orphans(store, { ...parts, stats }),
     vacuum: new Vacuum(store),
   };
 }

@@ -1,3 +1,4 @@
+import { addNumbers, bucketOf, emptyNumbers, type Hour, type HourNumbers, Hours } from "./hours.ts";
 import type { BatchPart, Store } from "./store.ts";
 
 /**
@@ -16,35 +17,25 @@ const HOUR_MS = 3_600_000;
 /** One attempt, for the hourly numbers. */
 export interface Tally {
   endpointId: number;
+  projectId: number;
   at: number;
   delivered: boolean;
   dead: boolean;
   durationMs: number;
 }
 
-export interface HourNumbers {
-  delivered: number;
-  failed: number;
-  dead: number;
-  /** Count by bucket of duration (bucketOf). */
-  durations: Map<number, number>;
-}
-
-/** Buckets 7 % wide: a percentile read from them is at most 3.5 % off. */
-export function bucketOf(ms: number): number {
-  return ms <= 0 ? 0 : Math.round(Math.log(ms) / Math.log(1.07)) + 1;
-}
-
-export function bucketMs(bucket: number): number {
-  return bucket === 0 ? 0 : Math.round(1.07 ** (bucket - 1));
+/** Of an endpoint, by hour. */
+interface Tallied {
+  projectId: number;
+  hours: Map<number, HourNumbers>;
 }
 
 /** What was gathered from one moment to another. Its hourly numbers are written in one transaction, with its last key as the mark. */
 class Gathering {
   /** By list, ascending, as keys only grow. */
   readonly entries = new Map<number, number[]>();
-  /** By endpoint, then by hour. */
-  readonly hours = new Map<number, Map<number, HourNumbers>>();
+  /** By endpoint. */
+  readonly tallied = new Map<number, Tallied>();
   /** The largest key that this comes from. */
   lastKey = 0;
   size = 0;
@@ -63,12 +54,15 @@ class Gathering {
   }
 
   addTally(tally: Tally): void {
-    let byHour = this.hours.get(tally.endpointId);
-    if (!byHour) this.hours.set(tally.endpointId, (byHour = new Map()));
+    let tallied = this.tallied.get(tally.endpointId);
+    if (!tallied) {
+      tallied = { projectId: tally.projectId, hours: new Map() };
+      this.tallied.set(tally.endpointId, tallied);
+    }
     const hour = Math.floor(tally.at / HOUR_MS);
-    let numbers = byHour.get(hour);
+    let numbers = tallied.hours.get(hour);
     if (!numbers) {
-      byHour.set(hour, (numbers = emptyNumbers()));
+      tallied.hours.set(hour, (numbers = emptyNumbers()));
       this.#hours++;
     }
     if (tally.delivered) numbers.delivered++;
@@ -90,23 +84,19 @@ export class Digest implements BatchPart {
   #running = Promise.resolve();
   readonly #insertEntry;
   readonly #insertEntries;
-  readonly #readStat;
-  readonly #writeStat;
   readonly #setMark;
 
+  /** Where the numbers go. */
+  readonly hours: Hours;
+
   constructor(private readonly store: Store) {
+    this.hours = new Hours(store);
     const { sqlite } = store;
     this.#insertEntry = sqlite.prepare<void, [number, number]>(
       "INSERT OR IGNORE INTO entry (list, id) VALUES (?, ?)",
     );
     this.#insertEntries = sqlite.prepare<void, number[]>(
       `INSERT OR IGNORE INTO entry (list, id) VALUES ${Array(ENTRIES_A_STATEMENT).fill("(?, ?)").join(", ")}`,
-    );
-    this.#readStat = sqlite.prepare<StatRow, [number, number]>(
-      "SELECT delivered, failed, dead, durations FROM stat WHERE endpoint_id = ? AND hour = ?",
-    );
-    this.#writeStat = sqlite.prepare<void, [number, number, number, number, number, string]>(
-      "INSERT OR REPLACE INTO stat (endpoint_id, hour, delivered, failed, dead, durations) VALUES (?, ?, ?, ?, ?, ?)",
     );
     this.#setMark = sqlite.prepare<void, [number]>(
       "INSERT INTO meta (name, value) VALUES ('digested', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
@@ -186,14 +176,21 @@ export class Digest implements BatchPart {
   /** True where numbers of an endpoint may not be in the table yet. */
   counts(endpointId: number): boolean {
     return (
-      this.#gathered.some(({ hours }) => hours.has(endpointId)) ||
+      this.#gathered.some(({ tallied }) => tallied.has(endpointId)) ||
       this.#openTallies.some((tally) => tally.endpointId === endpointId)
     );
   }
 
-  /** Numbers that are not in the table yet, by endpoint and hour. */
-  recentHours(endpointId: number): Iterable<[number, HourNumbers]> {
-    return this.#gathered.flatMap(({ hours }) => [...(hours.get(endpointId) ?? [])]);
+  /** Numbers of an endpoint that are not in the table yet. */
+  recentHours(endpointId: number): Hour[] {
+    return this.#gathered.flatMap(({ tallied }) => [...(tallied.get(endpointId)?.hours ?? [])]);
+  }
+
+  /** The same of all endpoints of a project, deleted ones too. */
+  *recentHoursOfProject(projectId: number): Generator<Hour> {
+    for (const { tallied } of this.#gathered) {
+      for (const one of tallied.values()) if (one.projectId === projectId) yield* one.hours;
+    }
   }
 
   get size(): number {
@@ -235,9 +232,21 @@ export class Digest implements BatchPart {
     }, true);
   }
 
-  #addHours({ hours }: Gathering): void {
-    for (const [endpointId, byHour] of hours) {
-      for (const [hour, numbers] of byHour) this.#addHour(endpointId, hour, numbers);
+  /** To the endpoints, and once for each hour to their projects. */
+  #addHours({ tallied }: Gathering): void {
+    const projects = new Map<number, Map<number, HourNumbers>>();
+    for (const [endpointId, { projectId, hours }] of tallied) {
+      const sums = projects.get(projectId) ?? new Map<number, HourNumbers>();
+      projects.set(projectId, sums);
+      for (const [hour, numbers] of hours) {
+        this.hours.addToEndpoint(endpointId, hour, numbers);
+        const sum = sums.get(hour) ?? emptyNumbers();
+        sums.set(hour, sum);
+        addNumbers(sum, numbers);
+      }
+    }
+    for (const [projectId, sums] of projects) {
+      for (const [hour, sum] of sums) this.hours.addToProject(projectId, hour, sum);
     }
   }
 
@@ -247,14 +256,6 @@ export class Digest implements BatchPart {
     let at = 0;
     for (; at + step <= entries.length; at += step) this.#insertEntries.run(...entries.slice(at, at + step));
     for (; at < entries.length; at += 2) this.#insertEntry.run(entries[at] ?? 0, entries[at + 1] ?? 0);
-  }
-
-  #addHour(endpointId: number, hour: number, numbers: HourNumbers): void {
-    const row = this.#readStat.get(endpointId, hour);
-    const sum = row ? readNumbers(row) : emptyNumbers();
-    addNumbers(sum, numbers);
-    const durations = JSON.stringify([...sum.durations]);
-    this.#writeStat.run(endpointId, hour, sum.delivered, sum.failed, sum.dead, durations);
   }
 }
 
@@ -270,27 +271,4 @@ function* chunksOf(part: Gathering): Generator<number[]> {
     }
   }
   if (chunk.length > 0) yield chunk;
-}
-
-export interface StatRow {
-  delivered: number;
-  failed: number;
-  dead: number;
-  durations: string;
-}
-
-export function readNumbers(row: StatRow): HourNumbers {
-  return { ...row, durations: new Map(JSON.parse(row.durations) as [number, number][]) };
-}
-
-export function emptyNumbers(): HourNumbers {
-  return { delivered: 0, failed: 0, dead: 0, durations: new Map() };
-}
-
-export function addNumbers(sum: HourNumbers, more: HourNumbers): void {
-  sum.delivered += more.delivered;
-  sum.failed += more.failed;
-  sum.dead += more.dead;
-  for (const [bucket, count] of more.durations)
-    sum.durations.set(bucket, (sum.durations.get(bucket) ?? 0) + count);
 }

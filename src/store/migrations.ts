@@ -7,6 +7,7 @@ import planPlaces from "../../drizzle/0005_plan_places.sql" with { type: "text" 
 import retention from "../../drizzle/0006_retention.sql" with { type: "text" };
 import sourceStats from "../../drizzle/0007_source_stats.sql" with { type: "text" };
 import sourceLast from "../../drizzle/0008_source_last.sql" with { type: "text" };
+import projectStats from "../../drizzle/0009_project_stats.sql" with { type: "text" };
 
 /** In order; the n-th brings `PRAGMA user_version` to n. Imported as text, so that the executable carries them. */
 const MIGRATIONS: readonly string[] = [
@@ -18,6 +19,7 @@ const MIGRATIONS: readonly string[] = [
   retention,
   sourceStats,
   sourceLast,
+  projectStats,
 ];
 
 /** Brings the schema up to date, each step in a transaction of its own. Throws where the file is newer than this program. */

@@ -2,6 +2,7 @@ import { firstKeyAt, keyTime } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
 import type { Digest } from "./digest.ts";
 import { type Label, LABELS, type Labels } from "./labels.ts";
+import type { Stats } from "./stats.ts";
 import type { Store } from "./store.ts";
 
 /** A part of a walk over all rows of a table: how many were removed, and where it goes on; null at the end. */
@@ -24,14 +25,19 @@ const HOUR_MS = 3_600_000;
 /** Heads are used for a day after they were written (heads.ts); one more, as clocks are set. */
 const HEAD_AGE_MS = 48 * HOUR_MS;
 
+export interface OrphansParts {
+  digest: Digest;
+  stats: Stats;
+  labels: Labels;
+}
+
 /** What nothing leads to any more once events have left. Each method removes a slice, inside a write. */
 export class Orphans {
   readonly #statements;
 
   constructor(
     private readonly store: Store,
-    private readonly digest: Digest,
-    private readonly labels: Labels,
+    private readonly parts: OrphansParts,
   ) {
     this.#statements = prepare(store.sqlite);
   }
@@ -63,13 +69,25 @@ export class Orphans {
     return { rows, next: rows === 0 ? null : 0 };
   }
 
-  /** Hourly numbers that are too old, and deleted endpoints that nothing names any more. */
+  /** Hourly numbers of projects that are too old. */
+  projects(after: number, keptSince: KeptSince): Walked {
+    const rows = this.#statements.projectsAbove.all(after, limit("sliceRows"));
+    let removed = 0;
+    for (const { id } of rows) {
+      const before = Math.floor(keptSince(id) / HOUR_MS);
+      removed += this.parts.digest.hours.dropOfProject(id, before, limit("sliceRows"));
+      if (removed >= limit("sliceRows")) return { rows: removed, next: id - 1 };
+    }
+    return { rows: removed, next: rows.at(-1)?.id ?? null };
+  }
+
+  /** Hourly numbers that are too old, those of deleted endpoints, and deleted endpoints that nothing names any more. */
   endpoints(after: number, keptSince: KeptSince): Walked {
     const rows = this.#statements.endpointsAbove.all(after, limit("sliceRows"));
     let removed = 0;
     for (const row of rows) {
       const since = keptSince(row.project_id);
-      removed += this.dropStats(row.id, since);
+      removed += this.#dropHours(row, since);
       if (removed >= limit("sliceRows")) return { rows: removed, next: row.id - 1 };
       if (!this.#isForgotten(row, since)) continue;
       this.dropEndpoint(row.id);
@@ -78,10 +96,11 @@ export class Orphans {
     return { rows: removed, next: rows.at(-1)?.id ?? null };
   }
 
-  /** A slice of an endpoint's hourly numbers from before `since`. */
-  dropStats(endpointId: number, since: number): number {
-    return this.#statements.dropStats.run(endpointId, Math.floor(since / HOUR_MS), limit("sliceRows"))
-      .changes;
+  /** A slice; of an endpoint that was deleted an hour ago all of them, as nothing is under way to it any more. */
+  #dropHours({ id, project_id: projectId, status, updated_at: at }: OwnerRow, since: number): number {
+    if (status === "deleted" && at < this.store.now() - HOUR_MS)
+      return this.parts.stats.takeAway(id, projectId);
+    return this.parts.digest.hours.dropOfEndpoint(id, Math.floor(since / HOUR_MS), limit("sliceRows"));
   }
 
   dropEndpoint(id: number): void {
@@ -125,13 +144,13 @@ export class Orphans {
   names(after: number): Walked {
     const rows = this.#statements.labelsAbove.all(after, limit("sliceRows"));
     const gone = rows.filter(({ id, kind }) => kind !== LABELS.deliveries && this.isEmpty(id));
-    for (const label of gone) this.labels.drop(label);
+    for (const label of gone) this.parts.labels.drop(label);
     return { rows: gone.length, next: rows.at(-1)?.id ?? null };
   }
 
   /** True where nothing stands in the list, or is about to. */
   isEmpty(list: number): boolean {
-    return !this.#statements.hasEntry.get(list) && !this.digest.holds(list);
+    return !this.#statements.hasEntry.get(list) && !this.parts.digest.holds(list);
   }
 
   #isForgotten({ id, status, updated_at: at }: OwnerRow, since: number): boolean {
@@ -153,15 +172,14 @@ function prepare(sqlite: Store["sqlite"]) {
       "SELECT id, project_id, status FROM replay WHERE id > ? ORDER BY id LIMIT ?",
     ),
     dropReplay: sqlite.prepare<void, [number]>("DELETE FROM replay WHERE id = ?"),
+    projectsAbove: sqlite.prepare<{ id: number }, [number, number]>(
+      "SELECT id FROM project WHERE id > ? ORDER BY id LIMIT ?",
+    ),
     endpointsAbove: sqlite.prepare<OwnerRow, [number, number]>(
       "SELECT id, project_id, status, updated_at FROM endpoint WHERE id > ? ORDER BY id LIMIT ?",
     ),
     sourcesAbove: sqlite.prepare<OwnerRow, [number, number]>(
       "SELECT id, project_id, status, updated_at FROM source WHERE id > ? ORDER BY id LIMIT ?",
-    ),
-    dropStats: sqlite.prepare<void, [number, number, number]>(
-      `DELETE FROM stat WHERE endpoint_id = ?1 AND hour IN
-       (SELECT hour FROM stat WHERE endpoint_id = ?1 AND hour < ?2 ORDER BY hour LIMIT ?3)`,
     ),
     dropSourceStats: sqlite.prepare<void, [number, number, number]>(
       `DELETE FROM source_stat WHERE source_id = ?1 AND (hour, outcome) IN

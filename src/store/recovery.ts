@@ -10,6 +10,7 @@ interface DeliveryKeys {
 
 interface AttemptRow {
   id: number;
+  project_id: number;
   endpoint_id: number;
   started_at: number;
   outcome: number;
@@ -50,7 +51,7 @@ function deliveriesAbove({ store, deliveries, digest }: Data, mark: number): Gat
 
 /** Those of polled endpoints are counted with their acknowledgement (Digest.insertTallies). */
 function attemptsAbove({ store, digest }: Data, mark: number): Gathering[] {
-  const sql = `SELECT a.id, d.endpoint_id, a.started_at, a.outcome, a.trigger, a.duration_ms, a.next_attempt_at
+  const sql = `SELECT a.id, d.project_id, d.endpoint_id, a.started_at, a.outcome, a.trigger, a.duration_ms, a.next_attempt_at
     FROM attempt a JOIN delivery d ON d.id = a.delivery_id 
     WHERE a.id > ? AND NOT (a.status_code IS NULL AND a.outcome IN (${OUTCOMES.indexOf("delivered")}, ${OUTCOMES.indexOf("handed_out")}))`;
   return store.sqlite
@@ -59,7 +60,8 @@ function attemptsAbove({ store, digest }: Data, mark: number): Gathering[] {
     .map((row) => {
       const delivered = OUTCOMES[row.outcome] === "delivered";
       const dead = !delivered && row.next_attempt_at === null && TRIGGERS[row.trigger] !== "manual";
-      const { endpoint_id: endpointId, started_at: at, duration_ms: durationMs } = row;
-      return [row.id, () => digest.addTally(row.id, { endpointId, at, delivered, dead, durationMs })];
+      const { project_id: projectId, endpoint_id: endpointId, started_at: at, duration_ms: durationMs } = row;
+      const tally = { endpointId, projectId, at, delivered, dead, durationMs };
+      return [row.id, () => digest.addTally(row.id, tally)];
     });
 }

@@ -1,13 +1,7 @@
-import {
-  addNumbers,
-  bucketMs,
-  type Digest,
-  emptyNumbers,
-  type HourNumbers,
-  readNumbers,
-  type StatRow,
-} from "./digest.ts";
-import type { Store } from "./store.ts";
+import { limit } from "../core/limits.ts";
+import type { Digest } from "./digest.ts";
+import type { Endpoints } from "./endpoints.ts";
+import { addNumbers, bucketMs, emptyNumbers, type Hour, type HourNumbers, subtractNumbers } from "./hours.ts";
 
 const HOUR_MS = 3_600_000;
 const HOURS_A_DAY = 24;
@@ -26,49 +20,128 @@ export interface StatPoint extends StatNumbers {
   at: number;
 }
 
+/** What of the time is asked for; cut to whole hours. */
+export interface StatSpan {
+  by: "hour" | "day";
+  since: number;
+  until: number;
+}
+
+/** The hourly numbers as charts show them: what is written down, and what the digest still holds. */
 export class Stats {
-  readonly #read;
+  /** By project: endpoints that were deleted, and whose numbers its hours may still have. */
+  #leaving: Map<number, Set<number>> | null = null;
 
   constructor(
-    store: Store,
     private readonly digest: Digest,
+    endpoints: Endpoints,
   ) {
-    this.#read = store.sqlite.prepare<StatRow & { hour: number }, [number, number, number]>(
-      "SELECT hour, delivered, failed, dead, durations FROM stat WHERE endpoint_id = ? AND hour >= ? AND hour < ?",
-    );
+    endpoints.onChange(({ id, projectId, status }) => {
+      if (status === "deleted" && this.#leaving) addTo(this.#leaving, projectId, id);
+    });
   }
 
-  /**
-   * Points of all these endpoints together, oldest first, those with anything to show, and what they come to; `since` and `until` are cut to
-   * whole hours.
-   */
-  read(
-    endpointIds: Iterable<number>,
-    by: "hour" | "day",
-    since: number,
-    until: number,
-  ): { points: StatPoint[]; total: StatNumbers } {
-    const points = new Map<number, HourNumbers>();
-    const total = emptyNumbers();
-    const from = Math.floor(since / HOUR_MS);
-    const to = Math.ceil(until / HOUR_MS);
-    const add = (hour: number, numbers: HourNumbers) => {
-      const at = by === "hour" ? hour : hour - (hour % HOURS_A_DAY);
-      const sum = points.get(at) ?? emptyNumbers();
-      points.set(at, sum);
-      addNumbers(sum, numbers);
-      addNumbers(total, numbers);
-    };
-    for (const endpointId of endpointIds) {
-      for (const row of this.#read.all(endpointId, from, to)) add(row.hour, readNumbers(row));
-      for (const [hour, numbers] of this.digest.recentHours(endpointId))
-        if (hour >= from && hour < to) add(hour, numbers);
+  /** Numbers to add up, of one endpoint after the other or of a project. */
+  over(span: StatSpan): StatSum {
+    return new StatSum(this.digest, span);
+  }
+
+  /** Deleted endpoints whose numbers are still among those of the project. */
+  leavingOf(projectId: number): readonly number[] {
+    return [...(this.#known().get(projectId) ?? [])];
+  }
+
+  /** Inside a write: a slice of what a deleted endpoint had leaves, and its project's numbers are less by that. Answers how many hours. */
+  takeAway(endpointId: number, projectId: number): number {
+    const slice = limit("sliceRows");
+    const taken = this.digest.hours.takeAway(endpointId, projectId, slice);
+    if (taken < slice && !this.digest.counts(endpointId)) this.#known().get(projectId)?.delete(endpointId);
+    return taken;
+  }
+
+  /** Read when it is first needed: by then what a crash cut off is written down. */
+  #known(): Map<number, Set<number>> {
+    if (this.#leaving === null) {
+      this.#leaving = new Map();
+      for (const { id, projectId } of this.digest.hours.deletedEndpoints())
+        addTo(this.#leaving, projectId, id);
     }
-    const inOrder = [...points].sort(([a], [b]) => a - b);
+    return this.#leaving;
+  }
+}
+
+function addTo(sets: Map<number, Set<number>>, key: number, id: number): void {
+  const set = sets.get(key);
+  if (set) set.add(id);
+  else sets.set(key, new Set([id]));
+}
+
+/** Points, and what they come to. Each call reads at one moment, so that nothing is counted twice on its way from memory to the table. */
+export class StatSum {
+  readonly #points = new Map<number, HourNumbers>();
+  readonly #total = emptyNumbers();
+  readonly #from: number;
+  readonly #to: number;
+
+  constructor(
+    private readonly digest: Digest,
+    private readonly span: StatSpan,
+  ) {
+    this.#from = Math.floor(span.since / HOUR_MS);
+    this.#to = Math.ceil(span.until / HOUR_MS);
+  }
+
+  addEndpoint(id: number): void {
+    for (const hour of this.#ofEndpoint(id)) this.#add(hour);
+  }
+
+  /** All endpoints of a project, those that are leaving too. */
+  addProject(id: number): void {
+    for (const hour of this.digest.hours.ofProject(id, this.#from, this.#to)) this.#add(hour);
+    for (const hour of this.digest.recentHoursOfProject(id)) if (this.#isWithin(hour)) this.#add(hour);
+  }
+
+  /** What `addProject` has of an endpoint that is leaving. */
+  subtractEndpoint(id: number): void {
+    for (const [hour, numbers] of this.#ofEndpoint(id)) {
+      const point = this.#points.get(this.#pointOf(hour));
+      // Retention may have removed the project's hour already.
+      if (point === undefined) continue;
+      subtractNumbers(point, numbers);
+      subtractNumbers(this.#total, numbers);
+    }
+  }
+
+  /** Points with anything to show, oldest first, and what they come to. */
+  result(): { points: StatPoint[]; total: StatNumbers } {
+    const inOrder = [...this.#points]
+      .filter(([, { durations }]) => durations.size > 0)
+      .sort(([a], [b]) => a - b);
     return {
       points: inOrder.map(([hour, numbers]) => ({ at: hour * HOUR_MS, ...toNumbers(numbers) })),
-      total: toNumbers(total),
+      total: toNumbers(this.#total),
     };
+  }
+
+  #ofEndpoint(id: number): Hour[] {
+    const recent = this.digest.recentHours(id).filter((hour) => this.#isWithin(hour));
+    return [...this.digest.hours.ofEndpoint(id, this.#from, this.#to), ...recent];
+  }
+
+  #isWithin([hour]: Hour): boolean {
+    return hour >= this.#from && hour < this.#to;
+  }
+
+  #pointOf(hour: number): number {
+    return this.span.by === "hour" ? hour : hour - (hour % HOURS_A_DAY);
+  }
+
+  #add([hour, numbers]: Hour): void {
+    const at = this.#pointOf(hour);
+    const sum = this.#points.get(at) ?? emptyNumbers();
+    this.#points.set(at, sum);
+    addNumbers(sum, numbers);
+    addNumbers(this.#total, numbers);
   }
 }
 

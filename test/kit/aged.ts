@@ -106,7 +106,15 @@ export class AgedDirectory {
       outcome: "delivered",
     } as const;
     attempts.insert({ ...made, nextAttemptAt: null }, { ...FACTS, startedAt: this.#now });
-    digest.addTally(attempt, { endpointId, at: this.#now, delivered: true, dead: false, durationMs: 5 });
+    const projectId = this.#projectId;
+    digest.addTally(attempt, {
+      endpointId,
+      projectId,
+      at: this.#now,
+      delivered: true,
+      dead: false,
+      durationMs: 5,
+    });
   }
 }
 

@@ -2,7 +2,8 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
-import { bucketOf } from "../../src/store/digest.ts";
+import projectStats from "../../drizzle/0009_project_stats.sql" with { type: "text" };
+import { bucketOf } from "../../src/store/hours.ts";
 
 const HOUR_MS = 3_600_000;
 const HOURS = 168;
@@ -26,6 +27,7 @@ export function paintHistory(dataDir: string): void {
       insert.run(id, hour, fails ? 0 : count, failed, fails ? 3 : 0, JSON.stringify(durations));
     }
   }
+  sqlite.exec(`BEGIN IMMEDIATE; DROP TABLE project_stat; ${projectStats} COMMIT`);
 }
 
 /** A week of numbers for each source that is active: one refuses since its secret was rotated at the provider. */

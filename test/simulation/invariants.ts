@@ -173,6 +173,8 @@ function countsAgree(run: Simulation, deliveries: readonly DeliveryRow[]): void 
     "SELECT count(*) AS n FROM attempt a JOIN delivery d ON d.id = delivery_id JOIN endpoint ON endpoint.id = endpoint_id",
   );
   const tallied = one("SELECT sum(delivered + failed) AS n FROM stat");
+  if (one("SELECT sum(delivered + failed) AS n FROM project_stat") !== tallied)
+    run.violate("a project's hourly numbers are not the sum of its endpoints'");
   // Erased ones stay in the numbers, unless a crash came before they were written down.
   const erased = run.erasures.countGone("attempt");
   const least = run.outside.crashes > 0 ? attempts : attempts + erased;

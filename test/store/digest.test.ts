@@ -25,7 +25,7 @@ test("numbers of very many endpoints go down in parts, each with its mark", asyn
   const digest = new Digest(store);
   // Parts end with a transaction, so that a mark covers all of it: here each attempt has one.
   for (let endpoint = 1; endpoint <= ENDPOINTS; endpoint++) {
-    const tally = { endpointId: endpoint, at: AT, delivered: true, dead: false, durationMs: 5 };
+    const tally = { endpointId: endpoint, projectId: 1, at: AT, delivered: true, dead: false, durationMs: 5 };
     digest.addTally(endpoint, tally);
     digest.done();
   }
