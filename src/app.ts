@@ -48,6 +48,7 @@ import {
   tellJob,
   tellRequest,
 } from "./tell.ts";
+import { Share } from "./turns.ts";
 
 /** Of the ten seconds between SIGTERM and the end: what is left for the disk once attempts are given up. */
 const DRAIN_RESERVE_MS = 1500;
@@ -131,7 +132,8 @@ function openNouns(
   disk: Disk,
   { cipher, clock, fail }: Pick<AppParts, "clock" | "fail"> & { cipher: Cipher },
 ): Data {
-  const parts = { now: clock.now, schedule: setImmediate, sync: disk.sync, later, fail };
+  const beginShare = () => new Share();
+  const parts = { now: clock.now, schedule: setImmediate, beginShare, sync: disk.sync, later, fail };
   return orExplain("The database cannot be used", () =>
     openData(disk.sqlite, parts, { cipher, cell: config.cell, plans: config.plans }),
   );

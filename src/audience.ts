@@ -1,9 +1,10 @@
-import type { Evaluation } from "./core/filter.ts";
 import type { Json } from "./core/json-value.ts";
+import { limit } from "./core/limits.ts";
 import { type Endpoint, envelopeOf } from "./core/model.ts";
 import { isSubscribed, Routes } from "./core/routes.ts";
 import type { Subscribers } from "./core/subscribers.ts";
 import type { Data } from "./store/data.ts";
+import type { Share, Store } from "./store/store.ts";
 import { heavyTurn, isHeavy } from "./turns.ts";
 
 /** What decides who gets an event. */
@@ -31,29 +32,22 @@ export interface Exhaustion {
   count: number;
 }
 
-/** Steps of some 10 ns after which the others have their turn. */
-const TURN_STEPS = 250_000;
-/** What asking an endpoint costs beside the steps of its filter: with ten thousand of them, each is fetched from memory. */
-const ASK_STEPS = 30;
+/** Long work in shares of turns of the loop. */
+class Turns {
+  #share: Share;
 
-/** Counts the steps of long work, so that the event loop comes round in between. */
-class Turn {
-  #steps = 0;
-
-  constructor(private readonly schedule: (next: () => void) => void) {}
-
-  spend(steps: number): void {
-    this.#steps += steps;
+  constructor(private readonly store: Store) {
+    this.#share = store.beginShare();
   }
 
   get isOver(): boolean {
-    return this.#steps > TURN_STEPS;
+    return this.#share.isOver;
   }
 
   /** Resolves in the next turn of the loop. */
-  next(): Promise<void> {
-    this.#steps = 0;
-    return new Promise((resolve) => this.schedule(resolve));
+  async next(): Promise<void> {
+    await new Promise<void>((resolve) => this.store.schedule(resolve));
+    this.#share = this.store.beginShare();
   }
 }
 
@@ -70,30 +64,37 @@ export class Audiences {
   }
 
   /**
-   * Who gets each of these events, as the project's endpoints are now: at once for a single event that no filter is asked about;
-   * otherwise others go first where filters take long.
+   * Who gets each of these events, as the project's endpoints are now: at once for a single narrow event that no filter is asked about;
+   * otherwise others go first where it takes long.
    */
   of(projectId: number, events: readonly RoutedEvent[]): Audience[] | Promise<Audience[]> {
     const [first] = events;
     if (first === undefined || events.length > 1) return this.#ofAll(projectId, events);
     const { hasFilters, endpoints } = this.#routesOf(projectId).match(first.type, first.consumerId);
-    return hasFilters ? this.#ofAll(projectId, events) : [{ endpoints, filtered: NOBODY }];
+    if (hasFilters || isWide(endpoints)) return this.#ofAll(projectId, events);
+    return [{ endpoints, filtered: NOBODY }];
   }
 
   async #ofAll(projectId: number, events: readonly RoutedEvent[]): Promise<Audience[]> {
-    const turn = new Turn((next) => this.data.store.schedule(next));
     const audiences: Audience[] = [];
-    for (const event of events) audiences.push(await this.#ofOne(projectId, event, turn));
+    const turns = new Turns(this.data.store);
+    for (const event of events) audiences.push(await this.#ofOne(projectId, event, turns));
+    // What follows a wide one is work too.
+    if (audiences.some(({ endpoints }) => isWide(endpoints))) await turns.next();
     return audiences;
   }
 
-  async #ofOne(projectId: number, event: RoutedEvent, turn: Turn): Promise<Audience> {
-    if (turn.isOver) await turn.next();
+  async #ofOne(projectId: number, event: RoutedEvent, turns: Turns): Promise<Audience> {
+    if (turns.isOver) await turns.next();
     if (isHeavy(event.data.length)) await heavyTurn();
     const subscribers = this.#routesOf(projectId).match(event.type, event.consumerId);
-    turn.spend(subscribers.all.length);
     if (!subscribers.hasFilters) return { endpoints: subscribers.endpoints, filtered: NOBODY };
-    const matched = await this.#ask(projectId, subscribers, event, turn);
+    // To look them up the first time is work too.
+    if (turns.isOver || isWide(subscribers.endpoints)) await turns.next();
+    const matched = await this.#ask(projectId, subscribers, event, turns);
+    if (matched.size === subscribers.all.length)
+      return { endpoints: subscribers.endpoints, filtered: NOBODY };
+    if (turns.isOver) await turns.next();
     const endpoints: Endpoint[] = [];
     const filtered: number[] = [];
     for (const { endpoint } of subscribers.all) {
@@ -108,16 +109,14 @@ export class Audiences {
     projectId: number,
     subscribers: Subscribers,
     event: RoutedEvent,
-    turn: Turn,
+    turns: Turns,
   ): Promise<ReadonlySet<number>> {
     const envelope = read(event);
-    turn.spend(event.data.length); // Reading JSON takes up to 10 ns a character.
     const matched = new Set<number>();
     const exhausted: number[] = [];
     for (const { endpoint, filter } of subscribers.candidates(envelope)) {
-      if (turn.isOver) await turn.next();
-      const { judgement, steps } = filter === null ? UNFILTERED : filter.evaluate(envelope);
-      turn.spend(ASK_STEPS + steps);
+      if (turns.isOver) await turns.next();
+      const judgement = filter === null ? "matched" : filter.evaluate(envelope).judgement;
       if (judgement === "matched") matched.add(endpoint.id);
       if (judgement === "exhausted") exhausted.push(endpoint.id);
     }
@@ -144,7 +143,10 @@ export class Audiences {
 }
 
 const NOBODY: readonly number[] = [];
-const UNFILTERED: Evaluation = { judgement: "matched", steps: 0 };
+
+function isWide(endpoints: readonly Endpoint[]): boolean {
+  return endpoints.length > limit("eventRowsMax");
+}
 
 function read({ type, timestamp, data }: RoutedEvent): Json {
   return JSON.parse(envelopeOf(type, timestamp, data)) as Json;

@@ -1,51 +1,15 @@
+import { Problem } from "./core/errors.ts";
 import { keyTime } from "./core/ids.ts";
 import { limit } from "./core/limits.ts";
 import { type Delivery, type Endpoint, type Event, envelopeOf, type Origin } from "./core/model.ts";
-import type { Load, Waiting } from "./outbound/actor.ts";
+import type { Waiting } from "./outbound/actor.ts";
 import type { Actors } from "./outbound/actors.ts";
+import type { Dispatch } from "./outbound/dispatcher.ts";
 import type { Data } from "./store/data.ts";
 import type { EventWithData } from "./store/events.ts";
 import type { Fanout } from "./store/fanouts.ts";
 
-/** A delivery that is on disk and goes to its actor; `load` where its body is at hand. */
-export interface Dispatch {
-  endpoint: Endpoint;
-  waiting: Waiting;
-  load: Load | null;
-}
-
-/** Attempts that one turn of the loop starts: each is rendered, signed and sent, some 40 µs. */
-const STARTED_A_TURN = 50;
-/** A turn starts no more than bodies of that many bytes, as each may have to be read and written anew. */
-const BYTES_A_TURN = 128 * 1024;
-
 const encoder = new TextEncoder();
-
-/** Hands deliveries to their actors, a slice a turn of the loop, so that nobody waits for a wide fan-out. */
-export function dispatchAll(data: Data, actors: Actors, dispatches: readonly Dispatch[], from = 0): void {
-  let bytes = 0;
-  let at = from;
-  while (at < dispatches.length && at - from < STARTED_A_TURN && bytes < BYTES_A_TURN) {
-    const { endpoint, waiting, load } = dispatches[at++] as Dispatch;
-    // Whoever waited a turn may have been cancelled, tried by hand or erased meanwhile.
-    const delivery = from === 0 && load ? load.delivery : data.deliveries.get(waiting.id);
-    if (delivery !== null && delivery.due !== null)
-      actors.enqueue(endpoint.id, waiting, load && { ...load, delivery });
-    bytes += load?.body.length ?? 0;
-  }
-  if (at < dispatches.length) data.store.schedule(() => dispatchAll(data, actors, dispatches, at));
-}
-
-/**
- * Hands over what was just committed. Endpoints that keep the order are told at once, so that no later event overtakes.
- */
-export function dispatchInOrder(data: Data, actors: Actors, dispatches: readonly Dispatch[]): void {
-  const isOrdered = ({ endpoint }: Dispatch) => endpoint.ordering === "fifo";
-  for (const { endpoint, waiting, load } of dispatches.filter(isOrdered))
-    actors.enqueue(endpoint.id, waiting, load);
-  const others = dispatches.filter((dispatch) => !isOrdered(dispatch));
-  dispatchAll(data, actors, others);
-}
 
 /** The bytes that deliveries of an event have in common. */
 export function bodyOf({ type, timestamp, data }: EventWithData): Uint8Array {
@@ -105,54 +69,122 @@ interface Slice {
 }
 
 /**
- * Writes the deliveries of wide fan-outs after their events, `fanoutSliceRows` a transaction, and hands them to the actors. One
- * transaction at a time, the fan-outs in turn: so a slice stays small, however many there are.
+ * Writes the deliveries of wide fan-outs after their events, `sliceRows` a transaction, and hands them to the actors. One
+ * transaction at a time, so that a slice stays small, however many fan-outs there are. Endpoints that keep the order stand first in a
+ * fan-out, and the next one's wait until they are written.
  */
 export class Spreader {
-  readonly #waiting: Fanout[] = [];
+  /** Those with endpoints that keep the order still to be written, oldest first. */
+  readonly #ordered: Fanout[] = [];
+  readonly #others: Fanout[] = [];
+  /** Whoever waits until all of a short fan-out is written. */
+  readonly #waiting = new Map<Fanout, () => void>();
   #isRunning = false;
 
   constructor(
     private readonly data: Data,
     private readonly actors: Actors,
-  ) {}
+  ) {
+    data.store.onRecovered(() => this.#start());
+  }
 
-  /** Takes up a fan-out whose row is on disk. */
-  add(fanout: Fanout): void {
-    this.#waiting.push(fanout);
-    if (!this.#isRunning) void this.#run();
+  /**
+   * Takes up a fan-out whose row is on disk. Resolves once all of it is written, or the disk is full, as then it goes on later; at once
+   * where it is too long to wait for.
+   */
+  add(fanout: Fanout): Promise<void> {
+    const written = isShort(fanout)
+      ? new Promise<void>((resolve) => this.#waiting.set(fanout, resolve))
+      : Promise.resolve();
+    this.#queueOf(fanout).push(fanout);
+    this.#start();
+    return written;
   }
 
   /** Takes up those that a crash cut short. */
   recover(): void {
-    for (const fanout of this.data.fanouts.unfinished()) this.add(fanout);
+    const keepsOrder = (id: number) => {
+      const endpoint = this.data.endpoints.getAnyway(id);
+      return endpoint === undefined || this.actors.keepsOrder(endpoint);
+    };
+    for (const fanout of this.data.fanouts.unfinished(keepsOrder)) void this.add(fanout);
+  }
+
+  #queueOf({ written, ordered }: Fanout): Fanout[] {
+    return written < ordered ? this.#ordered : this.#others;
+  }
+
+  #start(): void {
+    if (!this.#isRunning) void this.#run();
   }
 
   async #run(): Promise<void> {
     this.#isRunning = true;
-    while (this.#waiting.length > 0) {
+    while (this.data.store.writable && !this.#isAhead) {
       const slices = this.#takeSlices();
-      const written = await this.data.store.write(() => slices.flatMap((slice) => this.#write(slice)), true);
-      dispatchAll(this.data, this.actors, written);
+      if (slices.length === 0) break;
+      await this.#writeAll(slices);
     }
     this.#isRunning = false;
+    if (!this.data.store.writable) for (const fanout of this.#waiting.keys()) this.#tell(fanout);
+    else if (this.#isAhead) void this.actors.dispatcher.isEmpty.then(() => this.#start());
   }
 
-  /** What the next transaction writes; a fan-out that is not done then goes to the end of the queue. */
+  /** Very many are written no faster than they go out, unless somebody waits for them. */
+  get #isAhead(): boolean {
+    return this.#waiting.size === 0 && this.actors.dispatcher.waiting > limit("fanoutAtOnceMax");
+  }
+
+  /** In one transaction; where the disk is full, not at all. */
+  async #writeAll(slices: readonly Slice[]): Promise<void> {
+    try {
+      const written = await this.data.store.write(() => slices.map((slice) => this.#write(slice)));
+      this.actors.dispatcher.dispatch(written.flat());
+      for (const { fanout, until } of slices) if (until === fanout.endpoints.length) this.#tell(fanout);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      this.#putBack(slices);
+    }
+  }
+
+  #tell(fanout: Fanout): void {
+    this.#waiting.get(fanout)?.();
+    this.#waiting.delete(fanout);
+  }
+
+  /** What the next transaction writes; half of it is for those that keep the order, where others wait too. */
   #takeSlices(): Slice[] {
     const slices: Slice[] = [];
-    let room = limit("fanoutSliceRows");
-    while (room > 0) {
-      const fanout = this.#waiting.shift();
-      if (fanout === undefined) break;
-      const from = fanout.written;
-      const until = Math.min(from + room, fanout.endpoints.length);
-      slices.push({ fanout, from, until });
-      room -= until - from;
-      fanout.written = until;
-      if (until < fanout.endpoints.length) this.#waiting.push(fanout);
-    }
+    let room = limit("sliceRows");
+    const kept = this.#others.length > 0 ? Math.floor(room / 2) : 0;
+    for (let [first] = this.#ordered; first !== undefined && room > kept; [first] = this.#ordered)
+      room -= this.#take(this.#ordered, Math.min(room - kept, first.ordered - first.written), slices);
+    while (room > 0 && this.#others.length > 0) room -= this.#take(this.#others, room, slices);
     return slices;
+  }
+
+  /** A slice of the first of a queue. One that is not done stays the first where order is kept or somebody waits; else the others go on. */
+  #take(queue: Fanout[], count: number, slices: Slice[]): number {
+    const fanout = queue.shift();
+    if (fanout === undefined) return 0;
+    const from = fanout.written;
+    const until = Math.min(from + count, fanout.endpoints.length);
+    slices.push({ fanout, from, until });
+    fanout.written = until;
+    if (until < fanout.ordered) queue.unshift(fanout);
+    else if (until < fanout.endpoints.length)
+      if (isShort(fanout)) this.#others.unshift(fanout);
+      else this.#others.push(fanout);
+    return until - from;
+  }
+
+  #putBack(slices: readonly Slice[]): void {
+    for (const { fanout, from } of slices.toReversed()) {
+      for (const queue of [this.#ordered, this.#others])
+        if (queue.includes(fanout)) queue.splice(queue.indexOf(fanout), 1);
+      fanout.written = from;
+      this.#queueOf(fanout).unshift(fanout);
+    }
   }
 
   #write({ fanout, from, until }: Slice): Dispatch[] {
@@ -174,4 +206,8 @@ export class Spreader {
       ];
     });
   }
+}
+
+function isShort({ endpoints }: Fanout): boolean {
+  return endpoints.length <= limit("fanoutAtOnceMax");
 }

@@ -3,9 +3,10 @@ import { type Audience, Audiences, type Exhaustion, type RoutedEvent } from "./a
 import { keyTime } from "./core/ids.ts";
 import { limit } from "./core/limits.ts";
 import type { Delivery, Endpoint, Event } from "./core/model.ts";
-import { bodyOf, type Dispatch, dispatchAll, Spreader, writeDelivery } from "./fanout.ts";
+import { bodyOf, Spreader, writeDelivery } from "./fanout.ts";
 import type { Waiting } from "./outbound/actor.ts";
 import type { Actors } from "./outbound/actors.ts";
+import type { Dispatch } from "./outbound/dispatcher.ts";
 import type { Data } from "./store/data.ts";
 import type { EventWithData } from "./store/events.ts";
 import type { Fanout } from "./store/fanouts.ts";
@@ -100,10 +101,10 @@ export class Plan {
   #dispatches: Dispatch[] = [];
   #fanouts: Fanout[] = [];
   /** How many deliveries may still be written with their events. */
-  #room = limit("fanoutAtOnceMax");
+  #room = 0;
   #accepted: Accepted[] = [];
   /** Whether the event that is being written has to wait for the account's plan at an endpoint. */
-  #waits: (endpoint: Endpoint) => boolean = () => false;
+  #waits: ((endpoint: Endpoint) => boolean) | null = null;
   readonly #data: Data;
   readonly #actors: Actors;
 
@@ -136,17 +137,12 @@ export class Plan {
     return this.#accepted;
   }
 
-  /** After the commit. Endpoints that keep the order are told at once, so that no later event overtakes this one. */
-  dispatch(): void {
+  /** After the commit. Where deliveries are still to be written, and not too many to wait for: resolves when they are. */
+  dispatch(): Promise<unknown> | null {
     for (const accepted of this.#accepted) this.parts.onAccepted(accepted);
-    for (const fanout of this.#fanouts) this.spreader.add(fanout);
-    const others: Dispatch[] = [];
-    for (const dispatch of this.#dispatches) {
-      const { endpoint, waiting, load } = dispatch;
-      if (endpoint.ordering === "fifo") this.#actors.enqueue(endpoint.id, waiting, load);
-      else others.push(dispatch);
-    }
-    dispatchAll(this.#data, this.#actors, others);
+    this.#actors.dispatcher.dispatch(this.#dispatches);
+    if (this.#fanouts.length === 0) return null;
+    return Promise.all(this.#fanouts.map((fanout) => this.spreader.add(fanout)));
   }
 
   /** The delivery of a test event; after the commit, in place of `dispatch`. */
@@ -184,6 +180,8 @@ export class Plan {
 
   /** Without those that were deleted since the event was planned. */
   #stillThere(endpoints: readonly Endpoint[]): readonly Endpoint[] {
+    // Those of a wide event are looked at when their turn comes (fanout.ts).
+    if (endpoints.length > limit("eventRowsMax")) return endpoints;
     const isThere = ({ id }: Endpoint) => this.#data.endpoints.get(id) !== undefined;
     return endpoints.every(isThere) ? endpoints : endpoints.filter(isThere);
   }
@@ -208,32 +206,40 @@ export class Plan {
     return true;
   }
 
-  /** What there is room for is written with the event; a fan-out that is wider follows, but for endpoints that keep the order. */
+  /** A narrow event's deliveries are written with it; those of a wide one follow. */
   #deliver(event: EventWithData, endpoints: readonly Endpoint[], mustWait: boolean): void {
     if (endpoints.length === 0) return;
-    this.#waits = this.#whoWaits(event, mustWait);
-    if (endpoints.some((endpoint) => endpoint.status !== "disabled" && this.#waits(endpoint)))
+    const waits = this.#whoWaits(event, mustWait);
+    this.#waits = waits;
+    if (waits !== null && endpoints.some((endpoint) => endpoint.status !== "disabled" && waits(endpoint)))
       this.#data.waitingEvents.insert(this.projectId, event.id);
-    if (endpoints.length <= this.#room) return this.#deliverNow(event, endpoints);
-    // All that keep the order, however many: a later event that is narrow must not overtake this one.
-    const isOrdered = ({ ordering }: Endpoint) => ordering === "fifo";
+    const isNarrow = endpoints.length <= Math.min(this.#room, limit("eventRowsMax"));
+    const isOrdered = (endpoint: Endpoint) => this.#actors.keepsOrder(endpoint);
+    // Behind a wide event that is still being written comes what has to keep the order.
+    const isBehind = () => endpoints.some(isOrdered) && this.#data.fanouts.isPending(this.projectId);
+    if (event.isTest || (isNarrow && !isBehind())) return this.#deliverNow(event, endpoints);
     const ordered = endpoints.filter(isOrdered);
-    this.#deliverNow(event, ordered);
-    const others = endpoints.filter((endpoint) => !isOrdered(endpoint));
-    this.#intend(event.id, event.id + 1 + ordered.length, others);
+    const others = ordered.length === 0 ? endpoints : endpoints.filter((endpoint) => !isOrdered(endpoint));
+    if (!isNarrow) return this.#intend(event.id, event.id + 1, ordered, others);
+    this.#deliverNow(event, others);
+    this.#intend(event.id, event.id + 1 + others.length, ordered, []);
   }
 
-  /** Nor does an endpoint that keeps the order get an event before those that wait for the plan. */
-  #whoWaits({ isTest }: Event, mustWait: boolean): (endpoint: Endpoint) => boolean {
+  /** Nor does an endpoint that keeps the order get an event before those that wait for the plan. Null: none waits. */
+  #whoWaits({ isTest }: Event, mustWait: boolean): ((endpoint: Endpoint) => boolean) | null {
     if (mustWait) return () => true;
     const isQueued = !isTest && this.#data.meter.waitingEvents(this.projectId) > 0;
-    return ({ ordering }) => isQueued && ordering === "fifo";
+    return isQueued ? ({ ordering }) => ordering === "fifo" : null;
   }
 
-  #intend(eventId: number, firstKey: number, endpoints: readonly Endpoint[]): void {
-    const keys = endpoints.map(({ id }) => id);
-    if (keys.length === 0) return;
-    this.#fanouts.push(this.#data.fanouts.insert(this.projectId, eventId, firstKey, keys));
+  #intend(
+    eventId: number,
+    firstKey: number,
+    ordered: readonly Endpoint[],
+    others: readonly Endpoint[],
+  ): void {
+    const keys = (ordered.length === 0 ? others : [...ordered, ...others]).map(({ id }) => id);
+    this.#fanouts.push(this.#data.fanouts.insert(this.projectId, eventId, firstKey, keys, ordered.length));
   }
 
   #deliverNow(event: EventWithData, endpoints: readonly Endpoint[]): void {
@@ -241,7 +247,7 @@ export class Plan {
     const body = bodyOf(event);
     endpoints.forEach((endpoint, at) => {
       const id = event.id + 1 + at;
-      const waits = this.#waits(endpoint);
+      const waits = this.#waits?.(endpoint) ?? false;
       const written = writeDelivery(this.#data, this.#actors, event, endpoint, id, "with its event", waits);
       if (!written) return;
       const load = { delivery: written.delivery, type: event.type, body };
@@ -269,6 +275,7 @@ function forgotten(id: number, projectId: number, sourceId: number | null): Even
 
 /** What a replay did to one endpoint. */
 export interface Replayed {
+  endpoint: Endpoint;
   delivery: Delivery;
   waiting: Waiting;
 }
@@ -294,7 +301,7 @@ export function replayOne(
   data.notes.add(event.id, id, "replayed");
   const delivery = data.deliveries.get(id);
   if (!delivery) throw new Error("a delivery is gone that was just written");
-  return { delivery, waiting: { id, due, queueOrder } };
+  return { endpoint, delivery, waiting: { id, due, queueOrder } };
 }
 
 function addDelivery(
@@ -322,6 +329,6 @@ function addDelivery(
   data.events.countDelivery(event.id, 1);
 }
 
-export function enqueueReplayed(actors: Actors, { delivery, waiting }: Replayed): void {
-  actors.enqueue(delivery.endpointId, waiting, null);
+export function enqueueReplayed(actors: Actors, replayed: readonly Replayed[]): void {
+  actors.dispatcher.dispatch(replayed.map(({ endpoint, waiting }) => ({ endpoint, waiting, load: null })));
 }

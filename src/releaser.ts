@@ -3,8 +3,8 @@ import { waitsForPlan } from "./core/delivery.ts";
 import { limit } from "./core/limits.ts";
 import type { Account, Endpoint } from "./core/model.ts";
 import { monthAt } from "./core/plans.ts";
-import { type Dispatch, dispatchInOrder } from "./fanout.ts";
 import type { Actors } from "./outbound/actors.ts";
+import type { Dispatch } from "./outbound/dispatcher.ts";
 import type { Data } from "./store/data.ts";
 
 /** How often places are looked for that others gave back: a delivery was cancelled, or could not be sent at all. */
@@ -51,7 +51,7 @@ export class Releaser {
     this.#walking.add(id);
     while (this.data.store.writable && this.#mayRelease(id)) {
       const released = await this.data.store.write(() => this.#writeSlice(id), true);
-      dispatchInOrder(this.data, this.actors, released);
+      this.actors.dispatcher.dispatch(released);
     }
     this.#walking.delete(id);
   }

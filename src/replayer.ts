@@ -117,7 +117,7 @@ export class Replayer {
       this.data.replays.update(replay.id, { position, replayed: before + done.length, ...ended });
       return done;
     }, true);
-    for (const one of written ?? []) enqueueReplayed(this.actors, one);
+    enqueueReplayed(this.actors, written ?? []);
     return written && written.length;
   }
 

@@ -233,7 +233,12 @@ export const LIMITS = {
   fanoutAtOnceMax: {
     value: 1000,
     unit: "count",
-    why: "Deliveries written with their event; more follow in slices.",
+    why: "Deliveries that are written before their event is answered; more follow.",
+  },
+  eventRowsMax: {
+    value: 250,
+    unit: "count",
+    why: "Deliveries written in the transaction of their event; more follow in slices, so that no turn of the loop is long.",
   },
   sliceRows: {
     value: 250,
@@ -254,11 +259,6 @@ export const LIMITS = {
     value: 1000,
     unit: "ms",
     why: "At most: a disk that stood still for long is no reason to.",
-  },
-  fanoutSliceRows: {
-    value: 50,
-    unit: "count",
-    why: "Deliveries of a wide fan-out that one turn writes, beside the outcomes of those before.",
   },
   pollLimitMax: { value: 100, unit: "count", why: "A page that a poller works off before it asks again." },
   pollLimitDefault: { value: 50, unit: "count", why: "As in lists." },

@@ -122,7 +122,7 @@ class EventReplay {
 
   /** In one transaction; a fan-out wider than that of publishing in several, the answer with the last. */
   async run(context: Pick<RequestContext, "commit">, endpoints: readonly Endpoint[]): Promise<Answer> {
-    const size = limit("fanoutAtOnceMax");
+    const size = limit("eventRowsMax");
     requirePlaces(this.services.data, this.event.projectId);
     let rest = endpoints;
     for (; rest.length > size; rest = rest.slice(size)) {
@@ -150,7 +150,7 @@ class EventReplay {
   }
 
   private send(replayed: readonly Replayed[]): void {
-    for (const one of replayed) enqueueReplayed(this.services.actors, one);
+    enqueueReplayed(this.services.actors, replayed);
     this.done.push(...replayed);
   }
 

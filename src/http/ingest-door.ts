@@ -157,8 +157,9 @@ export class IngestDoor {
       accepted: plan.write()[0],
       changed: this.forgetToken(source),
     }));
-    plan.dispatch();
+    const written = plan.dispatch();
     if (changed !== null) data.sources.remember(changed);
+    await written;
     if (accepted === undefined) throw new Error("a plan of one event wrote none");
     return accepted;
   }

@@ -66,7 +66,8 @@ function publishEvent(services: Services): AnyRoute {
         const { event, duplicate } = accepted;
         return { status: duplicate ? 200 : 202, json: publishedOf(services, event, duplicate) };
       });
-      plan.dispatch();
+      const written = plan.dispatch();
+      if (written !== null) await written;
       return answer;
     },
   });
@@ -106,7 +107,7 @@ function publishBatch(services: Services): AnyRoute {
         status: 202,
         json: { data: plan.write().map(describe) },
       }));
-      plan.dispatch();
+      await plan.dispatch();
       return answer;
     },
   });

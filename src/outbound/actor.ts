@@ -17,7 +17,7 @@ import {
   type WaitingFor,
 } from "../core/model.ts";
 import { DEFAULT_SCHEDULE } from "../core/retry.ts";
-import { Queue, type QueueItem } from "./queue.ts";
+import { type Held, Queue, type QueueItem } from "./queue.ts";
 import { RateBucket } from "./rate-bucket.ts";
 
 /**
@@ -77,6 +77,8 @@ export interface Settlement<P extends Performed> {
 }
 
 export interface ActorParts<P extends Performed> {
+  /** What the queues of all actors hold. */
+  held: Held;
   now(): number;
   random(): number;
   /** Runs `wake` at `at` or a little later; answers how to call it off. */
@@ -114,7 +116,7 @@ interface Flight<P extends Performed> {
 const REFILL_MAX = 256;
 
 export class EndpointActor<P extends Performed> {
-  readonly #queue = new Queue<Load>();
+  readonly #queue: Queue<Load>;
   readonly #flights = new Map<number, Flight<P>>();
   /** Deliveries whose outcome is on its way to the disk. */
   readonly #recording = new Set<number>();
@@ -138,6 +140,7 @@ export class EndpointActor<P extends Performed> {
     private health: Health,
     private readonly parts: ActorParts<P>,
   ) {
+    this.#queue = new Queue(parts.held);
     this.#parkedFrom = parts.firstParked(endpoint.id) ?? Number.POSITIVE_INFINITY;
     this.#rate = new RateBucket(parts.now());
   }
@@ -170,13 +173,6 @@ export class EndpointActor<P extends Performed> {
 
   get inFlight(): number {
     return this.#flights.size;
-  }
-
-  /** Bytes of bodies that are held for their first attempt. */
-  heldBytes(): number {
-    let bytes = 0;
-    for (const { load } of this.#queue.items()) if (load) bytes += load.body.length;
-    return bytes;
   }
 
   /** False where a new delivery has to be parked. */
@@ -530,6 +526,7 @@ export class EndpointActor<P extends Performed> {
   }
 
   #tellQuiet(): void {
+    if (this.#whenQuiet.length === 0) return;
     if (this.#flights.size > 0 || this.#recording.size > 0 || this.#disposing) return;
     for (const resolve of this.#whenQuiet.splice(0)) resolve();
   }

@@ -5,6 +5,8 @@ import { type Delivery, type Endpoint, envelopeOf, type WaitingFor } from "../co
 import type { Data } from "../store/data.ts";
 import { type ActorParts, EndpointActor, type Load, type Settlement, type Waiting } from "./actor.ts";
 import { isPolled } from "./destinations.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import type { Held } from "./queue.ts";
 import { PollActor } from "./poll-actor.ts";
 import type { Sent } from "./send.ts";
 
@@ -37,8 +39,7 @@ export interface ActorCounts {
   withoutSlot: number;
 }
 
-const TOTALS_AGE_MS = 1000;
-const WOKEN_A_TURN = 100;
+const GONE_LOOK_MS = 1000;
 const TOUCHED_AGE_MS = 60_000;
 const encoder = new TextEncoder();
 
@@ -51,14 +52,21 @@ export class Actors {
   #inFlight = 0;
   /** Endpoints that found no slot; not all of them have something left to send. */
   readonly #starved = new Set<number>();
+  #isFeeding = false;
   /**
    * Deliveries that somebody replayed, cancelled or tried by hand, and when. A delivery can be seen before it is dispatched (a moment
    * after its commit): what the dispatch carries of it would be out of date.
    */
   readonly #touched = new Map<number, number>();
-  #totals = { queued: 0, bytes: 0, at: 0 };
+  readonly #held: Held = { deliveries: 0, bytes: 0 };
+  /** Endpoints that are deleted and whose actors have something left to end. */
+  readonly #leaving = new Set<number>();
+  #lookedAt = 0;
+  /** Brings what was committed to the actors. */
+  readonly dispatcher: Dispatcher;
   /** The same for every actor, as there may be ten thousand. */
   readonly #pushedParts: ActorParts<Sent> = {
+    held: this.#held,
     now: () => this.parts.clock.now(),
     random: () => this.parts.random(),
     timer: (at, wake) => this.parts.clock.timer(at, wake),
@@ -70,7 +78,7 @@ export class Actors {
     dispose: (ids, as) => this.dispose(ids, as),
     hasSlot: (id, own) => this.#hasSlot(id, own),
     canRecord: () => this.data.store.writable,
-    isRoomy: () => this.#freshTotals().queued < limit("queuedTotalMax"),
+    isRoomy: () => this.#held.deliveries < limit("queuedTotalMax"),
     isHeldBack: (projectId) => this.data.tenants.isSuspended(projectId),
   };
 
@@ -78,7 +86,17 @@ export class Actors {
     private readonly data: Data,
     private readonly parts: ActorsParts,
   ) {
-    data.endpoints.onChange((endpoint) => this.#actors.get(endpoint.id)?.update(endpoint));
+    data.endpoints.onChange((endpoint) => {
+      this.#actors.get(endpoint.id)?.update(endpoint);
+      if (endpoint.status === "deleted") this.#leaving.add(endpoint.id);
+    });
+    this.dispatcher = new Dispatcher({
+      schedule: (next) => data.store.schedule(next),
+      beginShare: () => data.store.beginShare(),
+      keepsOrder: this.keepsOrder,
+      read: (id) => data.deliveries.get(id),
+      enqueue: (endpointId, waiting, load) => this.enqueue(endpointId, waiting, load),
+    });
     data.store.onRecovered(() => this.wakeAll());
     data.tenants.onAccountChange(() => this.wakeAll());
   }
@@ -90,10 +108,11 @@ export class Actors {
     this.#wakeInTurn([...this.#actors.values()]);
   }
 
-  /** Some a turn of the loop: each may start as many attempts as its endpoint takes at once. */
+  /** In shares of turns of the loop: each may start as many attempts as its endpoint takes at once. */
   #wakeInTurn(actors: readonly Actor[], from = 0): void {
-    for (const actor of actors.slice(from, from + WOKEN_A_TURN)) actor.wake();
-    const next = from + WOKEN_A_TURN;
+    const share = this.data.store.beginShare();
+    let next = from;
+    while (next < actors.length && (next === from || !share.isOver)) actors[next++]?.wake();
     if (next < actors.length) this.data.store.schedule(() => this.#wakeInTurn(actors, next));
   }
 
@@ -105,21 +124,24 @@ export class Actors {
     return actor instanceof EndpointActor && !actor.hasRoom ? actor.orderOf(id, due) : null;
   }
 
+  /** True where nothing may reach the endpoint before what came earlier. */
+  readonly keepsOrder = ({ ordering, kind }: Endpoint) => ordering === "fifo" || isPolled(kind);
+
   /** A delivery that is on disk; `load` where its body is at hand. */
   enqueue(endpointId: number, waiting: Waiting, load: Load | null): void {
+    if (this.#leaving.size > 0) this.#dropGone();
     const actor = this.#of(endpointId);
     if (actor instanceof PollActor) return actor.enqueue();
-    const totals = this.#freshTotals();
-    if (load) totals.bytes += load.body.length;
-    else this.#touched.set(waiting.id, this.parts.clock.now());
-    totals.queued++;
-    const isCurrent = totals.bytes <= limit("bodyCacheBytesMax") && !this.#touched.has(waiting.id);
-    const held = isCurrent ? load : null;
-    actor?.enqueue(waiting, held);
+    if (!load) this.#touch(waiting.id);
+    const isKept =
+      load !== null &&
+      this.#held.bytes + load.body.length <= limit("bodyCacheBytesMax") &&
+      !this.#touched.has(waiting.id);
+    actor?.enqueue(waiting, isKept ? load : null);
   }
 
   forget(endpointId: number, deliveryId: number): void {
-    this.#touched.set(deliveryId, this.parts.clock.now());
+    this.#touch(deliveryId);
     this.#actors.get(endpointId)?.forget(deliveryId);
   }
 
@@ -128,7 +150,7 @@ export class Actors {
     deliveryId: number,
     trigger: "manual" | "test",
   ): Promise<Sent | null> | "busy" | "closed" | "polled" {
-    this.#touched.set(deliveryId, this.parts.clock.now());
+    this.#touch(deliveryId);
     const load = this.load(deliveryId);
     const actor = load && this.#of(load.delivery.endpointId);
     return load && actor ? actor.attemptNow(load, trigger) : "closed";
@@ -249,6 +271,7 @@ export class Actors {
     if (!endpoint) return null;
     const actor = isPolled(endpoint.kind) ? this.#makePolled(endpoint) : this.#makePushed(endpoint);
     this.#actors.set(endpointId, actor);
+    if (endpoint.status === "deleted") this.#leaving.add(endpointId);
     return actor;
   }
 
@@ -270,7 +293,7 @@ export class Actors {
     this.#inFlight++;
     const sent = await this.parts.send(endpoint, load);
     this.#inFlight--;
-    if (this.#starved.size > 0) this.data.store.schedule(() => this.#feed());
+    this.#feedSoon();
     return sent;
   }
 
@@ -282,10 +305,20 @@ export class Actors {
     return false;
   }
 
-  /** Wakes those that found no slot, in their order, while there are some. */
+  #feedSoon(): void {
+    if (this.#isFeeding || this.#starved.size === 0) return;
+    this.#isFeeding = true;
+    this.data.store.schedule(() => this.#feed());
+  }
+
+  /** Wakes those that found no slot, in their order, while there are some and its share of the turn lasts. */
   #feed(): void {
-    for (const endpointId of [...this.#starved].slice(0, WOKEN_A_TURN)) {
-      if (this.#inFlight >= this.parts.attemptsMax) return;
+    this.#isFeeding = false;
+    const share = this.data.store.beginShare();
+    let left = this.#starved.size;
+    for (const endpointId of this.#starved) {
+      if (left-- === 0 || this.#inFlight >= this.parts.attemptsMax) return;
+      if (share.isOver) return this.#feedSoon();
       this.#starved.delete(endpointId);
       this.#actors.get(endpointId)?.wake();
     }
@@ -346,20 +379,27 @@ export class Actors {
     }, true);
   }
 
-  /** What the actors hold, counted anew once a second; what comes meanwhile is added. */
-  #freshTotals(): { queued: number; bytes: number } {
+  /** Each forgets the two that were touched longest ago, where that is long enough. */
+  #touch(deliveryId: number): void {
     const now = this.parts.clock.now();
-    if (Math.abs(now - this.#totals.at) < TOTALS_AGE_MS) return this.#totals;
-    this.#totals = { queued: 0, bytes: 0, at: now };
+    this.#touched.set(deliveryId, now);
+    let looked = 0;
     for (const [id, at] of this.#touched) {
-      if (Math.abs(now - at) < TOUCHED_AGE_MS) break;
+      if (++looked > 2 || Math.abs(now - at) < TOUCHED_AGE_MS) break;
       this.#touched.delete(id);
     }
-    for (const [endpointId, actor] of this.#actors) {
-      this.#totals.queued += actor.queued;
-      this.#totals.bytes += actor.heldBytes();
-      if (actor.isGone) this.#actors.delete(endpointId);
+  }
+
+  /** Actors of deleted endpoints that have nothing left to do. */
+  #dropGone(): void {
+    const now = this.parts.clock.now();
+    if (Math.abs(now - this.#lookedAt) < GONE_LOOK_MS) return;
+    this.#lookedAt = now;
+    for (const id of this.#leaving) {
+      const actor = this.#actors.get(id);
+      if (actor && !actor.isGone) continue;
+      this.#actors.delete(id);
+      this.#leaving.delete(id);
     }
-    return this.#totals;
   }
 }

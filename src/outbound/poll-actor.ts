@@ -53,10 +53,6 @@ export class PollActor {
   readonly queued = 0;
   readonly inFlight = 0;
 
-  heldBytes(): number {
-    return 0;
-  }
-
   /** True where nothing waits and nothing is on its way to the disk. */
   get isQuiet(): boolean {
     return !this.#disposing && this.parts.parked(this.endpoint.id, 1).length === 0;

@@ -1,5 +1,16 @@
+/** What all queues of actors hold together. */
+export interface Held {
+  deliveries: number;
+  /** Bytes of bodies that are at hand for their first attempt. */
+  bytes: number;
+}
+
+interface WithBody {
+  body: Uint8Array;
+}
+
 /** A waiting delivery as its actor holds it. */
-export interface QueueItem<Load> {
+export interface QueueItem<Load extends WithBody> {
   id: number;
   due: number;
   /** What the queue is sorted by: the due time, or the delivery's key where order is kept. */
@@ -10,9 +21,12 @@ export interface QueueItem<Load> {
 }
 
 /** A binary heap of waiting deliveries, smallest `order` first, that finds and drops by id. */
-export class Queue<Load> {
+export class Queue<Load extends WithBody> {
   #heap: QueueItem<Load>[] = [];
   #byId = new Map<number, QueueItem<Load>>();
+
+  /** Counts in `held` what it holds, among others. */
+  constructor(private readonly held: Held) {}
 
   get size(): number {
     return this.#byId.size;
@@ -39,6 +53,7 @@ export class Queue<Load> {
   push(item: QueueItem<Load>): void {
     this.drop(item.id);
     this.#byId.set(item.id, item);
+    this.#count(item, 1);
     this.#heap.push(item);
     this.#rise(this.#heap.length - 1);
   }
@@ -52,6 +67,7 @@ export class Queue<Load> {
     const top = this.peek();
     if (!top) return undefined;
     this.#byId.delete(top.id);
+    this.#count(top, -1);
     this.#removeTop();
     return top;
   }
@@ -62,18 +78,27 @@ export class Queue<Load> {
     if (!item) return undefined;
     item.dropped = true;
     this.#byId.delete(id);
+    this.#count(item, -1);
     return item;
   }
 
   /** The item is read from the database when its turn comes. */
   forgetLoad(id: number): void {
     const item = this.#byId.get(id);
-    if (item) item.load = null;
+    if (!item?.load) return;
+    this.held.bytes -= item.load.body.length;
+    item.load = null;
   }
 
   clear(): void {
+    for (const item of this.#byId.values()) this.#count(item, -1);
     this.#heap = [];
     this.#byId.clear();
+  }
+
+  #count({ load }: QueueItem<Load>, by: 1 | -1): void {
+    this.held.deliveries += by;
+    if (load) this.held.bytes += by * load.body.length;
   }
 
   #removeTop(): void {

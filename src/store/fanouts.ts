@@ -10,9 +10,11 @@ export interface Fanout {
   firstKey: number;
   written: number;
   endpoints: number[];
+  /** How many of them keep the order: those stand first. */
+  ordered: number;
 }
 
-type FanoutRow = Omit<Fanout, "endpoints"> & { endpoints: string };
+type FanoutRow = Omit<Fanout, "endpoints" | "ordered"> & { endpoints: string };
 
 export class Fanouts {
   readonly #insert;
@@ -20,6 +22,7 @@ export class Fanouts {
   readonly #finish;
   readonly #rest;
   readonly #count;
+  readonly #ofProject;
 
   constructor(
     private readonly store: Store,
@@ -37,13 +40,16 @@ export class Fanouts {
       "SELECT json_array_length(endpoints) - written AS n FROM fanout WHERE event_id = ?",
     );
     this.#count = sqlite.prepare<{ n: number }, []>("SELECT count(*) AS n FROM fanout");
+    this.#ofProject = sqlite.prepare<object, [number]>(
+      "SELECT 1 FROM fanout JOIN event ON event.id = event_id WHERE project_id = ? LIMIT 1",
+    );
     this.#finish = sqlite.prepare<void, [number]>("DELETE FROM fanout WHERE event_id = ?");
   }
 
   /** Inside the event's write. */
-  insert(projectId: number, eventId: number, firstKey: number, endpoints: number[]): Fanout {
+  insert(projectId: number, eventId: number, firstKey: number, endpoints: number[], ordered: number): Fanout {
     this.#insert.run(eventId, firstKey, JSON.stringify(endpoints));
-    const fanout = { eventId, projectId, firstKey, written: 0, endpoints };
+    const fanout = { eventId, projectId, firstKey, written: 0, endpoints, ordered };
     this.#reserve(fanout, endpoints.length);
     return fanout;
   }
@@ -73,14 +79,23 @@ export class Fanouts {
     return this.#count.get()?.n ?? 0;
   }
 
-  /** Those that a crash cut short. */
-  unfinished(): Fanout[] {
+  /** Inside a write: true where an event of the project has deliveries that are still to be written. */
+  isPending(projectId: number): boolean {
+    return this.#ofProject.get(projectId) !== null;
+  }
+
+  /** Those that a crash cut short, oldest first. `keepsOrder` tells of an endpoint. */
+  unfinished(keepsOrder: (endpointId: number) => boolean): Fanout[] {
     return this.store.sqlite
       .query<FanoutRow, []>(
         `SELECT event_id AS eventId, project_id AS projectId, first_key AS firstKey, written, endpoints
          FROM fanout JOIN event ON event.id = event_id ORDER BY event_id`,
       )
       .all()
-      .map((row) => ({ ...row, endpoints: JSON.parse(row.endpoints) as number[] }));
+      .map((row) => {
+        const endpoints = JSON.parse(row.endpoints) as number[];
+        const others = endpoints.findIndex((id) => !keepsOrder(id));
+        return { ...row, endpoints, ordered: others < 0 ? endpoints.length : others };
+      });
   }
 }

@@ -20,10 +20,17 @@ import { KeySequence } from "../core/ids.ts";
  * | closed   | the process stops: nothing is written any more      | never                                  |
  */
 
+/** What a work may take of a turn of the loop; once it is over, the rest goes into the next turn. */
+export interface Share {
+  readonly isOver: boolean;
+}
+
 export interface StoreParts {
   now: () => number;
   /** Runs `commit` when the loop comes round (setImmediate). */
   schedule: (commit: () => void) => void;
+  /** Begins the share that a work has of this turn of the loop. */
+  beginShare: () => Share;
   /** Brings the WAL to the disk (fsync on the thread pool). */
   sync: () => Promise<void>;
   /** Runs `probe` after some time while the disk is full. */
@@ -129,6 +136,11 @@ export class Store {
     this.parts.schedule(next);
   }
 
+  /** Begins the share that a work has of this turn of the loop. */
+  beginShare(): Share {
+    return this.parts.beginShare();
+  }
+
   /** Runs `run` while nothing commits: writes wait for it, the event loop does not. */
   async holdCommits(run: () => Promise<unknown>): Promise<void> {
     this.#held = true;
@@ -173,12 +185,13 @@ export class Store {
 
   #commitBatch(): void {
     if (!this.writable || this.#held) return;
-    const batch = this.#jobs;
-    this.#jobs = [];
-    const failure = this.#transact(batch);
+    const waiting = this.#jobs;
+    const { count, failure } = this.#transact(waiting);
+    const batch = waiting.slice(0, count);
+    this.#jobs = waiting.slice(count);
     // A write that throws must not take its neighbours with it: each once more, alone.
     const alone = failure !== null && !isDiskError(failure) && !isBusy(failure) && batch.length > 1;
-    for (const job of batch) job.error = alone ? this.#transact([job]) : failure;
+    for (const job of batch) job.error = alone ? this.#transact([job]).failure : failure;
     const busy = batch.filter((job) => isBusy(job.error));
     if (busy.length > 0) this.#tryAgain(busy);
     const stopped = batch.filter((job) => isDiskError(job.error));
@@ -197,21 +210,31 @@ export class Store {
     });
   }
 
-  /** Runs jobs in one transaction; what was thrown, or null. After a throw nothing of them is done. */
-  #transact(jobs: Job[]): unknown {
+  /**
+   * Runs jobs in one transaction, as many as their share of the turn has time for: `count` of them, and what was thrown, or null.
+   * After a throw nothing of them is done.
+   */
+  #transact(jobs: readonly Job[]): { count: number; failure: unknown } {
+    const share = this.beginShare();
+    let count = 0;
     try {
       this.begin.run();
-      for (const job of jobs) job.value = job.run();
+      for (const job of jobs) {
+        if (count > 0 && share.isOver) break;
+        count++;
+        job.value = job.run();
+      }
       for (const part of this.#parts) part.flush();
       this.commit.run();
     } catch (error) {
       for (const part of this.#parts) part.reset();
       if (this.sqlite.inTransaction) this.rollback.run();
-      return error ?? new Error("a write threw nothing");
+      // Where it could not even begin, the first one stands for all.
+      return { count: Math.max(1, count), failure: error ?? new Error("a write threw nothing") };
     }
     for (const part of this.#parts) part.done();
     this.commits++;
-    return null;
+    return { count, failure: null };
   }
 
   async #sync(batch: Job[]): Promise<void> {

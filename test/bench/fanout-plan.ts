@@ -5,6 +5,7 @@ import { Actors } from "../../src/outbound/actors.ts";
 import { type Incoming, Pipeline } from "../../src/pipeline.ts";
 import { type Data, openData } from "../../src/store/data.ts";
 import { openMemory } from "../../src/store/database.ts";
+import { Share } from "../../src/turns.ts";
 import { percentiles } from "./clock.ts";
 
 const ROUNDS = 500;
@@ -100,6 +101,7 @@ function openNouns(): Data {
   const parts = {
     now: Date.now,
     schedule: setImmediate,
+    beginShare: () => new Share(),
     sync: async () => {},
     later: () => {},
     fail: (error: Error) => {

@@ -31,6 +31,7 @@ import { type Disk, openDatabase } from "../../src/store/database.ts";
 import { DeliveryList } from "../../src/store/delivery-list.ts";
 import type { NewEndpoint } from "../../src/store/endpoints.ts";
 import { EventList } from "../../src/store/event-list.ts";
+import { Share } from "../../src/turns.ts";
 import { conformance } from "../kit/app.ts";
 import { type Receiver, startReceiver } from "../kit/receiver.ts";
 import type { ReplyJson } from "./kit.ts";
@@ -63,7 +64,9 @@ export class Api implements AsyncDisposable {
       throw error;
     };
     const later = (ms: number, run: () => void) => void setTimeout(run, ms).unref();
-    const storeParts = { now, schedule: setImmediate, sync: () => this.#disk.sync(), later, fail };
+    const sync = () => this.#disk.sync();
+    const beginShare = () => new Share();
+    const storeParts = { now, schedule: setImmediate, beginShare, sync, later, fail };
     const cipher = new Cipher([new Uint8Array(32).fill(1)]);
     this.data = openData(this.#disk.sqlite, storeParts, { cipher, cell: "00" });
     const { data } = this;

@@ -3,6 +3,7 @@ import type { AttemptFacts } from "../../src/core/model.ts";
 import { type Data, openData } from "../../src/store/data.ts";
 import { openDatabase } from "../../src/store/database.ts";
 import type { FirstKeys } from "../../src/store/tenants.ts";
+import { Share } from "../../src/turns.ts";
 
 /** A data directory as a service leaves it that has run for weeks: made by the store itself, under a clock of the past. */
 
@@ -33,6 +34,7 @@ export class AgedDirectory {
     const parts = {
       now: () => this.#now,
       schedule: setImmediate,
+      beginShare: () => new Share(),
       sync: async () => {},
       later: () => {},
       fail(error: Error) {

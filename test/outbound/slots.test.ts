@@ -25,7 +25,7 @@ test("an endpoint that finds none waits, is counted, and goes on when another on
     { ...event, isTest: false },
   ]);
   await data.store.write(() => plan.write());
-  plan.dispatch();
+  await plan.dispatch();
   expect(actors.counts()).toMatchObject({ inFlight: 1, withoutSlot: 1 });
   ends.shift()?.(malformed(0, "It ends."));
   await api.until(async () => ends.length === 1 && actors.counts().withoutSlot === 0);

@@ -185,6 +185,12 @@ export const MUTANTS: readonly Mutant[] = [
     put: "    await this.#running;",
   },
   {
+    name: "an event overtakes a wide one that is still being written, where order is kept",
+    file: "pipeline.ts",
+    find: "endpoints.some(isOrdered) && this.#data.fanouts.isPending(this.projectId)",
+    put: "false",
+  },
+  {
     name: "an endpoint is erased and what it got in the meantime is not",
     file: "eraser.ts",
     find: 'lists.above([id], 0, limit("sliceRows"))',

@@ -53,6 +53,11 @@ export function bootProcess(parts: ProcessParts): Process {
   const storeParts = {
     now: () => world.wall,
     schedule: (commit: () => void) => void world.after(0, commit),
+    beginShare: () => ({
+      get isOver() {
+        return rng.chance(SHARE_OVER);
+      },
+    }),
     sync: () => new Promise<void>((resolve) => world.after(parts.syncMs(), resolve)),
     later: (ms: number, probe: () => void) => void world.after(ms, probe),
     fail: (error: Error) => {
@@ -94,6 +99,8 @@ export function bootProcess(parts: ProcessParts): Process {
   return { data, actors, pipeline, releaser, replayer, eraser, jobs };
 }
 
+/** How often a share of a turn of the loop is over, so that what can be divided is. */
+const SHARE_OVER = 0.1;
 const REST_MS = 10;
 const MINUTE_MS = 60_000;
 

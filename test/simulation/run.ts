@@ -176,7 +176,7 @@ export class Simulation {
     const planned = Promise.try(() => pipeline.plan(this.projectId, [incoming]));
     const acknowledged = planned.then(async (plan) => {
       const [accepted] = await data.store.write(() => plan.write());
-      plan.dispatch();
+      void plan.dispatch();
       return accepted;
     });
     void acknowledged.then((accepted) => {
@@ -306,7 +306,7 @@ export class Simulation {
       if (replayed === null) return;
       this.outside.touched.add(replayed.delivery.id);
       this.outside.replayed.push({ id: replayed.delivery.id, at: replayed.waiting.due });
-      enqueueReplayed(actors, replayed);
+      enqueueReplayed(actors, [replayed]);
     }, this.refused);
   }
 

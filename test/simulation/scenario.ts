@@ -10,8 +10,8 @@ export const CONSUMERS = [null, null, "acme", "zeta"];
 const SMALL = {
   actorQueueMax: 2,
   actorQueueHead: 1,
-  fanoutAtOnceMax: 1,
-  fanoutSliceRows: 2,
+  fanoutAtOnceMax: 2,
+  eventRowsMax: 1,
   sliceRows: 2,
 } as const;
 type Bound = keyof typeof SMALL;

@@ -6,6 +6,7 @@ import { startCheckpointThread } from "../../src/checkpoint-thread.ts";
 import { Checkpoints } from "../../src/store/checkpoint.ts";
 import { type Disk, openDatabase } from "../../src/store/database.ts";
 import { Store } from "../../src/store/store.ts";
+import { Share } from "../../src/turns.ts";
 
 let dir: string;
 let disk: Disk;
@@ -24,6 +25,7 @@ beforeEach(() => {
   store = new Store(disk.sqlite, {
     now: Date.now,
     schedule: setImmediate,
+    beginShare: () => new Share(),
     sync: disk.sync,
     later: () => {},
     fail,

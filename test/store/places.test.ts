@@ -25,7 +25,7 @@ function insertWide(isWaiting: boolean): Fanout {
   const rest = { sourceId: 1, isTest: false, deliveryCount: 5, filtered: [], data: "{}" };
   events.insert({ ...base, ...rest });
   if (isWaiting) waitingEvents.insert(project.id, id);
-  return fanouts.insert(project.id, id, id + 1, [1, 2, 3, 4, 5]);
+  return fanouts.insert(project.id, id, id + 1, [1, 2, 3, 4, 5], 0);
 }
 
 const remaining = () => api.data.meter.remaining(project.id);

@@ -8,6 +8,7 @@ import { Cipher } from "../../src/core/cipher.ts";
 import type { Project } from "../../src/core/model.ts";
 import { type Data, openData } from "../../src/store/data.ts";
 import { type Disk, openDatabase } from "../../src/store/database.ts";
+import { Share } from "../../src/turns.ts";
 
 const HOUR_MS = 3_600_000;
 let now: number;
@@ -20,6 +21,7 @@ function open(): Data {
   const parts = {
     now: () => now,
     schedule: setImmediate,
+    beginShare: () => new Share(),
     sync: () => disk.sync(),
     later: () => {},
     fail: (error: Error) => {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type Disk, openDatabase } from "../../src/store/database.ts";
 import { SourceStats } from "../../src/store/source-stats.ts";
 import { Store } from "../../src/store/store.ts";
+import { Share } from "../../src/turns.ts";
 
 const AT = Date.UTC(2026, 10, 21, 9, 30);
 const HOUR_MS = 3_600_000;
@@ -22,6 +23,7 @@ beforeEach(() => {
   store = new Store(disk.sqlite, {
     now: () => AT,
     schedule: setImmediate,
+    beginShare: () => new Share(),
     sync: () => disk.sync(),
     later: (ms, run) => void setTimeout(run, ms),
     fail: (error) => {

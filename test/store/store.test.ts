@@ -15,11 +15,18 @@ let scheduled: (() => void)[];
 let syncs: { resolve: () => void; reject: (error: Error) => void }[];
 let probes: (() => void)[];
 let failure: Error | null;
+/** Jobs that a share of a turn has time for, beside the first one. */
+let shareLeft: number;
 
 function openStore(): Store {
   return new Store(sqlite, {
     now: () => Date.UTC(2026, 10, 21),
     schedule: (commit) => scheduled.push(commit),
+    beginShare: () => ({
+      get isOver() {
+        return --shareLeft < 0;
+      },
+    }),
     sync: () => new Promise((resolve, reject) => syncs.push({ resolve, reject })),
     later: (_, probe) => probes.push(probe),
     fail: (error) => {
@@ -33,7 +40,7 @@ beforeEach(() => {
   disk = openDatabase(dir);
   sqlite = disk.sqlite;
   sqlite.exec("CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT NOT NULL)");
-  [scheduled, syncs, probes, failure] = [[], [], [], null];
+  [scheduled, syncs, probes, failure, shareLeft] = [[], [], [], null, Number.POSITIVE_INFINITY];
   store = openStore();
 });
 
@@ -110,9 +117,31 @@ describe("a write", () => {
     failing.catch(() => {});
     commit();
     syncs.shift()?.resolve();
-    await Promise.all([before, after]);
+    await before;
     expect(failing).rejects.toBe(broken);
+    commit();
+    syncs.shift()?.resolve();
+    await after;
     expect(ids()).toEqual([1, 3]);
+  });
+
+  test("for which its turn of the loop has no time goes into the next transaction, in its order", async () => {
+    const all = [1, 2, 3, 4].map((id) => store.write(insert(id)));
+    shareLeft = 1;
+    commit();
+    expect([ids(), store.waiting]).toEqual([[1, 2], 2]);
+    syncs.shift()?.resolve();
+    await all[1];
+    expect(await stateOf(all[2] as Promise<unknown>)).toBe("pending");
+    shareLeft = 0;
+    commit();
+    expect(ids()).toEqual([1, 2, 3]);
+    syncs.shift()?.resolve();
+    await all[2];
+    commit();
+    syncs.shift()?.resolve();
+    await Promise.all(all);
+    expect([ids(), store.commits]).toEqual([[1, 2, 3, 4], 3]);
   });
 
   test("takes keys that only grow, also over a rollback", async () => {
@@ -124,6 +153,10 @@ describe("a write", () => {
     failing.catch(() => {});
     const kept = store.write(() => store.takeKey(5));
     const later = store.write(() => store.takeKey());
+    commit();
+    syncs.shift()?.resolve();
+    expect(failing).rejects.toThrow("no");
+    await turn();
     commit();
     syncs.shift()?.resolve();
     expect(await later).toBe((await kept) + 5);
@@ -147,8 +180,11 @@ describe("a part of the batch", () => {
     const fine = store.write(insert(1));
     commit();
     syncs.shift()?.resolve();
+    await turn();
+    commit();
+    syncs.shift()?.resolve();
     await fine;
-    expect(told).toEqual(["reset", "reset", "flush", "done"]);
+    expect(told).toEqual(["reset", "flush", "done"]);
   });
 });
 
@@ -192,17 +228,17 @@ describe("a database that somebody else writes to", () => {
     const other = new OtherDatabase(disk.path);
     disk.goLive();
     other.exec("BEGIN IMMEDIATE");
-    const written = store.write(insert(1));
+    const written = [1, 2, 3].map((id) => store.write(insert(id)));
     commit();
     expect(store.writable).toBe(true);
-    expect(await stateOf(written)).toBe("pending");
+    expect(await stateOf(Promise.any(written))).toBe("pending");
     other.exec("ROLLBACK");
     other.close();
     probes.shift()?.();
     commit();
     syncs.shift()?.resolve();
-    await written;
-    expect(ids()).toEqual([1]);
+    await Promise.all(written);
+    expect([ids(), store.commits]).toEqual([[1, 2, 3], 1]);
     expect(failure).toBeNull();
   });
 });
