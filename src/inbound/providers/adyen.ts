@@ -1,6 +1,6 @@
 import { isObject } from "../../core/json.ts";
 import { answerText } from "../answers.ts";
-import { docs, vector } from "../define.ts";
+import { checkedDocs, vector } from "../define.ts";
 import { hmac } from "../digest.ts";
 import { all, field } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
@@ -72,10 +72,10 @@ export const ADYEN: ProviderRow = {
   deliveryId: all(field(`${ITEM}.eventCode`), field(`${ITEM}.pspReference`), field(`${ITEM}.success`)),
   answer: () => answerText("[accepted]"),
   verifiedWith: vector("Adyen/adyen-node-api-library src/__tests__/hmacValidator.spec.ts"),
-  docs: docs(
-    "Adyen Customer Area: Developers, Webhooks, + Webhook, Standard webhook, Server configuration, URL.",
-    "The same page, Security, HMAC Key, Generate.",
-    "https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures/",
+  docs: checkedDocs(
+    "Adyen Customer Area: Developers, Webhooks: create a Standard webhook with this address.",
+    "The same webhook's HMAC Key: generate and copy it.",
+    "https://github.com/adyen-examples/adyen-node-online-payments/tree/main/checkout-example-advanced#webhooks",
     "Only eight fields of an item are signed: fetch the rest by its pspReference before you trust it.",
     "Choose JSON as the method.",
   ),

@@ -1,5 +1,5 @@
 import { answerEmpty } from "../answers.ts";
-import { docs, documentation, vector, officialSdk } from "../define.ts";
+import { checkedDocs, docs, documentation, officialSdk, vector } from "../define.ts";
 import { all, bodyHash, field, firstOf, header, joined } from "../facts.ts";
 import { emptyBatch } from "../handshakes.ts";
 import type { ProviderRow } from "../row.ts";
@@ -130,9 +130,9 @@ export const BODY_HMAC_BASE64: readonly ProviderRow[] = [
     eventType: firstOf(field("webhook_metadata.event.include"), joined(field("resource"), field("action"))),
     deliveryId: field("id"),
     verifiedWith: documentation("https://devcenter.heroku.com/articles/app-webhooks"),
-    docs: docs(
-      "heroku webhooks:add, option -u; or the Heroku Dashboard: More, View webhooks, Create Webhook.",
-      "Option -s of heroku webhooks:add, or the form's Secret: paste the source's.",
+    docs: checkedDocs(
+      "heroku webhooks:add, option -u.",
+      "Option -s of heroku webhooks:add: the source's secret; without it the command prints one of Heroku's.",
       "https://devcenter.heroku.com/articles/app-webhooks",
       "With -l notify a delivery is tried once, with -l sync for up to 72 hours.",
     ),

@@ -87,10 +87,10 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
       bodyHash,
     ),
     verifiedWith: documentation("https://docs.lemonsqueezy.com/help/webhooks/signing-requests"),
-    docs: docs(
-      "Lemon Squeezy: Settings, Webhooks, +, Callback URL.",
-      "The same form, Signing secret (6 to 40 characters): paste the source's.",
-      "https://docs.lemonsqueezy.com/help/webhooks/signing-requests",
+    docs: checkedDocs(
+      "Lemon Squeezy: Settings, Webhooks: create a webhook with this address.",
+      "The same form, signing secret (6 to 40 characters): paste the source's.",
+      "https://github.com/lmsqueezy/nextjs-billing#how-to-set-up-webhooks",
       "The source's own secret is cut to the 40 characters that the form takes.",
     ),
   },
@@ -136,10 +136,10 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
     eventType: field("description"),
     deliveryId: field("id"),
     verifiedWith: officialSdk("@easypost/api", "8.9.0"),
-    docs: docs(
-      "EasyPost dashboard: Webhooks & Events, Add Webhook.",
-      "The webhook's webhook_secret, entered in that form or by the API: paste the source's.",
-      "https://docs.easypost.com/docs/webhooks/hmac-validation",
+    docs: checkedDocs(
+      "POST /v2/webhooks of the EasyPost API, field url.",
+      "Field webhook_secret of that call: send the source's secret; a PATCH of the webhook sets it later.",
+      "https://docs.easypost.com/docs/webhooks",
       "Without a webhook_secret EasyPost sends no signature.",
     ),
   },
@@ -221,10 +221,10 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
     eventType: field("event.event_type"),
     deliveryId: field("event.id"),
     verifiedWith: vector("PagerDuty/go-pagerduty webhookv3/webhookv3_test.go"),
-    docs: docs(
-      "PagerDuty: Integrations, Generic Webhooks (v3), New Webhook, Webhook URL.",
-      "Shown once when the webhook subscription is created.",
-      "https://developer.pagerduty.com/docs/verifying-webhook-signatures",
+    docs: checkedDocs(
+      "POST /webhook_subscriptions of the PagerDuty API, field delivery_method.url.",
+      "The answer to that call holds the secret, and only that one.",
+      "https://developer.pagerduty.com/docs/webhooks-overview",
       "The secret looks like base64 but is used as text.",
     ),
   },
@@ -255,10 +255,10 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
     eventType: field("type"),
     deliveryId: field("id"),
     verifiedWith: documentation("https://vercel.com/docs/webhooks/webhooks-api"),
-    docs: docs(
-      "Vercel team: Settings, Webhooks, Create Webhook, Endpoint URL.",
-      "Shown once when the webhook is created; for integrations their client secret.",
-      "https://vercel.com/docs/webhooks/webhooks-api",
+    docs: checkedDocs(
+      "POST /v1/webhooks of the Vercel API, field url; for a team also teamId.",
+      "The field secret in the answer to that call; integrations sign with their client secret.",
+      "https://github.com/vercel/sdk/blob/main/docs/sdks/webhooks/README.md",
       "SHA-1 without a prefix.",
       "Log drains use the same header but another set-up.",
     ),
@@ -273,10 +273,10 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
     eventType: field("event"),
     deliveryId: firstOf(all(field("event"), field("history_items.*.id")), bodyHash),
     verifiedWith: documentation("https://developer.clickup.com/docs/webhooksignature"),
-    docs: docs(
-      "POST /team/{team_id}/webhook of the ClickUp API, field endpoint.",
-      "The field secret in the answer of that call.",
-      "https://developer.clickup.com/docs/webhooksignature",
+    docs: checkedDocs(
+      "POST /team/{team_id}/webhook (Create Webhook) of the ClickUp API, field endpoint.",
+      "The field secret in the answer of that call: each webhook has its own.",
+      "https://developer.clickup.com/docs/webhooks",
       "Webhooks made by Automations are not signed.",
     ),
   },
@@ -325,10 +325,10 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
     eventType: field("payload.action"),
     deliveryId: firstOf(all(field("payload.action"), field("payload.object.id"), bodyDigest), bodyHash),
     verifiedWith: officialSdk("@onfido/api", "6.2.0"),
-    docs: docs(
-      "Onfido Dashboard: Settings, Developers, Webhooks, Create webhook.",
-      "The webhook's page in the Onfido Dashboard: its token.",
-      "https://documentation.onfido.com/api/latest/#webhooks",
+    docs: checkedDocs(
+      "POST /webhooks of the Onfido API, field url.",
+      "The field token in the answer to that call.",
+      "https://github.com/onfido/onfido-openapi-spec/blob/master/paths/webhooks.yaml",
       "Sandbox and live webhooks have tokens of their own.",
     ),
   },

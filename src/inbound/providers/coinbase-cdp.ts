@@ -1,4 +1,4 @@
-import { docs, documentation } from "../define.ts";
+import { checkedDocs, documentation } from "../define.ts";
 import { hmac } from "../digest.ts";
 import { field, firstOf, header, bodyHash } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
@@ -46,10 +46,10 @@ export const COINBASE_CDP: ProviderRow = {
   eventType: firstOf(header("X-Event-Type"), field("eventType"), field("event_type"), field("type")),
   deliveryId: firstOf(header("X-Event-Id"), bodyHash),
   verifiedWith: documentation("https://docs.cdp.coinbase.com/webhooks/verify-signatures"),
-  docs: docs(
-    "CDP Portal: Webhooks, Create subscription; or POST /platform/v2/data/webhooks/subscriptions, field target.url.",
-    "secret in the answer to the creation of that subscription.",
-    "https://docs.cdp.coinbase.com/webhooks/verify-signatures",
+  docs: checkedDocs(
+    "POST /platform/v2/data/webhooks/subscriptions of the CDP API, field target.url.",
+    "The field secret in the answer to that call: who loses it makes another subscription.",
+    "https://github.com/coinbase/cdp-sdk/blob/main/openapi.yaml",
     "Proxies must not change the headers that h= names: their values are signed.",
     "Coinbase Commerce signs otherwise: use the provider coinbase_commerce for it.",
   ),

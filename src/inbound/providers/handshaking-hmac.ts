@@ -139,10 +139,10 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     eventType: header("Twitch-Eventsub-Subscription-Type"),
     deliveryId: header("Twitch-Eventsub-Message-Id"),
     verifiedWith: documentation("https://dev.twitch.tv/docs/eventsub/handling-webhook-events/"),
-    docs: docs(
-      "POST /helix/eventsub/subscriptions of the Twitch API, field transport.callback.",
+    docs: checkedDocs(
+      "POST /helix/eventsub/subscriptions (Create EventSub Subscription) of the Twitch API, field transport.callback.",
       "Field transport.secret of that call: send the source's secret.",
-      "https://dev.twitch.tv/docs/eventsub/handling-webhook-events/",
+      "https://dev.twitch.tv/docs/eventsub/manage-subscriptions/",
       "A secret has 10 to 100 characters.",
     ),
   },
@@ -167,9 +167,9 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
       bodyHash,
     ),
     verifiedWith: documentation("https://developers.zoom.us/docs/api/webhooks/"),
-    docs: docs(
-      "Zoom App Marketplace: Manage, the app, Features, Access, Event Subscription, Event notification endpoint URL.",
-      "The same app: Features, Access, Secret Token.",
+    docs: checkedDocs(
+      "Zoom App Marketplace: Manage, the app, Features, Access, Event Subscriptions, Add New Event Subscription, Event notification endpoint URL.",
+      "The same app's Features page, Secret Token.",
       "https://developers.zoom.us/docs/api/webhooks/",
       "Enter the secret token here before you press Validate there; Zoom validates again every 72 hours.",
     ),

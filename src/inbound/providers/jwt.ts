@@ -204,10 +204,10 @@ export const JWT: readonly ProviderRow[] = [
     eventType: field("event.type"),
     deliveryId: firstOf(field("event.triggerUuid"), bodyHash),
     verifiedWith: documentation("https://developer.monday.com/apps/docs/authorization-header"),
-    docs: docs(
+    docs: checkedDocs(
       "create_webhook of the monday.com API with an app's token, argument url.",
-      "monday.com Developer Center: the app, General settings, Signing Secret.",
-      "https://developer.monday.com/apps/docs/authorization-header",
+      "monday.com: Developers, the app, Basic Information, Signing Secret.",
+      "https://github.com/mondaycom/welcome-apps",
       "The token does not cover the body.",
       "Webhooks that were not made with an app's token carry no token and are refused.",
     ),

@@ -1,7 +1,7 @@
 import { decodeProtectedHeader } from "jose";
 import { isObject } from "../../core/json.ts";
 import { choiceConfig, credential } from "../config.ts";
-import { docs, documentation } from "../define.ts";
+import { checkedDocs, documentation } from "../define.ts";
 import { hash, isSame } from "../digest.ts";
 import { bodyHash, field, joined } from "../facts.ts";
 import type { KeyDocument, RefusalReason } from "../provider.ts";
@@ -84,8 +84,8 @@ export const PLAID: ProviderRow = {
   eventType: joined(field("webhook_type"), field("webhook_code")),
   deliveryId: bodyHash,
   verifiedWith: documentation("https://plaid.com/docs/api/webhooks/webhook-verification/"),
-  docs: docs(
-    "The field webhook of /link/token/create, or Plaid Dashboard: Developers, Webhooks.",
+  docs: checkedDocs(
+    "The field webhook of /link/token/create; or Plaid Dashboard: Developers, Webhooks, for events that are subscribed to there.",
     "Plaid Dashboard: Developers, Keys: client_id and secret, with which its public keys are fetched.",
     "https://plaid.com/docs/api/webhooks/webhook-verification/",
     "Plaid gives no id: equal bodies within ten minutes are one event.",

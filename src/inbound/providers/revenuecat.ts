@@ -1,5 +1,5 @@
 import { credential } from "../config.ts";
-import { docs, documentation } from "../define.ts";
+import { checkedDocs, documentation } from "../define.ts";
 import { isAnySame } from "../digest.ts";
 import { field } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
@@ -70,9 +70,9 @@ export const REVENUECAT: ProviderRow = {
   eventType: field("event.type"),
   deliveryId: field("event.id"),
   verifiedWith: documentation("https://www.revenuecat.com/docs/integrations/webhooks"),
-  docs: docs(
-    "RevenueCat: the project, Integrations, Webhooks, Add new configuration, Webhook URL.",
-    "The same form: the signing secret, or the Authorization header value that you typed.",
+  docs: checkedDocs(
+    "RevenueCat: the project, Integrations, Webhooks, Add new configuration, the HTTPS URL.",
+    "The same form: the authorization header that you set; or, where it signs, the webhook's secret.",
     "https://www.revenuecat.com/docs/integrations/webhooks",
     "The Authorization value is compared whole: with Bearer where you typed it.",
     "Where signing is switched on, the value alone is no longer accepted once the signature comes.",

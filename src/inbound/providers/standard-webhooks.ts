@@ -38,10 +38,10 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
     typeExample: "email.sent",
     name: "Resend",
     verifiedWith: officialSdk("resend", "6.38.0"),
-    docs: docs(
-      "resend.com/webhooks: Add Webhook, Endpoint URL.",
-      "The webhook's page at resend.com/webhooks, Signing Secret.",
-      "https://resend.com/docs/dashboard/webhooks/verify-webhooks-requests",
+    docs: checkedDocs(
+      "Resend dashboard: Webhooks, Add Webhook; or POST /webhooks of its API, field endpoint.",
+      "Resend dashboard: Webhooks, the webhook once it is made; or signing_secret in the API's answer.",
+      "https://github.com/resend/resend-skills/blob/main/skills/agent-email-inbox/references/webhook-setup.md",
       "One e-mail gives several events: sent, delivered, opened.",
     ),
   },
@@ -80,9 +80,9 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
     name: "Anthropic (Managed Agents)",
     eventType: field("data.type"),
     verifiedWith: officialSdk("@anthropic-ai/sdk", "1.12.0"),
-    docs: docs(
-      "Claude Console: Manage, Webhooks, Add endpoint.",
-      "The endpoint's page in the Claude Console: its whsec_ secret, shown on creation.",
+    docs: checkedDocs(
+      "Claude Console: Manage, Webhooks: a new endpoint, HTTPS on port 443.",
+      "Shown once when that endpoint is made, whsec_…; the same page rotates it.",
       "https://platform.claude.com/docs/en/managed-agents/webhooks",
       "The type at the top of the body is always event; the real one is data.type.",
     ),
@@ -240,9 +240,9 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
     secretLabel: "Signing token",
     eventType: header("X-Gitlab-Event"),
     verifiedWith: library("standardwebhooks", "1.1.1"),
-    docs: docs(
+    docs: checkedDocs(
       "GitLab project or group: Settings, Webhooks, Add new webhook, URL, with a signing token.",
-      "GitLab's form, Signing token (GitLab 19 and later).",
+      "The same form, Signing token (GitLab 19.0 and later): it begins with whsec_.",
       "https://docs.gitlab.com/user/project/integrations/webhooks/",
       "A hook may carry a secret token beside it: use the provider gitlab for that one.",
     ),

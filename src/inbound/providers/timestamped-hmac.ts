@@ -182,10 +182,10 @@ export const TIMESTAMPED_HMAC: readonly ProviderRow[] = [
     verifiedWith: documentation(
       "https://developer.calendly.com/api-docs/ZG9jOjM2MzE2MDM4-webhook-signatures",
     ),
-    docs: docs(
+    docs: checkedDocs(
       "POST /webhook_subscriptions of the Calendly API, field url.",
-      "Field signing_key of that call: send the source's secret.",
-      "https://developer.calendly.com/api-docs/ZG9jOjM2MzE2MDM4-webhook-signatures",
+      "Field signing_key of that call: send the source's secret. An OAuth app has a webhook signing key of its own instead, made with the app.",
+      "https://developer.calendly.com/api-docs/overview/webhooks/webhook-signatures",
       "Webhooks need a paid Calendly plan.",
     ),
   },
@@ -225,9 +225,9 @@ export const TIMESTAMPED_HMAC: readonly ProviderRow[] = [
     eventType: field("event"),
     deliveryId: field("id"),
     verifiedWith: officialSdk("@workos-inc/node", "11.0.0"),
-    docs: docs(
-      "WorkOS Dashboard: Webhooks, Create Webhook.",
-      "The webhook's page in the WorkOS Dashboard, Signing secret.",
+    docs: checkedDocs(
+      "WorkOS Dashboard: Webhooks, Endpoints, Add Endpoint; or POST /webhook_endpoints of its API, field endpoint_url.",
+      "The endpoint there: copy its webhook secret; or the field secret in the API's answer.",
       "https://workos.com/docs/events/data-syncing/webhooks",
       "AuthKit actions use the same header but wait for a decision: they are no webhooks.",
     ),

@@ -53,7 +53,7 @@ export const TOKEN: readonly ProviderRow[] = [
     eventType: header("X-Gitlab-Event"),
     deliveryId: firstOf(header("Idempotency-Key"), bodyHash),
     verifiedWith: documentation("gitlabhq/gitlabhq app/services/web_hook_service.rb"),
-    docs: docs(
+    docs: checkedDocs(
       "GitLab project or group: Settings, Webhooks, Add new webhook, URL.",
       "The same form, Secret token: paste the source's.",
       "https://docs.gitlab.com/user/project/integrations/webhooks/",
