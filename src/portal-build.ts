@@ -25,9 +25,14 @@ const FOLDER = join(import.meta.dir, "portal");
 const ENTRY = join(FOLDER, "main.tsx");
 const HASH_CHARACTERS = 10;
 /** What more than one later view uses, and the first does not: in the first script, or it would be one of its own, asked for beside theirs. */
-const SHARED_PATHS = ["config-form.tsx", "overlap.ts", "saved-form.tsx", "steps.tsx", "unsaved.ts"].map(
-  (name) => join(FOLDER, "views/parts", name),
-);
+const SHARED_PATHS = [
+  "config-form.tsx",
+  "overlap.ts",
+  "saved-form.tsx",
+  "search-box.tsx",
+  "steps.tsx",
+  "unsaved.ts",
+].map((name) => join(FOLDER, "views/parts", name));
 /** These come first; the others follow in the order of their names. */
 const FIRST_STYLES = ["tokens.css", "base.css"];
 

@@ -3,6 +3,7 @@ import type { Caller } from "../core/caller.ts";
 import { Problem } from "../core/errors.ts";
 import { childPointer } from "../core/json-value.ts";
 import type { Endpoint } from "../core/model.ts";
+import { limit } from "../core/limits.ts";
 import { listKinds } from "../outbound/destinations.ts";
 import { changeEndpoint, findEndpoint, requireMovable, endpointsOf } from "./endpoint-change.ts";
 import { endpointCreationRoute } from "./endpoint-creation.ts";
@@ -21,6 +22,7 @@ import { listShape, pageOf, pagingQuery } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
 import { consumerText, oneOf } from "./shapes.ts";
+import { idsShape, readIds } from "./stats-query.ts";
 
 /** Endpoints (contract section 5), for the project's keys and, where they are their consumer's, for portal tokens. */
 export function endpointRoutes(services: Services): AnyRoute[] {
@@ -49,15 +51,32 @@ function listRoute(services: Services): AnyRoute {
         consumer_id: Type.Optional(consumerText({ description: "Of this consumer only." })),
         status: Type.Optional(oneOf(["active", "paused", "disabled"])),
         kind: Type.Optional(oneOf(listKinds().map(({ kind }) => kind))),
+        failing: Type.Optional(
+          Type.Boolean({
+            description:
+              "`true`: those that do not work, failing since some time or disabled. `false`: the others.",
+          }),
+        ),
+        endpoint_ids: Type.Optional(idsShape),
+        q: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: limit("searchTextMax"),
+            description: "Its id, or text in its description, event types or config, whatever the case.",
+          }),
+        ),
         ...pagingQuery,
       },
       { additionalProperties: false },
     ),
     answers: { 200: { description: "A page of endpoints.", ...listShape(endpointShape, endpointExample) } },
     handle({ caller, query }) {
-      const endpoints = [...endpointsOf(services, caller)].toSorted((a, b) => b.id - a.id);
+      const matches = matcherOf(services, query);
       return pageOf(services, "ep", query, {
-        rows: (before) => endpoints.filter((endpoint) => endpoint.id < before && matches(endpoint, query)),
+        rows: (before) =>
+          [...endpointsOf(services, caller)]
+            .filter((endpoint) => endpoint.id < before && matches(endpoint))
+            .toSorted((a, b) => b.id - a.id),
         show: (endpoint) => endpointOf(services, endpoint),
       });
     },
@@ -68,12 +87,32 @@ interface ListFilter {
   consumer_id?: string;
   status?: string;
   kind?: string;
+  failing?: boolean;
+  endpoint_ids?: string;
+  q?: string;
 }
 
-function matches(endpoint: Endpoint, { consumer_id: consumerId, status, kind }: ListFilter): boolean {
-  if (consumerId !== undefined && endpoint.consumerId !== consumerId) return false;
-  if (status !== undefined && endpoint.status !== status) return false;
-  return kind === undefined || endpoint.kind === kind;
+function matcherOf(services: Services, query: ListFilter): (endpoint: Endpoint) => boolean {
+  const { consumer_id: consumerId, status, kind, failing } = query;
+  const { endpoint_ids: named, q } = query;
+  const keyOf = (id: string) => services.ids.decode("ep", id);
+  const keys = named === undefined ? null : new Set(readIds("endpoint_ids", named).map(keyOf));
+  const troubled = failing === undefined ? null : services.data.health.allFailing();
+  const wanted = q === undefined ? null : { key: keyOf(q), text: q.toLowerCase() };
+  return (endpoint) => {
+    if (consumerId !== undefined && endpoint.consumerId !== consumerId) return false;
+    if (status !== undefined && endpoint.status !== status) return false;
+    if (kind !== undefined && endpoint.kind !== kind) return false;
+    if (troubled && (endpoint.status === "disabled" || troubled.has(endpoint.id)) !== failing) return false;
+    if (keys && !keys.has(endpoint.id)) return false;
+    return wanted === null || wanted.key === endpoint.id || holds(endpoint, wanted.text);
+  };
+}
+
+/** Of the config what is shown: credentials stand apart from it. */
+function holds({ description, eventTypes, config }: Endpoint, text: string): boolean {
+  const texts = [description ?? "", ...(eventTypes ?? []), ...Object.values(config).map(String)];
+  return texts.some((one) => one.toLowerCase().includes(text));
 }
 
 function readRoute(services: Services): AnyRoute {

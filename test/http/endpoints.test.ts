@@ -255,12 +255,73 @@ describe("lists", () => {
     expect((json["data"] as EndpointAnswer[]).map((each) => each.id)).toEqual([id]);
   });
 
-  test.each(["limit=0", "limit=251", "cursor=abc", "status=deleted", "kind=smtp", "colour=red"])(
-    "%s is refused",
-    async (query) => {
-      expectFault(await bench.app.live.get(`/v1/endpoints?${query}`), query.split("=")[0] ?? "");
-    },
-  );
+  const listed = async (query: string) => {
+    const { json } = await bench.app.live.get(`/v1/endpoints?${query}`);
+    return (json["data"] as EndpointAnswer[]).map(({ id }) => id);
+  };
+
+  test("those that do not work are found however many do", async () => {
+    const make = (url: string, fields = {}) => bench.create({ url, consumer_id: "trouble", ...fields });
+    const { receiver, app } = bench;
+    const failing = await make(receiver.at("trouble-fails", () => new Response(null, { status: 500 })));
+    const gone = await make(receiver.at("trouble-gone", () => new Response(null, { status: 410 })));
+    const fine = [await make(bench.fresh().url), await make(bench.fresh().url)];
+    await app.live.post("/v1/events", { type: "trouble", data: {}, consumer_id: "trouble" });
+    await app.until(async () => {
+      const [first, second] = await Promise.all([bench.read(failing.id), bench.read(gone.id)]);
+      return first.failing_since !== null && second.status === "disabled";
+    });
+    expect(await listed("consumer_id=trouble&failing=true")).toEqual([gone.id, failing.id]);
+    expect(await listed("consumer_id=trouble&failing=false")).toEqual(fine.map(({ id }) => id).toReversed());
+    const { json } = await app.live.get("/v1/endpoints?consumer_id=trouble&failing=true&limit=1");
+    const cursor = String(json["next_cursor"]);
+    expect(await listed(`consumer_id=trouble&failing=true&limit=1&cursor=${cursor}`)).toEqual([failing.id]);
+    await app.live.post(`/v1/endpoints/${gone.id}/enable`);
+    receiver.at("trouble-fails", () => new Response());
+    await app.live.post(`/v1/endpoints/${failing.id}/test`, {});
+    expect(await listed("consumer_id=trouble&failing=true")).toEqual([]);
+  });
+
+  test("ids name those that are wanted, in no order; others are left out", async () => {
+    const made = await Promise.all([1, 2, 3].map(() => bench.create({ url: bench.fresh().url })));
+    const [first, second, third] = made.map(({ id }) => id).toSorted();
+    const unknown = `ep_${"0".repeat(26)}`;
+    expect(await listed(`endpoint_ids=${first},${third},${unknown},nothing`)).toEqual(
+      [third, first].map(String),
+    );
+    expect(await listed(`endpoint_ids=${second}&status=paused`)).toEqual([]);
+  });
+
+  test("text narrows them by what they show, never by a credential", async () => {
+    const fields = { consumer_id: "texts", event_types: ["invoice.paid"], description: "Zoë's LEDGER" };
+    const { id } = await bench.create({ url: `${bench.fresh().url}?place=Here`, ...fields });
+    const config = { queue_url: "https://sqs.eu-west-1.amazonaws.com/1/orders", region: "eu-west-1" };
+    const keys = { access_key_id: "AKIAIOSFODNN7EXAMPLE", secret_access_key: "hidden-words" };
+    const queue = await bench.create({
+      kind: "aws_sqs",
+      consumer_id: "texts",
+      config: { ...config, ...keys },
+      event_types: ["order.*"],
+    });
+    const found = (q: string) => listed(`consumer_id=texts&q=${encodeURIComponent(q)}`);
+    for (const q of ["zoë's ledger", "INVOICE.", "place=here", id])
+      expect([q, await found(q)]).toEqual([q, [id]]);
+    expect(await found("/1/ORDERS")).toEqual([queue.id]);
+    expect(await found("hidden-words")).toEqual([]);
+  });
+
+  test.each([
+    "limit=0",
+    "limit=251",
+    "cursor=abc",
+    "status=deleted",
+    "kind=smtp",
+    "failing=maybe",
+    "q=",
+    "colour=red",
+  ])("%s is refused", async (query) => {
+    expectFault(await bench.app.live.get(`/v1/endpoints?${query}`), query.split("=")[0] ?? "");
+  });
 });
 
 describe("an Idempotency-Key", () => {

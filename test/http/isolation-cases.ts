@@ -239,9 +239,10 @@ export const CASES: Record<string, Case[]> = {
       status: 201,
     },
   ],
-  listEndpoints: list("/v1/endpoints", endpoint, "endpoint").concat(
-    list("/v1/endpoints", sent, "endpoint", { consumer_id: "consumer" }).slice(1, 2),
-  ),
+  listEndpoints: list("/v1/endpoints", endpoint, "endpoint", {
+    endpoint_ids: "endpoint",
+    q: "endpoint",
+  }).concat(list("/v1/endpoints", sent, "endpoint", { consumer_id: "consumer" }).slice(1, 2)),
   getEndpoint: [on(endpoint, "GET", "/v1/endpoints/:endpoint")],
   updateEndpoint: [
     on(endpoint, "PATCH", "/v1/endpoints/:endpoint", { description: "changed" }),

@@ -10,7 +10,7 @@ import { t } from "../i18n.ts";
 import { useResource } from "../resource.ts";
 import { setQuery, to } from "../router.ts";
 import { may } from "../session.ts";
-import type { Delivery, Endpoint, Page } from "../types.ts";
+import type { Delivery } from "../types.ts";
 import type { ViewProps } from "../view.ts";
 import {
   type Filter,
@@ -22,7 +22,7 @@ import {
   type Window,
   windowOf,
 } from "./deliveries/filter.ts";
-import { Chips, SearchBox } from "./deliveries/filter-bar.tsx";
+import { Chips } from "./deliveries/filter-bar.tsx";
 import { Histogram } from "./deliveries/histogram.tsx";
 import { type LiveList, useLiveList } from "./deliveries/live-list.ts";
 import { ReplayDialog } from "./deliveries/replay-dialog.tsx";
@@ -31,7 +31,8 @@ import { useSearch } from "./deliveries/search.ts";
 import { select, selectionOf, toggle } from "./deliveries/selection.ts";
 import { DeliveryDetail } from "./delivery.tsx";
 import { columnsOf } from "./parts/delivery-table.tsx";
-import { nameOf } from "./parts/endpoint-name.ts";
+import { useEndpointNames } from "./parts/endpoint-lists.ts";
+import { SearchBox } from "./parts/search-box.tsx";
 
 /** The list of deliveries, and the one that is open. */
 export function Deliveries({ params, query }: ViewProps): JSX.Element {
@@ -69,7 +70,7 @@ function DeliveryList({ current, query }: ListProps): JSX.Element {
         />
       </Head>
       <div class="filters">
-        <SearchBox q={filter.q} />
+        <SearchBox label={t("deliveries.search")} q={filter.q} />
       </div>
       <div class="wide">
         <Histogram filter={filter} window={window} />
@@ -222,9 +223,7 @@ function showChosen(): void {
 
 function Rows({ rows, path, current, query }: RowsProps): JSX.Element {
   useEffect(showChosen, [current]);
-  const endpoints = useResource<Page<Endpoint>>("/v1/endpoints?limit=250");
-  const names = new Map(endpoints.data?.data.map((endpoint) => [endpoint.id, nameOf(endpoint)]));
-  const columns = columnsOf(names);
+  const columns = columnsOf(useEndpointNames(rows.map((row) => row.endpoint_id)));
   return (
     <Table
       caption={t("deliveries.caption")}

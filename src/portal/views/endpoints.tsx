@@ -2,7 +2,6 @@ import type { JSX } from "preact";
 import { EndpointBadge, StatusBadge } from "../components/badge.tsx";
 import { LinkButton } from "../components/button.tsx";
 import { Choice, Head, More, Split } from "../components/layout.tsx";
-import { SearchField } from "../components/search.tsx";
 import { Empty, Failure, Skeleton } from "../components/states.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
@@ -15,6 +14,7 @@ import type { Endpoint, EndpointTotal } from "../types.ts";
 import type { ViewProps } from "../view.ts";
 import { EndpointDetail } from "./endpoint.tsx";
 import { addressOf, nameOf } from "./parts/endpoint-name.ts";
+import { SearchBox } from "./parts/search-box.tsx";
 import { Types } from "./parts/types.tsx";
 
 /** The list of endpoints, and the one that is open. */
@@ -42,10 +42,9 @@ function EndpointList({
   query: ViewProps["query"];
 }): JSX.Element {
   const state = STATES.find((one) => one === query["status"]) ?? "all";
-  const asked = state === "all" || state === "failing" ? "" : `&status=${state}`;
-  const { rows, error, more } = useList<Endpoint>(`/v1/endpoints?limit=50${asked}`);
-  const wanted = (query["q"] ?? "").toLowerCase();
-  const shown = rows?.filter((endpoint) => fits(endpoint, state, wanted));
+  const { rows, error, more } = useList<Endpoint>(
+    `/v1/endpoints?limit=50${askedOf(state, query["q"] ?? "")}`,
+  );
   return (
     <>
       <Head title={t("tab.endpoints")} isBeside={current !== null}>
@@ -56,11 +55,7 @@ function EndpointList({
         )}
       </Head>
       <div class="filters">
-        <SearchField
-          label={t("endpoints.search")}
-          value={query["q"] ?? ""}
-          onInput={(q) => setQuery({ q })}
-        />
+        <SearchBox label={t("endpoints.search")} q={query["q"] ?? null} />
         <Choice
           label={t("delivery.status")}
           value={state}
@@ -69,19 +64,18 @@ function EndpointList({
         />
       </div>
       {error && !rows ? <Failure error={error} /> : null}
-      {!shown && !error ? <Skeleton rows={6} height={56} /> : null}
-      {shown?.length === 0 ? <None isFiltered={state !== "all" || wanted !== ""} /> : null}
-      {shown && shown.length > 0 ? <Rows rows={shown} current={current} query={query} /> : null}
+      {!rows && !error ? <Skeleton rows={6} height={56} /> : null}
+      {rows?.length === 0 ? <None isFiltered={state !== "all" || query["q"] !== undefined} /> : null}
+      {rows && rows.length > 0 ? <Rows rows={rows} current={current} query={query} /> : null}
       <More more={more} />
     </>
   );
 }
 
-function fits(endpoint: Endpoint, state: State, wanted: string): boolean {
-  if (state === "failing" && endpoint.failing_since === null) return false;
-  return [nameOf(endpoint), addressOf(endpoint), endpoint.id, ...(endpoint.event_types ?? [])].some((text) =>
-    text.toLowerCase().includes(wanted),
-  );
+function askedOf(state: State, text: string): string {
+  const asked = text === "" ? "" : `&q=${encodeURIComponent(text)}`;
+  if (state === "all") return asked;
+  return state === "failing" ? `${asked}&failing=true` : `${asked}&status=${state}`;
 }
 
 function None({ isFiltered }: { isFiltered: boolean }): JSX.Element {

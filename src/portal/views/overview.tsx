@@ -14,18 +14,19 @@ import type { Endpoint, Page, Stats } from "../types.ts";
 import type { ViewProps } from "../view.ts";
 import { barsOf, DELIVERY_SERIES } from "./parts/bars.ts";
 import { DeliveryTable } from "./parts/delivery-table.tsx";
-import { Failing } from "./parts/failing.tsx";
+import { FAILING, Failing } from "./parts/failing.tsx";
 
 const HOUR_MS = 3_600_000;
 /** Bars of an hour for a day, of six hours for a week. */
 const WINDOWS = { day: { hours: 24, bar: 1 }, week: { hours: 168, bar: 6 } } as const;
 
-const ENDPOINTS = "/v1/endpoints?limit=250";
+/** Whether there is any. */
+const ANY_ENDPOINT = "/v1/endpoints?limit=1";
 const statsPath = (since: string) => `/v1/stats?since=${since}`;
 
 /** What the overview asks for first, for a page that begins with it. */
 export function overviewPaths(query: ViewProps["query"]): string[] {
-  return [statsPath(windowOf(query, Date.now()).since), ENDPOINTS];
+  return [statsPath(windowOf(query, Date.now()).since), ANY_ENDPOINT, FAILING];
 }
 
 /** From the first hour that is shown, whole, to the end of this one: so the answer is the same for as long as the hour lasts. */
@@ -40,7 +41,8 @@ function windowOf(query: ViewProps["query"], at: number) {
 export function Overview({ query }: ViewProps): JSX.Element {
   const { span, bar, end, since } = windowOf(query, now.value);
   const stats = useResource<Stats>(statsPath(since));
-  const endpoints = useResource<Page<Endpoint>>(ENDPOINTS);
+  const endpoints = useResource<Page<Endpoint>>(ANY_ENDPOINT);
+  const isEmpty = endpoints.data?.data.length === 0;
   const first = query["at"];
   const chosen: Range | null = first === undefined ? null : [Number(first), Number(query["to"] ?? first)];
   return (
@@ -56,12 +58,12 @@ export function Overview({ query }: ViewProps): JSX.Element {
           onChange={(value) => setQuery({ window: value === "day" ? null : value, at: null, to: null })}
         />
       </Head>
-      {endpoints.data?.data.length === 0 ? <NoEndpoints /> : null}
+      {isEmpty ? <NoEndpoints /> : null}
       {stats.error && !stats.data ? <Failure error={stats.error} /> : null}
       {stats.data ? (
         <>
           <Cards stats={stats.data} />
-          <Failing endpoints={endpoints.data?.data} stats={stats.data} />
+          {endpoints.data && !isEmpty ? <Failing stats={stats.data} /> : null}
           <Activity stats={stats.data} end={end} span={span} chosen={chosen} />
         </>
       ) : (

@@ -4,25 +4,25 @@ import { SelectField } from "../components/field.tsx";
 import { Choice, Facts, Head, Section } from "../components/layout.tsx";
 import { Failure, Skeleton } from "../components/states.tsx";
 import { t } from "../i18n.ts";
-import { useResource } from "../resource.ts";
 import { setQuery } from "../router.ts";
 import { receiverOf, type Snippet, SNIPPETS } from "../snippets.ts";
-import type { Endpoint, Page } from "../types.ts";
+import type { Endpoint } from "../types.ts";
 import type { ViewProps } from "../view.ts";
+import { useEndpoints } from "./parts/endpoint-lists.ts";
 import { nameOf } from "./parts/endpoint-name.ts";
 import { Checker } from "./verify/checker.tsx";
 
 /** How a receiver knows that a delivery is genuine: with the reader's own endpoint filled in. */
 export function Verify({ query }: ViewProps): JSX.Element {
-  const { data, error } = useResource<Page<Endpoint>>("/v1/endpoints?limit=250");
+  const { data, error } = useEndpoints(query["endpoint"] ?? null);
   if (error && !data) return <Failure error={error} />;
   if (!data) return <Skeleton rows={6} />;
-  const endpoint = data.data.find(({ id }) => id === query["endpoint"]) ?? data.data[0] ?? null;
+  const endpoint = data.find(({ id }) => id === query["endpoint"]) ?? data[0] ?? null;
   return (
     <>
       <Head title={t("verify.title")} />
       <p class="lead">{t("verify.text")}</p>
-      {endpoint && <Facts items={factsOf(endpoint, data.data)} />}
+      {endpoint && <Facts items={factsOf(endpoint, data)} />}
       <Receiver endpoint={endpoint} language={query["language"]} />
       <Checker key={endpoint?.id} endpoint={endpoint} />
     </>

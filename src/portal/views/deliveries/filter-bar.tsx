@@ -1,41 +1,16 @@
 import type { JSX } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useState } from "preact/hooks";
 import { Button } from "../../components/button.tsx";
 import { Icon } from "../../components/icons.tsx";
 import { Choice } from "../../components/layout.tsx";
-import { SearchField } from "../../components/search.tsx";
 import { hour } from "../../format.ts";
 import { t } from "../../i18n.ts";
 import { useResource } from "../../resource.ts";
 import { setQuery } from "../../router.ts";
-import type { Endpoint, EventType, Page } from "../../types.ts";
+import type { EventType, Page } from "../../types.ts";
 import { nameOf } from "../parts/endpoint-name.ts";
+import { useEndpoints } from "../parts/endpoint-lists.ts";
 import { type Filter, FILTER_KEYS, type Search, STATUSES, type Window } from "./filter.ts";
-
-const TYPED_MS = 300;
-/** As the API takes it. */
-const SEARCH_MAX = 256;
-
-/** A word, an id or an `external_id`; asked for once typing rests. */
-export function SearchBox({ q }: { q: string | null }): JSX.Element {
-  const [text, setText] = useState(q ?? "");
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const asked = useRef(q);
-  useEffect(() => {
-    if (asked.current !== q) setText(q ?? "");
-    asked.current = q;
-  }, [q]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const type = (value: string) => {
-    setText(value);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => {
-      asked.current = value === "" ? null : value;
-      setQuery({ q: asked.current });
-    }, TYPED_MS);
-  };
-  return <SearchField label={t("deliveries.search")} value={text} onInput={type} maxLength={SEARCH_MAX} />;
-}
 
 interface ChipsProps {
   filter: Filter;
@@ -45,7 +20,7 @@ interface ChipsProps {
 
 /** One chip for each thing that narrows the list; one that is set says so, and is taken away by its cross. */
 export function Chips({ filter, window, search }: ChipsProps): JSX.Element {
-  const endpoints = useResource<Page<Endpoint>>("/v1/endpoints?limit=250", { polls: false });
+  const endpoints = useEndpoints(filter.endpoint);
   const types = useResource<Page<EventType>>("/v1/event-types?limit=250", { polls: false });
   const isSet = FILTER_KEYS.some((key) => here(filter)[key]);
   return (
@@ -63,7 +38,7 @@ export function Chips({ filter, window, search }: ChipsProps): JSX.Element {
         name="endpoint"
         label={t("delivery.endpoint")}
         value={filter.endpoint}
-        options={(endpoints.data?.data ?? []).map((one) => ({ value: one.id, text: nameOf(one) }))}
+        options={(endpoints.data ?? []).map((one) => ({ value: one.id, text: nameOf(one) }))}
       />
       <SelectChip
         name="type"

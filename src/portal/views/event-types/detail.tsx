@@ -10,15 +10,16 @@ import { useResource } from "../../resource.ts";
 import { to } from "../../router.ts";
 import { saysMore, type SchemaRow, schemaRows } from "../../schema-rows.ts";
 import { may } from "../../session.ts";
-import type { Endpoint, EventType, Page } from "../../types.ts";
+import type { Endpoint, EventType } from "../../types.ts";
 import { nameOf } from "../parts/endpoint-name.ts";
+import { useEndpoints } from "../parts/endpoint-lists.ts";
 import { TrySend } from "./try-send.tsx";
 
 /** One type: what it means, its fields, an example, who receives it, and the example sent to an endpoint. */
 export function EventTypeDetail({ name }: { name: string }): JSX.Element {
   const path = `/v1/event-types/${encodeURIComponent(name)}`;
   const { data: type, error } = useResource<EventType>(path, { polls: false });
-  const { data: endpoints } = useResource<Page<Endpoint>>("/v1/endpoints?limit=250");
+  const { data: endpoints } = useEndpoints(null);
   if (error && !type) return <Failure error={error} />;
   if (!type) return <Skeleton rows={6} />;
   return (
@@ -31,11 +32,11 @@ export function EventTypeDetail({ name }: { name: string }): JSX.Element {
         </div>
         {type.description && <p>{type.description}</p>}
       </div>
-      <Receivers name={name} endpoints={endpoints?.data} />
+      <Receivers name={name} endpoints={endpoints} />
       <Fields schema={type.schema} />
       <Example type={type} />
-      {may.manage && endpoints && endpoints.data.length > 0 && (
-        <TrySend name={name} endpoints={byFit(endpoints.data, name)} hasExample={type.example !== null} />
+      {may.manage && endpoints && endpoints.length > 0 && (
+        <TrySend name={name} endpoints={byFit(endpoints, name)} hasExample={type.example !== null} />
       )}
     </article>
   );

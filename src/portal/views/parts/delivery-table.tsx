@@ -8,8 +8,8 @@ import { number } from "../../format.ts";
 import { t } from "../../i18n.ts";
 import { useResource } from "../../resource.ts";
 import { to } from "../../router.ts";
-import type { Delivery, Endpoint, Page } from "../../types.ts";
-import { nameOf } from "./endpoint-name.ts";
+import type { Delivery, Page } from "../../types.ts";
+import { useEndpointNames } from "./endpoint-lists.ts";
 
 /** The newest deliveries of a list of /v1, one page. */
 export function DeliveryTable({
@@ -22,11 +22,10 @@ export function DeliveryTable({
   withEndpoint?: boolean;
 }): JSX.Element {
   const { data, error } = useResource<Page<Delivery>>(path);
-  const endpoints = useResource<Page<Endpoint>>(withEndpoint ? "/v1/endpoints?limit=250" : null);
+  const names = useEndpointNames(withEndpoint ? (data?.data ?? []).map((row) => row.endpoint_id) : []);
   if (error && !data) return <Failure error={error} />;
   if (!data) return <Skeleton rows={5} height={40} />;
   if (data.data.length === 0) return <Empty title={empty} />;
-  const names = new Map(endpoints.data?.data.map((endpoint) => [endpoint.id, nameOf(endpoint)]));
   return (
     <Table
       caption={t("deliveries.caption")}
@@ -39,7 +38,7 @@ export function DeliveryTable({
 }
 
 /** `names`: of the endpoints, by their ids; null where all rows are of one. */
-export function columnsOf(names: ReadonlyMap<string, string> | null): Column<Delivery>[] {
+export function columnsOf(names: ReadonlyMap<string, string | null> | null): Column<Delivery>[] {
   return [
     { title: t("delivery.type"), cell: ({ event_type: type }) => <span class="mono cut">{type}</span> },
     { title: t("delivery.status"), lead: true, cell: (delivery) => <StatusBadge delivery={delivery} /> },
@@ -49,8 +48,8 @@ export function columnsOf(names: ReadonlyMap<string, string> | null): Column<Del
           {
             title: t("delivery.endpoint"),
             cell: ({ endpoint_id: id }: Delivery) => (
-              <a class="cut" href={to(`/endpoints/${id}`)} title={names.get(id)}>
-                {names.get(id) ?? t("endpoint.deleted")}
+              <a class="cut" href={to(`/endpoints/${id}`)} title={names.get(id) ?? undefined}>
+                {names.get(id) === null ? t("endpoint.deleted") : names.get(id)}
               </a>
             ),
           },

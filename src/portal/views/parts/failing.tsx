@@ -15,30 +15,29 @@ import { nameOf } from "./endpoint-name.ts";
 
 const SHOWN_MAX = 5;
 
+/** As many as are counted; of more it is said that there are more. */
+const COUNTED_MAX = 50;
+
+export const FAILING = `/v1/endpoints?failing=true&limit=${COUNTED_MAX}`;
+
 /** Endpoints that do not work, each with its last error in words and one thing to do. */
-export function Failing({
-  endpoints,
-  stats,
-}: {
-  endpoints: Endpoint[] | undefined;
-  stats: Stats;
-}): JSX.Element | null {
-  if (endpoints === undefined || endpoints.length === 0) return null;
-  const failing = endpoints.filter(
-    ({ status, failing_since: since }) => status === "disabled" || since !== null,
-  );
-  if (failing.length === 0) return <AllWell stats={stats} />;
+export function Failing({ stats }: { stats: Stats }): JSX.Element | null {
+  const { data } = useResource<Page<Endpoint>>(FAILING);
+  if (!data) return null;
+  const { data: failing, next_cursor: next } = data;
+  const count = failing.length;
+  if (count === 0) return <AllWell stats={stats} />;
   return (
-    <Section title={t("overview.failing", { count: failing.length })}>
+    <Section title={next === null ? t("overview.failing", { count }) : t("overview.failing.many", { count })}>
       <ul class="problems">
         {failing.slice(0, SHOWN_MAX).map((endpoint) => (
           <Problem key={endpoint.id} endpoint={endpoint} />
         ))}
       </ul>
-      {failing.length > SHOWN_MAX && (
+      {count > SHOWN_MAX && (
         <p>
           <a href={to("/endpoints", { status: "failing" })}>
-            {t("overview.failing.all", { count: failing.length })}
+            {next === null ? t("overview.failing.all", { count }) : t("overview.failing.rest")}
           </a>
         </p>
       )}
