@@ -1,30 +1,12 @@
 // time budget: 900 s
 /** Every screen of the portal as its readers set their browser: forced colours, 200 % zoom, from right to left. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import {
-  expectAccessible,
-  expectNoSidewaysScroll,
-  hasChromium,
-  startBrowser,
-  type TestBrowser,
-} from "../kit/browser.ts";
+import { expectAccessible, expectNoSidewaysScroll, hasChromium } from "../kit/browser.ts";
 import { SCREENS } from "../portal/screens.ts";
-import { startWorld, type World } from "../portal/world.ts";
+import { BROWSER_MS, openStage } from "../portal/stage.ts";
 
-const BROWSER_MS = 60_000;
-let world: World;
-let browser: TestBrowser;
-
-beforeAll(async () => {
-  if (!hasChromium) return;
-  [world, browser] = await Promise.all([startWorld(), startBrowser()]);
-}, BROWSER_MS);
-
-afterAll(async () => {
-  await browser?.[Symbol.asyncDispose]();
-  await world?.[Symbol.asyncDispose]();
-});
+const { world, browser } = await openStage();
 
 const screens = SCREENS.map((screen) => [screen.name, screen] as const);
 
