@@ -2,7 +2,7 @@ import { requirePlaces, requireWaitingRoom } from "./admission.ts";
 import { type Audience, Audiences, type Exhaustion, type RoutedEvent } from "./audience.ts";
 import { keyTime } from "./core/ids.ts";
 import { limit } from "./core/limits.ts";
-import type { Delivery, Endpoint, Event } from "./core/model.ts";
+import type { Delivery, Endpoint, Event, Origin } from "./core/model.ts";
 import { bodyOf, Spreader, writeDelivery } from "./fanout.ts";
 import type { Waiting } from "./outbound/actor.ts";
 import type { Actors } from "./outbound/actors.ts";
@@ -296,8 +296,9 @@ export function replayOne(
   const due = data.store.now();
   const id = known?.id ?? data.store.takeKey();
   const queueOrder = actors.placeFor(endpoint, id, due);
-  if (known) data.deliveries.reopen(id, due, queueOrder);
-  else addDelivery(data, event, endpoint, id, due, queueOrder);
+  const origin = event.isTest ? "test_replay" : "replay";
+  if (known) data.deliveries.reopen(id, origin, due, queueOrder);
+  else addDelivery(data, event, endpoint, id, origin, due, queueOrder);
   data.notes.add(event.id, id, "replayed");
   const delivery = data.deliveries.get(id);
   if (!delivery) throw new Error("a delivery is gone that was just written");
@@ -309,6 +310,7 @@ function addDelivery(
   event: Event,
   endpoint: Endpoint,
   id: number,
+  origin: Origin,
   due: number,
   queueOrder: number | null,
 ): void {
@@ -320,7 +322,7 @@ function addDelivery(
       endpointId: endpoint.id,
       projectId,
       status: "pending",
-      origin: "replay",
+      origin,
       due,
       queueOrder,
     },

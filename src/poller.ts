@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import { triggerOf } from "./core/delivery.ts";
 import { limit } from "./core/limits.ts";
 import { type Endpoint, HEALTHY } from "./core/model.ts";
 import type { Load, Settlement, Waiting } from "./outbound/actor.ts";
@@ -164,7 +165,7 @@ export class Poller {
     return {
       endpoint,
       load,
-      trigger: delivery.origin,
+      trigger: triggerOf(delivery),
       performed,
       change,
       queueOrder,

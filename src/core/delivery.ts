@@ -124,7 +124,7 @@ export type Place = "taken" | "awaited";
 
 /** What a delivery holds of its account's plan before it is metered; null: nothing, as it is closed, or a test (contract section 2). */
 export function placeOf(delivery: Pick<Delivery, "status" | "due" | "metered" | "origin">): Place | null {
-  if (delivery.metered || delivery.origin === "test" || !isOpen(delivery)) return null;
+  if (delivery.metered || isFree(delivery) || !isOpen(delivery)) return null;
   return delivery.due === null ? "awaited" : "taken";
 }
 
@@ -135,6 +135,17 @@ export function isOpen({ status }: Pick<Delivery, "status">): boolean {
 /** An open delivery that no attempt is planned for: it waits until the plan has room again. */
 export function waitsForPlan(delivery: Pick<Delivery, "status" | "due">): boolean {
   return delivery.due === null && isOpen(delivery);
+}
+
+/** Tests never count (contract section 2), nor does a replay of one. */
+export function isFree({ origin }: Pick<Delivery, "origin">): boolean {
+  return origin === "test" || origin === "test_replay";
+}
+
+/** What the next attempt by the schedule is called. */
+export function triggerOf({ step, origin }: Pick<Delivery, "step" | "origin">): Trigger {
+  if (step > 0) return "retry";
+  return origin === "test_replay" ? "replay" : origin;
 }
 
 /** Attempts that reached for the network are metered; what could not be sent at all is not (contract section 2). */

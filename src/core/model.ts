@@ -24,7 +24,7 @@ export const DEAD_REASONS = ["exhausted", "gone", "blocked", "malformed", "endpo
 export type DeadReason = (typeof DEAD_REASONS)[number];
 
 /** What the first attempt of a delivery answers to. */
-export const ORIGINS = ["publish", "replay", "test"] as const;
+export const ORIGINS = ["publish", "replay", "test", "test_replay"] as const;
 export type Origin = (typeof ORIGINS)[number];
 
 export type WaitingFor = "paused" | "rate_limit" | "backoff" | "order" | "plan_limit";

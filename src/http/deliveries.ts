@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { isOpen, placeOf } from "../core/delivery.ts";
+import { isFree, isOpen, placeOf } from "../core/delivery.ts";
 import { notFound, Problem, unavailable } from "../core/errors.ts";
 import type { Delivery } from "../core/model.ts";
 import { attemptExample, attemptOf, attemptShape } from "./attempt-shape.ts";
@@ -166,8 +166,8 @@ const NOT_OPEN = "Only a delivery that is pending or retrying can be cancelled."
 
 /** A place for a first attempt that the account's plan does not expect; answers how to give it back. Throws 402 where there is none. */
 function takePlace({ data }: Services, delivery: Delivery): () => void {
-  const isFree = delivery.metered || delivery.origin === "test" || placeOf(delivery) === "taken";
-  if (isFree) return () => {};
+  const isPaid = delivery.metered || placeOf(delivery) === "taken";
+  if (isPaid || isFree(delivery)) return () => {};
   requirePlaces(data, delivery.projectId);
   return data.meter.lend(delivery.projectId);
 }

@@ -5,6 +5,7 @@ import {
   disabledBy,
   type Finding,
   healthAfter,
+  triggerOf,
 } from "../core/delivery.ts";
 import { limit } from "../core/limits.ts";
 import {
@@ -531,5 +532,3 @@ export class EndpointActor<P extends Performed> {
     for (const resolve of this.#whenQuiet.splice(0)) resolve();
   }
 }
-
-const triggerOf = ({ step, origin }: Delivery): Trigger => (step > 0 ? "retry" : origin);

@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import { isMetered } from "../core/delivery.ts";
+import { isFree, isMetered } from "../core/delivery.ts";
 import { limit } from "../core/limits.ts";
 import { type Delivery, type Endpoint, envelopeOf, type WaitingFor } from "../core/model.ts";
 import type { Data } from "../store/data.ts";
@@ -343,7 +343,7 @@ export class Actors {
     const isHandedOut = outcome === "handed_out";
     const nextAttemptAt = isHandedOut ? null : change ? change.due : delivery.due;
     const place = { id, deliveryId: delivery.id, number, trigger, outcome, nextAttemptAt };
-    const metered = delivery.metered || (isMetered(outcome) && delivery.origin !== "test");
+    const metered = delivery.metered || (isMetered(outcome) && !isFree(delivery));
     if (metered && !delivery.metered) this.data.meter.count(delivery.projectId, performed.startedAt);
     const settled = this.data.deliveries.settle(delivery, number, metered, change, settlement.queueOrder);
     if (settled === "gone") return { applied: false, disabled: null };

@@ -7,7 +7,7 @@ import {
   ORIGINS,
   type Origin,
 } from "../core/model.ts";
-import { type DeliveryChange, type Place, placeOf } from "../core/delivery.ts";
+import { type DeliveryChange, isFree, type Place, placeOf } from "../core/delivery.ts";
 import type { Digest } from "./digest.ts";
 import { LABELS, type Labels } from "./labels.ts";
 import type { Meter } from "./meter.ts";
@@ -198,9 +198,9 @@ export class Deliveries {
   }
 
   /** Opens a delivery afresh: due now, with the whole schedule before it. */
-  reopen(id: number, due: number, queueOrder: number | null): void {
-    this.#moveFrom(id, "taken");
-    this.#statements.reopen.run(ORIGINS.indexOf("replay"), due, queueOrder, id);
+  reopen(id: number, origin: Origin, due: number, queueOrder: number | null): void {
+    this.#moveFrom(id, isFree({ origin }) ? null : "taken");
+    this.#statements.reopen.run(ORIGINS.indexOf(origin), due, queueOrder, id);
   }
 
   /** Gives a place to a delivery that waited for one: it is due. */

@@ -81,6 +81,29 @@ describe("metering counts", () => {
     expect(await metered(live)).toBe(0);
   });
 
+  test("nothing for the replay of a test event, also where the plan's deliveries are used up", async () => {
+    const { live } = await bench.tenant();
+    const name = bench.path();
+    const { id } = await bench.endpoint(live, name);
+    await live.post(`/v1/endpoints/${id}/test`);
+    const [tried] = await deliveries(live);
+    const replay = (body: object) => live.post(`/v1/events/${tried?.event_id}/replay`, body);
+    await publishMany(live, 4);
+    await bench.receiver.arrived(name, 5);
+    for (const body of [{}, { new_message_id: true }]) {
+      expect((await replay(body)).status).toBe(202);
+      await bench.settled(live);
+      expect(await usage(live)).toMatchObject({ deliveries: 4, remaining: 1 });
+    }
+    const { json } = await live.get(`/v1/deliveries/${tried?.id}/attempts`);
+    expect(json["data"]).toMatchObject([{ trigger: "replay" }, { trigger: "test" }]);
+    await publish(live);
+    expect((await replay({})).status).toBe(202);
+    await bench.receiver.arrived(name, 9);
+    await bench.settled(live);
+    expect(await usage(live)).toMatchObject({ deliveries: 5, remaining: 0 });
+  });
+
   test("nothing for what never reached the network, and gives its place back", async () => {
     const { live } = await bench.tenant();
     await bench.endpoint(live, bench.path(), { transformations: [{ op: "unwrap", path: "data.missing" }] });

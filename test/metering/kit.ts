@@ -16,6 +16,7 @@ export const DECEMBER = Date.UTC(2026, 11, 1);
 export const USAGE = "/v1/usage";
 
 export interface Delivery {
+  event_id: string;
   id: string;
   status: string;
   attempt_count: number;
