@@ -97,20 +97,53 @@ export function elementSpans(text: string, from: number): Span[] {
   return spans;
 }
 
+/** Longer than that, a text that is full of white space would be put together of too many pieces. */
+const PIECES_LENGTH_MAX = 64 * 1024;
+
 /** The same JSON without white space between its tokens; the given string itself where there is none. */
 export function minify(text: string): string {
-  let out = "";
-  let copied = 0;
+  const first = firstSpace(text);
+  if (first === text.length) return text;
+  return text.length > PIECES_LENGTH_MAX ? copyTokens(text, first) : joinTokens(text, first);
+}
+
+/** Index of the first white space between tokens; the text's length where there is none. */
+function firstSpace(text: string): number {
   for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = stringEnd(text, at) - 1;
+    else if (isSpace(code)) return at;
+  }
+  return text.length;
+}
+
+function joinTokens(text: string, first: number): string {
+  let out = text.slice(0, first);
+  let copied = skipSpace(text, first);
+  for (let at = copied; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) at = stringEnd(text, at) - 1;
     else if (isSpace(code)) {
       out += text.slice(copied, at);
-      at = skipSpace(text, at) - 1;
-      copied = at + 1;
+      copied = skipSpace(text, at);
+      at = copied - 1;
     }
   }
-  return copied === 0 ? text : out + text.slice(copied);
+  return out + text.slice(copied);
+}
+
+/** Character by character. */
+function copyTokens(text: string, first: number): string {
+  const out = new Uint16Array(text.length - first);
+  let length = 0;
+  for (let at = first; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (isSpace(code)) continue;
+    out[length++] = code;
+    if (code !== QUOTE) continue;
+    for (const end = stringEnd(text, at); at + 1 < end; ) out[length++] = text.charCodeAt(++at);
+  }
+  return text.slice(0, first) + Buffer.from(out.buffer, 0, 2 * length).toString("utf16le");
 }
 
 /** True for a JSON object: not null, not an array. */

@@ -108,11 +108,12 @@ function omitElements(array: Json[], trees: readonly PathTree[], budget: Budget)
 }
 
 function omitFields(object: JsonObject, trees: readonly PathTree[], budget: Budget): Json {
+  const names = Object.keys(object);
+  budget.stepsLeft -= FIELD_STEPS * trees.length * names.length;
+  if (budget.stepsLeft < 0 || !names.some((name) => belowField(trees, name).length > 0)) return object;
   let changed = false;
   const left: [string, Json][] = [];
   for (const [name, value] of Object.entries(object)) {
-    budget.stepsLeft -= FIELD_STEPS * trees.length;
-    if (budget.stepsLeft < 0) return object;
     const part = omitFrom(value, belowField(trees, name), budget);
     changed ||= part !== value;
     if (part !== undefined) left.push([name, part]);

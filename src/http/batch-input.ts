@@ -5,12 +5,13 @@ import { cutList, type CutText } from "../core/json-cut.ts";
 import { limit } from "../core/limits.ts";
 import type { Incoming } from "../pipeline.ts";
 import { heavyTurn, isHeavy, Turns } from "../turns.ts";
-import { invalidJson } from "./body.ts";
 import {
   addUnknownField,
   dataOf,
+  decodeJson,
   FAULTS_MAX,
   newEventShape,
+  parseJson,
   readFields,
   requireDepth,
 } from "./event-input.ts";
@@ -23,8 +24,6 @@ import {
 const EVENTS = { name: "events", countMax: limit("batchEventsMax"), lengthMax: limit("eventBodyMax") };
 /** Objects around an event. */
 const LEVELS_ABOVE = 2;
-
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** For the document; `readBatch` is what checks. */
 export const newBatchShape = Type.Object(
@@ -42,7 +41,7 @@ export async function readBatch(
   charge: (count: number) => void,
 ): Promise<Incoming[]> {
   const turns = new Turns();
-  const text = decode(bytes);
+  const text = decodeJson(bytes);
   const { rest, elements, superseded } = await cut(text, turns);
   requireWhole(rest, [...superseded, ...elements], bytes);
   await parseAll(text, superseded, bytes, turns);
@@ -58,14 +57,6 @@ export async function readBatch(
   }
   if (faults.length > 0) throw invalidAll(faults.slice(0, FAULTS_MAX));
   return events;
-}
-
-function decode(bytes: Uint8Array): string {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    throw invalidJson(bytes);
-  }
 }
 
 async function cut(text: string, turns: Turns): Promise<CutText> {
@@ -86,7 +77,7 @@ function requireWhole(rest: string, elements: readonly Span[], bytes: Uint8Array
     throw invalid("", "Expected an object with `events` alone, and little white space.");
   }
   requireDepth(rest);
-  const whole = parse(rest, bytes);
+  const whole = parseJson(rest, bytes);
   if (!isObject(whole)) throw invalid("", "Expected an object.");
   const faults: Fault[] = [];
   for (const name of Object.keys(whole)) if (name !== EVENTS.name) addUnknownField(faults, "", name);
@@ -108,21 +99,21 @@ async function parseAll(
 ): Promise<unknown[]> {
   const values: unknown[] = [];
   for (const [at, { start, end }] of elements.entries()) {
-    await (isHeavy(end - start) ? heavyTurn() : turns.giveWay());
+    const isLarge = isHeavy(end - start);
+    await (isLarge ? heavyTurn() : turns.giveWay());
     const element = text.slice(start, end);
     requireSize(element, at);
     requireDepth(element, LEVELS_ABOVE);
-    values.push(parse(element, bytes));
+    if (isLarge) await heavyTurn();
+    values.push(withoutData(parseJson(element, bytes)));
   }
   return values;
 }
 
-function parse(text: string, bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw invalidJson(bytes);
-  }
+/** `data` is cut out of the text: of what was parsed nobody needs more than that it is an object. */
+function withoutData(value: unknown): unknown {
+  if (isObject(value) && isObject(value.data)) value.data = {};
+  return value;
 }
 
 function requireSize(text: string, at: number): void {

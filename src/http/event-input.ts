@@ -1,11 +1,12 @@
 import { Type } from "@sinclair/typebox";
-import { type Fault, invalid, invalidAll, Problem } from "../core/errors.ts";
+import { type Fault, invalid, invalidAll } from "../core/errors.ts";
 import { isEventType } from "../core/event-type.ts";
 import { depthOf, isObject, memberSpan, minify } from "../core/json.ts";
 import { childPointer } from "../core/json-value.ts";
 import { limit } from "../core/limits.ts";
 import { parseRfc3339 } from "../core/rfc3339.ts";
 import type { Incoming } from "../pipeline.ts";
+import { heavyTurn } from "../turns.ts";
 import { invalidJson } from "./body.ts";
 import { EXPECTED_CONSUMER, consumerText, nameText, timeShape } from "./shapes.ts";
 
@@ -55,11 +56,27 @@ export const newEventShape = Type.Object(
 
 /** The event that a body spells. `now`: its timestamp where it names none. Throws 400 or 422 with all faults. */
 export function readEvent(bytes: Uint8Array, now: number): Incoming {
-  const { text, value } = parse(bytes);
-  const faults: Fault[] = [];
-  const event = readFields(value, "", now, faults);
-  if (event === null) throw invalidAll(faults);
+  const text = textOf(bytes);
+  const event = readWhole(text, bytes, now);
   event.data = dataOf(text, 0);
+  return event;
+}
+
+/** The same for a large one, each part of the work in a turn of its own. */
+export async function readLargeEvent(bytes: Uint8Array, now: number): Promise<Incoming> {
+  const text = textOf(bytes);
+  await heavyTurn();
+  const event = readWhole(text, bytes, now);
+  await heavyTurn();
+  event.data = dataOf(text, 0);
+  return event;
+}
+
+/** All but `data`. */
+function readWhole(text: string, bytes: Uint8Array, now: number): Incoming {
+  const faults: Fault[] = [];
+  const event = readFields(parseJson(text, bytes), "", now, faults);
+  if (event === null) throw invalidAll(faults);
   return event;
 }
 
@@ -75,13 +92,25 @@ export function readInnerEvent(bytes: Uint8Array, name: string, value: unknown, 
   return { ...event, data: dataOf(text, memberSpan(text, name)?.start ?? 0) };
 }
 
-function parse(bytes: Uint8Array): { text: string; value: unknown } {
+function textOf(bytes: Uint8Array): string {
+  const text = decodeJson(bytes);
+  requireDepth(text);
+  return text;
+}
+
+export function decodeJson(bytes: Uint8Array): string {
   try {
-    const text = utf8.decode(bytes);
-    requireDepth(text);
-    return { text, value: JSON.parse(text) };
-  } catch (error) {
-    if (error instanceof Problem) throw error;
+    return utf8.decode(bytes);
+  } catch {
+    throw invalidJson(bytes);
+  }
+}
+
+/** `text` is, or is part of, what `bytes` spell. */
+export function parseJson(text: string, bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
     throw invalidJson(bytes);
   }
 }

@@ -1,8 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { limit } from "../core/limits.ts";
 import type { Accepted } from "../pipeline.ts";
+import { isHeavy } from "../turns.ts";
 import { newBatchShape, readBatch } from "./batch-input.ts";
-import { newEventShape, readEvent } from "./event-input.ts";
+import { newEventShape, readEvent, readLargeEvent } from "./event-input.ts";
 import { requireDescribed } from "./event-type-check.ts";
 import { PLAN_LIMIT } from "./openapi-shared.ts";
 import { publishedExample, publishedOf, publishedShape } from "./event-shape.ts";
@@ -53,7 +54,9 @@ function publishEvent(services: Services): AnyRoute {
     refuses: REFUSALS,
     async handle(context) {
       const { projectId } = context.caller;
-      const incoming = readEvent(context.bytes, services.now());
+      const { bytes } = context;
+      const now = services.now();
+      const incoming = isHeavy(bytes.length) ? await readLargeEvent(bytes, now) : readEvent(bytes, now);
       const events = [incoming];
       // Where neither a schema nor a filter is asked nothing is awaited but the commit: an await for nothing costs every event.
       const described = requireDescribed(services, projectId, events, () => "");

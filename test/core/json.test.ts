@@ -24,6 +24,17 @@ describe("minify", () => {
     expect(minify(text)).toBe('{"b":1.0,"a":12345678901234567890,"t":"a \\" b\\\\","u":"\\u00e9 \\ud800"}');
   });
 
+  test("does the same to a long text", () => {
+    fc.assert(
+      fc.property(fc.array(fc.json(), { minLength: 1 }), fc.constantFrom(1, 4), (texts, indent) => {
+        const part = JSON.parse(`[${texts.join()},"é 漢 😀 \\\\ \\""]`) as unknown;
+        const whole = Array<unknown>(Math.ceil(100_000 / JSON.stringify(part).length)).fill(part);
+        expect(minify(JSON.stringify(whole, null, indent))).toBe(JSON.stringify(whole));
+      }),
+      { numRuns: 20 },
+    );
+  });
+
   test("gives back a text without white space itself", () => {
     const text = '{"a":[1,2,{"b":"c d"}]}';
     expect(minify(text)).toBe(text);
