@@ -15,7 +15,7 @@ queue is <code>delivered</code> when the queue's server said yes, and not before
 ${kinds.map(rowOf)}</tbody>
 </table>
 <p>An endpoint is made with its kind and a <code>config</code>:</p>
-<pre><code class="language-bash">curl -sS http://localhost:8080/v1/endpoints?verify=true -H "authorization: Bearer $SEALPOST_LIVE_KEY" \\
+<pre><code class="language-bash">curl -sS "http://localhost:8080/v1/endpoints?verify=true" -H "authorization: Bearer $LIVE_KEY" \\
   -H 'content-type: application/json' -d '{"kind": "…", "config": {"…": "…"}}'
 </code></pre>
 <p>With <code>verify=true</code> a test message goes there first; where it is not taken, the answer says why and nothing is stored. Credentials are

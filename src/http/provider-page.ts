@@ -1,11 +1,11 @@
-import type { Field, Provider, VerifiedWith } from "../inbound/provider.ts";
+import { type Field, isByAddressAlone, type Provider, type VerifiedWith } from "../inbound/provider.ts";
 import { UNSTATED_WINDOW } from "../inbound/window.ts";
 import { type Html, html } from "./html.ts";
 
 /** The page of one provider, made from its row. */
 export function providerPage(provider: Provider): Html {
   return html`<h1>${provider.name}</h1>
-<p>Webhooks of ${provider.name} are verified at the door; what is genuine becomes an event, such as <code>${provider.typeExample}</code>.</p>
+<p>${promiseOf(provider)}, such as <code>${provider.typeExample}</code>.</p>
 ${setUp(provider)}
 ${fieldsOf(provider)}
 ${checksOf(provider)}
@@ -19,6 +19,13 @@ ${provider.docs.pitfalls.map(
 ${refusals()}
 <h2>How this is proven</h2>
 <p>${proofOf(provider.verifiedWith)} The provider's own page: ${linked(provider.docs.page)}.</p>`;
+}
+
+function promiseOf(provider: Provider): string {
+  const { name } = provider;
+  return isByAddressAlone(provider)
+    ? `Nothing proves that a webhook is of ${name} but that its sender knows the address: keep that secret. What comes in becomes an event`
+    : `Webhooks of ${name} are verified at the door; what is genuine becomes an event`;
 }
 
 function setUp(provider: Provider): Html {
@@ -36,7 +43,7 @@ ${provider.docs.isChecked ? "" : uncheckedNote(provider)}`;
 /** The command that makes a source, with examples in place of what only the customer has. */
 function commandFor({ key, name, example }: Provider): string {
   const body = JSON.stringify({ provider: key, name, ...example }, null, 2).replaceAll("'", "");
-  return `curl -sS http://localhost:8080/v1/sources -H "authorization: Bearer $SEALPOST_TEST_KEY" \\
+  return `curl -sS http://localhost:8080/v1/sources -H "authorization: Bearer $TEST_KEY" \\
   -H 'content-type: application/json' -d '${body}'`;
 }
 

@@ -200,3 +200,8 @@ export interface Provider {
     keys?: KeyReader,
   ): Promise<Reception>;
 }
+
+/** True where whoever knows the source's address may send: the provider signs nothing, and sends no token. */
+export function isByAddressAlone({ scheme }: Provider): boolean {
+  return scheme === "address";
+}

@@ -63,6 +63,12 @@ test("nothing runs on it, and nothing is left open", () => {
   expect(page).not.toMatch(/<script|style=|\bon\w+=|undefined|\[object/);
 });
 
+test("its command can be typed into any shell, and leaves no setting behind", () => {
+  const [, command = ""] = /<code class="language-bash">([^]*?)<\/code>/.exec(page) ?? [];
+  expect(textOf(command)).toContain('"http://localhost:8080/v1/endpoints?verify=true"');
+  expect(page).not.toContain("$SEALPOST_");
+});
+
 test("the API's own page leads to it", async () => {
   expect((await app.with(null).get("/openapi.json")).text).toContain("(/docs/destinations)");
 });

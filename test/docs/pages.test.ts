@@ -9,7 +9,7 @@ import { DOC_PAGES } from "../../src/http/doc-pages.ts";
 import { startApp, type TestApp } from "../kit/app.ts";
 import { type Service, startService } from "../kit/service.ts";
 import { requireTool } from "../kit/tools.ts";
-import { type Block, readBlocks } from "../readme/blocks.ts";
+import { type Block, readBlocks, terminalOf } from "../readme/blocks.ts";
 import { findDifference } from "../readme/expected.ts";
 import { Shell } from "../readme/shell.ts";
 import { tell } from "../readme/tables.ts";
@@ -135,7 +135,7 @@ describe.skipIf(!hasCurl).each(pages)("the commands of $name.md, typed one after
   let shell: Shell;
 
   beforeAll(async () => {
-    service = await startService();
+    service = await startService({ env: terminalOf(commands.map(([, { text }]) => text).join("")) });
     shell = new Shell();
     for (const total of [50, 990]) {
       const reply = await fetch(`${service.url}/v1/events`, {
@@ -145,7 +145,7 @@ describe.skipIf(!hasCurl).each(pages)("the commands of $name.md, typed one after
       });
       expect(reply.status).toBe(202);
     }
-    await shell.run(`SEALPOST_TEST_KEY=${service.keys.test}\n`);
+    await shell.run(`TEST_KEY=${service.keys.test}\n`);
   });
 
   afterAll(async () => {
@@ -210,6 +210,7 @@ describe("as they are served", () => {
   test("the API's document leads to them, and there is no other page", async () => {
     const { text } = await app.with(null).get("/openapi.json");
     for (const { name } of pages) expect(text).toContain(`(/docs/${name})`);
-    expect((await app.with(null).get("/docs/nothing")).status).toBe(404);
+    const { status, json } = await app.with(null).get("/docs/nothing");
+    expect([status, json["code"]]).toEqual([404, "not_found"]);
   });
 });

@@ -55,6 +55,14 @@ export function readSteps(blocks: readonly Block[]): Step[] {
   return steps;
 }
 
+/** The variables that commands set for all that follows or read: a reader's terminal has them when a Sealpost is started there. */
+export function terminalOf(commands: string): Record<string, string> {
+  const names = [...commands.matchAll(/\$\{?([A-Z]\w*)|^export (\w+)=/gm)].map(
+    ([, read, set]) => read ?? set ?? "",
+  );
+  return Object.fromEntries(names.map((name) => [name, "of the terminal"]));
+}
+
 /** The one block in a language. Throws where there is none, or several. */
 export function findOnly(blocks: readonly Block[], language: string): Block {
   const [block, ...others] = blocks.filter((one) => one.language === language);

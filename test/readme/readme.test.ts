@@ -10,7 +10,7 @@ import manifest from "../../package.json";
 import { DEAD_REASONS, DELIVERY_STATUS } from "../../src/core/model.ts";
 import { type Service, startService } from "../kit/service.ts";
 import { requireTool } from "../kit/tools.ts";
-import { type Block, findOnly, README_PATH, readBlocks, readSteps } from "./blocks.ts";
+import { type Block, findOnly, README_PATH, readBlocks, readSteps, terminalOf } from "./blocks.ts";
 import { forge, type Sample, takeDelivery } from "./delivery.ts";
 import { findDifference } from "./expected.ts";
 import { type Ran, Shell } from "./shell.ts";
@@ -25,7 +25,7 @@ const hasTools = ["curl", "openssl"]
   .every(Boolean);
 
 const startCommand = `SEALPOST_ALLOW_PRIVATE_DESTINATIONS=127.0.0.0/8 npx -y ${manifest.packageManager} run start`;
-const operatorStartCommand = `SEALPOST_OPERATOR_TOKEN=an-operator-token SEALPOST_PORT=8081 SEALPOST_DATA_DIR=./operated npx -y ${manifest.packageManager} run start`;
+const operatorStartCommand = `SEALPOST_OPERATOR_TOKEN=an-operator-token SEALPOST_PORT=8081 SEALPOST_DATA_DIR=./data/operated npx -y ${manifest.packageManager} run start`;
 const lookDeadlineMs = 5000;
 const lookAgainMs = 20;
 
@@ -42,8 +42,11 @@ describe.skipIf(!hasTools)("the commands, in one terminal from the first to the 
   let shell: Shell;
 
   beforeAll(async () => {
-    service = await startService();
-    operated = await startService({ env: { SEALPOST_OPERATOR_TOKEN: "an-operator-token" } });
+    // Whoever stops Sealpost may start it again where the tour was typed: nothing that it sets there may be in the way.
+    const env = terminalOf(steps.map(({ command }) => command.text).join(""));
+    expect(Object.keys(env)).toContain("TEST_KEY");
+    service = await startService({ env });
+    operated = await startService({ env: { ...env, SEALPOST_OPERATOR_TOKEN: "an-operator-token" } });
     shell = new Shell();
   });
 

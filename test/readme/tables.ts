@@ -6,7 +6,7 @@ import { SETTINGS } from "../../src/config.ts";
 import { LIMITS } from "../../src/core/limits.ts";
 import { BUILT_IN_PLANS } from "../../src/core/plans.ts";
 import { DEFAULT_SCHEDULE } from "../../src/core/retry.ts";
-import type { VerifiedWith } from "../../src/inbound/provider.ts";
+import { isByAddressAlone, type VerifiedWith } from "../../src/inbound/provider.ts";
 import { listProviders } from "../../src/inbound/providers.ts";
 import { README_PATH } from "./blocks.ts";
 
@@ -84,20 +84,16 @@ const PROOFS: readonly [VerifiedWith["kind"], string][] = [
 
 function providersTable(): string {
   const rows = PROOFS.map(([kind, proof]) => {
-    const names = listProviders().filter(({ verifiedWith }) => verifiedWith.kind === kind);
+    const providers = listProviders().filter(({ verifiedWith }) => verifiedWith.kind === kind);
     return [
-      `${proof} (${names.length})`,
-      names
-        .map(({ name }) => name)
-        .toSorted(byName)
+      `${proof} (${providers.length})`,
+      providers
+        .toSorted((a, b) => a.name.localeCompare(b.name, "en"))
+        .map((provider) => `${provider.name}${isByAddressAlone(provider) ? " (by its address alone)" : ""}`)
         .join(", "),
     ];
   });
   return table([`Proven by (${listProviders().length} in all)`, "Providers"], rows);
-}
-
-function byName(a: string, b: string): number {
-  return a.localeCompare(b, "en");
 }
 
 /** A limit's value for people. */

@@ -25,6 +25,7 @@ export const GENERIC: readonly ProviderRow[] = [
       "A request with the token in its query string is refused, also where the header is right.",
       "Nothing signs the body: whoever holds the token can send anything.",
       "Without id or event_id in the body every request is an event of its own.",
+      'Send content-type: application/json. What is called a form, as curl -d does of itself, becomes an object of its fields, the text notjson thus {"notjson": ""}; JSON that is called a form stays JSON; any other text becomes {"raw": "…"}.',
     ),
   },
   {
