@@ -44,6 +44,10 @@ const TEXTS = {
   versions: '`["v1"]` or `["v1", "v1a"]`.',
   retry: "null: the default schedule.",
   rate: "Attempts a second; null: no limit.",
+  concurrency:
+    "Attempts at the same time. Default 10; with `ordering: fifo` it is one, whatever stands here.",
+  ordering:
+    "`fifo`: in order of acceptance, and one at a time, whatever `max_concurrency` says. Default `none`.",
   metadata: "Anything of yours: a JSON object of any depth, at most 16 KiB.",
 } as const;
 
@@ -77,11 +81,9 @@ const settableFields = {
     nullable(Type.Integer({ minimum: 1, maximum: 1_000_000 }), TEXTS.rate),
   ),
   max_concurrency: Type.Optional(
-    nullable(Type.Integer({ minimum: 1, maximum: limit("concurrencyMax") }), "Default 10."),
+    nullable(Type.Integer({ minimum: 1, maximum: limit("concurrencyMax") }), TEXTS.concurrency),
   ),
-  ordering: Type.Optional(
-    nullable(oneOf(["none", "fifo"]), "`fifo`: one at a time, in order of acceptance. Default `none`."),
-  ),
+  ordering: Type.Optional(nullable(oneOf(["none", "fifo"]), TEXTS.ordering)),
   metadata: Type.Optional(nullable(Type.Object({}, { additionalProperties: true }), TEXTS.metadata)),
 };
 

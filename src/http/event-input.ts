@@ -47,7 +47,9 @@ export const newEventShape = Type.Object(
     ),
     external_id: Type.Optional(
       nameText(limit("externalIdLengthMax"), {
-        description: "Your own id, unique in the project while the event is retained.",
+        description:
+          "Your own id, unique in the project while the event is retained. Only the id is compared: with another type or " +
+          "other data the first event is answered all the same.",
       }),
     ),
   },

@@ -43,7 +43,7 @@ function problemExample(code: ErrorCode): Json {
 
 export const INTRODUCTION = `Sealpost delivers your events as signed webhooks and receives those of others.
 
-All bodies are JSON in UTF-8, all times RFC 3339 in UTC. Errors are RFC 9457 problem documents; their \`code\` is stable.
+All bodies are JSON in UTF-8 (of a key that stands twice in one object the last counts), all times RFC 3339 in UTC. Errors are RFC 9457 problem documents; their \`code\` is stable.
 Every answer carries \`x-request-id\`. A path answers 405 to a method that it does not take, with \`allow\`.
 
 Three small languages have a page each, with examples: [filters](/docs/filters), [transformations](/docs/transformations), and

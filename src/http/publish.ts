@@ -36,7 +36,7 @@ function publishEvent(services: Services): AnyRoute {
     summary: "Publish an event",
     description:
       "The event is on disk before the answer leaves. An event whose `external_id` is there already is not accepted again: " +
-      "the first one is answered, with 200 and `duplicate: true`.",
+      "the first one is answered, with 200 and `duplicate: true`, whatever type and data it comes with now.",
     access: "publish",
     budget: "publish",
     body: newEventShape,
