@@ -7,10 +7,10 @@ import { notFound } from "../core/errors.ts";
 import { findProvider } from "../inbound/providers.ts";
 import { destinationPage } from "./destination-page.ts";
 import { DOC_HEADERS, docPage } from "./doc-shell.ts";
-import { Html } from "./html.ts";
+import { Html, html } from "./html.ts";
 import { providerIndex } from "./provider-index.ts";
 import { providerPage } from "./provider-page.ts";
-import { type AnyRoute, route } from "./route.ts";
+import { type AnyRoute, type Answer, route } from "./route.ts";
 
 /** The pages that explain a language each, polling, and what is kept, in the order of their links; test/docs runs every example in them. */
 export const DOC_PAGES: ReadonlyMap<string, string> = new Map([
@@ -45,10 +45,9 @@ export const docPageRoutes: readonly AnyRoute[] = [
     path: "/docs/:page",
     operationId: "getDocPage",
     summary: "A page that explains a language, or lists the destinations or the providers",
-    handle({ params }) {
+    handle({ params, request }) {
       const body = rendered.get(params.page);
-      if (body === undefined) throw notFound("page");
-      return { status: 200, body, headers: DOC_HEADERS };
+      return body === undefined ? noSuchPage(request) : { status: 200, body, headers: DOC_HEADERS };
     },
   }),
   route({
@@ -56,9 +55,9 @@ export const docPageRoutes: readonly AnyRoute[] = [
     path: `/docs/${PROVIDERS}/:key`,
     operationId: "getProviderPage",
     summary: "How a provider is set up, and what is verified",
-    handle({ params }) {
+    handle({ params, request }) {
       const provider = findProvider(params.key);
-      if (provider === undefined) throw notFound("page");
+      if (provider === undefined) return noSuchPage(request);
       return {
         status: 200,
         body: docPage(provider.name, NAMES, providerPage(provider)),
@@ -67,6 +66,15 @@ export const docPageRoutes: readonly AnyRoute[] = [
     },
   }),
 ];
+
+/** A browser is led back; whoever else asks gets the problem that every unknown address is. */
+function noSuchPage(request: Request): Answer {
+  if (!request.headers.get("accept")?.includes("text/html")) throw notFound("page");
+  const content = html`<h1>There is no such page</h1>
+<p>All pages stand in the line above: <a href="/docs">the API</a>, and what explains it. Each provider has its page in
+<a href="/docs/${PROVIDERS}">the list of providers</a>.</p>`;
+  return { status: 404, body: docPage("No such page", NAMES, content), headers: DOC_HEADERS };
+}
 
 /** What a fence says beside the language stands above its block. */
 function withCaptions(text: string): string {

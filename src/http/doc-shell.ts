@@ -1,4 +1,4 @@
-import { type Html, html } from "./html.ts";
+import { Html, html } from "./html.ts";
 
 /** What all pages below /docs have in common. */
 
@@ -20,6 +20,13 @@ export const DOC_HEADERS = {
   "cache-control": "no-cache",
 };
 
+/** What may be wider than a phone scrolls by itself, by touch and by keyboard. */
+function scrolling({ text }: Html): Html {
+  const focusable = text.replaceAll("<pre>", '<pre tabindex="0">');
+  const framed = focusable.replaceAll("<table>", '<div class="wide" tabindex="0"><table>');
+  return new Html(framed.replaceAll("</table>", "</table></div>"));
+}
+
 /** A whole page; `pages` are the names below /docs that it leads to. */
 export function docPage(title: string, pages: readonly string[], content: Html): string {
   const links = pages.map((name) => html` <a href="/docs/${name}">${name}</a>`);
@@ -35,7 +42,7 @@ export function docPage(title: string, pages: readonly string[], content: Html):
 <body>
 <nav><a href="/docs">API</a>${links}</nav>
 <main>
-${content}
+${scrolling(content)}
 </main>
 </body>
 </html>

@@ -4,9 +4,10 @@ import { type Html, html } from "./html.ts";
 
 /** The page that lists all providers. */
 export function providerIndex(): Html {
-  const providers = [...listProviders()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const providers = [...listProviders()].toSorted((a, b) => a.name.localeCompare(b.name, "en"));
   return html`<h1>Providers</h1>
-<p>Webhooks of these ${providers.length} senders are verified at the door before they become events. A source is an address for one of
+<p>Webhooks of these ${providers.length} senders are verified at the door before they become events, as far as each makes that possible: those
+verified by <em>address</em> prove nothing but that they know the source's address, which nobody can guess. A source is an address for one of
 them; each page says how it is set up, what is verified and what becomes of it. <code>GET /v1/providers</code> is the same as data.</p>
 <table>
 <thead><tr><th>Provider</th><th>Key</th><th>Verified by</th><th>The secret</th><th>Proven by</th></tr></thead>

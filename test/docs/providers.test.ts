@@ -1,10 +1,12 @@
 /** The page of every provider is made from its row, says what the row says, and its command makes a source that works. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { isByAddressAlone } from "../../src/inbound/provider.ts";
 import { listProviders } from "../../src/inbound/providers.ts";
 import { CASES } from "../inbound/cases.ts";
 import { startApp, type TestApp } from "../kit/app.ts";
 import { type Service, startService } from "../kit/service.ts";
 import { requireTool } from "../kit/tools.ts";
+import { terminalOf } from "../readme/blocks.ts";
 import { Shell } from "../readme/shell.ts";
 
 const hasCurl = requireTool("curl", "apt-get install curl");
@@ -87,6 +89,34 @@ test("the page of an alias is that of its provider, and nobody else has one", as
   expect((await app.with(null).get("/docs/providers/__proto__")).status).toBe(404);
 });
 
+test("a page that is not there leads a browser back, and tells a program so", async () => {
+  for (const path of ["/docs/nothing", "/docs/providers/nobody"]) {
+    const { status, headers, text } = await app
+      .with(null)
+      .send("GET", path, { headers: { accept: "text/html,*/*" } });
+    expect([status, headers.get("content-type")]).toEqual([404, "text/html; charset=utf-8"]);
+    expect(text).toContain(`<a href="/docs/providers">`);
+    expect((await app.with(null).get(path)).headers.get("content-type")).toBe("application/problem+json");
+  }
+});
+
+test("the list is sorted as people look through it, whatever is written small", async () => {
+  const { text } = await app.with(null).get("/docs/providers");
+  const names = [...text.matchAll(/<a href="\/docs\/providers\/[^"]*">([^<]*)</g)].map(([, name = ""]) =>
+    name.toLowerCase(),
+  );
+  expect(names.indexOf("monday.com")).toBeLessThan(names.indexOf("notion"));
+  expect(names.indexOf("fal.ai")).toBeLessThan(names.indexOf("github"));
+});
+
+test("who signs nothing is not said to be verified", async () => {
+  const alone = providers.filter(isByAddressAlone).map(({ key }) => key);
+  expect(alone).toEqual(["mailchimp"]);
+  for (const { key } of providers) {
+    expect([key, (await pageOf(key)).includes("keep that secret")]).toEqual([key, alone.includes(key)]);
+  }
+});
+
 test("the list leads to every page, the API's document to the list, and the API to each page", async () => {
   const { text } = await app.with(null).get("/docs/providers");
   const links = [...text.matchAll(/href="\/docs\/providers\/([^"]*)"/g)].map(([, key = ""]) => key);
@@ -101,9 +131,11 @@ describe.skipIf(!hasCurl)("the command of a page, typed as it stands", () => {
   let shell: Shell;
 
   beforeAll(async () => {
-    service = await startService({ env: { SEALPOST_MANAGEMENT_RATE_LIMIT: "0" } });
+    const env = terminalOf(commandIn(await pageOf("stripe")));
+    expect(env).toHaveProperty("TEST_KEY");
+    service = await startService({ env: { ...env, SEALPOST_MANAGEMENT_RATE_LIMIT: "0" } });
     shell = new Shell();
-    await shell.run(`SEALPOST_TEST_KEY=${service.keys.test}\n`);
+    await shell.run(`TEST_KEY=${service.keys.test}\n`);
   });
 
   afterAll(async () => {
