@@ -1,7 +1,7 @@
 import { isObject } from "../../core/json.ts";
 import { emptyHandshake } from "../answers.ts";
 import { credential } from "../config.ts";
-import { docs, officialSdk } from "../define.ts";
+import { checkedDocs, officialSdk } from "../define.ts";
 import { field, type Facts, readPath } from "../facts.ts";
 import type { Reception, RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
@@ -114,10 +114,10 @@ export const AWS_SNS: ProviderRow = {
   eventType: field("Type"),
   deliveryId: field("MessageId"),
   verifiedWith: officialSdk("sns-validator", "0.3.5"),
-  docs: docs(
-    "AWS console: Amazon SNS, Topics, the topic, Create subscription, protocol HTTPS, Endpoint.",
-    "AWS console: Amazon SNS, Topics, the topic's ARN; enter it before the subscription is created.",
-    "https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html",
+  docs: checkedDocs(
+    "aws sns subscribe, options --topic-arn, --protocol https and --notification-endpoint.",
+    "Nothing secret to enter: the topic's ARN (aws sns create-topic answers it as TopicArn); enter it before the subscription is made.",
+    "https://github.com/aws/aws-cli/tree/develop/awscli/examples/sns",
     "Anyone with an AWS account can sign: the topic's ARN is what proves the sender.",
     "Leave raw message delivery off: raw messages carry no signature.",
   ),

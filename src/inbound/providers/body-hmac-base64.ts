@@ -96,10 +96,10 @@ export const BODY_HMAC_BASE64: readonly ProviderRow[] = [
     ),
     deliveryId: firstOf(field("*.id"), bodyHash),
     verifiedWith: documentation("https://developer.intuit.com/app/developer/qbo/docs/develop/webhooks"),
-    docs: docs(
-      "Intuit Developer: the app, Webhooks, Endpoint URL.",
-      "The same page, Show verifier token.",
-      "https://developer.intuit.com/app/developer/qbo/docs/develop/webhooks",
+    docs: checkedDocs(
+      "developer.intuit.com: the app, its webhooks, the endpoint.",
+      "The webhooks verifier token, which is generated there with the subscription.",
+      "https://github.com/IntuitDeveloper/SampleApp-Webhooks-nodejs#readme",
       "Both forms are read: eventNotifications, and the newer array of CloudEvents.",
     ),
   },
@@ -113,10 +113,10 @@ export const BODY_HMAC_BASE64: readonly ProviderRow[] = [
     eventType: firstOf(header("X-Shopify-Topic"), header("Shopify-Topic")),
     deliveryId: firstOf(header("X-Shopify-Webhook-Id"), header("Shopify-Webhook-Id")),
     verifiedWith: officialSdk("@shopify/shopify-api", "15.0.0"),
-    docs: docs(
-      "The app's shopify.app.toml, [[webhooks.subscriptions]], uri; or store Settings, Notifications, Webhooks.",
-      "Dev Dashboard: the app, Settings, Client secret; for webhooks made in the store: shown on its Webhooks page.",
-      "https://shopify.dev/docs/apps/build/webhooks/subscribe/https",
+    docs: checkedDocs(
+      "The app's shopify.app.toml, [[webhooks.subscriptions]], uri; or the webhooks of the Shopify admin.",
+      "Dev Dashboard: Apps, the app, Settings, Secret; webhooks made in the Shopify admin are signed with another, the store's.",
+      "https://shopify.dev/docs/apps/build/authentication-authorization/client-secrets",
       "A webhook made by hand in a store is signed with another secret than the app's.",
       "After a rotation the old client secret may sign for an hour: keep it as the previous one.",
     ),
@@ -148,10 +148,10 @@ export const BODY_HMAC_BASE64: readonly ProviderRow[] = [
     eventType: field("events.0.type"),
     deliveryId: firstOf(field("events.*.webhookEventId"), bodyHash),
     verifiedWith: vector("line/line-bot-sdk-nodejs test/validate-signature.spec.ts"),
-    docs: docs(
-      "LINE Developers Console: the channel, Messaging API, Webhook URL.",
-      "LINE Developers Console: the channel, Basic settings, Channel secret.",
-      "https://developers.line.biz/en/docs/messaging-api/verify-webhook-signature/",
+    docs: checkedDocs(
+      "PUT /v2/bot/channel/webhook/endpoint of the Messaging API, field endpoint.",
+      "LINE Developers Console: the channel, Channel secret.",
+      "https://github.com/line/line-openapi/blob/main/messaging-api.yml",
       "Turn on Use webhook, and Webhook redelivery.",
     ),
   },
@@ -164,10 +164,10 @@ export const BODY_HMAC_BASE64: readonly ProviderRow[] = [
     eventType: field("event_type"),
     deliveryId: field("event_id"),
     verifiedWith: documentation("https://www.typeform.com/developers/webhooks/secure-your-webhooks/"),
-    docs: docs(
-      "Typeform: the form, Connect, Webhooks, Add a webhook, Endpoint.",
-      "The webhook there, Edit, Secret: paste the source's.",
-      "https://www.typeform.com/developers/webhooks/secure-your-webhooks/",
+    docs: checkedDocs(
+      "PUT /forms/{form_id}/webhooks/{tag} of the Typeform API, field url.",
+      "Field secret of the same call: send the source's secret.",
+      "https://github.com/Typeform/js-api-client#webhooks",
       "Without a secret Typeform sends no signature.",
     ),
   },

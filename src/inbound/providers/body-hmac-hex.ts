@@ -67,10 +67,10 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
     eventType: field("event.type"),
     deliveryId: field("event.id"),
     verifiedWith: officialSdk("coinbase-commerce-node", "1.0.4"),
-    docs: docs(
-      "Coinbase Commerce: Settings, Notifications, Webhook subscriptions, Add an endpoint.",
-      "Coinbase Commerce: Settings, Notifications, Show shared secrets.",
-      "https://docs.cdp.coinbase.com/commerce/webhooks",
+    docs: checkedDocs(
+      "Coinbase Commerce: settings, Webhook subscriptions, Add an endpoint.",
+      "The same section, Show shared secret.",
+      "https://github.com/coinbase/coinbase-commerce-woocommerce",
       "The id at the top of the body counts deliveries; the event's own is event.id.",
     ),
   },
@@ -103,10 +103,10 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
     eventType: joined(field("events.0.resource_type"), field("events.0.action")),
     deliveryId: firstOf(field("meta.webhook_id"), field("events.*.id")),
     verifiedWith: officialSdk("gocardless-nodejs", "10.1.2"),
-    docs: docs(
-      "GoCardless Dashboard: Developers, Create, Webhook endpoint.",
-      "The same form, Secret: type the source's, or copy the one that is made.",
-      "https://developer.gocardless.com/getting-started/staying-up-to-date-with-webhooks/",
+    docs: checkedDocs(
+      "GoCardless Dashboard: create webhook endpoint, and paste this address.",
+      "The same form, its secret: paste the source's.",
+      "https://github.com/gocardless/woocommerce-gateway-gocardless",
       "One request holds up to 250 events; it stays one event here, named after its first.",
     ),
   },
@@ -152,10 +152,10 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
     eventType: header("X-Event-Key"),
     deliveryId: header("X-Request-UUID"),
     verifiedWith: vector("https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/"),
-    docs: docs(
-      "Bitbucket repository: Repository settings, Webhooks, Add webhook, URL.",
-      "Bitbucket's webhook form, Secret: paste the source's, or generate one there.",
-      "https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/",
+    docs: checkedDocs(
+      "POST /2.0/repositories/{workspace}/{repo_slug}/hooks of the Bitbucket API, field url.",
+      "Field secret of that call: send the source's secret; without one nothing is signed.",
+      "https://developer.atlassian.com/cloud/bitbucket/rest/api-group-repositories/",
       "A webhook without a secret is not signed.",
     ),
   },
@@ -185,10 +185,10 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
     deliveryId: header("Linear-Delivery"),
     bodyTimestamp: { path: "webhookTimestamp", unit: "ms", window: within(60) },
     verifiedWith: officialSdk("@linear/sdk", "98.0.0"),
-    docs: docs(
-      "Linear: Settings, Administration, API, Webhooks, New webhook.",
-      "The webhook's page in Linear's settings, Signing secret.",
-      "https://linear.app/developers/webhooks",
+    docs: checkedDocs(
+      "Linear's settings; or webhookCreate of the Linear API, field url.",
+      "The webhook's secret, which Linear makes where none is given.",
+      "https://github.com/linear/linear/blob/master/packages/sdk/src/schema.graphql",
       "The timestamp inside the body may be 60 s old: the clock must be right.",
     ),
   },
@@ -204,9 +204,9 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
     verifiedWith: documentation(
       "https://docs.sentry.io/organization/integrations/integration-platform/webhooks/",
     ),
-    docs: docs(
-      "Sentry: Settings, Developer Settings, the internal integration, Webhook URL.",
-      "The same page of the integration, Credentials, Client Secret.",
+    docs: checkedDocs(
+      "Sentry: Settings, Developer Settings, Create New Integration (internal, or public), Webhook URL.",
+      "The same integration's page, Client Secret.",
       "https://docs.sentry.io/organization/integrations/integration-platform/webhooks/",
       "Sentry waits one second for the answer.",
     ),
@@ -307,9 +307,9 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
     eventType: field("type"),
     deliveryId: firstOf(all(field("webhook.id"), field("timestamp")), bodyHash),
     verifiedWith: documentation("https://airtable.com/developers/web/api/webhooks-overview"),
-    docs: docs(
+    docs: checkedDocs(
       "POST /v0/bases/{baseId}/webhooks of the Airtable API, field notificationUrl.",
-      "macSecretBase64 in the answer of that call.",
+      "macSecretBase64 in the answer of that call, shown only there.",
       "https://airtable.com/developers/web/api/webhooks-overview",
       "The request only says that something changed: fetch the payloads from Airtable's API.",
       "A webhook expires after seven days unless it is refreshed.",

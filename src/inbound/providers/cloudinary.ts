@@ -1,4 +1,4 @@
-import { docs, officialSdk } from "../define.ts";
+import { checkedDocs, officialSdk } from "../define.ts";
 import { hash } from "../digest.ts";
 import { all, bodyHash, field, firstOf } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
@@ -47,10 +47,10 @@ export const CLOUDINARY: ProviderRow = {
   eventType: field("notification_type"),
   deliveryId: firstOf(all(field("request_id"), field("public_id")), bodyHash),
   verifiedWith: officialSdk("cloudinary", "2.11.0"),
-  docs: docs(
-    "Cloudinary Console: Settings, Webhook Notifications, Add notification URL.",
+  docs: checkedDocs(
+    "The parameter notification_url of a call to the Cloudinary API.",
     "Cloudinary Console: Settings, API Keys, API Secret.",
-    "https://cloudinary.com/documentation/notification_signatures",
+    "https://github.com/cloudinary-devs/skills",
     "The newest API key signs where the account has several.",
   ),
 };

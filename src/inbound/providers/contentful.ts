@@ -1,5 +1,5 @@
 import { escape } from "node:querystring";
-import { docs, officialSdk } from "../define.ts";
+import { checkedDocs, officialSdk } from "../define.ts";
 import { hmac } from "../digest.ts";
 import { all, bodyHash, field, firstOf, header } from "../facts.ts";
 import { sorted } from "../form.ts";
@@ -67,10 +67,10 @@ export const CONTENTFUL: ProviderRow = {
   eventType: header("X-Contentful-Topic"),
   deliveryId: firstOf(all(header("X-Contentful-Topic"), field("sys.id"), field("sys.revision")), bodyHash),
   verifiedWith: officialSdk("@contentful/node-apps-toolkit", "3.16.1"),
-  docs: docs(
-    "Contentful space: Settings, Webhooks, Add Webhook, URL.",
-    "Contentful space: Settings, Webhooks, Settings, Enable request verification: the 64 characters of its secret.",
-    "https://www.contentful.com/developers/docs/webhooks/request-verification/",
+  docs: checkedDocs(
+    "A webhook of the space, field url: PUT /spaces/{space}/webhook_definitions/{id} of Contentful's Management API.",
+    "PUT /spaces/{space}/webhook_settings/signing_secret of that API: the value that is set there.",
+    "https://github.com/contentful/contentful-management.js/blob/master/lib/adapters/REST/endpoints/webhook.ts",
     "A request may be 30 s old only: the clock must be right.",
     "The path is signed; proxies must not change it, nor the headers that are named.",
   ),

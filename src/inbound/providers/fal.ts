@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { isObject } from "../../core/json.ts";
 import { textConfig } from "../config.ts";
-import { docs, documentation } from "../define.ts";
+import { checkedDocs, documentation } from "../define.ts";
 import { hash } from "../digest.ts";
 import { field, header } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
@@ -97,10 +97,10 @@ export const FAL: ProviderRow = {
   eventType: field("status"),
   deliveryId: header("X-Fal-Webhook-Request-Id"),
   verifiedWith: documentation("https://docs.fal.ai/model-endpoints/webhooks"),
-  docs: docs(
-    "The parameter fal_webhook (webhookUrl) of each request to fal's queue.",
+  docs: checkedDocs(
+    "The option webhookUrl of fal's client, or the parameter fal_webhook, of each request to the queue.",
     "Nothing secret to enter; set user_id to your own fal user id.",
-    "https://docs.fal.ai/model-endpoints/webhooks",
+    "https://github.com/fal-ai/fal-js/blob/main/libs/client/src/queue.ts",
     "Its keys are the same for all customers: set user_id.",
   ),
 };

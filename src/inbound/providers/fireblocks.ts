@@ -1,6 +1,6 @@
 import { compactVerify, errors } from "jose";
 import { choiceConfig, textConfig } from "../config.ts";
-import { docs, documentation } from "../define.ts";
+import { checkedDocs, documentation } from "../define.ts";
 import { bodyHash, field, firstOf, readPath } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
@@ -100,10 +100,10 @@ export const FIREBLOCKS: ProviderRow = {
   eventType: firstOf(field("eventType"), field("type")),
   deliveryId: firstOf(field("id"), bodyHash),
   verifiedWith: documentation("https://developers.fireblocks.com/reference/validating-webhooks"),
-  docs: docs(
-    "Fireblocks Console: Developer Center, Webhooks, Create webhook.",
+  docs: checkedDocs(
+    "POST /v1/webhooks of the Fireblocks API, field url.",
     "Nothing secret to enter; set workspace_id to your own workspace.",
-    "https://developers.fireblocks.com/reference/validating-webhooks",
+    "https://github.com/fireblocks/ts-sdk/blob/master/docs/apis/WebhooksV2Api.md",
     "Its keys are the same for all customers: set workspace_id.",
     "Webhooks v1 (header Fireblocks-Signature) are not read.",
   ),

@@ -202,10 +202,10 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
       bodyHash,
     ),
     verifiedWith: documentation("https://developers.facebook.com/docs/graph-api/webhooks/getting-started"),
-    docs: docs(
+    docs: checkedDocs(
       "Meta App Dashboard: Webhooks (for WhatsApp: WhatsApp, Configuration), Callback URL.",
-      "Meta App Dashboard: App settings, Basic, App secret.",
-      "https://developers.facebook.com/docs/graph-api/webhooks/getting-started",
+      "Meta App Dashboard: the app's Basic Settings, App Secret.",
+      "https://github.com/fbsamples/whatsapp-business-jaspers-market#readme",
       "A message's states (sent, delivered, read) share its id; each is an event of its own.",
       "The older header X-Hub-Signature (SHA-1) is not read.",
     ),
@@ -330,9 +330,9 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     eventType: field("type"),
     deliveryId: field("id"),
     verifiedWith: officialSdk("@notionhq/client", "5.26.0"),
-    docs: docs(
-      "notion.so/profile/integrations: the integration, Webhooks, Create a subscription, Webhook URL.",
-      "Nothing to enter here: copy pending_verification_token of the source into Verify subscription there.",
+    docs: checkedDocs(
+      "Notion's integration settings: the integration, Webhooks, + Create a subscription, Webhook URL.",
+      "Nothing to enter here: copy pending_verification_token of the source to the same Webhooks tab, where the subscription is verified.",
       "https://developers.notion.com/reference/webhooks",
       "The token comes once; for a new subscription open a new source.",
     ),

@@ -153,9 +153,9 @@ export const JWT: readonly ProviderRow[] = [
     eventType: field("event"),
     deliveryId: field("id"),
     verifiedWith: officialSdk("livekit-server-sdk", "2.19.2"),
-    docs: docs(
-      "LiveKit Cloud: the project, Settings, Webhooks, Create new webhook; self-hosted: webhook.urls in the config.",
-      "LiveKit Cloud: the project, Settings, API keys, the secret of the key that the webhook uses.",
+    docs: checkedDocs(
+      "LiveKit Cloud: the Settings section of the project's dashboard; self-hosted: webhook.urls in the config.",
+      "The secret of the API key that signs: self-hosted it is the one that webhook.api_key names.",
       "https://docs.livekit.io/home/server/webhooks/",
       "The Authorization header has no Bearer.",
     ),
@@ -180,10 +180,10 @@ export const JWT: readonly ProviderRow[] = [
     eventType: field("status"),
     deliveryId: firstOf(claim("jti"), all(field("message_uuid"), field("status")), bodyHash),
     verifiedWith: officialSdk("@vonage/jwt", "1.17.1"),
-    docs: docs(
-      "Vonage API Dashboard: Applications, the application, Messages or Voice, Status URL and Inbound URL.",
-      "Vonage API Dashboard: API Settings, Signed webhooks, Signature secret.",
-      "https://developer.vonage.com/en/getting-started/concepts/webhooks",
+    docs: checkedDocs(
+      "Vonage API Dashboard: Your Applications, Edit, Messages capabilities, Status URL and Inbound URL.",
+      "Vonage API Dashboard: Settings, the signature secret of the API key that the token names.",
+      "https://github.com/Nexmo/nexmo-developer/blob/main/_documentation/en/messages/concepts/signed-webhooks.md",
       "Use POST with a JSON body; GET carries no hash of what was sent.",
     ),
   },
@@ -235,10 +235,10 @@ export const JWT: readonly ProviderRow[] = [
     ),
     deliveryId: field("message.messageId"),
     verifiedWith: officialSdk("google-auth-library", "10.5.0"),
-    docs: docs(
-      "Google Cloud console: Pub/Sub, Subscriptions, Create, Delivery type Push, Endpoint URL, Enable authentication.",
-      "Nothing secret to enter: the service account of that subscription, and its audience.",
-      "https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions",
+    docs: checkedDocs(
+      "gcloud pubsub subscriptions create, options --push-endpoint, --push-auth-service-account and --push-auth-token-audience.",
+      "Nothing secret to enter: the service account and the audience of that command.",
+      "https://github.com/GoogleCloudPlatform/nodejs-docs-samples/blob/main/appengine/pubsub/README.md",
       "The token does not cover the body.",
       "Any Google account could sign: the service account is what proves the sender.",
     ),

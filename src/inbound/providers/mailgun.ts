@@ -1,5 +1,5 @@
 import { readBody } from "../body.ts";
-import { docs, documentation } from "../define.ts";
+import { checkedDocs, documentation } from "../define.ts";
 import { hmac } from "../digest.ts";
 import { field, firstOf, readPath } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
@@ -38,10 +38,10 @@ export const MAILGUN: ProviderRow = {
   verifiedWith: documentation(
     "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",
   ),
-  docs: docs(
-    "Mailgun: Sending, Webhooks, the domain, Add webhook; for inbound mail: Receiving, Create route, Store and notify.",
-    "Mailgun: Send, Sending, Webhooks, HTTP webhook signing key.",
-    "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",
+  docs: checkedDocs(
+    "Mailgun Control Panel: Webhooks, the domain; for inbound mail: a route that stores and notifies.",
+    "Mailgun's Webhook Signing Key, one for the account: GET /v5/accounts/http_signing_key.",
+    "https://github.com/mailgun/documentation/blob/master/source/user_manual.rst",
     "What happened is not signed, only a time and a token: fetch the event by its id before you trust it.",
   ),
 };

@@ -1,4 +1,4 @@
-import { docs, documentation } from "../define.ts";
+import { checkedDocs, documentation } from "../define.ts";
 import { hmac } from "../digest.ts";
 import { all, field, firstOf, bodyHash } from "../facts.ts";
 import { joinFields, readForm } from "../form.ts";
@@ -62,10 +62,10 @@ export const MANDRILL: ProviderRow = {
   verifiedWith: documentation(
     "https://mailchimp.com/developer/transactional/guides/track-respond-activity-webhooks/#authenticating-webhook-requests",
   ),
-  docs: docs(
-    "Mandrill: Settings, Webhooks, Add a Webhook, Post to URL.",
-    "Mandrill: Settings, Webhooks, the column Key.",
-    "https://mailchimp.com/developer/transactional/guides/track-respond-activity-webhooks/",
+  docs: checkedDocs(
+    "The call webhooks/add of the Mailchimp Transactional API, field url.",
+    "The field auth_key in the answer to that call.",
+    "https://github.com/mailchimp/mailchimp-client-lib-codegen/blob/main/spec/transactional.json",
     "The address is signed: enter it there exactly as shown here, with every slash, or set public_url.",
   ),
 };

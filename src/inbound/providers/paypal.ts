@@ -1,5 +1,5 @@
 import { credential } from "../config.ts";
-import { docs, documentation } from "../define.ts";
+import { checkedDocs, documentation } from "../define.ts";
 import { field } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { verifyCertified } from "../schemes/certificate.ts";
@@ -71,10 +71,10 @@ export const PAYPAL: ProviderRow = {
   verifiedWith: documentation(
     "https://developer.paypal.com/api/rest/webhooks/rest/#link-selfverificationmethod",
   ),
-  docs: docs(
-    "PayPal Developer Dashboard: Apps & Credentials, the app, Webhooks, Add Webhook, Webhook URL.",
-    "The same page, column Webhook ID: it appears once the webhook is saved.",
-    "https://developer.paypal.com/api/rest/webhooks/rest/",
+  docs: checkedDocs(
+    "PayPal Developer Dashboard: the app among the REST API apps, its webhooks section, Add Webhook, the URL.",
+    "The same page shows the webhook's ID once it is saved.",
+    "https://developer.paypal.com/docs/integration/direct/webhooks/my-apps-and-credentials/",
     "The webhook simulator signs for the id WEBHOOK_ID, so its requests are refused.",
     "Only a CRC-32 of the body is signed, which is not collision resistant: fetch what matters by its id.",
   ),

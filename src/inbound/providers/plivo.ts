@@ -1,4 +1,4 @@
-import { docs, officialSdk } from "../define.ts";
+import { checkedDocs, officialSdk } from "../define.ts";
 import { hmac } from "../digest.ts";
 import { all, bodyHash, field, firstOf } from "../facts.ts";
 import { joinFields, readForm, sorted } from "../form.ts";
@@ -50,10 +50,10 @@ export const PLIVO: ProviderRow = {
     bodyHash,
   ),
   verifiedWith: officialSdk("plivo", "4.79.0"),
-  docs: docs(
-    "Plivo Console: Voice or Messaging, Applications, the application's Message URL or Answer URL.",
-    "Plivo Console: Overview, Account, Auth Token.",
-    "https://www.plivo.com/docs/messaging/concepts/signature-validation",
+  docs: checkedDocs(
+    "A Plivo application's Message URL or Answer URL: its API has them as message_url and answer_url.",
+    "Plivo Console: Dashboard (console.plivo.com/dashboard), Auth Token.",
+    "https://github.com/plivo/plivo-node#readme",
     "The address is signed: enter it there exactly as shown here, or set public_url.",
     "Only signature version 3 is read.",
   ),

@@ -1,5 +1,5 @@
 import { answerEmpty, emptyHandshake, jsonHandshake } from "../answers.ts";
-import { checkedDocs, docs, officialSdk } from "../define.ts";
+import { checkedDocs, officialSdk } from "../define.ts";
 import { all, bodyDigest, bodyHash, type Facts, field, firstOf, readPath } from "../facts.ts";
 import type { Reception } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
@@ -69,10 +69,10 @@ export const PUBLIC_KEY: readonly ProviderRow[] = [
     eventType: field("data.event_type"),
     deliveryId: field("data.id"),
     verifiedWith: officialSdk("telnyx", "1.27.0"),
-    docs: docs(
-      "Telnyx Mission Control: Messaging Profile or Call Control Application, Send a webhook to this URL.",
-      "Telnyx Mission Control: Account Settings, Keys & Credentials, Public Key.",
-      "https://developers.telnyx.com/development/api-fundamentals/webhooks/receiving-webhooks",
+    docs: checkedDocs(
+      "The field webhook_url of a Telnyx messaging profile or call control application.",
+      "Telnyx Portal: Account Settings, Keys & Credentials, Public Key.",
+      "https://github.com/team-telnyx/skills",
       "API version 1 of a profile signs otherwise: choose version 2.",
     ),
   },
@@ -94,9 +94,9 @@ export const PUBLIC_KEY: readonly ProviderRow[] = [
     eventType: field("0.event"),
     deliveryId: firstOf(field("*.sg_event_id"), bodyHash),
     verifiedWith: officialSdk("@sendgrid/eventwebhook", "8.0.0"),
-    docs: docs(
-      "SendGrid: Settings, Mail Settings, Event Webhooks, Create new webhook, Post URL.",
-      "The same page, Signature Verification: enable it and copy the Verification Key.",
+    docs: checkedDocs(
+      "SendGrid: Settings, Mail Settings, Event Webhooks, the HTTP POST URL.",
+      "The same page: switch the signed event webhook on, generate the verification key and copy it.",
       "https://www.twilio.com/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook-security-features",
       "One request holds many events; it stays one event here, named after its first.",
       "Without Signature Verification every request is refused.",

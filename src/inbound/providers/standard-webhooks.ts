@@ -176,10 +176,10 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
     eventType: field("event"),
     deliveryId: firstOf(header("webhook-id"), header("svix-id")),
     verifiedWith: library("standardwebhooks", "1.1.1"),
-    docs: docs(
-      "Recall.ai dashboard: Webhooks, Add Endpoint.",
-      "Recall.ai dashboard: Developers, API Keys and Secrets, Workspace verification secret.",
-      "https://docs.recall.ai/docs/authenticating-requests-from-recallai",
+    docs: checkedDocs(
+      "Recall.ai dashboard of your region: Webhooks (/dashboard/webhooks), a webhook with this address.",
+      "Recall.ai dashboard: Developers, API Keys & Secrets, the verification secret.",
+      "https://github.com/recallai/sample-apps",
       "Accounts from before 15 December 2025 sign with svix-* headers and a secret for each endpoint: both are read.",
     ),
   },
@@ -223,9 +223,9 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
     eventType: nothing,
     answer: () => answerEmpty(204),
     verifiedWith: library("standardwebhooks", "1.1.1"),
-    docs: docs(
-      "Supabase Dashboard: Authentication, Hooks, Add hook, HTTPS.",
-      "The hook's form in the Supabase Dashboard, Generate secret (v1,whsec_…).",
+    docs: checkedDocs(
+      "Supabase Dashboard: Authentication, Hooks: a hook of the kind HTTP, with this address; self-hosted: uri in config.toml.",
+      "The secret of that hook (v1,whsec_…), made with it.",
       "https://supabase.com/docs/guides/auth/auth-hooks",
       "Auth waits for the answer: it is 204, so the hook decides nothing.",
       "Every retry has a new webhook-id, so a retry is an event of its own.",

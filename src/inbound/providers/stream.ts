@@ -1,6 +1,6 @@
 import { gunzipSync } from "node:zlib";
 import { limit } from "../../core/limits.ts";
-import { docs, documentation } from "../define.ts";
+import { checkedDocs, documentation } from "../define.ts";
 import { bodyHash, field, firstOf, header } from "../facts.ts";
 import type { InboundRequest } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
@@ -27,10 +27,10 @@ export const STREAM: ProviderRow = {
   eventType: field("type"),
   deliveryId: firstOf(header("X-Webhook-Id"), bodyHash),
   verifiedWith: documentation("https://getstream.io/chat/docs/node/webhooks_overview/"),
-  docs: docs(
-    "Stream Dashboard: the app, Webhooks, Add hook, URL.",
-    "Stream Dashboard: the app, API keys, Secret.",
-    "https://getstream.io/chat/docs/node/webhooks_overview/",
+  docs: checkedDocs(
+    "The call updateApp of Stream's server API, fields webhook_url or event_hooks.",
+    "The app's API secret, the one its server client is made with.",
+    "https://github.com/GetStream/stream-node",
     "Compressed bodies are read too; the signature is over the body before compression.",
   ),
 };

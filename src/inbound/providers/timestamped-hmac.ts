@@ -42,10 +42,10 @@ export const TIMESTAMPED_HMAC: readonly ProviderRow[] = [
     eventType: field("type"),
     deliveryId: field("id"),
     verifiedWith: officialSdk("stripe", "23.1.0"),
-    docs: docs(
-      "Stripe Workbench: Webhooks, Create new destination, Webhook endpoint, Endpoint URL.",
-      "The destination's page in Stripe Workbench, Signing secret (whsec_…): its prefix belongs to the key.",
-      "https://docs.stripe.com/webhooks/signature",
+    docs: checkedDocs(
+      "Stripe Workbench: Webhooks, Create new destination, Webhook, Endpoint URL.",
+      "The endpoint's own secret (whsec_…): its prefix belongs to the key. Where the API made the endpoint, the answer to that call alone shows it, as secret.",
+      "https://docs.stripe.com/workbench/event-destinations",
       "A rolled secret signs beside the new one for up to 24 hours: enter both for that time.",
       "The same event can reach two endpoints: each source deduplicates for itself.",
     ),
@@ -66,10 +66,10 @@ export const TIMESTAMPED_HMAC: readonly ProviderRow[] = [
     eventType: field("event_type"),
     deliveryId: field("event_id"),
     verifiedWith: officialSdk("@paddle/paddle-node-sdk", "3.10.0"),
-    docs: docs(
-      "Paddle: Developer Tools, Notifications, New destination, URL.",
-      "The destination there, Edit destination, Secret key (pdl_ntfset_…).",
-      "https://developer.paddle.com/webhooks/signature-verification",
+    docs: checkedDocs(
+      "Paddle: Developer Tools, Notifications: create a new notification destination with this address.",
+      "The same destination: edit it and copy its secret key (pdl_ntfset_…).",
+      "https://github.com/PaddleHQ/paddle-nextjs-starter-kit#readme",
       "Paddle's SDK allows 5 s only; here it is 300 s, and tolerance_seconds narrows it.",
       "Paddle Classic signs otherwise and is not covered.",
     ),
@@ -336,10 +336,10 @@ export const TIMESTAMPED_HMAC: readonly ProviderRow[] = [
     eventType: field("triggerType"),
     deliveryId: firstOf(all(field("triggerType"), field("payload.id"), bodyDigest), bodyHash),
     verifiedWith: officialSdk("webflow-api", "3.3.4"),
-    docs: docs(
-      "Webflow site: Site settings, Apps & Integrations, Webhooks, Add webhook; or the API's POST /sites/{id}/webhooks.",
-      "For an OAuth app its client secret; with a site token the webhook's secretKey.",
-      "https://developers.webflow.com/data/docs/working-with-webhooks",
+    docs: checkedDocs(
+      "POST /sites/{site_id}/webhooks of the Webflow API, field url.",
+      "For an OAuth app its client secret; with a site token the secret key that is made with the webhook.",
+      "https://github.com/webflow/js-webflow-api/blob/master/src/wrapper/WebhooksClient.ts",
       "A webhook made in the dashboard before April 2025 is not signed.",
     ),
   },

@@ -87,10 +87,10 @@ export const TOKEN: readonly ProviderRow[] = [
     eventType: field("event_type"),
     deliveryId: field("id"),
     verifiedWith: officialSdk("chargebee", "3.33.0"),
-    docs: docs(
-      "Chargebee: Settings, Configure Chargebee, API Keys and Webhooks, Webhooks, Add Webhook.",
-      "The same form, Protect webhook URL with basic authentication: user name and password of your choice.",
-      "https://www.chargebee.com/docs/2.0/webhook_settings.html",
+    docs: checkedDocs(
+      "Chargebee: Settings, Webhooks (the Webhook Settings page), the webhook URL.",
+      "The same page, My webhook URL is protected by basic authentication: user name and password of your choice.",
+      "https://github.com/chargebee/openapi/blob/main/spec/chargebee_api_v1_spec.yaml",
       "The body is not signed.",
     ),
   },
@@ -112,10 +112,10 @@ export const TOKEN: readonly ProviderRow[] = [
       bodyHash,
     ),
     verifiedWith: documentation("https://postmarkapp.com/developer/webhooks/webhooks-overview"),
-    docs: docs(
-      "Postmark: Servers, the server, the message stream, Webhooks, Add webhook.",
-      "The same form, Basic auth credentials: user name and password of your choice.",
-      "https://postmarkapp.com/developer/webhooks/webhooks-overview",
+    docs: checkedDocs(
+      "POST /webhooks of the Postmark API, field Url; for inbound mail the server's Inbound Webhook URL.",
+      "Field HttpAuth of that call: Username and Password of your choice.",
+      "https://github.com/ActiveCampaign/postmark.js/blob/master/src/client/models/webhooks/Webhook.ts",
       "The body is not signed.",
       "Inbound mail has no RecordType.",
     ),

@@ -1,5 +1,5 @@
 import { type AnswerRule, answerEmpty } from "../answers.ts";
-import { docs, officialSdk } from "../define.ts";
+import { checkedDocs, officialSdk } from "../define.ts";
 import { hash, hmac } from "../digest.ts";
 import { all, bodyHash, type Facts, field, firstOf, header } from "../facts.ts";
 import { isForm, joinFields, readForm, sorted } from "../form.ts";
@@ -83,10 +83,10 @@ export const TWILIO: ProviderRow = {
   ),
   answer: answerFor,
   verifiedWith: officialSdk("twilio", "6.2.0"),
-  docs: docs(
-    "Twilio Console: the phone number or Messaging Service, A message comes in, or Status Callback URL.",
-    "Twilio Console: Account Dashboard, Account Info, Auth Token.",
-    "https://www.twilio.com/docs/usage/webhooks/webhooks-security",
+  docs: checkedDocs(
+    "Twilio Console: Phone Numbers, the number, Messaging Configuration, A message comes in: Webhook; or the field StatusCallback of a call to its API.",
+    "Twilio Console: Account Dashboard, Auth Token.",
+    "https://github.com/twilio-labs/function-templates/blob/main/hello-messaging/README.md",
     "The address is signed: enter it there exactly as shown here, or set public_url.",
     "The primary and the secondary Auth Token may both be entered while they are rotated.",
     "Sealpost answers calls and messages with an empty response.",
