@@ -51,15 +51,15 @@ export class Replayer {
     data.store.onRecovered(() => this.recover());
   }
 
-  /** How many a replay would take now. */
-  async count(scope: ReplayScope, filter: ReplayFilter): Promise<number> {
+  /** How many a replay would take now. Throws where whoever asked has left. */
+  async count(scope: ReplayScope, filter: ReplayFilter, signal: AbortSignal): Promise<number> {
+    const walk = this.#walkOf(() => scope, filter, 0, this.data.store.keys.last);
     let matched = 0;
-    let position = 0;
     for (;;) {
-      const { targets, reached } = this.#next(scope, filter, position, this.data.store.keys.last);
+      signal.throwIfAborted();
+      const { targets, reached } = walk.next();
       matched += targets.length;
       if (reached === null) return matched;
-      position = reached;
       await nextTurn();
     }
   }
@@ -84,18 +84,13 @@ export class Replayer {
   }
 
   async #walk(replay: Replay): Promise<void> {
-    let { position, replayed } = replay;
-    const { ratePerSecond } = replay.filter;
+    let { replayed } = replay;
+    const { filter, position, last } = replay;
+    const { ratePerSecond } = filter;
+    const walk = this.#walkOf(() => this.scopeOf(replay), filter, position, last);
     while (this.data.store.writable) {
-      const slice = this.#next(
-        this.scopeOf(replay),
-        replay.filter,
-        position,
-        replay.last,
-        ratePerSecond ?? limit("sliceRows"),
-      );
-      position = slice.reached ?? replay.last;
-      const done = await this.#writeSlice(replay, slice, position, replayed);
+      const slice = walk.next(ratePerSecond ?? undefined);
+      const done = await this.#writeSlice(replay, slice, replayed);
       if (done === null || slice.reached === null) return;
       replayed += done;
       if (ratePerSecond !== null && done > 0) await this.#wait((done * SECOND_MS) / ratePerSecond);
@@ -103,22 +98,25 @@ export class Replayer {
   }
 
   /** How many were replayed; null where the job was cancelled meanwhile. A slice without targets is not worth a write. */
-  async #writeSlice(
-    replay: Replay,
-    { targets, reached }: Slice,
-    position: number,
-    before: number,
-  ): Promise<number | null> {
-    if (targets.length === 0 && reached !== null) return nextTurn().then(() => 0);
+  async #writeSlice(replay: Replay, { targets, reached }: Slice, before: number): Promise<number | null> {
+    if (targets.length === 0 && reached !== null) {
+      await nextTurn();
+      return this.#isRunning(replay) ? 0 : null;
+    }
     const ended = reached === null ? { status: "completed" as const, completedAt: this.clock.now() } : {};
+    const position = reached ?? replay.last;
     const written = await this.data.store.write(() => {
-      if (this.data.replays.get(replay.id)?.status !== "running") return null;
+      if (!this.#isRunning(replay)) return null;
       const done = targets.flatMap((target) => this.#replayTarget(replay.filter, target));
       this.data.replays.update(replay.id, { position, replayed: before + done.length, ...ended });
       return done;
     }, true);
     enqueueReplayed(this.actors, written ?? []);
     return written && written.length;
+  }
+
+  #isRunning({ id }: Replay): boolean {
+    return this.data.replays.get(id)?.status === "running";
   }
 
   /** Looks once more: since the slice was read, the delivery may have gone on by itself. */
@@ -133,36 +131,37 @@ export class Replayer {
     return new Promise((resolve) => this.clock.timer(this.clock.now() + ms, resolve));
   }
 
-  /** The next targets above `position`; `reached` is where to go on, null at the end. */
-  #next(
-    scope: ReplayScope,
-    filter: ReplayFilter,
-    position: number,
-    last: number,
-    count = limit("sliceRows"),
-  ): Slice {
-    const walk = filter.missing ? this.#missing(scope, filter) : this.#deliveries(scope, filter);
+  /** The targets above `position` and up to `last`, slice by slice; whose deliveries count is looked up for each slice. */
+  #walkOf(scopeOf: () => ReplayScope, filter: ReplayFilter, position: number, last: number): Walk {
+    const from = Math.max(position, firstKeyOf(filter));
+    const nextKeys = this.#keysAbove(scopeOf(), filter, from);
     const most = filter.q ? SEARCHED_AT_ONCE : limit("sliceRows");
-    const keys = walk.above(position, Math.min(count, most)).filter((key) => key <= last);
-    const reached = keys.at(-1);
-    return { targets: walk.targets(keys), reached: reached ?? null };
+    const targetsOf = filter.missing ? this.#missing(filter) : this.#deliveries(scopeOf, filter);
+    return {
+      next: (count = most) => {
+        const keys = nextKeys(Math.min(count, most)).filter((key) => key <= last);
+        return { targets: targetsOf(keys), reached: keys.at(-1) ?? null };
+      },
+    };
   }
 
-  #deliveries(scope: ReplayScope, filter: ReplayFilter): Walk {
-    const lists = this.#listsOf(scope, filter);
-    const { deliveries } = this.data;
-    const { deliveryIds } = filter;
+  /** Keys of the deliveries, or with `missing` of the events, that the filter may mean, oldest first: each call gives the next. */
+  #keysAbove(scope: ReplayScope, filter: ReplayFilter, from: number): (count: number) => readonly number[] {
+    const { deliveries, lists } = this.data;
+    const { deliveryIds, endpointId, missing } = filter;
     const onlyDead = filter.status.length === 1 && filter.status[0] === "dead";
-    const wanted = deliveryFilterOf(scope, filter);
-    return {
-      above: (position, count) => {
-        const from = Math.max(position, firstKeyOf(filter));
-        if (deliveryIds) return deliveryIds.filter((key) => key > from).slice(0, count);
-        return onlyDead
-          ? deliveries.deadAbove(scope.projectId, filter.endpointId, from, count)
-          : this.data.lists.above(lists, from, count);
-      },
-      targets: (keys) => keys.flatMap((key) => this.#deliveryTarget(wanted, filter, key)),
+    if (!missing && deliveryIds)
+      return goingOn(from, (after, count) => deliveryIds.filter((key) => key > after).slice(0, count));
+    if (!missing && onlyDead)
+      return goingOn(from, (after, count) => deliveries.deadAbove(scope.projectId, endpointId, after, count));
+    const walk = lists.walkUp(missing ? [scope.projectId] : this.#listsOf(scope, filter), from);
+    return (count) => walk.next(count);
+  }
+
+  #deliveries(scopeOf: () => ReplayScope, filter: ReplayFilter): TargetsOf {
+    return (keys) => {
+      const wanted = deliveryFilterOf(scopeOf(), filter);
+      return keys.flatMap((key) => this.#deliveryTarget(wanted, filter, key));
     };
   }
 
@@ -182,12 +181,10 @@ export class Replayer {
   }
 
   /** Events that the endpoint would get today, and has no delivery of. */
-  #missing({ projectId }: ReplayScope, filter: ReplayFilter): Walk {
-    const endpoint = filter.endpointId === null ? undefined : this.data.endpoints.get(filter.endpointId);
-    return {
-      above: (position, count) =>
-        this.data.lists.above([projectId], Math.max(position, firstKeyOf(filter)), count),
-      targets: (keys) => (endpoint ? keys.flatMap((key) => this.#missingTarget(endpoint, filter, key)) : []),
+  #missing(filter: ReplayFilter): TargetsOf {
+    return (keys) => {
+      const endpoint = filter.endpointId === null ? undefined : this.data.endpoints.get(filter.endpointId);
+      return endpoint ? keys.flatMap((key) => this.#missingTarget(endpoint, filter, key)) : [];
     };
   }
 
@@ -207,14 +204,29 @@ export class Replayer {
   }
 }
 
+/** `reached`: the last key that was looked at, or null at the end. */
 interface Slice {
   targets: Target[];
   reached: number | null;
 }
 
 interface Walk {
-  above(position: number, count: number): number[];
-  targets(keys: readonly number[]): Target[];
+  next(count?: number): Slice;
+}
+
+type TargetsOf = (keys: readonly number[]) => Target[];
+
+/** What `above` gives, each time above the last that it gave before. */
+function goingOn(
+  from: number,
+  above: (after: number, count: number) => readonly number[],
+): (count: number) => readonly number[] {
+  let reached = from;
+  return (count) => {
+    const keys = above(reached, count);
+    reached = keys.at(-1) ?? reached;
+    return keys;
+  };
 }
 
 function nextTurn(): Promise<void> {

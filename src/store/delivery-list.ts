@@ -4,7 +4,8 @@ import { type Delivery, DELIVERY_STATUS, type DeliveryStatus } from "../core/mod
 import type { Data } from "./data.ts";
 import { type DeliveryRow, statusNumber, toDelivery } from "./deliveries.ts";
 import { LABELS } from "./labels.ts";
-import { mergeBelow, type Page, type PageRequest, readPage } from "./lists.ts";
+import { type Page, type PageRequest, readPage } from "./lists.ts";
+import { Merge, NEWEST_FIRST } from "./merge.ts";
 import { holdsText } from "./text.ts";
 
 /** Filters of GET /v1/deliveries and of bulk replays; null where one is not given. */
@@ -133,14 +134,14 @@ export class DeliveryList {
     const endpoints = this.#endpointsOf(filter);
     const dead = status?.length === 1 && status[0] === "dead";
     if (dead && endpoints !== null)
-      return (before, count) =>
-        mergeBelow(endpoints, count, (endpointId, most) =>
-          this.#deadOfEndpoint.all(endpointId, before, most),
-        );
+      return walking((before) => new Merge(endpoints, before, NEWEST_FIRST, this.#readDead));
     if (dead) return (before, count) => this.#deadOfProject.all(projectId, before, count).map(({ id }) => id);
     const lists = endpoints ?? [this.data.labels.find(projectId, LABELS.deliveries, "") ?? []].flat();
-    return (before, count) => this.data.lists.below(lists, before, count);
+    return walking((before) => this.data.lists.walkDown(lists, before));
   }
+
+  readonly #readDead = (endpointId: number, from: number, most: number) =>
+    this.#deadOfEndpoint.all(endpointId, from, most).map(({ id }) => id);
 
   #hasEvent(id: number, { projectId, consumerId }: DeliveryFilter): boolean {
     const event = this.data.events.get(id);
@@ -170,6 +171,12 @@ export class DeliveryList {
     if (filter.q !== null && !holdsText(row.data, filter.q)) return false;
     return filter.statusCode === null || row.last_code === filter.statusCode;
   }
+}
+
+/** Candidates of a page, from a walk that its first request begins. */
+function walking(begin: (before: number) => Merge): (before: number, count: number) => number[] {
+  let walk: Merge | null = null;
+  return (before, count) => (walk ??= begin(before)).next(count);
 }
 
 /** What costs a look-up more: whether the filter asks for the body, and for the last answer. */

@@ -1,17 +1,18 @@
 import { limit } from "../core/limits.ts";
 import type { Digest } from "./digest.ts";
+import { Merge, NEWEST_FIRST, OLDEST_FIRST, type Order } from "./merge.ts";
 import type { Store } from "./store.ts";
 
 const CHUNK = 250;
 /** Candidates whose bodies are read at once: of up to 1 MiB each. */
 const CHUNK_OF_BODIES = 20;
 
-/** A page that would merge more lists than that looks through the whole project's instead. */
+/** A page of events that would merge more lists than that looks through the whole project's instead. */
 export const LISTS_MERGED_MAX = 50;
 
 /** What a page of a list looks for. Keys lie below `before` and at or above `from`. */
 export interface PageRequest<Row> {
-  /** Candidate keys below `before`, newest first, at most `count`. */
+  /** Candidate keys below `before`, newest first, at most `count`. Each call goes on below the last of the one before. */
   candidates(before: number, count: number): readonly number[];
   /** Their rows, in the same order; rows that are gone are left out. */
   load(ids: readonly number[]): readonly Row[];
@@ -48,46 +49,45 @@ export class Lists {
     );
   }
 
-  /** Newest first, over several lists together; fewer than `count` also where many lists are longer than what is read of each. */
+  /** Newest first, over several lists together. */
   below(lists: readonly number[], before: number, count: number): number[] {
-    const recent = lists.flatMap((list) => [...this.digest.recentOf(list)].filter((id) => id < before));
-    return mergeBelow(lists, count, (list, most) => this.#below.all(list, before, most), recent);
+    return this.walkDown(lists, before).next(count);
   }
 
   /** Oldest first, over several lists together. */
   above(lists: readonly number[], after: number, count: number): number[] {
-    const ids = new Set<number>();
-    for (const list of lists) {
-      for (const { id } of this.#above.all(list, after, count)) ids.add(id);
-      for (const id of this.digest.recentOf(list)) if (id > after) ids.add(id);
-    }
-    return [...ids].sort((a, b) => a - b).slice(0, count);
+    return this.walkUp(lists, after).next(count);
   }
-}
 
-/** Read of each list where there are many: few, as most of it is not used. */
-const READ_OF_MANY = 8;
-
-/**
- * The newest of several lists, each of which `read` gives newest first. Of many lists little is read; what lies below the end of one that
- * goes on is left for the next call, as that one may hold something between.
- */
-export function mergeBelow(
-  lists: readonly number[],
-  count: number,
-  read: (list: number, most: number) => readonly { id: number }[],
-  more: readonly number[] = [],
-): number[] {
-  const most = lists.length > LISTS_MERGED_MAX ? READ_OF_MANY : count;
-  const ids = new Set(more);
-  let floor = 0;
-  for (const list of lists) {
-    const rows = read(list, most);
-    for (const { id } of rows) ids.add(id);
-    if (rows.length === most) floor = Math.max(floor, rows.at(-1)?.id ?? 0);
+  /** From the newest below `before` on. */
+  walkDown(lists: readonly number[], before: number): Merge {
+    return new Merge(lists, before, NEWEST_FIRST, (list, from, most) => {
+      const written = this.#below.all(list, from, most);
+      return this.#withRecent(list, written, most, NEWEST_FIRST, (id) => id < from);
+    });
   }
-  const whole = most === count ? [...ids] : [...ids].filter((id) => id >= floor);
-  return whole.sort((a, b) => b - a).slice(0, count);
+
+  /** From the oldest above `after` on. */
+  walkUp(lists: readonly number[], after: number): Merge {
+    return new Merge(lists, after, OLDEST_FIRST, (list, from, most) => {
+      const written = this.#above.all(list, from, most);
+      return this.#withRecent(list, written, most, OLDEST_FIRST, (id) => id > from);
+    });
+  }
+
+  /** Something may be in memory and in the table for a moment. */
+  #withRecent(
+    list: number,
+    written: readonly { id: number }[],
+    most: number,
+    order: Order,
+    isBeyond: (id: number) => boolean,
+  ): number[] {
+    const keys = written.map(({ id }) => id);
+    const recent = this.digest.recentOf(list).filter(isBeyond);
+    if (recent.length === 0) return keys;
+    return [...new Set([...keys, ...recent])].sort(order).slice(0, most);
+  }
 }
 
 /** One page. Looks at candidates in chunks, and lets the event loop go on between them. */

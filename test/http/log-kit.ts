@@ -159,18 +159,7 @@ export class Api implements AsyncDisposable {
 
   /** One request. A string is the body as it stands, anything else becomes JSON. */
   async call(method: string, path: string, body?: unknown, token = "full", headers = {}): Promise<Reply> {
-    if (this.#server === null) throw new Error("open() comes first");
-    const isJson = method !== "GET" && body !== undefined;
-    const init = {
-      method,
-      headers: {
-        authorization: `Bearer ${token}`,
-        ...(isJson && { "content-type": "application/json" }),
-        ...headers,
-      },
-      ...(isJson && { body: isText(body) ? body : JSON.stringify(body) }),
-    };
-    const response = await this.#server.handle(new Request(`http://localhost${path}`, init));
+    const response = await this.handle(method, path, body, token, headers);
     const text = await response.text();
     const isObject = response.headers.get("content-type")?.includes("json") && !path.includes("ndjson");
     const json = (isObject ? JSON.parse(text) : {}) as ReplyJson;
@@ -181,6 +170,30 @@ export class Api implements AsyncDisposable {
     });
     if (fault !== null) throw new Error(fault);
     return { status: response.status, headers: response.headers, text, json };
+  }
+
+  /** One request of a client that leaves when `signal` says so. */
+  async handle(
+    method: string,
+    path: string,
+    body?: unknown,
+    token = "full",
+    headers = {},
+    signal: AbortSignal | null = null,
+  ): Promise<Response> {
+    if (this.#server === null) throw new Error("open() comes first");
+    const isJson = method !== "GET" && body !== undefined;
+    const init = {
+      signal,
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(isJson && { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(isJson && { body: isText(body) ? body : JSON.stringify(body) }),
+    };
+    return this.#server.handle(new Request(`http://localhost${path}`, init));
   }
 
   /** The body of a GET that has to succeed. */

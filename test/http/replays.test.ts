@@ -1,6 +1,8 @@
 /** Replay of one event and of many (contract sections 3 and 4). */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import type { DeliveryStatus } from "../../src/core/model.ts";
 import type { DeliveryAnswer } from "../../src/http/delivery-shape.ts";
+import { Merge } from "../../src/store/merge.ts";
 import { type Api, expectRefusal, type Page, type Reply, startApi } from "./log-kit.ts";
 
 type ReplayAnswer = {
@@ -200,6 +202,23 @@ describe("a bulk replay", () => {
     expectRefusal(await api.call("POST", `/v1/replays/${started.id}/cancel`), 409, "conflict");
   });
 
+  test("stops counting when whoever asked has left", async () => {
+    await api.endpoint({ url: api.receiver.url("left"), eventTypes: ["b.left"] });
+    const { id } = await api.publish("b.left");
+    await api.settled(id);
+    const before = (await api.get<Page<ReplayAnswer>>("/v1/replays")).data;
+    const leaving = new AbortController();
+    using next = spyOn(Merge.prototype, "next");
+    next.mockImplementationOnce(() => {
+      leaving.abort();
+      return [1];
+    });
+    const body = { status: ["delivered"] };
+    const { status } = await api.handle("POST", "/v1/replays", body, "full", {}, leaving.signal);
+    expect([status, next.mock.calls.length]).toEqual([499, 1]);
+    expect((await api.get<Page<ReplayAnswer>>("/v1/replays")).data).toEqual(before);
+  });
+
   test("takes what its filter says", async () => {
     const endpoint = await api.endpoint({ url: api.receiver.url("some"), eventTypes: ["b.some.*"] });
     const one = await api.publish("b.some.one", { consumer_id: "carl" });
@@ -273,6 +292,32 @@ describe("a bulk replay", () => {
     expect(stopped.json).toMatchObject({ status: "cancelled", matched: 5 });
     expect(stopped.json["replayed"]).toBeLessThan(5);
     expectRefusal(await api.call("POST", `/v1/replays/${id}/cancel`), 409, "conflict");
+  });
+
+  test("looks no further once it is stopped, also where nothing matches any more", async () => {
+    const { data, services } = api;
+    await api.endpoint({ url: api.receiver.url("none"), eventTypes: ["b.none"] });
+    for (let n = 0; n < 5; n++) await api.settled((await api.publish("b.none")).id);
+    await data.digest.settle();
+    const filter = {
+      ...{
+        status: ["dead", "cancelled"] satisfies DeliveryStatus[],
+        endpointId: null,
+        consumerId: "nobody",
+        eventTypes: null,
+      },
+      ...{ since: null, until: null, missing: false, ratePerSecond: 1 },
+    };
+    const place = { projectId: api.callers.get("full")?.projectId ?? 0, consumerId: null };
+    const { last } = data.store.keys;
+    const replay = await data.store.write(() =>
+      data.replays.insert({ ...place, filter, matched: 0, position: 0, last }),
+    );
+    await data.store.write(() => data.replays.update(replay.id, { status: "cancelled" }));
+    using next = spyOn(Merge.prototype, "next");
+    services.replayer.run(replay);
+    for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve));
+    expect(next.mock.calls.length).toBe(1);
   });
 
   test("stands in the list, newest first", async () => {
