@@ -10,11 +10,14 @@
  */
 import { ChunkedDecoder } from "./transport-chunked.ts";
 import {
+  EMPTY_LINE_CHARS,
+  findEmptyLine,
   findHeadEnd,
   framingFor,
   type Head,
   HEAD_MAX_BYTES,
   type Headers,
+  PREFIX_CHARS,
   readHead,
 } from "./transport-head.ts";
 
@@ -52,7 +55,10 @@ export class ResponseParser {
   hasStarted = false;
 
   readonly #limits: ResponseLimits;
-  #pending: Buffer = NO_BYTES;
+  /** What has come of the head that is read, as Latin-1. It grows as a rope: joined once, when the head is whole. */
+  #headText = "";
+  /** The end of it, where the empty line may have begun. */
+  #headTail = "";
   #headBytesLeft = HEAD_MAX_BYTES;
   #head: Head | null = null;
   #chunked: ChunkedDecoder | null = null;
@@ -92,28 +98,39 @@ export class ResponseParser {
 
   /** Informational answers are skipped; all heads together may take 16 KiB, so that endless ones end. */
   #readHeads(bytes: Buffer): void {
-    let rest = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes]);
+    let rest = bytes;
     while (this.state === "head") {
-      const text = rest.toString("latin1", 0, Math.min(rest.length, this.#headBytesLeft));
-      const end = findHeadEnd(text, this.#headBytesLeft);
+      const known = this.#headText.length;
+      const text = rest.toString("latin1", 0, Math.min(rest.length, this.#headBytesLeft - known));
+      const end = known === 0 ? findHeadEnd(text, this.#headBytesLeft) : this.#findEndBehind(text);
       if (end === "more") {
-        this.#pending = rest;
+        this.#headText += text;
+        this.#headTail = (this.#headTail + text).slice(-EMPTY_LINE_CHARS);
         return;
       }
       if (typeof end === "string") return this.#fail(end);
-      const head = readHead(text.slice(0, end));
+      const head = readHead(known === 0 ? text.slice(0, end) : (this.#headText + text).slice(0, end));
       if (head === null || head.status === 101) return this.#fail("invalid_response");
+      if (known > 0) this.#headText = this.#headTail = "";
       this.#headBytesLeft -= end;
-      rest = rest.subarray(end);
+      rest = rest.subarray(end - known);
       if (head.status >= 200) this.#decide(head, rest);
     }
+  }
+
+  /** As `findHeadEnd`, for a head of which a part has come. However small the parts are, each is looked at once. */
+  #findEndBehind(text: string): ReturnType<typeof findHeadEnd> {
+    const known = this.#headText.length;
+    if (known < PREFIX_CHARS) return findHeadEnd(this.#headText + text, this.#headBytesLeft);
+    const length = findEmptyLine(this.#headTail + text);
+    if (length !== null) return known - this.#headTail.length + length;
+    return known + text.length < this.#headBytesLeft ? "more" : "head_too_large";
   }
 
   #decide(head: Head, rest: Buffer): void {
     const framing = framingFor(this.#limits.method, head);
     if (framing === null) return this.#fail("invalid_response");
     this.#head = head;
-    this.#pending = NO_BYTES;
     this.isReusable = framing.isReusable;
     this.#chunked = framing.kind === "chunked" ? new ChunkedDecoder() : null;
     this.#bodyBytesLeft = framing.kind === "length" ? framing.bytes : UNBOUNDED;

@@ -23,8 +23,12 @@ export type Framing = { isReusable: boolean } & (
 export const HEAD_MAX_BYTES = 16_384;
 
 const PREFIX = "HTTP/1.";
+/** How much of a head has to be there before its beginning needs no look any more. */
+export const PREFIX_CHARS = PREFIX.length;
 /** The empty line; a lone LF ends a line too, as RFC 9112 section 2.2 allows. */
 const EMPTY_LINE = /\n\r?\n/;
+/** So much of the empty line may have come before its last byte. */
+export const EMPTY_LINE_CHARS = 2;
 /** A whole head. Linear: no character can belong to two of its parts. */
 const HEAD =
   /^HTTP\/1\.\d \d{3}(?: [\t\x20-\x7e\x80-\xff]*)?\r?\n(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r?\n)*\r?\n$/;
@@ -40,9 +44,13 @@ export function findHeadEnd(
 ): number | "more" | "invalid_response" | "head_too_large" {
   const isHttp = text.startsWith(PREFIX) || PREFIX.startsWith(text);
   if (!isHttp) return "invalid_response";
+  return findEmptyLine(text) ?? (text.length < maxBytes ? "more" : "head_too_large");
+}
+
+/** Where the first empty line ends; null where there is none. */
+export function findEmptyLine(text: string): number | null {
   const empty = EMPTY_LINE.exec(text);
-  if (empty !== null) return empty.index + empty[0].length;
-  return text.length < maxBytes ? "more" : "head_too_large";
+  return empty && empty.index + empty[0].length;
 }
 
 /** Heads as they were read: a receiver answers alike, the date apart, so that most heads of a busy second are known. */

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { ResponseParser } from "../../src/outbound/response.ts";
 
@@ -298,6 +298,16 @@ describe("the parser", () => {
     parser.push(Buffer.from("HTTP/1.1 200 OK\r\n\r\n"));
     expect(parser.isReusable).toBe(false);
     expect(Buffer.from(parser.response().body).toString()).toBe("ok");
+  });
+
+  test("looks at each byte of a head once, however small the pieces are that it comes in", () => {
+    using exec = spyOn(RegExp.prototype, "exec");
+    const parser = new ResponseParser(LIMITS);
+    const head = Buffer.from(`${HEAD}x: ${"a".repeat(16_000)}\r\ncontent-length: 0\r\n\r\n`);
+    for (let at = 0; at < head.length; at++) parser.push(head.subarray(at, at + 1));
+    expect(parser.state).toBe("done");
+    const searched = exec.mock.calls.reduce((sum, [text]) => sum + text.length, 0);
+    expect(searched).toBeLessThanOrEqual(5 * head.length);
   });
 
   test("survives any bytes, and comes to the same end however they are cut", () => {
