@@ -58,7 +58,18 @@ function formBody(fields: Fields<string>): Body {
   return { value: JSON.parse(text), text, data: text };
 }
 
+/** Each part of a multipart form names its field with it. */
+const PART = /^content-disposition:/gim;
+
+/** True where a form has more parts than are worked through; counted before they are taken apart, which costs most. */
+function hasTooManyParts(bytes: Uint8Array): boolean {
+  const parts = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1").matchAll(PART);
+  const max = limit("formFieldsMax");
+  return [...parts.take(max + 1)].length > max;
+}
+
 async function readMultipart(bytes: Uint8Array, contentType: string): Promise<Body> {
+  if (hasTooManyParts(bytes)) return rawBody(bytes);
   const response = new Response(bytes.slice(), { headers: { "content-type": contentType } });
   const form = await response.formData().catch(() => null);
   if (!form) return rawBody(bytes);

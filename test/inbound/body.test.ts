@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { limit } from "../../src/core/limits.ts";
 import { readBody } from "../../src/inbound/body.ts";
 
 function read(body: string | Uint8Array, contentType = "application/json") {
@@ -52,6 +53,20 @@ test("a multipart form is read, its files in base64", async () => {
     json: {},
     f: { filename: "a.txt", content_type: expect.stringMatching("text/plain"), base64: "aGk=" },
   });
+});
+
+test.each([
+  ["a form", "application/x-www-form-urlencoded", (count: number) => "a=1&".repeat(count - 1) + "a=1"],
+  [
+    "a multipart form",
+    "multipart/form-data; boundary=b",
+    (count: number) =>
+      `${'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n'.repeat(count)}--b--\r\n`,
+  ],
+])("%s of more fields than are worked through is kept as raw text", async (_, contentType, formOf) => {
+  const most = limit("formFieldsMax");
+  expect(await dataOf(formOf(most), contentType)).toBe(JSON.stringify({ a: Array(most).fill("1") }));
+  expect(await dataOf(formOf(most + 1), contentType)).toBe(JSON.stringify({ raw: formOf(most + 1) }));
 });
 
 test("whatever else a signed body is, it is kept as raw text", async () => {
