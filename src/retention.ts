@@ -81,7 +81,8 @@ export class Retention {
 
   #beginPass(): void {
     const now = this.parts.data.store.now();
-    if (now - this.#passBegan < HOUR_MS) return;
+    // A clock that was set back after a jump would never come to the next pass.
+    if (Math.abs(now - this.#passBegan) < HOUR_MS) return;
     this.#passBegan = now;
     this.#reached.clear();
     this.#isSwept = false;

@@ -173,6 +173,21 @@ describe("an event with an open delivery", () => {
     expect(api.data.store.commits).toBe(before);
   });
 
+  test("is looked at again in the next pass, also where a clock that had jumped forward was set right again", async () => {
+    const paused = await endpoint({ status: "paused" });
+    const { id } = await api.publish("a.b");
+    await api.data.digest.writeDown();
+    clock.advance(40 * DAY_MS);
+    const JUMP_MS = 365 * DAY_MS;
+    clock.advance(JUMP_MS);
+    expect(await retention.run(never)).toBe(0);
+    clock.advance(-JUMP_MS);
+    await api.change(paused, { status: "active" });
+    await api.settled(id);
+    clock.advance(2 * DAY_MS);
+    expect([await pass(), await listed()]).toEqual([1, []]);
+  });
+
   test("stays while a replay reaches it just before it would leave", async () => {
     const receiver = await endpoint({ eventTypes: ["late"] });
     const id = await done("late");
