@@ -302,25 +302,18 @@ function isDiskError(error: unknown): boolean {
   );
 }
 
+/** Every table whose rows have a key of their own, whatever migration made it. */
+function keyedTables(sqlite: Database): string[] {
+  const rows = sqlite.query<{ name: string }, []>(
+    `SELECT t.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c
+     WHERE t.type = 'table' AND c.name = 'id' AND c.type = 'INTEGER' AND c.pk = 1
+       AND (SELECT count(*) FROM pragma_table_info(t.name) WHERE pk > 0) = 1`,
+  );
+  return rows.all().map(({ name }) => name);
+}
+
 function lastKey(sqlite: Database): number {
-  const tables = [
-    "account",
-    "project",
-    "api_key",
-    "endpoint",
-    "source",
-    "event_type",
-    "event",
-    "delivery",
-    "attempt",
-    "head",
-    "note",
-    "label",
-    "replay",
-    "audit",
-    "erasure",
-  ];
-  const maxima = tables.map((table) => `SELECT max(id) AS id FROM ${table}`);
+  const maxima = keyedTables(sqlite).map((table) => `SELECT max(id) AS id FROM ${table}`);
   // Keys that a fan-out has set aside for deliveries that are still to be written.
   maxima.push("SELECT max(first_key + json_array_length(endpoints)) AS id FROM fanout");
   // Positions in the queues of polled endpoints (src/outbound/poll-actor.ts) are keys too.
