@@ -186,7 +186,8 @@ function openOutbound(
   const abort = new AbortController();
   const guard = createGuard({ allow: config.allowPrivateDestinations });
   const monotonic = () => performance.now();
-  const transport = createTransport({ guard, now: monotonic });
+  const attemptsMax = shareOfFiles(limit("attemptsInFlightMax"), ATTEMPTS_SHARE);
+  const transport = createTransport({ guard, now: monotonic, openMax: attemptsMax });
   const onBroken = (endpoint: Endpoint, error: unknown) =>
     logger.log("error", "endpoint cannot be read", {
       endpoint_id: data.ids.encode("ep", endpoint.id),
@@ -204,7 +205,7 @@ function openOutbound(
     clock,
     random: Math.random,
     send: (endpoint, load) => send(sendParts, endpoint, load),
-    attemptsMax: shareOfFiles(limit("attemptsInFlightMax"), ATTEMPTS_SHARE),
+    attemptsMax,
     onAttempt: (report) => tellAttempt(report, data, logger, metrics),
   });
   const versions = { version: VERSION, bun: Bun.version, sqlite: disk.version };
@@ -224,7 +225,10 @@ function openPoller(data: Data, { clock, actors, sendParts, metrics }: Outbound,
   });
 }
 
-/** What sockets take, at most, of the files that the process may open: those of attempts, and those of polls that wait. */
+/**
+ * What sockets take, at most, of the files that the process may open: those of attempts and of idle connections together, and those of
+ * polls that wait.
+ */
 const ATTEMPTS_SHARE = 0.6;
 const POLLS_SHARE = 0.2;
 

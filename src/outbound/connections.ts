@@ -2,7 +2,7 @@
  * The pool: every open connection, and which of them are idle and may carry the next request.
  *
  * Idle connections are kept per scheme, host and port. The one used last is taken first; beyond `idleMax` the
- * one idle longest is closed. Age is bounded so that a change in DNS takes effect.
+ * one idle longest is closed, and beyond `openMax` of all for each new one. Age is bounded so that a change in DNS takes effect.
  */
 import { Connection, type ConnectionOwner, type ConnectionTarget } from "./connection.ts";
 import { ConnectionList } from "./connection-list.ts";
@@ -14,6 +14,8 @@ export interface ConnectionLimits {
   readonly ageMaxMs: number;
   /** So many are idle at once, over all hosts. */
   readonly idleMax: number;
+  /** So many are open at once before an idle one gives way to a new one. */
+  readonly openMax: number;
 }
 
 export class Connections implements ConnectionOwner {
@@ -47,6 +49,7 @@ export class Connections implements ConnectionOwner {
 
   /** Opens a new connection for the owner. */
   open(target: ConnectionTarget, owner: ConnectionOwner): Connection {
+    if (this.#open.size >= this.#limits.openMax) this.#closeLongestIdle();
     const connection = new Connection(target, owner, this.#now(), (gone) => this.#forget(gone));
     this.#open.add(connection);
     this.connects++;

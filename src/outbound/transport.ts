@@ -25,6 +25,8 @@ export interface TransportOptions {
   ageMaxMs?: number;
   /** Idle connections over all hosts. Default 2,000. */
   idleMax?: number;
+  /** Connections, beyond which idle ones give way to new ones. Default: no bound, as each request has its own. */
+  openMax?: number;
   /** PEM of the authorities to trust in place of the built-in ones; for tests. */
   tlsCa?: string;
 }
@@ -34,8 +36,8 @@ const AGE_MAX_MS = 600_000;
 const IDLE_MAX = 2_000;
 
 export function createTransport(options: TransportOptions): Transport {
-  const { idleMaxMs = IDLE_MAX_MS, ageMaxMs = AGE_MAX_MS, idleMax = IDLE_MAX } = options;
-  const connections = new Connections({ idleMaxMs, ageMaxMs, idleMax }, () => options.now());
+  const { idleMaxMs = IDLE_MAX_MS, ageMaxMs = AGE_MAX_MS, idleMax = IDLE_MAX, openMax = Infinity } = options;
+  const connections = new Connections({ idleMaxMs, ageMaxMs, idleMax, openMax }, () => options.now());
   const resolving = new Set<Exchange>();
   const parts = { guard: options.guard, connections, resolving, tlsCa: options.tlsCa };
   const signals = new WeakSet<AbortSignal>();

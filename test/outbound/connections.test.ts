@@ -94,6 +94,18 @@ describe("the pool", () => {
     expect(transport.stats()).toMatchObject({ connects: 4, reused: 2 });
   });
 
+  test("closes an idle one for each new one where many are open", async () => {
+    const receiver = await hostile();
+    const { send, transport } = open(["127.0.0.1"], { openMax: 2 });
+    for (const host of ["a.test", "b.test", "c.test", "d.test"]) await send(receiver.url("/ok", host));
+    expect(transport.stats()).toEqual({ open: 2, idle: 2, connects: 4, reused: 0 });
+    await send(receiver.url("/ok", "d.test"));
+    expect(transport.stats()).toMatchObject({ connects: 4, reused: 1 });
+    const hosts = ["e.test", "f.test", "g.test"];
+    await Promise.all(hosts.map((host) => send(receiver.url("/ok", host))));
+    expect(transport.stats().connects).toBe(7);
+  });
+
   test("counts a connection as young again once it was used, wherever it stood in the row", async () => {
     const receiver = await hostile();
     const { send, transport } = open(["127.0.0.1"], { idleMax: 3 });
