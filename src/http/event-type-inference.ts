@@ -68,8 +68,7 @@ async function infer(
   const inference = new SchemaInference();
   const turns = new Turns();
   let events = 0;
-  for (const event of list === null ? [] : newestEvents(data, list, last)) {
-    await turns.giveWay();
+  for await (const event of list === null ? [] : newestEvents(data, list, last, turns)) {
     if (event.data.length > limit("inferredBytesMax")) continue;
     inference.add(JSON.parse(event.data) as Json);
     events++;

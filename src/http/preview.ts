@@ -122,8 +122,7 @@ async function previewMany(
   const list = listFor(services, caller, shaping.endpoint);
   const tally = new PreviewTally(services.ids);
   const turns = new Turns();
-  for (const event of list === null ? [] : newestEvents(services.data, list, last)) {
-    await turns.giveWay();
+  for await (const event of list === null ? [] : newestEvents(services.data, list, last, turns)) {
     if (signal.aborted) break;
     tally.add(event, await tryOn(shaping, event, turns, tally.wantsUnmatched));
   }
