@@ -1,9 +1,9 @@
-import { type Bytes, type Encoding, type HashName, hash, hmac, isAnySame } from "../digest.ts";
+import { type Bytes, type Encoding, type HashName, hmac, isAnySame } from "../digest.ts";
 import { type SecretForm, textSecret } from "../secrets.ts";
 import type { Scheme } from "./scheme.ts";
 import { type Proof, type SignedRule, signedScheme } from "./signed.ts";
 
-/** Shared-secret signatures: HMAC, and the plain hash over content that holds the secret. */
+/** Shared-secret signatures: HMAC. */
 
 export interface DigestRule extends SignedRule {
   readonly algorithm: HashName;
@@ -15,22 +15,22 @@ export interface DigestRule extends SignedRule {
 /** A secret that nobody knows: stands in where a source has none that is usable, so that the same work is done. */
 const NOBODYS_SECRET = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("hex");
 
-type Sign = (key: Bytes, content: readonly Bytes[]) => string;
-
-function sharedSecretProof(name: string, rule: DigestRule, form: SecretForm, sign: Sign): Proof {
+export function hmacProof(rule: DigestRule): Proof {
+  const form = rule.secret ?? textSecret;
+  const sign = (key: Bytes, content: readonly Bytes[]) =>
+    spelled(hmac(rule.algorithm, key, content, rule.encoding), rule.encoding);
   return {
-    name,
-    checks: `${name === "hmac" ? "HMAC with " : ""}${spokenHash(rule.algorithm)} in ${rule.encoding}`,
+    name: "hmac",
+    checks: `HMAC with ${spokenHash(rule.algorithm)} in ${rule.encoding}`,
     secretHelp: form.help,
     secretExample: form.example,
     isSecret: (text) => form.decode(text) !== null,
     holds(signatures, secrets, contentFor) {
-      const signWith = (secret: string, key: Bytes) => spelled(sign(key, contentFor(secret)), rule.encoding);
       const expected = secrets.flatMap((secret) => {
         const key = form.decode(secret);
-        return key === null ? [] : [signWith(secret, key)];
+        return key === null ? [] : [sign(key, contentFor(secret))];
       });
-      if (expected.length === 0) expected.push(signWith(NOBODYS_SECRET, NOBODYS_SECRET));
+      if (expected.length === 0) expected.push(sign(NOBODYS_SECRET, contentFor(NOBODYS_SECRET)));
       const given = signatures.map((text) => spelled(text, rule.encoding));
       return isAnySame(expected, given.length > 0 ? given : [""]);
     },
@@ -47,18 +47,7 @@ function spelled(signature: string, encoding: Encoding): string {
   return encoding === "hex" ? signature.toLowerCase() : signature.replace(/={1,2}$/, "");
 }
 
-export function hmacProof(rule: DigestRule): Proof {
-  const sign: Sign = (key, content) => hmac(rule.algorithm, key, content, rule.encoding);
-  return sharedSecretProof("hmac", rule, rule.secret ?? textSecret, sign);
-}
-
 /** HMAC over the signed content. */
 export function hmacScheme(rule: DigestRule): Scheme {
   return signedScheme(rule, hmacProof(rule));
-}
-
-/** A hash, not an HMAC: the content names `{secret}` itself (Cloudinary, HubSpot v2). */
-export function hashScheme(rule: DigestRule): Scheme {
-  const sign: Sign = (_key, content) => hash(rule.algorithm, content, rule.encoding);
-  return signedScheme(rule, sharedSecretProof("hash", rule, rule.secret ?? textSecret, sign));
 }
