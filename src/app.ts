@@ -46,6 +46,7 @@ import {
   tellDisabled,
   tellExhausted,
   tellJob,
+  tellRefusedFilter,
   tellRequest,
 } from "./tell.ts";
 import { Share } from "./turns.ts";
@@ -93,6 +94,7 @@ export async function startApp(config: Config, { clock, logger, announce, fail }
     actors,
     onAccepted: (accepted) => countAccepted(metrics, accepted),
     onExhausted: (exhaustion) => tellExhausted(exhaustion, data, logger),
+    onRefusedFilter: (endpoint) => tellRefusedFilter(data.ids.encode("ep", endpoint.id), logger),
   });
   const replayer = new Replayer(data, actors, pipeline, clock);
   const releaser = new Releaser(data, actors, clock);

@@ -1,7 +1,7 @@
 import type { Json } from "./core/json-value.ts";
 import { limit } from "./core/limits.ts";
 import { type Endpoint, envelopeOf } from "./core/model.ts";
-import { isSubscribed, Routes } from "./core/routes.ts";
+import { AnswerMemory, isSubscribed, Routes } from "./core/routes.ts";
 import type { Subscribers } from "./core/subscribers.ts";
 import type { Data } from "./store/data.ts";
 import type { Share, Store } from "./store/store.ts";
@@ -32,6 +32,13 @@ export interface Exhaustion {
   count: number;
 }
 
+export interface AudienceListeners {
+  /** Hears of filters that an event was too much for. */
+  onExhausted: (exhaustion: Exhaustion) => void;
+  /** Hears of an endpoint whose stored filter this version refuses: what it gets fails. */
+  onRefusedFilter: (endpoint: Endpoint) => void;
+}
+
 /** Long work in shares of turns of the loop. */
 class Turns {
   #share: Share;
@@ -54,13 +61,18 @@ class Turns {
 /** Chooses who gets an event, project by project: types and consumer by an index, then each filter. */
 export class Audiences {
   readonly #routes = new Map<number, Routes>();
+  readonly #memory = new AnswerMemory();
 
   constructor(
     private readonly data: Data,
-    private readonly onExhausted: (exhaustion: Exhaustion) => void,
+    private readonly tell: AudienceListeners,
   ) {
-    for (const endpoint of data.endpoints.all()) this.#routesOf(endpoint.projectId).set(endpoint);
-    data.endpoints.onChange((endpoint) => this.#routesOf(endpoint.projectId).set(endpoint));
+    for (const endpoint of data.endpoints.all()) this.#set(endpoint);
+    data.endpoints.onChange((endpoint) => this.#set(endpoint));
+  }
+
+  #set(endpoint: Endpoint): void {
+    if (!this.#routesOf(endpoint.projectId).set(endpoint)) this.tell.onRefusedFilter(endpoint);
   }
 
   /**
@@ -132,11 +144,12 @@ export class Audiences {
   }
 
   #tellExhausted(projectId: number, type: string, [endpointId, ...others]: readonly number[]): void {
-    if (endpointId !== undefined) this.onExhausted({ projectId, type, endpointId, count: 1 + others.length });
+    if (endpointId !== undefined)
+      this.tell.onExhausted({ projectId, type, endpointId, count: 1 + others.length });
   }
 
   #routesOf(projectId: number): Routes {
-    const routes = this.#routes.get(projectId) ?? new Routes();
+    const routes = this.#routes.get(projectId) ?? new Routes(this.#memory);
     this.#routes.set(projectId, routes);
     return routes;
   }

@@ -1,5 +1,5 @@
 import { requirePlaces, requireWaitingRoom } from "./admission.ts";
-import { type Audience, Audiences, type Exhaustion, type RoutedEvent } from "./audience.ts";
+import { type Audience, type AudienceListeners, Audiences, type RoutedEvent } from "./audience.ts";
 import { keyTime } from "./core/ids.ts";
 import { limit } from "./core/limits.ts";
 import type { Delivery, Endpoint, Event, Origin } from "./core/model.ts";
@@ -42,13 +42,11 @@ export interface Accepted {
   duplicate: boolean;
 }
 
-export interface PipelineParts {
+export interface PipelineParts extends AudienceListeners {
   data: Data;
   actors: Actors;
   /** Hears of every event that came in, once it is on disk. */
   onAccepted: (accepted: Accepted) => void;
-  /** Hears of filters that an event was too much for. */
-  onExhausted: (exhaustion: Exhaustion) => void;
 }
 
 export class Pipeline {
@@ -56,8 +54,8 @@ export class Pipeline {
   readonly #spreader: Spreader;
 
   constructor(private readonly parts: PipelineParts) {
-    const { data, actors, onExhausted } = parts;
-    this.#audiences = new Audiences(data, onExhausted);
+    const { data, actors } = parts;
+    this.#audiences = new Audiences(data, parts);
     this.#spreader = new Spreader(data, actors);
   }
 

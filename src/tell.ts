@@ -31,6 +31,12 @@ export function tellExhausted(
   });
 }
 
+export function tellRefusedFilter(endpointId: string, logger: Logger): void {
+  const hint =
+    "The filter of an endpoint is refused by this version: what it gets is malformed until it is given another.";
+  logger.log("error", hint, { endpoint_id: endpointId });
+}
+
 export function tellJob({ name, rows, seconds, error }: JobReport, metrics: Metrics, logger: Logger): void {
   metrics.jobRuns.count(name);
   metrics.jobRows.count(name, rows);

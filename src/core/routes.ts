@@ -1,5 +1,5 @@
 import { matchesPattern, patternsFor } from "./event-type.ts";
-import { compileFilter, type Filter } from "./filter.ts";
+import { compileFilter } from "./filter.ts";
 import type { Endpoint } from "./model.ts";
 import { type Subscriber, Subscribers } from "./subscribers.ts";
 
@@ -8,8 +8,32 @@ type Patterns = Map<string, Map<number, Subscriber>>;
 
 /** The project's own endpoints: those without a consumer. */
 const PROJECT = "";
-/** Subscribers that the answers kept together hold at most: some 30 bytes each. */
-const KEPT_MAX = 500_000;
+/** What an answer takes beside its subscribers, and each of these, about. */
+const ANSWER_BYTES = 350;
+const SUBSCRIBER_BYTES = 30;
+const KEPT_BYTES_MAX = 32 * 1024 * 1024;
+
+/** What the answers of all projects take together: where that would be too much, all are forgotten. */
+export class AnswerMemory {
+  #bytes = 0;
+  readonly #holders = new Set<() => void>();
+
+  constructor(private readonly bytesMax = KEPT_BYTES_MAX) {}
+
+  /** `forget` forgets all that its holder has taken. */
+  take(bytes: number, forget: () => void): void {
+    if (this.#bytes + bytes > this.bytesMax) {
+      for (const forgetAll of this.#holders) forgetAll();
+      this.#bytes = 0;
+    }
+    this.#bytes += bytes;
+    this.#holders.add(forget);
+  }
+
+  giveBack(bytes: number): void {
+    this.#bytes -= bytes;
+  }
+}
 
 /**
  * Who subscribes to what, for one project: endpoints by consumer and pattern, so that an event looks at those that may match and
@@ -19,14 +43,24 @@ export class Routes {
   readonly #byConsumer = new Map<string, Patterns>();
   readonly #all = new Map<number, Subscriber>();
   readonly #answers = new Map<string, Subscribers>();
+  /** Bytes of `#answers`. */
   #kept = 0;
 
-  /** Adds an endpoint or replaces what stood under its key; a deleted one is taken out. Throws where its filter was refused. */
-  set(endpoint: Endpoint): void {
+  constructor(private readonly memory = new AnswerMemory()) {}
+
+  /**
+   * Adds an endpoint or replaces what stood under its key; a deleted one is taken out. False where its filter is refused, as that of
+   * another version may be: then it subscribes without one, and each of its deliveries fails, visibly (outbound/send.ts).
+   */
+  set(endpoint: Endpoint): boolean {
     const old = this.#all.get(endpoint.id);
     if (old) this.#take(old.endpoint);
-    if (endpoint.status !== "deleted") this.#put({ endpoint, filter: filterOf(endpoint) });
-    this.#forgetAnswers();
+    this.memory.giveBack(this.#kept);
+    this.#forget();
+    if (endpoint.status === "deleted") return true;
+    const compiled = endpoint.filter === null ? null : compileFilter(endpoint.filter);
+    this.#put({ endpoint, filter: compiled?.ok ? compiled.filter : null });
+    return compiled === null || compiled.ok;
   }
 
   subscriber(endpointId: number): Subscriber | null {
@@ -35,12 +69,15 @@ export class Routes {
 
   /** Those whose types and consumer admit the event, in the order of their creation. Filters are not asked here. */
   match(type: string, consumerId: string | null): Subscribers {
-    const key = consumerId === null ? type : `${type} ${consumerId}`;
+    // A consumer without endpoints is as good as none: there may be very many.
+    const hasOwn = consumerId !== null && this.#byConsumer.has(consumerKey(consumerId));
+    const key = hasOwn ? `${type} ${consumerId}` : type;
     const known = this.#answers.get(key);
     if (known) return known;
     const found = this.#find(type, consumerId);
-    if (this.#kept + found.length + 1 > KEPT_MAX) this.#forgetAnswers();
-    this.#kept += found.length + 1;
+    const bytes = ANSWER_BYTES + found.length * SUBSCRIBER_BYTES;
+    this.memory.take(bytes, this.#forget);
+    this.#kept += bytes;
     const answer = new Subscribers(found);
     this.#answers.set(key, answer);
     return answer;
@@ -56,10 +93,10 @@ export class Routes {
     return [...found.values()].sort((a, b) => a.endpoint.id - b.endpoint.id);
   }
 
-  #forgetAnswers(): void {
+  readonly #forget = () => {
     this.#answers.clear();
     this.#kept = 0;
-  }
+  };
 
   #put(subscriber: Subscriber): void {
     const { endpoint } = subscriber;
@@ -88,13 +125,6 @@ export function isSubscribed(
 ): boolean {
   if (consumerId !== null && consumerId !== event.consumerId) return false;
   return eventTypes === null || eventTypes.some((pattern) => matchesPattern(pattern, event.type));
-}
-
-function filterOf(endpoint: Endpoint): Filter | null {
-  if (endpoint.filter === null) return null;
-  const compiled = compileFilter(endpoint.filter);
-  if (!compiled.ok) throw new Error("an endpoint has a filter that was refused");
-  return compiled.filter;
 }
 
 function consumerKey(consumerId: string): string {

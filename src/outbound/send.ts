@@ -5,6 +5,7 @@ import { limit } from "../core/limits.ts";
 import type { AttemptFacts, Endpoint } from "../core/model.ts";
 import { readRetryAfter } from "../core/retry.ts";
 import { readPrivateKey, readSecret, type SigningKey, signatureHeader } from "../core/signing.ts";
+import { compileFilter } from "../core/filter.ts";
 import { compileTransformations, type Transformation, type Transformed } from "../core/transform.ts";
 import { heavyTurn, isHeavy } from "../turns.ts";
 import type { Load, Performed } from "./actor.ts";
@@ -245,7 +246,10 @@ const compiledByEndpoint = new WeakMap<Endpoint, Compiled>();
 function compiledOf(endpoint: Endpoint): Compiled {
   const known = compiledByEndpoint.get(endpoint);
   if (known) return known;
-  const { previous, transformations } = endpoint;
+  const { filter, previous, transformations } = endpoint;
+  // Nothing has narrowed what this endpoint gets (core/routes.ts): it is not for it.
+  if (filter !== null && !compileFilter(filter).ok)
+    throw new Error("an endpoint has a filter that is refused");
   const made: Compiled = {
     publicId: null,
     head: null,

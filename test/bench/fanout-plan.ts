@@ -79,7 +79,7 @@ async function planCost({ name, matched, endpoint, event }: Case, endpoints: num
     onAttempt: () => {},
     attemptsMax: 1000,
   });
-  const pipeline = new Pipeline({ data, actors, onAccepted: () => {}, onExhausted: () => {} });
+  const pipeline = new Pipeline({ data, actors, onAccepted() {}, onExhausted() {}, onRefusedFilter() {} });
   const incoming: Incoming = {
     ...event,
     timestamp: Date.now(),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Endpoint } from "../../src/core/model.ts";
-import { isSubscribed, Routes } from "../../src/core/routes.ts";
+import { AnswerMemory, isSubscribed, Routes } from "../../src/core/routes.ts";
 
 const blank: Endpoint = {
   id: 0,
@@ -115,4 +115,49 @@ test("each comes with its filter, compiled", () => {
     true,
     false,
   ]);
+});
+
+describe("an endpoint whose filter is refused", () => {
+  test("subscribes without one: what it gets fails when it is sent", () => {
+    const routes = new Routes();
+    expect(routes.set({ ...blank, id: 1, filter: { data: { $later: 1 } } })).toBe(false);
+    expect(routes.set({ ...blank, id: 2, filter: { data: { n: 1 } } })).toBe(true);
+    expect(routes.match("a", null).all.map(({ endpoint, filter }) => [endpoint.id, filter === null])).toEqual(
+      [
+        [1, true],
+        [2, false],
+      ],
+    );
+    expect(routes.set({ ...blank, id: 1 })).toBe(true);
+  });
+});
+
+describe("what was found", () => {
+  test("is kept once for all consumers that have no endpoint of their own", () => {
+    const routes = routesOf({}, { consumerId: "anna" });
+    expect(routes.match("a", "nobody")).toBe(routes.match("a", null));
+    expect(routes.match("a", "anna")).not.toBe(routes.match("a", null));
+  });
+
+  test("is kept, and forgotten together where all projects keep too much", () => {
+    const memory = new AnswerMemory(1000);
+    const [one, other] = [new Routes(memory), new Routes(memory)];
+    const first = one.match("a", null);
+    const second = other.match("a", null);
+    expect([one.match("a", null) === first, other.match("a", null) === second]).toEqual([true, true]);
+    other.match("b", null);
+    expect([one.match("a", null) === first, other.match("a", null) === second]).toEqual([false, false]);
+  });
+
+  test("makes room for others once an endpoint changed", () => {
+    const memory = new AnswerMemory(1000);
+    const [one, other] = [new Routes(memory), new Routes(memory)];
+    for (let n = 0; n < 10; n++) {
+      one.match("a", null);
+      one.set({ ...blank, id: 1 });
+    }
+    const first = other.match("a", null);
+    one.match("a", null);
+    expect(other.match("a", null)).toBe(first);
+  });
 });

@@ -89,7 +89,7 @@ export class Api implements AsyncDisposable {
       onAttempt: () => {},
       attemptsMax: 1000,
     });
-    const pipeline = new Pipeline({ data, actors, onAccepted: () => {}, onExhausted: () => {} });
+    const pipeline = new Pipeline({ data, actors, onAccepted() {}, onExhausted() {}, onRefusedFilter() {} });
     this.services = {
       data,
       ids: data.ids,

@@ -17,7 +17,7 @@ test("an endpoint that finds none waits, is counted, and goes on when another on
     onAttempt: () => {},
     attemptsMax: 2,
   });
-  const pipeline = new Pipeline({ data, actors, onAccepted: () => {}, onExhausted: () => {} });
+  const pipeline = new Pipeline({ data, actors, onAccepted() {}, onExhausted() {}, onRefusedFilter() {} });
   const { projectId } = await api.endpoint({ url: api.receiver.url("slots") });
   const event = { type: "a.b", timestamp: 0, data: "{}", consumerId: null, externalId: null, sourceId: null };
   const plan = await pipeline.plan(projectId, [

@@ -90,7 +90,7 @@ export function bootProcess(parts: ProcessParts): Process {
     onAttempt: () => {},
     attemptsMax: 1000,
   });
-  const pipeline = new Pipeline({ data, actors, onAccepted: () => {}, onExhausted: () => {} });
+  const pipeline = new Pipeline({ data, actors, onAccepted() {}, onExhausted() {}, onRefusedFilter() {} });
   const releaser = new Releaser(data, actors, world.clock);
   const replayer = new Replayer(data, actors, pipeline, world.clock);
   const rest = () => new Promise<void>((resolve) => world.after(REST_MS, resolve));
