@@ -1,3 +1,4 @@
+import type { Evaluation } from "./core/filter.ts";
 import type { Json } from "./core/json-value.ts";
 import { limit } from "./core/limits.ts";
 import { type Endpoint, envelopeOf } from "./core/model.ts";
@@ -116,7 +117,10 @@ export class Audiences {
     return { endpoints, filtered };
   }
 
-  /** Keys of the endpoints whose filter says yes. */
+  /**
+   * Keys of the endpoints whose filter says yes. Once the filters of an event have taken very much together, each further one may take
+   * little: what people write is not touched by that, and what is counts as exhausted, as one filter alone may be.
+   */
   async #ask(
     projectId: number,
     subscribers: Subscribers,
@@ -126,9 +130,12 @@ export class Audiences {
     const envelope = read(event);
     const matched = new Set<number>();
     const exhausted: number[] = [];
+    let stepsLeft = EVENT_STEPS_MAX;
     for (const { endpoint, filter } of subscribers.candidates(envelope)) {
       if (turns.isOver) await turns.next();
-      const judgement = filter === null ? "matched" : filter.evaluate(envelope).judgement;
+      const { judgement, steps } =
+        filter?.evaluate(envelope, stepsLeft > 0 ? STEPS_MAX : LATE_STEPS_MAX) ?? UNFILTERED;
+      stepsLeft -= steps;
       if (judgement === "matched") matched.add(endpoint.id);
       if (judgement === "exhausted") exhausted.push(endpoint.id);
     }
@@ -156,6 +163,10 @@ export class Audiences {
 }
 
 const NOBODY: readonly number[] = [];
+const UNFILTERED: Evaluation = { judgement: "matched", steps: 0 };
+const STEPS_MAX = limit("filterStepsMax");
+const LATE_STEPS_MAX = limit("lateFilterStepsMax");
+const EVENT_STEPS_MAX = limit("eventFilterStepsMax");
 
 function isWide(endpoints: readonly Endpoint[]): boolean {
   return endpoints.length > limit("eventRowsMax");

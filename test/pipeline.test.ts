@@ -148,3 +148,21 @@ test("an event that is too much for a filter does not match it, and one line of 
     expect.objectContaining({ level: "warn", event_type: "huge", endpoint_id: first["id"], endpoints: 2 }),
   ]);
 });
+
+test("where very many filters are too much together, the heavy ones of the rest do not match, and the others do", async () => {
+  await using app = await startApp();
+  const url = "http://127.0.0.1:9/";
+  const heavy = { data: { x: { $neq: 5 } } };
+  for (let n = 0; n < 20; n++) await app.live.create("/v1/endpoints", { url, filter: heavy });
+  await app.live.create("/v1/endpoints", { url, filter: { data: { n: 1 } } });
+  const length = 400_000;
+  const { json } = await app.live.post("/v1/events", {
+    type: "huge",
+    data: { n: 1, x: Array(length).fill(1) },
+  });
+  const judged = Math.ceil(limit("eventFilterStepsMax") / length);
+  expect(json["delivery_count"]).toBe(judged + 1);
+  await app.stop();
+  expect(app.log()).toContain(`"event_type":"huge"`);
+  expect(app.log()).toContain(`"endpoints":${20 - judged}`);
+});

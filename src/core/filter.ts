@@ -39,7 +39,8 @@ export interface Filter {
   /** What has to be there for it to match. */
   readonly requirements: readonly Requirement[];
   matches(envelope: Json): boolean;
-  evaluate(envelope: Json): Evaluation;
+  /** `stepsMax`: what it may take, `filterStepsMax` unless given. */
+  evaluate(envelope: Json, stepsMax?: number): Evaluation;
   explain(envelope: Json): FilterVerdict;
 }
 
@@ -75,10 +76,10 @@ export function compileFilter(
 }
 
 function filterOf(clause: Clause, requirements: readonly Requirement[]): Filter {
-  const evaluate = (envelope: Json): Evaluation => {
-    const budget = { stepsLeft: STEPS_MAX };
+  const evaluate = (envelope: Json, stepsMax = STEPS_MAX): Evaluation => {
+    const budget = { stepsLeft: stepsMax };
     const holds = clause.holds(envelope, budget);
-    const steps = STEPS_MAX - budget.stepsLeft;
+    const steps = stepsMax - budget.stepsLeft;
     if (budget.stepsLeft < 0) return { judgement: "exhausted", steps };
     return { judgement: holds ? "matched" : "unmatched", steps };
   };

@@ -98,6 +98,16 @@ export const LIMITS = {
     unit: "count",
     why: "Comparisons, about, that one evaluation may take, some 10 ms: more than an event has list elements.",
   },
+  eventFilterStepsMax: {
+    value: 6_000_000,
+    unit: "count",
+    why: "What all filters may take over one event before each further one has `lateFilterStepsMax`: some 100 ms.",
+  },
+  lateFilterStepsMax: {
+    value: 10_000,
+    unit: "count",
+    why: "Far more than a filter takes over most events, and a sixtieth of what one may take: a thousand filters hold up no event for long.",
+  },
   lightBodyMax: {
     value: 64 * KIB,
     unit: "bytes",
