@@ -5,7 +5,6 @@ import { type Endpoint, envelopeOf } from "./core/model.ts";
 import { AnswerMemory, isSubscribed, Routes } from "./core/routes.ts";
 import type { Subscribers } from "./core/subscribers.ts";
 import type { Data } from "./store/data.ts";
-import type { Share, Store } from "./store/store.ts";
 import { heavyTurn, isHeavy } from "./turns.ts";
 
 /** What decides who gets an event. */
@@ -40,25 +39,6 @@ export interface AudienceListeners {
   onRefusedFilter: (endpoint: Endpoint) => void;
 }
 
-/** Long work in shares of turns of the loop. */
-class Turns {
-  #share: Share;
-
-  constructor(private readonly store: Store) {
-    this.#share = store.beginShare();
-  }
-
-  get isOver(): boolean {
-    return this.#share.isOver;
-  }
-
-  /** Resolves in the next turn of the loop. */
-  async next(): Promise<void> {
-    await new Promise<void>((resolve) => this.store.schedule(resolve));
-    this.#share = this.store.beginShare();
-  }
-}
-
 /** Chooses who gets an event, project by project: types and consumer by an index, then each filter. */
 export class Audiences {
   readonly #routes = new Map<number, Routes>();
@@ -90,21 +70,22 @@ export class Audiences {
 
   async #ofAll(projectId: number, events: readonly RoutedEvent[]): Promise<Audience[]> {
     const audiences: Audience[] = [];
-    const turns = new Turns(this.data.store);
-    for (const event of events) audiences.push(await this.#ofOne(projectId, event, turns));
+    const { turns } = this.data.store;
+    for (const event of events) audiences.push(await this.#ofOne(projectId, event));
     // What follows a wide one is work too.
     if (audiences.some(({ endpoints }) => isWide(endpoints))) await turns.next();
     return audiences;
   }
 
-  async #ofOne(projectId: number, event: RoutedEvent, turns: Turns): Promise<Audience> {
+  async #ofOne(projectId: number, event: RoutedEvent): Promise<Audience> {
+    const { turns } = this.data.store;
     if (turns.isOver) await turns.next();
     if (isHeavy(event.data.length)) await heavyTurn();
     const subscribers = this.#routesOf(projectId).match(event.type, event.consumerId);
     if (!subscribers.hasFilters) return { endpoints: subscribers.endpoints, filtered: NOBODY };
     // To look them up the first time is work too.
     if (turns.isOver || isWide(subscribers.endpoints)) await turns.next();
-    const matched = await this.#ask(projectId, subscribers, event, turns);
+    const matched = await this.#ask(projectId, subscribers, event);
     if (matched.size === subscribers.all.length)
       return { endpoints: subscribers.endpoints, filtered: NOBODY };
     if (turns.isOver) await turns.next();
@@ -121,12 +102,8 @@ export class Audiences {
    * Keys of the endpoints whose filter says yes. Once the filters of an event have taken very much together, each further one may take
    * little: what people write is not touched by that, and what is counts as exhausted, as one filter alone may be.
    */
-  async #ask(
-    projectId: number,
-    subscribers: Subscribers,
-    event: RoutedEvent,
-    turns: Turns,
-  ): Promise<ReadonlySet<number>> {
+  async #ask(projectId: number, subscribers: Subscribers, event: RoutedEvent): Promise<ReadonlySet<number>> {
+    const { turns } = this.data.store;
     const envelope = read(event);
     const matched = new Set<number>();
     const exhausted: number[] = [];

@@ -46,9 +46,6 @@ export interface PollerParts {
   onAcknowledged(endpoint: Endpoint, deliveries: number): void;
 }
 
-/** After so long a turn of the loop others have theirs: a page may hold a hundred large bodies to shape and sign. */
-const TURN_MS = 10;
-
 /**
  * Polling (contract section 10): the first of an endpoint's open deliveries, in the order of their positions, are handed out, and stay
  * where they are until a cursor acknowledges them. So a page is always what follows the last acknowledged delivery, whichever of several
@@ -130,20 +127,18 @@ export class Poller {
     endpoint: Endpoint,
     rows: readonly Waiting[],
   ): Promise<{ tried: Settlement<HandOut>[]; seen: number }> {
+    const { turns } = this.data.store;
     const tried: Settlement<HandOut>[] = [];
     let bytes = 0;
     let seen = 0;
-    let turnEnds = performance.now() + TURN_MS;
     for (const { id, queueOrder } of rows) {
+      if (turns.isOver) await turns.next();
       const load = this.actors.load(id);
       const settlement = load && (await this.#settlement(endpoint, load, queueOrder));
       bytes += settlement?.performed.message?.body.length ?? 0;
       if (tried.length > 0 && bytes > limit("pollAnswerBytesMax")) break;
       if (settlement) tried.push(settlement);
       seen++;
-      if (performance.now() < turnEnds) continue;
-      await nextTurn();
-      turnEnds = performance.now() + TURN_MS;
     }
     return { tried, seen };
   }
@@ -185,8 +180,4 @@ function refusalOf(actor: PollActor | null, endpoint: Endpoint | undefined): Ref
 /** Nothing is handed out, and nothing new can be acknowledged by it. */
 function nothing({ position }: Ask): Page {
   return { messages: [], position, done: true };
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

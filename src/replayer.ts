@@ -53,14 +53,16 @@ export class Replayer {
 
   /** How many a replay would take now. Throws where whoever asked has left. */
   async count(scope: ReplayScope, filter: ReplayFilter, signal: AbortSignal): Promise<number> {
-    const walk = this.#walkOf(() => scope, filter, 0, this.data.store.keys.last);
+    const { keys, turns } = this.data.store;
+    if (turns.isOver) await turns.next();
+    const walk = this.#walkOf(() => scope, filter, 0, keys.last);
     let matched = 0;
     for (;;) {
+      if (turns.isOver) await turns.next();
       signal.throwIfAborted();
       const { targets, reached } = walk.next();
       matched += targets.length;
       if (reached === null) return matched;
-      await nextTurn();
     }
   }
 
@@ -87,8 +89,10 @@ export class Replayer {
     let { replayed } = replay;
     const { filter, position, last } = replay;
     const { ratePerSecond } = filter;
+    const { turns } = this.data.store;
     const walk = this.#walkOf(() => this.scopeOf(replay), filter, position, last);
     while (this.data.store.writable) {
+      if (turns.isOver) await turns.next();
       const slice = walk.next(ratePerSecond ?? undefined);
       const done = await this.#writeSlice(replay, slice, replayed);
       if (done === null || slice.reached === null) return;
@@ -99,10 +103,7 @@ export class Replayer {
 
   /** How many were replayed; null where the job was cancelled meanwhile. A slice without targets is not worth a write. */
   async #writeSlice(replay: Replay, { targets, reached }: Slice, before: number): Promise<number | null> {
-    if (targets.length === 0 && reached !== null) {
-      await nextTurn();
-      return this.#isRunning(replay) ? 0 : null;
-    }
+    if (targets.length === 0 && reached !== null) return this.#isRunning(replay) ? 0 : null;
     const ended = reached === null ? { status: "completed" as const, completedAt: this.clock.now() } : {};
     const position = reached ?? replay.last;
     const written = await this.data.store.write(() => {
@@ -227,10 +228,6 @@ function goingOn(
     reached = keys.at(-1) ?? reached;
     return keys;
   };
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** The key just before the first event that `since` admits. */

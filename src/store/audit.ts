@@ -95,6 +95,7 @@ export class Audit {
       before: until === null ? before : Math.min(before, firstKeyAt(until)),
       from: since === null ? 0 : firstKeyAt(since),
       count,
+      turns: this.store.turns,
     });
     return { rows: rows.map(toAuditRow), next };
   }

@@ -109,6 +109,7 @@ export class DeliveryList {
       keyOf: (row) => row.id,
       before: Math.min(before, filter.until === null ? before : firstKeyAt(filter.until)),
       from: filter.since === null ? 0 : firstKeyAt(filter.since),
+      turns: this.data.store.turns,
       readsBodies: filter.q !== null,
     };
   }

@@ -71,6 +71,7 @@ export class EventList {
       before,
       from: filter.since === null ? 0 : firstKeyAt(filter.since),
       count,
+      turns: this.data.store.turns,
       readsBodies: filter.q !== null,
     });
     return { rows: rows.map(toEvent), next };

@@ -2,6 +2,7 @@ import { limit } from "../core/limits.ts";
 import type { Digest } from "./digest.ts";
 import { Merge, NEWEST_FIRST, OLDEST_FIRST, type Order } from "./merge.ts";
 import type { Store } from "./store.ts";
+import type { TurnQueue } from "./turn-queue.ts";
 
 const CHUNK = 250;
 /** Candidates whose bodies are read at once: of up to 1 MiB each. */
@@ -21,6 +22,7 @@ export interface PageRequest<Row> {
   before: number;
   from: number;
   count: number;
+  turns: TurnQueue;
   /** True where rows carry bodies, which are searched. */
   readsBodies?: boolean;
 }
@@ -96,7 +98,7 @@ export async function readPage<Row>(request: PageRequest<Row>): Promise<Page<Row
   let { before } = request;
   const chunk = request.readsBodies ? CHUNK_OF_BODIES : CHUNK;
   for (let seen = 0; seen < limit("listScanMax"); seen += chunk) {
-    if (seen > 0) await nextTurn();
+    if (request.turns.isOver) await request.turns.next();
     const candidates = request.candidates(before, chunk);
     const ids = candidates.filter((id) => id >= request.from);
     for (const row of request.load(ids)) {
@@ -114,8 +116,4 @@ export async function readPage<Row>(request: PageRequest<Row>): Promise<Page<Row
 function lastKey<Row>(rows: readonly Row[], request: PageRequest<Row>): number | null {
   const last = rows.at(-1);
   return last === undefined ? null : request.keyOf(last);
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { unavailable } from "../core/errors.ts";
 import { KeySequence } from "../core/ids.ts";
+import { type Share, TurnQueue } from "./turn-queue.ts";
 
 /**
  * The store: reads are plain calls, writes are promises that resolve once they are on disk.
@@ -19,11 +20,6 @@ import { KeySequence } from "../core/ids.ts";
  * | failed   | a commit or sync failed otherwise: nothing is acknowledged any more | never: the process ends |
  * | closed   | the process stops: nothing is written any more      | never                                  |
  */
-
-/** What a work may take of a turn of the loop; once it is over, the rest goes into the next turn. */
-export interface Share {
-  readonly isOver: boolean;
-}
 
 export interface StoreParts {
   now: () => number;
@@ -69,6 +65,8 @@ function codeOf(error: unknown): string {
 
 export class Store {
   readonly keys: KeySequence;
+  /** For long reading. */
+  readonly turns: TurnQueue;
   #jobs: Job[] = [];
   #scheduled = false;
   #syncing = false;
@@ -85,6 +83,7 @@ export class Store {
     private readonly parts: StoreParts,
   ) {
     this.keys = new KeySequence(lastKey(sqlite));
+    this.turns = new TurnQueue(parts);
     this.begin = sqlite.prepare("BEGIN IMMEDIATE");
     this.commit = sqlite.prepare("COMMIT");
     this.rollback = sqlite.prepare("ROLLBACK");
