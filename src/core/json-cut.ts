@@ -1,9 +1,13 @@
-import { type Span, skipSpace, stringEnd, valueEnd } from "./json.ts";
-
-const QUOTE = 34;
-const COMMA = 44;
-const OPEN_BRACKET = 91;
-const CLOSE_BRACKET = 93;
+import {
+  CLOSE_BRACKET,
+  COMMA,
+  OPEN_BRACKET,
+  QUOTE,
+  type Span,
+  skipSpace,
+  stringEnd,
+  valueEnd,
+} from "./json.ts";
 
 /** What is to be cut: the elements of the list that is this member of an object. */
 export interface Cut {

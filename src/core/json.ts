@@ -3,10 +3,10 @@
  * numbers survive, which a parse and a stringify would not give. So the text is cut, not rebuilt.
  */
 
-const QUOTE = 34;
-const COMMA = 44;
-const OPEN_BRACKET = 91;
-const CLOSE_BRACKET = 93;
+export const QUOTE = 34;
+export const COMMA = 44;
+export const OPEN_BRACKET = 91;
+export const CLOSE_BRACKET = 93;
 const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
 

@@ -6,7 +6,7 @@ import transformations from "../docs/transformations.md" with { type: "text" };
 import { notFound } from "../core/errors.ts";
 import { findProvider } from "../inbound/providers.ts";
 import { destinationPage } from "./destination-page.ts";
-import { DOC_HEADERS, docPage } from "./doc-shell.ts";
+import { DOC_HEADERS, docPage, PAGE_ROUTE } from "./doc-shell.ts";
 import { Html, html } from "./html.ts";
 import { providerIndex } from "./provider-index.ts";
 import { providerPage } from "./provider-page.ts";
@@ -29,19 +29,10 @@ const rendered = new Map([...DOC_PAGES].map(([name, text]) => [name, render(text
 rendered.set(DESTINATIONS, docPage("Destinations", NAMES, destinationPage()));
 rendered.set(PROVIDERS, docPage("Providers", NAMES, providerIndex()));
 
-const PAGE_ROUTE = {
-  method: "GET",
-  tag: "Docs",
-  access: "none",
-  budget: "none",
-  ignoresQuery: true,
-  hidden: true,
-  answers: { 200: "The page." },
-} as const;
-
 export const docPageRoutes: readonly AnyRoute[] = [
   route({
     ...PAGE_ROUTE,
+    answers: { 200: "The page." },
     path: "/docs/:page",
     operationId: "getDocPage",
     summary: "A page that explains a language, or lists the destinations or the providers",
@@ -52,6 +43,7 @@ export const docPageRoutes: readonly AnyRoute[] = [
   }),
   route({
     ...PAGE_ROUTE,
+    answers: { 200: "The page." },
     path: `/docs/${PROVIDERS}/:key`,
     operationId: "getProviderPage",
     summary: "How a provider is set up, and what is verified",

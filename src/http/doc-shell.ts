@@ -20,6 +20,16 @@ export const DOC_HEADERS = {
   "cache-control": "no-cache",
 };
 
+/** A page for people, open to everybody. */
+export const PAGE_ROUTE = {
+  method: "GET",
+  tag: "Docs",
+  access: "none",
+  budget: "none",
+  ignoresQuery: true,
+  hidden: true,
+} as const;
+
 /** What may be wider than a phone scrolls by itself, by touch and by keyboard. */
 function scrolling({ text }: Html): Html {
   const focusable = text.replaceAll("<pre>", '<pre tabindex="0">');

@@ -3,6 +3,7 @@ import swaggerStyle from "./assets/swagger-ui.css.gz" with { type: "file" };
 import pagesStyle from "../docs/pages.css" with { type: "text" };
 import { notFound } from "../core/errors.ts";
 import { docPageRoutes } from "./doc-pages.ts";
+import { PAGE_ROUTE } from "./doc-shell.ts";
 import { type AnyRoute, type Answer, route } from "./route.ts";
 
 /**
@@ -74,15 +75,6 @@ const ASSETS: ReadonlyMap<string, Asset> = new Map([
   ["pages.css", { contentType: STYLE, text: pagesStyle }],
   ["start.js", { contentType: JAVASCRIPT, text: START_SCRIPT }],
 ]);
-
-const PAGE_ROUTE = {
-  method: "GET",
-  tag: "Docs",
-  access: "none",
-  budget: "none",
-  ignoresQuery: true,
-  hidden: true,
-} as const;
 
 export const docsRoutes: readonly AnyRoute[] = [
   route({

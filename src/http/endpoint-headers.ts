@@ -3,6 +3,7 @@ import { childPointer } from "../core/json-value.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
 import { isCredentialHeader, MASK } from "../outbound/request-head.ts";
+import { TRANSPORT_HEADERS } from "../outbound/transport-request.ts";
 
 type Headers = Endpoint["headers"];
 
@@ -12,20 +13,7 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
 const VALUE = /^[\x20-\x7e\xa0-\xff]*$/;
 
 /** What Sealpost sets itself (contract section 5), and what concerns the connection (RFC 9110 section 7.6.1). */
-const RESERVED = new Set([
-  "connection",
-  "content-length",
-  "content-type",
-  "expect",
-  "host",
-  "keep-alive",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-  "user-agent",
-]);
+const RESERVED = new Set([...TRANSPORT_HEADERS, "content-type", "user-agent"]);
 
 /**
  * The custom headers of a body. A credential that reads `***` keeps the value that is stored under its name. Notes what

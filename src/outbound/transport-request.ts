@@ -15,7 +15,7 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** What the transport itself decides: where the request goes and ends, and how the connection lives. */
-const RESERVED = new Set([
+export const TRANSPORT_HEADERS: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
   "expect",
@@ -65,6 +65,7 @@ const FINE_NAMES_MAX = 1000;
 
 function requireFineName(name: string): void {
   if (!TOKEN.test(name)) throw new TypeError("a header name is not a token");
-  if (RESERVED.has(name.toLowerCase())) throw new TypeError(`the header ${name} belongs to the transport`);
+  if (TRANSPORT_HEADERS.has(name.toLowerCase()))
+    throw new TypeError(`the header ${name} belongs to the transport`);
   if (fineNames.size < FINE_NAMES_MAX) fineNames.add(name);
 }

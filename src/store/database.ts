@@ -127,11 +127,3 @@ function openWal(sqlite: Database, path: string): Pick<Disk, "sync" | "goLive" |
 function versionOf(sqlite: Database): string {
   return sqlite.query<{ version: string }, []>("SELECT sqlite_version() AS version").get()?.version ?? "";
 }
-
-/** The same schema in memory, for tests and simulation. */
-export function openMemory(): Database {
-  const sqlite = new Database(":memory:", { strict: true });
-  sqlite.exec("PRAGMA foreign_keys = ON");
-  migrate(sqlite);
-  return sqlite;
-}

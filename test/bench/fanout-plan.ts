@@ -4,7 +4,7 @@ import { makeSecret } from "../../src/core/signing.ts";
 import { Actors } from "../../src/outbound/actors.ts";
 import { type Incoming, Pipeline } from "../../src/pipeline.ts";
 import { type Data, openData } from "../../src/store/data.ts";
-import { openMemory } from "../../src/store/database.ts";
+import { openMemory } from "../kit/memory.ts";
 import { Share } from "../../src/turns.ts";
 import { percentiles } from "./clock.ts";
 

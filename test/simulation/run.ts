@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import { Problem } from "../../src/core/errors.ts";
 import { makeSecret } from "../../src/core/signing.ts";
 import type { Endpoint } from "../../src/core/model.ts";
-import { openMemory } from "../../src/store/database.ts";
+import { openMemory } from "../kit/memory.ts";
 import { replayOne, enqueueReplayed } from "../../src/pipeline.ts";
 import { AttemptWatch } from "./attempt-watch.ts";
 import { Erasures } from "./erasures.ts";

@@ -4,8 +4,9 @@ import { mkdtempSync, openSync, readFileSync, rmSync, statSync, writeSync, close
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { getTableColumns, getTableName } from "drizzle-orm";
-import { DatabaseError, lockDirectory, openDatabase, openMemory } from "../../src/store/database.ts";
+import { DatabaseError, lockDirectory, openDatabase } from "../../src/store/database.ts";
 import * as schema from "../../src/store/schema.ts";
+import { openMemory } from "../kit/memory.ts";
 
 let dir: string;
 
