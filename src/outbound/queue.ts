@@ -20,6 +20,9 @@ export interface QueueItem<Load extends WithBody> {
   dropped: boolean;
 }
 
+/** Dropped items that a heap keeps, besides as many as it has others. */
+const DROPPED_MAX = 64;
+
 /** A binary heap of waiting deliveries, smallest `order` first, that finds and drops by id. */
 export class Queue<Load extends WithBody> {
   #heap: QueueItem<Load>[] = [];
@@ -30,6 +33,11 @@ export class Queue<Load extends WithBody> {
 
   get size(): number {
     return this.#byId.size;
+  }
+
+  /** In the heap, those that were dropped included. */
+  get places(): number {
+    return this.#heap.length;
   }
 
   has(id: number): boolean {
@@ -79,6 +87,9 @@ export class Queue<Load extends WithBody> {
     item.dropped = true;
     this.#byId.delete(id);
     this.#count(item, -1);
+    // It may stay in the heap for long, behind one that is not due or not to be sent.
+    item.load = null;
+    if (this.#heap.length > 2 * this.size + DROPPED_MAX) this.#rebuild();
     return item;
   }
 
@@ -99,6 +110,11 @@ export class Queue<Load extends WithBody> {
   #count({ load }: QueueItem<Load>, by: 1 | -1): void {
     this.held.deliveries += by;
     if (load) this.held.bytes += by * load.body.length;
+  }
+
+  /** Without those that were dropped. Sorted, it is a heap. */
+  #rebuild(): void {
+    this.#heap = [...this.#byId.values()].sort(inOrder);
   }
 
   #removeTop(): void {
@@ -130,8 +146,7 @@ export class Queue<Load extends WithBody> {
   #isBefore(a: number, b: number): boolean {
     const x = this.#heap[a];
     const y = this.#heap[b];
-    if (!x || !y) return false;
-    return x.order < y.order || (x.order === y.order && x.id < y.id);
+    return x !== undefined && y !== undefined && inOrder(x, y) < 0;
   }
 
   #swapIfBefore(a: number, b: number): boolean {
@@ -143,4 +158,8 @@ export class Queue<Load extends WithBody> {
     this.#heap[b] = x;
     return true;
   }
+}
+
+function inOrder(x: QueueItem<WithBody>, y: QueueItem<WithBody>): number {
+  return x.order - y.order || x.id - y.id;
 }
