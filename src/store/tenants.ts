@@ -1,6 +1,7 @@
 import { eq } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Scope } from "../core/caller.ts";
+import { limit } from "../core/limits.ts";
 import type { Account, Project } from "../core/model.ts";
 import { hashText, hashToken, makeToken, shownPrefix } from "../core/tokens.ts";
 import { account, apiKey, project } from "./schema.ts";
@@ -45,12 +46,16 @@ export class Tenants {
   readonly #keys = new Map<string, ApiKey>();
   readonly #used = new Map<ApiKey, number>();
   readonly #listeners: ((changed: Account) => void)[] = [];
+  readonly #saveUse;
 
   constructor(
     private readonly store: Store,
     private readonly db: BunSQLiteDatabase,
     private readonly cell: string,
   ) {
+    this.#saveUse = store.sqlite.prepare<void, [number, number]>(
+      "UPDATE api_key SET last_used_at = ? WHERE id = ?",
+    );
     for (const row of db.select().from(account).all()) this.#accounts.set(row.id, row);
     for (const row of db.select().from(project).all()) this.#projects.set(row.id, row);
     for (const { hash, ...row } of db.select().from(apiKey).all())
@@ -237,11 +242,12 @@ export class Tenants {
   /** Writes down when keys were last used; every minute, and at the end. */
   async saveLastUse(): Promise<void> {
     const used = [...this.#used];
-    this.#used.clear();
-    if (used.length === 0) return;
-    await this.store.write(() => {
-      for (const [key, at] of used)
-        this.db.update(apiKey).set({ lastUsedAt: at }).where(eq(apiKey.id, key.id)).run();
-    });
+    for (let from = 0; from < used.length; from += limit("sliceRows")) {
+      const slice = used.slice(from, from + limit("sliceRows"));
+      await this.store.write(() => {
+        for (const [{ id }, at] of slice) this.#saveUse.run(at, id);
+      });
+      for (const [key, at] of slice) if (this.#used.get(key) === at) this.#used.delete(key);
+    }
   }
 }
