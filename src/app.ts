@@ -85,7 +85,7 @@ export async function startApp(config: Config, { clock, logger, announce, fail }
   // Before the database: whatever that holds, there was a key for its secrets first.
   const cipher = new Cipher(config.secretKeys ?? [ownKey(dataDir, logger)]);
   const disk = openDatabase(dataDir);
-  const data = openNouns(config, disk, { cipher, clock, fail });
+  const data = openNouns(config, disk, { cipher, clock, logger, fail });
   requirePlans(data);
   const outbound = openOutbound(config, data, disk, { clock, logger });
   const { actors, metrics } = outbound;
@@ -118,8 +118,7 @@ export async function startApp(config: Config, { clock, logger, announce, fail }
     const quiet = jobs.stop();
     releaser.stop();
     await drain(outbound);
-    // A job that waits for a full disk is not waited for: the next start goes on with it.
-    await Promise.race([quiet, new Promise((resolve) => setTimeout(resolve, CONNECTIONS_STOP_MS))]);
+    await atMost(CONNECTIONS_STOP_MS, quiet);
     await shutDown(data, server, outbound.transport);
     await checkpointThread.stop();
     disk.close();
@@ -132,10 +131,12 @@ export async function startApp(config: Config, { clock, logger, announce, fail }
 function openNouns(
   config: Config,
   disk: Disk,
-  { cipher, clock, fail }: Pick<AppParts, "clock" | "fail"> & { cipher: Cipher },
+  { cipher, clock, logger, fail }: Omit<AppParts, "announce"> & { cipher: Cipher },
 ): Data {
+  const report = (work: string, error: unknown) =>
+    logger.log("error", `${work} failed`, { error: error instanceof Error ? error.stack : String(error) });
   const beginShare = () => new Share();
-  const parts = { now: clock.now, schedule: setImmediate, beginShare, sync: disk.sync, later, fail };
+  const parts = { now: clock.now, schedule: setImmediate, beginShare, sync: disk.sync, later, fail, report };
   return orExplain("The database cannot be used", () =>
     openData(disk.sqlite, parts, { cipher, cell: config.cell, plans: config.plans }),
   );
@@ -371,6 +372,11 @@ async function shutDown(data: Data, server: HttpServer, transport: Transport): P
   // A disk that is full refuses it: it is for people to look at, and nobody was promised the last minute of it.
   await data.tenants.saveLastUse().catch(() => {});
   await data.sourceStats.writeDown().catch(() => {});
-  await data.digest.writeDown();
+  await atMost(CONNECTIONS_STOP_MS, data.digest.writeDown());
   await data.store.close();
+}
+
+/** A disk that fills up meanwhile must not keep the process: the next start goes on from what is on it. */
+async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  await Promise.race([work.catch(() => {}), new Promise((resolve) => setTimeout(resolve, ms))]);
 }

@@ -2,7 +2,7 @@ import { Problem } from "./core/errors.ts";
 import { keyTime } from "./core/ids.ts";
 import { limit } from "./core/limits.ts";
 import { type Delivery, type Endpoint, type Event, envelopeOf, type Origin } from "./core/model.ts";
-import type { Waiting } from "./outbound/actor.ts";
+import type { Waiting } from "./outbound/actor-parts.ts";
 import type { Actors } from "./outbound/actors.ts";
 import type { Dispatch } from "./outbound/dispatcher.ts";
 import type { Data } from "./store/data.ts";
@@ -142,8 +142,17 @@ export class Spreader {
       this.actors.dispatcher.dispatch(written.flat());
       for (const { fanout, until } of slices) if (until === fanout.endpoints.length) this.#tell(fanout);
     } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      this.#putBack(slices);
+      if (error instanceof Problem) this.#putBack(slices);
+      else this.#giveUp(slices, error);
+    }
+  }
+
+  /** Their rows are still there: the next start takes them up where they are. */
+  #giveUp(slices: readonly Slice[], error: unknown): void {
+    this.data.store.report("fan-out", error);
+    for (const { fanout } of slices) {
+      this.#takeOut(fanout);
+      this.#tell(fanout);
     }
   }
 
@@ -180,11 +189,15 @@ export class Spreader {
 
   #putBack(slices: readonly Slice[]): void {
     for (const { fanout, from } of slices.toReversed()) {
-      for (const queue of [this.#ordered, this.#others])
-        if (queue.includes(fanout)) queue.splice(queue.indexOf(fanout), 1);
+      this.#takeOut(fanout);
       fanout.written = from;
       this.#queueOf(fanout).unshift(fanout);
     }
+  }
+
+  #takeOut(fanout: Fanout): void {
+    for (const queue of [this.#ordered, this.#others])
+      if (queue.includes(fanout)) queue.splice(queue.indexOf(fanout), 1);
   }
 
   #write({ fanout, from, until }: Slice): Dispatch[] {

@@ -4,7 +4,7 @@ import { keyTime } from "./core/ids.ts";
 import { limit } from "./core/limits.ts";
 import type { Delivery, Endpoint, Event, Origin } from "./core/model.ts";
 import { bodyOf, Spreader, writeDelivery } from "./fanout.ts";
-import type { Waiting } from "./outbound/actor.ts";
+import type { Waiting } from "./outbound/actor-parts.ts";
 import type { Actors } from "./outbound/actors.ts";
 import type { Dispatch } from "./outbound/dispatcher.ts";
 import type { Data } from "./store/data.ts";

@@ -2,7 +2,7 @@ import type { Clock } from "./clock.ts";
 import { triggerOf } from "./core/delivery.ts";
 import { limit } from "./core/limits.ts";
 import { type Endpoint, HEALTHY } from "./core/model.ts";
-import type { Load, Settlement, Waiting } from "./outbound/actor.ts";
+import type { Load, Settlement, Waiting } from "./outbound/actor-parts.ts";
 import type { Actors } from "./outbound/actors.ts";
 import type { Message } from "./outbound/destination.ts";
 import type { HandOut } from "./outbound/hand-out.ts";

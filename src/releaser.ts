@@ -26,8 +26,8 @@ export class Releaser {
     private readonly actors: Actors,
     private readonly clock: Clock,
   ) {
-    data.tenants.onAccountChange((account) => void this.#release(account));
-    data.endpoints.onChange((endpoint) => void this.#endAll(endpoint));
+    data.tenants.onAccountChange((account) => this.#go(account));
+    data.endpoints.onChange((endpoint) => data.store.unattended("end of what waits", this.#endAll(endpoint)));
     data.store.onRecovered(() => this.#releaseAll());
   }
 
@@ -43,17 +43,24 @@ export class Releaser {
   }
 
   #releaseAll(): void {
-    for (const account of this.data.tenants.accounts()) void this.#release(account);
+    for (const account of this.data.tenants.accounts()) this.#go(account);
+  }
+
+  #go(account: Account): void {
+    this.data.store.unattended("release", this.#release(account));
   }
 
   async #release({ id }: Account): Promise<void> {
     if (this.#walking.has(id)) return;
     this.#walking.add(id);
-    while (this.data.store.writable && this.#mayRelease(id)) {
-      const released = await this.data.store.write(() => this.#writeSlice(id), true);
-      this.actors.dispatcher.dispatch(released);
+    try {
+      while (this.data.store.writable && this.#mayRelease(id)) {
+        const released = await this.data.store.write(() => this.#writeSlice(id), true);
+        this.actors.dispatcher.dispatch(released);
+      }
+    } finally {
+      this.#walking.delete(id);
     }
-    this.#walking.delete(id);
   }
 
   #mayRelease(accountId: number): boolean {

@@ -70,7 +70,8 @@ export class Replayer {
   run(replay: Replay): void {
     if (this.#walking.has(replay.id)) return;
     this.#walking.add(replay.id);
-    void this.#walk(replay).finally(() => this.#walking.delete(replay.id));
+    const walk = this.#walk(replay).finally(() => this.#walking.delete(replay.id));
+    this.data.store.unattended("replay", walk);
   }
 
   recover(): void {

@@ -1,16 +1,7 @@
-import {
-  type Beginning,
-  type DeliveryChange,
-  deliveryAfter,
-  disabledBy,
-  type Finding,
-  healthAfter,
-  triggerOf,
-} from "../core/delivery.ts";
+import { type Beginning, deliveryAfter, disabledBy, healthAfter, triggerOf } from "../core/delivery.ts";
 import { limit } from "../core/limits.ts";
 import {
   type Delivery,
-  type DisabledReason,
   type Endpoint,
   HEALTHY,
   type Health,
@@ -18,7 +9,8 @@ import {
   type WaitingFor,
 } from "../core/model.ts";
 import { DEFAULT_SCHEDULE } from "../core/retry.ts";
-import { type Held, Queue, type QueueItem } from "./queue.ts";
+import type { ActorParts, Load, Performed, Settlement, Waiting } from "./actor-parts.ts";
+import { Queue, type QueueItem } from "./queue.ts";
 import { RateBucket } from "./rate-bucket.ts";
 
 /**
@@ -42,69 +34,6 @@ import { RateBucket } from "./rate-bucket.ts";
  */
 
 export type Mode = "idle" | "waiting" | "sending" | "backing_off" | "paused" | "disposing" | "stopped";
-
-/** A delivery with what its message is made of. */
-export interface Load {
-  delivery: Delivery;
-  type: string;
-  /** The plain envelope: what is signed and sent unless transformations reshape it. */
-  body: Uint8Array;
-}
-
-/** A delivery that waits, as the store has it. */
-export interface Waiting {
-  id: number;
-  due: number;
-  queueOrder: number | null;
-}
-
-/** What one attempt did; `null` where it was given up because the process stops, which costs no attempt. */
-export interface Performed {
-  finding: Finding;
-}
-
-/** An attempt and all that follows from it, to be written in one transaction. */
-export interface Settlement<P extends Performed> {
-  endpoint: Endpoint;
-  load: Load;
-  trigger: Trigger;
-  performed: P;
-  change: DeliveryChange | null;
-  /** Null where it waits in memory. */
-  queueOrder: number | null;
-  health: Health;
-  healthChanged: boolean;
-  disable: DisabledReason | null;
-}
-
-export interface ActorParts<P extends Performed> {
-  /** What the queues of all actors hold. */
-  held: Held;
-  now(): number;
-  random(): number;
-  /** Runs `wake` at `at` or a little later; answers how to call it off. */
-  timer(at: number, wake: () => void): () => void;
-  load(deliveryId: number): Load | null;
-  parked(endpointId: number, count: number): Waiting[];
-  firstParked(endpointId: number): number | null;
-  /** Never rejects. */
-  perform(endpoint: Endpoint, load: Load): Promise<P | null>;
-  /** Resolves once it is on disk; false where the delivery was reopened or cancelled while the attempt ran. */
-  record(settlement: Settlement<P>): Promise<boolean>;
-  /** Ends these open deliveries of a disabled (dead) or deleted (cancelled) endpoint. */
-  dispose(ids: readonly number[], as: "dead" | "cancelled"): Promise<void>;
-  /**
-   * False where all endpoints together have too many attempts in flight for one more of this endpoint, which has `own`; the actor is
-   * woken when there is room again.
-   */
-  hasSlot(endpointId: number, own: number): boolean;
-  /** False while the disk takes nothing: an outcome that cannot be recorded must not come about. */
-  canRecord(): boolean;
-  /** True where the actors together hold few enough to take more than a head each. */
-  isRoomy(): boolean;
-  /** Deliveries that may not be sent now, whatever their endpoint says: the account is suspended or its plan used up. */
-  isHeldBack(projectId: number): boolean;
-}
 
 interface Flight<P extends Performed> {
   load: Load;
@@ -316,7 +245,7 @@ export class EndpointActor<P extends Performed> {
 
   /** Starts what can start, then waits for what comes next. */
   #pump(): void {
-    if (this.#isClosed() && !this.#stopped) void this.#dispose();
+    if (this.#isClosed() && !this.#stopped) this.parts.unattended("disposal", this.#dispose());
     if (this.#isRunning()) {
       const now = this.parts.now();
       while (this.#mayStart(now)) if (!this.#startNext(now)) break;
@@ -394,6 +323,8 @@ export class EndpointActor<P extends Performed> {
     this.#requeue(delivery.id, settlement);
     const applied = await this.parts.record(settlement);
     this.#recording.delete(delivery.id);
+    // From now on its row says it, or never: the endpoint may be deleted, or was changed meanwhile.
+    if (settlement.disable !== null) this.#disabling = false;
     this.#notePark(settlement.queueOrder);
     if (this.#deferred.delete(delivery.id) || !applied) this.#reload(delivery.id);
     flight.settled?.(performed);
@@ -459,8 +390,11 @@ export class EndpointActor<P extends Performed> {
     if (ids.length === 0) return;
     this.#disposing = true;
     for (const id of ids) this.#queue.drop(id);
-    await this.parts.dispose(ids, this.endpoint.status === "deleted" ? "cancelled" : "dead");
-    this.#disposing = false;
+    try {
+      await this.parts.dispose(ids, this.endpoint.status === "deleted" ? "cancelled" : "dead");
+    } finally {
+      this.#disposing = false;
+    }
     this.#pump();
     this.#tellQuiet();
   }

@@ -3,7 +3,8 @@ import { isFree, isMetered } from "../core/delivery.ts";
 import { limit } from "../core/limits.ts";
 import { type Delivery, type Endpoint, envelopeOf, type WaitingFor } from "../core/model.ts";
 import type { Data } from "../store/data.ts";
-import { type ActorParts, EndpointActor, type Load, type Settlement, type Waiting } from "./actor.ts";
+import { EndpointActor } from "./actor.ts";
+import type { ActorParts, Load, Settlement, Waiting } from "./actor-parts.ts";
 import { isPolled } from "./destinations.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import type { Held } from "./queue.ts";
@@ -80,6 +81,7 @@ export class Actors {
     canRecord: () => this.data.store.writable,
     isRoomy: () => this.#held.deliveries < limit("queuedTotalMax"),
     isHeldBack: (projectId) => this.data.tenants.isSuspended(projectId),
+    unattended: (work, running) => this.data.store.unattended(work, running),
   };
 
   constructor(
@@ -121,7 +123,9 @@ export class Actors {
     // Inside the write, so that it stands behind all that was handed out before.
     if (isPolled(endpoint.kind)) return this.data.store.takeKey();
     const actor = this.#of(endpoint.id);
-    return actor instanceof EndpointActor && !actor.hasRoom ? actor.orderOf(id, due) : null;
+    if (!(actor instanceof EndpointActor) || actor.hasRoom) return null;
+    // The row, not the actor: a write of this very transaction may have changed the order in which the endpoint gets things.
+    return this.data.endpoints.orderingOf(endpoint.id) === "fifo" ? id : due;
   }
 
   /** True where nothing may reach the endpoint before what came earlier. */
@@ -282,6 +286,7 @@ export class Actors {
       dispose: (ids, as) => this.dispose(ids, as),
       canRecord: () => this.data.store.writable,
       isHeldBack: (projectId) => this.data.tenants.isSuspended(projectId),
+      unattended: (work, running) => this.data.store.unattended(work, running),
     });
   }
 
@@ -327,11 +332,17 @@ export class Actors {
   async #record(settlement: Settlement<Sent>): Promise<boolean> {
     const { load, performed } = settlement;
     const number = load.delivery.attemptCount + 1;
-    const { applied, disabled } = await this.data.store.write(() => this.#write(settlement, number), true);
-    if (disabled) this.data.endpoints.remember(disabled);
-    const lagMs = number === 1 ? performed.startedAt - (load.delivery.due ?? performed.startedAt) : null;
-    this.parts.onAttempt({ settlement, number, lagMs });
-    return applied;
+    try {
+      const { applied, disabled } = await this.data.store.write(() => this.#write(settlement, number), true);
+      if (disabled) this.data.endpoints.remember(disabled);
+      const lagMs = number === 1 ? performed.startedAt - (load.delivery.due ?? performed.startedAt) : null;
+      this.parts.onAttempt({ settlement, number, lagMs });
+      return applied;
+    } catch (error) {
+      // Its row stays as it was: it is sent again after the next start, and the others go on.
+      this.data.store.report("record of an attempt", error);
+      return true;
+    }
   }
 
   /** All that follows from an attempt, in one transaction. */
@@ -345,8 +356,13 @@ export class Actors {
     const place = { id, deliveryId: delivery.id, number, trigger, outcome, nextAttemptAt };
     const metered = delivery.metered || (isMetered(outcome) && !isFree(delivery));
     if (metered && !delivery.metered) this.data.meter.count(delivery.projectId, performed.startedAt);
+    const { disable } = settlement;
+    // Also where the delivery is gone: what its receiver said holds for the next one.
+    const disabled =
+      disable &&
+      this.data.endpoints.update(endpoint.id, () => ({ status: "disabled", disabledReason: disable }));
     const settled = this.data.deliveries.settle(delivery, number, metered, change, settlement.queueOrder);
-    if (settled === "gone") return { applied: false, disabled: null };
+    if (settled === "gone") return { applied: false, disabled };
     this.data.attempts.insert(place, performed);
     if (settlement.healthChanged) this.data.health.set(endpoint.id, health);
     // What is handed out counts once it is acknowledged (src/poller.ts).
@@ -360,10 +376,6 @@ export class Actors {
         durationMs: performed.durationMs,
       });
     }
-    const { disable } = settlement;
-    const disabled =
-      disable &&
-      this.data.endpoints.update(endpoint.id, () => ({ status: "disabled", disabledReason: disable }));
     return { applied: settled === "applied", disabled };
   }
 
@@ -379,9 +391,10 @@ export class Actors {
     }, true);
   }
 
-  /** Each forgets the two that were touched longest ago, where that is long enough. */
+  /** Each forgets the two that were touched longest ago, where that is long enough: they stand in the order of their times. */
   #touch(deliveryId: number): void {
     const now = this.parts.clock.now();
+    this.#touched.delete(deliveryId);
     this.#touched.set(deliveryId, now);
     let looked = 0;
     for (const [id, at] of this.#touched) {

@@ -1,5 +1,5 @@
 import type { Delivery, Endpoint } from "../core/model.ts";
-import type { Load, Waiting } from "./actor.ts";
+import type { Load, Waiting } from "./actor-parts.ts";
 
 /** A delivery that is on disk and goes to its actor; `load` where its body is at hand. */
 export interface Dispatch {

@@ -1,5 +1,5 @@
 import type { Endpoint } from "../core/model.ts";
-import type { Load } from "./actor.ts";
+import type { Load } from "./actor-parts.ts";
 import type { Message } from "./destination.ts";
 import { malformed, reshape, type SendParts, type Sent, sign } from "./send.ts";
 

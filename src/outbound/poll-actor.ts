@@ -1,6 +1,6 @@
 import { limit } from "../core/limits.ts";
 import { type Endpoint, HEALTHY, type WaitingFor } from "../core/model.ts";
-import type { Waiting } from "./actor.ts";
+import type { Waiting } from "./actor-parts.ts";
 
 /**
  * The actor of a `poll` endpoint. Its queue stays in the database, in the order of positions that are given inside the writes: so a
@@ -34,6 +34,7 @@ export interface PollActorParts {
   dispose(ids: readonly number[], as: "dead" | "cancelled"): Promise<void>;
   canRecord(): boolean;
   isHeldBack(projectId: number): boolean;
+  unattended(work: string, running: Promise<unknown>): void;
 }
 
 export class PollActor {
@@ -141,7 +142,7 @@ export class PollActor {
   #change(): void {
     this.#changes++;
     for (const go of [...this.#waiters]) go();
-    if (this.#isClosed() && !this.#stopped) void this.#dispose();
+    if (this.#isClosed() && !this.#stopped) this.parts.unattended("disposal", this.#dispose());
   }
 
   #isClosed(): boolean {
@@ -152,13 +153,16 @@ export class PollActor {
   async #dispose(): Promise<void> {
     if (this.#disposing) return;
     this.#disposing = true;
-    while (this.#isClosed() && !this.#stopped && this.parts.canRecord()) {
-      const ids = this.parts.parked(this.endpoint.id, limit("sliceRows")).map(({ id }) => id);
-      if (ids.length === 0) break;
-      await this.parts.dispose(ids, this.endpoint.status === "deleted" ? "cancelled" : "dead");
+    try {
+      while (this.#isClosed() && !this.#stopped && this.parts.canRecord()) {
+        const ids = this.parts.parked(this.endpoint.id, limit("sliceRows")).map(({ id }) => id);
+        if (ids.length === 0) break;
+        await this.parts.dispose(ids, this.endpoint.status === "deleted" ? "cancelled" : "dead");
+      }
+    } finally {
+      this.#disposing = false;
+      this.#tellQuiet();
     }
-    this.#disposing = false;
-    this.#tellQuiet();
   }
 
   #tellQuiet(): void {

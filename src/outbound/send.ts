@@ -8,7 +8,7 @@ import { readPrivateKey, readSecret, type SigningKey, signatureHeader } from "..
 import { compileFilter } from "../core/filter.ts";
 import { compileTransformations, type Transformation, type Transformed } from "../core/transform.ts";
 import { heavyTurn, isHeavy } from "../turns.ts";
-import type { Load, Performed } from "./actor.ts";
+import type { Load, Performed } from "./actor-parts.ts";
 import {
   type Answer,
   type Ask,

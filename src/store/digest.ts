@@ -205,8 +205,9 @@ export class Digest implements BatchPart {
     this.#isWriting = true;
     // What comes from now on is gathered behind them; each stays in memory until it is in the tables.
     this.#gathered = [...parts, new Gathering()];
-    this.#running = this.#writeAll(parts);
-    await this.#running;
+    const running = this.#writeAll(parts);
+    this.#running = running.catch(() => {});
+    await running;
   }
 
   /** Resolves once all that was gathered before is written down. */
@@ -216,11 +217,15 @@ export class Digest implements BatchPart {
   }
 
   async #writeAll(parts: readonly Gathering[]): Promise<void> {
-    for (const part of parts) {
-      await this.#write(part);
-      this.#gathered.shift();
+    try {
+      for (const part of parts) {
+        await this.#write(part);
+        this.#gathered.shift();
+      }
+    } finally {
+      // What was not written down is gathered still, and comes first the next time.
+      this.#isWriting = false;
     }
-    this.#isWriting = false;
   }
 
   async #write(part: Gathering): Promise<void> {

@@ -14,12 +14,16 @@ export class Endpoints {
   readonly #all = new Map<number, Endpoint>();
   readonly #ofProject = new Map<number, Map<number, Endpoint>>();
   #listeners: ((endpoint: Endpoint) => void)[] = [];
+  readonly #ordering;
 
   constructor(
     private readonly store: Store,
     private readonly db: BunSQLiteDatabase,
     private readonly cipher: Cipher,
   ) {
+    this.#ordering = store.sqlite.prepare<Pick<Endpoint, "ordering">, [number]>(
+      "SELECT ordering FROM endpoint WHERE id = ?",
+    );
     for (const row of db.select().from(table).all()) {
       if (row.status !== "deleted") this.#index(this.#open(row));
     }
@@ -81,6 +85,11 @@ export class Endpoints {
     return rows.map(({ id }) => id);
   }
 
+  /** As the row has it, inside a write. Asked only where a delivery has to be parked. */
+  orderingOf(id: number): Endpoint["ordering"] | undefined {
+    return this.#ordering.get(id)?.ordering;
+  }
+
   /** Inside a write; `remember` afterwards. */
   insert(fields: NewEndpoint): Endpoint {
     const id = this.store.takeKey();
@@ -106,7 +115,10 @@ export class Endpoints {
     this.store.sqlite.query<void, [number]>(sql).run(id);
   }
 
-  /** After the commit: from now on everyone sees this one. */
+  /**
+   * After the commit: from now on everyone sees this one. At once, without another await: two changes of one endpoint that shared a
+   * transaction are remembered in the order in which they were written.
+   */
   remember(changed: Endpoint): void {
     this.#index(changed);
     for (const listener of this.#listeners) listener(changed);

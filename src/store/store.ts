@@ -33,6 +33,8 @@ export interface StoreParts {
   later: (ms: number, probe: () => void) => void;
   /** The disk failed: the process must end, since nothing is known of what it holds. */
   fail: (error: Error) => void;
+  /** Work that nobody waits for came to an end that should not be. */
+  report: (work: string, error: unknown) => void;
 }
 
 interface Job {
@@ -138,6 +140,18 @@ export class Store {
   /** Begins the share that a work has of this turn of the loop. */
   beginShare(): Share {
     return this.parts.beginShare();
+  }
+
+  /**
+   * Lets `running` go on without anybody who waits for it. What it fails with ends it and is told: whoever is served besides must
+   * not suffer from a row that one part of the program cannot cope with, at this start and at the next.
+   */
+  unattended(work: string, running: Promise<unknown>): void {
+    running.catch((error: unknown) => this.report(work, error));
+  }
+
+  report(work: string, error: unknown): void {
+    this.parts.report(work, error);
   }
 
   /** Runs `run` while nothing commits: writes wait for it, the event loop does not. */
@@ -250,7 +264,11 @@ export class Store {
       else job.reject(job.error);
     }
     this.#gather();
-    if (this.#jobs.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    if (this.#jobs.length === 0) this.#tellIdle();
+  }
+
+  #tellIdle(): void {
+    for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   /** The batch was rolled back. A full disk is waited for; any other failure of the disk ends the process. */
@@ -263,6 +281,7 @@ export class Store {
     const waiting = [...batch, ...this.#jobs];
     this.#jobs = waiting.filter((job) => job.kept);
     for (const job of waiting) if (!job.kept) job.reject(unavailable("The disk is full."));
+    this.#tellIdle();
     this.parts.later(PROBE_MS, () => this.#probe());
   }
 
@@ -281,6 +300,7 @@ export class Store {
 
   #fail(error: unknown): void {
     this.#failed = true;
+    this.#tellIdle();
     this.parts.fail(error instanceof Error ? error : new Error(String(error)));
   }
 }

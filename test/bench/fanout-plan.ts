@@ -107,6 +107,9 @@ function openNouns(): Data {
     fail: (error: Error) => {
       throw error;
     },
+    report: (_work: string, error: unknown) => {
+      throw error;
+    },
   };
   return openData(openMemory(), parts, { cipher: new Cipher([new Uint8Array(32).fill(1)]), cell: "00" });
 }

@@ -63,10 +63,13 @@ export class Api implements AsyncDisposable {
     const fail = (error: Error) => {
       throw error;
     };
+    const report = (_work: string, error: unknown) => {
+      throw error;
+    };
     const later = (ms: number, run: () => void) => void setTimeout(run, ms).unref();
     const sync = () => this.#disk.sync();
     const beginShare = () => new Share();
-    const storeParts = { now, schedule: setImmediate, beginShare, sync, later, fail };
+    const storeParts = { now, schedule: setImmediate, beginShare, sync, later, fail, report };
     const cipher = new Cipher([new Uint8Array(32).fill(1)]);
     this.data = openData(this.#disk.sqlite, storeParts, { cipher, cell: "00" });
     const { data } = this;

@@ -40,6 +40,9 @@ export class AgedDirectory {
       fail(error: Error) {
         throw error;
       },
+      report(_work: string, error: unknown) {
+        throw error;
+      },
     };
     this.#data = openData(this.#disk.sqlite, parts, { cipher: new Cipher([secretKey]), cell: "00" });
   }

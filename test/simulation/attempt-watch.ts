@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../src/core/model.ts";
-import type { Load } from "../../src/outbound/actor.ts";
+import type { Load } from "../../src/outbound/actor-parts.ts";
 import type { Sent } from "../../src/outbound/send.ts";
 import type { Simulation } from "./run.ts";
 

@@ -5,7 +5,7 @@ import type { Endpoint } from "../../src/core/model.ts";
 import { Eraser } from "../../src/eraser.ts";
 import { Jobs } from "../../src/jobs.ts";
 import { Actors } from "../../src/outbound/actors.ts";
-import type { Load } from "../../src/outbound/actor.ts";
+import type { Load } from "../../src/outbound/actor-parts.ts";
 import { type Sent, send } from "../../src/outbound/send.ts";
 import type { Transport } from "../../src/outbound/transport-types.ts";
 import { Pipeline } from "../../src/pipeline.ts";
@@ -61,6 +61,9 @@ export function bootProcess(parts: ProcessParts): Process {
     sync: () => new Promise<void>((resolve) => world.after(parts.syncMs(), resolve)),
     later: (ms: number, probe: () => void) => void world.after(ms, probe),
     fail: (error: Error) => {
+      throw error;
+    },
+    report: (_work: string, error: unknown) => {
       throw error;
     },
   };

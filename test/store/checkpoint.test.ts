@@ -29,6 +29,9 @@ beforeEach(() => {
     sync: disk.sync,
     later: () => {},
     fail,
+    report: (_work, error) => {
+      throw error;
+    },
   });
   thread = startCheckpointThread(disk.path, fail);
 });

@@ -1,19 +1,24 @@
 /** The digest: hourly numbers are written down in parts, and a crash between two of them neither loses nor doubles any. */
-import { expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openDatabase } from "../../src/store/database.ts";
+import { type Disk, openDatabase } from "../../src/store/database.ts";
 import { Digest } from "../../src/store/digest.ts";
 import { Store } from "../../src/store/store.ts";
 
 const AT = Date.UTC(2026, 10, 21);
 const ENDPOINTS = 600;
 
-test("numbers of very many endpoints go down in parts, each with its mark", async () => {
-  const dir = mkdtempSync(join(tmpdir(), "sealpost-digest-"));
-  const disk = openDatabase(dir);
-  const store = new Store(disk.sqlite, {
+let dir: string;
+let disk: Disk;
+let store: Store;
+let digest: Digest;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "sealpost-digest-"));
+  disk = openDatabase(dir);
+  store = new Store(disk.sqlite, {
     now: () => AT,
     schedule: setImmediate,
     // However slow the machine is: whoever looks on does so after each part.
@@ -23,28 +28,48 @@ test("numbers of very many endpoints go down in parts, each with its mark", asyn
     fail: (error) => {
       throw error;
     },
+    report: (_work, error) => {
+      throw error;
+    },
   });
-  const digest = new Digest(store);
+  digest = new Digest(store);
+});
+
+afterEach(async () => {
+  await store.close();
+  disk.close();
+  rmSync(dir, { recursive: true });
+});
+
+const count = (table: "stat" | "entry") =>
+  disk.sqlite.query<{ count: number }, []>(`SELECT count(*) AS count FROM ${table}`).get()?.count;
+
+test("numbers of very many endpoints go down in parts, each with its mark", async () => {
   // Parts end with a transaction, so that a mark covers all of it: here each attempt has one.
   for (let endpoint = 1; endpoint <= ENDPOINTS; endpoint++) {
     const tally = { endpointId: endpoint, projectId: 1, at: AT, delivered: true, dead: false, durationMs: 5 };
     digest.addTally(endpoint, tally);
     digest.done();
   }
-  const rows = () =>
-    disk.sqlite.query<{ count: number }, []>("SELECT count(*) AS count FROM stat").get()?.count;
   const seen: string[] = [];
   const writtenDown = digest.writeDown();
   for (let isDone = false; !isDone; ) {
     // As a process would find it that starts here: the rows end with the mark.
-    const now = `${rows()} ${digest.mark}`;
+    const now = `${count("stat")} ${digest.mark}`;
     if (seen.at(-1) !== now) seen.push(now);
     isDone = (await Promise.race([writtenDown.then(() => "done"), store.write(() => "next")])) === "done";
   }
-  seen.push(`${rows()} ${digest.mark}`);
+  seen.push(`${count("stat")} ${digest.mark}`);
   expect([...new Set(seen)]).toEqual(["0 0", "250 250", "500 500", "600 600"]);
   expect([...digest.recentHours(1), ...digest.recentHours(ENDPOINTS)]).toEqual([]);
-  await store.close();
-  disk.close();
-  rmSync(dir, { recursive: true });
+});
+
+test("after a write that failed the next one writes all that was gathered", async () => {
+  await store.write(() => digest.addEntries(store.takeKey(), [1]));
+  disk.sqlite.exec("ALTER TABLE entry RENAME TO entry_elsewhere");
+  expect(await digest.writeDown().catch(String)).toContain("no such table");
+  disk.sqlite.exec("ALTER TABLE entry_elsewhere RENAME TO entry");
+  await store.write(() => digest.addEntries(store.takeKey(), [2]));
+  await digest.settle();
+  expect([count("entry"), digest.size]).toEqual([2, 0]);
 });

@@ -15,7 +15,14 @@ test("the last use of very many keys goes down a slice a transaction, and what w
   const refuse = (error: unknown) => {
     throw error;
   };
-  const parts = { now: Date.now, schedule: setImmediate, sync: () => disk.sync(), later: () => {} };
+  const beginShare = () => ({ isOver: false });
+  const parts = {
+    now: Date.now,
+    schedule: setImmediate,
+    beginShare,
+    sync: () => disk.sync(),
+    later: () => {},
+  };
   const all = { ...parts, fail: refuse, report: (_work: string, error: unknown) => refuse(error) };
   const { store, tenants } = openData(disk.sqlite, all, {
     cipher: new Cipher([new Uint8Array(32)]),

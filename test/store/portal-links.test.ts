@@ -27,6 +27,9 @@ function open(): Data {
     fail: (error: Error) => {
       throw error;
     },
+    report: (_work: string, error: unknown) => {
+      throw error;
+    },
   };
   return openData(disk.sqlite, parts, { cipher: new Cipher([new Uint8Array(32)]), cell: "00" });
 }

@@ -29,6 +29,9 @@ beforeEach(() => {
     fail: (error) => {
       throw error;
     },
+    report: (_work, error) => {
+      throw error;
+    },
   });
   stats = new SourceStats(store);
   disk.sqlite.exec(

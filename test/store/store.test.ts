@@ -15,6 +15,7 @@ let scheduled: (() => void)[];
 let syncs: { resolve: () => void; reject: (error: Error) => void }[];
 let probes: (() => void)[];
 let failure: Error | null;
+let reports: { work: string; error: unknown }[];
 /** Jobs that a share of a turn has time for, beside the first one. */
 let shareLeft: number;
 
@@ -32,6 +33,7 @@ function openStore(): Store {
     fail: (error) => {
       failure = error;
     },
+    report: (work, error) => reports.push({ work, error }),
   });
 }
 
@@ -40,7 +42,8 @@ beforeEach(() => {
   disk = openDatabase(dir);
   sqlite = disk.sqlite;
   sqlite.exec("CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT NOT NULL)");
-  [scheduled, syncs, probes, failure, shareLeft] = [[], [], [], null, Number.POSITIVE_INFINITY];
+  [scheduled, syncs, probes, reports] = [[], [], [], []];
+  [failure, shareLeft] = [null, Number.POSITIVE_INFINITY];
   store = openStore();
 });
 
@@ -237,6 +240,15 @@ describe("a full disk", () => {
   };
   const large = "x".repeat(100_000);
 
+  test("that fills up while the process stops does not keep it", async () => {
+    fill();
+    const kept = store.write(insert(1, large), true);
+    const closed = store.close();
+    commit();
+    await closed;
+    expect(await stateOf(kept)).toBe("pending");
+  });
+
   test("refuses what waits and what comes with 503, keeps the outcomes of attempts, and takes all up again by itself", async () => {
     fill();
     const refused = store.write(insert(1, large));
@@ -262,6 +274,16 @@ describe("a full disk", () => {
     await kept;
     expect(ids()).toEqual([2]);
     expect(failure).toBeNull();
+  });
+});
+
+describe("work that nobody waits for", () => {
+  test("is told of where it fails, by name", async () => {
+    const error = new Error("no such row");
+    store.unattended("fan-out", Promise.reject(error));
+    store.unattended("release", Promise.resolve());
+    await turn();
+    expect(reports).toEqual([{ work: "fan-out", error }]);
   });
 });
 
