@@ -50,7 +50,7 @@ export function bytes(size: number): string {
   const options = {
     style: "unit",
     unit: isSmall ? "byte" : "kilobyte",
-    unitDisplay: "short",
+    unitDisplay: isSmall ? "long" : "short",
     maximumFractionDigits: 1,
   } as const;
   return once(isSmall ? "B" : "kB", () => new Intl.NumberFormat(locale.value, options)).format(

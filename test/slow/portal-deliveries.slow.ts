@@ -182,7 +182,7 @@ describe.skipIf(!hasChromium)("a delivery", () => {
     expect(await request.locator("pre").innerText()).toContain("\n  ");
     await request.getByRole("button", { name: "Raw" }).click();
     expect(await request.locator("pre").innerText()).toStartWith('{"type":"');
-    await request.getByText(/^Body · \d+ byte$/).waitFor();
+    await request.getByText(/^Body · \d+ bytes$/).waitFor();
   });
 
   test("is copied as a command that sends the same again", async () => {

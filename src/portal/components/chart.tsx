@@ -24,9 +24,10 @@ interface ChartProps<Part extends string> {
   bars: readonly Bar<Part>[];
   /** Further columns of the table, by the bar's place. */
   columns?: readonly { title: string; of: (index: number) => string }[];
-  /** How a bar's time is written, in words and below the axis. */
+  /** How a bar's time is written in words. */
   tell: (at: number) => string;
-  tick: (at: number) => string;
+  /** What stands below a bar that is the n-th; nothing below most of them. */
+  tick: (at: number, nth: number) => string | null;
   /** The first and the last bar that narrow the list. */
   chosen: Range | null;
   onChoose: (range: Range | null) => void;
@@ -38,11 +39,12 @@ interface ChartProps<Part extends string> {
 
 export type Range = readonly [number, number];
 
-const TICKS = 6;
 const HEIGHT = 120;
 const LOW_HEIGHT = 56;
 /** What is not nothing is seen. */
 const LEAST = 2;
+/** So many bars a mark is wide where they are narrowest. */
+const MARK_BARS = 4;
 
 export function Chart<Part extends string>(props: ChartProps<Part>): JSX.Element {
   const [isTable, setTable] = useState(false);
@@ -69,7 +71,6 @@ export function Chart<Part extends string>(props: ChartProps<Part>): JSX.Element
 function Bars<Part extends string>(props: ChartProps<Part>): JSX.Element {
   const { series, bars, tell, tick, chosen, onChoose, isLow = false } = props;
   const highest = Math.max(1, ...bars.map((bar) => sumOf(series, bar)));
-  const every = Math.max(1, Math.ceil(bars.length / TICKS));
   const [focused, setFocused] = useState(bars.length - 1);
   const row = useRef<HTMLDivElement>(null);
   const timeOf = (at: number) => bars[at]?.at ?? 0;
@@ -108,11 +109,32 @@ function Bars<Part extends string>(props: ChartProps<Part>): JSX.Element {
           />
         ))}
       </div>
-      <div class="ticks" aria-hidden="true">
-        {bars.map((bar, at) => (
-          <span key={bar.at}>{at % every === 0 && tick(bar.at)}</span>
-        ))}
-      </div>
+      <Ticks bars={bars} tick={tick} />
+    </div>
+  );
+}
+
+/** Every other mark, counted from the last, gives way where there is no room. */
+function Ticks({
+  bars,
+  tick,
+}: {
+  bars: readonly { at: number }[];
+  tick: ChartProps<never>["tick"];
+}): JSX.Element {
+  const texts = bars.map(({ at }, nth) => tick(at, nth));
+  const marked = texts.flatMap((text, nth) => (text === null ? [] : [nth])).toReversed();
+  const lookOf = (nth: number) =>
+    [marked.indexOf(nth) % 2 === 1 && "minor", nth > bars.length - MARK_BARS && "late"]
+      .filter(Boolean)
+      .join(" ");
+  return (
+    <div class="ticks" aria-hidden="true">
+      {bars.map(({ at }, nth) => (
+        <span key={at} class={lookOf(nth)}>
+          {texts[nth]}
+        </span>
+      ))}
     </div>
   );
 }

@@ -28,7 +28,7 @@ interface TableProps<Row> {
   current?: string | null;
 }
 
-/** A table, and below 600 px of its own width a card for each row. */
+/** A table, and below 680 px of its own width a card for each row. */
 export function Table<Row>({ caption, columns, rows, keyOf, href, current }: TableProps<Row>): JSX.Element {
   const linked = columns.findIndex(({ before }) => !before);
   return (

@@ -5,42 +5,33 @@ import { Chart, type Range } from "../components/chart.tsx";
 import { Choice, Head, Section } from "../components/layout.tsx";
 import { Empty, Failure, Skeleton } from "../components/states.tsx";
 import { now } from "../components/time.tsx";
-import { clock, compact, day, duration, hour, percent } from "../format.ts";
+import { compact, duration, hour, percent } from "../format.ts";
 import { type Key, t } from "../i18n.ts";
 import { useResource } from "../resource.ts";
 import { setQuery, to } from "../router.ts";
 import { may } from "../session.ts";
 import type { Endpoint, Page, Stats } from "../types.ts";
 import type { ViewProps } from "../view.ts";
-import { barsOf, DELIVERY_SERIES } from "./parts/bars.ts";
+import { windowOf } from "./deliveries/filter.ts";
+import { barsOf, DELIVERY_SERIES, tickOf } from "./parts/bars.ts";
 import { DeliveryTable } from "./parts/delivery-table.tsx";
 import { FAILING, Failing } from "./parts/failing.tsx";
 
-const HOUR_MS = 3_600_000;
-/** Bars of an hour for a day, of six hours for a week. */
-const WINDOWS = { day: { hours: 24, bar: 1 }, week: { hours: 168, bar: 6 } } as const;
-
 /** Whether there is any. */
 const ANY_ENDPOINT = "/v1/endpoints?limit=1";
-const statsPath = (since: string) => `/v1/stats?since=${since}`;
+const statsPath = (begin: number) => `/v1/stats?since=${iso(begin)}`;
+const spanOf = (query: ViewProps["query"]) => (query["window"] === "week" ? "week" : "day");
 
 /** What the overview asks for first, for a page that begins with it. */
 export function overviewPaths(query: ViewProps["query"]): string[] {
-  return [statsPath(windowOf(query, Date.now()).since), ANY_ENDPOINT, FAILING];
-}
-
-/** From the first hour that is shown, whole, to the end of this one: so the answer is the same for as long as the hour lasts. */
-function windowOf(query: ViewProps["query"], at: number) {
-  const span = query["window"] === "week" ? "week" : "day";
-  const { hours, bar } = WINDOWS[span];
-  const end = Math.ceil((at + 1) / (bar * HOUR_MS)) * bar * HOUR_MS;
-  return { span, bar, end, since: new Date(end - hours * HOUR_MS).toISOString() } as const;
+  return [statsPath(windowOf(spanOf(query), Date.now()).begin), ANY_ENDPOINT, FAILING];
 }
 
 /** Is it working, what failed, why, and what now? */
 export function Overview({ query }: ViewProps): JSX.Element {
-  const { span, bar, end, since } = windowOf(query, now.value);
-  const stats = useResource<Stats>(statsPath(since));
+  const span = spanOf(query);
+  const { begin, width, count } = windowOf(span, now.value);
+  const stats = useResource<Stats>(statsPath(begin));
   const endpoints = useResource<Page<Endpoint>>(ANY_ENDPOINT);
   const isEmpty = endpoints.data?.data.length === 0;
   const first = query["at"];
@@ -64,12 +55,12 @@ export function Overview({ query }: ViewProps): JSX.Element {
         <>
           <Cards stats={stats.data} />
           {endpoints.data && !isEmpty ? <Failing stats={stats.data} /> : null}
-          <Activity stats={stats.data} end={end} span={span} chosen={chosen} />
+          <Activity stats={stats.data} span={span} chosen={chosen} {...{ begin, width, count }} />
         </>
       ) : (
         !stats.error && <Skeleton rows={3} height={96} />
       )}
-      <Recent chosen={chosen} bar={bar * HOUR_MS} since={since} span={span} />
+      <Recent chosen={chosen} bar={width} since={iso(begin)} span={span} />
     </>
   );
 }
@@ -122,24 +113,22 @@ function Cards({ stats: { total, waiting } }: { stats: Stats }): JSX.Element {
 
 interface ActivityProps {
   stats: Stats;
-  end: number;
   span: "day" | "week";
+  begin: number;
+  width: number;
+  count: number;
   chosen: Range | null;
 }
 
-function Activity({ stats, end, span, chosen }: ActivityProps): JSX.Element {
-  const { hours, bar } = WINDOWS[span];
-  const bars = useMemo(
-    () => barsOf(stats, end - hours * HOUR_MS, bar * HOUR_MS, hours / bar),
-    [stats, end, hours, bar],
-  );
+function Activity({ stats, span, begin, width, count, chosen }: ActivityProps): JSX.Element {
+  const bars = useMemo(() => barsOf(stats, begin, width, count), [stats, begin, width, count]);
   return (
     <Section title={t("overview.activity")}>
       <Chart
         series={DELIVERY_SERIES}
         bars={bars}
         tell={hour}
-        tick={span === "day" ? clock : day}
+        tick={tickOf(span)}
         chosen={chosen}
         onChoose={(range) => setQuery({ at: range && String(range[0]), to: range && String(range[1]) })}
       />

@@ -1,5 +1,17 @@
 import type { Bar, Series } from "../../components/chart.tsx";
+import { clock, day } from "../../format.ts";
 import type { DeliveryCount, Stats } from "../../types.ts";
+
+/** Below the axis: hours of the reader's day, their midnights, and for a month a day now and then. */
+const TICK_HOURS = 4;
+const TICK_DAYS = 5;
+const WEEK_BAR_HOURS = 6;
+
+export function tickOf(span: "day" | "week" | "month"): (at: number, nth: number) => string | null {
+  if (span === "day") return (at) => (new Date(at).getHours() % TICK_HOURS === 0 ? clock(at) : null);
+  if (span === "week") return (at) => (new Date(at).getHours() < WEEK_BAR_HOURS ? day(at) : null);
+  return (at, nth) => (nth % TICK_DAYS === 0 ? day(at) : null);
+}
 
 type Part = "delivered" | "failed" | "dead";
 

@@ -5,12 +5,13 @@ import { Code } from "../../components/code.tsx";
 import { Facts, Section } from "../../components/layout.tsx";
 import { Empty } from "../../components/states.tsx";
 import { now } from "../../components/time.tsx";
-import { clock, compact, day, hour } from "../../format.ts";
+import { compact, hour } from "../../format.ts";
 import { t } from "../../i18n.ts";
 import { setQuery } from "../../router.ts";
 import type { RefusalReason, SourceNumbers } from "../../types.ts";
 import type { ViewProps } from "../../view.ts";
 import { windowOf } from "../deliveries/filter.ts";
+import { tickOf } from "../parts/bars.ts";
 import { SOURCE_SERIES, SourceBars } from "./bars.ts";
 import { SourceEvents } from "./events.tsx";
 import { Reasons } from "./reasons.tsx";
@@ -60,7 +61,7 @@ function Came(props: SourceTabProps): JSX.Element {
           columns={reason ? [] : bars.columns()}
           note={reason && t("source.chart.only", { reason: t(`refusal.${reason}`) })}
           tell={hour}
-          tick={span === "day" ? clock : day}
+          tick={tickOf(span)}
           chosen={range}
           onChoose={(chosen) =>
             setQuery({ from: chosen && String(chosen[0]), to: chosen && String(chosen[1]) })
