@@ -139,7 +139,10 @@ export class Exchange implements RequestContext {
     const { route, bodyMaxBytes, readQuery, parseBody } = this.prepared;
     if (takesBody(route)) {
       if (route.bodyMode !== "opaque") requireJson(this.request);
-      this.bytes = await readBody(this.request, bodyMaxBytes);
+      this.bytes = await readBody(this.request, bodyMaxBytes).catch((error: unknown) => {
+        if (error instanceof Problem && error.code === "payload_too_large") route.onTooLarge?.(this.params);
+        throw error;
+      });
       // Several large ones that are complete at once are not read in one turn of the loop.
       if (isHeavy(this.bytes.length)) await heavyTurn();
     }

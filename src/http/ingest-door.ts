@@ -56,6 +56,12 @@ export class IngestDoor {
     return this.answer(source, provider, await judge(this.services, this.keys, source, inbound));
   }
 
+  /** Whose body is above the limit is not verified; it is counted all the same, or its owner would look for it in vain. */
+  refuseTooLarge(id: string): void {
+    const source = this.findSource(id);
+    this.refuse(source ?? null, source === undefined ? "unknown_source" : "too_large");
+  }
+
   private findSource(id: string): Source | undefined {
     const key = this.services.ids.decode("src", id);
     return key === null ? undefined : this.services.data.sources.get(key);

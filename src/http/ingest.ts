@@ -31,6 +31,7 @@ export function ingestRoutes(services: Services, desk: SourceDesk, keys: KeyCach
         "the event is on disk. Seen before: the same event, `duplicate: true`. A provider that demands another answer gets it.",
       body: Type.Unknown({ description: "As the provider sends it." }),
       bodyMaxBytes: limit("ingestBodyMax"),
+      onTooLarge: ({ id = "" }) => door.refuseTooLarge(id),
       answers: INGEST_ANSWERS,
       refuses: INGEST_REFUSALS,
     }),

@@ -125,6 +125,8 @@ export interface Route<
   takesAnyPath?: boolean;
   /** True: each 401 has a line of its own in the log, or is counted in one, and gets none as a request. */
   logsRefusals?: boolean;
+  /** Told of a body that is refused for its size, before the answer. */
+  onTooLarge?(params: Readonly<Record<string, string>>): void;
   /** True: answers while the service drains. */
   answersWhileDraining?: boolean;
   /** True: not in the OpenAPI document (pages and their assets). */

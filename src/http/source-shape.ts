@@ -24,6 +24,7 @@ export const REFUSAL_REASONS = [
   "body_altered",
   "malformed",
   "wrong_method",
+  "too_large",
   "awaiting_secret",
   "keys_unavailable",
   "paused",

@@ -42,6 +42,7 @@ export type RefusalReason =
   | "body_altered"
   | "malformed"
   | "wrong_method"
+  | "too_large"
   | "awaiting_secret"
   | "keys_unavailable"
   | "paused"

@@ -288,6 +288,12 @@ describe("what is refused", () => {
       "payload_too_large",
     );
     expect((await knock(app, source.ingest_path, body.slice(1), headers)).status).toBe(200);
+    const { counters, last_rejected: last } = await readSource(app, source);
+    expect([
+      counters.accepted,
+      (counters.rejected as Record<string, number>)["too_large"],
+      last?.reason,
+    ]).toEqual([1, 1, "too_large"]);
   });
 });
 

@@ -882,6 +882,10 @@ export const de: Messages = {
   "refusal.wrong_method.what": "Sie kam mit einer anderen Methode als POST.",
   "refusal.wrong_method.next":
     "Browser, Linkvorschauen und Monitore tun das: nichts zu tun. War es {provider}, wählen Sie dort POST.",
+  "refusal.too_large": "Zu groß",
+  "refusal.too_large.what": "Sie war größer als das angenommene 1 MiB.",
+  "refusal.too_large.next":
+    "Lassen Sie {provider} weniger senden, etwa weniger Ereignisse auf einmal oder Kennungen statt ganzer Objekte.",
   "refusal.awaiting_secret": "Geheimnis fehlt",
   "refusal.awaiting_secret.what": "Das Geheimnis von {provider} war noch nicht eingetragen.",
   "refusal.awaiting_secret.next":

@@ -40,6 +40,7 @@ export const REMEDIES: Readonly<Record<RefusalReason, "secret" | "check" | "sett
   body_altered: "check",
   malformed: "check",
   wrong_method: null,
+  too_large: null,
   awaiting_secret: "secret",
   keys_unavailable: null,
   paused: null,
@@ -48,7 +49,7 @@ export const REMEDIES: Readonly<Record<RefusalReason, "secret" | "check" | "sett
 };
 
 /** Anybody who finds the address may cause these: they say nothing of the provider. */
-const BY_STRANGERS: readonly RefusalReason[] = ["missing_header", "wrong_method"];
+const BY_STRANGERS: readonly RefusalReason[] = ["missing_header", "wrong_method", "too_large"];
 
 /** True where the last thing that came was refused, and most likely came from the provider. */
 export function isRefusing(
