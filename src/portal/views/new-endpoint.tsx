@@ -7,7 +7,7 @@ import { errorAt, FormErrors, otherFaults, TextField } from "../components/field
 import { Icon } from "../components/icons.tsx";
 import { Head, Section } from "../components/layout.tsx";
 import { Empty, Failure, Skeleton } from "../components/states.tsx";
-import { t } from "../i18n.ts";
+import { fieldText, t } from "../i18n.ts";
 import { useResource } from "../resource.ts";
 import { to } from "../router.ts";
 import { may } from "../session.ts";
@@ -192,7 +192,7 @@ function Kinds({
             checked={value === kind}
             onChange={() => onChange(kind)}
           />
-          <span>{name}</span>
+          <span>{fieldText(name)}</span>
         </label>
       ))}
     </fieldset>

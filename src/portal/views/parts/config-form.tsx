@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 import { CheckField, errorAt, SelectField, TextField } from "../../components/field.tsx";
-import { t } from "../../i18n.ts";
+import { fieldText, t } from "../../i18n.ts";
 import type { FormField } from "../../types.ts";
 
 /** Values of fields as they stand in the form; a secret that is stored and not touched is left out. */
@@ -85,7 +85,8 @@ interface ConfigFieldProps {
 
 function ConfigField(props: ConfigFieldProps): JSX.Element {
   const { field, value, isStored, asksAgain, error, onInput } = props;
-  const { name, label, help, required, secret, address = false, type, choices } = field;
+  const { name, required, secret, address = false, type, choices } = field;
+  const [label, help] = [fieldText(field.label), fieldText(field.help)];
   if (type === "boolean") {
     // Such a field holds unless it is said not to.
     return <CheckField label={label} help={help} checked={value !== false} onChange={onInput} />;
@@ -162,6 +163,11 @@ export function configFacts(
     const value = config[name];
     return value === undefined
       ? []
-      : [[label, <code key={name}>{typeof value === "string" ? value : JSON.stringify(value)}</code>]];
+      : [
+          [
+            fieldText(label),
+            <code key={name}>{typeof value === "string" ? value : JSON.stringify(value)}</code>,
+          ],
+        ];
   });
 }

@@ -8,7 +8,7 @@ import { errorAt, FormErrors, otherFaults, SelectField, TextField } from "../../
 import { Choice, Facts, Section } from "../../components/layout.tsx";
 import { Countdown } from "../../components/time.tsx";
 import { toast } from "../../components/toast.tsx";
-import { t } from "../../i18n.ts";
+import { fieldText, t } from "../../i18n.ts";
 import { refresh } from "../../resource.ts";
 import type { Provider, Source } from "../../types.ts";
 import { OVERLAP_HOURS, overlapText } from "../parts/overlap.ts";
@@ -46,7 +46,8 @@ interface PartProps {
 
 function State({ source, provider }: PartProps): JSX.Element {
   const stored = storedOf(source);
-  const items = provider.fields.map(({ name, label, required }): [string, string] => {
+  const items = provider.fields.map(({ name, label: english, required }): [string, string] => {
+    const label = fieldText(english);
     if (stored.has(name)) return [label, t("sourcesecret.entered")];
     if (name === SIGNING_SECRET && provider.secret_from === "source") return [label, t("sourcesecret.own")];
     return [label, required ? t("sourcesecret.missing") : t("sourcesecret.optional")];
@@ -133,8 +134,8 @@ function Rotation(props: PartProps): JSX.Element {
         {form.canBeOurs && <WhoseChoice name={name} value={form.whose} onChange={form.setWhose} />}
         {form.whose === "theirs" && (
           <TextField
-            label={field?.label ?? t("secret.label")}
-            help={field?.help}
+            label={field ? fieldText(field.label) : t("secret.label")}
+            help={field && fieldText(field.help)}
             value={form.secret}
             onInput={form.setSecret}
             error={errorAt(form.error, "/signing_secret")}
