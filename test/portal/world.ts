@@ -55,6 +55,15 @@ const INVOICE = {
   },
 };
 
+/** What the README's picture of the editors shows. */
+const SHAPE = {
+  filter: { data: { total: { $gte: 500 } } },
+  transformations: [
+    { op: "rename", from: "data.id", to: "data.invoice_id" },
+    { op: "omit", paths: ["data.currency"] },
+  ],
+};
+
 /** `isScenic`: as the README's pictures show it, with a past and without an attack in a name. */
 export async function startWorld({ isScenic = false } = {}): Promise<World> {
   const app = await startApp({ env: { SEALPOST_BASE_URL: "http://localhost" } });
@@ -76,6 +85,7 @@ export async function startWorld({ isScenic = false } = {}): Promise<World> {
   await settle(app);
   await live.post(`/v1/endpoints/${endpoints.paused}/pause`);
   await live.post("/v1/events", { type: "invoice.overdue", data: { id: "in_9" }, consumer_id: CONSUMER });
+  if (isScenic) await shape(live, endpoints.works);
   const link = async (body: Record<string, unknown> = { consumer_id: CONSUMER }) => {
     const { url = "" } = await live.create("/v1/portal-links", body);
     return url.replace("http://localhost", app.url);
@@ -106,6 +116,15 @@ async function makeEndpoints(live: Client, receiver: Receiver, oldName: string):
     gone: await make("gone", { description: oldName, event_types: ["customer.deleted"] }),
     foreign: await make("foreign", { description: "Of another consumer", consumer_id: "cust_8" }),
   };
+}
+
+/** Filter and transformations, and events that show what they do. */
+async function shape(live: Client, endpoint: string): Promise<void> {
+  await live.patch(`/v1/endpoints/${endpoint}`, SHAPE);
+  for (const total of [120, 1290]) {
+    const data = { id: `in_${total}`, total, currency: "EUR" };
+    await live.post("/v1/events", { type: "invoice.paid", data, consumer_id: CONSUMER });
+  }
 }
 
 async function publish(live: Client, receiver: Receiver): Promise<void> {
