@@ -122,6 +122,7 @@ export class Deliveries {
     const lists = this.listsOf(projectId, endpointId);
     if (written === "later") this.digest.insertEntries(lists, id);
     else this.digest.addEntries(id, lists);
+    if (isDead) this.digest.addDeath({ endpointId, projectId, at: this.store.now() });
   }
 
   listsOf(projectId: number, endpointId: number): number[] {
@@ -226,7 +227,14 @@ export class Deliveries {
     const reason: DeadReason = "endpoint_disabled";
     const number = as === "dead" ? DEAD_REASONS.indexOf(reason) : null;
     this.#moveFrom(id, null);
-    return this.#statements.end.run(STATUS[as], number, this.store.now(), id).changes === 1;
+    const isEnded = this.#statements.end.run(STATUS[as], number, this.store.now(), id).changes === 1;
+    if (isEnded && as === "dead") this.#countDeath(id);
+    return isEnded;
+  }
+
+  #countDeath(id: number): void {
+    const delivery = this.get(id);
+    if (delivery) this.digest.addDeath({ ...delivery, at: this.store.now() });
   }
 
   #moveFrom(id: number, to: Place | null): void {

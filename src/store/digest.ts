@@ -24,6 +24,9 @@ export interface Tally {
   durationMs: number;
 }
 
+/** A delivery that is dead without an attempt, because of its endpoint. */
+export type Death = Pick<Tally, "endpointId" | "projectId" | "at">;
+
 /** Of an endpoint, by hour. */
 interface Tallied {
   projectId: number;
@@ -54,6 +57,19 @@ class Gathering {
   }
 
   addTally(tally: Tally): void {
+    const numbers = this.#numbersOf(tally);
+    if (tally.delivered) numbers.delivered++;
+    else numbers.failed++;
+    if (tally.dead) numbers.dead++;
+    const bucket = bucketOf(tally.durationMs);
+    numbers.durations.set(bucket, (numbers.durations.get(bucket) ?? 0) + 1);
+  }
+
+  addDeath(death: Death): void {
+    this.#numbersOf(death).dead++;
+  }
+
+  #numbersOf(tally: Death): HourNumbers {
     let tallied = this.tallied.get(tally.endpointId);
     if (!tallied) {
       tallied = { projectId: tally.projectId, hours: new Map() };
@@ -65,11 +81,7 @@ class Gathering {
       tallied.hours.set(hour, (numbers = emptyNumbers()));
       this.#hours++;
     }
-    if (tally.delivered) numbers.delivered++;
-    else numbers.failed++;
-    if (tally.dead) numbers.dead++;
-    const bucket = bucketOf(tally.durationMs);
-    numbers.durations.set(bucket, (numbers.durations.get(bucket) ?? 0) + 1);
+    return numbers;
   }
 }
 
@@ -77,6 +89,7 @@ export class Digest implements BatchPart {
   /** Of the running transaction: list and id in turn, and tallies. */
   #openEntries: number[] = [];
   #openTallies: Tally[] = [];
+  #openDeaths: Death[] = [];
   #openKey = 0;
   /** Committed and not written down yet, oldest first; the last one grows. */
   #gathered = [new Gathering()];
@@ -136,9 +149,21 @@ export class Digest implements BatchPart {
     this.#addHours(gathered);
   }
 
-  flush(): void {}
+  /** Inside a write: it counts, too. No row tells of it after a crash, so it is written with its transaction, one with the others there. */
+  addDeath(death: Death): void {
+    this.#openDeaths.push(death);
+  }
+
+  flush(): void {
+    if (this.#openDeaths.length === 0) return;
+    const gathered = new Gathering();
+    for (const death of this.#openDeaths) gathered.addDeath(death);
+    this.#openDeaths = [];
+    this.#addHours(gathered);
+  }
 
   reset(): void {
+    this.#openDeaths = [];
     this.#openEntries = [];
     this.#openTallies = [];
   }
@@ -177,7 +202,7 @@ export class Digest implements BatchPart {
   counts(endpointId: number): boolean {
     return (
       this.#gathered.some(({ tallied }) => tallied.has(endpointId)) ||
-      this.#openTallies.some((tally) => tally.endpointId === endpointId)
+      [...this.#openTallies, ...this.#openDeaths].some((tally) => tally.endpointId === endpointId)
     );
   }
 

@@ -129,8 +129,13 @@ function add(statements: Statements, id: number, hour: number, numbers: HourNumb
 /** An hour of which nothing is left has no row. */
 function write(statements: Statements, id: number, hour: number, numbers: HourNumbers): void {
   const { delivered, failed, dead, durations } = numbers;
-  if (durations.size === 0) statements.drop.run(id, hour);
+  if (isNothing(numbers)) statements.drop.run(id, hour);
   else statements.put.run(id, hour, delivered, failed, dead, JSON.stringify([...durations]));
+}
+
+/** Each attempt has a duration. */
+export function isNothing({ dead, durations }: HourNumbers): boolean {
+  return dead === 0 && durations.size === 0;
 }
 
 function toHour({ hour, delivered, failed, dead, durations }: Row): Hour {

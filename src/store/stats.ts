@@ -1,7 +1,15 @@
 import { limit } from "../core/limits.ts";
 import type { Digest } from "./digest.ts";
 import type { Endpoints } from "./endpoints.ts";
-import { addNumbers, bucketMs, emptyNumbers, type Hour, type HourNumbers, subtractNumbers } from "./hours.ts";
+import {
+  addNumbers,
+  bucketMs,
+  emptyNumbers,
+  type Hour,
+  type HourNumbers,
+  isNothing,
+  subtractNumbers,
+} from "./hours.ts";
 
 const HOUR_MS = 3_600_000;
 const HOURS_A_DAY = 24;
@@ -114,9 +122,7 @@ export class StatSum {
 
   /** Points with anything to show, oldest first, and what they come to. */
   result(): { points: StatPoint[]; total: StatNumbers } {
-    const inOrder = [...this.#points]
-      .filter(([, { durations }]) => durations.size > 0)
-      .sort(([a], [b]) => a - b);
+    const inOrder = [...this.#points].filter(([, numbers]) => !isNothing(numbers)).sort(([a], [b]) => a - b);
     return {
       points: inOrder.map(([hour, numbers]) => ({ at: hour * HOUR_MS, ...toNumbers(numbers) })),
       total: toNumbers(this.#total),

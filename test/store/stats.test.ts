@@ -119,6 +119,21 @@ test("a project's numbers are the sum of those of its endpoints, written down or
   expect(rows()).toEqual(kept);
 });
 
+test("what is dead with its endpoint counts, whether it waited or came later", async () => {
+  clock.advance(1000);
+  const waiting = await api.endpoint({ url: api.receiver.url("waits"), status: "paused" });
+  await api.endpoint({ url: api.receiver.url("off"), status: "disabled", disabledReason: "failing" });
+  for (let n = 0; n < 3; n++) await api.publish("a.b");
+  const total = async () => (await api.get<{ total: { dead: number } }>("/v1/stats")).total;
+  const dead = { delivered: 0, failed: 0, p50_ms: null, p95_ms: null };
+  expect(await total()).toEqual({ ...dead, dead: 3 });
+  await api.data.endpoints.change(waiting.id, () => ({ status: "disabled", disabledReason: "failing" }));
+  await api.until(async () => (await total()).dead >= 6);
+  expect(await total()).toEqual({ ...dead, dead: 6 });
+  const { data } = await api.get<{ data: object[] }>(`/v1/endpoints/${waiting.publicId}/stats`);
+  expect(data).toMatchObject([{ dead: 3 }]);
+});
+
 test("what a deleted or an erased endpoint had leaves the tables, and what is too old leaves them with the rest", async () => {
   const retention = new Retention({
     data: api.data,
