@@ -78,6 +78,7 @@ function NoEndpoints(): JSX.Element {
   );
 }
 
+/** Dead ones are what one replays: the number leads to them, also to those that were made long before they died. */
 function Cards({ stats: { total, waiting } }: { stats: Stats }): JSX.Element {
   const attempts = total.delivered + total.failed;
   const cards: [Key, string, string | null, string][] = [
@@ -102,7 +103,13 @@ function Cards({ stats: { total, waiting } }: { stats: Stats }): JSX.Element {
         <div key={key} class={`card ${tone}`}>
           <dt>{t(key)}</dt>
           <dd>
-            <strong>{value}</strong>
+            <strong>
+              {tone === "bad" ? (
+                <a href={to("/deliveries", { status: "dead", window: "month" })}>{value}</a>
+              ) : (
+                value
+              )}
+            </strong>
             {more && <span class="muted">{more}</span>}
           </dd>
         </div>
