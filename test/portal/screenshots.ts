@@ -19,7 +19,7 @@ const LOOKS: Readonly<Record<string, PageOptions>> = {
 const README: readonly [file: string, screen: string, PageOptions][] = [
   ["portal-overview.png", "overview", { theme: "light", width: 1180, height: 1040 }],
   ["portal-delivery.png", "delivery-retrying", { theme: "light", width: 1180, height: 940 }],
-  ["portal-shape.png", "endpoint-shape", { theme: "light", width: 1180, height: 1180 }],
+  ["portal-shape.png", "endpoint-shape", { theme: "light", width: 1180, height: 1400 }],
   ["portal-source.png", "source-refusing", { theme: "light", width: 1180, height: 1180 }],
   ["portal-endpoint.png", "endpoint", { theme: "dark", isPhone: true }],
 ];
