@@ -124,7 +124,7 @@ export const de: Messages = {
   "overview.failed": "Fehlversuche",
   "overview.p95": "95 % antworten in {time}",
   "overview.dead": "Aufgegeben",
-  "overview.dead.help": "lässt sich wiederholen",
+  "overview.dead.help": "in dieser Zeit",
   "overview.waiting": "Wartend",
   "overview.waiting.help": "gerade unterwegs",
   "overview.activity": "Verlauf",
@@ -491,7 +491,7 @@ export const de: Messages = {
   "delivery.test": "Testereignis",
   "delivery.also": "Dasselbe Ereignis",
   "delivery.also.count": { one: "{count} weitere Zustellung", other: "{count} weitere Zustellungen" },
-  "delivery.attempts.none": "Noch nicht versucht",
+  "delivery.attempts.none": "Bisher kein Versuch",
   "delivery.enable": "Endpunkt einschalten",
   "delivery.cancel": "Zustellung abbrechen",
   "delivery.cancel.title": "Diese Zustellung abbrechen?",
@@ -512,7 +512,7 @@ export const de: Messages = {
     "An dieser Adresse kann sie nicht ankommen, deshalb wurde sie sofort aufgegeben. Ändern Sie die Adresse, und senden Sie dann erneut.",
   "dead.malformed": "Ein neuer Versuch änderte nichts, deshalb wurde sie sofort aufgegeben.",
   "dead.endpoint_disabled":
-    "Ihr Endpunkt ist abgeschaltet, deshalb wurde sie nicht gesendet. Schalten Sie ihn ein, und senden Sie dann erneut.",
+    "Der Endpunkt war abgeschaltet, deshalb wurde nicht gesendet. Senden Sie erneut, sobald er eingeschaltet ist.",
   "waits.paused":
     "Sie wartet, weil ihr Endpunkt pausiert ist. Setzen Sie ihn fort, oder versuchen Sie diese jetzt.",
   "waits.rate_limit":

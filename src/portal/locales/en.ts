@@ -123,7 +123,7 @@ export const en = {
   "overview.failed": "Failed attempts",
   "overview.p95": "95% answer within {time}",
   "overview.dead": "Dead",
-  "overview.dead.help": "given up, can be replayed",
+  "overview.dead.help": "given up in this time",
   "overview.waiting": "Waiting",
   "overview.waiting.help": "on their way now",
   "overview.activity": "Activity",
@@ -476,7 +476,7 @@ export const en = {
   "delivery.test": "Test event",
   "delivery.also": "Same event",
   "delivery.also.count": { one: "{count} more delivery", other: "{count} more deliveries" },
-  "delivery.attempts.none": "Not tried yet",
+  "delivery.attempts.none": "No attempt so far",
   "delivery.enable": "Enable endpoint",
   "delivery.cancel": "Cancel delivery",
   "delivery.cancel.title": "Cancel this delivery?",
@@ -495,7 +495,8 @@ export const en = {
   "dead.blocked":
     "It cannot arrive at this address, so it was given up at once. Change the address, then replay.",
   "dead.malformed": "Trying again would change nothing, so it was given up at once.",
-  "dead.endpoint_disabled": "Its endpoint is disabled, so it was not sent. Enable the endpoint, then replay.",
+  "dead.endpoint_disabled":
+    "Its endpoint was disabled, so it was not sent. Replay it once the endpoint is enabled.",
   "waits.paused": "It waits because its endpoint is paused. Resume the endpoint, or try this one now.",
   "waits.rate_limit": "It waits its turn: the endpoint gets no more at a time than its rate limit allows.",
   "waits.backoff":
