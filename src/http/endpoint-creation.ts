@@ -7,6 +7,7 @@ import { requireRoom } from "./endpoint-change.ts";
 import { requireSafeDestination } from "./endpoint-destination.ts";
 import { readNewEndpoint } from "./endpoint-input.ts";
 import { createdEndpointShape, endpointExample, endpointOf, newEndpointShape } from "./endpoint-shape.ts";
+import { warningsPart } from "./filter-warnings.ts";
 import { requireDelivered } from "./endpoint-trial.ts";
 import { type AnyRoute, ATTEMPT_WAIT_SECONDS, type RequestContext, route } from "./route.ts";
 import type { Services } from "./services.ts";
@@ -97,7 +98,11 @@ function insert(services: Services, context: CreationContext, fields: NewEndpoin
     },
     answer: (made) => ({
       status: 201,
-      json: { ...endpointOf(services, made), ...(context.caller.manage && { secret: made.secret }) },
+      json: {
+        ...endpointOf(services, made),
+        ...warningsPart(context.body.filter),
+        ...(context.caller.manage && { secret: made.secret }),
+      },
     }),
     remember: (made) => endpoints.remember(made),
   });

@@ -5,6 +5,7 @@ import type { Endpoint } from "../core/model.ts";
 import { publicKeyOf, readPrivateKey } from "../core/signing.ts";
 import { findKind } from "../outbound/destinations.ts";
 import { isCredentialHeader, MASK } from "../outbound/request-head.ts";
+import { warningFields } from "./filter-warnings.ts";
 import type { Services } from "./services.ts";
 import { consumerText, nullable, oneOf, timeShape, timeText } from "./shapes.ts";
 
@@ -148,8 +149,18 @@ export const endpointShape = Type.Object(answeredFields, { $id: "Endpoint" });
 
 /** The answer of the creation; `secret` is left out for a portal token without `manage`. */
 export const createdEndpointShape = Type.Object(
-  { ...answeredFields, secret: Type.Optional(Type.String({ description: "Signs deliveries." })) },
+  {
+    ...answeredFields,
+    ...warningFields,
+    secret: Type.Optional(Type.String({ description: "Signs deliveries." })),
+  },
   { $id: "CreatedEndpoint" },
+);
+
+/** The answer of a change. */
+export const changedEndpointShape = Type.Object(
+  { ...answeredFields, ...warningFields },
+  { $id: "ChangedEndpoint" },
 );
 
 export type EndpointAnswer = Static<typeof endpointShape>;

@@ -16,8 +16,10 @@ import {
   endpointExample,
   endpointOf,
   endpointShape,
+  changedEndpointShape,
 } from "./endpoint-shape.ts";
 import { endpointStateRoutes } from "./endpoint-state.ts";
+import { warningsPart } from "./filter-warnings.ts";
 import { listShape, pageOf, pagingQuery } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
@@ -143,6 +145,19 @@ const PORTAL_FIELDS = new Set([
   "headers",
 ]);
 
+const CHANGE_DESCRIPTION =
+  "A merge patch (RFC 7396): null resets a field to its default; `filter`, `transformations`, `retry`, `headers` and `config` " +
+  "are replaced whole. Takes effect at the next attempt. Adding `v1a` makes a key and answers its `public_key`. A portal token " +
+  `may change ${[...PORTAL_FIELDS].map((name) => `\`${name}\``).join(", ")}; any other field is answered 403. Where it changes the host of an ` +
+  "address, the credentials and headers that are stored must be given again, or left out, in the same request: `***` is 422 then, and so is a " +
+  "body without `headers` where there are some.";
+
+const CHANGED = {
+  description: "The endpoint as it now is.",
+  schema: changedEndpointShape,
+  example: endpointExample,
+};
+
 function changeRoute(services: Services): AnyRoute {
   return route({
     method: "PATCH",
@@ -150,20 +165,13 @@ function changeRoute(services: Services): AnyRoute {
     operationId: "updateEndpoint",
     tag: "Endpoints",
     summary: "Change an endpoint",
-    description:
-      "A merge patch (RFC 7396): null resets a field to its default; `filter`, `transformations`, `retry`, `headers` and `config` " +
-      "are replaced whole. Takes effect at the next attempt. Adding `v1a` makes a key and answers its `public_key`. A portal token " +
-      `may change ${[...PORTAL_FIELDS].map((name) => `\`${name}\``).join(", ")}; any other field is answered 403. Where it changes the host of an ` +
-      "address, the credentials and headers that are stored must be given again, or left out, in the same request: `***` is 422 then, and so is a " +
-      "body without `headers` where there are some.",
+    description: CHANGE_DESCRIPTION,
     access: "manage",
     budget: "management",
     audit: { action: "endpoint.updated", object: "endpoint" },
     body: endpointChangeShape,
     bodyExample: { event_types: ["invoice.paid"], description: null },
-    answers: {
-      200: { description: "The endpoint as it now is.", schema: endpointShape, example: endpointExample },
-    },
+    answers: { 200: CHANGED },
     refuses: {
       conflict: "It has deliveries already: its consumer stays.",
       unsafe_destination: "The address is not allowed.",
@@ -175,12 +183,18 @@ function changeRoute(services: Services): AnyRoute {
       const preview = { ...endpoint, ...readEndpointChange(body, endpoint) };
       await requireSafeDestination(services.guard, body, preview);
       requireOwnCredentials(caller, body, endpoint, preview);
-      return changeEndpoint(services, context, endpoint.id, (now) => {
-        const change = readEndpointChange(body, now);
-        requireOwnCredentials(caller, body, now, { ...now, ...change });
-        if (change.consumerId !== undefined) requireMovable(services, now, change.consumerId);
-        return change;
-      });
+      return changeEndpoint(
+        services,
+        context,
+        endpoint.id,
+        (now) => {
+          const change = readEndpointChange(body, now);
+          requireOwnCredentials(caller, body, now, { ...now, ...change });
+          if (change.consumerId !== undefined) requireMovable(services, now, change.consumerId);
+          return change;
+        },
+        (made) => ({ status: 200, json: { ...endpointOf(services, made), ...warningsPart(body.filter) } }),
+      );
     },
   });
 }

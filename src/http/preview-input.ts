@@ -7,6 +7,7 @@ import type { Endpoint } from "../core/model.ts";
 import { compileTransformations, type Transformation } from "../core/transform.ts";
 import type { RoutedEvent } from "../audience.ts";
 import { filterShape, transformationsShape } from "./endpoint-shape.ts";
+import { warningsPart } from "./filter-warnings.ts";
 import { newEventShape, readInnerEvent } from "./event-input.ts";
 import { findEvent, seenEndpoint } from "./lookups.ts";
 import type { Services } from "./services.ts";
@@ -45,6 +46,7 @@ export interface Shaping {
   endpoint: Endpoint | null;
   filter: Filter | null;
   transformation: Transformation | null;
+  warnings?: Fault[];
 }
 
 /** Throws 422 with every fault of filter and transformations, and 404 for an endpoint that the caller does not see. */
@@ -58,7 +60,7 @@ export function readShaping(services: Services, caller: Caller, body: PreviewBod
     transformation: transformations === null ? null : readTransformation(transformations, faults),
   };
   if (faults.length > 0) throw invalidAll(faults);
-  return shaping;
+  return { ...shaping, ...warningsPart(filter) };
 }
 
 function readEndpoint(services: Services, caller: Caller, id: string | undefined): Endpoint | null {

@@ -5,6 +5,7 @@ import type { Endpoint } from "../core/model.ts";
 import { LABELS } from "../store/labels.ts";
 import { Turns } from "../turns.ts";
 import { eventExample } from "./event-shape.ts";
+import { warningFields } from "./filter-warnings.ts";
 import { newestEvents } from "./history.ts";
 import {
   type PreviewBody,
@@ -34,6 +35,7 @@ const oneShape = Type.Object({
   matched: Type.Boolean(),
   explanation: nullable(explanationShape),
   body: nullable(bodyShape),
+  ...warningFields,
 });
 
 const manyShape = Type.Object({
@@ -50,6 +52,7 @@ const manyShape = Type.Object({
     }),
     { description: "A few of each outcome, newest first." },
   ),
+  ...warningFields,
 });
 
 const EXAMPLE = {
@@ -107,8 +110,9 @@ async function previewOne(
   const event = readSubject(services, caller, body, bytes, shaping.endpoint);
   const preview = await tryOn(shaping, event, new Turns(), true);
   const matched = preview.outcome !== "unmatched";
+  const tail = tailOf(shaping);
   return jsonText(
-    `{"matched":${matched},"explanation":${JSON.stringify(preview.explanation)},"body":${preview.body ?? "null"}}`,
+    `{"matched":${matched},"explanation":${JSON.stringify(preview.explanation)},"body":${preview.body ?? "null"}${tail}`,
   );
 }
 
@@ -126,7 +130,12 @@ async function previewMany(
     if (signal.aborted) break;
     tally.add(event, await tryOn(shaping, event, turns, tally.wantsUnmatched));
   }
-  return jsonText(tally.write());
+  return jsonText(`${tally.write().slice(0, -1)}${tailOf(shaping)}`);
+}
+
+/** How the JSON text of an answer ends: with what is hardly meant in the filter. */
+function tailOf({ warnings }: Shaping): string {
+  return warnings === undefined ? "}" : `,"warnings":${JSON.stringify(warnings)}}`;
 }
 
 /** The events that the caller sees and the endpoint could get: those of a consumer, or of the whole project. */

@@ -234,6 +234,35 @@ test("nothing is stored and nothing is sent", async () => {
   expect((await bench.take("GET", `/v1/deliveries?endpoint_id=${endpoint_id}`))["data"]).toHaveLength(1);
 });
 
+describe("a filter that looks for what no event has", () => {
+  const filter = { "data.total": { $gte: 5 } };
+  const warnings = [
+    {
+      pointer: "/filter/data.total",
+      detail:
+        'No event has "data.total" at its top, only type, timestamp and data: write {"data": {"total": …}}.',
+    },
+  ];
+
+  test("is tried, with a warning beside the answer", async () => {
+    expect(await preview({ event: paid, filter })).toMatchObject({ matched: false, warnings });
+    expect(await previewMany({ last: 5, filter })).toMatchObject({ matched: 0, warnings });
+  });
+
+  test("is saved, by creation and by change, with the same warning; it is kept as it was written", async () => {
+    const url = bench.api.receiver.url(bench.fresh("warned"));
+    const made = await bench.take("POST", "/v1/endpoints", { url, filter });
+    expect(made).toMatchObject({ filter, warnings });
+    const path = `/v1/endpoints/${made.id}`;
+    expect(await bench.take("PATCH", path, { filter })).toMatchObject({ filter, warnings });
+    expect(await bench.take("PATCH", path, { description: "other" })).not.toHaveProperty("warnings");
+    expect(await bench.take("PATCH", path, { filter: { data: { total: 5 } } })).not.toHaveProperty(
+      "warnings",
+    );
+    expect(await preview({ event: paid, filter: null })).not.toHaveProperty("warnings");
+  });
+});
+
 describe("refused with a pointer", () => {
   test.each([
     ["nothing to try on", { filter: {} }, ["/event"]],

@@ -30,6 +30,26 @@ const edit = (page: Page, part: "Filter" | "Transformations", mode: "Build" | "J
     .click();
 
 describe.skipIf(!hasChromium)("filter and transformations", () => {
+  test.each([
+    ["en-GB", "Filter as JSON", 'No event has "data.total" at its top'],
+    ["de-DE", "Filter als JSON", "Kein Ereignis hat oben „data.total“"],
+  ])(
+    "a filter that looks for what no event has says so while it is typed, in %s",
+    async (locale, label, told) => {
+      await using opened = await open({ locale });
+      const { page } = opened;
+      await page.getByRole("button", { name: "JSON", exact: true }).first().click();
+      const json = page.getByRole("textbox", { name: label });
+      await json.fill('{"data.total": {"$gte": 1}}');
+      await visible(page, told).waitFor();
+      await visible(page, '{"data": {"total": …}}').waitFor();
+      await json.fill('{"data": {"total": {"$gte": 1}}}');
+      await visible(page, told).waitFor({ state: "detached" });
+      opened.conduct.expectGood(world.app.url);
+    },
+    BROWSER_MS,
+  );
+
   test(
     "a filter is built of rows, tried on the stored events as it grows, and saved",
     async () => {

@@ -298,6 +298,8 @@ export const de: Messages = {
   "filter.step.help": "JSON über die Nachricht: type, timestamp und data.",
   "filter.step.nojson": "Das ist kein JSON-Objekt.",
   "filter.step.none": "Es wurde noch nichts veröffentlicht, woran es sich versuchen ließe.",
+  "filter.stranger":
+    "Kein Ereignis hat oben „{name}“, nur type, timestamp und data. Schreiben Sie {instead}.",
   "filter.step.tried": "{matched} der letzten {count} Ereignisse passen.",
 
   // Endpoint: filter and transformations

@@ -289,6 +289,7 @@ export const en = {
   "filter.step.help": "JSON over the message: type, timestamp and data.",
   "filter.step.nojson": "This is not a JSON object.",
   "filter.step.none": "Nothing was published yet to try it on.",
+  "filter.stranger": 'No event has "{name}" at its top, only type, timestamp and data. Write {instead}.',
   "filter.step.tried": "{matched} of the last {count} events match.",
 
   // Endpoint: filter and transformations

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { send } from "../api.ts";
+import { type Fault, send } from "../api.ts";
 import { Button } from "../components/button.tsx";
 import { Json as JsonText } from "../components/code.tsx";
 import { Section } from "../components/layout.tsx";
@@ -9,6 +9,7 @@ import { t } from "../i18n.ts";
 import { may } from "../session.ts";
 import type { Endpoint } from "../types.ts";
 import { act } from "./parts/actions.ts";
+import { FilterWarnings } from "./parts/filter-warnings.tsx";
 import { useUnsaved } from "./parts/unsaved.ts";
 import type { Left } from "./shape/drafts.ts";
 import { Part } from "./shape/part.tsx";
@@ -83,6 +84,7 @@ function Editors({ endpoint }: ShapeProps): JSX.Element {
         text={filterText}
         onInput={setFilter}
         faults={faultsIn(faults, "filter")}
+        warnings={preview?.warnings ?? []}
         fields={fields}
       />
       <TransformationsPart
@@ -127,7 +129,13 @@ interface EditorProps {
   fields: readonly string[];
 }
 
-function FilterPart({ text, onInput, faults, fields }: EditorProps): JSX.Element {
+function FilterPart({
+  text,
+  onInput,
+  faults,
+  fields,
+  warnings,
+}: EditorProps & { warnings: readonly Fault[] }): JSX.Element {
   const keeper = useRef<Left<RuleDraft> | null>(null);
   const filter = rowable(parse(text));
   const rows = filter && (
@@ -153,7 +161,9 @@ function FilterPart({ text, onInput, faults, fields }: EditorProps): JSX.Element
         cannot: t("shape.rows.cannot"),
       }}
       placeholder={EXAMPLE_FILTER}
-    />
+    >
+      <FilterWarnings warnings={warnings} />
+    </Part>
   );
 }
 

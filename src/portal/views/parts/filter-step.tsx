@@ -1,9 +1,10 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { send } from "../../api.ts";
+import { type Fault, send } from "../../api.ts";
 import { TextField } from "../../components/field.tsx";
 import { messageOf } from "../../components/states.tsx";
 import { t } from "../../i18n.ts";
+import { FilterWarnings } from "./filter-warnings.tsx";
 
 interface FilterStepProps {
   /** JSON as it was typed; empty: no filter. */
@@ -30,7 +31,7 @@ export function readFilter(text: string): { value: unknown; isWrong: boolean } {
 /** A filter for those who want one, tried on what was published lately. */
 export function FilterStep({ value, onChange, error }: FilterStepProps): JSX.Element {
   const { value: filter, isWrong } = readFilter(value);
-  const found = useTried(isWrong ? null : filter);
+  const { words, warnings } = useTried(isWrong ? null : filter);
   return (
     <>
       <p class="muted">{t("filter.step.text")}</p>
@@ -46,23 +47,31 @@ export function FilterStep({ value, onChange, error }: FilterStepProps): JSX.Ele
         mono
       />
       <p aria-live="polite" class="muted">
-        {found}
+        {words}
       </p>
+      <FilterWarnings warnings={warnings} />
     </>
   );
 }
 
-/** How many of the last events it would let through, in words; empty where there is nothing to say. */
-function useTried(filter: unknown): string {
-  const [said, setSaid] = useState("");
+/** How many of the last events it would let through, in words, and what is hardly meant in it. */
+interface Tried {
+  words: string;
+  warnings: readonly Fault[];
+}
+
+const NOTHING: Tried = { words: "", warnings: [] };
+
+function useTried(filter: unknown): Tried {
+  const [said, setSaid] = useState(NOTHING);
   const text = JSON.stringify(filter);
   useEffect(() => {
-    setSaid("");
+    setSaid(NOTHING);
     if (text === "null") return undefined;
     let isOver = false;
     const timer = setTimeout(async () => {
-      const words = await tried(text);
-      if (!isOver) setSaid(words);
+      const found = await tried(text);
+      if (!isOver) setSaid(found);
     }, WAIT_MS);
     return () => {
       isOver = true;
@@ -72,13 +81,19 @@ function useTried(filter: unknown): string {
   return said;
 }
 
-async function tried(filter: string): Promise<string> {
+type Answer = { tried: number; matched: number; warnings?: Fault[] };
+
+async function tried(filter: string): Promise<Tried> {
   try {
     const body = { last: TRIED, filter: JSON.parse(filter) as unknown };
-    const answer = await send<{ tried: number; matched: number }>("POST", "/v1/endpoints/preview", body);
-    if (answer.tried === 0) return t("filter.step.none");
-    return t("filter.step.tried", { matched: answer.matched, count: answer.tried });
+    const {
+      tried: count,
+      matched,
+      warnings = [],
+    } = await send<Answer>("POST", "/v1/endpoints/preview", body);
+    if (count === 0) return { words: t("filter.step.none"), warnings };
+    return { words: t("filter.step.tried", { matched, count }), warnings };
   } catch (error) {
-    return messageOf(error);
+    return { words: messageOf(error), warnings: [] };
   }
 }

@@ -1,4 +1,4 @@
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Fault } from "../../api.ts";
 import { JsonEditor } from "../../components/json-editor.tsx";
@@ -17,10 +17,13 @@ interface PartProps {
   rows: JSX.Element | null;
   words: { label: string; help: string; rowsHelp: string; cannot: string };
   placeholder: string;
+  /** What else there is to say of it. */
+  children?: ComponentChildren;
 }
 
 /** A filter or transformations, built of rows or written as JSON: one goes over to the other and back without a loss. */
-export function Part({ title, text, onInput, faults, rows, words, placeholder }: PartProps): JSX.Element {
+export function Part(props: PartProps): JSX.Element {
+  const { title, text, onInput, faults, rows, words, placeholder, children } = props;
   const [mode, setMode] = useState<Mode>(rows === null ? "json" : "rows");
   const choice = (
     <Choice<Mode>
@@ -53,6 +56,7 @@ export function Part({ title, text, onInput, faults, rows, words, placeholder }:
           />
         </>
       )}
+      {children}
     </Section>
   );
 }

@@ -8,6 +8,8 @@ export interface Preview {
   matched: number;
   failed: number;
   samples: Sample[];
+  /** What is hardly meant in the filter; left out where there is nothing. */
+  warnings?: Fault[];
 }
 
 export interface Sample {
