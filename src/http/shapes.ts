@@ -1,4 +1,4 @@
-import { type TSchema, Type } from "@sinclair/typebox";
+import { type SchemaOptions, type TSchema, Type } from "@sinclair/typebox";
 import { limit } from "../core/limits.ts";
 import { formatRfc3339 } from "../core/rfc3339.ts";
 
@@ -9,7 +9,7 @@ export function nullable<T extends TSchema>(schema: T, description?: string) {
 }
 
 /** One of these words. */
-export function oneOf<const T extends string>(words: readonly T[], options: { description?: string } = {}) {
+export function oneOf<const T extends string>(words: readonly T[], options: SchemaOptions = {}) {
   return Type.Union(
     words.map((word) => Type.Literal(word)),
     options,

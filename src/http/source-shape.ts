@@ -2,8 +2,9 @@ import { type Static, Type } from "@sinclair/typebox";
 import { keyTime } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
 import type { Source } from "../core/model.ts";
+import { nearName } from "../core/near-name.ts";
 import type { Provider, RefusalReason, SecretFrom } from "../inbound/provider.ts";
-import { findProvider } from "../inbound/providers.ts";
+import { findProvider, providerNames } from "../inbound/providers.ts";
 import { MASK } from "../outbound/request-head.ts";
 import { overlapShape } from "./overlap.ts";
 import type { Services } from "./services.ts";
@@ -64,10 +65,18 @@ const settableFields = {
   ),
 };
 
+function expectedProvider(given: unknown): string {
+  const near = typeof given === "string" ? nearName(given, providerNames()) : null;
+  return `the key of a provider that GET /v1/providers lists${near === null ? "" : `, perhaps ${near}`}`;
+}
+
 /** The body of POST /v1/sources. */
 export const newSourceShape = Type.Object(
   {
-    provider: Type.String({ description: "The key or an alias of a provider: see GET /v1/providers." }),
+    provider: oneOf(providerNames(), {
+      description: "The key or an alias of a provider: see GET /v1/providers.",
+      expected: expectedProvider,
+    }),
     name: nameShape,
     ...settableFields,
   },

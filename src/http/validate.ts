@@ -57,7 +57,7 @@ function describeError(error: ValueError): Fault {
     return { pointer: error.path, detail: "This field is required." };
   }
   if (error.type !== ValueErrorType.ObjectAdditionalProperties) {
-    return { pointer: error.path, detail: `Expected ${expectation(error.schema)}.` };
+    return { pointer: error.path, detail: `Expected ${expectation(error.schema, error.value)}.` };
   }
   const cut = error.path.lastIndexOf("/");
   if (error.path.length - cut <= FIELD_NAME_MAX)
@@ -65,8 +65,9 @@ function describeError(error: ValueError): Fault {
   return { pointer: error.path.slice(0, cut), detail: "This object has a field that does not exist." };
 }
 
-/** What a schema asks for, in plain words; its own `expected` goes first ("a URL that begins with https"). */
-export function expectation(schema: TSchema): string {
+/** What a schema asks for, in plain words; its own `expected` goes first ("a URL that begins with https"), which may depend on the value. */
+export function expectation(schema: TSchema, value?: unknown): string {
+  if (typeof schema.expected === "function") return (schema.expected as (value: unknown) => string)(value);
   if (typeof schema.expected === "string") return schema.expected;
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (Array.isArray(schema.anyOf)) return schema.anyOf.map(expectation).join(" or ");

@@ -95,6 +95,11 @@ export function findProvider(keyOrAlias: string): Provider | undefined {
   return BY_NAME.get(keyOrAlias);
 }
 
+/** Every key and alias. */
+export function providerNames(): readonly string[] {
+  return [...BY_NAME.keys()];
+}
+
 export function listProviders(): readonly Provider[] {
   return PROVIDERS;
 }

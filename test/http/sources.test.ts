@@ -91,11 +91,24 @@ describe("creating", () => {
     },
   );
 
+  test("of an unknown provider is refused with the one that was most likely meant", async () => {
+    const detailOf = async (provider: string) => {
+      const { json } = await app.live.post("/v1/sources", { provider, name: "x" });
+      return json["errors"];
+    };
+    const expected = "Expected the key of a provider that GET /v1/providers lists";
+    expect(await detailOf("strip")).toEqual([
+      { pointer: "/provider", detail: `${expected}, perhaps stripe.` },
+    ]);
+    expect(await detailOf("nobody")).toEqual([{ pointer: "/provider", detail: `${expected}.` }]);
+  });
+
   test.each([
     ["no provider", { name: "x" }, ["/provider"]],
     ["no name", { provider: "service" }, ["/name"]],
     ["an empty name", { provider: "service", name: "" }, ["/name"]],
     ["an unknown provider", { provider: "nobody", name: "x" }, ["/provider"]],
+    ["an unknown provider and no name", { provider: "strip" }, ["/name", "/provider"]],
     [
       "a secret for a provider that brings its own",
       { provider: "asana", name: "x", signing_secret: "s" },
