@@ -6,7 +6,7 @@ import { startKeys } from "./keys.ts";
 import { ownAddress } from "./logo.ts";
 import { forgetAll, warm } from "./resource.ts";
 import { here, startRouter } from "./router.ts";
-import { close, open, portal, projectOfPage, readFragment, token } from "./session.ts";
+import { close, isMangled, open, portal, projectOfPage, readFragment, token } from "./session.ts";
 import { paint, setIcon, startLook } from "./theme.ts";
 import type { Portal } from "./types.ts";
 import { overviewPaths } from "./views/overview.tsx";
@@ -19,15 +19,14 @@ export { ReplayDialog } from "./views/deliveries/replay-dialog.tsx";
 /** Takes a token out of the address before anything else can see it there; a view may stand behind it. */
 function takeToken(fragment: string): void {
   const { token: found, rest } = readFragment(fragment);
+  if (found === null && token.value === null && isMangled(fragment)) {
+    history.replaceState(null, "", "#/");
+    close("mangled");
+  }
   if (found === null) return;
   history.replaceState(null, "", `#${rest === "" ? "/" : rest}`);
   forgetAll();
   open(found);
-}
-
-/** A key says itself whose project it is: the address follows it, so that it can be copied. */
-function standAt(projectId: string): void {
-  history.replaceState(null, "", `/portal/${projectId}${location.search}${location.hash}`);
 }
 
 /** The service is there, and cannot answer just now. */
@@ -38,9 +37,9 @@ async function begin(): Promise<void> {
   if (path === "/") overviewPaths(query).forEach(warm);
   try {
     const found = await get<Portal>("/v1/portal");
-    const isElsewhere = found.project_id !== projectOfPage();
-    if (isElsewhere && found.kind === "portal" && projectOfPage() !== null) return close("foreign");
-    if (isElsewhere) standAt(found.project_id);
+    // A key says itself whose project it is: its page has an address for all of them, to which a reload comes back.
+    const isForeign = projectOfPage() !== null && found.project_id !== projectOfPage();
+    if (isForeign) return close("foreign");
     portal.value = found;
     paint(found.branding.color);
     setIcon(ownAddress(found.branding.logo_url));

@@ -5,7 +5,7 @@ import type { Portal } from "./types.ts";
  * Who is here. The token comes in the fragment, is taken out of the address at once, and lives in this variable only: a reload forgets
  * it, and the page that embeds us is asked for a fresh link.
  */
-export type Closed = "start" | "missing" | "expired" | "unknown" | "foreign" | "refused" | "left";
+export type Closed = "start" | "missing" | "mangled" | "expired" | "unknown" | "foreign" | "refused" | "left";
 
 /** null: nobody yet. */
 export const token = signal<string | null>(null);
@@ -20,6 +20,11 @@ export function readFragment(fragment: string): { token: string | null; rest: st
   const text = fragment.replace(/^#/, "");
   const [head = ""] = text.split("/");
   return TOKEN.test(head) ? { token: head, rest: text.slice(head.length) } : { token: null, rest: text };
+}
+
+/** True where somebody meant a token, and a part of it is missing or wrong. */
+export function isMangled(fragment: string): boolean {
+  return /^#?(?:spl|sp_live|sp_test)_/.test(fragment) && readFragment(fragment).token === null;
 }
 
 export function open(value: string): void {

@@ -40,7 +40,7 @@ describe.skipIf(!hasChromium)("at every width between a phone and a desk", () =>
       await using opened = await browser.open(address, { width: 1280 });
       await opened.page.locator("h1").filter({ visible: true }).first().waitFor();
       await opened.page
-        .locator("main table, main form, main dl, main details, main [data-row]")
+        .locator("main table, main form, main dl, main.closed p, main [data-row]")
         .first()
         .waitFor();
       for (const width of [640, 768, 900, 960, 1024, 1280]) {
@@ -183,9 +183,28 @@ describe.skipIf(!hasChromium)("the token", () => {
     expect(opened.page.url()).not.toContain("sp_live_");
   });
 
-  test("a key of the project, pasted in, opens the page too", async () => {
-    await using opened = await browser.open((await world.link()).replace(/#.*/, ""));
-    await opened.page.getByText("Open with an API key").click();
+  test("that is not whole is told so, and leaves nothing of itself in the address", async () => {
+    await using opened = await browser.open((await world.link()).slice(0, -1));
+    await visible(opened.page, "This link is not whole").waitFor();
+    expect(opened.page.url()).not.toContain("spl_");
+    // A letter that was changed is found by the service.
+    const link = await world.link();
+    const changed = link.slice(0, -1) + (link.endsWith("0") ? "1" : "0");
+    await using other = await browser.open(changed);
+    await visible(other.page, "was not copied rightly").waitFor();
+  });
+
+  test("or the lack of one offers nobody a form for a key: whoever has a link has none", async () => {
+    const address = await world.link();
+    for (const url of [address.replace(/#.*/, ""), address.slice(0, -1)]) {
+      await using opened = await browser.open(url);
+      await opened.page.getByRole("heading", { level: 1 }).waitFor();
+      expect(await opened.page.getByText("API key").count()).toBe(0);
+    }
+  });
+
+  test("is not needed by whoever pastes a key of the project into the console", async () => {
+    await using opened = await browser.open(`${world.app.url}/portal`);
     await opened.page.getByLabel("API key", { exact: true }).fill("nonsense");
     await opened.page.getByRole("button", { name: "Open" }).click();
     await visible(opened.page, "A key begins with").waitFor();

@@ -38,9 +38,12 @@ export const de: Messages = {
   "closed.missing.title": "Öffnen Sie Ihren Link noch einmal",
   "closed.missing.text":
     "Beim Neuladen vergisst diese Seite ihren Zugang. Öffnen Sie den Link, der Sie hierher geführt hat, noch einmal; es ist nichts verloren.",
+  "closed.mangled.title": "Dieser Link ist nicht vollständig",
+  "closed.mangled.text":
+    "Ein Teil fehlt oder wurde verändert. Öffnen Sie ihn so, wie Sie ihn bekommen haben, oder kopieren Sie ihn ganz.",
   "closed.expired.title": "Dieser Link ist abgelaufen",
   "closed.expired.text":
-    "Seine Zeit ist um, oder er wurde widerrufen. Holen Sie sich dort einen neuen, wo Sie diesen gefunden haben; es ist nichts verloren.",
+    "Seine Zeit ist um, er wurde widerrufen oder falsch kopiert. Holen Sie sich dort einen neuen, wo Sie diesen gefunden haben; es ist nichts verloren.",
   "closed.unknown.title": "Dieser Schlüssel öffnet nichts",
   "closed.unknown.text": "Er ist nicht bekannt, abgelaufen oder widerrufen. Es ist nichts verloren.",
   "closed.foreign.title": "Dieser Link gehört zu einer anderen Seite",
@@ -54,7 +57,6 @@ export const de: Messages = {
   "closed.left.title": "Der Schlüssel ist vergessen",
   "closed.left.text":
     "In dieser Seite ist nichts davon übrig. Geben Sie ihn noch einmal ein, um weiterzumachen.",
-  "closed.key": "Mit einem API-Schlüssel öffnen",
   "closed.key.label": "API-Schlüssel",
   "closed.key.help":
     "Er bleibt im Speicher dieser Seite: Er wird nirgends abgelegt und steht in keiner Adresse. Ein Neuladen vergisst ihn.",

@@ -39,9 +39,12 @@ export const en = {
   "closed.missing.title": "Open your link again",
   "closed.missing.text":
     "This page forgets its access when it is reloaded. Open the link that led you here once more; nothing was lost.",
+  "closed.mangled.title": "This link is not whole",
+  "closed.mangled.text":
+    "A part of it is missing or was changed. Open it as you were given it, or copy all of it.",
   "closed.expired.title": "This link has expired",
   "closed.expired.text":
-    "It ran out or was revoked. Ask for a new one where you found this one; nothing was lost.",
+    "It ran out, was revoked, or was not copied rightly. Ask for a new one where you found this one; nothing was lost.",
   "closed.unknown.title": "This key opens nothing",
   "closed.unknown.text": "It is not known, has expired or was revoked. Nothing was lost.",
   "closed.foreign.title": "This link belongs to another page",
@@ -54,7 +57,6 @@ export const en = {
     "For those who run a project. A full key shows all of it and can change it; one that reads shows it. If you were given a link, open that instead.",
   "closed.left.title": "The key is forgotten",
   "closed.left.text": "Nothing of it is left in this page. Enter it again to go on.",
-  "closed.key": "Open with an API key",
   "closed.key.label": "API key",
   "closed.key.help":
     "It stays in the memory of this page: it is stored nowhere and stands in no address. A reload forgets it.",

@@ -6,10 +6,10 @@ import { Icon } from "../components/icons.tsx";
 import { t } from "../i18n.ts";
 import { type Closed, open, readFragment } from "../session.ts";
 
-/** Nobody was sent here by a link: the key is what it is about. */
+/** Nobody was sent here by a link: the key is what it is about. Whoever has a link has no key, and is offered none. */
 const WITH_KEY: readonly Closed[] = ["start", "unknown", "refused", "left"];
 
-/** There is no token, or it opens nothing any more: what to do. Whoever runs the project may use one of its keys. */
+/** There is no token, or it opens nothing any more: what to do. */
 export function ClosedPage({ why }: { why: Closed }): JSX.Element {
   // A page that frames us is not one to enter a key in.
   const isFramed = window.parent !== window;
@@ -19,12 +19,6 @@ export function ClosedPage({ why }: { why: Closed }): JSX.Element {
       <h1>{t(`closed.${why}.title`)}</h1>
       <p>{t(`closed.${why}.text`)}</p>
       {!isFramed && WITH_KEY.includes(why) && <KeyForm />}
-      {!isFramed && !WITH_KEY.includes(why) && (
-        <details>
-          <summary>{t("closed.key")}</summary>
-          <KeyForm />
-        </details>
-      )}
     </main>
   );
 }

@@ -9,7 +9,7 @@ import { receiverOf, type Snippet, SNIPPETS } from "../snippets.ts";
 import type { Endpoint } from "../types.ts";
 import type { ViewProps } from "../view.ts";
 import { useEndpoints } from "./parts/endpoint-lists.ts";
-import { nameOf } from "./parts/endpoint-name.ts";
+import { optionsOf } from "./parts/endpoint-name.ts";
 import { Checker } from "./verify/checker.tsx";
 
 /** How a receiver knows that a delivery is genuine: with the reader's own endpoint filled in. */
@@ -39,7 +39,7 @@ function factsOf(endpoint: Endpoint, all: Endpoint[]): [string, JSX.Element | st
         label={t("verify.choose")}
         value={endpoint.id}
         onChange={(id) => setQuery({ endpoint: id })}
-        options={all.map((one) => ({ value: one.id, text: nameOf(one) }))}
+        options={optionsOf(all)}
       />,
     ],
     [t("verify.signed"), endpoint.signature_versions.map((version) => versions[version]).join(" · ")],

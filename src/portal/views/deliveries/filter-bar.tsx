@@ -8,7 +8,7 @@ import { t } from "../../i18n.ts";
 import { useResource } from "../../resource.ts";
 import { setQuery } from "../../router.ts";
 import type { EventType, Page } from "../../types.ts";
-import { nameOf } from "../parts/endpoint-name.ts";
+import { optionsOf } from "../parts/endpoint-name.ts";
 import { useEndpoints } from "../parts/endpoint-lists.ts";
 import { type Filter, FILTER_KEYS, type Search, STATUSES, type Window } from "./filter.ts";
 
@@ -38,7 +38,7 @@ export function Chips({ filter, window, search }: ChipsProps): JSX.Element {
         name="endpoint"
         label={t("delivery.endpoint")}
         value={filter.endpoint}
-        options={(endpoints.data ?? []).map((one) => ({ value: one.id, text: nameOf(one) }))}
+        options={optionsOf(endpoints.data ?? [])}
       />
       <SelectChip
         name="type"

@@ -13,7 +13,7 @@ import { t } from "../../i18n.ts";
 import { refresh } from "../../resource.ts";
 import { to } from "../../router.ts";
 import type { Attempt, Delivery, Endpoint } from "../../types.ts";
-import { nameOf } from "../parts/endpoint-name.ts";
+import { optionsOf } from "../parts/endpoint-name.ts";
 
 interface TrySendProps {
   name: string;
@@ -53,7 +53,7 @@ export function TrySend({ name, endpoints, hasExample }: TrySendProps): JSX.Elem
           help={hasExample ? undefined : t("catalogue.try.empty")}
           value={id}
           onChange={setId}
-          options={open.map((endpoint) => ({ value: endpoint.id, text: nameOf(endpoint) }))}
+          options={optionsOf(open)}
         />
         <Button kind="primary" type="submit" icon="play" busy={isBusy}>
           {t("catalogue.try.send")}
