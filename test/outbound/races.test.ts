@@ -13,6 +13,10 @@ function change(app: TestApp, sql: string): void {
   sqlite.close();
 }
 
+async function isDisabled(app: TestApp, id: string): Promise<boolean> {
+  return (await app.live.get(`/v1/endpoints/${id}`)).json["disabled_reason"] === "gone";
+}
+
 /** True where one delivery has this status. */
 async function listed(app: TestApp, status: string): Promise<boolean> {
   const { json } = await app.live.get(`/v1/deliveries?status=${status}`);
@@ -33,9 +37,7 @@ test("a 410 to an event that was erased meanwhile disables the endpoint, which c
   await receiver.arrived("gone");
   expect((await app.live.delete(`/v1/events/${String(event.json["id"])}`)).status).toBe(204);
   answer.resolve();
-  const isDisabled = async () =>
-    (await app.live.get(`/v1/endpoints/${id}`)).json["disabled_reason"] === "gone";
-  await app.until(isDisabled);
+  await app.until(() => isDisabled(app, id));
   await app.live.post(`/v1/endpoints/${id}/enable`);
   await app.live.post("/v1/events", { type: "a.b", data: {} });
   await receiver.arrived("gone", 2);
@@ -84,7 +86,7 @@ test("a replay that cannot be written is told of, and the service goes on", asyn
   const url = receiver.at("replayed", () => new Response(null, { status: 410 }));
   const { id } = await app.live.create<Made>("/v1/endpoints", { url });
   await app.live.post("/v1/events", { type: "a.b", data: {} });
-  await app.until(() => listed(app, "dead"));
+  await app.until(() => isDisabled(app, id));
   receiver.at("replayed", () => new Response(null, { status: 204 }));
   await app.live.post(`/v1/endpoints/${id}/enable`);
   change(
