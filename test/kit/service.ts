@@ -18,6 +18,7 @@ export type Exit = { exitCode: number | null; output: string };
 const fromSources = [process.execPath, join(import.meta.dir, "../../src/main.ts")];
 const readyDeadlineMs = 30_000;
 const stopDeadlineMs = 15_000;
+const keysLagMs = 500;
 
 /** One process and what it printed; it sees only the environment given, and no file of the checkout's folder. */
 class Process {
@@ -111,7 +112,7 @@ export class Service implements AsyncDisposable {
         throw new Error(`not ready in ${readyDeadlineMs} ms:\n${this.output()}`);
       await Bun.sleep(10);
     }
-    this.#readKeys();
+    await this.#findKeys();
   }
 
   /** SIGTERM, then the exit code (null where it had to be killed after 15 s). */
@@ -163,6 +164,16 @@ export class Service implements AsyncDisposable {
       return (await fetch(`${this.url}/readyz`)).status === 200;
     } catch {
       return false; // nothing listens yet
+    }
+  }
+
+  /** What it printed before it was ready may come through the pipe a little later. A start that prints none is not waited for long. */
+  async #findKeys(): Promise<void> {
+    const deadline = performance.now() + keysLagMs;
+    this.#readKeys();
+    while (this.keys.live === "" && performance.now() < deadline) {
+      await Bun.sleep(10);
+      this.#readKeys();
     }
   }
 
