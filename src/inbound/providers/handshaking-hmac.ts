@@ -240,9 +240,9 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     eventType: nothing,
     deliveryId: nothing,
     verifiedWith: documentation("https://www.dropbox.com/developers/reference/webhooks"),
-    docs: docs(
-      "Dropbox App Console: the app, Settings, Webhooks, Webhook URIs.",
-      "Dropbox App Console: the app, Settings, App secret.",
+    docs: checkedDocs(
+      "Dropbox App Console: the app, its Webhooks section: the full address.",
+      "Dropbox App Console: the app, its app secret.",
       "https://www.dropbox.com/developers/reference/webhooks",
       "The request only says whose files changed, and nothing in it tells two of them apart: each is an event.",
     ),

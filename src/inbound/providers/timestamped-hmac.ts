@@ -357,10 +357,10 @@ export const TIMESTAMPED_HMAC: readonly ProviderRow[] = [
     eventType: field("type"),
     deliveryId: firstOf(header("X-Zendesk-Webhook-Invocation-Id"), bodyHash),
     verifiedWith: documentation("https://developer.zendesk.com/documentation/webhooks/verifying/"),
-    docs: docs(
-      "Zendesk Admin Center: Apps and integrations, Webhooks, Create webhook.",
-      "The webhook's page in the Admin Center, Signing secret, Reveal secret.",
-      "https://developer.zendesk.com/documentation/webhooks/verifying/",
+    docs: checkedDocs(
+      "POST /api/v2/webhooks of the Zendesk API, field endpoint, with http_method POST and request_format json.",
+      "The field signing_secret of that webhook.",
+      "https://developer.zendesk.com/api-reference/event-connectors/webhooks/webhooks/",
       "Test webhook, before the webhook is saved, signs with a static secret and is refused here.",
       "Use POST with a JSON body.",
     ),

@@ -1,4 +1,4 @@
-import { checkedDocs, docs, documentation, vector } from "../define.ts";
+import { checkedDocs, documentation, vector } from "../define.ts";
 import { field } from "../facts.ts";
 import { headProbe } from "../handshakes.ts";
 import type { ProviderRow } from "../row.ts";
@@ -45,9 +45,9 @@ export const URL_HMAC: readonly ProviderRow[] = [
     eventType: field("action.type"),
     deliveryId: field("action.id"),
     verifiedWith: documentation("https://developer.atlassian.com/cloud/trello/guides/rest-api/webhooks/"),
-    docs: docs(
-      "POST /1/webhooks of the Trello API, field callbackURL.",
-      "trello.com/power-ups/admin: the Power-Up, API key, Secret.",
+    docs: checkedDocs(
+      "POST /1/webhooks of the Trello API, parameter callbackURL.",
+      "trello.com/power-ups/admin: the Power-Up, API Key: the secret beside the key.",
       "https://developer.atlassian.com/cloud/trello/guides/rest-api/webhooks/",
       "The body comes before the address in what is signed.",
       "Answering 410 would delete the webhook; Sealpost never does.",

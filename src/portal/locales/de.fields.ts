@@ -303,8 +303,7 @@ export const fields: Readonly<Record<string, string>> = {
     "Ein Text Ihrer Wahl; denselben tragen Sie im App Dashboard ein.",
   "X Developer Console: the app, Keys and tokens, the API key's secret (the consumer secret).":
     "X Developer Console: die App, Keys and tokens, das Geheimnis des API-Schlüssels (consumer secret).",
-  "Dropbox App Console: the app, Settings, App secret.":
-    "Dropbox App Console: die App, Settings, App secret.",
+  "Dropbox App Console: the app, its app secret.": "Dropbox App Console: die App, ihr App secret.",
   "The same form, Secret: paste the source's.": "Im selben Formular, Secret: das der Quelle einfügen.",
   "Intercom Developer Hub: the app, Basic information, Client secret.":
     "Intercom Developer Hub: die App, Basic information, Client secret.",
@@ -332,16 +331,15 @@ export const fields: Readonly<Record<string, string>> = {
   "Shown when the webhook is saved there.": "Gezeigt, wenn der Webhook dort gespeichert wird.",
   "For an OAuth app its client secret; with a site token the webhook's secretKey.":
     "Bei einer OAuth-App ihr client secret; mit einem site token der secretKey des Webhooks.",
-  "The webhook's page in the Admin Center, Signing secret, Reveal secret.":
-    "Auf der Seite des Webhooks im Admin Center: Signing secret, Reveal secret.",
+  "The field signing_secret of that webhook.": "Das Feld signing_secret dieses Webhooks.",
   "The same page of the reporting webhook, Webhook Signing Key.":
     "Auf derselben Seite des Reporting-Webhooks: Webhook Signing Key.",
   "The subscription's Endpoint Details there, Signature Key, Show.":
     "Dort in den Endpoint Details des Abonnements: Signature Key, Show.",
   "The address as it was entered at the provider, character for character, where it differs from the source's own (a proxy).":
     "Die Adresse, wie sie beim Anbieter eingetragen ist, Zeichen für Zeichen, wenn sie von der eigenen der Quelle abweicht (ein Proxy).",
-  "trello.com/power-ups/admin: the Power-Up, API key, Secret.":
-    "trello.com/power-ups/admin: das Power-Up, API key, Secret.",
+  "trello.com/power-ups/admin: the Power-Up, API Key: the secret beside the key.":
+    "trello.com/power-ups/admin: das Power-Up, API Key: das Secret neben dem Schlüssel.",
   "HubSpot developer account: Apps, the app, Auth, Client secret.":
     "HubSpot-Entwicklerkonto: Apps, die App, Auth, Client secret.",
   "HubSpot developer account: Apps, the app's Auth tab, Client secret; the same as for its webhooks.":
