@@ -98,23 +98,34 @@ function readPlan(name: string, row: unknown, builtIn: Plan | undefined): Plan {
     deliveries = builtIn?.deliveries ?? null,
     blocks = builtIn?.blocks ?? false,
     retention_days,
+    body_retention_days,
+    attempt_retention_days,
     ...others
   } = fields;
-  const retentionDays = retention_days ?? builtIn?.retentionDays ?? 30;
+  const retentionDays = Number(retention_days ?? builtIn?.retentionDays ?? 30);
+  const earlier = [body_retention_days, attempt_retention_days].filter((days) => days !== undefined);
   const isCount = deliveries === null || (Number.isInteger(deliveries) && Number(deliveries) >= 0);
-  const isDays = Number.isInteger(retentionDays) && Number(retentionDays) >= 1;
+  const isDays = (days: unknown) => Number.isInteger(days) && Number(days) >= 1;
   if (
     !isCount ||
     typeof blocks !== "boolean" ||
-    !isDays ||
+    !isDays(retention_days ?? retentionDays) ||
+    !earlier.every((days) => isDays(days) && Number(days) <= retentionDays) ||
     Object.keys(others).length > 0 ||
     fields !== row
   ) {
     throw new SettingError(
-      `plan ${JSON.stringify(name)} must be {"deliveries": number or null, "blocks": boolean, "retention_days": number}`,
+      `plan ${JSON.stringify(name)} must be {"deliveries": number or null, "blocks": boolean, "retention_days": number}, ` +
+        "and may have body_retention_days and attempt_retention_days of at most retention_days",
     );
   }
-  return { deliveries: deliveries as number | null, blocks, retentionDays: Number(retentionDays) };
+  return {
+    deliveries: deliveries as number | null,
+    blocks,
+    retentionDays,
+    ...(body_retention_days !== undefined && { bodyRetentionDays: Number(body_retention_days) }),
+    ...(attempt_retention_days !== undefined && { attemptRetentionDays: Number(attempt_retention_days) }),
+  };
 }
 
 function matching(pattern: RegExp, must: string): (value: string) => string {

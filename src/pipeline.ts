@@ -280,7 +280,7 @@ export interface Replayed {
 
 /**
  * Replays an event to one endpoint, inside a write: the delivery `known` is opened afresh, or, where it is null, a new one is
- * made with a `webhook-id` of its own. `enqueueReplayed` after the commit. Null where the event has left the log meanwhile, or the
+ * made with a `webhook-id` of its own. `enqueueReplayed` after the commit. Null where the event, or its body, has left the log meanwhile, or the
  * endpoint is deleted.
  */
 export function replayOne(
@@ -290,7 +290,7 @@ export function replayOne(
   endpoint: Endpoint,
   known: Delivery | null,
 ): Replayed | null {
-  if (data.events.get(event.id) === null || data.endpoints.get(endpoint.id) === undefined) return null;
+  if (!data.thinning.has("bodies", event.id) || data.endpoints.get(endpoint.id) === undefined) return null;
   const due = data.store.now();
   const id = known?.id ?? data.store.takeKey();
   const queueOrder = actors.placeFor(endpoint, id, due);

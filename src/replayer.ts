@@ -7,6 +7,7 @@ import { enqueueReplayed, type Pipeline, type Replayed, replayOne } from "./pipe
 import type { Actors } from "./outbound/actors.ts";
 import type { Data } from "./store/data.ts";
 import { type DeliveryFilter, DeliveryList } from "./store/delivery-list.ts";
+import { isBodyGone } from "./store/events.ts";
 import { LABELS } from "./store/labels.ts";
 import type { Replay, ReplayFilter } from "./store/replays.ts";
 
@@ -173,6 +174,7 @@ export class Replayer {
     // A disabled endpoint would only turn it into a dead letter again: it is replayable once the endpoint is enabled.
     if (!delivery || !endpoint || endpoint.status === "disabled" || !inWindow(filter, delivery.eventId))
       return [];
+    if (!this.data.thinning.has("bodies", delivery.eventId)) return [];
     return [{ eventId: delivery.eventId, endpoint, deliveryId: key }];
   }
 
@@ -196,6 +198,7 @@ export class Replayer {
       endpoint.status === "disabled" ||
       !event ||
       event.isTest ||
+      isBodyGone(event) ||
       !inWindow(filter, key) ||
       !isWantedType(filter, event.type)
     )

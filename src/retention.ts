@@ -1,11 +1,13 @@
 import { firstKeyAt } from "./core/ids.ts";
 import { limit } from "./core/limits.ts";
 import type { Endpoint, Project } from "./core/model.ts";
+import type { Plan } from "./core/plans.ts";
 import type { Actors } from "./outbound/actors.ts";
 import type { EventAge } from "./store/ages.ts";
 import type { Data } from "./store/data.ts";
 import type { Walked } from "./store/orphans.ts";
 import type { HeldDelivery } from "./store/removal.ts";
+import type { Part } from "./store/thinning.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -13,6 +15,8 @@ const DAY_MS = 24 * HOUR_MS;
 const PROJECTS_A_TURN = 250;
 /** Events that one turn looks at: with deliveries and attempts, as many as a transaction should remove. */
 const EVENTS_A_TURN = 100;
+
+const PARTS: readonly Part[] = ["bodies", "attempts"];
 
 export interface RetentionParts {
   data: Data;
@@ -31,17 +35,32 @@ interface Cleared {
   expired: HeldDelivery[];
 }
 
+/** How far parts of events went. */
+interface Begun {
+  /** The last event that has lost its part whole. */
+  reached: number;
+  /** The one that is under way, and its last delivery that is done. */
+  event: number;
+  delivery: number;
+}
+
+const NONE_BEGUN: Begun = { reached: 0, event: 0, delivery: 0 };
+
 /**
  * Removes events that are older than their account's plan keeps them, with all that hangs on them; never one that still has an open
  * delivery, or had one within the last day, so that whoever waited for its end can read how it came.
  *
  * A pass walks each project's events from the oldest on, in slices. What it has to leave it passes by, and looks at again in the next pass,
- * an hour later; meanwhile each run goes on where the last one ended. Nothing is written of how far it came: after a restart it begins anew.
+ * an hour later, or a day later where only bodies or attempts are to leave; meanwhile each run goes on where the last one ended. Nothing is
+ * written of how far it came: after a restart it begins anew.
  */
 export class Retention {
   /** By project: the last event that this pass looked at. */
   readonly #reached = new Map<number, number>();
   #passBegan = Number.NEGATIVE_INFINITY;
+  /** The last event that lost a part: by part, then by project. */
+  readonly #thinned = { bodies: new Map<number, number>(), attempts: new Map<number, number>() };
+  #thinningBegan = Number.NEGATIVE_INFINITY;
   #isSwept = false;
 
   constructor(private readonly parts: RetentionParts) {}
@@ -54,6 +73,7 @@ export class Retention {
     for (const project of this.parts.data.tenants.projects()) {
       if (++seen % PROJECTS_A_TURN === 0) await this.parts.rest();
       removed += await this.#clear(project, isStopping);
+      for (const part of PARTS) await this.#thin(project, part, isStopping);
     }
     await removeRest(this.parts, isStopping);
     return removed;
@@ -82,6 +102,10 @@ export class Retention {
   #beginPass(): void {
     const now = this.parts.data.store.now();
     // A clock that was set back after a jump would never come to the next pass.
+    if (Math.abs(now - this.#thinningBegan) >= DAY_MS) {
+      this.#thinningBegan = now;
+      for (const part of PARTS) this.#thinned[part].clear();
+    }
     if (Math.abs(now - this.#passBegan) < HOUR_MS) return;
     this.#passBegan = now;
     this.#reached.clear();
@@ -100,11 +124,16 @@ export class Retention {
     return rows;
   }
 
+  #planOf(project: Project | undefined): Plan | undefined {
+    const { meter, tenants } = this.parts.data;
+    const account = tenants.account(project?.accountId ?? 0);
+    return account && meter.planOf(account);
+  }
+
   /** Since when events of a project are kept; an unknown one's for ever. */
   #keptSince(project: Project | undefined): number {
-    const { meter, store, tenants } = this.parts.data;
-    const account = tenants.account(project?.accountId ?? 0);
-    return account === undefined ? 0 : store.now() - meter.planOf(account).retentionDays * DAY_MS;
+    const plan = this.#planOf(project);
+    return plan === undefined ? 0 : this.parts.data.store.now() - plan.retentionDays * DAY_MS;
   }
 
   async #clear(project: Project, isStopping: () => boolean): Promise<number> {
@@ -166,6 +195,53 @@ export class Retention {
       const endpoint = endpoints.get(endpointId);
       return endpoint !== undefined && this.parts.expires(endpoint);
     });
+  }
+
+  /** Takes bodies or attempts of events that stay, where the plan keeps them for a shorter time. Whom it passes by it sees again in a day. */
+  async #thin(project: Project, part: Part, isStopping: () => boolean): Promise<void> {
+    const { ages, store } = this.parts.data;
+    const plan = this.#planOf(project);
+    const days = part === "bodies" ? plan?.bodyRetentionDays : plan?.attemptRetentionDays;
+    if (plan === undefined || days === undefined || days >= plan.retentionDays) return;
+    const before = firstKeyAt(store.now() - days * DAY_MS);
+    let begun = NONE_BEGUN;
+    while (!isStopping()) {
+      const after = this.#thinned[part].get(project.id) ?? 0;
+      const keys = ages.oldest(project.id, after, before, EVENTS_A_TURN);
+      const last = keys.at(-1);
+      if (last === undefined) return;
+      const due = keys.filter((key) => this.#mayThin(part, key));
+      const from = { ...begun, reached: after };
+      begun = due.length === 0 ? from : await store.write(() => this.#thinSlice(part, due, from));
+      const isWhole = due.length === 0 || begun.reached === due.at(-1);
+      this.#thinned[part].set(project.id, isWhole ? last : begun.reached);
+      await this.parts.rest();
+    }
+  }
+
+  /** Inside a write: as many of these events as one transaction should hold. */
+  #thinSlice(part: Part, keys: readonly number[], from: Begun): Begun {
+    const room = limit("sliceRows");
+    let { reached } = from;
+    for (let cost = 0, at = 0; at < keys.length && cost < room; at++) {
+      const key = keys[at] ?? 0;
+      cost++;
+      if (this.#mayThin(part, key)) {
+        const after = key === from.event ? from.delivery : 0;
+        const thinned = this.parts.data.thinning.drop(part, key, after, room - cost);
+        cost += thinned.cost;
+        if (thinned.next !== null) return { reached, event: key, delivery: thinned.next };
+      }
+      reached = key;
+    }
+    return { ...NONE_BEGUN, reached };
+  }
+
+  /** Nothing that may still be sent, or has ended within the last day, loses anything. */
+  #mayThin(part: Part, eventId: number): boolean {
+    const { ages, thinning } = this.parts.data;
+    const age = ages.of(eventId);
+    return age.open === 0 && this.#isDue(eventId, age) && thinning.has(part, eventId);
   }
 
   /** Inside a write: they are cancelled, and the timeline says why; the event goes a day later. */

@@ -5,6 +5,10 @@ export interface Plan {
   /** True: at the limit nothing more is taken; false: it goes on and counts the overage. */
   blocks: boolean;
   retentionDays: number;
+  /** Where bodies leave earlier than their events. */
+  bodyRetentionDays?: number;
+  /** Where attempts do. */
+  attemptRetentionDays?: number;
 }
 
 /** Plans by name. */

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type Attempt, type Delivery, envelopeOf, OUTCOMES, TRIGGERS } from "../core/model.ts";
 import { isCredentialHeader, MASK, readRequestHead, varyingHeaders } from "../outbound/request-head.ts";
-import type { EventWithData } from "../store/events.ts";
+import { type EventWithData, isBodyGone } from "../store/events.ts";
 import type { Services } from "./services.ts";
 import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";
 
@@ -27,9 +27,15 @@ export const attemptShape = Type.Object(
     error_code: nullable(Type.String()),
     url: nullable(Type.String()),
     request_headers: headersShape("As sent; credentials read `***`. Empty where nothing could be rendered."),
-    request_body: nullable(Type.String(), "The bytes as sent; null where nothing could be rendered."),
+    request_body: nullable(
+      Type.String(),
+      "The bytes as sent; null where nothing could be rendered, and once the body of its event has left.",
+    ),
     response_headers: headersShape("Repeated ones joined by a comma; credentials and cookies read `***`."),
-    response_body: nullable(Type.String(), "What was kept of it; null where there was no answer."),
+    response_body: nullable(
+      Type.String(),
+      "What was kept of it; null where there was no answer, and once the body of its event has left.",
+    ),
     response_truncated: Type.Boolean({ description: "True where the answer was longer than what is kept." }),
     next_attempt_at: nullable(timeShape),
   },
@@ -87,7 +93,7 @@ export function attemptOf(
     status_code: attempt.statusCode,
     error_code: attempt.errorCode,
     ...requestOf(services, attempt, delivery, event),
-    ...responseOf(attempt),
+    ...responseOf(attempt, isBodyGone(event)),
     next_attempt_at: timeText(attempt.nextAttemptAt),
   };
 }
@@ -107,6 +113,7 @@ function requestOf(
   const id = services.ids.encode("msg", delivery.id);
   const varying = varyingHeaders(id, attempt.sentAt ?? 0, attempt.signature ?? "");
   const { url, headers } = readRequestHead(attempt.requestHead, varying);
+  if (isBodyGone(event)) return { url, request_headers: headers, request_body: null };
   const body =
     attempt.requestBody === null
       ? envelopeOf(event.type, event.timestamp, event.data)
@@ -116,11 +123,14 @@ function requestOf(
 
 type ResponsePart = Pick<AttemptAnswer, "response_headers" | "response_body" | "response_truncated">;
 
-function responseOf({ statusCode, responseHeaders, responseBody, truncated }: Attempt): ResponsePart {
+function responseOf(
+  { statusCode, responseHeaders, responseBody, truncated }: Attempt,
+  isGone: boolean,
+): ResponsePart {
   const body = responseBody === null ? "" : decoder.decode(responseBody);
   return {
     response_headers: readResponseHeaders(responseHeaders),
-    response_body: statusCode === null ? null : body,
+    response_body: statusCode === null || isGone ? null : body,
     response_truncated: truncated,
   };
 }

@@ -9,6 +9,7 @@ import { deliveryCountsRoute } from "./delivery-counts.ts";
 import { exportDeliveries } from "./delivery-export.ts";
 import { deliveryFilterQuery, readDeliveryFilter, textQuery } from "./delivery-filter.ts";
 import { deliveryExample, deliveryOf, deliveryShape } from "./delivery-shape.ts";
+import { BODY_GONE } from "./event-shape.ts";
 import { findDelivery } from "./lookups.ts";
 import { listShape, pageOf, pageSize, pagingQuery, readCursor, SHORT_PAGES, writeCursor } from "./paging.ts";
 import { type AnyRoute, NO_FIELDS, route } from "./route.ts";
@@ -137,11 +138,13 @@ function retryDelivery(services: Services): AnyRoute {
     },
     refuses: {
       plan_limit_reached: "It was never attempted, and the plan's deliveries for this month are used up.",
-      conflict: "An attempt of it is under way, or its endpoint is disabled, deleted or of the kind `poll`.",
+      conflict:
+        "An attempt of it is under way, its endpoint is disabled, deleted or of the kind `poll`, or its body is no longer kept.",
     },
     handle({ caller, params }) {
       const delivery = findDelivery(services, caller, params.id);
       if (!services.data.store.writable) throw unavailable("The service cannot write at the moment.");
+      if (!services.data.thinning.has("bodies", delivery.eventId)) throw new Problem("conflict", BODY_GONE);
       const giveBack = takePlace(services, delivery);
       const attempt = services.actors.attemptNow(delivery.id, "manual");
       // It never rejects; what it finds out stands among the attempts.

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { Caller } from "../core/caller.ts";
 import { disabledConflict } from "./endpoint-change.ts";
-import { invalid, notFound } from "../core/errors.ts";
+import { invalid, notFound, Problem } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
 import { PLAN_LIMIT } from "./openapi-shared.ts";
 import type { Endpoint, Event } from "../core/model.ts";
@@ -9,6 +9,8 @@ import { requirePlaces } from "../admission.ts";
 import { enqueueReplayed, type Replayed, replayOne } from "../pipeline.ts";
 import { commitChange } from "./commit.ts";
 import { type DeliveryAnswer, deliveryExample, deliveryOf, deliveryShape } from "./delivery-shape.ts";
+import { isBodyGone } from "../store/events.ts";
+import { BODY_GONE } from "./event-shape.ts";
 import { findEvent, seenEndpoint, visibleEndpoints } from "./lookups.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "./route.ts";
 import type { Services } from "./services.ts";
@@ -67,11 +69,12 @@ function replayEvent(services: Services): AnyRoute {
     },
     refuses: {
       plan_limit_reached: PLAN_LIMIT,
-      conflict: "The endpoint is disabled: replay once it is enabled.",
+      conflict: "The endpoint is disabled: replay once it is enabled. Or the event's body is no longer kept.",
     },
     async handle(context) {
       const { caller, params, body } = context;
       const event = findEvent(services, caller, params.id);
+      if (isBodyGone(event)) throw new Problem("conflict", BODY_GONE);
       const endpoints =
         body.endpoint_ids === undefined
           ? formerEndpoints(services, caller, event)

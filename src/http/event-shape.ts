@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { keyTime } from "../core/ids.ts";
 import type { Delivery, Event } from "../core/model.ts";
-import type { EventWithData } from "../store/events.ts";
+import { type EventWithData, isBodyGone } from "../store/events.ts";
 import { deliveryStatusShape } from "./delivery-shape.ts";
 import type { Services } from "./services.ts";
 import { nullable, timeShape, timeText } from "./shapes.ts";
@@ -39,13 +39,11 @@ const eventDeliveryShape = Type.Object({
 export const eventWithDataShape = Type.Object(
   {
     ...listed,
-    data: Type.Object(
-      {},
-      {
-        additionalProperties: true,
-        description: "As it was published: order of keys and spelling of numbers survive.",
-      },
-    ),
+    data: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], {
+      description:
+        "As it was published: order of keys and spelling of numbers survive. Null once it is older than the plan's " +
+        "`body_retention_days`: the event can then no longer be replayed, retried or tried.",
+    }),
     deliveries: Type.Array(eventDeliveryShape),
   },
   { $id: "EventWithData" },
@@ -61,6 +59,9 @@ export const publishedShape = Type.Object(
   },
   { $id: "PublishedEvent" },
 );
+
+/** Why an event without its body is refused where the body is needed. */
+export const BODY_GONE = "The body of this event is no longer kept: it is older than the plan keeps bodies.";
 
 type EventAnswer = Static<typeof eventShape>;
 export type PublishedAnswer = Static<typeof publishedShape>;
@@ -140,7 +141,7 @@ export function eventText(
 ): string {
   const head = JSON.stringify(eventOf(services, event, count)).slice(0, -1);
   const rows = JSON.stringify(deliveries.map((delivery) => eventDeliveryOf(services, delivery)));
-  return `${head},"data":${event.data},"deliveries":${rows}}`;
+  return `${head},"data":${isBodyGone(event) ? "null" : event.data},"deliveries":${rows}}`;
 }
 
 function eventDeliveryOf({ ids, actors }: Services, delivery: Delivery): Static<typeof eventDeliveryShape> {

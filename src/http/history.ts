@@ -1,11 +1,11 @@
 import { limit } from "../core/limits.ts";
 import type { Data } from "../store/data.ts";
-import type { EventWithData } from "../store/events.ts";
+import { type EventWithData, isBodyGone } from "../store/events.ts";
 import type { Turns } from "../turns.ts";
 
 /**
  * The newest `count` events of a list (a project, a type or a consumer), newest first, each read when it is asked for; others have
- * their turn before each. Test events are left out: nobody subscribes to them.
+ * their turn before each. Test events are left out, as nobody subscribes to them, and those whose body has left.
  */
 export async function* newestEvents(
   data: Data,
@@ -20,7 +20,7 @@ export async function* newestEvents(
     for (const key of keys) {
       await turns.giveWay();
       const event = data.events.getWithData(key);
-      if (event === null || event.isTest) continue;
+      if (event === null || event.isTest || isBodyGone(event)) continue;
       yield event;
       if (++given === count) return;
     }

@@ -9,6 +9,8 @@ import type { RoutedEvent } from "../audience.ts";
 import { filterShape, transformationsShape } from "./endpoint-shape.ts";
 import { warningsPart } from "./filter-warnings.ts";
 import { newEventShape, readInnerEvent } from "./event-input.ts";
+import { isBodyGone } from "../store/events.ts";
+import { BODY_GONE } from "./event-shape.ts";
 import { findEvent, seenEndpoint } from "./lookups.ts";
 import type { Services } from "./services.ts";
 import { nullable } from "./shapes.ts";
@@ -108,7 +110,11 @@ export function readSubject(
   bytes: Uint8Array,
   endpoint: Endpoint | null,
 ): RoutedEvent {
-  if (body.event_id !== undefined) return findEvent(services, caller, body.event_id);
+  if (body.event_id !== undefined) {
+    const stored = findEvent(services, caller, body.event_id);
+    if (isBodyGone(stored)) throw invalid("/event_id", BODY_GONE);
+    return stored;
+  }
   const event = readInnerEvent(bytes, "event", body.event, services.now());
   if (caller.consumerId !== null && event.consumerId !== null && event.consumerId !== caller.consumerId)
     throw invalid("/event/consumer_id", "This portal link sees events of its own consumer only.");

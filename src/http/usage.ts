@@ -31,7 +31,9 @@ const usageShape = Type.Object(
     ),
     overage: Type.Integer({ description: "Above the limit of a plan that goes on." }),
     metered: Type.Boolean({ description: "False for a test project: it counts nothing." }),
-    retention_days: Type.Integer(),
+    retention_days: Type.Integer({ description: "How long events are kept." }),
+    body_retention_days: Type.Integer({ description: "How long what was sent and answered is kept." }),
+    attempt_retention_days: Type.Integer({ description: "How long attempts are kept." }),
   },
   { $id: "Usage" },
 );
@@ -52,6 +54,8 @@ const usageExample: Static<typeof usageShape> = {
   overage: 0,
   metered: true,
   retention_days: 7,
+  body_retention_days: 7,
+  attempt_retention_days: 7,
 };
 
 const monthParameter = Type.Optional(
@@ -110,12 +114,16 @@ function usageOf(services: Services, caller: Caller, month: Month): Static<typeo
   const counted = metered
     ? { deliveries, limit, remaining, overage }
     : { deliveries: 0, limit: null, remaining: null, overage: 0 };
+  const plan = meter.planOf(account);
+  const { retentionDays, bodyRetentionDays = retentionDays, attemptRetentionDays = retentionDays } = plan;
   return {
     plan: account.plan,
     period: { start: timeText(month.start), end: timeText(month.end) },
     ...counted,
     metered,
-    retention_days: meter.planOf(account).retentionDays,
+    retention_days: retentionDays,
+    body_retention_days: bodyRetentionDays,
+    attempt_retention_days: attemptRetentionDays,
   };
 }
 

@@ -3,6 +3,7 @@ import { isFree, isMetered } from "../core/delivery.ts";
 import { limit } from "../core/limits.ts";
 import { type Delivery, type Endpoint, envelopeOf, type WaitingFor } from "../core/model.ts";
 import type { Data } from "../store/data.ts";
+import { isBodyGone } from "../store/events.ts";
 import { EndpointActor } from "./actor.ts";
 import type { ActorParts, Load, Settlement, Waiting } from "./actor-parts.ts";
 import { isPolled } from "./destinations.ts";
@@ -260,7 +261,7 @@ export class Actors {
   load(deliveryId: number): Load | null {
     const delivery = this.data.deliveries.get(deliveryId);
     const event = delivery && this.data.events.getWithData(delivery.eventId);
-    if (!delivery || !event) return null;
+    if (!delivery || !event || isBodyGone(event)) return null;
     return {
       delivery,
       type: event.type,

@@ -26,6 +26,7 @@ import { Notes } from "./notes.ts";
 import { Orphans } from "./orphans.ts";
 import { PortalLinks } from "./portal-links.ts";
 import { Removal } from "./removal.ts";
+import { Thinning } from "./thinning.ts";
 import { Replays } from "./replays.ts";
 import { Sources } from "./sources.ts";
 import { SourceStats } from "./source-stats.ts";
@@ -64,6 +65,7 @@ export interface Data {
   audit: Audit;
   ages: Ages;
   removal: Removal;
+  thinning: Thinning;
   orphans: Orphans;
   erasures: Erasures;
   vacuum: Vacuum;
@@ -141,12 +143,13 @@ type LeavingParts = Pick<
 function openLeaving(
   store: Store,
   parts: LeavingParts,
-): Pick<Data, "ages" | "stats" | "removal" | "erasures" | "orphans" | "vacuum"> {
+): Pick<Data, "ages" | "stats" | "removal" | "thinning" | "erasures" | "orphans" | "vacuum"> {
   const stats = new Stats(parts.digest, parts.endpoints);
   return {
     ages: new Ages(store),
     stats,
     removal: new Removal(store, parts),
+    thinning: new Thinning(store),
     erasures: new Erasures(store, parts.replays),
     orphans: new Orphans(store, { ...parts, stats }),
     vacuum: new Vacuum(store),

@@ -16,9 +16,14 @@ export interface EventRow {
   filtered: string | null;
 }
 
-/** An event with its `data`, as JSON text. */
+/** An event with its `data`, as JSON text; empty where the body has left before its event (thinning.ts). */
 export interface EventWithData extends Event {
   data: string;
+}
+
+/** True where the event's body has left: it cannot be sent or tried any more. */
+export function isBodyGone({ data }: Pick<EventWithData, "data">): boolean {
+  return data === "";
 }
 
 export const EVENT_COLUMNS =

@@ -197,7 +197,7 @@ export class Removal {
 }
 
 /** Pages beside the row's own that are freed with it. */
-function pagesOf(bytes: number): number {
+export function pagesOf(bytes: number): number {
   return Math.floor(bytes / PAGE_BYTES);
 }
 

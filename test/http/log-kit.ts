@@ -26,6 +26,7 @@ import { sendTrial } from "../../src/outbound/trial.ts";
 import { createTransport } from "../../src/outbound/transport.ts";
 import { Pipeline } from "../../src/pipeline.ts";
 import { Replayer } from "../../src/replayer.ts";
+import { BUILT_IN_PLANS, type Plans } from "../../src/core/plans.ts";
 import { type Data, openData } from "../../src/store/data.ts";
 import { type Disk, openDatabase } from "../../src/store/database.ts";
 import { DeliveryList } from "../../src/store/delivery-list.ts";
@@ -58,7 +59,10 @@ export class Api implements AsyncDisposable {
   readonly #transport;
   #server: HttpServer | null = null;
 
-  constructor(readonly clock: Clock) {
+  constructor(
+    readonly clock: Clock,
+    plans: Plans,
+  ) {
     const { now } = clock;
     const fail = (error: Error) => {
       throw error;
@@ -71,7 +75,7 @@ export class Api implements AsyncDisposable {
     const beginShare = () => new Share();
     const storeParts = { now, schedule: setImmediate, beginShare, sync, later, fail, report };
     const cipher = new Cipher([new Uint8Array(32).fill(1)]);
-    this.data = openData(this.#disk.sqlite, storeParts, { cipher, cell: "00" });
+    this.data = openData(this.#disk.sqlite, storeParts, { cipher, cell: "00", plans });
     const { data } = this;
     const guard = createGuard({ allow: ["127.0.0.0/8"] });
     const transport = createTransport({ guard, now: () => performance.now() });
@@ -318,8 +322,9 @@ function isText(body: unknown): body is string | Uint8Array<ArrayBuffer> {
 export async function startApi(
   limits: Partial<Api["rateLimits"]> = {},
   clock: Clock = systemClock,
+  plans: Plans = BUILT_IN_PLANS,
 ): Promise<Api> {
-  const api = new Api(clock);
+  const api = new Api(clock, plans);
   Object.assign(api.rateLimits, limits);
   await api.open();
   return api;

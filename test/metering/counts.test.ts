@@ -30,6 +30,8 @@ describe("metering counts", () => {
       overage: 0,
       metered: true,
       retention_days: 30,
+      body_retention_days: 30,
+      attempt_retention_days: 30,
     });
     const { json } = await operatorOf(bench.app).get(`/v1/operator/accounts/${id}`);
     expect(json["usage"]).toEqual({

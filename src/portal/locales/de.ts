@@ -553,6 +553,7 @@ export const de: Messages = {
   "trigger.test": "Test",
   "attempt.request": "Anfrage",
   "attempt.response": "Antwort",
+  "attempt.body.gone": "Der Inhalt wird nicht mehr aufbewahrt: Er ist zu alt.",
   "attempt.request.none": "Es wurde nichts gesendet.",
   "attempt.response.none": "Es kam keine Antwort.",
   "attempt.headers": { one: "{count} Kopfzeile", other: "{count} Kopfzeilen" },

@@ -534,6 +534,7 @@ export const en = {
   "trigger.test": "test",
   "attempt.request": "Request",
   "attempt.response": "Response",
+  "attempt.body.gone": "The body is no longer kept: it is too old.",
   "attempt.request.none": "Nothing was sent.",
   "attempt.response.none": "No answer came.",
   "attempt.headers": { one: "{count} header", other: "{count} headers" },

@@ -68,7 +68,7 @@ function Exchange({ attempt, isHttp }: Omit<AttemptProps, "isOpen">): JSX.Elemen
         {attempt.url !== null && <p class="mono breaks small">{attempt.url}</p>}
         <Headers headers={attempt.request_headers} />
         {attempt.request_body === null ? (
-          <p class="muted">{t("attempt.request.none")}</p>
+          <p class="muted">{t(wasRendered(attempt) ? "attempt.body.gone" : "attempt.request.none")}</p>
         ) : (
           <Sized body={attempt.request_body} label={t("attempt.body")} isCut={false} />
         )}
@@ -80,13 +80,20 @@ function Exchange({ attempt, isHttp }: Omit<AttemptProps, "isOpen">): JSX.Elemen
         </div>
         <Headers headers={attempt.response_headers} />
         {attempt.response_body === null ? (
-          <p class="muted">{t("attempt.response.none")}</p>
+          <p class="muted">
+            {t(attempt.status_code === null ? "attempt.response.none" : "attempt.body.gone")}
+          </p>
         ) : (
           <Sized body={attempt.response_body} label={t("attempt.body")} isCut={attempt.response_truncated} />
         )}
       </section>
     </div>
   );
+}
+
+/** Its headers outlive its body. */
+function wasRendered({ request_headers: headers }: Attempt): boolean {
+  return Object.keys(headers).length > 0;
 }
 
 function Headers({ headers }: { headers: Readonly<Record<string, string>> }): JSX.Element | null {
