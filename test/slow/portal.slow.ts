@@ -327,6 +327,8 @@ describe.skipIf(!hasChromium)("going about", () => {
     await visible(page, "Ledger").waitFor();
     await page.keyboard.press("/");
     await page.keyboard.type("ledger");
+    // The service searches, once typing rests.
+    await visible(page, "Data warehouse").waitFor({ state: "detached" });
     await page.keyboard.press("Escape");
     await page.keyboard.press("j");
     await page.keyboard.press("Enter");
