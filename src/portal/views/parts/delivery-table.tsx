@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { StatusBadge } from "../../components/badge.tsx";
-import { Id } from "../../components/id.tsx";
+import { Id, shorten } from "../../components/id.tsx";
 import { Empty, Failure, Skeleton } from "../../components/states.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Countdown, Time } from "../../components/time.tsx";
@@ -49,7 +49,7 @@ export function columnsOf(names: ReadonlyMap<string, string | null> | null): Col
             title: t("delivery.endpoint"),
             cell: ({ endpoint_id: id }: Delivery) => (
               <a class="cut" href={to(`/endpoints/${id}`)} title={names.get(id) ?? undefined}>
-                {names.get(id) === null ? t("endpoint.deleted") : names.get(id)}
+                {names.get(id) === null ? t("endpoint.deleted") : (names.get(id) ?? shorten(id))}
               </a>
             ),
           },
