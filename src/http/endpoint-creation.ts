@@ -42,7 +42,7 @@ export function endpointCreationRoute(services: Services): AnyRoute {
       "`{url}`, or `{kind, config}`. The address is checked now and again at every attempt. A portal token makes endpoints of its " +
       "consumer only, and is answered the secret where it has the grant `manage` too. With `verify=true` one test message is sent " +
       "before anything is stored, as deliveries will be, but without the transformations; where the destination does not take it, the " +
-      "answer is 422 `invalid_request` at `/config` (at `/url` where that was given), with the reason in `detail`, and there is no endpoint.",
+      "answer is 422 `invalid_request` at `/config`, with the reason in `detail`, and there is no endpoint.",
     access: "create",
     budget: "management",
     audit: { action: "endpoint.created", object: "endpoint" },
@@ -70,7 +70,7 @@ export function endpointCreationRoute(services: Services): AnyRoute {
       await requireSafeDestination(services.guard, context.body, fields);
       if (context.query.verify) {
         requireRoom(services, fields);
-        await requireDelivered(services, fields, context.body);
+        await requireDelivered(services, fields);
       }
       return insert(services, context, fields);
     },

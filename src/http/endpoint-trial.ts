@@ -3,7 +3,6 @@ import { findKind, isPolled } from "../outbound/destinations.ts";
 import type { Sent } from "../outbound/send.ts";
 import { ERROR_CODES } from "../outbound/transport-errors.ts";
 import type { NewEndpoint } from "../store/endpoints.ts";
-import type { NewEndpointBody } from "./endpoint-shape.ts";
 import type { Services } from "./services.ts";
 
 /** So much of what the destination answered stands in the refusal. */
@@ -13,20 +12,14 @@ const QUOTE_MAX = 300;
  * Sends a test message to a destination before anything is stored. Throws 422 with the reason where it is not taken (contract
  * section 10, `?verify=true`).
  */
-export async function requireDelivered(
-  services: Services,
-  endpoint: NewEndpoint,
-  body: Pick<NewEndpointBody, "url">,
-): Promise<void> {
+export async function requireDelivered(services: Services, endpoint: NewEndpoint): Promise<void> {
   // Nothing is sent to a poller: there is nothing to try.
   if (isPolled(endpoint.kind)) return;
   const sent = await services.sendTrial(endpoint);
   if (sent === null) throw unavailable("The service is stopping. Try again in a moment.");
   if (sent.finding.outcome === "delivered") return;
-  const pointer = body.url === undefined ? "/config" : "/url";
-  throw new Problem("invalid_request", reasonOf(sent, endpoint), {
-    errors: [{ pointer, detail: "The test message was not delivered." }],
-  });
+  const detail = reasonOf(sent, endpoint);
+  throw new Problem("invalid_request", detail, { errors: [{ pointer: "/config", detail }] });
 }
 
 function reasonOf(sent: Sent, { kind, timeoutSeconds }: NewEndpoint): string {
