@@ -28,6 +28,8 @@ export function isMangled(fragment: string): boolean {
 }
 
 export function open(value: string): void {
+  // The same link once more, in the same tab: it is open, and leads to another view at most.
+  if (value === token.value && portal.value !== null) return;
   portal.value = null;
   closed.value = null;
   token.value = value;
