@@ -20,6 +20,7 @@ export class Fanouts {
   readonly #insert;
   readonly #advance;
   readonly #finish;
+  readonly #uncount;
   readonly #rest;
   readonly #count;
   readonly #ofProject;
@@ -43,6 +44,9 @@ export class Fanouts {
     this.#ofProject = sqlite.prepare<object, [number]>(
       "SELECT 1 FROM fanout JOIN event ON event.id = event_id WHERE project_id = ? LIMIT 1",
     );
+    this.#uncount = sqlite.prepare<void, [number, number]>(
+      "UPDATE event SET delivery_count = delivery_count - ? WHERE id = ?",
+    );
     this.#finish = sqlite.prepare<void, [number]>("DELETE FROM fanout WHERE event_id = ?");
   }
 
@@ -62,11 +66,12 @@ export class Fanouts {
     return changes === 1;
   }
 
-  /** Inside a write: what is still to be written of an event never will be. */
+  /** Inside a write: what is still to be written of an event never will be, and no longer counts as its own: a crash may come before it is removed. */
   callOff(projectId: number, eventId: number): void {
     const rest = this.#rest.get(eventId)?.n ?? 0;
     if (rest === 0) return;
     this.#finish.run(eventId);
+    this.#uncount.run(rest, eventId);
     this.#reserve({ projectId, eventId }, -rest);
   }
 

@@ -91,7 +91,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "the deliveries of a disabled endpoint are left lying",
     file: "outbound/actor.ts",
-    find: "if (this.#isClosed() && !this.#stopped) void this.#dispose();",
+    find: 'if (this.#isClosed() && !this.#stopped) this.parts.unattended("disposal", this.#dispose());',
     put: "",
   },
   {
@@ -169,7 +169,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "an attempt that was under way is written of an erased delivery",
     file: "outbound/actors.ts",
-    find: 'if (settled === "gone") return { applied: false, disabled: null };',
+    find: 'if (settled === "gone") return { applied: false, disabled };',
     put: "",
   },
   {
