@@ -42,8 +42,10 @@ export function startKeys(): void {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (document.querySelector("dialog[open]")) return;
     if (event.key === "Escape") {
-      if (isTyping(event.target)) (event.target as HTMLElement).blur();
-      else closers.at(-1)?.();
+      if (!isTyping(event.target)) return closers.at(-1)?.();
+      // Browsers would empty a search too, whose results are what one wants to walk through now.
+      event.preventDefault();
+      (event.target as HTMLElement).blur();
       return;
     }
     const action = isTyping(event.target) ? undefined : ACTIONS[event.key];
