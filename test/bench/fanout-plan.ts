@@ -5,7 +5,7 @@ import { Actors } from "../../src/outbound/actors.ts";
 import { type Incoming, Pipeline } from "../../src/pipeline.ts";
 import { type Data, openData } from "../../src/store/data.ts";
 import { openMemory } from "../kit/memory.ts";
-import { Share } from "../../src/turns.ts";
+import { storeParts } from "../kit/store-parts.ts";
 import { percentiles } from "./clock.ts";
 
 const ROUNDS = 500;
@@ -98,20 +98,10 @@ async function planCost({ name, matched, endpoint, event }: Case, endpoints: num
 }
 
 function openNouns(): Data {
-  const parts = {
-    now: Date.now,
-    schedule: setImmediate,
-    beginShare: () => new Share(),
-    sync: async () => {},
-    later: () => {},
-    fail: (error: Error) => {
-      throw error;
-    },
-    report: (_work: string, error: unknown) => {
-      throw error;
-    },
-  };
-  return openData(openMemory(), parts, { cipher: new Cipher([new Uint8Array(32).fill(1)]), cell: "00" });
+  return openData(openMemory(), storeParts(), {
+    cipher: new Cipher([new Uint8Array(32).fill(1)]),
+    cell: "00",
+  });
 }
 
 async function insertEndpoints(

@@ -32,7 +32,7 @@ import { type Disk, openDatabase } from "../../src/store/database.ts";
 import { DeliveryList } from "../../src/store/delivery-list.ts";
 import type { NewEndpoint } from "../../src/store/endpoints.ts";
 import { EventList } from "../../src/store/event-list.ts";
-import { Share } from "../../src/turns.ts";
+import { storeParts } from "../kit/store-parts.ts";
 import { conformance } from "../kit/app.ts";
 import { type Receiver, startReceiver } from "../kit/receiver.ts";
 import type { ReplyJson } from "./kit.ts";
@@ -64,18 +64,9 @@ export class Api implements AsyncDisposable {
     plans: Plans,
   ) {
     const { now } = clock;
-    const fail = (error: Error) => {
-      throw error;
-    };
-    const report = (_work: string, error: unknown) => {
-      throw error;
-    };
-    const later = (ms: number, run: () => void) => void setTimeout(run, ms).unref();
-    const sync = () => this.#disk.sync();
-    const beginShare = () => new Share();
-    const storeParts = { now, schedule: setImmediate, beginShare, sync, later, fail, report };
+    const parts = storeParts({ now, sync: this.#disk.sync });
     const cipher = new Cipher([new Uint8Array(32).fill(1)]);
-    this.data = openData(this.#disk.sqlite, storeParts, { cipher, cell: "00", plans });
+    this.data = openData(this.#disk.sqlite, parts, { cipher, cell: "00", plans });
     const { data } = this;
     const guard = createGuard({ allow: ["127.0.0.0/8"] });
     const transport = createTransport({ guard, now: () => performance.now() });

@@ -3,7 +3,7 @@ import type { AttemptFacts } from "../../src/core/model.ts";
 import { type Data, openData } from "../../src/store/data.ts";
 import { openDatabase } from "../../src/store/database.ts";
 import type { FirstKeys } from "../../src/store/tenants.ts";
-import { Share } from "../../src/turns.ts";
+import { storeParts } from "./store-parts.ts";
 
 /** A data directory as a service leaves it that has run for weeks: made by the store itself, under a clock of the past. */
 
@@ -31,19 +31,7 @@ export class AgedDirectory {
   /** `secretKey`: 32 bytes; the service is started with the same. */
   constructor(dir: string, secretKey: Uint8Array) {
     this.#disk = openDatabase(dir);
-    const parts = {
-      now: () => this.#now,
-      schedule: setImmediate,
-      beginShare: () => new Share(),
-      sync: async () => {},
-      later: () => {},
-      fail(error: Error) {
-        throw error;
-      },
-      report(_work: string, error: unknown) {
-        throw error;
-      },
-    };
+    const parts = storeParts({ now: () => this.#now });
     this.#data = openData(this.#disk.sqlite, parts, { cipher: new Cipher([secretKey]), cell: "00" });
   }
 

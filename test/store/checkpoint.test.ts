@@ -6,7 +6,7 @@ import { startCheckpointThread } from "../../src/checkpoint-thread.ts";
 import { Checkpoints } from "../../src/store/checkpoint.ts";
 import { type Disk, openDatabase } from "../../src/store/database.ts";
 import { Store } from "../../src/store/store.ts";
-import { Share } from "../../src/turns.ts";
+import { storeParts } from "../kit/store-parts.ts";
 
 let dir: string;
 let disk: Disk;
@@ -22,17 +22,7 @@ beforeEach(() => {
   const fail = (error: Error) => {
     failure = error;
   };
-  store = new Store(disk.sqlite, {
-    now: Date.now,
-    schedule: setImmediate,
-    beginShare: () => new Share(),
-    sync: disk.sync,
-    later: () => {},
-    fail,
-    report: (_work, error) => {
-      throw error;
-    },
-  });
+  store = new Store(disk.sqlite, storeParts({ sync: disk.sync, fail }));
   thread = startCheckpointThread(disk.path, fail);
 });
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type Disk, openDatabase } from "../../src/store/database.ts";
 import { Digest } from "../../src/store/digest.ts";
 import { Store } from "../../src/store/store.ts";
+import { storeParts } from "../kit/store-parts.ts";
 
 const AT = Date.UTC(2026, 10, 21);
 const ENDPOINTS = 600;
@@ -18,20 +19,9 @@ let digest: Digest;
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), "sealpost-digest-"));
   disk = openDatabase(dir);
-  store = new Store(disk.sqlite, {
-    now: () => AT,
-    schedule: setImmediate,
-    // However slow the machine is: whoever looks on does so after each part.
-    beginShare: () => ({ isOver: false }),
-    sync: () => disk.sync(),
-    later: (ms, run) => void setTimeout(run, ms),
-    fail: (error) => {
-      throw error;
-    },
-    report: (_work, error) => {
-      throw error;
-    },
-  });
+  // However slow the machine is: whoever looks on does so after each part.
+  const beginShare = () => ({ isOver: false });
+  store = new Store(disk.sqlite, storeParts({ now: () => AT, beginShare, sync: disk.sync }));
   digest = new Digest(store);
 });
 

@@ -8,7 +8,7 @@ import { Cipher } from "../../src/core/cipher.ts";
 import type { Project } from "../../src/core/model.ts";
 import { type Data, openData } from "../../src/store/data.ts";
 import { type Disk, openDatabase } from "../../src/store/database.ts";
-import { Share } from "../../src/turns.ts";
+import { storeParts } from "../kit/store-parts.ts";
 
 const HOUR_MS = 3_600_000;
 let now: number;
@@ -18,19 +18,7 @@ let data: Data;
 let project: Project;
 
 function open(): Data {
-  const parts = {
-    now: () => now,
-    schedule: setImmediate,
-    beginShare: () => new Share(),
-    sync: () => disk.sync(),
-    later: () => {},
-    fail: (error: Error) => {
-      throw error;
-    },
-    report: (_work: string, error: unknown) => {
-      throw error;
-    },
-  };
+  const parts = storeParts({ now: () => now, sync: disk.sync });
   return openData(disk.sqlite, parts, { cipher: new Cipher([new Uint8Array(32)]), cell: "00" });
 }
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type Disk, openDatabase } from "../../src/store/database.ts";
 import { SourceStats } from "../../src/store/source-stats.ts";
 import { Store } from "../../src/store/store.ts";
-import { Share } from "../../src/turns.ts";
+import { storeParts } from "../kit/store-parts.ts";
 
 const AT = Date.UTC(2026, 10, 21, 9, 30);
 const HOUR_MS = 3_600_000;
@@ -20,19 +20,7 @@ let stats: SourceStats;
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), "sealpost-source-stats-"));
   disk = openDatabase(dir);
-  store = new Store(disk.sqlite, {
-    now: () => AT,
-    schedule: setImmediate,
-    beginShare: () => new Share(),
-    sync: () => disk.sync(),
-    later: (ms, run) => void setTimeout(run, ms),
-    fail: (error) => {
-      throw error;
-    },
-    report: (_work, error) => {
-      throw error;
-    },
-  });
+  store = new Store(disk.sqlite, storeParts({ now: () => AT, sync: disk.sync }));
   stats = new SourceStats(store);
   disk.sqlite.exec(
     `INSERT INTO account (id, name, plan) VALUES (1, 'a', 'free');
