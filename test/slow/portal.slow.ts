@@ -327,8 +327,9 @@ describe.skipIf(!hasChromium)("going about", () => {
     await visible(page, "Ledger").waitFor();
     await page.keyboard.press("/");
     await page.keyboard.type("ledger");
-    // The service searches, once typing rests.
+    // The service searches, once typing rests: the list goes, and what was found comes.
     await visible(page, "Data warehouse").waitFor({ state: "detached" });
+    await visible(page, "Ledger").waitFor();
     await page.keyboard.press("Escape");
     await page.keyboard.press("j");
     await page.keyboard.press("Enter");
