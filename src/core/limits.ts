@@ -246,14 +246,14 @@ export const LIMITS = {
     why: "Deliveries that are written before their event is answered; more follow.",
   },
   eventRowsMax: {
-    value: 250,
+    value: 100,
     unit: "count",
     why: "Deliveries written in the transaction of their event; more follow in slices, so that no turn of the loop is long.",
   },
   sliceRows: {
-    value: 250,
+    value: 100,
     unit: "count",
-    why: "What one turn of the loop writes in a long job: under 20 ms.",
+    why: "What one turn of the loop writes in a long job: a few milliseconds, on a busy machine too.",
   },
   erasedAtOnce: {
     value: 50,
@@ -261,7 +261,7 @@ export const LIMITS = {
     why: "Endpoints of an erased consumer that one turn closes: each is encrypted anew.",
   },
   sliceRestMs: {
-    value: 10,
+    value: 4,
     unit: "ms",
     why: "At least between two slices of retention or an erasure, and twice as long as a slice took: the others go first.",
   },
