@@ -10,6 +10,8 @@ const fields = [
 ];
 /** Labels and helps of GET /v1/destination-kinds and GET /v1/providers. */
 const texts = [...new Set(fields.flatMap(({ label, help }) => [label, help]))].filter((text) => text !== "");
+/** Names of kinds are shown too; those that are a product's own are the same in every language. */
+const names = listKinds().map(({ name }) => name);
 const languages = Object.keys(LANGUAGES).filter((language) => language !== "en");
 
 describe.each(languages)("%s", (language) => {
@@ -19,6 +21,16 @@ describe.each(languages)("%s", (language) => {
   test("has every label and help; what is missing goes into src/portal/locales/<language>.fields.ts", async () => {
     const known = await load();
     expect(texts.filter((text) => translated(text, known) === null)).toEqual([]);
+  });
+
+  test("has nothing else: what a row no longer says goes from src/portal/locales/<language>.fields.ts too", async () => {
+    const known = await load();
+    const isUsed = (key: string) => {
+      const { [key]: _, ...others } = known;
+      const holding = [...texts, ...names].filter((text) => text.includes(key));
+      return holding.some((text) => translated(text, others) !== translated(text, known));
+    };
+    expect(Object.keys(known).filter((key) => !isUsed(key))).toEqual([]);
   });
 
   test("says something of each", async () => {

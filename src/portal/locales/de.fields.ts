@@ -252,53 +252,29 @@ export const fields: Readonly<Record<string, string>> = {
   "The webhook's page in the Render Dashboard, Signing Secret.":
     "Auf der Seite des Webhooks im Render Dashboard: Signing Secret.",
   "GET /v1/webhooks/secrets of the Brex API.": "GET /v1/webhooks/secrets der Brex-API.",
-  "Recall.ai dashboard: Developers, API Keys and Secrets, Workspace verification secret.":
-    "Recall.ai-Dashboard: Developers, API Keys and Secrets, Workspace verification secret.",
   "The endpoint's form in Polar's Settings, Secret.": "Im Formular des Endpunkts in Polars Settings: Secret.",
   "BigCommerce Developer Portal: My Apps, the app, View Client ID: the client secret.":
     "BigCommerce Developer Portal: My Apps, die App, View Client ID: das client secret.",
-  "The hook's form in the Supabase Dashboard, Generate secret (v1,whsec_…).":
-    "Im Formular des Hooks im Supabase Dashboard: Generate secret (v1,whsec_…).",
   "The same form, Secret: choose it there, or paste the source's.":
     "Im selben Formular, Secret: dort wählen, oder das der Quelle einfügen.",
   "Paystack Dashboard: Settings, API Keys & Webhooks, Secret Key (sk_…).":
     "Paystack Dashboard: Settings, API Keys & Webhooks, Secret Key (sk_…).",
-  "Coinbase Commerce: Settings, Notifications, Show shared secrets.":
-    "Coinbase Commerce: Settings, Notifications, Show shared secrets.",
-  "The same form, Secret: type the source's, or copy the one that is made.":
-    "Im selben Formular, Secret: das der Quelle eintippen, oder das dort erzeugte kopieren.",
   "Modern Treasury: Developers, Webhooks, the endpoint's Webhook Key.":
     "Modern Treasury: Developers, Webhooks, beim Endpunkt: Webhook Key.",
-  "Bitbucket's webhook form, Secret: paste the source's, or generate one there.":
-    "Im Webhook-Formular von Bitbucket, Secret: das der Quelle einfügen, oder dort eines erzeugen.",
   "Jira's webhook form, Secret: paste the source's, or generate one there.":
     "Im Webhook-Formular von Jira, Secret: das der Quelle einfügen, oder dort eines erzeugen.",
-  "The webhook's page in Linear's settings, Signing secret.":
-    "Auf der Seite des Webhooks in Linears Einstellungen: Signing secret.",
-  "The same page of the integration, Credentials, Client Secret.":
-    "Auf derselben Seite der Integration: Credentials, Client Secret.",
   "CircleCI's webhook form, Secret token: paste the source's.":
     "Im Webhook-Formular von CircleCI, Secret token: das der Quelle einfügen.",
   "Cal.com's webhook form, Secret: paste the source's.":
     "Im Webhook-Formular von Cal.com, Secret: das der Quelle einfügen.",
-  "macSecretBase64 in the answer of that call.": "macSecretBase64 in der Antwort jenes Aufrufs.",
   "The same page, Security, HMAC key, Generate.": "Auf derselben Seite: Security, HMAC key, Generate.",
   "The dashboard's (v4) webhook page, Secret hash: type the source's secret.":
     "Auf der Webhook-Seite des Dashboards (v4), Secret hash: das Geheimnis der Quelle eintippen.",
   "The same page, Webhooks key.": "Auf derselben Seite: Webhooks key.",
-  "The same page, Show verifier token.": "Auf derselben Seite: Show verifier token.",
-  "Dev Dashboard: the app, Settings, Client secret; for webhooks made in the store: shown on its Webhooks page.":
-    "Dev Dashboard: die App, Settings, Client secret; bei Webhooks aus dem Shop: auf dessen Seite Webhooks gezeigt.",
-  "LINE Developers Console: the channel, Basic settings, Channel secret.":
-    "LINE Developers Console: der Kanal, Basic settings, Channel secret.",
-  "The webhook there, Edit, Secret: paste the source's.":
-    "Dort beim Webhook: Edit, Secret: das der Quelle einfügen.",
   "DocuSign Admin: Integrations, Connect, Connect Keys, Add Secret Key.":
     "DocuSign Admin: Integrations, Connect, Connect Keys, Add Secret Key.",
   "Field transport.secret of that call: send the source's secret.":
     "Feld transport.secret jenes Aufrufs: das Geheimnis der Quelle senden.",
-  "Meta App Dashboard: App settings, Basic, App secret.":
-    "Meta App Dashboard: App settings, Basic, App secret.",
   "A text of your choice; enter the same one in the App Dashboard.":
     "Ein Text Ihrer Wahl; denselben tragen Sie im App Dashboard ein.",
   "X Developer Console: the app, Keys and tokens, the API key's secret (the consumer secret).":
@@ -307,10 +283,6 @@ export const fields: Readonly<Record<string, string>> = {
   "The same form, Secret: paste the source's.": "Im selben Formular, Secret: das der Quelle einfügen.",
   "Intercom Developer Hub: the app, Basic information, Client secret.":
     "Intercom Developer Hub: die App, Basic information, Client secret.",
-  "The destination's page in Stripe Workbench, Signing secret (whsec_…): its prefix belongs to the key.":
-    "Auf der Seite des Ziels in der Stripe Workbench: Signing secret (whsec_…); sein Präfix gehört zum Schlüssel.",
-  "The destination there, Edit destination, Secret key (pdl_ntfset_…).":
-    "Dort beim Ziel: Edit destination, Secret key (pdl_ntfset_…).",
   "The endpoint's page in Recurly, HMAC secret key.":
     "Auf der Seite des Endpunkts in Recurly: HMAC secret key.",
   "Cashfree Merchant Dashboard: Developers, API Keys, the client secret of the newest key.":
@@ -329,8 +301,6 @@ export const fields: Readonly<Record<string, string>> = {
   "Retell dashboard: Settings, API Keys, the key with the webhook badge.":
     "Retell-Dashboard: Settings, API Keys, der Schlüssel mit der Marke webhook.",
   "Shown when the webhook is saved there.": "Gezeigt, wenn der Webhook dort gespeichert wird.",
-  "For an OAuth app its client secret; with a site token the webhook's secretKey.":
-    "Bei einer OAuth-App ihr client secret; mit einem site token der secretKey des Webhooks.",
   "The field signing_secret of that webhook.": "Das Feld signing_secret dieses Webhooks.",
   "The same page of the reporting webhook, Webhook Signing Key.":
     "Auf derselben Seite des Reporting-Webhooks: Webhook Signing Key.",
@@ -346,22 +316,14 @@ export const fields: Readonly<Record<string, string>> = {
     "HubSpot-Entwicklerkonto: Apps, in der App der Reiter Auth, Client secret; dasselbe wie für ihre Webhooks.",
   "Discord Developer Portal: the application, General Information, Public Key.":
     "Discord Developer Portal: die Anwendung, General Information, Public Key.",
-  "Telnyx Mission Control: Account Settings, Keys & Credentials, Public Key.":
-    "Telnyx Mission Control: Account Settings, Keys & Credentials, Public Key.",
-  "The same page, Signature Verification: enable it and copy the Verification Key.":
-    "Auf derselben Seite, Signature Verification: einschalten und den Verification Key kopieren.",
   "The same form, JWS secret token: paste the source's.":
     "Im selben Formular, JWS secret token: das der Quelle einfügen.",
   "Upstash Console: QStash, the current signing key (sig_…).":
     "Upstash Console: QStash, der aktuelle Signaturschlüssel (sig_…).",
   "Upstash Console: QStash, Signing Keys, Next Signing Key.":
     "Upstash Console: QStash, Signing Keys, Next Signing Key.",
-  "LiveKit Cloud: the project, Settings, API keys, the secret of the key that the webhook uses.":
-    "LiveKit Cloud: das Projekt, Settings, API keys, das Geheimnis des Schlüssels, den der Webhook nutzt.",
   "LiveKit Cloud: Settings, API keys, the key (API…).":
     "LiveKit Cloud: Settings, API keys, der Schlüssel (API…).",
-  "Vonage API Dashboard: API Settings, Signed webhooks, Signature secret.":
-    "Vonage API Dashboard: API Settings, Signed webhooks, Signature secret.",
   "Vonage API Dashboard: API Settings. Where it is entered, only this account is accepted.":
     "Vonage API Dashboard: API Settings. Ist er eingetragen, wird nur dieses Konto angenommen.",
   "The service account of the push subscription's authentication.":
@@ -372,10 +334,6 @@ export const fields: Readonly<Record<string, string>> = {
     "Im selben Formular, Secret token: das der Quelle einfügen.",
   "The same page, Secret hash: type the source's secret.":
     "Auf derselben Seite, Secret hash: das Geheimnis der Quelle eintippen.",
-  "The same form, Protect webhook URL with basic authentication: user name and password of your choice.":
-    "Im selben Formular, Protect webhook URL with basic authentication: Benutzername und Passwort Ihrer Wahl.",
-  "The same form, Basic auth credentials: user name and password of your choice.":
-    "Im selben Formular, Basic auth credentials: Benutzername und Passwort Ihrer Wahl.",
   "Parameter secret_token of setWebhook: send the source's secret.":
     "Parameter secret_token von setWebhook: das Geheimnis der Quelle senden.",
   "The same form, Authorization Token: paste the source's secret, without Bearer.":
@@ -409,8 +367,6 @@ export const fields: Readonly<Record<string, string>> = {
     "Braintree Control Panel: das Zahnrad, API, API Keys, Private Key, View.",
   "Cloudinary Console: Settings, API Keys, API Secret.":
     "Cloudinary Console: Settings, API Keys, API Secret.",
-  "Contentful space: Settings, Webhooks, Settings, Enable request verification: the 64 characters of its secret.":
-    "Contentful-Space: Settings, Webhooks, Settings, Enable request verification: die 64 Zeichen des Geheimnisses.",
   "Dropbox Sign: Settings, API, API keys: the key of the account or of the app's owner.":
     "Dropbox Sign: Settings, API, API keys: der Schlüssel des Kontos oder des Besitzers der App.",
   "Your fal user id: without it every fal customer can call this source.":
@@ -421,9 +377,6 @@ export const fields: Readonly<Record<string, string>> = {
     "Ihr Workspace: Ohne ihn kann jeder Kunde von Fireblocks diese Quelle rufen.",
   "The same page, field Secret: paste the source's secret there, or enter here the one you have there.":
     "Auf derselben Seite, Feld Secret: dort das Geheimnis der Quelle einfügen, oder hier das eintragen, das dort steht.",
-  "Mailgun: Send, Sending, Webhooks, HTTP webhook signing key.":
-    "Mailgun: Send, Sending, Webhooks, HTTP webhook signing key.",
-  "Mandrill: Settings, Webhooks, the column Key.": "Mandrill: Settings, Webhooks, die Spalte Key.",
   "The same page, Secret signature.": "Auf derselben Seite: Secret signature.",
   "Field clientState of that call: send the source's secret.":
     "Feld clientState jenes Aufrufs: das Geheimnis der Quelle senden.",
@@ -433,7 +386,6 @@ export const fields: Readonly<Record<string, string>> = {
   "Plaid Dashboard: Developers, Keys, the environment's secret.":
     "Plaid Dashboard: Developers, Keys, das Geheimnis der Umgebung.",
   "production or sandbox.": "production oder sandbox.",
-  "Plivo Console: Overview, Account, Auth Token.": "Plivo Console: Overview, Account, Auth Token.",
   "Pusher dashboard: the app, App Keys, secret.": "Pusher-Dashboard: die App, App Keys, secret.",
   "Pusher dashboard: the app, App Keys, key.": "Pusher-Dashboard: die App, App Keys, key.",
   "The whole value as typed in RevenueCat, with Bearer if it has it.":
@@ -441,9 +393,6 @@ export const fields: Readonly<Record<string, string>> = {
   "The destination: Settings, Advanced Settings, shared secret: paste the source's.":
     "Beim Ziel: Settings, Advanced Settings, shared secret: das der Quelle einfügen.",
   "The same app: Basic Information, Signing Secret.": "Dieselbe App: Basic Information, Signing Secret.",
-  "Stream Dashboard: the app, API keys, Secret.": "Stream Dashboard: die App, API keys, Secret.",
-  "Twilio Console: Account Dashboard, Account Info, Auth Token.":
-    "Twilio Console: Account Dashboard, Account Info, Auth Token.",
   "Resend dashboard: Webhooks, the webhook once it is made; or signing_secret in the API's answer.":
     "Resend-Dashboard: Webhooks, der Webhook, sobald er angelegt ist; oder signing_secret in der Antwort der API.",
   "Shown once when that endpoint is made, whsec_…; the same page rotates it.":
