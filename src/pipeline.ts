@@ -216,11 +216,14 @@ export class Plan {
     // Behind a wide event that is still being written comes what has to keep the order.
     const isBehind = () => endpoints.some(isOrdered) && this.#data.fanouts.isPending(this.projectId);
     if (event.isTest || (isNarrow && !isBehind())) return this.#deliverNow(event, endpoints);
-    const ordered = endpoints.filter(isOrdered);
-    const others = ordered.length === 0 ? endpoints : endpoints.filter((endpoint) => !isOrdered(endpoint));
-    if (!isNarrow) return this.#intend(event.id, event.id + 1, ordered, others);
-    this.#deliverNow(event, others);
-    this.#intend(event.id, event.id + 1 + others.length, ordered, []);
+    const ordered: Endpoint[] = [];
+    const others: Endpoint[] = [];
+    for (const endpoint of endpoints) (isOrdered(endpoint) ? ordered : others).push(endpoint);
+    if (isNarrow) this.#deliverNow(event, others);
+    const later = isNarrow ? ordered : [...ordered, ...others];
+    const firstKey = event.id + 1 + endpoints.length - later.length;
+    const keys = later.map(({ id }) => id);
+    this.#fanouts.push(this.#data.fanouts.insert(this.projectId, event.id, firstKey, keys, ordered.length));
   }
 
   /** Nor does an endpoint that keeps the order get an event before those that wait for the plan. Null: none waits. */
@@ -228,16 +231,6 @@ export class Plan {
     if (mustWait) return () => true;
     const isQueued = !isTest && this.#data.meter.waitingEvents(this.projectId) > 0;
     return isQueued ? ({ ordering }) => ordering === "fifo" : null;
-  }
-
-  #intend(
-    eventId: number,
-    firstKey: number,
-    ordered: readonly Endpoint[],
-    others: readonly Endpoint[],
-  ): void {
-    const keys = (ordered.length === 0 ? others : [...ordered, ...others]).map(({ id }) => id);
-    this.#fanouts.push(this.#data.fanouts.insert(this.projectId, eventId, firstKey, keys, ordered.length));
   }
 
   #deliverNow(event: EventWithData, endpoints: readonly Endpoint[]): void {
