@@ -66,6 +66,8 @@ export interface Attempt {
 export interface EventWithData {
   id: string;
   type: string;
+  /** null: it has left the log. */
+  data: unknown;
   timestamp: string;
   consumer_id: string | null;
   external_id: string | null;

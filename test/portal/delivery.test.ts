@@ -7,7 +7,7 @@ import { explain } from "../../src/portal/explain.ts";
 import { en } from "../../src/portal/locales/en.ts";
 import type { Attempt, Delivery } from "../../src/portal/types.ts";
 import { curlOf, isMasked } from "../../src/portal/views/delivery/curl.ts";
-import { place, type Step, stepsOf, USUAL_SCHEDULE } from "../../src/portal/views/delivery/steps.ts";
+import { goneOf, place, type Step, stepsOf, USUAL_SCHEDULE } from "../../src/portal/views/delivery/steps.ts";
 
 const BEGIN = Date.parse("2026-11-20T09:00:00.000Z");
 const at = (seconds: number) => new Date(BEGIN + seconds * 1000).toISOString();
@@ -85,6 +85,10 @@ describe("the steps of a delivery", () => {
       "accepted",
       "attempt",
     ]);
+    expect(kinds(stepsOf({ ...delivery, ...ended, status: "delivered" }, [], undefined))).toEqual([
+      "accepted",
+      "delivered",
+    ]);
     const dead = stepsOf(
       { ...delivery, ...ended, status: "dead", dead_reason: "gone" },
       [attempt],
@@ -95,6 +99,27 @@ describe("the steps of a delivery", () => {
       "accepted",
       "cancelled",
     ]);
+  });
+});
+
+describe("attempts that have left the log", () => {
+  const DAY = 86_400;
+  const goneAfter = (seconds: number, fields: Partial<Delivery>, rows: readonly Attempt[] = []) =>
+    goneOf({ ...delivery, ...fields }, rows, Date.parse(at(seconds)));
+
+  test("are all of them where none is there a day after the end, and none where none was made", () => {
+    expect(goneAfter(2 * DAY + 1, { attempt_count: 3, completed_at: at(DAY) })).toBe(3);
+    expect(goneAfter(2 * DAY + 1, { attempt_count: 0, completed_at: at(DAY) })).toBe(0);
+  });
+
+  test("are none of a delivery that is young: the answers of two requests may differ by an attempt", () => {
+    expect(goneAfter(2, { attempt_count: 1 })).toBe(0);
+    expect(goneAfter(2 * DAY, { attempt_count: 1, completed_at: at(DAY + 1) })).toBe(0);
+  });
+
+  test("are those before the oldest that is there: a replay goes on in their numbers", () => {
+    expect(goneAfter(9 * DAY, { attempt_count: 5 }, [made(5, "retry", 9), made(4, "replay", 8)])).toBe(3);
+    expect(goneAfter(9 * DAY, { attempt_count: 1 }, [attempt])).toBe(0);
   });
 });
 

@@ -496,27 +496,33 @@ export const de: Messages = {
   "delivery.also": "Dasselbe Ereignis",
   "delivery.also.count": { one: "{count} weitere Zustellung", other: "{count} weitere Zustellungen" },
   "delivery.attempts.none": "Bisher kein Versuch",
+  "delivery.attempts.gone": {
+    one: "{count} Versuch wird nicht mehr aufbewahrt: Er ist zu alt.",
+    other: "{count} Versuche werden nicht mehr aufbewahrt: Sie sind zu alt.",
+  },
+  "delivery.body.gone":
+    "Sie kann nicht erneut gesendet werden: Der Inhalt des Ereignisses wird nicht mehr aufbewahrt, er ist zu alt.",
   "delivery.enable": "Endpunkt einschalten",
   "delivery.cancel": "Zustellung abbrechen",
   "delivery.cancel.title": "Diese Zustellung abbrechen?",
   "delivery.cancel.text": "Sie wird nicht mehr versucht. Sie können sie später erneut senden.",
   "delivery.cancel.done": "Die Zustellung ist abgebrochen.",
-  "delivery.cancelled.text":
-    "Sie wurde abgebrochen und wird nicht mehr versucht. Sie kann erneut gesendet werden.",
+  "delivery.cancelled.text": "Sie wurde abgebrochen und wird nicht mehr versucht.",
+  "delivery.cancelled.next": "Sie kann erneut gesendet werden.",
   "delivery.pending.text": "Sie wird gleich gesendet.",
   "delivery.others": {
     one: "{count} andere Zustellung dieses Endpunkts wartet.",
     other: "{count} andere Zustellungen dieses Endpunkts warten.",
   },
-  "dead.exhausted":
-    "Jeder Versuch ihres Plans schlug fehl, deshalb wurde sie aufgegeben. Senden Sie sie erneut, wenn die Ursache behoben ist.",
-  "dead.gone":
-    "Der Endpunkt sagte, dass es ihn nicht mehr gibt, deshalb wird ihm nichts mehr gesendet. Schalten Sie ihn ein, wenn er zurück ist, und senden Sie dann erneut.",
-  "dead.blocked":
-    "An dieser Adresse kann sie nicht ankommen, deshalb wurde sie sofort aufgegeben. Ändern Sie die Adresse, und senden Sie dann erneut.",
+  "dead.exhausted": "Jeder Versuch ihres Plans schlug fehl, deshalb wurde sie aufgegeben.",
+  "dead.exhausted.next": "Senden Sie sie erneut, wenn die Ursache behoben ist.",
+  "dead.gone": "Der Endpunkt sagte, dass es ihn nicht mehr gibt, deshalb wird ihm nichts mehr gesendet.",
+  "dead.gone.next": "Schalten Sie ihn ein, wenn er zurück ist, und senden Sie dann erneut.",
+  "dead.blocked": "An dieser Adresse kann sie nicht ankommen, deshalb wurde sie sofort aufgegeben.",
+  "dead.blocked.next": "Ändern Sie die Adresse, und senden Sie dann erneut.",
   "dead.malformed": "Ein neuer Versuch änderte nichts, deshalb wurde sie sofort aufgegeben.",
-  "dead.endpoint_disabled":
-    "Der Endpunkt war abgeschaltet, deshalb wurde nicht gesendet. Senden Sie erneut, sobald er eingeschaltet ist.",
+  "dead.endpoint_disabled": "Der Endpunkt war abgeschaltet, deshalb wurde nicht gesendet.",
+  "dead.endpoint_disabled.next": "Senden Sie erneut, sobald er eingeschaltet ist.",
   "waits.paused":
     "Sie wartet, weil ihr Endpunkt pausiert ist. Setzen Sie ihn fort, oder versuchen Sie diese jetzt.",
   "waits.rate_limit":

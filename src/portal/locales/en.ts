@@ -480,26 +480,32 @@ export const en = {
   "delivery.also": "Same event",
   "delivery.also.count": { one: "{count} more delivery", other: "{count} more deliveries" },
   "delivery.attempts.none": "No attempt so far",
+  "delivery.attempts.gone": {
+    one: "{count} attempt is no longer kept: it is too old.",
+    other: "{count} attempts are no longer kept: they are too old.",
+  },
+  "delivery.body.gone": "It cannot be sent again: the event's body is no longer kept, it is too old.",
   "delivery.enable": "Enable endpoint",
   "delivery.cancel": "Cancel delivery",
   "delivery.cancel.title": "Cancel this delivery?",
   "delivery.cancel.text": "It is not tried again. You can replay it later.",
   "delivery.cancel.done": "The delivery is cancelled.",
-  "delivery.cancelled.text": "It was cancelled and is not tried again. It can be replayed.",
+  "delivery.cancelled.text": "It was cancelled and is not tried again.",
+  "delivery.cancelled.next": "It can be replayed.",
   "delivery.pending.text": "It is about to be sent.",
   "delivery.others": {
     one: "{count} other delivery of this endpoint waits.",
     other: "{count} other deliveries of this endpoint wait.",
   },
-  "dead.exhausted":
-    "Every attempt of its schedule failed, so it was given up. Replay it once the cause is gone.",
-  "dead.gone":
-    "The endpoint said that it is gone, so nothing more is sent to it. Enable it once it is back, then replay.",
-  "dead.blocked":
-    "It cannot arrive at this address, so it was given up at once. Change the address, then replay.",
+  "dead.exhausted": "Every attempt of its schedule failed, so it was given up.",
+  "dead.exhausted.next": "Replay it once the cause is gone.",
+  "dead.gone": "The endpoint said that it is gone, so nothing more is sent to it.",
+  "dead.gone.next": "Enable it once it is back, then replay.",
+  "dead.blocked": "It cannot arrive at this address, so it was given up at once.",
+  "dead.blocked.next": "Change the address, then replay.",
   "dead.malformed": "Trying again would change nothing, so it was given up at once.",
-  "dead.endpoint_disabled":
-    "Its endpoint was disabled, so it was not sent. Replay it once the endpoint is enabled.",
+  "dead.endpoint_disabled": "Its endpoint was disabled, so it was not sent.",
+  "dead.endpoint_disabled.next": "Replay it once the endpoint is enabled.",
   "waits.paused": "It waits because its endpoint is paused. Resume the endpoint, or try this one now.",
   "waits.rate_limit": "It waits its turn: the endpoint gets no more at a time than its rate limit allows.",
   "waits.backoff":

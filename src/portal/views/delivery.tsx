@@ -9,7 +9,7 @@ import { Facts, More, Section } from "../components/layout.tsx";
 import { Empty, Failure, Skeleton } from "../components/states.tsx";
 import { Time } from "../components/time.tsx";
 import { t } from "../i18n.ts";
-import { useList, useResource } from "../resource.ts";
+import { type List, useList, useResource } from "../resource.ts";
 import { to } from "../router.ts";
 import { may } from "../session.ts";
 import type { Attempt, Delivery, Endpoint, EventWithData } from "../types.ts";
@@ -17,7 +17,7 @@ import type { ViewProps } from "../view.ts";
 import { AttemptCard } from "./delivery/attempt.tsx";
 import { ReplayOne } from "./delivery/replay-one.tsx";
 import { StateNotice } from "./delivery/state.tsx";
-import { stepsOf } from "./delivery/steps.ts";
+import { goneOf, stepsOf } from "./delivery/steps.ts";
 import { Timeline } from "./delivery/timeline.tsx";
 import { act, enable, retryNow } from "./parts/actions.ts";
 import { nameOf } from "./parts/endpoint-name.ts";
@@ -28,6 +28,9 @@ export function DeliveryDetail({ id, query }: { id: string; query: ViewProps["qu
   const { data: delivery, error } = useResource<Delivery>(path);
   const attempts = useList<Attempt>(`${path}/attempts?limit=50`);
   const endpoint = useResource<Endpoint>(delivery ? `/v1/endpoints/${delivery.endpoint_id}` : null);
+  const eventPath = delivery ? `/v1/events/${delivery.event_id}` : null;
+  const { data: event } = useResource<EventWithData>(eventPath, { polls: false });
+  const isBodyGone = event?.data === null;
   const steps = useMemo(
     () => (delivery && attempts.rows ? stepsOf(delivery, attempts.rows, endpoint.data) : null),
     [delivery, attempts.rows?.length, endpoint.data],
@@ -37,16 +40,16 @@ export function DeliveryDetail({ id, query }: { id: string; query: ViewProps["qu
   const [last] = attempts.rows ?? [];
   return (
     <article class="delivery" aria-label={delivery.event_type}>
-      <DeliveryHead delivery={delivery} endpoint={endpoint.data} />
-      {attempts.rows && <StateNotice delivery={delivery} last={last} />}
+      <DeliveryHead delivery={delivery} endpoint={endpoint.data} isBodyGone={isBodyGone} />
+      {attempts.rows && <StateNotice delivery={delivery} last={last} isBodyGone={isBodyGone} />}
       <Section title={t("timeline.title")}>
         {steps ? <Timeline steps={steps} /> : <Skeleton rows={1} height={104} />}
       </Section>
       <Section title={t("delivery.facts")}>
-        <DeliveryFacts delivery={delivery} endpoint={endpoint.data} query={query} />
+        <DeliveryFacts delivery={delivery} endpoint={endpoint.data} event={event} query={query} />
       </Section>
       <Section title={t("delivery.attempts")}>
-        <Attempts rows={attempts.rows} error={attempts.error} endpoint={endpoint.data} />
+        <Attempts attempts={attempts} delivery={delivery} endpoint={endpoint.data} />
         <More more={attempts.more} />
       </Section>
     </article>
@@ -56,9 +59,11 @@ export function DeliveryDetail({ id, query }: { id: string; query: ViewProps["qu
 interface HeadProps {
   delivery: Delivery;
   endpoint: Endpoint | undefined;
+  /** Of its event: there is nothing to send any more. */
+  isBodyGone: boolean;
 }
 
-function DeliveryHead({ delivery, endpoint }: HeadProps): JSX.Element {
+function DeliveryHead({ delivery, endpoint, isBodyGone }: HeadProps): JSX.Element {
   const { id, event_type: type } = delivery;
   return (
     <div class="detail-head">
@@ -67,7 +72,7 @@ function DeliveryHead({ delivery, endpoint }: HeadProps): JSX.Element {
         <StatusBadge delivery={delivery} />
       </div>
       <div class="actions start">
-        {may.manage && <Actions delivery={delivery} endpoint={endpoint} />}
+        {may.manage && <Actions delivery={delivery} endpoint={endpoint} isBodyGone={isBodyGone} />}
         <Id id={id} />
       </div>
     </div>
@@ -75,11 +80,12 @@ function DeliveryHead({ delivery, endpoint }: HeadProps): JSX.Element {
 }
 
 /** What can be done with it now: to a disabled endpoint nothing is sent, nor to one that fetches by itself. */
-function Actions({ delivery, endpoint }: HeadProps): JSX.Element {
+function Actions({ delivery, endpoint, isBodyGone }: HeadProps): JSX.Element {
   const [isReplaying, setReplaying] = useState(false);
   const { id, status } = delivery;
   const isOpen = status === "pending" || status === "retrying";
   const isDisabled = endpoint?.status === "disabled";
+  const canSend = endpoint !== undefined && !isDisabled && !isBodyGone;
   return (
     <>
       {endpoint && isDisabled && (
@@ -87,12 +93,12 @@ function Actions({ delivery, endpoint }: HeadProps): JSX.Element {
           {t("delivery.enable")}
         </Button>
       )}
-      {endpoint && !isDisabled && endpoint.kind !== "poll" && status !== "delivered" && (
+      {canSend && endpoint.kind !== "poll" && status !== "delivered" && (
         <Button kind="primary" icon="play" onClick={() => void retryNow(id)}>
           {t("delivery.retry")}
         </Button>
       )}
-      {endpoint && !isDisabled && (
+      {canSend && (
         <Button icon="retry" onClick={() => setReplaying(true)}>
           {t("replay.open")}
         </Button>
@@ -120,12 +126,12 @@ async function cancel({ id }: Delivery): Promise<void> {
 interface FactsProps {
   delivery: Delivery;
   endpoint: Endpoint | undefined;
+  event: EventWithData | undefined;
   query: ViewProps["query"];
 }
 
-function DeliveryFacts({ delivery, endpoint, query }: FactsProps): JSX.Element {
+function DeliveryFacts({ delivery, endpoint, event, query }: FactsProps): JSX.Element {
   const { event_id: eventId, endpoint_id: endpointId, created_at: created } = delivery;
-  const { data: event } = useResource<EventWithData>(`/v1/events/${eventId}`, { polls: false });
   const others = (event?.deliveries.length ?? 1) - 1;
   return (
     <Facts
@@ -158,15 +164,17 @@ function DeliveryFacts({ delivery, endpoint, query }: FactsProps): JSX.Element {
 }
 
 interface AttemptsProps {
-  rows: Attempt[] | undefined;
-  error: Error | null;
+  attempts: List<Attempt>;
+  delivery: Delivery;
   endpoint: Endpoint | undefined;
 }
 
-function Attempts({ rows, error, endpoint }: AttemptsProps): JSX.Element {
+function Attempts({ attempts: { rows, error, more }, delivery, endpoint }: AttemptsProps): JSX.Element {
   if (error && !rows) return <Failure error={error} />;
   if (!rows) return <Skeleton rows={2} height={56} />;
-  if (rows.length === 0) return <Empty title={t("delivery.attempts.none")} icon="clock" />;
+  const gone = more === null ? goneOf(delivery, rows, Date.now()) : 0;
+  const said = t(gone > 0 ? "delivery.attempts.gone" : "delivery.attempts.none", { count: gone });
+  if (rows.length === 0) return <Empty title={said} icon="clock" />;
   return (
     <div class="attempts">
       {rows.map((attempt, at) => (
@@ -177,6 +185,7 @@ function Attempts({ rows, error, endpoint }: AttemptsProps): JSX.Element {
           isHttp={(endpoint?.kind ?? "http") === "http"}
         />
       ))}
+      {gone > 0 && <p class="muted">{said}</p>}
     </div>
   );
 }

@@ -4,6 +4,8 @@ import type { Attempt, DeadReason, Delivery, Endpoint, Outcome } from "../../typ
 export type Step = { at: number } & (
   | { kind: "accepted" }
   | { kind: "attempt"; attempt: Attempt }
+  /** It arrived, by an attempt that is no longer there. */
+  | { kind: "delivered" }
   | { kind: "dead"; reason: DeadReason }
   | { kind: "cancelled" }
   | { kind: "next"; isWaiting: boolean }
@@ -37,6 +39,7 @@ function endOf(
   endpoint: Pick<Endpoint, "retry"> | undefined,
 ): Step[] {
   const at = Date.parse(ended ?? "");
+  if (status === "delivered") return made.length === 0 && ended !== null ? [{ kind: "delivered", at }] : [];
   if (status === "dead") return [{ kind: "dead", at, reason: reason ?? "exhausted" }];
   if (status === "cancelled") return [{ kind: "cancelled", at }];
   if (next === null) return [];
@@ -45,6 +48,21 @@ function endOf(
   const wait = rest.reduce((sum, seconds) => sum + seconds * 1000, 0);
   const step: Step = { kind: "next", at: due, isWaiting: waiting !== null };
   return rest.length === 0 ? [step] : [step, { kind: "end", at: due + wait, more: rest.length - 1 }];
+}
+
+/** What has ended keeps its attempts for another day, whatever the plan says. */
+const KEPT_MS = 86_400_000;
+
+/** How many attempts have left the log before their delivery; `rows`: all that are there, newest first. Numbers go on over replays. */
+export function goneOf(
+  { attempt_count: count, created_at: created, completed_at: ended }: Delivery,
+  rows: readonly Attempt[],
+  now: number,
+): number {
+  const oldest = rows.at(-1);
+  if (oldest) return oldest.number - 1;
+  // Of a young one they are on their way: its state was asked for later than they were.
+  return now - Date.parse(ended ?? created) > KEPT_MS ? count : 0;
 }
 
 /** Attempts that the schedule counts since it last began: by hand is none, and a replay begins it anew. */

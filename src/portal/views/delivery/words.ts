@@ -39,6 +39,8 @@ export function lookOfStep(step: Step): Look {
         attempt.status_code === null ? t(`outcome.${attempt.outcome}`) : String(attempt.status_code);
       return { ...OUTCOMES[attempt.outcome], text };
     }
+    case "delivered":
+      return { ...OUTCOMES.delivered, text: t("status.delivered") };
     case "dead":
       return { tone: "bad", icon: "stop", text: t("status.dead") };
     case "cancelled":
@@ -62,6 +64,8 @@ function saidOf(step: Step): string {
       return t("timeline.accepted.long");
     case "attempt":
       return [attemptTitle(step.attempt), `${lookOf(step.attempt).text}.`].join(": ");
+    case "delivered":
+      return t("status.delivered");
     case "dead":
       return t("timeline.dead");
     case "cancelled":
