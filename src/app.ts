@@ -49,7 +49,7 @@ import {
   tellRefusedFilter,
   tellRequest,
 } from "./tell.ts";
-import { Share } from "./turns.ts";
+import { turnParts } from "./turns.ts";
 
 /** Of the ten seconds between SIGTERM and the end: what is left for the disk once attempts are given up. */
 const DRAIN_RESERVE_MS = 1500;
@@ -135,8 +135,7 @@ function openNouns(
 ): Data {
   const report = (work: string, error: unknown) =>
     logger.log("error", `${work} failed`, { error: error instanceof Error ? error.stack : String(error) });
-  const beginShare = () => new Share();
-  const parts = { now: clock.now, schedule: setImmediate, beginShare, sync: disk.sync, later, fail, report };
+  const parts = { ...turnParts, now: clock.now, sync: disk.sync, later, fail, report };
   return orExplain("The database cannot be used", () =>
     openData(disk.sqlite, parts, { cipher, cell: config.cell, plans: config.plans }),
   );
@@ -199,6 +198,7 @@ function openOutbound(
   const sendParts = {
     transport,
     ids: data.ids,
+    turns: data.store.turns,
     now: clock.now,
     monotonic,
     signal: abort.signal,
@@ -284,6 +284,7 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
       logger.log("error", "request failed", { request_id: requestId, route, error }),
     isDraining: () => !outbound.isOpen,
     write: (run) => data.store.write(run),
+    turns: data.store.turns,
     idempotency: data.idempotency,
     audit: data.audit,
     rateLimits: { publish: config.publishRateLimit, management: config.managementRateLimit },

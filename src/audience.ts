@@ -4,8 +4,8 @@ import { limit } from "./core/limits.ts";
 import { type Endpoint, envelopeOf } from "./core/model.ts";
 import { AnswerMemory, isSubscribed, Routes } from "./core/routes.ts";
 import type { Subscribers } from "./core/subscribers.ts";
+import { isHeavy } from "./core/turn-queue.ts";
 import type { Data } from "./store/data.ts";
-import { heavyTurn, isHeavy } from "./turns.ts";
 
 /** What decides who gets an event. */
 export interface RoutedEvent {
@@ -80,11 +80,11 @@ export class Audiences {
   async #ofOne(projectId: number, event: RoutedEvent): Promise<Audience> {
     const { turns } = this.data.store;
     if (turns.isOver) await turns.next();
-    if (isHeavy(event.data.length)) await heavyTurn();
     const subscribers = this.#routesOf(projectId).match(event.type, event.consumerId);
     if (!subscribers.hasFilters) return { endpoints: subscribers.endpoints, filtered: NOBODY };
+    if (isHeavy(event.data.length)) await turns.ownTurn();
     // To look them up the first time is work too.
-    if (turns.isOver || isWide(subscribers.endpoints)) await turns.next();
+    else if (turns.isOver || isWide(subscribers.endpoints)) await turns.next();
     const matched = await this.#ask(projectId, subscribers, event);
     if (matched.size === subscribers.all.length)
       return { endpoints: subscribers.endpoints, filtered: NOBODY };

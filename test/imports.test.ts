@@ -21,7 +21,6 @@ const services = [
   "store",
   "inbound",
   "outbound",
-  "turns",
   "core",
 ];
 
@@ -38,7 +37,7 @@ const mayImport: Record<string, string[]> = {
   config: ["core", "log"],
   store: ["core", "drizzle"],
   inbound: ["core"],
-  outbound: ["outbound/user-agent", "turns", "core"],
+  outbound: ["outbound/user-agent", "core"],
   // The actors stand between what is stored and what is sent; the machine, the kinds and the transport know no database.
   "outbound/actors": ["outbound", "store", "core", "clock"],
   "outbound/user-agent": ["package.json"],
@@ -47,7 +46,7 @@ const mayImport: Record<string, string[]> = {
   authenticate: ["store", "core"],
   "start-error": [],
   turns: ["core"],
-  audience: ["turns", "store", "core"],
+  audience: ["store", "core"],
   fanout: ["outbound/actor-parts", "outbound/actors", "outbound/dispatcher", "store", "core"],
   admission: ["store", "core"],
   pipeline: [
@@ -90,6 +89,7 @@ const mayImport: Record<string, string[]> = {
     "retention",
     "schedule",
     "tell",
+    "turns",
     ...services,
     ...settings,
   ],

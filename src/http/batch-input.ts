@@ -3,8 +3,8 @@ import { type Fault, invalid, invalidAll, Problem } from "../core/errors.ts";
 import { isObject, type Span } from "../core/json.ts";
 import { cutList, type CutText } from "../core/json-cut.ts";
 import { limit } from "../core/limits.ts";
+import type { TurnQueue } from "../core/turn-queue.ts";
 import type { Incoming } from "../pipeline.ts";
-import { heavyTurn, isHeavy, Turns } from "../turns.ts";
 import {
   addUnknownField,
   dataOf,
@@ -38,9 +38,9 @@ export const newBatchShape = Type.Object(
 export async function readBatch(
   bytes: Uint8Array,
   now: number,
+  turns: TurnQueue,
   charge: (count: number) => void,
 ): Promise<Incoming[]> {
-  const turns = new Turns();
   const text = decodeJson(bytes);
   const { rest, elements, superseded } = await cut(text, turns);
   requireWhole(rest, [...superseded, ...elements], bytes);
@@ -59,7 +59,7 @@ export async function readBatch(
   return events;
 }
 
-async function cut(text: string, turns: Turns): Promise<CutText> {
+async function cut(text: string, turns: TurnQueue): Promise<CutText> {
   const parts = cutList(text, EVENTS);
   for (;;) {
     const { done, value } = parts.next();
@@ -95,16 +95,15 @@ async function parseAll(
   text: string,
   elements: readonly Span[],
   bytes: Uint8Array,
-  turns: Turns,
+  turns: TurnQueue,
 ): Promise<unknown[]> {
   const values: unknown[] = [];
   for (const [at, { start, end }] of elements.entries()) {
-    const isLarge = isHeavy(end - start);
-    await (isLarge ? heavyTurn() : turns.giveWay());
+    await turns.giveWay(end - start);
     const element = text.slice(start, end);
     requireSize(element, at);
     requireDepth(element, LEVELS_ABOVE);
-    if (isLarge) await heavyTurn();
+    await turns.giveWay(end - start);
     values.push(withoutData(parseJson(element, bytes)));
   }
   return values;

@@ -2,7 +2,6 @@ import { Type } from "@sinclair/typebox";
 import type { Caller } from "../core/caller.ts";
 import { keyTime } from "../core/ids.ts";
 import type { StatNumbers, StatPoint, StatSpan, StatSum } from "../store/stats.ts";
-import { Turns } from "../turns.ts";
 import { deliveryExample, deliveryStatusShape } from "./delivery-shape.ts";
 import { findEndpoint, endpointsOf } from "./endpoint-change.ts";
 import { seenEndpoint } from "./lookups.ts";
@@ -169,24 +168,23 @@ function spanOf(services: Services, query: StatsQuery): StatSpan {
 
 /** A project's numbers stand by themselves; those of a consumer's endpoints are added up. */
 async function addAll(services: Services, caller: Caller, sum: StatSum): Promise<void> {
-  const turns = new Turns();
-  const { stats } = services.data;
+  const { stats, store } = services.data;
   if (caller.consumerId === null) {
     sum.addProject(caller.projectId);
     for (const id of stats.leavingOf(caller.projectId)) {
-      await turns.giveWay();
+      await store.turns.giveWay();
       sum.subtractEndpoint(id);
     }
     return;
   }
   for (const { id } of endpointsOf(services, caller)) {
-    await turns.giveWay();
+    await store.turns.giveWay();
     sum.addEndpoint(id);
   }
 }
 
 async function countWaiting(services: Services, caller: Caller): Promise<number> {
-  const turns = new Turns();
+  const { turns } = services.data.store;
   let waiting = 0;
   for (const { id } of endpointsOf(services, caller)) {
     await turns.giveWay();

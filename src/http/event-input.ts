@@ -5,8 +5,8 @@ import { depthOf, isObject, memberSpan, minify } from "../core/json.ts";
 import { childPointer } from "../core/json-value.ts";
 import { limit } from "../core/limits.ts";
 import { parseRfc3339 } from "../core/rfc3339.ts";
+import type { TurnQueue } from "../core/turn-queue.ts";
 import type { Incoming } from "../pipeline.ts";
-import { heavyTurn } from "../turns.ts";
 import { invalidJson } from "./body.ts";
 import { EXPECTED_CONSUMER, consumerText, nameText, timeShape } from "./shapes.ts";
 
@@ -65,11 +65,11 @@ export function readEvent(bytes: Uint8Array, now: number): Incoming {
 }
 
 /** The same for a large one, each part of the work in a turn of its own. */
-export async function readLargeEvent(bytes: Uint8Array, now: number): Promise<Incoming> {
+export async function readLargeEvent(bytes: Uint8Array, now: number, turns: TurnQueue): Promise<Incoming> {
   const text = textOf(bytes);
-  await heavyTurn();
+  await turns.ownTurn();
   const event = readWhole(text, bytes, now);
-  await heavyTurn();
+  await turns.ownTurn();
   event.data = dataOf(text, 0);
   return event;
 }

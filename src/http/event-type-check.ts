@@ -2,7 +2,6 @@ import { type Fault, invalidAll, Problem } from "../core/errors.ts";
 import type { Json } from "../core/json-value.ts";
 import type { EventSchema } from "../core/schema.ts";
 import type { Incoming } from "../pipeline.ts";
-import { heavyTurn, isHeavy, Turns } from "../turns.ts";
 import type { Services } from "./services.ts";
 
 /**
@@ -35,15 +34,14 @@ async function requireSchemas(
   pointerTo: (at: number) => string,
 ): Promise<void> {
   const faults: Fault[] = [];
-  const turns = new Turns();
+  const { turns } = services.data.store;
   for (const [at, event] of events.entries()) {
     const schema = schemaFor(services, projectId, event);
     if (schema === null || isThere(services, projectId, event)) continue;
-    const isLarge = isHeavy(event.data.length);
-    await (isLarge ? heavyTurn() : turns.giveWay());
+    await turns.giveWay(event.data.length);
     // A large one was parsed a moment ago, and is parsed again here: to keep what came of it costs more.
     const data = JSON.parse(event.data) as Json;
-    if (isLarge) await heavyTurn();
+    await turns.giveWay(event.data.length);
     for (const { pointer, detail } of schema.validate(data))
       faults.push({ pointer: `${pointerTo(at)}/data${pointer}`, detail });
     if (faults.length >= FAULTS_MAX) break;

@@ -8,7 +8,6 @@ import { eventTypeExample } from "./event-type-shape.ts";
 import { newestEvents } from "./history.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { Turns } from "../turns.ts";
 
 const LAST_DEFAULT = 100;
 
@@ -66,10 +65,10 @@ async function infer(
   last: number,
 ): Promise<{ schema: Json; events: number }> {
   const inference = new SchemaInference();
-  const turns = new Turns();
   let events = 0;
-  for await (const event of list === null ? [] : newestEvents(data, list, last, turns)) {
+  for await (const event of list === null ? [] : newestEvents(data, list, last)) {
     if (event.data.length > limit("inferredBytesMax")) continue;
+    await data.store.turns.giveWay(event.data.length);
     inference.add(JSON.parse(event.data) as Json);
     events++;
   }

@@ -1,7 +1,7 @@
 import type { Caller } from "../core/caller.ts";
 import { type Fault, invalidAll, notFound, Problem, unavailable } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
-import { heavyTurn, isHeavy } from "../turns.ts";
+import { isHeavy } from "../core/turn-queue.ts";
 import { admit } from "./access.ts";
 import { auditEntry } from "./audit-entry.ts";
 import { type BodyReader, type Bytes, compileBody, NO_BYTES, readBody, requireJson } from "./body.ts";
@@ -144,7 +144,7 @@ export class Exchange implements RequestContext {
         throw error;
       });
       // Several large ones that are complete at once are not read in one turn of the loop.
-      if (isHeavy(this.bytes.length)) await heavyTurn();
+      if (isHeavy(this.bytes.length)) await this.shared.parts.turns.ownTurn();
     }
     const faults: Fault[] = [];
     if (readQuery) {

@@ -1,5 +1,6 @@
 import type { AuditEntry } from "../core/audit.ts";
 import type { Caller } from "../core/caller.ts";
+import type { TurnQueue } from "../core/turn-queue.ts";
 
 /** An answer kept under an Idempotency-Key. `body` is the JSON text, empty where there was none. */
 export interface KeptAnswer {
@@ -61,6 +62,8 @@ export interface HttpParts {
   isDraining(): boolean;
   /** One durable transaction. `run` is synchronous and may run again after a rollback; resolves once it is on disk. */
   write<T>(run: () => T): Promise<T>;
+  /** For work on large bodies. */
+  turns: TurnQueue;
   idempotency: IdempotencyStore;
   /** Called inside `write` only. */
   audit: { add(entry: AuditEntry): void };

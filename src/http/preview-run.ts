@@ -2,7 +2,7 @@ import type { RoutedEvent } from "../audience.ts";
 import type { Json } from "../core/json-value.ts";
 import { type Endpoint, envelopeOf } from "../core/model.ts";
 import { isSubscribed } from "../core/routes.ts";
-import type { Turns } from "../turns.ts";
+import type { TurnQueue } from "../core/turn-queue.ts";
 import type { Shaping } from "./preview-input.ts";
 
 /** What an event went through: how far it came, why not further, and its body there, as JSON text. */
@@ -19,7 +19,7 @@ export interface Preview {
 export async function tryOn(
   { endpoint, filter, transformation }: Shaping,
   event: RoutedEvent,
-  turns: Turns,
+  turns: TurnQueue,
   explains: boolean,
 ): Promise<Preview> {
   if (endpoint !== null && !isSubscribed(endpoint, event))
@@ -27,17 +27,18 @@ export async function tryOn(
   const text = envelopeOf(event.type, event.timestamp, event.data);
   if (filter === null && transformation === null)
     return { outcome: "matched", explanation: null, body: text };
+  const giveWay = () => turns.giveWay(text.length);
+  await giveWay();
   const envelope = JSON.parse(text) as Json;
-  await turns.giveWay();
+  await giveWay();
   if (filter !== null && !filter.matches(envelope)) {
     const verdict = explains ? filter.explain(envelope) : null;
     return unmatched(verdict?.matched === false ? verdict.explanation : null);
   }
   if (transformation === null) return { outcome: "matched", explanation: null, body: text };
-  const giveWay = () => turns.giveWay();
   const result = await transformation.applyInTurns(envelope, giveWay);
   if (!result.ok) return { outcome: "failed", explanation: result.reason, body: null };
-  await turns.giveWay();
+  await giveWay();
   return { outcome: "matched", explanation: null, body: JSON.stringify(result.body) };
 }
 

@@ -3,7 +3,6 @@ import type { Caller } from "../core/caller.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
 import { LABELS } from "../store/labels.ts";
-import { Turns } from "../turns.ts";
 import { eventExample } from "./event-shape.ts";
 import { warningFields } from "./filter-warnings.ts";
 import { newestEvents } from "./history.ts";
@@ -108,7 +107,7 @@ async function previewOne(
   bytes: Uint8Array,
 ): Promise<Answer> {
   const event = readSubject(services, caller, body, bytes, shaping.endpoint);
-  const preview = await tryOn(shaping, event, new Turns(), true);
+  const preview = await tryOn(shaping, event, services.data.store.turns, true);
   const matched = preview.outcome !== "unmatched";
   const tail = tailOf(shaping);
   return jsonText(
@@ -125,8 +124,8 @@ async function previewMany(
 ): Promise<Answer> {
   const list = listFor(services, caller, shaping.endpoint);
   const tally = new PreviewTally(services.ids);
-  const turns = new Turns();
-  for await (const event of list === null ? [] : newestEvents(services.data, list, last, turns)) {
+  const { turns } = services.data.store;
+  for await (const event of list === null ? [] : newestEvents(services.data, list, last)) {
     if (signal.aborted) break;
     tally.add(event, await tryOn(shaping, event, turns, tally.wantsUnmatched));
   }

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { limit } from "../core/limits.ts";
+import { isHeavy } from "../core/turn-queue.ts";
 import type { Accepted } from "../pipeline.ts";
-import { isHeavy } from "../turns.ts";
 import { newBatchShape, readBatch } from "./batch-input.ts";
 import { newEventShape, readEvent, readLargeEvent } from "./event-input.ts";
 import { requireDescribed } from "./event-type-check.ts";
@@ -56,7 +56,9 @@ function publishEvent(services: Services): AnyRoute {
       const { projectId } = context.caller;
       const { bytes } = context;
       const now = services.now();
-      const incoming = isHeavy(bytes.length) ? await readLargeEvent(bytes, now) : readEvent(bytes, now);
+      const incoming = isHeavy(bytes.length)
+        ? await readLargeEvent(bytes, now, services.data.store.turns)
+        : readEvent(bytes, now);
       const events = [incoming];
       // Where neither a schema nor a filter is asked nothing is awaited but the commit: an await for nothing costs every event.
       const described = requireDescribed(services, projectId, events, () => "");
@@ -103,7 +105,7 @@ function publishBatch(services: Services): AnyRoute {
     async handle(context) {
       const { projectId } = context.caller;
       const charge = (count: number) => context.charge(count - 1);
-      const incoming = await readBatch(context.bytes, services.now(), charge);
+      const incoming = await readBatch(context.bytes, services.now(), services.data.store.turns, charge);
       await requireDescribed(services, projectId, incoming, (at) => `/events/${at}`);
       const plan = await services.pipeline.plan(projectId, incoming);
       const answer = await context.commit(() => ({

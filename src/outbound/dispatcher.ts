@@ -1,4 +1,5 @@
 import type { Delivery, Endpoint } from "../core/model.ts";
+import type { Share, TurnParts } from "../core/turn-queue.ts";
 import type { Load, Waiting } from "./actor-parts.ts";
 
 /** A delivery that is on disk and goes to its actor; `load` where its body is at hand. */
@@ -8,15 +9,7 @@ export interface Dispatch {
   load: Load | null;
 }
 
-/** What may be taken of a turn of the event loop. */
-interface Share {
-  readonly isOver: boolean;
-}
-
-export interface DispatcherParts {
-  /** Runs `next` when the event loop comes round. */
-  schedule(next: () => void): void;
-  beginShare(): Share;
+export interface DispatcherParts extends TurnParts {
   keepsOrder(endpoint: Endpoint): boolean;
   /** The delivery as it stands now. */
   read(id: number): Delivery | null;

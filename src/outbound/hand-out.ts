@@ -3,7 +3,7 @@ import type { Load } from "./actor-parts.ts";
 import type { Message } from "./destination.ts";
 import { malformed, reshape, type SendParts, type Sent, sign } from "./send.ts";
 
-export type HandOutParts = Pick<SendParts, "ids" | "now" | "onBroken">;
+export type HandOutParts = Pick<SendParts, "ids" | "turns" | "now" | "onBroken">;
 
 /** A delivery in the form in which a poller gets it; `message` is null where it could not be rendered. */
 export interface HandOut extends Sent {
@@ -14,7 +14,7 @@ export interface HandOut extends Sent {
 export async function handOut(parts: HandOutParts, endpoint: Endpoint, load: Load): Promise<HandOut> {
   const now = parts.now();
   try {
-    const shaped = await reshape(endpoint, load);
+    const shaped = await reshape(parts.turns, endpoint, load);
     if (!shaped.ok) return { ...malformed(now, shaped.reason), message: null };
     const message = sign(parts.ids, endpoint, load, shaped.body, now);
     return { ...factsOf(message, load, now), message };

@@ -7,7 +7,7 @@ import { readRetryAfter } from "../core/retry.ts";
 import { readPrivateKey, readSecret, type SigningKey, signatureHeader } from "../core/signing.ts";
 import { compileFilter } from "../core/filter.ts";
 import { compileTransformations, type Transformation, type Transformed } from "../core/transform.ts";
-import { heavyTurn, isHeavy } from "../turns.ts";
+import { isHeavy, type TurnQueue } from "../core/turn-queue.ts";
 import type { Load, Performed } from "./actor-parts.ts";
 import {
   type Answer,
@@ -35,6 +35,7 @@ export interface Sent extends Performed, AttemptFacts {
 export interface SendParts {
   transport: Transport;
   ids: IdCodec;
+  turns: TurnQueue;
   now(): number;
   /** Monotonic milliseconds, for durations. */
   monotonic(): number;
@@ -57,7 +58,7 @@ async function attempt(parts: SendParts, endpoint: Endpoint, load: Load): Promis
   const startedAt = parts.now();
   const began = parts.monotonic();
   const kind = kindOf(endpoint);
-  const reshaped = reshape(endpoint, load);
+  const reshaped = reshape(parts.turns, endpoint, load);
   const shaped = reshaped instanceof Promise ? await reshaped : reshaped;
   if (!shaped.ok) return malformed(startedAt, shaped.reason);
   const message = sign(parts.ids, endpoint, load, shaped.body, startedAt);
@@ -187,17 +188,21 @@ function kindOf(endpoint: Endpoint): DestinationKind {
 type Shaped = { ok: true; body: Uint8Array } | { ok: false; reason: string };
 
 /** The body after the endpoint's transformations; the plain envelope's own bytes where there are none. */
-export function reshape(endpoint: Endpoint, { body }: Load): Shaped | Promise<Shaped> {
+export function reshape(turns: TurnQueue, endpoint: Endpoint, { body }: Load): Shaped | Promise<Shaped> {
   const { transformation } = compiledOf(endpoint);
   if (!transformation) return { ok: true, body };
-  if (isHeavy(body.length)) return reshapeInTurns(transformation, body);
+  if (isHeavy(body.length)) return reshapeInTurns(turns, transformation, body);
   return write(transformation.apply(read(body)));
 }
 
-async function reshapeInTurns(transformation: Transformation, body: Uint8Array): Promise<Shaped> {
-  await heavyTurn();
-  const result = await transformation.applyInTurns(read(body), heavyTurn);
-  await heavyTurn();
+async function reshapeInTurns(
+  turns: TurnQueue,
+  transformation: Transformation,
+  body: Uint8Array,
+): Promise<Shaped> {
+  await turns.ownTurn();
+  const result = await transformation.applyInTurns(read(body), () => turns.ownTurn());
+  await turns.ownTurn();
   return write(result);
 }
 

@@ -1,8 +1,8 @@
 import { limit } from "../core/limits.ts";
+import type { TurnQueue } from "../core/turn-queue.ts";
 import type { Digest } from "./digest.ts";
 import { Merge, NEWEST_FIRST, OLDEST_FIRST, type Order } from "./merge.ts";
 import type { Store } from "./store.ts";
-import type { TurnQueue } from "./turn-queue.ts";
 
 const CHUNK = 250;
 /** Candidates whose bodies are read at once: of up to 1 MiB each. */

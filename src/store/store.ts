@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { unavailable } from "../core/errors.ts";
 import { KeySequence } from "../core/ids.ts";
-import { type Share, TurnQueue } from "./turn-queue.ts";
+import { type Share, type TurnParts, TurnQueue } from "../core/turn-queue.ts";
 
 /**
  * The store: reads are plain calls, writes are promises that resolve once they are on disk.
@@ -21,12 +21,8 @@ import { type Share, TurnQueue } from "./turn-queue.ts";
  * | closed   | the process stops: nothing is written any more      | never                                  |
  */
 
-export interface StoreParts {
+export interface StoreParts extends TurnParts {
   now: () => number;
-  /** Runs `commit` when the loop comes round (setImmediate). */
-  schedule: (commit: () => void) => void;
-  /** Begins the share that a work has of this turn of the loop. */
-  beginShare: () => Share;
   /** Brings the WAL to the disk (fsync on the thread pool). */
   sync: () => Promise<void>;
   /** Runs `probe` after some time while the disk is full. */
@@ -67,7 +63,7 @@ function codeOf(error: unknown): string {
 
 export class Store {
   readonly keys: KeySequence;
-  /** For long reading. */
+  /** For all work that can be divided. */
   readonly turns: TurnQueue;
   #jobs: Job[] = [];
   #scheduled = false;

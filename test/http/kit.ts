@@ -3,9 +3,11 @@ import { expect } from "bun:test";
 import { connect } from "node:net";
 import type { AuditEntry } from "../../src/core/audit.ts";
 import type { Caller } from "../../src/core/caller.ts";
+import { TurnQueue } from "../../src/core/turn-queue.ts";
 import type { FailureLine, HttpParts, KeptAnswer, RequestLine } from "../../src/http/parts.ts";
 import type { AnyRoute } from "../../src/http/route.ts";
 import { createServer } from "../../src/http/server.ts";
+import { turnParts } from "../../src/turns.ts";
 import { conformance } from "../kit/app.ts";
 
 /** A key with scope full; others derive from it. */
@@ -48,6 +50,7 @@ export const OPERATOR_TOKEN = "operator-token-of-the-tests";
 /** Parts in memory: `write` undoes what was saved when `run` throws, as a rollback does. */
 export class TestParts implements HttpParts {
   readonly version = "1.2.3";
+  readonly turns = new TurnQueue(turnParts);
   operatorToken: string | null = OPERATOR_TOKEN;
   rateLimits = { publish: 0, management: 0 };
   time = Date.UTC(2026, 10, 21);

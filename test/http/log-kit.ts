@@ -75,6 +75,7 @@ export class Api implements AsyncDisposable {
     const sending = {
       transport,
       ids: data.ids,
+      turns: data.store.turns,
       now,
       monotonic: () => performance.now(),
       signal,
@@ -295,6 +296,7 @@ export class Api implements AsyncDisposable {
       logFailure: () => {},
       isDraining: () => false,
       write: <T>(run: () => T) => store.write(run),
+      turns: store.turns,
       idempotency,
       audit,
       rateLimits: this.rateLimits,

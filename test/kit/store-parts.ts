@@ -1,12 +1,11 @@
 import type { StoreParts } from "../../src/store/store.ts";
-import { Share } from "../../src/turns.ts";
+import { turnParts } from "../../src/turns.ts";
 
 /** What a store needs besides its database, as the process gives it; a disk that fails and work that ends badly end the test. */
 export function storeParts(own: Partial<StoreParts> = {}): StoreParts {
   return {
+    ...turnParts,
     now: Date.now,
-    schedule: setImmediate,
-    beginShare: () => new Share(),
     sync: async () => {},
     later: (ms, run) => void setTimeout(run, ms).unref(),
     fail(error) {

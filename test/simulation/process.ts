@@ -75,6 +75,7 @@ export function bootProcess(parts: ProcessParts): Process {
   const sendParts = {
     transport,
     ids: data.ids,
+    turns: data.store.turns,
     now: () => world.wall,
     monotonic: () => world.monotonic,
     signal,
