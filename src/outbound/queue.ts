@@ -35,11 +35,6 @@ export class Queue<Load extends WithBody> {
     return this.#byId.size;
   }
 
-  /** In the heap, those that were dropped included. */
-  get places(): number {
-    return this.#heap.length;
-  }
-
   has(id: number): boolean {
     return this.#byId.has(id);
   }
