@@ -1,5 +1,5 @@
 import { type Signal, signal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { get } from "./api.ts";
 import type { Page } from "./types.ts";
 
@@ -10,6 +10,8 @@ import type { Page } from "./types.ts";
 export interface Resource<T> {
   data: T | undefined;
   error: Error | null;
+  /** What was asked for where `data` is from: with `keeps` it may be the query before. */
+  of: string | null;
   reload: () => void;
 }
 
@@ -113,16 +115,54 @@ function watch(path: string, entry: Entry, everyMs: number | null): () => void {
 
 const NOTHING: Entry = { data: signal(undefined), error: signal(null), warmedAt: 0 };
 
-/** The answer to a GET; null: nothing is asked for. `polls: false` for what does not change by itself. */
-export function useResource<T>(path: string | null, { polls = true, everyMs = ACTIVE_MS } = {}): Resource<T> {
-  const entry = useMemo(() => (path === null ? NOTHING : entryOf(path)), [path]);
-  useEffect(() => (path === null ? undefined : watch(path, entry, polls ? everyMs : null)), [path, polls]);
-  return { data: entry.data.value as T | undefined, error: entry.error.value, reload: refresh };
+/** Names in a query whose rows they are. */
+const OWNERS = ["endpoint_id", "source_id", "consumer_id"];
+
+/** Another query of the same list; what is one owner's never stands where another's will. */
+function isSameList(before: string, path: string): boolean {
+  const [old, wanted] = [new URL(before, location.origin), new URL(path, location.origin)];
+  const isTheirs = (name: string) =>
+    !wanted.searchParams.has(name) || wanted.searchParams.get(name) === old.searchParams.get(name);
+  return old.pathname === wanted.pathname && OWNERS.every(isTheirs);
 }
 
-export interface List<Row> extends Omit<Resource<Row[]>, "data"> {
+interface Asked {
+  path: string | null;
+  entry: Entry;
+}
+
+/**
+ * The answer to a GET; null: nothing is asked for. `polls: false` for what does not change by itself; `keeps`: until a list that is searched
+ * or filtered anew is answered, the answer before stays.
+ */
+export function useResource<T>(
+  path: string | null,
+  { polls = true, everyMs = ACTIVE_MS, keeps = false } = {},
+): Resource<T> {
+  const entry = useMemo(() => (path === null ? NOTHING : entryOf(path)), [path]);
+  useEffect(() => (path === null ? undefined : watch(path, entry, polls ? everyMs : null)), [path, polls]);
+  const before = useRef<Asked>({ path: null, entry: NOTHING });
+  const isAnswered = path === null || entry.data.value !== undefined || entry.error.value !== null;
+  const shown = !isAnswered && keeps && mayStay(before.current, path) ? before.current : { path, entry };
+  if (isAnswered) before.current = shown;
+  return {
+    data: shown.entry.data.value as T | undefined,
+    error: entry.error.value,
+    of: shown.path,
+    reload: refresh,
+  };
+}
+
+/** What was forgotten meanwhile does not. */
+function mayStay(before: Asked, path: string): boolean {
+  return before.path !== null && entries.get(before.path) === before.entry && isSameList(before.path, path);
+}
+
+export interface List<Row> extends Omit<Resource<Row[]>, "data" | "of"> {
   /** undefined while nothing has come yet. */
   rows: Row[] | undefined;
+  /** They are those of the query before. */
+  isOld: boolean;
   /** Asks for the next page; null at the end. */
   more: (() => void) | null;
 }
@@ -132,21 +172,23 @@ const furtherPages = new Map<string, Signal<Page<unknown>[]>>();
 
 /** A list of /v1, its first page kept fresh; `path` may have a query, without `cursor`. */
 export function useList<Row extends { id?: string }>(path: string): List<Row> {
-  const { data: first, error, reload } = useResource<Page<Row>>(path);
+  const { data: first, error, of, reload } = useResource<Page<Row>>(path, { keeps: true });
+  const shown = of ?? path;
   const further = useMemo(() => {
-    const known = furtherPages.get(path) ?? signal<Page<unknown>[]>([]);
-    furtherPages.set(path, known);
+    const known = furtherPages.get(shown) ?? signal<Page<unknown>[]>([]);
+    furtherPages.set(shown, known);
     return known as Signal<Page<Row>[]>;
-  }, [path]);
+  }, [shown]);
   const pages = first ? [first, ...further.value] : [];
   const cursor = pages.at(-1)?.next_cursor ?? null;
   const more = async () => {
-    const separator = path.includes("?") ? "&" : "?";
-    const next = await get<Page<Row>>(`${path}${separator}cursor=${cursor}`);
+    const separator = shown.includes("?") ? "&" : "?";
+    const next = await get<Page<Row>>(`${shown}${separator}cursor=${cursor}`);
     further.value = [...further.value, next];
   };
   return {
     rows: first && distinct(pages.flatMap((page) => page.data)),
+    isOld: shown !== path,
     error,
     reload,
     more: cursor === null ? null : () => void more(),

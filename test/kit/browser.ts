@@ -132,3 +132,10 @@ export async function expectNoSidewaysScroll(page: Page): Promise<void> {
 export function visible(page: Page, text: string | RegExp): Locator {
   return page.getByText(text).filter({ visible: true }).first();
 }
+
+/** Keeps the service's answers back; gives how to let them go. */
+export async function holdBack(page: Page, asked: RegExp): Promise<() => void> {
+  const held = Promise.withResolvers<void>();
+  await page.route(asked, (route) => held.promise.then(() => route.continue()));
+  return held.resolve;
+}

@@ -6,6 +6,7 @@ import {
   expectAccessible,
   expectNoSidewaysScroll,
   hasChromium,
+  holdBack,
   type OpenPage,
   visible,
 } from "../kit/browser.ts";
@@ -86,6 +87,48 @@ describe.skipIf(!hasChromium)("the list", () => {
     await visible(page, /^1 delivery$/).waitFor();
     await search.fill("nobody wrote this");
     await visible(page, "No deliveries").waitFor();
+  });
+
+  test("keeps its rows while it is searched anew, with nothing to do with them as a whole", async () => {
+    await using opened = await openList("?status=delivered");
+    const { page } = opened;
+    const before = await rowsOf(page).count();
+    const lookUp = await holdBack(page, /external_id=nobody/);
+    const answer = await holdBack(page, /\/v1\/deliveries\?.*q=nobody/);
+    const busy = page.locator(".listing[aria-busy=true]");
+    await page.getByPlaceholder("Search by id").fill("nobody");
+    await busy.waitFor();
+    const asked = page.waitForRequest(/\/v1\/deliveries\?.*q=nobody/);
+    lookUp();
+    await asked;
+    expect([await rowsOf(page).count(), await busy.count()]).toEqual([before, 1]);
+    expect(await page.locator(".list-bar[inert]").count()).toBe(1);
+    answer();
+    await visible(page, "No deliveries").waitFor();
+    expect([await rowsOf(page).count(), await busy.count()]).toEqual([0, 0]);
+    // An id is no query of the list: its row comes in the same way.
+    const { id } = await firstOf("gone");
+    await page.getByPlaceholder("Search by id").fill("");
+    await rowsOf(page).first().waitFor();
+    const one = await holdBack(page, new RegExp(`/v1/deliveries/${id}`));
+    await page.getByPlaceholder("Search by id").fill(id);
+    await busy.waitFor();
+    expect(await rowsOf(page).count()).toBe(before);
+    one();
+    await visible(page, /^1 delivery$/).waitFor();
+  });
+
+  test("shows no rows of one endpoint where those of another will stand", async () => {
+    await using opened = await openList(`?endpoint=${world.endpoints.works}`);
+    const { page } = opened;
+    const { works, fails } = world.endpoints;
+    const answer = await holdBack(page, new RegExp(`/v1/deliveries\\?.*endpoint_id=${fails}`));
+    await page.getByLabel("Endpoint", { exact: true }).selectOption(fails);
+    await rowsOf(page).first().waitFor({ state: "detached" });
+    expect(await page.locator("tbody tr").count()).toBe(0);
+    answer();
+    await rowsOf(page).first().waitFor();
+    expect(await page.locator(`tbody a[href*="${works}"]`).count()).toBe(0);
   });
 
   test("counts what is new, and shows it when it is asked for, moving nothing", async () => {

@@ -2,7 +2,7 @@
 /** The portal in a real browser against the real service (contract section 9). */
 import { describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { expectAccessible, expectNoSidewaysScroll, hasChromium, visible } from "../kit/browser.ts";
+import { expectAccessible, expectNoSidewaysScroll, hasChromium, holdBack, visible } from "../kit/browser.ts";
 import { SCREENS } from "../portal/screens.ts";
 import { BROWSER_MS, openStage } from "../portal/stage.ts";
 import { CONSUMER, HOSTILE } from "../portal/world.ts";
@@ -340,6 +340,32 @@ describe.skipIf(!hasChromium)("going about", () => {
     await page.getByRole("dialog").getByText("Next row").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
+  });
+
+  test("while a list is searched anew its rows stay, marked, and the keys walk them, until the answer is here", async () => {
+    await using opened = await browser.open(`${await world.link()}/endpoints`);
+    const { page } = opened;
+    await visible(page, "Ledger").waitFor();
+    const list = page.locator(".listing");
+    const before = await list.boundingBox();
+    const answer = await holdBack(page, /\/v1\/endpoints\?.*q=ledger/);
+    await page.keyboard.press("/");
+    await page.keyboard.type("ledger");
+    await page.locator(".listing[aria-busy=true]").waitFor();
+    expect(await page.locator(".skeleton").count()).toBe(0);
+    expect(await list.boundingBox()).toEqual(before);
+    await page.keyboard.press("Escape");
+    for (let step = 0; step < 2; step++) await page.keyboard.press("j");
+    const second = await page.locator("a[data-row]").nth(1).getAttribute("href");
+    expect(await page.locator("a[data-row]:focus").getAttribute("href")).toBe(String(second));
+    answer();
+    await visible(page, "Data warehouse").waitFor({ state: "detached" });
+    await page.locator(".listing[aria-busy=false]").getByText("Ledger").waitFor();
+    // What cannot be answered takes the rows away: they would stand for something else.
+    await page.route(/q=broken/, (route) => route.fulfill({ status: 500, json: { detail: "" } }));
+    await page.locator("[data-search]").fill("broken");
+    await page.getByRole("alert").waitFor();
+    expect(await page.locator("a[data-row]").count()).toBe(0);
   });
 
   test("a bar of the chart narrows the list, by key too, and the numbers are there as a table", async () => {

@@ -165,6 +165,15 @@ export function Facts({ items }: { items: readonly (readonly [string, ComponentC
   );
 }
 
+/** What a list shows; `isOld`: it is searched or filtered anew, and these are the rows of before. */
+export function Listing({ isOld, children }: { isOld: boolean; children: ComponentChildren }): JSX.Element {
+  return (
+    <div class="listing" aria-busy={isOld}>
+      {children}
+    </div>
+  );
+}
+
 /** The button under a list that goes on. */
 export function More({ more }: { more: (() => void) | null }): JSX.Element | null {
   if (more === null) return null;

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
-import { Choice, Head, More, Split } from "../components/layout.tsx";
+import { Choice, Head, Listing, More, Split } from "../components/layout.tsx";
 import { Empty, Failure, Skeleton } from "../components/states.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import { now } from "../components/time.tsx";
@@ -56,6 +56,8 @@ function DeliveryList({ current, query }: ListProps): JSX.Element {
   const filter = readFilter(query);
   const window = windowOf(filter.span, now.value);
   const search = useSearch(filter.q);
+  const known = useRef(search);
+  if (search !== undefined) known.current = search;
   return (
     <div class="deliveries">
       <Head title={t("tab.deliveries")} isBeside={current !== null}>
@@ -77,10 +79,17 @@ function DeliveryList({ current, query }: ListProps): JSX.Element {
         <Chips filter={filter} window={window} search={search} />
         {may.manage && <ReplayProgress />}
       </div>
-      {search === undefined ? (
+      {known.current === undefined ? (
         <Skeleton rows={8} height={40} />
       ) : (
-        <Found filter={filter} window={window} search={search} current={current} query={query} />
+        <Found
+          filter={filter}
+          window={window}
+          search={known.current}
+          isOld={search === undefined}
+          current={current}
+          query={query}
+        />
       )}
     </div>
   );
@@ -90,23 +99,30 @@ interface FoundProps extends ListProps {
   filter: Filter;
   window: Window;
   search: Search;
+  /** What is searched for now is still looked up: this is what was searched for before. */
+  isOld: boolean;
 }
 
 /** What the search and the filters find. */
-function Found({ search, ...props }: FoundProps): JSX.Element {
-  const path = search.kind === "delivery" ? null : pathOf(props.filter, props.window, search);
-  const list = useLiveList(path);
+function Found({ search, isOld, ...props }: FoundProps): JSX.Element {
   const one = useResource<Delivery>(search.kind === "delivery" ? `/v1/deliveries/${search.id}` : null);
-  const { rows, error } = search.kind === "delivery" ? oneRow(one) : list;
+  const isOne = one.data !== undefined || one.error !== null;
+  const path = search.kind === "delivery" ? null : pathOf(props.filter, props.window, search);
+  const last = useRef(path);
+  last.current = isOne ? null : (path ?? last.current);
+  const list = useLiveList(last.current);
+  const { rows, error } = isOne ? oneRow(one) : list;
   if (error && !rows) return <Failure error={error} />;
   if (!rows) return <Skeleton rows={8} height={40} />;
+  const of = list.of ?? "";
+  const isBefore = isOld || (!isOne && list.of !== path);
   return (
-    <>
-      <ListBar list={list} rows={rows} path={path ?? ""} search={search} {...props} />
+    <Listing isOld={isBefore}>
+      <ListBar list={list} rows={rows} path={of} search={search} isOld={isBefore} {...props} />
       {rows.length === 0 ? <None filter={props.filter} goesOn={list.more !== null} /> : null}
-      {rows.length > 0 ? <Rows rows={rows} path={path ?? ""} {...props} /> : null}
-      <More more={path === null ? null : list.more} />
-    </>
+      {rows.length > 0 ? <Rows rows={rows} path={of} {...props} /> : null}
+      <More more={list.more} />
+    </Listing>
   );
 }
 
@@ -137,8 +153,8 @@ interface BarProps extends FoundProps {
   path: string;
 }
 
-/** Above the list: what is new, what is ticked, and what can be done with it. */
-function ListBar({ list, rows, path, filter, window, search }: BarProps): JSX.Element {
+/** Above the list: what is new, what is ticked, and what can be done with it; nothing while the list is not the one that is asked for. */
+function ListBar({ list, rows, path, filter, window, search, isOld }: BarProps): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   const picked = [...selectionOf(path)];
   const show = () => {
@@ -147,7 +163,7 @@ function ListBar({ list, rows, path, filter, window, search }: BarProps): JSX.El
   };
   const body = replayBodyOf(filter, window, search);
   return (
-    <div class="list-bar">
+    <div class="list-bar" inert={isOld}>
       <ListState picked={picked.length} rows={rows.length} isCut={list.more !== null} path={path} />
       <span role="status">
         {list.waiting > 0 && (

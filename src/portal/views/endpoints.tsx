@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { EndpointBadge, StatusBadge } from "../components/badge.tsx";
 import { LinkButton } from "../components/button.tsx";
-import { Choice, Head, More, Split } from "../components/layout.tsx";
+import { Choice, Head, Listing, More, Split } from "../components/layout.tsx";
 import { Empty, Failure, Skeleton } from "../components/states.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
@@ -42,7 +42,7 @@ function EndpointList({
   query: ViewProps["query"];
 }): JSX.Element {
   const state = STATES.find((one) => one === query["status"]) ?? "all";
-  const { rows, error, more } = useList<Endpoint>(
+  const { rows, isOld, error, more } = useList<Endpoint>(
     `/v1/endpoints?limit=50${askedOf(state, query["q"] ?? "")}`,
   );
   return (
@@ -65,9 +65,11 @@ function EndpointList({
       </div>
       {error && !rows ? <Failure error={error} /> : null}
       {!rows && !error ? <Skeleton rows={6} height={56} /> : null}
-      {rows?.length === 0 ? <None isFiltered={state !== "all" || query["q"] !== undefined} /> : null}
-      {rows && rows.length > 0 ? <Rows rows={rows} current={current} query={query} /> : null}
-      <More more={more} />
+      <Listing isOld={isOld}>
+        {rows?.length === 0 ? <None isFiltered={state !== "all" || query["q"] !== undefined} /> : null}
+        {rows && rows.length > 0 ? <Rows rows={rows} current={current} query={query} /> : null}
+        <More more={more} />
+      </Listing>
     </>
   );
 }
@@ -97,6 +99,7 @@ function Rows({ rows, current, query }: RowsProps): JSX.Element {
   const ids = rows.slice(0, STATS_MAX).map(({ id }) => id);
   const { data } = useResource<{ data: EndpointTotal[] }>(
     `/v1/stats/endpoints?endpoint_ids=${ids.join(",")}`,
+    { keeps: true },
   );
   const totals = new Map(data?.data.map((total) => [total.endpoint_id, total]));
   return (
@@ -145,7 +148,8 @@ function Rate({ total }: { total: EndpointTotal | undefined }): JSX.Element {
 }
 
 function Last({ total }: { total: EndpointTotal | undefined }): JSX.Element {
-  if (!total?.last_delivery) return <span class="muted">{t("endpoints.never")}</span>;
+  if (!total) return <span class="muted">–</span>;
+  if (!total.last_delivery) return <span class="muted">{t("endpoints.never")}</span>;
   return (
     <span class="last">
       <StatusBadge delivery={total.last_delivery} />

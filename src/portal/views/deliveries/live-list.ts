@@ -11,6 +11,8 @@ import type { Delivery, Page } from "../../types.ts";
 export interface LiveList {
   /** undefined while nothing has come yet. */
   rows: Delivery[] | undefined;
+  /** What was asked for where the rows are from: the query before, while the one that is asked for is not answered. */
+  of: string | null;
   error: Error | null;
   /** How many are not shown yet; a whole page of them may be more. */
   waiting: number;
@@ -39,23 +41,25 @@ function keptOf(path: string): Signal<Kept | null> {
 }
 
 export function useLiveList(path: string | null): LiveList {
-  const { data: fresh, error } = useResource<Page<Delivery>>(path);
-  const kept = useMemo(() => keptOf(path ?? ""), [path]);
+  const { data: fresh, error, of } = useResource<Page<Delivery>>(path, { keeps: true });
+  const kept = useMemo(() => keptOf(of ?? ""), [of]);
   useEffect(() => {
     if (fresh !== undefined) void take(kept, fresh);
   }, [fresh, kept]);
-  const now = kept.value;
+  // The first answer is shown as soon as it is here.
+  const now = kept.value ?? (fresh ? { rows: fresh.data, cursor: fresh.next_cursor } : null);
   const shown = new Set(now?.rows.map(({ id }) => id));
   const waiting = now === null || !fresh ? [] : fresh.data.filter(({ id }) => !shown.has(id));
   const more = async () => {
-    if (path === null || !now?.cursor) return;
-    const page = await get<Page<Delivery>>(`${path}&cursor=${now.cursor}`);
+    if (of === null || !now?.cursor) return;
+    const page = await get<Page<Delivery>>(`${of}&cursor=${now.cursor}`);
     const known = new Set(kept.peek()?.rows.map(({ id }) => id));
     const rows = [...(kept.peek()?.rows ?? []), ...page.data.filter(({ id }) => !known.has(id))];
     kept.value = { rows, cursor: page.next_cursor };
   };
   return {
     rows: now?.rows,
+    of,
     error,
     waiting: waiting.length,
     isMoreWaiting: fresh !== undefined && waiting.length > 0 && waiting.length === fresh.data.length,

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { StatusBadge } from "../../components/badge.tsx";
 import { Id, shorten } from "../../components/id.tsx";
+import { Listing } from "../../components/layout.tsx";
 import { Empty, Failure, Skeleton } from "../../components/states.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Countdown, Time } from "../../components/time.tsx";
@@ -21,19 +22,24 @@ export function DeliveryTable({
   empty: string;
   withEndpoint?: boolean;
 }): JSX.Element {
-  const { data, error } = useResource<Page<Delivery>>(path);
+  const { data, error, of } = useResource<Page<Delivery>>(path, { keeps: true });
   const names = useEndpointNames(withEndpoint ? (data?.data ?? []).map((row) => row.endpoint_id) : []);
   if (error && !data) return <Failure error={error} />;
   if (!data) return <Skeleton rows={5} height={40} />;
-  if (data.data.length === 0) return <Empty title={empty} />;
   return (
-    <Table
-      caption={t("deliveries.caption")}
-      columns={columnsOf(withEndpoint ? names : null)}
-      rows={data.data}
-      keyOf={({ id }) => id}
-      href={({ id }) => to(`/deliveries/${id}`)}
-    />
+    <Listing isOld={of !== path}>
+      {data.data.length === 0 ? (
+        <Empty title={empty} />
+      ) : (
+        <Table
+          caption={t("deliveries.caption")}
+          columns={columnsOf(withEndpoint ? names : null)}
+          rows={data.data}
+          keyOf={({ id }) => id}
+          href={({ id }) => to(`/deliveries/${id}`)}
+        />
+      )}
+    </Listing>
   );
 }
 

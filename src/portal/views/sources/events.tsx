@@ -5,7 +5,7 @@ import { Button, LinkButton } from "../../components/button.tsx";
 import { Body } from "../../components/code.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { Id } from "../../components/id.tsx";
-import { Section } from "../../components/layout.tsx";
+import { Listing, Section } from "../../components/layout.tsx";
 import { Empty, Failure, Skeleton } from "../../components/states.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
@@ -25,20 +25,23 @@ interface SourceEventsProps {
 export function SourceEvents({ source, since, until }: SourceEventsProps): JSX.Element {
   const [open, setOpen] = useState<EventRow | null>(null);
   const asked = { source_id: source.id, limit: "10", since: iso(since), ...(until && { until: iso(until) }) };
-  const { data, error } = useResource<Page<EventRow>>(`/v1/events?${new URLSearchParams(asked)}`);
+  const path = `/v1/events?${new URLSearchParams(asked)}`;
+  const { data, error, of } = useResource<Page<EventRow>>(path, { keeps: true });
   return (
     <Section title={t("source.events")}>
       {error && !data ? <Failure error={error} /> : null}
       {!data && !error ? <Skeleton rows={3} height={44} /> : null}
-      {data?.data.length === 0 ? <Empty title={t("source.events.none")} icon="info" /> : null}
-      {data && data.data.length > 0 ? (
-        <Table
-          caption={t("source.events")}
-          columns={columnsOf(setOpen)}
-          rows={data.data}
-          keyOf={({ id }) => id}
-        />
-      ) : null}
+      <Listing isOld={of !== path}>
+        {data?.data.length === 0 ? <Empty title={t("source.events.none")} icon="info" /> : null}
+        {data && data.data.length > 0 ? (
+          <Table
+            caption={t("source.events")}
+            columns={columnsOf(setOpen)}
+            rows={data.data}
+            keyOf={({ id }) => id}
+          />
+        ) : null}
+      </Listing>
       {open && <EventDialog event={open} onClose={() => setOpen(null)} />}
     </Section>
   );
