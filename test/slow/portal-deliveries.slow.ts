@@ -171,7 +171,7 @@ describe.skipIf(!hasChromium)("the list", () => {
     await rowsOf(page).first().waitFor();
     await bars.last().focus();
     for (let step = 0; step < 2; step++) await page.keyboard.press("Shift+ArrowLeft");
-    await page.waitForFunction("document.querySelectorAll('.bar[aria-pressed=true]').length === 3");
+    await page.locator(".bar[aria-pressed=true]").nth(2).waitFor();
     await rowsOf(page).first().waitFor();
   });
 
@@ -196,7 +196,7 @@ describe.skipIf(!hasChromium)("the list", () => {
   test("goes on below, page by page", async () => {
     await using opened = await openList();
     await opened.page.getByRole("button", { name: "Show more" }).click();
-    await opened.page.waitForFunction("document.querySelectorAll('a[data-row]').length > 50");
+    await rowsOf(opened.page).nth(50).waitFor();
   });
 });
 
@@ -256,7 +256,7 @@ describe.skipIf(!hasChromium)("a delivery", () => {
     await page.getByRole("dialog").getByLabel("As a new message").check();
     await button(page, "Send as a new message").click();
     await visible(page, "The delivery is sent again.").waitFor();
-    await page.waitForFunction(`!location.hash.includes(${JSON.stringify(id)})`);
+    await page.waitForURL((url) => !url.hash.includes(id));
     expect(hashOf(page)).toMatch(/^#\/deliveries\/msg_/);
   });
 

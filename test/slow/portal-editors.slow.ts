@@ -166,7 +166,8 @@ describe.skipIf(!hasChromium)("the checker", () => {
     const { page } = opened;
     await page.getByRole("button", { name: "Take the last delivery" }).click();
     await page.getByRole("button", { name: "Take this endpoint's secret" }).click();
-    await page.waitForFunction("document.querySelector('input[type=password]').value.startsWith('whsec_')");
+    const secret = page.locator("input[type=password]");
+    await world.app.until(async () => (await secret.inputValue()).startsWith("whsec_"));
     const bodies: (string | null)[] = [];
     page.on("request", (request) => void bodies.push(request.postData()));
     await page.getByRole("button", { name: "Check", exact: true }).click();
