@@ -2,7 +2,7 @@
  * What a flood at one source does to the others: publishing and another source go on at a steady pace, once without a flood, once
  * under forged requests, once under genuine ones above the source's rate. The three take turns.
  *
- *   bun test/bench/flood.ts [--rounds 12] [--seconds 1] [--flood 1000] [--connections 16]
+ *   bun test/bench/flood.ts [--rounds 10] [--seconds 4] [--flood 1000] [--connections 16]
  *
  * `--flood 0`: as many as one process can send.
  */
@@ -19,8 +19,8 @@ import { type Server, startServer } from "./server.ts";
 
 const { values: options } = parseArgs({
   options: {
-    rounds: { type: "string", default: "12" },
-    seconds: { type: "string", default: "1" },
+    rounds: { type: "string", default: "10" },
+    seconds: { type: "string", default: "4" },
     flood: { type: "string", default: "1000" },
     connections: { type: "string", default: "16" },
   },
