@@ -132,7 +132,6 @@ export class EndpointActor<P extends Performed> {
     const enabled = this.endpoint.status === "disabled" && endpoint.status !== "disabled";
     this.endpoint = endpoint;
     if (enabled) this.health = HEALTHY;
-    if (endpoint.status === "disabled" || enabled) this.#disabling = false;
     if (reordered) this.#reorder();
     this.#pump();
   }
