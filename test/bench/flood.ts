@@ -1,6 +1,6 @@
 /**
- * What a flood at one source does to the others: publishing and another source go on at a steady pace, once without a flood, once
- * under forged requests, once under genuine ones above the source's rate. The three take turns.
+ * What a flood does to the others: publishing, another source and reading go on at a steady pace, by turns without a flood, under
+ * forged requests to a source, under genuine ones above its rate, and under publishing and reading in another project.
  *
  *   bun test/bench/flood.ts [--rounds 10] [--seconds 4] [--flood 1000] [--connections 16]
  *

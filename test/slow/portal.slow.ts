@@ -327,7 +327,7 @@ describe.skipIf(!hasChromium)("going about", () => {
     await visible(page, "Ledger").waitFor();
     await page.keyboard.press("/");
     await page.keyboard.type("ledger");
-    // The service searches, once typing rests: the list goes, and what was found comes.
+    // The service searches, once typing rests; until it has found something the list stays.
     await visible(page, "Data warehouse").waitFor({ state: "detached" });
     await visible(page, "Ledger").waitFor();
     await page.keyboard.press("Escape");
