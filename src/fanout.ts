@@ -69,7 +69,7 @@ interface Slice {
 }
 
 /**
- * Writes the deliveries of wide fan-outs after their events, `sliceRows` a transaction, and hands them to the actors. One
+ * Writes the deliveries of wide fan-outs after their events, `fanoutSliceRows` a transaction, and hands them to the actors. One
  * transaction at a time, so that a slice stays small, however many fan-outs there are. Endpoints that keep the order stand first in a
  * fan-out, and the next one's wait until they are written.
  */
@@ -164,7 +164,7 @@ export class Spreader {
   /** What the next transaction writes; half of it is for those that keep the order, where others wait too. */
   #takeSlices(): Slice[] {
     const slices: Slice[] = [];
-    let room = limit("sliceRows");
+    let room = limit("fanoutSliceRows");
     const kept = this.#others.length > 0 ? Math.floor(room / 2) : 0;
     for (let [first] = this.#ordered; first !== undefined && room > kept; [first] = this.#ordered)
       room -= this.#take(this.#ordered, Math.min(room - kept, first.ordered - first.written), slices);

@@ -128,7 +128,7 @@ describe("DELETE /v1/events/:id", () => {
   });
 
   test("ends a wide fan-out that is still being written", async () => {
-    const width = limit("fanoutAtOnceMax") + 2 * limit("sliceRows");
+    const width = limit("fanoutAtOnceMax") + 2 * limit("fanoutSliceRows");
     for (let n = 0; n < width; n++) await endpoint({ status: "paused" });
     const { id, delivery_count: deliveries } = await api.publish("a.b");
     expect(deliveries).toBe(width);

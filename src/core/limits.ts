@@ -250,6 +250,11 @@ export const LIMITS = {
     unit: "count",
     why: "Deliveries written in the transaction of their event; more follow in slices, so that no turn of the loop is long.",
   },
+  fanoutSliceRows: {
+    value: 50,
+    unit: "count",
+    why: "Deliveries of a wide event that one transaction writes: a millisecond or two, beside all else that a turn of the loop does.",
+  },
   sliceRows: {
     value: 100,
     unit: "count",

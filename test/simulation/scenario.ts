@@ -12,6 +12,7 @@ const SMALL = {
   actorQueueHead: 1,
   fanoutAtOnceMax: 2,
   eventRowsMax: 1,
+  fanoutSliceRows: 2,
   sliceRows: 2,
 } as const;
 type Bound = keyof typeof SMALL;
