@@ -21,8 +21,9 @@ const SECRET_BYTES = { made: 32, min: 24, max: 64 };
 const PKCS8_ED25519 = Buffer.from("302e020100300506032b657004220420", "hex");
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
+/** Not as a Buffer: each of those is a thing outside the heap, that the garbage collector has to ask about. */
 function decodeBase64(text: string): Uint8Array | null {
-  return BASE64.test(text) && text !== "" ? Buffer.from(text, "base64") : null;
+  return BASE64.test(text) && text !== "" ? Uint8Array.fromBase64(text) : null;
 }
 
 export function makeSecret(): string {
@@ -64,13 +65,15 @@ export function publicKeyOf(key: KeyObject): string {
   return `whpk_${Buffer.from(publicBytes(key)).toString("base64")}`;
 }
 
-/** Hashers that have taken in their key: a copy costs two thirds of a new one. */
-const keyedHashers = new WeakMap<Uint8Array, Bun.CryptoHasher>();
+/** Hashers that have taken in their key, of endpoints that are busy: a copy costs two thirds of a new one. */
+const keyedHashers = new Map<Uint8Array, Bun.CryptoHasher>();
+const KEYED_HASHERS_MAX = 256;
 
 function keyedHasher(key: Uint8Array): Bun.CryptoHasher {
   const known = keyedHashers.get(key);
   if (known) return known.copy();
   const made = new Bun.CryptoHasher("sha256", key);
+  if (keyedHashers.size >= KEYED_HASHERS_MAX) keyedHashers.clear();
   keyedHashers.set(key, made);
   return made.copy();
 }

@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import type { UrlParts } from "./url-parts.ts";
 
 /** The two ways in which Azure's REST interfaces are signed with a shared key. */
 
@@ -22,7 +23,7 @@ export function sharedAccessSignature(
 
 export interface SharedKeyRequest {
   method: string;
-  url: URL;
+  url: UrlParts;
   contentLength: number;
   contentType: string;
   /** The `x-ms-*` headers, names in lower case. */
@@ -44,6 +45,6 @@ function textToSign(account: string, request: SharedKeyRequest): string {
   // Content-Encoding, -Language, -Length, -MD5, -Type, Date, four If-… and Range.
   const standard = [method, "", "", length, "", contentType, "", "", "", "", "", ""];
   const headers = Object.entries(msHeaders).map(([name, value]) => `${name}:${value}`);
-  const query = [...url.searchParams].map(([name, value]) => `${name.toLowerCase()}:${value}`);
+  const query = [...new URLSearchParams(url.search)].map(([name, value]) => `${name.toLowerCase()}:${value}`);
   return [...standard, ...headers.sort(), `/${account}${url.pathname}`, ...query.sort()].join("\n");
 }

@@ -1,4 +1,5 @@
 import type { TransportResult } from "./transport-types.ts";
+import type { UrlParts } from "./url-parts.ts";
 
 /**
  * Every push destination is one HTTP request. A kind is data and two pure functions: how a message becomes a request, and how the
@@ -41,7 +42,7 @@ export interface Message {
 export interface OutgoingRequest {
   method: string;
   /** The same object as for the endpoint's last request only where method and headers, but for `webhook-*`, are the same too. */
-  url: URL;
+  url: UrlParts;
   headers: ReadonlyArray<readonly [string, string]>;
   body: Uint8Array;
   /** The URL's query is a credential: attempts show it as `***`. */

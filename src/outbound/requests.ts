@@ -1,4 +1,6 @@
+import { once } from "../core/once.ts";
 import type { DestinationConfig, Message, OutgoingRequest } from "./destination.ts";
+import { type UrlParts, urlParts } from "./url-parts.ts";
 import { USER_AGENT } from "./user-agent.ts";
 
 /** What builders of requests have in common. */
@@ -8,13 +10,10 @@ type Headers = OutgoingRequest["headers"];
 const encoder = new TextEncoder();
 
 /** Computes something of an endpoint's settings once for each of their versions. */
-export function perConfig<T>(make: (config: DestinationConfig) => T): (config: DestinationConfig) => T {
-  const made = new WeakMap<DestinationConfig, { value: T }>();
-  return (config) => {
-    const known = made.get(config) ?? { value: make(config) };
-    made.set(config, known);
-    return known.value;
-  };
+export function perConfig<T extends {} | null>(
+  make: (config: DestinationConfig) => T,
+): (config: DestinationConfig) => T {
+  return once(make);
 }
 
 /** A field's text; null where it is not given. */
@@ -23,13 +22,13 @@ export function textOf(config: DestinationConfig, name: string): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** `path`, encoded already, below a server's address, which may have a path of its own. */
-export function urlBelow(base: string, path: string): URL {
+/** `path` and `search`, encoded already, below a server's address, which may have a path of its own. */
+export function urlBelow(base: string, path: string, search = ""): UrlParts {
   const url = new URL(base);
   url.pathname = url.pathname.replace(/\/+$/, "") + path;
-  url.search = "";
+  url.search = search;
   url.hash = "";
-  return url;
+  return urlParts(url);
 }
 
 /** The kind's own headers, then those of the endpoint that the kind does not set. */

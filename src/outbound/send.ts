@@ -3,6 +3,7 @@ import { type IdCodec, keyTime } from "../core/ids.ts";
 import type { Json } from "../core/json-value.ts";
 import { limit } from "../core/limits.ts";
 import type { AttemptFacts, Endpoint } from "../core/model.ts";
+import { once } from "../core/once.ts";
 import { readRetryAfter } from "../core/retry.ts";
 import { readPrivateKey, readSecret, type SigningKey, signatureHeader } from "../core/signing.ts";
 import { compileFilter } from "../core/filter.ts";
@@ -24,6 +25,7 @@ import { findKind } from "./destinations.ts";
 import { headerSecrets, hideSecretBytes, hideSecretHeaders, hideSecrets } from "./echo.ts";
 import { requestHeadOf } from "./request-head.ts";
 import type { Transport, TransportResult } from "./transport-types.ts";
+import type { UrlParts } from "./url-parts.ts";
 
 /** One attempt as it went: what its row shows, and what the states of delivery and endpoint depend on. */
 export interface Sent extends Performed, AttemptFacts {
@@ -236,7 +238,7 @@ export function sign(ids: IdCodec, endpoint: Endpoint, load: Load, body: Uint8Ar
 interface Compiled {
   publicId: string | null;
   /** The head of the last request, and the URL that it was made with: the same object means the same head. */
-  head: { url: URL; text: string } | null;
+  head: { url: UrlParts; text: string } | null;
   /** With its credentials. */
   config: DestinationConfig;
   /** Those, and what its own headers carry. */
@@ -246,16 +248,12 @@ interface Compiled {
   transformation: Transformation | null;
 }
 
-const compiledByEndpoint = new WeakMap<Endpoint, Compiled>();
-
-function compiledOf(endpoint: Endpoint): Compiled {
-  const known = compiledByEndpoint.get(endpoint);
-  if (known) return known;
+const compiledOf = once((endpoint: Endpoint): Compiled => {
   const { filter, previous, transformations } = endpoint;
   // Nothing has narrowed what this endpoint gets (core/routes.ts): it is not for it.
   if (filter !== null && !compileFilter(filter).ok)
     throw new Error("an endpoint has a filter that is refused");
-  const made: Compiled = {
+  return {
     publicId: null,
     head: null,
     config: { ...endpoint.config, ...endpoint.credentials },
@@ -264,9 +262,7 @@ function compiledOf(endpoint: Endpoint): Compiled {
     previous: previous && readKey(previous.secret, previous.privateKey),
     transformation: transformations === null ? null : compileStored(transformations),
   };
-  compiledByEndpoint.set(endpoint, made);
-  return made;
-}
+});
 
 function compileStored(transformations: unknown): Transformation {
   const result = compileTransformations(transformations);

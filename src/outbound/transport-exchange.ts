@@ -12,7 +12,6 @@ import type { Connection, ConnectionOwner } from "./connection.ts";
 import type { Connections } from "./connections.ts";
 import type { Guard } from "./guard.ts";
 import { ResponseParser } from "./response.ts";
-import { type Target, targetOf } from "./transport-target.ts";
 import type { TransportRequest, TransportResult } from "./transport-types.ts";
 
 /** What all exchanges of a transport share. */
@@ -29,7 +28,6 @@ export class Exchange implements ConnectionOwner {
   readonly #bytes: Buffer;
   readonly #parts: ExchangeParts;
   readonly #onSettled: (result: TransportResult) => void;
-  readonly #target: Target;
   readonly #parser: ResponseParser;
   readonly #deadline: Timer;
   #connection: Connection | null = null;
@@ -49,13 +47,12 @@ export class Exchange implements ConnectionOwner {
     this.#bytes = bytes;
     this.#parts = parts;
     this.#onSettled = onSettled;
-    this.#target = targetOf(request.url);
     this.#parser = new ResponseParser(request);
     this.#deadline = setTimeout(expire, request.timeoutMs, this);
   }
 
   start(): void {
-    const idle = this.#parts.connections.take(this.#target.key, this);
+    const idle = this.#parts.connections.take(this.#request.url.origin, this);
     if (idle === null) return void this.#connect();
     this.#connection = idle;
     this.#isReused = true;
@@ -102,7 +99,7 @@ export class Exchange implements ConnectionOwner {
   async #connect(): Promise<void> {
     this.#connection = null;
     this.#parts.resolving.add(this);
-    const verdict = await this.#parts.guard.pin(this.#target.hostname);
+    const verdict = await this.#parts.guard.pin(this.#request.url.hostname);
     this.#parts.resolving.delete(this);
     if (this.#isSettled) return;
     if (verdict.kind === "blocked") return this.#settle({ kind: "blocked", code: "address_not_allowed" });
@@ -113,12 +110,13 @@ export class Exchange implements ConnectionOwner {
 
   /** Connects to the next vetted address, and to no other. */
   #dial(): void {
-    const { key, protocol, hostname, port } = this.#target;
+    const { origin, protocol, hostname, port } = this.#request.url;
+    const isTls = protocol === "https:";
     const target = {
-      key,
+      key: origin,
       address: this.#addresses.shift() ?? "",
-      port,
-      tlsName: protocol === "https:" ? hostname.replace(/^\[|\]$|\.$/g, "") : null,
+      port: port === "" ? (isTls ? 443 : 80) : Number(port),
+      tlsName: isTls ? hostname.replace(/^\[|\]$|\.$/g, "") : null,
       tlsCa: this.#parts.tlsCa,
     };
     this.#connection = this.#parts.connections.open(target, this);

@@ -1,11 +1,11 @@
 /** The bytes of one HTTP/1.1 request (RFC 9112): head and body together, so that one write sends both. */
 import type { Headers } from "./transport-head.ts";
-import { targetOf } from "./transport-target.ts";
+import type { UrlParts } from "./url-parts.ts";
 
 /** What is needed of a request to write it. */
 export interface RequestParts {
   readonly method: string;
-  readonly url: URL;
+  readonly url: UrlParts;
   readonly headers: Headers;
   readonly body: Uint8Array;
 }
@@ -39,8 +39,7 @@ export function encodeRequest(request: RequestParts): Buffer {
 
 function renderHead({ method, url, headers, body }: RequestParts): string {
   if (!fineNames.has(method) && !TOKEN.test(method)) throw new TypeError("the method is not a token");
-  const { path, host } = targetOf(url);
-  let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`;
+  let head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\n`;
   let values = "";
   for (const [name, value] of headers) {
     if (!fineNames.has(name)) requireFineName(name);

@@ -1,9 +1,11 @@
 /** What the transport takes and gives. */
 
+import type { UrlParts } from "./url-parts.ts";
+
 export interface TransportRequest {
   method: string;
   /** Checked by `guard.checkUrl`. */
-  url: URL;
+  url: UrlParts;
   /** Without `host`, `content-length` and all that concerns the connection: the transport adds these. */
   headers: ReadonlyArray<readonly [string, string]>;
   /** May be empty; must not change until the result is there. */

@@ -9,8 +9,8 @@ import { Connections } from "./connections.ts";
 import type { Guard } from "./guard.ts";
 import { Exchange } from "./transport-exchange.ts";
 import { encodeRequest } from "./transport-request.ts";
-import { targetOf } from "./transport-target.ts";
 import type { Transport, TransportRequest, TransportResult } from "./transport-types.ts";
+import type { UrlParts } from "./url-parts.ts";
 
 export { ERROR_CODES } from "./transport-errors.ts";
 export type { Transport, TransportRequest, TransportResult } from "./transport-types.ts";
@@ -81,7 +81,6 @@ export function createTransport(options: TransportOptions): Transport {
 }
 
 /** Anything else must never reach a socket. */
-function isHttp(url: URL): boolean {
-  const { protocol } = targetOf(url);
+function isHttp({ protocol }: UrlParts): boolean {
   return protocol === "https:" || protocol === "http:";
 }

@@ -1,4 +1,5 @@
 import { type Attempt, type AttemptFacts, type AttemptPlace, OUTCOMES, TRIGGERS } from "../core/model.ts";
+import { once } from "../core/once.ts";
 import type { Heads } from "./heads.ts";
 import type { Store } from "./store.ts";
 
@@ -51,20 +52,11 @@ interface PackedHeaders {
   date: number | null;
 }
 
-/** By the list itself: the transport gives the same one for answers that are alike. */
-const packedHeaders = new WeakMap<Attempt["responseHeaders"], PackedHeaders>();
-
 /**
  * Response headers as text that is the same from one answer to the next: `date`, which changes every second, is taken out where it
- * can be written again exactly.
+ * can be written again exactly. Once for each list: the transport gives the same one for answers that are alike.
  */
-function packHeaders(headers: Attempt["responseHeaders"]): PackedHeaders {
-  const packed = packedHeaders.get(headers) ?? pack(headers);
-  packedHeaders.set(headers, packed);
-  return packed;
-}
-
-function pack(headers: Attempt["responseHeaders"]): PackedHeaders {
+const packHeaders = once((headers: Attempt["responseHeaders"]): PackedHeaders => {
   let date: number | null = null;
   const lines: string[] = [];
   for (const [name, value] of headers) {
@@ -75,7 +67,7 @@ function pack(headers: Attempt["responseHeaders"]): PackedHeaders {
     } else lines.push(`${name}: ${value}`);
   }
   return { text: lines.join("\n"), date };
-}
+});
 
 function unpackHeaders(text: string, date: number | null): [string, string][] {
   if (text === "") return [];

@@ -49,7 +49,7 @@ function lastOf(list: readonly Recorded[]): Recorded {
 
 async function recordOwn(request: OutgoingRequest): Promise<Recorded> {
   const { url, method, headers, body } = request;
-  await fetch(url, { method, headers: Object.fromEntries(headers), body: body.slice() });
+  await fetch(url.href, { method, headers: Object.fromEntries(headers), body: body.slice() });
   return lastOf(recorded);
 }
 

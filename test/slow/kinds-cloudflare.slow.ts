@@ -33,7 +33,7 @@ test("cloudflare 7.3.0 sends the same message", async () => {
   const refuse = () => Promise.reject(new Error("nobody is asked"));
   const request = await cloudflareQueues.request(config, message, now, refuse);
   const headers = Object.fromEntries(request.headers);
-  await fetch(request.url, { method: request.method, headers, body: request.body.slice() });
+  await fetch(request.url.href, { method: request.method, headers, body: request.body.slice() });
   const [theirs, ours] = await receiver.arrived(path, 2);
   expect(ours?.method).toBe(theirs?.method ?? "");
   expect(JSON.parse(String(ours?.body))).toEqual(JSON.parse(String(theirs?.body)));

@@ -1,5 +1,6 @@
 import type { Ask, DestinationConfig, Message, OutgoingRequest } from "../destination.ts";
 import { headersWith, perConfig, textOf } from "../requests.ts";
+import { type UrlParts, urlParts } from "../url-parts.ts";
 import { credentialsOf, serviceUrl } from "./session.ts";
 import { signAws } from "./sign.ts";
 
@@ -10,7 +11,7 @@ export interface AwsCall {
   /** As in the credential scope. */
   service: string;
   method?: string;
-  url: URL;
+  url: UrlParts;
   headers: ReadonlyArray<readonly [string, string]>;
   body: Uint8Array;
 }
@@ -35,10 +36,12 @@ export async function awsRequest(
 }
 
 /** `endpoint`, or the service's own address in the region: the same object for each version of the endpoint. */
-export function serviceUrlOf(service: string): (config: DestinationConfig) => URL {
+export function serviceUrlOf(service: string): (config: DestinationConfig) => UrlParts {
   return perConfig((config) => {
     const endpoint = textOf(config, "endpoint");
-    return endpoint === null ? serviceUrl(service, textOf(config, "region") ?? "") : new URL(endpoint);
+    return urlParts(
+      endpoint === null ? serviceUrl(service, textOf(config, "region") ?? "") : new URL(endpoint),
+    );
   });
 }
 

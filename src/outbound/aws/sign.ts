@@ -1,6 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
 import { SignatureV4 } from "@smithy/signature-v4";
 import type { OutgoingRequest } from "../destination.ts";
+import type { UrlParts } from "../url-parts.ts";
 
 /** AWS Signature Version 4, by AWS's own library; checked against AWS's own test suite. */
 
@@ -72,7 +73,8 @@ export async function signAws(request: OutgoingRequest, scope: SigningScope): Pr
 }
 
 /** Repeated names as a list. */
-function queryOf({ searchParams }: URL): Record<string, string | string[]> {
+function queryOf({ search }: UrlParts): Record<string, string | string[]> {
+  const searchParams = new URLSearchParams(search);
   return Object.fromEntries(
     [...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name)]),
   );

@@ -6,6 +6,7 @@ import { awsRequest, jsonHeaders } from "../aws/request.ts";
 import { grantedSecrets } from "../aws/session.ts";
 import type { DestinationAddress, DestinationConfig, DestinationKind, Message } from "../destination.ts";
 import { jsonBytes, perConfig, textOf } from "../requests.ts";
+import { urlParts } from "../url-parts.ts";
 
 /** The two characters of Unicode that the API refuses and JSON lets stand unescaped. */
 const REFUSED = /[\uFFFE\uFFFF]/;
@@ -13,7 +14,7 @@ const REFUSED = /[\uFFFE\uFFFF]/;
 /** `endpoint` is called where it is given, else the server that the queue's URL names: its root, as the URL's path is for the name. */
 const urlOf = perConfig((config) => {
   const endpoint = textOf(config, "endpoint");
-  return endpoint === null ? new URL("/", textOf(config, "queue_url") ?? "") : new URL(endpoint);
+  return urlParts(endpoint === null ? new URL("/", textOf(config, "queue_url") ?? "") : new URL(endpoint));
 });
 
 /** Amazon SQS, standard and FIFO: the JSON protocol of its API. */

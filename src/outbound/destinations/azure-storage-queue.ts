@@ -47,8 +47,8 @@ function defaultEndpoint(parts: ReadonlyMap<string, string>): string {
 
 const connectionOf = perConfig((config) => {
   const account = readAccount(textOf(config, "connection_string") ?? "");
-  const url = urlBelow(account.url, `/${encodeURIComponent(textOf(config, "queue") ?? "")}/messages`);
-  if (account.token !== null) url.search = account.token;
+  const path = `/${encodeURIComponent(textOf(config, "queue") ?? "")}/messages`;
+  const url = urlBelow(account.url, path, account.token ?? "");
   return { account, url };
 });
 

@@ -11,8 +11,7 @@ const SCOPE = "https://www.googleapis.com/auth/devstorage.read_write";
 
 const uploadOf = perConfig((config) => {
   const path = `/upload/storage/v1/b/${encodeURIComponent(textOf(config, "bucket") ?? "")}/o`;
-  const url = urlBelow(textOf(config, "endpoint") ?? ORIGIN, path);
-  url.search = "?uploadType=multipart";
+  const url = urlBelow(textOf(config, "endpoint") ?? ORIGIN, path, "?uploadType=multipart");
   // Not to be guessed, so that no body can hold it.
   return { url, boundary: `sealpost-${randomBytes(16).toString("hex")}` };
 });

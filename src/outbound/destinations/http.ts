@@ -1,14 +1,9 @@
-import { type DestinationConfig, type DestinationKind, isSuccess } from "../destination.ts";
+import { type DestinationKind, isSuccess } from "../destination.ts";
+import { perConfig } from "../requests.ts";
+import { urlParts } from "../url-parts.ts";
 import { USER_AGENT } from "../user-agent.ts";
 
-const urls = new WeakMap<DestinationConfig, URL>();
-
-/** Parsed once for each version of the endpoint. */
-function urlOf(config: DestinationConfig): URL {
-  const url = urls.get(config) ?? new URL(String(config.url));
-  urls.set(config, url);
-  return url;
-}
+const urlOf = perConfig(({ url }) => urlParts(new URL(String(url))));
 
 /** A URL of the customer's: Standard Webhooks over HTTP (contract section 4). */
 export const http: DestinationKind = {
