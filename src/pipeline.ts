@@ -68,13 +68,21 @@ export class Pipeline {
     incoming: readonly Incoming[],
     identity: Identity | null = null,
   ): Plan | Promise<Plan> {
-    const planFor = (audiences: readonly Audience[]) => {
-      const plan = new Plan(this.parts, this.#spreader, projectId, incoming, audiences, identity);
-      plan.requirePlaces();
-      return plan;
-    };
     const audiences = this.#audiences.of(projectId, incoming);
-    return audiences instanceof Promise ? audiences.then(planFor) : planFor(audiences);
+    if (audiences instanceof Promise)
+      return audiences.then((found) => this.#planFor(projectId, incoming, found, identity));
+    return this.#planFor(projectId, incoming, audiences, identity);
+  }
+
+  #planFor(
+    projectId: number,
+    incoming: readonly Incoming[],
+    audiences: readonly Audience[],
+    identity: Identity | null,
+  ): Plan {
+    const plan = new Plan(this.parts, this.#spreader, projectId, incoming, audiences, identity);
+    plan.requirePlaces();
+    return plan;
   }
 
   /** A test event for one endpoint, whatever it subscribes to. The caller makes the one attempt. */
@@ -129,9 +137,11 @@ export class Plan {
     this.#dispatches = [];
     this.#fanouts = [];
     this.#room = limit("fanoutAtOnceMax");
-    this.#accepted = this.incoming.map((event, at) =>
-      this.#writeOne(event, this.audiences[at] ?? { endpoints: [], filtered: [] }),
-    );
+    this.#accepted = [];
+    for (const event of this.incoming) {
+      const audience = this.audiences[this.#accepted.length] ?? { endpoints: [], filtered: [] };
+      this.#accepted.push(this.#writeOne(event, audience));
+    }
     return this.#accepted;
   }
 
@@ -180,8 +190,13 @@ export class Plan {
   #stillThere(endpoints: readonly Endpoint[]): readonly Endpoint[] {
     // Those of a wide event are looked at when their turn comes (fanout.ts).
     if (endpoints.length > limit("eventRowsMax")) return endpoints;
-    const isThere = ({ id }: Endpoint) => this.#data.endpoints.get(id) !== undefined;
-    return endpoints.every(isThere) ? endpoints : endpoints.filter(isThere);
+    for (const { id } of endpoints)
+      if (this.#data.endpoints.get(id) === undefined) return this.#withoutDeleted(endpoints);
+    return endpoints;
+  }
+
+  #withoutDeleted(endpoints: readonly Endpoint[]): readonly Endpoint[] {
+    return endpoints.filter(({ id }) => this.#data.endpoints.get(id) !== undefined);
   }
 
   #findKnown({ externalId, sourceId }: Incoming): Event | null {
@@ -207,18 +222,16 @@ export class Plan {
   /** A narrow event's deliveries are written with it; those of a wide one follow. */
   #deliver(event: EventWithData, endpoints: readonly Endpoint[], mustWait: boolean): void {
     if (endpoints.length === 0) return;
-    const waits = this.#whoWaits(event, mustWait);
-    this.#waits = waits;
-    if (waits !== null && endpoints.some((endpoint) => endpoint.status !== "disabled" && waits(endpoint)))
+    this.#waits = this.#whoWaits(event, mustWait);
+    if (this.#waits !== null && this.#hasWaiting(endpoints, this.#waits))
       this.#data.waitingEvents.insert(this.projectId, event.id);
     const isNarrow = endpoints.length <= Math.min(this.#room, limit("eventRowsMax"));
-    const isOrdered = (endpoint: Endpoint) => this.#actors.keepsOrder(endpoint);
     // Behind a wide event that is still being written comes what has to keep the order.
-    const isBehind = () => endpoints.some(isOrdered) && this.#data.fanouts.isPending(this.projectId);
-    if (event.isTest || (isNarrow && !isBehind())) return this.#deliverNow(event, endpoints);
+    const isBehind = endpoints.some(this.#actors.keepsOrder) && this.#data.fanouts.isPending(this.projectId);
+    if (event.isTest || (isNarrow && !isBehind)) return this.#deliverNow(event, endpoints);
     const ordered: Endpoint[] = [];
     const others: Endpoint[] = [];
-    for (const endpoint of endpoints) (isOrdered(endpoint) ? ordered : others).push(endpoint);
+    for (const endpoint of endpoints) (this.#actors.keepsOrder(endpoint) ? ordered : others).push(endpoint);
     if (isNarrow) this.#deliverNow(event, others);
     const later = isNarrow ? ordered : [...ordered, ...others];
     const firstKey = event.id + 1 + endpoints.length - later.length;
@@ -233,17 +246,22 @@ export class Plan {
     return isQueued ? ({ ordering }) => ordering === "fifo" : null;
   }
 
+  #hasWaiting(endpoints: readonly Endpoint[], waits: (endpoint: Endpoint) => boolean): boolean {
+    return endpoints.some((endpoint) => endpoint.status !== "disabled" && waits(endpoint));
+  }
+
   #deliverNow(event: EventWithData, endpoints: readonly Endpoint[]): void {
     this.#room -= endpoints.length;
     const body = bodyOf(event);
-    endpoints.forEach((endpoint, at) => {
-      const id = event.id + 1 + at;
+    let id = event.id;
+    for (const endpoint of endpoints) {
+      id++;
       const waits = this.#waits?.(endpoint) ?? false;
       const written = writeDelivery(this.#data, this.#actors, event, endpoint, id, "with its event", waits);
-      if (!written) return;
+      if (!written) continue;
       const load = { delivery: written.delivery, type: event.type, body };
       this.#dispatches.push({ endpoint, waiting: written.waiting, load });
-    });
+    }
   }
 }
 

@@ -98,7 +98,8 @@ export function signatureHeader(
   body: Uint8Array,
 ): string {
   const head = `${id}.${timestampSeconds}.`;
-  const entries = versions.includes("v1") ? keys.map((key) => signV1(key.hmac, head, body)) : [];
+  const entries: string[] = [];
+  if (versions.includes("v1")) for (const { hmac } of keys) entries.push(signV1(hmac, head, body));
   if (versions.includes("v1a")) {
     for (const { ed25519 } of keys) if (ed25519) entries.push(signV1a(ed25519, head, body));
   }

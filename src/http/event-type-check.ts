@@ -23,8 +23,10 @@ export function requireDescribed(
   pointerTo: (at: number) => string,
 ): Promise<void> | undefined {
   requireKnownTypes(services, projectId, events, pointerTo);
-  const hasSchemas = events.some((event) => schemaFor(services, projectId, event) !== null);
-  return hasSchemas ? requireSchemas(services, projectId, events, pointerTo) : undefined;
+  for (const event of events)
+    if (schemaFor(services, projectId, event) !== null)
+      return requireSchemas(services, projectId, events, pointerTo);
+  return undefined;
 }
 
 async function requireSchemas(

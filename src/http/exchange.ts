@@ -84,7 +84,14 @@ export class Exchange implements RequestContext {
   async respond(): Promise<Response> {
     let response: Response;
     try {
-      response = this.render(await this.answer());
+      this.begin();
+      if (takesBody(this.prepared.route)) {
+        this.bytes = await this.readBytes();
+        // Several large ones that are complete at once are not read in one turn of the loop.
+        if (isHeavy(this.bytes.length)) await this.shared.parts.turns.ownTurn();
+      }
+      this.readFields();
+      response = this.render(await this.handle());
     } catch (error) {
       response = this.render(this.explain(error));
     }
@@ -113,15 +120,19 @@ export class Exchange implements RequestContext {
     if (!this.allowance.isGranted) throw rateLimited(buckets.perSecond, this.charged, this.allowance);
   };
 
-  private async answer(): Promise<Answer> {
-    const { route, takesKey } = this.prepared;
+  /** What is known without the body: whether the request may be answered at all. */
+  private begin(): void {
+    const { route } = this.prepared;
     if (!route.answersWhileDraining && this.shared.parts.isDraining()) {
       throw unavailable("The service is starting or stopping. Try again in a moment.");
     }
     this.requireReadablePath();
     this.caller = admit(route.access, route.method, this.request, this.shared.parts);
     this.charge(1);
-    await this.readInput();
+  }
+
+  private handle(): Answer | Promise<Answer> {
+    const { route, takesKey } = this.prepared;
     const key = takesKey ? readIdempotencyKey(this.request) : null;
     return key === null ? route.handle(this) : this.answerOnce(key);
   }
@@ -135,17 +146,14 @@ export class Exchange implements RequestContext {
     }
   }
 
-  private async readInput(): Promise<void> {
-    const { route, bodyMaxBytes, readQuery, parseBody } = this.prepared;
-    if (takesBody(route)) {
-      if (route.bodyMode !== "opaque") requireJson(this.request);
-      this.bytes = await readBody(this.request, bodyMaxBytes).catch((error: unknown) => {
-        if (error instanceof Problem && error.code === "payload_too_large") route.onTooLarge?.(this.params);
-        throw error;
-      });
-      // Several large ones that are complete at once are not read in one turn of the loop.
-      if (isHeavy(this.bytes.length)) await this.shared.parts.turns.ownTurn();
-    }
+  private readBytes(): Promise<Bytes> {
+    const { route, bodyMaxBytes } = this.prepared;
+    if (route.bodyMode !== "opaque") requireJson(this.request);
+    return readBody(this.request, bodyMaxBytes);
+  }
+
+  private readFields(): void {
+    const { readQuery, parseBody } = this.prepared;
     const faults: Fault[] = [];
     if (readQuery) {
       const query = readQuery(this.request.url);
@@ -176,7 +184,10 @@ export class Exchange implements RequestContext {
   }
 
   private explain(error: unknown): Answer {
-    if (error instanceof Problem) return problemAnswer(error, this.requestId);
+    if (error instanceof Problem) {
+      if (error.code === "payload_too_large") this.prepared.route.onTooLarge?.(this.params);
+      return problemAnswer(error, this.requestId);
+    }
     const hasLeft = this.request.signal.aborted && error instanceof Error && error.name === "AbortError";
     if (hasLeft) return { status: CLIENT_CLOSED_REQUEST };
     this.shared.parts.logFailure({

@@ -61,7 +61,7 @@ function publishEvent(services: Services): AnyRoute {
         : readEvent(bytes, now);
       const events = [incoming];
       // Where neither a schema nor a filter is asked nothing is awaited but the commit: an await for nothing costs every event.
-      const described = requireDescribed(services, projectId, events, () => "");
+      const described = requireDescribed(services, projectId, events, atRoot);
       if (described instanceof Promise) await described;
       const planned = services.pipeline.plan(projectId, events);
       const plan = planned instanceof Promise ? await planned : planned;
@@ -76,6 +76,11 @@ function publishEvent(services: Services): AnyRoute {
       return answer;
     },
   });
+}
+
+/** Where the event stands in the body. */
+function atRoot(): string {
+  return "";
 }
 
 function publishBatch(services: Services): AnyRoute {

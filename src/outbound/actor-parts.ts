@@ -48,8 +48,10 @@ export interface ActorParts<P extends Performed> {
   load(deliveryId: number): Load | null;
   parked(endpointId: number, count: number): Waiting[];
   firstParked(endpointId: number): number | null;
-  /** Never rejects. */
+  /** Never rejects. Once it has resolved, `landed` is to be called. */
   perform(endpoint: Endpoint, load: Load): Promise<P | null>;
+  /** An attempt is over: another one may have its slot. */
+  landed(): void;
   /** Never rejects. Resolves once it is on disk; false where the delivery was reopened or cancelled while the attempt ran. */
   record(settlement: Settlement<P>): Promise<boolean>;
   /** Ends these open deliveries of a disabled (dead) or deleted (cancelled) endpoint. */

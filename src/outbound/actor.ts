@@ -99,7 +99,9 @@ export class EndpointActor<P extends Performed> {
   }
 
   /** What it holds and what is on its way. */
-  readonly openIds = () => [...new Set([...this.#queue.ids(this.#queue.size), ...this.#flights.keys()])];
+  openIds(): number[] {
+    return [...new Set([...this.#queue.ids(this.#queue.size), ...this.#flights.keys()])];
+  }
 
   get inFlight(): number {
     return this.#flights.size;
@@ -301,32 +303,36 @@ export class EndpointActor<P extends Performed> {
     const flight: Flight<P> = { load, trigger, probe, settled: settled ?? null };
     this.#flights.set(load.delivery.id, flight);
     if (settled) this.#byHand++;
-    void this.parts.perform(this.endpoint, load).then((performed) => this.#land(flight, performed));
+    void this.#fly(flight);
   }
 
-  #land(flight: Flight<P>, performed: P | null): void {
+  /** The attempt; then states, in memory and at once; then to the disk; then the delivery is free again. */
+  async #fly(flight: Flight<P>): Promise<void> {
     const { id } = flight.load.delivery;
+    const performed = await this.parts.perform(this.endpoint, flight.load);
+    this.parts.landed();
     this.#flights.delete(id);
     if (flight.settled) this.#byHand--;
-    if (performed === null) flight.settled?.(null);
-    else void this.#settle(flight, performed);
-    this.#pump();
-    this.#tellQuiet();
-  }
-
-  /** States first, in memory and at once; then to the disk; then the delivery is free again. */
-  async #settle(flight: Flight<P>, performed: P): Promise<void> {
-    const { delivery } = flight.load;
+    if (performed === null) {
+      flight.settled?.(null);
+      return this.#goOn();
+    }
     const settlement = this.#judge(flight, performed);
-    this.#recording.add(delivery.id);
-    this.#requeue(delivery.id, settlement);
-    const applied = await this.parts.record(settlement);
-    this.#recording.delete(delivery.id);
+    this.#recording.add(id);
+    this.#requeue(id, settlement);
+    const recorded = this.parts.record(settlement);
+    this.#goOn();
+    const applied = await recorded;
+    this.#recording.delete(id);
     // From now on its row says it, or never: the endpoint may be deleted, or was changed meanwhile.
     if (settlement.disable !== null) this.#disabling = false;
     this.#notePark(settlement.queueOrder);
-    if (this.#deferred.delete(delivery.id) || !applied) this.#reload(delivery.id);
+    if (this.#deferred.delete(id) || !applied) this.#reload(id);
     flight.settled?.(performed);
+    this.#goOn();
+  }
+
+  #goOn(): void {
     this.#pump();
     this.#tellQuiet();
   }
@@ -394,8 +400,7 @@ export class EndpointActor<P extends Performed> {
     } finally {
       this.#disposing = false;
     }
-    this.#pump();
-    this.#tellQuiet();
+    this.#goOn();
   }
 
   #idsToDispose(): number[] {

@@ -76,6 +76,7 @@ export class Actors {
     parked: (id, count) => this.data.deliveries.parkedOf(id, count),
     firstParked: (id) => this.data.deliveries.firstParkedOf(id),
     perform: (to, load) => this.#perform(to, load),
+    landed: () => this.#landed(),
     record: (settlement) => this.#record(settlement),
     dispose: (ids, as) => this.dispose(ids, as),
     hasSlot: (id, own) => this.#hasSlot(id, own),
@@ -295,12 +296,14 @@ export class Actors {
     return new EndpointActor<Sent>(endpoint, this.data.health.get(endpoint.id), this.#pushedParts);
   }
 
-  async #perform(endpoint: Endpoint, load: Load): Promise<Sent | null> {
+  #perform(endpoint: Endpoint, load: Load): Promise<Sent | null> {
     this.#inFlight++;
-    const sent = await this.parts.send(endpoint, load);
+    return this.parts.send(endpoint, load);
+  }
+
+  #landed(): void {
     this.#inFlight--;
     this.#feedSoon();
-    return sent;
   }
 
   /** Up to half of the slots each endpoint takes as many as it may; of the rest one, so that the slow leave room for the others. */

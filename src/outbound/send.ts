@@ -48,56 +48,61 @@ export interface SendParts {
 }
 
 /** Renders, signs and sends a delivery once. Never rejects; null where it was given up because the process ends. */
-export function send(parts: SendParts, endpoint: Endpoint, load: Load): Promise<Sent | null> {
-  return attempt(parts, endpoint, load).catch((error: unknown) => {
+export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Promise<Sent | null> {
+  const begun: Begun = { parts, endpoint, startedAt: parts.now(), began: parts.monotonic() };
+  try {
+    const kind = kindOf(endpoint);
+    // Most are reshaped and rendered at once: an await for nothing costs every attempt.
+    const reshaped = reshape(parts.turns, endpoint, load);
+    const shaped = reshaped instanceof Promise ? await reshaped : reshaped;
+    if (!shaped.ok) return malformed(begun.startedAt, shaped.reason);
+    const message = sign(parts.ids, endpoint, load, shaped.body, begun.startedAt);
+    const rendered = render(begun, kind, message);
+    const request = rendered instanceof Promise ? await rendered : rendered;
+    if (typeof request === "string") return malformed(begun.startedAt, request);
+    if (request instanceof Unprepared) {
+      const sent = unprepared(request, begun, message);
+      return sent && hidden(sent, kind, endpoint);
+    }
+    const result = await transmit(begun, request);
+    if (result.kind === "aborted") return null;
+    const response = result.kind === "response" ? result : null;
+    const judgement = response && kind.judge(response, compiledOf(endpoint).config);
+    const sent: Sent = {
+      startedAt: begun.startedAt,
+      durationMs: elapsedMs(begun),
+      statusCode: response && response.status,
+      errorCode: errorCodeOf(result, judgement),
+      requestHead: headOf(endpoint, request),
+      messageId: message.id,
+      endpointId: message.endpointId,
+      sentAt: message.timestampSeconds,
+      signature: message.signature,
+      requestBody: request.body === load.body ? null : request.body,
+      responseHeaders: response ? response.headers : [],
+      responseBody: response && response.body,
+      truncated: response !== null && response.truncated,
+      finding: findingOf(result, judgement, parts.now()),
+    };
+    return hidden(sent, kind, endpoint);
+  } catch (error) {
     // An endpoint that this version cannot read must not end the process, which serves the others.
     parts.onBroken(endpoint, error);
     return malformed(parts.now(), "The endpoint's settings cannot be read.");
-  });
+  }
 }
 
-async function attempt(parts: SendParts, endpoint: Endpoint, load: Load): Promise<Sent | null> {
-  const startedAt = parts.now();
-  const began = parts.monotonic();
-  const kind = kindOf(endpoint);
-  const reshaped = reshape(parts.turns, endpoint, load);
-  const shaped = reshaped instanceof Promise ? await reshaped : reshaped;
-  if (!shaped.ok) return malformed(startedAt, shaped.reason);
-  const message = sign(parts.ids, endpoint, load, shaped.body, startedAt);
-  const timeoutMs = endpoint.timeoutSeconds * 1000;
-  const leftMs = () => timeoutMs - (parts.monotonic() - began);
-  const ask = (asked: OutgoingRequest) => transmit(parts, asked, leftMs());
-  const rendered = render(kind, endpoint, message, startedAt, ask);
-  // Most kinds render at once: an await for nothing costs every attempt.
-  const isAtOnce = !(rendered instanceof Promise);
-  const request = isAtOnce ? rendered : await rendered;
-  if (typeof request === "string") return malformed(startedAt, request);
-  const durationMs = () => Math.max(0, Math.round(parts.monotonic() - began));
-  if (request instanceof Unprepared) {
-    const sent = unprepared(request, startedAt, durationMs(), message, parts.now());
-    return sent && hidden(sent, kind, endpoint);
-  }
-  const result = await transmit(parts, request, isAtOnce ? timeoutMs : leftMs());
-  if (result.kind === "aborted") return null;
-  const response = result.kind === "response" ? result : null;
-  const judgement = response && kind.judge(response, compiledOf(endpoint).config);
-  const sent: Sent = {
-    startedAt,
-    durationMs: durationMs(),
-    statusCode: response && response.status,
-    errorCode: errorCodeOf(result, judgement),
-    requestHead: headOf(endpoint, request),
-    messageId: message.id,
-    endpointId: message.endpointId,
-    sentAt: message.timestampSeconds,
-    signature: message.signature,
-    requestBody: request.body === load.body ? null : request.body,
-    responseHeaders: response ? response.headers : [],
-    responseBody: response && response.body,
-    truncated: response !== null && response.truncated,
-    finding: findingOf(result, judgement, parts.now()),
-  };
-  return hidden(sent, kind, endpoint);
+/** An attempt under way. */
+interface Begun {
+  parts: SendParts;
+  endpoint: Endpoint;
+  /** By the wall clock, and by the monotonic one. */
+  startedAt: number;
+  began: number;
+}
+
+function elapsedMs({ parts, began }: Begun): number {
+  return Math.max(0, Math.round(parts.monotonic() - began));
 }
 
 /** What was said, without the credentials that a server may repeat. */
@@ -113,11 +118,10 @@ function hidden(sent: Sent, kind: DestinationKind, endpoint: Endpoint): Sent {
   };
 }
 
-function transmit(
-  { transport, signal }: SendParts,
-  { method, url, headers, body }: OutgoingRequest,
-  timeoutMs: number,
-): Promise<TransportResult> {
+/** Within what is left of the attempt's time. */
+function transmit(begun: Begun, { method, url, headers, body }: OutgoingRequest): Promise<TransportResult> {
+  const { transport, signal } = begun.parts;
+  const timeoutMs = begun.endpoint.timeoutSeconds * 1000 - elapsedMs(begun);
   if (timeoutMs <= 0) return Promise.resolve({ kind: "timeout", code: "timeout_connect" });
   return transport.send({
     method,
@@ -134,17 +138,15 @@ function transmit(
 /** Nothing was sent: whoever had to be asked first gave nothing to go on. */
 function unprepared(
   { result, errorCode, throttled }: Unprepared,
-  startedAt: number,
-  durationMs: number,
+  begun: Begun,
   message: Message,
-  now: number,
 ): Sent | null {
   if (result.kind === "aborted") return null;
   const response = result.kind === "response" ? result : null;
   const judgement = response && { delivered: false as const, errorCode, throttled };
   return {
-    ...malformed(startedAt, ""),
-    durationMs,
+    ...malformed(begun.startedAt, ""),
+    durationMs: elapsedMs(begun),
     statusCode: response && response.status,
     errorCode: errorCodeOf(result, judgement),
     messageId: message.id,
@@ -153,7 +155,7 @@ function unprepared(
     // What was granted may stand in a success, whose shape alone was wrong.
     responseBody: response && !isSuccess(response.status) ? response.body : null,
     truncated: response !== null && response.truncated,
-    finding: findingOf(result, judgement, now),
+    finding: findingOf(result, judgement, begun.parts.now()),
   };
 }
 
@@ -243,13 +245,15 @@ interface Compiled {
   config: DestinationConfig;
   /** Those, and what its own headers carry. */
   credentials: readonly string[];
-  current: SigningKey;
-  previous: SigningKey | null;
+  current: readonly SigningKey[];
+  /** During an overlap, newest first. */
+  both: readonly SigningKey[];
   transformation: Transformation | null;
 }
 
 const compiledOf = once((endpoint: Endpoint): Compiled => {
   const { filter, previous, transformations } = endpoint;
+  const current = [readKey(endpoint.secret, endpoint.privateKey)];
   // Nothing has narrowed what this endpoint gets (core/routes.ts): it is not for it.
   if (filter !== null && !compileFilter(filter).ok)
     throw new Error("an endpoint has a filter that is refused");
@@ -258,8 +262,8 @@ const compiledOf = once((endpoint: Endpoint): Compiled => {
     head: null,
     config: { ...endpoint.config, ...endpoint.credentials },
     credentials: [...Object.values(endpoint.credentials), ...headerSecrets(endpoint.headers)],
-    current: readKey(endpoint.secret, endpoint.privateKey),
-    previous: previous && readKey(previous.secret, previous.privateKey),
+    current,
+    both: previous ? [...current, readKey(previous.secret, previous.privateKey)] : current,
     transformation: transformations === null ? null : compileStored(transformations),
   };
 });
@@ -271,10 +275,9 @@ function compileStored(transformations: unknown): Transformation {
 }
 
 /** The keys that are valid now, newest first. */
-function keysOf(endpoint: Endpoint, now: number): SigningKey[] {
-  const { current, previous } = compiledOf(endpoint);
-  const overlap = endpoint.previous !== null && endpoint.previous.expiresAt > now;
-  return overlap && previous ? [current, previous] : [current];
+function keysOf(endpoint: Endpoint, now: number): readonly SigningKey[] {
+  const { current, both } = compiledOf(endpoint);
+  return endpoint.previous !== null && endpoint.previous.expiresAt > now ? both : current;
 }
 
 function readKey(secret: string, privateKey: string | null): SigningKey {
@@ -292,19 +295,13 @@ function headOf(endpoint: Endpoint, request: OutgoingRequest): string {
 /** The request, or the sentence that says why the message cannot be rendered, or what kept it from being prepared. */
 type Rendered = OutgoingRequest | string | Unprepared;
 
-function render(
-  kind: DestinationKind,
-  endpoint: Endpoint,
-  message: Message,
-  now: number,
-  exchange: (request: OutgoingRequest) => Promise<TransportResult>,
-): Rendered | Promise<Rendered> {
+function render(begun: Begun, kind: DestinationKind, message: Message): Rendered | Promise<Rendered> {
   if (kind.maxBytes !== null && message.body.length > kind.maxBytes) {
     return `The body has ${message.body.length} bytes; ${kind.name} takes at most ${kind.maxBytes}.`;
   }
-  const ask: Ask = async (request) => answered(await exchange(request));
+  const ask: Ask = async (request) => answered(await transmit(begun, request));
   try {
-    const request = kind.request(compiledOf(endpoint).config, message, now, ask);
+    const request = kind.request(compiledOf(begun.endpoint).config, message, begun.startedAt, ask);
     return request instanceof Promise ? request.catch(reasonOf) : request;
   } catch (error) {
     return reasonOf(error);

@@ -115,8 +115,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a delivery whose turn comes while it is busy is not looked at again",
     file: "outbound/actor.ts",
-    find: "if (this.#deferred.delete(delivery.id) || !applied) this.#reload(delivery.id);",
-    put: "if (!applied) this.#reload(delivery.id);",
+    find: "if (this.#deferred.delete(id) || !applied) this.#reload(id);",
+    put: "if (!applied) this.#reload(id);",
   },
   {
     name: "a delivery that is cancelled keeps its place",
@@ -187,7 +187,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "an event overtakes a wide one that is still being written, where order is kept",
     file: "pipeline.ts",
-    find: "endpoints.some(isOrdered) && this.#data.fanouts.isPending(this.projectId)",
+    find: "endpoints.some(this.#actors.keepsOrder) && this.#data.fanouts.isPending(this.projectId)",
     put: "false",
   },
   {

@@ -3,6 +3,9 @@ import { perConfig } from "../requests.ts";
 import { urlParts } from "../url-parts.ts";
 import { USER_AGENT } from "../user-agent.ts";
 
+const CONTENT_TYPE = ["content-type", "application/json"] as const;
+const AGENT = ["user-agent", USER_AGENT] as const;
+
 const urlOf = perConfig(({ url }) => urlParts(new URL(String(url))));
 
 /** A URL of the customer's: Standard Webhooks over HTTP (contract section 4). */
@@ -29,13 +32,13 @@ export const http: DestinationKind = {
   maxBytes: null,
   request(config, message) {
     const headers: (readonly [string, string])[] = [
-      ["content-type", "application/json"],
-      ["user-agent", USER_AGENT],
+      CONTENT_TYPE,
+      AGENT,
       ["webhook-id", message.id],
       ["webhook-timestamp", String(message.timestampSeconds)],
       ["webhook-signature", message.signature],
+      ...message.headers,
     ];
-    headers.push(...message.headers);
     return { method: "POST", url: urlOf(config), headers, body: message.body };
   },
   judge: ({ status }) =>
