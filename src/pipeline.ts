@@ -226,9 +226,7 @@ export class Plan {
     if (this.#waits !== null && this.#hasWaiting(endpoints, this.#waits))
       this.#data.waitingEvents.insert(this.projectId, event.id);
     const isNarrow = endpoints.length <= Math.min(this.#room, limit("eventRowsMax"));
-    // Behind a wide event that is still being written comes what has to keep the order.
-    const isBehind = endpoints.some(this.#actors.keepsOrder) && this.#data.fanouts.isPending(this.projectId);
-    if (event.isTest || (isNarrow && !isBehind)) return this.#deliverNow(event, endpoints);
+    if (event.isTest || (isNarrow && !this.#isBehind(endpoints))) return this.#deliverNow(event, endpoints);
     const ordered: Endpoint[] = [];
     const others: Endpoint[] = [];
     for (const endpoint of endpoints) (this.#actors.keepsOrder(endpoint) ? ordered : others).push(endpoint);
@@ -244,6 +242,11 @@ export class Plan {
     if (mustWait) return () => true;
     const isQueued = !isTest && this.#data.meter.waitingEvents(this.projectId) > 0;
     return isQueued ? ({ ordering }) => ordering === "fifo" : null;
+  }
+
+  /** Behind a wide event that is still being written comes what has to keep the order. */
+  #isBehind(endpoints: readonly Endpoint[]): boolean {
+    return endpoints.some(this.#actors.keepsOrder) && this.#data.fanouts.isPending(this.projectId);
   }
 
   #hasWaiting(endpoints: readonly Endpoint[], waits: (endpoint: Endpoint) => boolean): boolean {

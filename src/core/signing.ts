@@ -65,21 +65,8 @@ export function publicKeyOf(key: KeyObject): string {
   return `whpk_${Buffer.from(publicBytes(key)).toString("base64")}`;
 }
 
-/** Hashers that have taken in their key, of endpoints that are busy: a copy costs two thirds of a new one. */
-const keyedHashers = new Map<Uint8Array, Bun.CryptoHasher>();
-const KEYED_HASHERS_MAX = 256;
-
-function keyedHasher(key: Uint8Array): Bun.CryptoHasher {
-  const known = keyedHashers.get(key);
-  if (known) return known.copy();
-  const made = new Bun.CryptoHasher("sha256", key);
-  if (keyedHashers.size >= KEYED_HASHERS_MAX) keyedHashers.clear();
-  keyedHashers.set(key, made);
-  return made.copy();
-}
-
 function signV1(key: Uint8Array, head: string, body: Uint8Array): string {
-  return `v1,${keyedHasher(key).update(head).update(body).digest("base64")}`;
+  return `v1,${new Bun.CryptoHasher("sha256", key).update(head).update(body).digest("base64")}`;
 }
 
 function signV1a(key: KeyObject, head: string, body: Uint8Array): string {

@@ -35,13 +35,13 @@ export function requireJson(request: Request): void {
  * The whole body. Throws 413 as soon as it is, or says it will be, longer than `maxBytes`.
  * Bun's own limit answers without a body, so it is set out of reach and the bytes are counted here.
  */
-export function readBody(request: Request, maxBytes: number): Promise<Bytes> {
+export function readBody(request: Request, maxBytes: number): Bytes | Promise<Bytes> {
   const length = request.headers.get("content-length");
   if (length !== null) {
     if (Number(length) > maxBytes) throw tooLarge(maxBytes);
     return request.bytes() as Promise<Bytes>;
   }
-  return request.body === null ? Promise.resolve(NO_BYTES) : readChunks(request.body, maxBytes);
+  return request.body === null ? NO_BYTES : readChunks(request.body, maxBytes);
 }
 
 async function readChunks(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Bytes> {

@@ -146,10 +146,15 @@ export class Exchange implements RequestContext {
     }
   }
 
-  private readBytes(): Promise<Bytes> {
+  private async readBytes(): Promise<Bytes> {
     const { route, bodyMaxBytes } = this.prepared;
     if (route.bodyMode !== "opaque") requireJson(this.request);
-    return readBody(this.request, bodyMaxBytes);
+    try {
+      return await readBody(this.request, bodyMaxBytes);
+    } catch (error) {
+      if (error instanceof Problem && error.code === "payload_too_large") route.onTooLarge?.(this.params);
+      throw error;
+    }
   }
 
   private readFields(): void {
@@ -184,10 +189,7 @@ export class Exchange implements RequestContext {
   }
 
   private explain(error: unknown): Answer {
-    if (error instanceof Problem) {
-      if (error.code === "payload_too_large") this.prepared.route.onTooLarge?.(this.params);
-      return problemAnswer(error, this.requestId);
-    }
+    if (error instanceof Problem) return problemAnswer(error, this.requestId);
     const hasLeft = this.request.signal.aborted && error instanceof Error && error.name === "AbortError";
     if (hasLeft) return { status: CLIENT_CLOSED_REQUEST };
     this.shared.parts.logFailure({

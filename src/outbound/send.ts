@@ -49,7 +49,7 @@ export interface SendParts {
 
 /** Renders, signs and sends a delivery once. Never rejects; null where it was given up because the process ends. */
 export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Promise<Sent | null> {
-  const begun: Begun = { parts, endpoint, startedAt: parts.now(), began: parts.monotonic() };
+  const begun: Begun = { parts, endpoint, startedAt: parts.now(), began: parts.monotonic(), until: 0 };
   try {
     const kind = kindOf(endpoint);
     // Most are reshaped and rendered at once: an await for nothing costs every attempt.
@@ -57,6 +57,8 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
     const shaped = reshaped instanceof Promise ? await reshaped : reshaped;
     if (!shaped.ok) return malformed(begun.startedAt, shaped.reason);
     const message = sign(parts.ids, endpoint, load, shaped.body, begun.startedAt);
+    // What is ours is done: from now on it is the destination that takes time.
+    begun.until = parts.monotonic() + endpoint.timeoutSeconds * 1000;
     const rendered = render(begun, kind, message);
     const request = rendered instanceof Promise ? await rendered : rendered;
     if (typeof request === "string") return malformed(begun.startedAt, request);
@@ -99,6 +101,8 @@ interface Begun {
   /** By the wall clock, and by the monotonic one. */
   startedAt: number;
   began: number;
+  /** When its time is up, by the monotonic clock. */
+  until: number;
 }
 
 function elapsedMs({ parts, began }: Begun): number {
@@ -121,7 +125,7 @@ function hidden(sent: Sent, kind: DestinationKind, endpoint: Endpoint): Sent {
 /** Within what is left of the attempt's time. */
 function transmit(begun: Begun, { method, url, headers, body }: OutgoingRequest): Promise<TransportResult> {
   const { transport, signal } = begun.parts;
-  const timeoutMs = begun.endpoint.timeoutSeconds * 1000 - elapsedMs(begun);
+  const timeoutMs = begun.until - begun.parts.monotonic();
   if (timeoutMs <= 0) return Promise.resolve({ kind: "timeout", code: "timeout_connect" });
   return transport.send({
     method,

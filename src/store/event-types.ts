@@ -1,16 +1,23 @@
 import { and, count, eq } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { EventType } from "../core/model.ts";
+import { once } from "../core/once.ts";
 import { compileSchema, type EventSchema } from "../core/schema.ts";
 import { eventType as table } from "./schema.ts";
 import type { Store } from "./store.ts";
 
 export type NewEventType = Omit<EventType, "id">;
 
+const compiledOf = once(({ schema }: EventType): EventSchema | null => {
+  if (schema === null) return null;
+  const compiled = compileSchema(schema);
+  if (!compiled.ok) throw new Error("an event type has a schema that was refused");
+  return compiled.schema;
+});
+
 /** Event types: all of them stand in memory beside their table, as every published event is looked up by its type. */
 export class EventTypes {
   readonly #ofProject = new Map<number, Map<string, EventType>>();
-  readonly #schemas = new WeakMap<EventType, EventSchema>();
 
   constructor(
     private readonly store: Store,
@@ -30,13 +37,7 @@ export class EventTypes {
 
   /** The type's schema, compiled once; null where it has none. */
   schemaOf(type: EventType): EventSchema | null {
-    if (type.schema === null) return null;
-    const known = this.#schemas.get(type);
-    if (known) return known;
-    const compiled = compileSchema(type.schema);
-    if (!compiled.ok) throw new Error("an event type has a schema that was refused");
-    this.#schemas.set(type, compiled.schema);
-    return compiled.schema;
+    return compiledOf(type);
   }
 
   /** How many a project has; inside a write, so that those of the same batch count too. */

@@ -7,7 +7,8 @@ import { readMachineCpuSeconds, readProcess } from "./proc.ts";
 import type { ReceiverReport } from "./receiver.ts";
 import { type Contender, createEndpoints, type Server, startServer } from "./server.ts";
 
-const WARM_UP_MS = 1000;
+/** For the first three seconds the just-in-time compiler takes half of a core, and a quarter of what is delivered later. */
+const WARM_UP_MS = 4000;
 const DRAIN_POLL_MS = 50;
 /** A drain that makes no progress for so long has lost something. */
 const STALL_MS = 10_000;

@@ -39,7 +39,13 @@ const connectionOf = perConfig((config) => {
   const namespace = readNamespace(textOf(config, "connection_string") ?? "");
   const entity = textOf(config, "entity") ?? "";
   const path = entity.split("/").map(encodeURIComponent).join("/");
-  return { namespace, entity: urlBelow(namespace.url, `/${path}`).href, token: { text: "", renewAt: 0 } };
+  const url = urlBelow(namespace.url, `/${path}/messages`);
+  return {
+    namespace,
+    entity: urlBelow(namespace.url, `/${path}`).href,
+    url,
+    token: { text: "", renewAt: 0 },
+  };
 });
 
 function authorizationOf(config: DestinationConfig, now: number): string {
@@ -105,7 +111,7 @@ export const azureServiceBus: DestinationKind = {
     return [namespace.key, namespace.token ?? token.text];
   },
   request(config, message, now) {
-    const { entity } = connectionOf(config);
+    const { url } = connectionOf(config);
     // A property that is text stands in quotes, or Service Bus takes it for a number or a date.
     const quoted = ([name, value]: readonly [string, string]) => [name, JSON.stringify(value)] as const;
     const properties: [string, string][] = [...webhookHeadersOf(message), ["type", message.type]];
@@ -118,7 +124,7 @@ export const azureServiceBus: DestinationKind = {
       ],
       { ...message, headers: message.headers.map(quoted) },
     );
-    return { method: "POST", url: new URL(`${entity}/messages`), headers, body: message.body };
+    return { method: "POST", url, headers, body: message.body };
   },
   judge({ status, body }) {
     if (status === 201) return DELIVERED;

@@ -6,6 +6,7 @@ import { domainOf, grantedSecrets } from "../aws/session.ts";
 import { type DestinationConfig, type DestinationKind, isSuccess } from "../destination.ts";
 import { OBJECT_KEY_FIELDS, objectKeyOf, prefixOf } from "../object-key.ts";
 import { attributesOf, perConfig, textOf } from "../requests.ts";
+import { type UrlParts, urlParts } from "../url-parts.ts";
 
 /** Amazon S3, and every store that speaks its API: one object a delivery. */
 export const s3: DestinationKind = {
@@ -73,8 +74,8 @@ const bucketUrlOf = perConfig((config) => {
   return base.origin + base.pathname.replace(/\/+$/, "") + (inHost ? "" : `/${bucket}`);
 });
 
-function objectUrlOf(config: DestinationConfig, key: string): URL {
-  return new URL(`${bucketUrlOf(config)}/${key.split("/").map(encodeSegment).join("/")}`);
+function objectUrlOf(config: DestinationConfig, key: string): UrlParts {
+  return urlParts(new URL(`${bucketUrlOf(config)}/${key.split("/").map(encodeSegment).join("/")}`));
 }
 
 /** As SigV4 wants it: all but the unreserved characters of RFC 3986. */

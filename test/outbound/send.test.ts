@@ -1,0 +1,96 @@
+/** One attempt, with a transport and clocks of the test's own (src/outbound/send.ts). */
+import { expect, test } from "bun:test";
+import { IdCodec } from "../../src/core/ids.ts";
+import type { Delivery, Endpoint } from "../../src/core/model.ts";
+import { makeSecret } from "../../src/core/signing.ts";
+import { TurnQueue } from "../../src/core/turn-queue.ts";
+import { send } from "../../src/outbound/send.ts";
+import type { TransportRequest } from "../../src/outbound/transport-types.ts";
+
+const TURN_MS = 6000;
+
+const endpoint: Endpoint = {
+  id: 1,
+  projectId: 2,
+  consumerId: null,
+  kind: "http",
+  config: { url: "https://example.com/hooks" },
+  credentials: {},
+  description: null,
+  eventTypes: null,
+  filter: null,
+  transformations: [{ op: "omit", paths: ["data.z"] }],
+  headers: [],
+  signatureVersions: ["v1"],
+  secret: makeSecret(),
+  privateKey: null,
+  previous: null,
+  retry: null,
+  timeoutSeconds: 15,
+  rateLimitPerSecond: null,
+  maxConcurrency: 1,
+  ordering: "none",
+  metadata: {},
+  status: "active",
+  disabledReason: null,
+  updatedAt: 0,
+};
+
+const delivery: Delivery = {
+  id: 4,
+  eventId: 3,
+  endpointId: endpoint.id,
+  projectId: endpoint.projectId,
+  status: "pending",
+  attemptCount: 0,
+  step: 0,
+  origin: "publish",
+  metered: false,
+  generation: 0,
+  due: 0,
+  deadReason: null,
+  completedAt: null,
+};
+
+test("what an attempt waits for in our own turns is not taken from the destination's time", async () => {
+  let clock = 0;
+  const asked: TransportRequest[] = [];
+  const schedule = (next: () => void) => {
+    setImmediate(() => {
+      clock += TURN_MS;
+      next();
+    });
+  };
+  const parts = {
+    turns: new TurnQueue({ schedule, beginShare: () => ({ isOver: true }) }),
+    ids: new IdCodec("00", new Uint8Array(16)),
+    now: () => 1_700_000_000_000 + clock,
+    monotonic: () => clock,
+    onBroken: (_endpoint: Endpoint, error: unknown) => {
+      throw error;
+    },
+    signal: new AbortController().signal,
+    transport: {
+      send: (request: TransportRequest) => {
+        asked.push(request);
+        const body = new Uint8Array();
+        return Promise.resolve({
+          kind: "response" as const,
+          status: 200,
+          headers: [],
+          body,
+          truncated: false,
+        });
+      },
+      stats: () => ({ open: 0, idle: 0, connects: 0, reused: 0 }),
+      close() {},
+    },
+  };
+  const body = new TextEncoder().encode(
+    JSON.stringify({ type: "a.b", timestamp: "2026-01-01T00:00:00Z", data: { x: "y".repeat(100_000) } }),
+  );
+  const sent = await send(parts, endpoint, { type: "a.b", body, delivery });
+  expect(sent?.finding.outcome).toBe("delivered");
+  expect(clock).toBeGreaterThan(endpoint.timeoutSeconds * 1000 - TURN_MS);
+  expect(asked.map(({ timeoutMs }) => timeoutMs)).toEqual([endpoint.timeoutSeconds * 1000]);
+});
