@@ -200,7 +200,7 @@ describe.skipIf(!hasChromium)("settings", () => {
       await using german = await browser.open(`${await world.link(ALL)}/endpoints/${id}/settings`, {
         locale: "de-DE",
       });
-      await german.page.getByLabel("Management URL").fill("http://127.0.0.8:15672");
+      await german.page.getByLabel("Management-URL").fill("http://127.0.0.8:15672");
       await german.page.getByText("Die Adresse führt zu einem anderen Host").waitFor();
       opened.conduct.expectGood(world.app.url);
     },
