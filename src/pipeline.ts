@@ -190,13 +190,8 @@ export class Plan {
   #stillThere(endpoints: readonly Endpoint[]): readonly Endpoint[] {
     // Those of a wide event are looked at when their turn comes (fanout.ts).
     if (endpoints.length > limit("eventRowsMax")) return endpoints;
-    for (const { id } of endpoints)
-      if (this.#data.endpoints.get(id) === undefined) return this.#withoutDeleted(endpoints);
-    return endpoints;
-  }
-
-  #withoutDeleted(endpoints: readonly Endpoint[]): readonly Endpoint[] {
-    return endpoints.filter(({ id }) => this.#data.endpoints.get(id) !== undefined);
+    const { isThere } = this.#data.endpoints;
+    return endpoints.every(isThere) ? endpoints : endpoints.filter(isThere);
   }
 
   #findKnown({ externalId, sourceId }: Incoming): Event | null {
@@ -304,7 +299,7 @@ export function replayOne(
   endpoint: Endpoint,
   known: Delivery | null,
 ): Replayed | null {
-  if (!data.thinning.has("bodies", event.id) || data.endpoints.get(endpoint.id) === undefined) return null;
+  if (!data.thinning.has("bodies", event.id) || !data.endpoints.isThere(endpoint)) return null;
   const due = data.store.now();
   const id = known?.id ?? data.store.takeKey();
   const queueOrder = actors.placeFor(endpoint, id, due);

@@ -30,8 +30,8 @@ declare global {
   }
 }
 
-/** Processor time of this thread so far. */
-function busyMs(): number {
+/** Processor time of this thread so far, to the microsecond. */
+export function busyMs(): number {
   // Brings the account of the running thread up to date: by itself the kernel does so at its own tick, every 4 ms.
   process.cpuUsage();
   const { user, system } = process.threadCpuUsage();

@@ -49,19 +49,21 @@ export interface SendParts {
 
 /** Renders, signs and sends a delivery once. Never rejects; null where it was given up because the process ends. */
 export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Promise<Sent | null> {
-  const begun: Begun = { parts, endpoint, startedAt: parts.now(), began: parts.monotonic(), until: 0 };
+  const startedAt = parts.now();
+  const began = parts.monotonic();
   try {
     const kind = kindOf(endpoint);
     // Most are reshaped and rendered at once: an await for nothing costs every attempt.
     const reshaped = reshape(parts.turns, endpoint, load);
     const shaped = reshaped instanceof Promise ? await reshaped : reshaped;
-    if (!shaped.ok) return malformed(begun.startedAt, shaped.reason);
-    const message = sign(parts.ids, endpoint, load, shaped.body, begun.startedAt);
+    if (!shaped.ok) return malformed(startedAt, shaped.reason);
+    const message = sign(parts.ids, endpoint, load, shaped.body, startedAt);
     // What is ours is done: from now on it is the destination that takes time.
-    begun.until = parts.monotonic() + endpoint.timeoutSeconds * 1000;
+    const until = parts.monotonic() + endpoint.timeoutSeconds * 1000;
+    const begun: Begun = { parts, endpoint, startedAt, began, until };
     const rendered = render(begun, kind, message);
     const request = rendered instanceof Promise ? await rendered : rendered;
-    if (typeof request === "string") return malformed(begun.startedAt, request);
+    if (typeof request === "string") return malformed(startedAt, request);
     if (request instanceof Unprepared) {
       const sent = unprepared(request, begun, message);
       return sent && hidden(sent, kind, endpoint);
@@ -71,7 +73,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
     const response = result.kind === "response" ? result : null;
     const judgement = response && kind.judge(response, compiledOf(endpoint).config);
     const sent: Sent = {
-      startedAt: begun.startedAt,
+      startedAt,
       durationMs: elapsedMs(begun),
       statusCode: response && response.status,
       errorCode: errorCodeOf(result, judgement),
@@ -94,7 +96,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
   }
 }
 
-/** An attempt under way. */
+/** An attempt whose message is signed. */
 interface Begun {
   parts: SendParts;
   endpoint: Endpoint;

@@ -38,6 +38,9 @@ export class Endpoints {
     return this.#all.get(id);
   }
 
+  /** False where it has been deleted since it was looked up. */
+  readonly isThere = ({ id }: Endpoint): boolean => this.#all.has(id);
+
   /** Also a deleted one, from its row: history names it. */
   getAnyway(id: number): Endpoint | undefined {
     const held = this.#all.get(id);

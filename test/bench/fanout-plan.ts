@@ -4,6 +4,7 @@ import { makeSecret } from "../../src/core/signing.ts";
 import { Actors } from "../../src/outbound/actors.ts";
 import { type Incoming, Pipeline } from "../../src/pipeline.ts";
 import { type Data, openData } from "../../src/store/data.ts";
+import { plainEndpoint } from "../kit/endpoint.ts";
 import { openMemory } from "../kit/memory.ts";
 import { storeParts } from "../kit/store-parts.ts";
 import { percentiles } from "./clock.ts";
@@ -113,26 +114,10 @@ async function insertEndpoints(
   const made = await data.store.write(() =>
     Array.from({ length: count }, (_, at) =>
       data.endpoints.insert({
+        ...plainEndpoint,
         projectId,
-        consumerId: null,
-        kind: "http",
         config: { url: "http://127.0.0.1:9/" },
-        credentials: {},
-        description: null,
-        transformations: null,
-        headers: [],
-        signatureVersions: ["v1"],
         secret: makeSecret(),
-        privateKey: null,
-        previous: null,
-        retry: null,
-        timeoutSeconds: 15,
-        rateLimitPerSecond: null,
-        maxConcurrency: 10,
-        ordering: "none",
-        metadata: {},
-        status: "active",
-        disabledReason: null,
         updatedAt: Date.now(),
         ...routing(at),
       }),

@@ -12,8 +12,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { limit } from "../../src/core/limits.ts";
+import { busyMs } from "../../src/turns.ts";
 import { LocalService } from "./local-service.ts";
-import { LoopMeter, readBusyMs } from "./loop-meter.ts";
+import { LoopMeter } from "./loop-meter.ts";
 import { describeMachine } from "./machine.ts";
 
 const ROUNDS = 3;
@@ -71,11 +72,11 @@ const endpoint = {
 };
 
 /** The least of some rounds of the processor time of this thread, in milliseconds. */
-function busyMs(run: () => unknown): number {
+function costMs(run: () => unknown): number {
   const times = Array.from({ length: ROUNDS }, () => {
-    const before = readBusyMs();
+    const before = busyMs();
     run();
-    return readBusyMs() - before;
+    return busyMs() - before;
   });
   return Math.min(...times);
 }
@@ -105,7 +106,7 @@ console.log(
 for (const [title, fill] of shapes) {
   const data = fill(limit("eventBodyMax") - BODY.start.length - BODY.end.length);
   const body = BODY.start + data + BODY.end;
-  const parseMs = busyMs(() => JSON.parse(body));
+  const parseMs = costMs(() => JSON.parse(body));
   const turnMs = await longestTurnMs(service, "/v1/events", body);
   const batch = `{"events":[${Array(BATCH).fill(body).join(",")}]}`;
   const batchMs = await longestTurnMs(service, "/v1/events/batch", batch);

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { busyMs } from "../../src/turns.ts";
 
 const GAP_MS = 1;
 
@@ -10,11 +10,11 @@ export class LoopMeter {
   longestMs = 0;
   longestBusyMs = 0;
   #last = performance.now();
-  #lastBusy = readBusyMs();
+  #lastBusy = busyMs();
   readonly #timer = setInterval(() => this.#tick(), GAP_MS);
 
   #tick(): void {
-    const [now, busy] = [performance.now(), readBusyMs()];
+    const [now, busy] = [performance.now(), busyMs()];
     this.longestMs = Math.max(this.longestMs, now - this.#last - GAP_MS);
     this.longestBusyMs = Math.max(this.longestBusyMs, busy - this.#lastBusy);
     [this.#last, this.#lastBusy] = [now, busy];
@@ -24,11 +24,4 @@ export class LoopMeter {
     clearInterval(this.#timer);
     this.#tick();
   }
-}
-
-/** Processor time of the main thread so far (Linux). */
-export function readBusyMs(): number {
-  // Brings the account of the running thread up to date: by itself the kernel does so every 4 ms.
-  process.cpuUsage();
-  return Number(readFileSync("/proc/self/schedstat", "utf8").split(" ")[0]) / 1e6;
 }

@@ -2,33 +2,9 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Endpoint } from "../../src/core/model.ts";
 import { AnswerMemory, isSubscribed, Routes } from "../../src/core/routes.ts";
+import { plainEndpoint } from "../kit/endpoint.ts";
 
-const blank: Endpoint = {
-  id: 0,
-  projectId: 1,
-  consumerId: null,
-  kind: "http",
-  config: {},
-  credentials: {},
-  description: null,
-  eventTypes: null,
-  filter: null,
-  transformations: null,
-  headers: [],
-  signatureVersions: ["v1"],
-  secret: "",
-  privateKey: null,
-  previous: null,
-  retry: null,
-  timeoutSeconds: 15,
-  rateLimitPerSecond: null,
-  maxConcurrency: 10,
-  ordering: "none",
-  metadata: {},
-  status: "active",
-  disabledReason: null,
-  updatedAt: 0,
-};
+const blank: Endpoint = { ...plainEndpoint, id: 0 };
 
 function routesOf(...endpoints: Partial<Endpoint>[]): Routes {
   const routes = new Routes();

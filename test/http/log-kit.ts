@@ -34,6 +34,7 @@ import type { NewEndpoint } from "../../src/store/endpoints.ts";
 import { EventList } from "../../src/store/event-list.ts";
 import { storeParts } from "../kit/store-parts.ts";
 import { conformance } from "../kit/app.ts";
+import { plainEndpoint } from "../kit/endpoint.ts";
 import { type Receiver, startReceiver } from "../kit/receiver.ts";
 import type { ReplyJson } from "./kit.ts";
 
@@ -216,28 +217,12 @@ export class Api implements AsyncDisposable {
   ): Promise<Endpoint & { publicId: string }> {
     const made = await this.data.store.write(() =>
       this.data.endpoints.insert({
+        ...plainEndpoint,
         projectId: this.callers.get(token)?.projectId ?? 0,
-        consumerId: null,
-        kind: "http",
         config: { url },
-        credentials: {},
-        description: null,
-        eventTypes: null,
-        filter: null,
-        transformations: null,
-        headers: [],
-        signatureVersions: ["v1"],
         secret: makeSecret(),
-        privateKey: null,
-        previous: null,
         retry: { schedule: [] },
         timeoutSeconds: 5,
-        rateLimitPerSecond: null,
-        maxConcurrency: 10,
-        ordering: "none",
-        metadata: {},
-        status: "active",
-        disabledReason: null,
         updatedAt: this.services.now(),
         ...fields,
       }),

@@ -4,6 +4,7 @@ import { type Data, openData } from "../../src/store/data.ts";
 import { openDatabase } from "../../src/store/database.ts";
 import type { FirstKeys } from "../../src/store/tenants.ts";
 import { storeParts } from "./store-parts.ts";
+import { plainEndpoint } from "./endpoint.ts";
 
 /** A data directory as a service leaves it that has run for weeks: made by the store itself, under a clock of the past. */
 
@@ -43,7 +44,14 @@ export class AgedDirectory {
     if (live === undefined) throw new Error("the first account has no project");
     this.#projectId = live.id;
     const made = await this.#data.store.write(() =>
-      Array.from({ length: endpoints }, () => this.#data.endpoints.insert(endpointOf(live.id, at))),
+      Array.from({ length: endpoints }, () =>
+        this.#data.endpoints.insert({
+          ...plainEndpoint,
+          projectId: live.id,
+          status: "paused",
+          updatedAt: at,
+        }),
+      ),
     );
     this.#endpoints = made.map(({ id }) => id);
   }
@@ -124,31 +132,3 @@ const FACTS: AttemptFacts = {
   responseBody: Buffer.from("thank you"),
   truncated: false,
 };
-
-function endpointOf(projectId: number, updatedAt: number) {
-  return {
-    projectId,
-    consumerId: null,
-    kind: "http",
-    config: { url: "https://example.com/" },
-    credentials: {},
-    description: null,
-    eventTypes: null,
-    filter: null,
-    transformations: null,
-    headers: [],
-    signatureVersions: ["v1" as const],
-    secret: "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
-    privateKey: null,
-    previous: null,
-    retry: null,
-    timeoutSeconds: 15,
-    rateLimitPerSecond: null,
-    maxConcurrency: 10,
-    ordering: "none" as const,
-    metadata: {},
-    status: "paused" as const,
-    disabledReason: null,
-    updatedAt,
-  };
-}

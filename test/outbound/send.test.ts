@@ -2,38 +2,17 @@
 import { expect, test } from "bun:test";
 import { IdCodec } from "../../src/core/ids.ts";
 import type { Delivery, Endpoint } from "../../src/core/model.ts";
-import { makeSecret } from "../../src/core/signing.ts";
 import { TurnQueue } from "../../src/core/turn-queue.ts";
 import { send } from "../../src/outbound/send.ts";
 import type { TransportRequest } from "../../src/outbound/transport-types.ts";
+import { plainEndpoint } from "../kit/endpoint.ts";
 
 const TURN_MS = 6000;
 
 const endpoint: Endpoint = {
+  ...plainEndpoint,
   id: 1,
-  projectId: 2,
-  consumerId: null,
-  kind: "http",
-  config: { url: "https://example.com/hooks" },
-  credentials: {},
-  description: null,
-  eventTypes: null,
-  filter: null,
   transformations: [{ op: "omit", paths: ["data.z"] }],
-  headers: [],
-  signatureVersions: ["v1"],
-  secret: makeSecret(),
-  privateKey: null,
-  previous: null,
-  retry: null,
-  timeoutSeconds: 15,
-  rateLimitPerSecond: null,
-  maxConcurrency: 1,
-  ordering: "none",
-  metadata: {},
-  status: "active",
-  disabledReason: null,
-  updatedAt: 0,
 };
 
 const delivery: Delivery = {

@@ -1,6 +1,7 @@
 import { LIMITS } from "../../src/core/limits.ts";
 import { makeSecret } from "../../src/core/signing.ts";
 import type { NewEndpoint } from "../../src/store/endpoints.ts";
+import { plainEndpoint } from "../kit/endpoint.ts";
 import type { Rng } from "./world.ts";
 
 export const TYPES = ["order.created", "order.paid", "user.deleted"];
@@ -28,28 +29,17 @@ export function setBounds(small: boolean): void {
 /** An endpoint by chance: every kind of schedule, order, rate and subscription occurs. */
 export function newEndpoint(rng: Rng, projectId: number, n: number, now: number): NewEndpoint {
   return {
+    ...plainEndpoint,
     projectId,
     consumerId: rng.pick(CONSUMERS),
-    kind: "http",
     config: { url: `http://receiver.test/${n}` },
-    credentials: {},
-    description: null,
     eventTypes: rng.pick([null, ["order.*"], ["order.paid", "user.deleted"]]),
-    filter: null,
-    transformations: null,
-    headers: [],
-    signatureVersions: ["v1"],
     secret: makeSecret(),
-    privateKey: null,
-    previous: null,
     retry: rng.pick([null, { schedule: [1, 2, 4] }, { schedule: [60, 600] }, { schedule: [] }]),
     timeoutSeconds: 5,
     rateLimitPerSecond: rng.pick([null, null, 2]),
     maxConcurrency: rng.pick([1, 3, 10]),
     ordering: rng.pick(["none", "none", "fifo"]),
-    metadata: {},
-    status: "active",
-    disabledReason: null,
     updatedAt: now,
   };
 }
