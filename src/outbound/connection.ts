@@ -91,11 +91,17 @@ export class Connection {
     return this.#unsent !== null;
   }
 
-  /** Sends the bytes, the rest of them whenever the socket drains. They must not change meanwhile. */
+  /** Sends the bytes, the rest of them whenever the socket drains; of that it keeps a copy. */
   write(bytes: Uint8Array): void {
+    const rest = this.#send(bytes);
+    this.#unsent = rest && Uint8Array.from(rest);
+  }
+
+  /** What the socket did not take; null where nothing is left, or the socket is gone. */
+  #send(bytes: Uint8Array): Uint8Array | null {
     const written = this.#socket?.write(bytes) ?? -1;
-    if (written < 0) return this.#fail("connection_closed");
-    this.#unsent = written < bytes.length ? bytes.subarray(written) : null;
+    if (written < 0) this.#fail("connection_closed");
+    return written >= 0 && written < bytes.length ? bytes.subarray(written) : null;
   }
 
   /** Closes at once and abruptly: with TLS, Bun's graceful `end()` waits for the peer, maybe for ever. */
@@ -137,7 +143,7 @@ export class Connection {
   }
 
   #drained(): void {
-    if (this.#unsent !== null) this.write(this.#unsent);
+    if (this.#unsent !== null) this.#unsent = this.#send(this.#unsent);
   }
 
   #ended(error: Error | undefined): void {

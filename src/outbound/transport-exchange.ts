@@ -12,6 +12,7 @@ import type { Connection, ConnectionOwner } from "./connection.ts";
 import type { Connections } from "./connections.ts";
 import type { Guard } from "./guard.ts";
 import { ResponseParser } from "./response.ts";
+import { joinRequest } from "./transport-request.ts";
 import type { TransportRequest, TransportResult } from "./transport-types.ts";
 
 /** What all exchanges of a transport share. */
@@ -25,7 +26,7 @@ export interface ExchangeParts {
 
 export class Exchange implements ConnectionOwner {
   readonly #request: TransportRequest;
-  readonly #bytes: Buffer;
+  readonly #head: string;
   readonly #parts: ExchangeParts;
   readonly #onSettled: (result: TransportResult) => void;
   readonly #parser: ResponseParser;
@@ -36,15 +37,15 @@ export class Exchange implements ConnectionOwner {
   /** Vetted addresses that were not tried yet. */
   #addresses: string[] = [];
 
-  /** `bytes` is the encoded request; `onSettled` is called once. Call `start()` next. */
+  /** `head` is the rendered one; `onSettled` is called once. Call `start()` next. */
   constructor(
     request: TransportRequest,
-    bytes: Buffer,
+    head: string,
     parts: ExchangeParts,
     onSettled: (result: TransportResult) => void,
   ) {
     this.#request = request;
-    this.#bytes = bytes;
+    this.#head = head;
     this.#parts = parts;
     this.#onSettled = onSettled;
     this.#parser = new ResponseParser(request);
@@ -56,7 +57,7 @@ export class Exchange implements ConnectionOwner {
     if (idle === null) return void this.#connect();
     this.#connection = idle;
     this.#isReused = true;
-    idle.write(this.#bytes);
+    this.#writeTo(idle);
   }
 
   get signal(): AbortSignal | undefined {
@@ -77,7 +78,11 @@ export class Exchange implements ConnectionOwner {
   }
 
   onReady(connection: Connection): void {
-    connection.write(this.#bytes);
+    this.#writeTo(connection);
+  }
+
+  #writeTo(connection: Connection): void {
+    connection.write(joinRequest(this.#head, this.#request.body));
   }
 
   onBytes(_connection: Connection, bytes: Buffer): void {

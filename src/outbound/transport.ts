@@ -8,7 +8,7 @@
 import { Connections } from "./connections.ts";
 import type { Guard } from "./guard.ts";
 import { Exchange } from "./transport-exchange.ts";
-import { encodeRequest } from "./transport-request.ts";
+import { renderHead } from "./transport-request.ts";
 import type { Transport, TransportRequest, TransportResult } from "./transport-types.ts";
 import type { UrlParts } from "./url-parts.ts";
 
@@ -44,12 +44,12 @@ export function createTransport(options: TransportOptions): Transport {
   let isClosed = false;
 
   function send(request: TransportRequest): Promise<TransportResult> {
-    const bytes = encodeRequest(request);
+    const head = renderHead(request);
     const { signal, url } = request;
     if (isClosed || signal?.aborted) return Promise.resolve({ kind: "aborted" });
     if (!isHttp(url)) return Promise.resolve({ kind: "blocked", code: "address_not_allowed" });
     if (signal !== undefined) listenOnce(signal);
-    return new Promise((resolve) => new Exchange(request, bytes, parts, resolve).start());
+    return new Promise((resolve) => new Exchange(request, head, parts, resolve).start());
   }
 
   /** One listener for each signal, however many requests share it: an abort is rare, so it does the searching. */

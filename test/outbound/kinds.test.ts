@@ -13,7 +13,7 @@ import {
 } from "../../src/outbound/destination.ts";
 import { findKind, isPolled, listKinds } from "../../src/outbound/destinations.ts";
 import { requestHeadOf } from "../../src/outbound/request-head.ts";
-import { encodeRequest } from "../../src/outbound/transport-request.ts";
+import { renderHead } from "../../src/outbound/transport-request.ts";
 import { expectFault } from "../http/endpoint-kit.ts";
 import { startApp, type TestApp } from "../kit/app.ts";
 import { answerOf, type KindCase, messageAt, SECRET } from "./kinds/case.ts";
@@ -40,7 +40,7 @@ function kindOf({ kind }: KindCase): DestinationKind {
 const askOf = ({ asked }: KindCase): Ask => {
   return async (request) => {
     // What is asked must be possible to send, too.
-    encodeRequest(request);
+    renderHead(request);
     if (asked === undefined) throw new Unprepared({ kind: "unreachable", code: "connection_refused" });
     return await Promise.resolve(asked(request));
   };
@@ -140,7 +140,7 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (_kind, 
   test("what arrives is the body's exact text, and the three headers verify it", async () => {
     const now = Date.now();
     const request = await render(proof, now);
-    encodeRequest(request);
+    renderHead(request);
     const { body, headers } = proof.received(request);
     expect(body).toBe(new TextDecoder().decode(messageAt(now).body));
     if (headers !== null)
