@@ -247,12 +247,12 @@ export class EndpointActor<P extends Performed> {
   /** Starts what can start, then waits for what comes next. */
   #pump(): void {
     if (this.#isClosed() && !this.#stopped) this.parts.unattended("disposal", this.#dispose());
+    const now = this.parts.now();
     if (this.#isRunning()) {
-      const now = this.parts.now();
       while (this.#mayStart(now)) if (!this.#startNext(now)) break;
     }
-    this.#arm();
-    this.#setMode();
+    this.#arm(now);
+    this.#setMode(now);
   }
 
   #isRunning(): boolean {
@@ -414,8 +414,8 @@ export class EndpointActor<P extends Performed> {
   }
 
   /** Exactly one timer, for the earliest instant at which something could start; none where only an ending can help. */
-  #arm(): void {
-    const at = this.#isRunning() ? this.#nextWake() : Number.POSITIVE_INFINITY;
+  #arm(now: number): void {
+    const at = this.#isRunning() ? this.#nextWake(now) : Number.POSITIVE_INFINITY;
     if (at === this.#wakesAt) return;
     this.#callOff?.();
     this.#callOff = null;
@@ -428,12 +428,12 @@ export class EndpointActor<P extends Performed> {
     });
   }
 
-  #nextWake(): number {
+  #nextWake(now: number): number {
     if (!this.#hasSlot()) return Number.POSITIVE_INFINITY;
     const head = this.#queue.peek();
     const due = Math.min(head?.due ?? Number.POSITIVE_INFINITY, this.#parkedDue(head));
     if (due === Number.POSITIVE_INFINITY || (head && this.#isBusy(head.id))) return Number.POSITIVE_INFINITY;
-    return Math.max(due, this.#gate(), this.#tokenAt(this.parts.now()));
+    return Math.max(due, this.#gate(), this.#tokenAt(now));
   }
 
   /** When parked deliveries want to be looked at: those of an ordered endpoint, which stand before its head, at once. */
@@ -443,8 +443,8 @@ export class EndpointActor<P extends Performed> {
     return isFirst ? 0 : Number.POSITIVE_INFINITY;
   }
 
-  #setMode(): void {
-    this.#mode = this.#currentMode();
+  #setMode(now: number): void {
+    this.#mode = this.#currentMode(now);
     const timerMatches = (this.#callOff !== null) === (this.#wakesAt !== Number.POSITIVE_INFINITY);
     if (!timerMatches) throw new Error("an actor has a timer that it does not know");
     if (
@@ -455,11 +455,11 @@ export class EndpointActor<P extends Performed> {
     }
   }
 
-  #currentMode(): Mode {
+  #currentMode(now: number): Mode {
     if (this.#stopped) return "stopped";
     if (this.#isClosed()) return "disposing";
     if (this.endpoint.status === "paused") return "paused";
-    if (this.#gate() > this.parts.now() || this.health.backoffLevel > 0) return "backing_off";
+    if (this.#gate() > now || this.health.backoffLevel > 0) return "backing_off";
     if (this.#flights.size > 0) return "sending";
     return this.#callOff ? "waiting" : "idle";
   }

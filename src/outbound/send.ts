@@ -86,7 +86,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
       responseHeaders: response ? response.headers : [],
       responseBody: response && response.body,
       truncated: response !== null && response.truncated,
-      finding: findingOf(result, judgement, parts.now()),
+      finding: findingOf(result, judgement, parts),
     };
     return hidden(sent, kind, endpoint);
   } catch (error) {
@@ -161,7 +161,7 @@ function unprepared(
     // What was granted may stand in a success, whose shape alone was wrong.
     responseBody: response && !isSuccess(response.status) ? response.body : null,
     truncated: response !== null && response.truncated,
-    finding: findingOf(result, judgement, begun.parts.now()),
+    finding: findingOf(result, judgement, begun.parts),
   };
 }
 
@@ -331,11 +331,11 @@ function errorCodeOf(result: Result, judgement: Judgement | null): string | null
   return judgement && !judgement.delivered ? judgement.errorCode : null;
 }
 
-function findingOf(result: Result, judgement: Judgement | null, now: number): Finding {
+function findingOf(result: Result, judgement: Judgement | null, parts: SendParts): Finding {
   if (result.kind !== "response") return { outcome: result.kind, statusCode: null, retryAfterAt: null };
   if (judgement?.delivered) return { outcome: "delivered", statusCode: result.status, retryAfterAt: null };
   const retryAfter = result.headers.find(([name]) => name === "retry-after")?.[1];
   // The states know throttling by its status: a kind that says so in a 200 or 400 is taken as a 429.
   const statusCode = judgement?.throttled ? 429 : result.status;
-  return { outcome: "rejected", statusCode, retryAfterAt: readRetryAfter(retryAfter, now) };
+  return { outcome: "rejected", statusCode, retryAfterAt: readRetryAfter(retryAfter, parts.now()) };
 }

@@ -71,6 +71,8 @@ export class Store {
   #held = false;
   #full = false;
   #failed = false;
+  /** When the transaction that runs began. */
+  #began: number | null = null;
   #parts: BatchPart[] = [];
   #recovered: (() => void)[] = [];
   #idle: (() => void)[] = [];
@@ -97,11 +99,12 @@ export class Store {
 
   /** A new key; inside a write, so that keys and commits have the same order. */
   takeKey(count = 1): number {
-    return this.keys.take(this.parts.now(), count);
+    return this.keys.take(this.now(), count);
   }
 
+  /** Inside a write the instant at which its transaction began: asked for many times an event, the clock is not free. */
   now(): number {
-    return this.parts.now();
+    return this.#began ?? this.parts.now();
   }
 
   /** False while the disk is full or has failed. */
@@ -226,6 +229,7 @@ export class Store {
   #transact(jobs: readonly Job[]): { count: number; failure: unknown } {
     const share = this.beginShare();
     let count = 0;
+    this.#began = this.parts.now();
     try {
       this.begin.run();
       for (const job of jobs) {
@@ -240,6 +244,8 @@ export class Store {
       if (this.sqlite.inTransaction) this.rollback.run();
       // Where it could not even begin, the first one stands for all.
       return { count: Math.max(1, count), failure: error ?? new Error("a write threw nothing") };
+    } finally {
+      this.#began = null;
     }
     for (const part of this.#parts) part.done();
     this.commits++;
