@@ -172,14 +172,15 @@ function deleteRoute(services: Services): AnyRoute {
     budget: "management",
     audit: { action: "api_key.revoked", object: "api_key" },
     answers: { 204: "It is revoked." },
-    handle({ caller, params, commit }) {
+    handle(context) {
+      const { caller, params } = context;
       const { tenants } = services.data;
       const id = services.ids.decode("key", params.id);
       const key = id === null ? undefined : tenants.keysOf(caller.projectId).find((held) => held.id === id);
       if (key === undefined) throw notFound("API key");
       const audited = { before: { name: key.name, scopes: key.scopes }, after: null };
       return tenants.revoke(key, (remove) =>
-        commit(() => {
+        context.commit(() => {
           remove();
           return { status: 204, audited };
         }),

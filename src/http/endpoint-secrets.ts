@@ -91,13 +91,14 @@ function readSecretRoute(services: Services): AnyRoute {
         example: { ...EXAMPLE, previous_secret_expires_at: null },
       },
     },
-    handle({ caller, params, commit }) {
+    handle(context) {
+      const { caller, params } = context;
       const { secret, previous } = findEndpoint(services, caller, params.id);
       const isOverlapping = previous !== null && previous.expiresAt > services.now();
       const expiresAt = isOverlapping ? previous.expiresAt : null;
       const answer = { status: 200, json: { secret, previous_secret_expires_at: timeText(expiresAt) } };
       // Nobody reads a secret unseen: the answer waits for the audit log.
-      return commit(() => answer);
+      return context.commit(() => answer);
     },
   });
 }

@@ -54,11 +54,12 @@ function deleteEvent(services: Services): AnyRoute {
     budget: "management",
     audit: { action: "event.deleted", object: "event" },
     answers: { 204: "It is gone." },
-    async handle({ caller, params, commit }) {
+    async handle(context) {
+      const { caller, params } = context;
       const { id } = findEvent(services, caller, params.id);
       await eraser.close(id);
       let held: readonly HeldDelivery[] = [];
-      const answer = await commit(() => {
+      const answer = await context.commit(() => {
         const closed = eraser.remove(id);
         if (closed === null) throw notFound("event");
         held = closed;
@@ -87,9 +88,10 @@ function deleteConsumer(services: Services): AnyRoute {
     budget: "management",
     audit: { action: "consumer.erased", object: "consumer" },
     answers: { 202: { description: "It runs.", schema: erasureShape, example: erasureExample } },
-    async handle({ caller, params, commit }) {
+    async handle(context) {
+      const { caller, params } = context;
       if (!isKnown(services, caller, params.id)) throw notFound("consumer");
-      const answer = await commit(() => ({
+      const answer = await context.commit(() => ({
         status: 202,
         json: erasureOf(services, erasures.begin(caller.projectId, params.id)),
         audited: { objectId: params.id },

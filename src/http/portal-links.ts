@@ -194,10 +194,11 @@ function deleteRoute(services: Services): AnyRoute {
     budget: "management",
     audit: { action: "portal_link.revoked", object: "portal_link" },
     answers: { 204: "It is revoked." },
-    handle({ caller, params, commit }) {
+    handle(context) {
+      const { caller, params } = context;
       const key = services.ids.decode("plk", params.id);
       if (key === null) throw notFound("portal link");
-      return commit(() => {
+      return context.commit(() => {
         const before = services.data.portalLinks.delete(caller.projectId, key);
         if (before === null) throw notFound("portal link");
         return { status: 204, audited: { before: linkOf(services, before), after: null } };

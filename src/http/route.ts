@@ -74,9 +74,9 @@ export interface RequestContext<
    * transaction.
    * Call it once; `run` is synchronous and may run again after a rollback.
    */
-  readonly commit: (run: () => Answer) => Promise<Answer>;
+  commit(run: () => Answer): Promise<Answer>;
   /** Takes more from the route's budget than the one that was taken already. Throws 429 `rate_limited`. */
-  readonly charge: (cost: number) => void;
+  charge(cost: number): void;
 }
 
 /** One operation: routing, validation, errors and documentation derive from it. */

@@ -229,8 +229,8 @@ export class Store {
   #transact(jobs: readonly Job[]): { count: number; failure: unknown } {
     const share = this.beginShare();
     let count = 0;
-    this.#began = this.parts.now();
     try {
+      this.#began = this.parts.now();
       this.begin.run();
       for (const job of jobs) {
         if (count > 0 && share.isOver) break;

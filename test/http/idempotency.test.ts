@@ -33,10 +33,10 @@ const committing = route({
   operationId: "commits",
   access: "read",
   body,
-  async handle({ commit }) {
+  async handle(context) {
     entered.resolve();
     await gate;
-    return commit(() => ({ status: 201, json: { run: ++runs } }));
+    return context.commit(() => ({ status: 201, json: { run: ++runs } }));
   },
 });
 
@@ -75,7 +75,7 @@ const revealing = route({
   operationId: "reveals",
   access: "operator",
   secretFields: ["url", "projects.api_key", "nothing.here"],
-  handle: ({ commit }) => commit(() => ({ status: 201, json: { id: "x", ...SECRETS } })),
+  handle: (context) => context.commit(() => ({ status: 201, json: { id: "x", ...SECRETS } })),
 });
 
 const unkept = route({

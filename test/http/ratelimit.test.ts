@@ -18,8 +18,8 @@ const routes: readonly AnyRoute[] = [
     access: "publish",
     budget: "publish",
     body: Type.Object({ events: Type.Integer() }, closed),
-    handle({ body, charge }) {
-      charge(body.events - 1);
+    handle(context) {
+      context.charge(context.body.events - 1);
       return { status: 200, json: {} };
     },
   }),

@@ -198,8 +198,8 @@ const failures: Record<string, (context: RequestContext) => Answer | Promise<Ans
   rejectsWithNothing: () => Promise.reject(null),
   badJson: () => ({ status: 200, json: { big: 1n, MARKER } }),
   badHeader: () => ({ status: 200, json: {}, headers: { "x-bad": `${MARKER}\nx: y` } }),
-  inCommit: ({ commit }) =>
-    commit(() => {
+  inCommit: (context) =>
+    context.commit(() => {
       throw new Error(MARKER);
     }),
 };
