@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import type { Exhaustion } from "./audience.ts";
 import type { PublicIds } from "./core/ids.ts";
+import type { Outcome } from "./core/model.ts";
 import { formatRfc3339 } from "./core/rfc3339.ts";
 import type { RequestLine } from "./http/parts.ts";
 import type { JobReport } from "./jobs.ts";
@@ -108,12 +109,22 @@ export function tellRequest(line: RequestLine, projectIds: PublicIds, logger: Lo
   logger.logPlain(level, "request", `${request},"status":${status},"duration_ms":${durationMs}${project}`);
 }
 
+const labels = new Map<Outcome, string[]>();
+
+/** Outcome and class of status. Each is put together once: they come with every attempt. */
+function attemptLabels(outcome: Outcome, code: number | null): string {
+  const hundreds = code === null ? 0 : Math.floor(code / 100);
+  const known = labels.get(outcome) ?? [];
+  labels.set(outcome, known);
+  return (known[hundreds] ??= `${outcome} ${code === null ? "none" : `${hundreds}xx`}`);
+}
+
 export function tellAttempt(report: AttemptReport, data: Data, logger: Logger, metrics: Metrics): void {
   const { settlement, number, lagMs } = report;
   const { load, performed, endpoint, trigger, change } = settlement;
   const { outcome } = performed.finding;
   const code = performed.statusCode;
-  metrics.attempts.count(`${outcome} ${code === null ? "none" : `${Math.floor(code / 100)}xx`}`);
+  metrics.attempts.count(attemptLabels(outcome, code));
   if (outcome !== "handed_out") metrics.attemptSeconds.observe(performed.durationMs / 1000);
   if (lagMs !== null) metrics.lagSeconds.observe(Math.max(0, lagMs) / 1000);
   const endpointId = performed.endpointId ?? data.ids.encode("ep", endpoint.id);

@@ -39,9 +39,9 @@ interface Job {
   reject(error: unknown): void;
   /** Kept through a full disk: the outcome of an attempt that was already made. */
   kept: boolean;
-  value?: unknown;
+  value: unknown;
   /** What it threw; null where it is committed. */
-  error?: unknown;
+  error: unknown;
 }
 
 /** Something that gathers over one transaction. */
@@ -125,10 +125,10 @@ export class Store {
   write<T>(run: () => T, kept = false): Promise<T> {
     if (!this.writable && !kept)
       return Promise.reject(unavailable("The service cannot write at the moment."));
-    return new Promise<T>((resolve, reject) => {
-      this.#jobs.push({ run, resolve, reject, kept });
-      this.#gather();
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#jobs.push({ run, resolve, reject, kept, value: undefined, error: null });
+    this.#gather();
+    return promise as Promise<T>;
   }
 
   /** Runs `next` when the loop comes round: what others wait for goes first. */
