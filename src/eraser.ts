@@ -195,12 +195,15 @@ export class Eraser {
 
   /** Inside a write: as much of an endpoint as a slice holds; it goes once nothing of it is left, or about to be written. */
   #dropEndpoint(id: number, projectId: number, held: HeldDelivery[]): number {
-    const { audit, digest, erasures, ids, lists, orphans, removal, stats } = this.parts.data;
-    const removed = removal.removeDeliveries(lists.above([id], 0, limit("sliceRows")), limit("sliceRows"));
+    const { audit, digest, ids, lists, orphans, removal, stats } = this.parts.data;
+    const keys = lists.above([id], 0, limit("sliceRows"));
+    const removed = removal.removeDeliveries(keys, limit("sliceRows"));
     held.push(...removed.held);
     let rows = 1 + removed.cost;
     if (rows >= limit("sliceRows")) return rows;
-    rows += stats.takeAway(id, projectId) + erasures.dropEntries(id);
+    // Also those that were gone before.
+    for (const key of keys) removal.dropEntries(key, [id]);
+    rows += stats.takeAway(id, projectId) + keys.length;
     if (rows >= limit("sliceRows") || digest.holds(id) || digest.counts(id)) return rows;
     audit.blank(ids.encode("ep", id));
     orphans.dropEndpoint(id);
@@ -208,12 +211,12 @@ export class Eraser {
   }
 
   #dropSources(erasure: Erasure): Promise<boolean> {
-    const { audit, erasures, ids, orphans } = this.parts.data;
+    const { audit, entries, erasures, ids, orphans } = this.parts.data;
     return this.#write(() => {
       const keys = erasures.sources(erasure);
       let rows = 0;
       for (const id of keys) {
-        rows += 1 + orphans.dropDedup(id) + erasures.dropEntries(id);
+        rows += 1 + orphans.dropDedup(id) + entries.clear(id, limit("sliceRows"));
         rows += orphans.dropSourceStats(id, Number.MAX_SAFE_INTEGER);
         if (rows >= limit("sliceRows")) return true;
         audit.blank(ids.encode("src", id));

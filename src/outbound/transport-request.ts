@@ -40,7 +40,7 @@ export function renderHead({ method, url, headers, body }: RequestParts): string
   let head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\n`;
   for (const [name, value] of headers) {
     if (!fineNames.has(name)) requireFineName(name);
-    head += `${name}: ${value}\r\n`;
+    head = `${head}${name}: ${value}\r\n`;
   }
   const hasLength = body.length > 0 || (method !== "GET" && method !== "HEAD");
   head += hasLength ? `content-length: ${body.length}\r\n\r\n` : "\r\n";

@@ -1,3 +1,4 @@
+import type { Entries } from "./entries.ts";
 import type { Store } from "./store.ts";
 
 /** What decides whether an old event may leave. */
@@ -12,13 +13,12 @@ export interface EventAge {
 
 /** Finds old events: a project's list holds them by their key, which is their time. */
 export class Ages {
-  readonly #oldest;
   readonly #age;
 
-  constructor({ sqlite }: Store) {
-    this.#oldest = sqlite.prepare<{ id: number }, [number, number, number, number]>(
-      "SELECT id FROM entry WHERE list = ? AND id > ? AND id < ? ORDER BY id LIMIT ?",
-    );
+  constructor(
+    { sqlite }: Store,
+    private readonly entries: Entries,
+  ) {
     this.#age = sqlite.prepare<{ found: number; open: number; ended: number | null }, [number]>(
       `SELECT EXISTS (SELECT 1 FROM event WHERE id = ?1) AS found,
          count(*) FILTER (WHERE status IN (0, 1)) + EXISTS (SELECT 1 FROM fanout WHERE event_id = ?1) AS open, max(completed_at) AS ended
@@ -28,7 +28,7 @@ export class Ages {
 
   /** Keys of a project's events above `after` and below `before`, oldest first. */
   oldest(projectId: number, after: number, before: number, count: number): number[] {
-    return this.#oldest.all(projectId, after, before, count).map(({ id }) => id);
+    return this.entries.above(projectId, after, count, before);
   }
 
   of(eventId: number): EventAge {

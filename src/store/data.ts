@@ -10,6 +10,7 @@ import { Dedup } from "./dedup.ts";
 import { Deliveries } from "./deliveries.ts";
 import { Digest } from "./digest.ts";
 import { Endpoints } from "./endpoints.ts";
+import { Entries } from "./entries.ts";
 import { EventTypes } from "./event-types.ts";
 import { Erasures } from "./erasures.ts";
 import { Events } from "./events.ts";
@@ -54,6 +55,7 @@ export interface Data {
   attempts: Attempts;
   notes: Notes;
   digest: Digest;
+  entries: Entries;
   labels: Labels;
   lists: Lists;
   stats: Stats;
@@ -91,7 +93,8 @@ export function openData(
   const store = new Store(sqlite, parts);
   const db = drizzle(sqlite);
   const meta = new Meta(sqlite);
-  const digest = new Digest(store);
+  const entries = new Entries(store);
+  const digest = new Digest(store, entries);
   const labels = new Labels(store);
   const events = new Events(store, digest, labels);
   const tenants = new Tenants(store, db, cell);
@@ -102,33 +105,27 @@ export function openData(
   const fanouts = new Fanouts(store, waitingEvents, meter);
   const replays = new Replays(store, db, meter);
   const endpoints = new Endpoints(store, db, cipher);
-  const leaving = { digest, labels, deliveries, endpoints, fanouts, waitingEvents, replays };
+  const leaving = { digest, entries, labels, deliveries, endpoints, fanouts, waitingEvents, replays };
   return {
     store,
     ids: new IdCodec(cell, meta.secret("id_permutation", 16)),
     meta,
     tenants,
-    endpoints,
     health: new EndpointHealth(store),
     sources: new Sources(store, db, cipher),
     sourceStats: new SourceStats(store),
     eventTypes: new EventTypes(store, db),
     events,
-    fanouts,
-    deliveries,
     attempts: new Attempts(store, new Heads(store)),
     notes: new Notes(store),
-    digest,
-    labels,
-    lists: new Lists(store, digest),
+    lists: new Lists(entries, digest),
     usage,
     meter,
-    waitingEvents,
     idempotency: new Idempotency(store),
     dedup: new Dedup(store),
     audit: new Audit(store),
+    ...leaving,
     ...openLeaving(store, leaving),
-    replays,
     portalLinks: new PortalLinks(store, db, cell),
     logos: new Logos(db),
   };
@@ -136,7 +133,7 @@ export function openData(
 
 type LeavingParts = Pick<
   Data,
-  "digest" | "labels" | "deliveries" | "endpoints" | "fanouts" | "waitingEvents" | "replays"
+  "digest" | "entries" | "labels" | "deliveries" | "endpoints" | "fanouts" | "waitingEvents" | "replays"
 >;
 
 /** What takes things out of the database, and what has to be less by them. */
@@ -146,7 +143,7 @@ function openLeaving(
 ): Pick<Data, "ages" | "stats" | "removal" | "thinning" | "erasures" | "orphans" | "vacuum"> {
   const stats = new Stats(parts.digest, parts.endpoints);
   return {
-    ages: new Ages(store),
+    ages: new Ages(store, parts.entries),
     stats,
     removal: new Removal(store, parts),
     thinning: new Thinning(store),

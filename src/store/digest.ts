@@ -1,17 +1,17 @@
 import { addNumbers, bucketOf, emptyNumbers, type Hour, type HourNumbers, Hours } from "./hours.ts";
+import { type Entries, rowsOf } from "./entries.ts";
 import type { BatchPart, Store } from "./store.ts";
 
 /**
  * What lists and charts need, filled in apart from the hot path: entries of lists and hourly numbers of endpoints are gathered in memory and
- * written in sorted bulk a little later (2–3 µs an event; written at once, each would touch a page of its own). Until then they are read from
+ * written in sorted bulk a little later, as each by itself would touch a page of its own. Until then they are read from
  * memory. `digested` is the largest key that is written down; after a crash the rows above it are gathered again (store/recovery.ts).
  */
 
-const ENTRIES_AT_ONCE = 1000;
+/** Rows of lists that one transaction inserts. */
+const ROWS_AT_ONCE = 500;
 /** Hourly numbers that one transaction adds: 7 µs each, and 40 where memory is slow, of as many endpoints as many pages. */
 const HOURS_AT_ONCE = 64;
-/** Entries that one statement inserts: each costs 0.65 µs in place of 0.95 alone. */
-const ENTRIES_A_STATEMENT = 32;
 const HOUR_MS = 3_600_000;
 
 /** One attempt, for the hourly numbers. */
@@ -95,23 +95,17 @@ export class Digest implements BatchPart {
   #gathered = [new Gathering()];
   #isWriting = false;
   #running = Promise.resolve();
-  readonly #insertEntry;
-  readonly #insertEntries;
   readonly #setMark;
 
   /** Where the numbers go. */
   readonly hours: Hours;
 
-  constructor(private readonly store: Store) {
+  constructor(
+    private readonly store: Store,
+    private readonly entries: Entries,
+  ) {
     this.hours = new Hours(store);
-    const { sqlite } = store;
-    this.#insertEntry = sqlite.prepare<void, [number, number]>(
-      "INSERT OR IGNORE INTO entry (list, id) VALUES (?, ?)",
-    );
-    this.#insertEntries = sqlite.prepare<void, number[]>(
-      `INSERT OR IGNORE INTO entry (list, id) VALUES ${Array(ENTRIES_A_STATEMENT).fill("(?, ?)").join(", ")}`,
-    );
-    this.#setMark = sqlite.prepare<void, [number]>(
+    this.#setMark = store.sqlite.prepare<void, [number]>(
       "INSERT INTO meta (name, value) VALUES ('digested', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
     );
     store.addBatchPart(this);
@@ -139,7 +133,7 @@ export class Digest implements BatchPart {
 
   /** Inside a write: entries of rows whose keys lie below the mark, written at once (slices of a wide fan-out). */
   insertEntries(lists: readonly number[], id: number): void {
-    for (const list of lists) this.#insertEntry.run(list, id);
+    for (const list of lists) this.entries.add(list, [id]);
   }
 
   /** Inside a write: attempts that end long after they began, whose keys may lie below the mark, are counted at once. */
@@ -254,7 +248,11 @@ export class Digest implements BatchPart {
   }
 
   async #write(part: Gathering): Promise<void> {
-    for (const chunk of chunksOf(part)) await this.store.write(() => this.#insertAll(chunk), true);
+    for (const chunk of chunksOf(part)) {
+      await this.store.write(() => {
+        for (const [list, ids] of chunk) this.entries.add(list, ids);
+      }, true);
+    }
     // Numbers are added, not set: they and the mark go together, once. Entries before it may be written twice.
     await this.store.write(() => {
       this.#addHours(part);
@@ -279,23 +277,17 @@ export class Digest implements BatchPart {
       for (const [hour, sum] of sums) this.hours.addToProject(projectId, hour, sum);
     }
   }
-
-  /** Lists and ids in turn. */
-  #insertAll(entries: readonly number[]): void {
-    const step = 2 * ENTRIES_A_STATEMENT;
-    let at = 0;
-    for (; at + step <= entries.length; at += step) this.#insertEntries.run(...entries.slice(at, at + step));
-    for (; at < entries.length; at += 2) this.#insertEntry.run(entries[at] ?? 0, entries[at + 1] ?? 0);
-  }
 }
 
-/** List and id in turn, lists in their order, at most ENTRIES_AT_ONCE entries a chunk: the table is filled in its own order. */
-function* chunksOf(part: Gathering): Generator<number[]> {
-  let chunk: number[] = [];
+type ListRow = [list: number, ids: readonly number[]];
+
+/** What becomes a row each, lists in their order, at most ROWS_AT_ONCE a chunk: the table is filled in its own order. */
+function* chunksOf(part: Gathering): Generator<ListRow[]> {
+  let chunk: ListRow[] = [];
   for (const list of [...part.entries.keys()].sort((a, b) => a - b)) {
-    for (const id of part.entries.get(list) ?? []) {
-      chunk.push(list, id);
-      if (chunk.length < 2 * ENTRIES_AT_ONCE) continue;
+    for (const ids of rowsOf(part.entries.get(list) ?? [])) {
+      chunk.push([list, ids]);
+      if (chunk.length < ROWS_AT_ONCE) continue;
       yield chunk;
       chunk = [];
     }

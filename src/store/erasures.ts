@@ -122,11 +122,6 @@ export class Erasures {
     return this.#statements.dropAnswers.run(projectId, consumerId, limit("sliceRows")).changes;
   }
 
-  /** Entries that a list still holds, of rows that are gone. */
-  dropEntries(list: number): number {
-    return this.#statements.dropEntries.run(list, limit("sliceRows")).changes;
-  }
-
   #keys(statement: { all(...key: OwnedKey): { id: number }[] }, { projectId, consumerId, last }: Owned) {
     return statement.all(projectId, consumerId, last, limit("erasedAtOnce")).map(({ id }) => id);
   }
@@ -185,9 +180,6 @@ function prepare(sqlite: Store["sqlite"]) {
     dropAnswers: sqlite.prepare<void, [number, string, number]>(
       `DELETE FROM idempotency WHERE project_id = ?1 AND consumer_id = ?2 AND key IN
        (SELECT key FROM idempotency WHERE project_id = ?1 AND consumer_id = ?2 LIMIT ?3)`,
-    ),
-    dropEntries: sqlite.prepare<void, [number, number]>(
-      "DELETE FROM entry WHERE list = ?1 AND id IN (SELECT id FROM entry WHERE list = ?1 LIMIT ?2)",
     ),
   };
 }

@@ -1,8 +1,8 @@
 import { limit } from "../core/limits.ts";
 import type { TurnQueue } from "../core/turn-queue.ts";
 import type { Digest } from "./digest.ts";
+import type { Entries } from "./entries.ts";
 import { Merge, NEWEST_FIRST, OLDEST_FIRST, type Order } from "./merge.ts";
-import type { Store } from "./store.ts";
 
 const CHUNK = 250;
 /** Candidates whose bodies are read at once: of up to 1 MiB each. */
@@ -35,21 +35,10 @@ export interface Page<Row> {
 
 /** Lists kept by the digest: what stands in the table, and what is still in memory. */
 export class Lists {
-  readonly #below;
-  readonly #above;
-
   constructor(
-    store: Store,
+    private readonly entries: Entries,
     private readonly digest: Digest,
-  ) {
-    const { sqlite } = store;
-    this.#below = sqlite.prepare<{ id: number }, [number, number, number]>(
-      "SELECT id FROM entry WHERE list = ? AND id < ? ORDER BY id DESC LIMIT ?",
-    );
-    this.#above = sqlite.prepare<{ id: number }, [number, number, number]>(
-      "SELECT id FROM entry WHERE list = ? AND id > ? ORDER BY id LIMIT ?",
-    );
-  }
+  ) {}
 
   /** Newest first, over several lists together. */
   below(lists: readonly number[], before: number, count: number): number[] {
@@ -64,7 +53,7 @@ export class Lists {
   /** From the newest below `before` on. */
   walkDown(lists: readonly number[], before: number): Merge {
     return new Merge(lists, before, NEWEST_FIRST, (list, from, most) => {
-      const written = this.#below.all(list, from, most);
+      const written = this.entries.below(list, from, most);
       return this.#withRecent(list, written, most, NEWEST_FIRST, (id) => id < from);
     });
   }
@@ -72,7 +61,7 @@ export class Lists {
   /** From the oldest above `after` on. */
   walkUp(lists: readonly number[], after: number): Merge {
     return new Merge(lists, after, OLDEST_FIRST, (list, from, most) => {
-      const written = this.#above.all(list, from, most);
+      const written = this.entries.above(list, from, most);
       return this.#withRecent(list, written, most, OLDEST_FIRST, (id) => id > from);
     });
   }
@@ -80,15 +69,14 @@ export class Lists {
   /** Something may be in memory and in the table for a moment. */
   #withRecent(
     list: number,
-    written: readonly { id: number }[],
+    written: number[],
     most: number,
     order: Order,
     isBeyond: (id: number) => boolean,
   ): number[] {
-    const keys = written.map(({ id }) => id);
     const recent = this.digest.recentOf(list).filter(isBeyond);
-    if (recent.length === 0) return keys;
-    return [...new Set([...keys, ...recent])].sort(order).slice(0, most);
+    if (recent.length === 0) return written;
+    return [...new Set([...written, ...recent])].sort(order).slice(0, most);
   }
 }
 

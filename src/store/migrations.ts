@@ -8,6 +8,7 @@ import retention from "../../drizzle/0006_retention.sql" with { type: "text" };
 import sourceStats from "../../drizzle/0007_source_stats.sql" with { type: "text" };
 import sourceLast from "../../drizzle/0008_source_last.sql" with { type: "text" };
 import projectStats from "../../drizzle/0009_project_stats.sql" with { type: "text" };
+import packedEntries from "../../drizzle/0010_packed_entries.sql" with { type: "text" };
 
 /** In order; the n-th brings `PRAGMA user_version` to n. Imported as text, so that the executable carries them. */
 const MIGRATIONS: readonly string[] = [
@@ -20,6 +21,7 @@ const MIGRATIONS: readonly string[] = [
   sourceStats,
   sourceLast,
   projectStats,
+  packedEntries,
 ];
 
 /** Brings the schema up to date, each step in a transaction of its own. Throws where the file is newer than this program. */

@@ -1,6 +1,7 @@
 import { firstKeyAt, keyTime } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
 import type { Digest } from "./digest.ts";
+import type { Entries } from "./entries.ts";
 import { type Label, LABELS, type Labels } from "./labels.ts";
 import type { Stats } from "./stats.ts";
 import type { Store } from "./store.ts";
@@ -27,6 +28,7 @@ const HEAD_AGE_MS = 48 * HOUR_MS;
 
 export interface OrphansParts {
   digest: Digest;
+  entries: Entries;
   stats: Stats;
   labels: Labels;
 }
@@ -150,7 +152,7 @@ export class Orphans {
 
   /** True where nothing stands in the list, or is about to. */
   isEmpty(list: number): boolean {
-    return !this.#statements.hasEntry.get(list) && !this.parts.digest.holds(list);
+    return this.parts.entries.isEmpty(list) && !this.parts.digest.holds(list);
   }
 
   #isForgotten({ id, status, updated_at: at }: OwnerRow, since: number): boolean {
@@ -195,6 +197,5 @@ function prepare(sqlite: Store["sqlite"]) {
     labelsAbove: sqlite.prepare<Label, [number, number]>(
       "SELECT id, project_id AS projectId, kind, name FROM label WHERE id > ? ORDER BY id LIMIT ?",
     ),
-    hasEntry: sqlite.prepare<object, [number]>("SELECT 1 FROM entry WHERE list = ? LIMIT 1"),
   };
 }

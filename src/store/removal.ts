@@ -1,6 +1,7 @@
 import { limit } from "../core/limits.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { LABELS, type Labels } from "./labels.ts";
+import type { Entries } from "./entries.ts";
 import type { Fanouts } from "./fanouts.ts";
 import type { Store } from "./store.ts";
 import type { WaitingEvents } from "./waiting-events.ts";
@@ -19,6 +20,7 @@ export interface Removed {
 }
 
 export interface RemovalParts {
+  entries: Entries;
   labels: Labels;
   deliveries: Deliveries;
   fanouts: Fanouts;
@@ -149,7 +151,7 @@ export class Removal {
 
   /** Inside a write: a row stands in these lists no more. */
   dropEntries(id: number, lists: readonly (number | null)[]): void {
-    for (const list of lists) if (list !== null) this.#statements.dropEntry.run(list, id);
+    for (const list of lists) if (list !== null) this.parts.entries.drop(list, id);
   }
 
   /** What it costs to remove these deliveries. */
@@ -233,7 +235,6 @@ function prepare(sqlite: Store["sqlite"]) {
     uncount: sqlite.prepare<void, [number]>(
       "UPDATE event SET delivery_count = delivery_count - 1 WHERE id = ?",
     ),
-    dropEntry: sqlite.prepare<void, [number, number]>("DELETE FROM entry WHERE list = ? AND id = ?"),
     keep: sqlite.prepare<void, [number]>("INSERT OR IGNORE INTO removal (event_id) VALUES (?)"),
     next: sqlite.prepare<{ id: number }, []>("SELECT event_id AS id FROM removal ORDER BY event_id LIMIT 1"),
     forget: sqlite.prepare<void, [number]>("DELETE FROM removal WHERE event_id = ?"),

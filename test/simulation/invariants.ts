@@ -1,4 +1,5 @@
 import { monthAt } from "../../src/core/plans.ts";
+import { entriesOf } from "../kit/entries.ts";
 import { OPEN_DELIVERIES } from "./process.ts";
 import type { Simulation } from "./run.ts";
 
@@ -223,12 +224,14 @@ function replaysWereSent(run: Simulation): void {
 
 function listsAreComplete(run: Simulation): void {
   const { sqlite, projectId } = run;
-  const missing = sqlite.query<{ n: number }, [number]>(
-    "SELECT count(*) AS n FROM event WHERE NOT EXISTS (SELECT 1 FROM entry WHERE list = ? AND entry.id = event.id)",
+  const listed = entriesOf(sqlite);
+  const isListed = (list: number, id: number) => listed.get(list)?.has(id) ?? false;
+  const events = sqlite.query<{ id: number }, []>("SELECT id FROM event").all();
+  if (!events.every(({ id }) => isListed(projectId, id)))
+    run.violate("an event is missing in the project's list");
+  const deliveries = sqlite.query<{ id: number; list: number }, []>(
+    "SELECT id, endpoint_id AS list FROM delivery",
   );
-  if (missing.get(projectId)?.n !== 0) run.violate("an event is missing in the project's list");
-  const unlisted = sqlite.query<{ n: number }, []>(
-    "SELECT count(*) AS n FROM delivery d WHERE NOT EXISTS (SELECT 1 FROM entry WHERE list = d.endpoint_id AND entry.id = d.id)",
-  );
-  if (unlisted.get()?.n !== 0) run.violate("a delivery is missing in its endpoint's list");
+  if (!deliveries.all().every(({ id, list }) => isListed(list, id)))
+    run.violate("a delivery is missing in its endpoint's list");
 }

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { withCopy } from "../durability/books.ts";
 import { AgedDirectory } from "../kit/aged.ts";
+import { entriesOf } from "../kit/entries.ts";
 import { Client } from "../kit/app.ts";
 import { Service } from "../kit/service.ts";
 
@@ -32,8 +33,6 @@ const LOOSE = {
     "SELECT count(*) FROM event e WHERE delivery_count <> (SELECT count(*) FROM delivery WHERE event_id = e.id)",
   "delivered without attempt": `SELECT count(*) FROM delivery d WHERE status = 2 AND NOT EXISTS (SELECT 1 FROM attempt WHERE delivery_id = d.id)
     AND EXISTS (SELECT 1 FROM event WHERE id = d.event_id)`,
-  "entries of nothing": `SELECT count(*) FROM entry WHERE NOT EXISTS (SELECT 1 FROM event WHERE id = entry.id)
-    AND NOT EXISTS (SELECT 1 FROM delivery WHERE id = entry.id)`,
 };
 
 interface State {
@@ -46,15 +45,25 @@ function inspect(dataDir: string): State {
   return withCopy(dataDir, (sqlite) => ({
     events: scalar(sqlite, "SELECT count(*) FROM event"),
     rest: scalar(sqlite, "SELECT count(*) FROM removal"),
-    loose: Object.fromEntries(Object.entries(LOOSE).map(([name, sql]) => [name, scalar(sqlite, sql)])),
+    loose: {
+      ...Object.fromEntries(Object.entries(LOOSE).map(([name, sql]) => [name, scalar(sqlite, sql)])),
+      "entries of nothing": entriesOfNothing(sqlite),
+    },
   }));
+}
+
+function entriesOfNothing(sqlite: Database): number {
+  const rows = sqlite.query<{ id: number }, []>("SELECT id FROM event UNION ALL SELECT id FROM delivery");
+  const there = new Set(rows.all().map(({ id }) => id));
+  const listed = [...entriesOf(sqlite).values()].flatMap((ids) => [...ids]);
+  return listed.filter((id) => !there.has(id)).length;
 }
 
 function scalar(sqlite: Database, sql: string): number {
   return Number(Object.values(sqlite.query<Record<string, unknown>, []>(sql).get() ?? {})[0]);
 }
 
-const WHOLE = Object.fromEntries(Object.keys(LOOSE).map((name) => [name, 0]));
+const WHOLE = Object.fromEntries([...Object.keys(LOOSE), "entries of nothing"].map((name) => [name, 0]));
 
 /** Kills the service soon after it is ready, again and again, then lets it come to the end; answers how many kills found it at work. */
 async function killUntil(service: Service, isDone: (state: State) => boolean): Promise<number> {

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Disk, openDatabase } from "../../src/store/database.ts";
 import { Digest } from "../../src/store/digest.ts";
+import { Entries } from "../../src/store/entries.ts";
 import { Store } from "../../src/store/store.ts";
 import { storeParts } from "../kit/store-parts.ts";
 
@@ -22,7 +23,7 @@ beforeEach(() => {
   // However slow the machine is: whoever looks on does so after each part.
   const beginShare = () => ({ isOver: false });
   store = new Store(disk.sqlite, storeParts({ now: () => AT, beginShare, sync: disk.sync }));
-  digest = new Digest(store);
+  digest = new Digest(store, new Entries(store));
 });
 
 afterEach(async () => {

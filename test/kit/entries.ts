@@ -1,0 +1,14 @@
+import type { Database } from "bun:sqlite";
+import { unpack } from "../../src/store/entries.ts";
+
+/** All that the lists of a database hold on disk. */
+export function entriesOf(sqlite: Database): ReadonlyMap<number, ReadonlySet<number>> {
+  const rows = sqlite.query<{ list: number; id: number; more: Uint8Array | null }, []>("SELECT * FROM entry");
+  const lists = new Map<number, Set<number>>();
+  for (const { list, ...row } of rows.iterate()) {
+    const ids = lists.get(list) ?? new Set<number>();
+    lists.set(list, ids);
+    for (const id of unpack(row)) ids.add(id);
+  }
+  return lists;
+}
