@@ -114,8 +114,8 @@ const labels = new Map<Outcome, string[]>();
 /** Outcome and class of status. Each is put together once: they come with every attempt. */
 function attemptLabels(outcome: Outcome, code: number | null): string {
   const hundreds = code === null ? 0 : Math.floor(code / 100);
-  const known = labels.get(outcome) ?? [];
-  labels.set(outcome, known);
+  let known = labels.get(outcome);
+  if (!known) labels.set(outcome, (known = []));
   return (known[hundreds] ??= `${outcome} ${code === null ? "none" : `${hundreds}xx`}`);
 }
 

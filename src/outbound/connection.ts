@@ -94,7 +94,7 @@ export class Connection {
   /** Sends the bytes, the rest of them whenever the socket drains; of that it keeps a copy. */
   write(bytes: Uint8Array): void {
     const rest = this.#send(bytes);
-    this.#unsent = rest && Uint8Array.from(rest);
+    this.#unsent = rest && new Uint8Array(rest);
   }
 
   /** What the socket did not take; null where nothing is left, or the socket is gone. */

@@ -74,6 +74,7 @@ export function joinRequest(head: string, body: Uint8Array): Buffer {
 /** The message names the header, never the value, which may be a secret. */
 function refuseValue(headers: Headers): never {
   const name = headers.find(([, value]) => !VALUE.test(value))?.[0];
+  if (name === undefined) throw new TypeError("the URL has a forbidden character");
   throw new TypeError(`the value of the header ${name} has a forbidden character`);
 }
 

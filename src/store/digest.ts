@@ -131,7 +131,7 @@ export class Digest implements BatchPart {
     this.#openKey = key;
   }
 
-  /** Inside a write: entries of rows whose keys lie below the mark, written at once (slices of a wide fan-out). */
+  /** Inside a write: entries of rows whose keys lie below the mark, written with it (slices of a wide fan-out). */
   insertEntries(lists: readonly number[], id: number): void {
     for (const list of lists) this.entries.add(list, [id]);
   }
@@ -251,6 +251,8 @@ export class Digest implements BatchPart {
     for (const chunk of chunksOf(part)) {
       await this.store.write(() => {
         for (const [list, ids] of chunk) this.entries.add(list, ids);
+        // Here, where it counts as the work that it is.
+        this.entries.flush();
       }, true);
     }
     // Numbers are added, not set: they and the mark go together, once. Entries before it may be written twice.

@@ -102,28 +102,34 @@ export class Entries implements BatchPart {
     store.addBatchPart(this);
   }
 
-  /** Inside a write: keys stand in a list from its commit on; some may stand there already. */
+  /**
+   * Inside a write: keys stand in a list; some may stand there already. What a transaction does to a list is gathered, and written before
+   * anybody reads and before the commit.
+   */
   add(list: number, ids: readonly number[]): void {
     const { added } = this.#changesOf(list);
     for (const id of ids) added.push(id);
   }
 
-  /** Inside a write: a key stands in a list no more, from its commit on. */
+  /** Inside a write: a key stands in a list no more. Keys are never used again: it may have been added by this very transaction. */
   drop(list: number, id: number): void {
     this.#changesOf(list).dropped.push(id);
   }
 
   /** Inside a write: a slice of a list goes. Answers how many rows that were. */
   clear(list: number, rows: number): number {
+    this.flush();
     return this.#statements.clear.run(list, rows).changes;
   }
 
   isEmpty(list: number): boolean {
+    this.flush();
     return this.#statements.any.get(list) === null;
   }
 
   /** Keys below `before`, the largest first, at most `most`; fewer only at the list's end. */
   below(list: number, before: number, most: number): number[] {
+    this.flush();
     const found: number[] = [];
     for (const row of walk(this.#statements.below, list, before, most)) {
       for (const id of unpack(row).reverse()) if (id < before) found.push(id);
@@ -134,6 +140,7 @@ export class Entries implements BatchPart {
 
   /** Keys above `after` and below `before`, the smallest first, at most `most`; fewer only at the list's end. */
   above(list: number, after: number, most: number, before = Number.POSITIVE_INFINITY): number[] {
+    this.flush();
     const found: number[] = [];
     const take = (row: Row) => {
       for (const id of unpack(row)) if (id > after && id < before) found.push(id);
@@ -150,8 +157,9 @@ export class Entries implements BatchPart {
   flush(): void {
     if (this.#changes.size === 0) return;
     for (const [list, { added, dropped }] of this.#changes) {
-      if (dropped.length > 0) this.#dropAll(list, ascending(dropped));
+      // In this order, as nothing is added that was dropped.
       for (const row of rowsOf(ascending(added))) this.#put(list, row);
+      if (dropped.length > 0) this.#dropAll(list, ascending(dropped));
     }
     this.#changes.clear();
   }
@@ -210,7 +218,7 @@ interface ReadRows {
 /** Rows from a key on, more of them at a time the further one goes. */
 function* walk(statement: ReadRows, list: number, from: number, most: number): Generator<Row> {
   let last = from;
-  for (let count = Math.min(most, ROWS_AT_FIRST); ; count = Math.min(2 * count, ROWS_MAX)) {
+  for (let count = Math.min(Math.max(1, most), ROWS_AT_FIRST); ; count = Math.min(2 * count, ROWS_MAX)) {
     const rows = statement.all(list, last, count);
     yield* rows;
     if (rows.length < count) return;

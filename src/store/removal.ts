@@ -53,10 +53,10 @@ export class Removal {
   readonly #statements;
 
   constructor(
-    { sqlite }: Store,
+    private readonly store: Store,
     private readonly parts: RemovalParts,
   ) {
-    this.#statements = prepare(sqlite);
+    this.#statements = prepare(store.sqlite);
   }
 
   /**
@@ -94,11 +94,14 @@ export class Removal {
 
   /** Inside a write: what `run` deletes is overwritten with zeros, where otherwise its pages would only be free. */
   securely<T>(run: () => T): T {
-    this.#statements.overwrite.all();
+    // Not prepared once: such a statement does nothing the first time it runs.
+    this.store.sqlite.exec("PRAGMA secure_delete = ON");
     try {
-      return run();
+      const done = run();
+      this.parts.entries.flush();
+      return done;
     } finally {
-      this.#statements.leave.all();
+      this.store.sqlite.exec("PRAGMA secure_delete = OFF");
     }
   }
 
@@ -207,8 +210,6 @@ const BODY_BYTES = "ifnull(octet_length(request_body), 0) + ifnull(octet_length(
 
 function prepare(sqlite: Store["sqlite"]) {
   return {
-    overwrite: sqlite.prepare("PRAGMA secure_delete = ON"),
-    leave: sqlite.prepare("PRAGMA secure_delete = OFF"),
     event: sqlite.prepare<EventRow, [number]>(
       "SELECT id, project_id, type, consumer_id, source_id, octet_length(data) AS bytes FROM event WHERE id = ?",
     ),

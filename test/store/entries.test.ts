@@ -43,6 +43,7 @@ const someKey = fc.oneof(
 );
 const someKeys = fc.array(someKey, { maxLength: 400 }).map(ascending);
 
+/** One write; its transaction holds several of them. */
 type Step = { insert: number[] } | { drop: number[] };
 const someStep: fc.Arbitrary<Step> = fc.oneof(
   someKeys.map((ids) => ({ insert: ids })),
@@ -54,18 +55,28 @@ describe("a list", () => {
   test("holds what was inserted and not dropped, in both directions, from anywhere", async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(someStep, { maxLength: 12 }),
+        fc.array(fc.array(someStep, { maxLength: 3 }), { maxLength: 8 }),
         fc.array(fc.tuple(someKey, fc.integer({ min: 1, max: 700 })), { maxLength: 8 }),
-        async (steps, places) => {
+        async (transactions, places) => {
           disk.sqlite.exec("DELETE FROM entry");
           const held = new Set<number>();
-          for (const step of steps) {
-            await store.write(() => {
-              if ("insert" in step) entries.add(LIST, step.insert);
-              else for (const id of step.drop) entries.drop(LIST, id);
-            });
-            for (const id of "insert" in step ? step.insert : []) held.add(id);
-            for (const id of "drop" in step ? step.drop : []) held.delete(id);
+          const dropped = new Set<number>();
+          for (const steps of transactions) {
+            const writes = steps.map((step) =>
+              store.write(() => {
+                // Keys are never used again.
+                const ids = "insert" in step ? step.insert.filter((id) => !dropped.has(id)) : step.drop;
+                if ("insert" in step) entries.add(LIST, ids);
+                else for (const id of ids) entries.drop(LIST, id);
+                for (const id of ids) {
+                  if ("insert" in step) held.add(id);
+                  else held.delete(id);
+                  if ("drop" in step) dropped.add(id);
+                }
+                if (ids.length % 2 === 0) expect(entries.above(LIST, 0, 5000)).toEqual(ascending(held));
+              }),
+            );
+            await Promise.all(writes);
           }
           const all = ascending(held);
           expect(ascending(entriesOf(disk.sqlite).get(LIST) ?? [])).toEqual(all);
@@ -126,6 +137,22 @@ describe("a list", () => {
     expect(await failing.catch(String)).toBe("Error: no");
     await store.write(() => entries.add(LIST, [4]));
     expect(entries.above(LIST, 0, 9)).toEqual([1, 2, 3, 4]);
+  });
+
+  test("holds what the transaction did to it, for whoever reads in it", async () => {
+    await store.write(() => entries.add(LIST, [1, 2, 3]));
+    await store.write(() => {
+      entries.drop(LIST, 2);
+      entries.add(LIST, [4, 5]);
+      entries.drop(LIST, 5);
+      expect(entries.above(LIST, 0, 9)).toEqual([1, 3, 4]);
+      expect(entries.below(LIST, 9, 9)).toEqual([4, 3, 1]);
+      for (const id of [1, 3, 4]) entries.drop(LIST, id);
+      expect(entries.isEmpty(LIST)).toBe(true);
+      entries.add(LIST, [6]);
+      expect(entries.clear(LIST, 9)).toBe(1);
+    });
+    expect(rows()).toBe(0);
   });
 
   test("that is cleared goes row by row", async () => {
