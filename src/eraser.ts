@@ -151,7 +151,7 @@ export class Eraser {
 
   /** Inside a write: as many of these events as one transaction should hold; those with open deliveries are closed first. */
   #eraseSome(keys: readonly number[], list: number) {
-    const { removal } = this.parts.data;
+    const { entries, removal } = this.parts.data;
     const erased = { events: 0, deliveries: 0, held: [] as HeldDelivery[] };
     for (let cost = 0, at = 0; at < keys.length && cost < limit("sliceRows"); at++) {
       const key = keys[at] ?? 0;
@@ -160,7 +160,7 @@ export class Eraser {
       erased.held.push(...open);
       if (open.length > 0) continue;
       const removed = removal.remove(key);
-      removal.dropEntries(key, [list]);
+      entries.drop(list, key);
       cost += removed.cost;
       erased.events++;
       erased.deliveries += removed.deliveries;
@@ -195,14 +195,14 @@ export class Eraser {
 
   /** Inside a write: as much of an endpoint as a slice holds; it goes once nothing of it is left, or about to be written. */
   #dropEndpoint(id: number, projectId: number, held: HeldDelivery[]): number {
-    const { audit, digest, ids, lists, orphans, removal, stats } = this.parts.data;
+    const { audit, digest, entries, ids, lists, orphans, removal, stats } = this.parts.data;
     const keys = lists.above([id], 0, limit("sliceRows"));
     const removed = removal.removeDeliveries(keys, limit("sliceRows"));
     held.push(...removed.held);
     let rows = 1 + removed.cost;
     if (rows >= limit("sliceRows")) return rows;
     // Also those that were gone before.
-    for (const key of keys) removal.dropEntries(key, [id]);
+    for (const key of keys) entries.drop(id, key);
     rows += stats.takeAway(id, projectId) + keys.length;
     if (rows >= limit("sliceRows") || digest.holds(id) || digest.counts(id)) return rows;
     audit.blank(ids.encode("ep", id));
@@ -241,11 +241,11 @@ export class Eraser {
   }
 
   #complete({ id, projectId, consumerId }: Erasure): Promise<void> {
-    const { erasures, labels, orphans } = this.parts.data;
+    const { erasures, labels, lists } = this.parts.data;
     return this.#write(() => {
       const label = labels.find(projectId, LABELS.consumer, consumerId);
       // Events that came since are the consumer's new story.
-      if (label !== null && orphans.isEmpty(label))
+      if (label !== null && lists.isEmpty(label))
         labels.drop({ id: label, projectId, kind: LABELS.consumer, name: consumerId });
       erasures.complete(id);
     });

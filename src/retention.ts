@@ -164,7 +164,7 @@ export class Retention {
 
   /** Inside a write: as many of these events as one transaction should hold; each is looked at once more. */
   #remove(projectId: number, keys: readonly number[]): Cleared {
-    const { ages, removal } = this.parts.data;
+    const { ages, entries, removal } = this.parts.data;
     const cleared: Cleared = { reached: 0, removed: 0, expired: [] };
     for (let cost = 0, at = 0; at < keys.length && cost < limit("sliceRows"); at++) {
       const key = keys[at] ?? 0;
@@ -176,7 +176,7 @@ export class Retention {
       else {
         cost += removal.remove(key).cost;
         // An entry whose event was gone already goes too.
-        removal.dropEntries(key, [projectId]);
+        entries.drop(projectId, key);
         cleared.removed++;
       }
     }

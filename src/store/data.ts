@@ -105,7 +105,8 @@ export function openData(
   const fanouts = new Fanouts(store, waitingEvents, meter);
   const replays = new Replays(store, db, meter);
   const endpoints = new Endpoints(store, db, cipher);
-  const leaving = { digest, entries, labels, deliveries, endpoints, fanouts, waitingEvents, replays };
+  const lists = new Lists(entries, digest);
+  const leaving = { digest, entries, labels, lists, deliveries, endpoints, fanouts, waitingEvents, replays };
   return {
     store,
     ids: new IdCodec(cell, meta.secret("id_permutation", 16)),
@@ -118,7 +119,6 @@ export function openData(
     events,
     attempts: new Attempts(store, new Heads(store)),
     notes: new Notes(store),
-    lists: new Lists(entries, digest),
     usage,
     meter,
     idempotency: new Idempotency(store),
@@ -133,7 +133,15 @@ export function openData(
 
 type LeavingParts = Pick<
   Data,
-  "digest" | "entries" | "labels" | "deliveries" | "endpoints" | "fanouts" | "waitingEvents" | "replays"
+  | "digest"
+  | "entries"
+  | "labels"
+  | "lists"
+  | "deliveries"
+  | "endpoints"
+  | "fanouts"
+  | "waitingEvents"
+  | "replays"
 >;
 
 /** What takes things out of the database, and what has to be less by them. */

@@ -4,8 +4,8 @@ import type { BatchPart, Store } from "./store.ts";
 
 /**
  * What lists and charts need, filled in apart from the hot path: entries of lists and hourly numbers of endpoints are gathered in memory and
- * written in sorted bulk a little later, as each by itself would touch a page of its own. Until then they are read from
- * memory. `digested` is the largest key that is written down; after a crash the rows above it are gathered again (store/recovery.ts).
+ * written in sorted bulk a little later, as each by itself would touch a page of its own. Until then they are read from memory. `digested`
+ * is the largest key that is written down; after a crash the rows above it are gathered again (store/recovery.ts).
  */
 
 /** Rows of lists that one transaction inserts. */
@@ -250,9 +250,7 @@ export class Digest implements BatchPart {
   async #write(part: Gathering): Promise<void> {
     for (const chunk of chunksOf(part)) {
       await this.store.write(() => {
-        for (const [list, ids] of chunk) this.entries.add(list, ids);
-        // Here, where it counts as the work that it is.
-        this.entries.flush();
+        for (const [list, ids] of chunk) this.entries.put(list, ids);
       }, true);
     }
     // Numbers are added, not set: they and the mark go together, once. Entries before it may be written twice.

@@ -103,12 +103,29 @@ export class Entries implements BatchPart {
   }
 
   /**
-   * Inside a write: keys stand in a list; some may stand there already. What a transaction does to a list is gathered, and written before
-   * anybody reads and before the commit.
+   * Inside a write: keys stand in a list; some may stand there already. They are gathered with what is dropped, and written before anybody
+   * reads and before the commit.
    */
   add(list: number, ids: readonly number[]): void {
     const { added } = this.#changesOf(list);
     for (const id of ids) added.push(id);
+  }
+
+  /**
+   * Inside a write: keys as a row takes them (`rowsOf`) stand in a list, at once. Mostly they stand behind all others; else with the rows
+   * that they overlap.
+   */
+  put(list: number, ids: readonly number[]): void {
+    const [first = 0] = ids;
+    const held: number[] = [];
+    for (;;) {
+      const row = this.#statements.upTo.get(list, ids.at(-1) ?? first);
+      const known = row ? unpack(row) : [];
+      if (!row || (known.at(-1) ?? 0) < first) break;
+      this.#statements.delete.run(list, row.id);
+      held.push(...known);
+    }
+    this.#insert(list, held.length === 0 ? ids : ascending([...held, ...ids]));
   }
 
   /** Inside a write: a key stands in a list no more. Keys are never used again: it may have been added by this very transaction. */
@@ -158,7 +175,7 @@ export class Entries implements BatchPart {
     if (this.#changes.size === 0) return;
     for (const [list, { added, dropped }] of this.#changes) {
       // In this order, as nothing is added that was dropped.
-      for (const row of rowsOf(ascending(added))) this.#put(list, row);
+      for (const row of rowsOf(ascending(added))) this.put(list, row);
       if (dropped.length > 0) this.#dropAll(list, ascending(dropped));
     }
     this.#changes.clear();
@@ -190,20 +207,6 @@ export class Entries implements BatchPart {
       this.#statements.delete.run(list, row.id);
       this.#insert(list, left);
     }
-  }
-
-  /** Puts keys, as a row takes them, into a list. Mostly they stand behind all others; else with the rows that they overlap. */
-  #put(list: number, ids: readonly number[]): void {
-    const [first = 0] = ids;
-    const held: number[] = [];
-    for (;;) {
-      const row = this.#statements.upTo.get(list, ids.at(-1) ?? first);
-      const known = row ? unpack(row) : [];
-      if (!row || (known.at(-1) ?? 0) < first) break;
-      this.#statements.delete.run(list, row.id);
-      held.push(...known);
-    }
-    this.#insert(list, held.length === 0 ? ids : ascending([...held, ...ids]));
   }
 
   #insert(list: number, ids: readonly number[]): void {

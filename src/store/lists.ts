@@ -66,6 +66,11 @@ export class Lists {
     });
   }
 
+  /** True where nothing stands in the list, or is about to. */
+  isEmpty(list: number): boolean {
+    return this.entries.isEmpty(list) && !this.digest.holds(list);
+  }
+
   /** Something may be in memory and in the table for a moment. */
   #withRecent(
     list: number,

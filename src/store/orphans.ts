@@ -1,8 +1,8 @@
 import { firstKeyAt, keyTime } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
 import type { Digest } from "./digest.ts";
-import type { Entries } from "./entries.ts";
 import { type Label, LABELS, type Labels } from "./labels.ts";
+import type { Lists } from "./lists.ts";
 import type { Stats } from "./stats.ts";
 import type { Store } from "./store.ts";
 
@@ -28,7 +28,7 @@ const HEAD_AGE_MS = 48 * HOUR_MS;
 
 export interface OrphansParts {
   digest: Digest;
-  entries: Entries;
+  lists: Lists;
   stats: Stats;
   labels: Labels;
 }
@@ -145,18 +145,13 @@ export class Orphans {
   /** Names of types and consumers that no event has any more. */
   names(after: number): Walked {
     const rows = this.#statements.labelsAbove.all(after, limit("sliceRows"));
-    const gone = rows.filter(({ id, kind }) => kind !== LABELS.deliveries && this.isEmpty(id));
+    const gone = rows.filter(({ id, kind }) => kind !== LABELS.deliveries && this.parts.lists.isEmpty(id));
     for (const label of gone) this.parts.labels.drop(label);
     return { rows: gone.length, next: rows.at(-1)?.id ?? null };
   }
 
-  /** True where nothing stands in the list, or is about to. */
-  isEmpty(list: number): boolean {
-    return this.parts.entries.isEmpty(list) && !this.parts.digest.holds(list);
-  }
-
   #isForgotten({ id, status, updated_at: at }: OwnerRow, since: number): boolean {
-    return status === "deleted" && at < since && this.isEmpty(id);
+    return status === "deleted" && at < since && this.parts.lists.isEmpty(id);
   }
 }
 

@@ -75,7 +75,7 @@ export class Removal {
   remove(eventId: number): Removed {
     const event = this.#statements.event.get(eventId);
     if (!event) return { cost: 1, deliveries: 0 };
-    this.dropEntries(eventId, this.#listsOf(event));
+    this.#dropEntries(eventId, this.#listsOf(event));
     this.#statements.dropEvent.run(eventId);
     this.parts.waitingEvents.drop(event.project_id, eventId);
     const own = 1 + pagesOf(event.bytes);
@@ -153,7 +153,7 @@ export class Removal {
   }
 
   /** Inside a write: a row stands in these lists no more. */
-  dropEntries(id: number, lists: readonly (number | null)[]): void {
+  #dropEntries(id: number, lists: readonly (number | null)[]): void {
     for (const list of lists) if (list !== null) this.parts.entries.drop(list, id);
   }
 
@@ -181,7 +181,7 @@ export class Removal {
   #dropDelivery(row: DeliveryRow, room: number): { cost: number; isWhole: boolean } {
     const spent = this.#dropAttempts(row.id, room);
     if (!spent.isWhole) return spent;
-    this.dropEntries(row.id, [
+    this.#dropEntries(row.id, [
       row.endpoint_id,
       this.parts.labels.find(row.project_id, LABELS.deliveries, ""),
     ]);

@@ -12,3 +12,11 @@ export function entriesOf(sqlite: Database): ReadonlyMap<number, ReadonlySet<num
   }
   return lists;
 }
+
+/** How many entries name an event or a delivery that is not there. */
+export function entriesOfNothing(sqlite: Database): number {
+  const rows = sqlite.query<{ id: number }, []>("SELECT id FROM event UNION ALL SELECT id FROM delivery");
+  const there = new Set(rows.all().map(({ id }) => id));
+  const listed = [...entriesOf(sqlite).values()].flatMap((ids) => [...ids]);
+  return listed.filter((id) => !there.has(id)).length;
+}

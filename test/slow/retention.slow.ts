@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { withCopy } from "../durability/books.ts";
 import { AgedDirectory } from "../kit/aged.ts";
-import { entriesOf } from "../kit/entries.ts";
+import { entriesOfNothing } from "../kit/entries.ts";
 import { Client } from "../kit/app.ts";
 import { Service } from "../kit/service.ts";
 
@@ -50,13 +50,6 @@ function inspect(dataDir: string): State {
       "entries of nothing": entriesOfNothing(sqlite),
     },
   }));
-}
-
-function entriesOfNothing(sqlite: Database): number {
-  const rows = sqlite.query<{ id: number }, []>("SELECT id FROM event UNION ALL SELECT id FROM delivery");
-  const there = new Set(rows.all().map(({ id }) => id));
-  const listed = [...entriesOf(sqlite).values()].flatMap((ids) => [...ids]);
-  return listed.filter((id) => !there.has(id)).length;
 }
 
 function scalar(sqlite: Database, sql: string): number {

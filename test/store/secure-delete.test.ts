@@ -22,7 +22,7 @@ test("keys that were dropped securely stand nowhere in the file", async () => {
   expect(found()).toBe(keys.length);
   await store.write(() =>
     removal.securely(() => {
-      for (const key of keys) removal.dropEntries(key, [LIST]);
+      for (const key of keys) entries.drop(LIST, key);
     }),
   );
   expect([entries.isEmpty(LIST), found()]).toEqual([true, 0]);
