@@ -47,7 +47,8 @@ const REFILL_MAX = 256;
 
 export class EndpointActor<P extends Performed> {
   readonly #queue: Queue<Load>;
-  readonly #flights = new Map<number, Flight<P>>();
+  /** Deliveries of which an attempt is under way. */
+  readonly #flights = new Set<number>();
   /** Deliveries whose outcome is on its way to the disk. */
   readonly #recording = new Set<number>();
   /** Deliveries whose turn came while an attempt of them was under way. */
@@ -264,6 +265,8 @@ export class EndpointActor<P extends Performed> {
     const item = this.#takeDue(now);
     if (!item) return false;
     const load = item.load ?? this.parts.load(item.id);
+    // A table that the queue's Map has outgrown lives until the next full collection, with all that stood in it.
+    item.load = null;
     if (!load || load.delivery.due === null) return true;
     if (this.endpoint.rateLimitPerSecond !== null) this.#rate.take();
     this.#start(load, triggerOf(load.delivery), this.health.backoffLevel > 0);
@@ -301,7 +304,7 @@ export class EndpointActor<P extends Performed> {
 
   #start(load: Load, trigger: Trigger, probe: boolean, settled?: Flight<P>["settled"]): void {
     const flight: Flight<P> = { load, trigger, probe, settled: settled ?? null };
-    this.#flights.set(load.delivery.id, flight);
+    this.#flights.add(load.delivery.id);
     if (settled) this.#byHand++;
     void this.#fly(flight);
   }

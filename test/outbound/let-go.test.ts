@@ -1,0 +1,78 @@
+import { edenGC } from "bun:jsc";
+import { expect, test } from "bun:test";
+import { EndpointActor } from "../../src/outbound/actor.ts";
+import type { Load, Performed } from "../../src/outbound/actor-parts.ts";
+import { HEALTHY, type Delivery, type Endpoint } from "../../src/core/model.ts";
+import { plainEndpoint } from "../kit/endpoint.ts";
+
+const ROUNDS = 20;
+const AT_ONCE = 100;
+
+const endpoint: Endpoint = { ...plainEndpoint, id: 1, maxConcurrency: AT_ONCE, previous: null };
+const delivered: Performed = { finding: { outcome: "delivered", statusCode: 200, retryAfterAt: null } };
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** An actor whose attempts and outcomes each take a turn of the loop, and succeed. */
+function makeActor(): EndpointActor<Performed> {
+  return new EndpointActor<Performed>(endpoint, HEALTHY, {
+    held: { deliveries: 0, bytes: 0 },
+    now: () => 1000,
+    random: () => 0,
+    timer: () => () => {},
+    load: () => null,
+    parked: () => [],
+    firstParked: () => null,
+    perform: () => nextTurn().then(() => delivered),
+    landed: () => {},
+    record: () => nextTurn().then(() => true),
+    dispose: () => Promise.resolve(),
+    hasSlot: () => true,
+    canRecord: () => true,
+    isRoomy: () => true,
+    unattended: () => {},
+    isHeldBack: () => false,
+  });
+}
+
+function makeLoad(id: number): Load {
+  const delivery: Delivery = {
+    id,
+    eventId: id,
+    endpointId: 1,
+    projectId: 1,
+    status: "pending",
+    attemptCount: 0,
+    step: 0,
+    origin: "publish",
+    metered: false,
+    generation: 0,
+    due: 1000,
+    deadReason: null,
+    completedAt: null,
+  };
+  return { delivery, type: "order.paid", body: new Uint8Array(1024) };
+}
+
+/**
+ * A Map's or Set's old tables live on from one small collection to the next, each held by the one before it, with all that stood in
+ * them: half of all bodies did, until a full collection.
+ */
+test("what an actor has sent does not wait for a full collection", async () => {
+  const actor = makeActor();
+  const bodies: WeakRef<Uint8Array>[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    for (let at = 0; at < AT_ONCE; at++) {
+      const load = makeLoad(round * AT_ONCE + at + 1);
+      bodies.push(new WeakRef(load.body));
+      actor.enqueue({ id: load.delivery.id, due: 1000, queueOrder: null }, load);
+      if (at % 10 === 9) await nextTurn();
+    }
+    edenGC();
+  }
+  while (!actor.isQuiet) await nextTurn();
+  edenGC();
+  await nextTurn();
+  const kept = bodies.filter((body) => body.deref() !== undefined).length;
+  // What was on its way at one of the collections stays until a full one.
+  expect(kept).toBeLessThan(bodies.length / 4);
+});
