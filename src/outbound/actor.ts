@@ -265,8 +265,6 @@ export class EndpointActor<P extends Performed> {
     const item = this.#takeDue(now);
     if (!item) return false;
     const load = item.load ?? this.parts.load(item.id);
-    // A table that the queue's Map has outgrown lives until the next full collection, with all that stood in it.
-    item.load = null;
     if (!load || load.delivery.due === null) return true;
     if (this.endpoint.rateLimitPerSecond !== null) this.#rate.take();
     this.#start(load, triggerOf(load.delivery), this.health.backoffLevel > 0);
@@ -274,7 +272,7 @@ export class EndpointActor<P extends Performed> {
   }
 
   /** The first delivery whose time has come. Where order is kept, a head that is not due holds those behind it. */
-  #takeDue(now: number): QueueItem<Load> | null {
+  #takeDue(now: number): Pick<QueueItem<Load>, "id" | "load"> | null {
     for (;;) {
       this.#refill(now);
       const head = this.#queue.peek();

@@ -66,13 +66,16 @@ export class Queue<Load extends WithBody> {
     return this.#heap[0];
   }
 
-  pop(): QueueItem<Load> | undefined {
+  pop(): Pick<QueueItem<Load>, "id" | "load"> | undefined {
     const top = this.peek();
     if (!top) return undefined;
     this.#byId.delete(top.id);
     this.#count(top, -1);
     this.#removeTop();
-    return top;
+    const { id, load } = top;
+    // A table that the Map has outgrown lives until the next full collection, with every item that stood in it.
+    top.load = null;
+    return { id, load };
   }
 
   /** Takes an item out wherever it stands. It leaves the heap when it comes to the top. */
