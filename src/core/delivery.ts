@@ -10,6 +10,27 @@ import {
 } from "./model.ts";
 import { doublingMs, nextScheduledAt, slowsEndpoint } from "./retry.ts";
 
+type Fresh = Pick<Delivery, "id" | "eventId" | "endpointId" | "projectId" | "origin" | "due">;
+
+/** A delivery as it is made: open, and never tried. */
+export function freshDelivery({ id, eventId, endpointId, projectId, origin, due }: Fresh): Delivery {
+  return {
+    id,
+    eventId,
+    endpointId,
+    projectId,
+    status: "pending",
+    attemptCount: 0,
+    step: 0,
+    origin,
+    metered: false,
+    generation: 0,
+    due,
+    deadReason: null,
+    completedAt: null,
+  };
+}
+
 /** What an attempt found out, as far as the states of delivery and endpoint depend on it. */
 export interface Finding {
   outcome: Outcome;

@@ -1,3 +1,4 @@
+import { freshDelivery } from "../core/delivery.ts";
 import { type Endpoint, envelopeOf } from "../core/model.ts";
 import { send, type SendParts, type Sent } from "./send.ts";
 
@@ -18,23 +19,11 @@ export function sendTrial(
   const endpoint: Endpoint = { ...destination, id: key, transformations: null };
   const now = parts.now();
   const body = encoder.encode(envelopeOf(TRIAL_TYPE, now, JSON.stringify(TRIAL_DATA)));
+  const { projectId } = endpoint;
+  const keys = { id: key, eventId: key, endpointId: key, projectId };
   return send(parts, endpoint, {
     type: TRIAL_TYPE,
     body,
-    delivery: {
-      id: key,
-      eventId: key,
-      endpointId: key,
-      projectId: endpoint.projectId,
-      status: "pending",
-      attemptCount: 0,
-      step: 0,
-      origin: "test",
-      metered: false,
-      generation: 0,
-      due: now,
-      deadReason: null,
-      completedAt: null,
-    },
+    delivery: freshDelivery({ ...keys, origin: "test", due: now }),
   });
 }

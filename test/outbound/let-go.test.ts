@@ -1,8 +1,9 @@
 import { edenGC } from "bun:jsc";
 import { expect, test } from "bun:test";
+import { freshDelivery } from "../../src/core/delivery.ts";
 import { EndpointActor } from "../../src/outbound/actor.ts";
 import type { Load, Performed } from "../../src/outbound/actor-parts.ts";
-import { HEALTHY, type Delivery, type Endpoint } from "../../src/core/model.ts";
+import { HEALTHY, type Endpoint } from "../../src/core/model.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
 
 const ROUNDS = 20;
@@ -35,21 +36,8 @@ function makeActor(): EndpointActor<Performed> {
 }
 
 function makeLoad(id: number): Load {
-  const delivery: Delivery = {
-    id,
-    eventId: id,
-    endpointId: 1,
-    projectId: 1,
-    status: "pending",
-    attemptCount: 0,
-    step: 0,
-    origin: "publish",
-    metered: false,
-    generation: 0,
-    due: 1000,
-    deadReason: null,
-    completedAt: null,
-  };
+  const keys = { id, eventId: id, endpointId: 1, projectId: 1 };
+  const delivery = freshDelivery({ ...keys, origin: "publish", due: 1000 });
   return { delivery, type: "order.paid", body: new Uint8Array(1024) };
 }
 

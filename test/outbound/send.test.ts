@@ -1,7 +1,8 @@
 /** One attempt, with a transport and clocks of the test's own (src/outbound/send.ts). */
 import { expect, test } from "bun:test";
+import { freshDelivery } from "../../src/core/delivery.ts";
 import { IdCodec } from "../../src/core/ids.ts";
-import type { Delivery, Endpoint } from "../../src/core/model.ts";
+import type { Endpoint } from "../../src/core/model.ts";
 import { TurnQueue } from "../../src/core/turn-queue.ts";
 import { send } from "../../src/outbound/send.ts";
 import type { TransportRequest } from "../../src/outbound/transport-types.ts";
@@ -15,21 +16,8 @@ const endpoint: Endpoint = {
   transformations: [{ op: "omit", paths: ["data.z"] }],
 };
 
-const delivery: Delivery = {
-  id: 4,
-  eventId: 3,
-  endpointId: endpoint.id,
-  projectId: endpoint.projectId,
-  status: "pending",
-  attemptCount: 0,
-  step: 0,
-  origin: "publish",
-  metered: false,
-  generation: 0,
-  due: 0,
-  deadReason: null,
-  completedAt: null,
-};
+const keys = { id: 4, eventId: 3, endpointId: endpoint.id, projectId: endpoint.projectId };
+const delivery = freshDelivery({ ...keys, origin: "publish", due: 0 });
 
 test("what an attempt waits for in our own turns is not taken from the destination's time", async () => {
   let clock = 0;
