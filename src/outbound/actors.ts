@@ -365,7 +365,7 @@ export class Actors {
     const disabled =
       disable &&
       this.data.endpoints.update(endpoint.id, () => ({ status: "disabled", disabledReason: disable }));
-    const settled = this.data.deliveries.settle(delivery, number, metered, change, settlement.queueOrder);
+    const settled = this.data.deliveries.settle(delivery, place, metered, change, settlement.queueOrder);
     if (settled === "gone") return { applied: false, disabled };
     this.data.attempts.insert(place, performed);
     if (settlement.healthChanged) this.data.health.set(endpoint.id, health);

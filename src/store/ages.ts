@@ -1,4 +1,6 @@
+import { bound } from "./bound.ts";
 import type { Entries } from "./entries.ts";
+import { deliveriesOf } from "./hanging.ts";
 import type { Store } from "./store.ts";
 
 /** What decides whether an old event may leave. */
@@ -22,7 +24,7 @@ export class Ages {
     this.#age = sqlite.prepare<{ found: number; open: number; ended: number | null }, [number]>(
       `SELECT EXISTS (SELECT 1 FROM event WHERE id = ?1) AS found,
          count(*) FILTER (WHERE status IN (0, 1)) + EXISTS (SELECT 1 FROM fanout WHERE event_id = ?1) AS open, max(completed_at) AS ended
-       FROM delivery WHERE event_id = ?1`,
+       FROM (${deliveriesOf(bound(1), "status, completed_at")})`,
     );
   }
 

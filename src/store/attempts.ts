@@ -1,6 +1,8 @@
 import { type Attempt, type AttemptFacts, type AttemptPlace, OUTCOMES, TRIGGERS } from "../core/model.ts";
 import { once } from "../core/once.ts";
+import { bound } from "./bound.ts";
 import type { Heads } from "./heads.ts";
+import { deliveriesOf, isAttemptOf } from "./hanging.ts";
 import type { Store } from "./store.ts";
 
 interface AttemptRow {
@@ -93,19 +95,18 @@ export class Attempts {
       `INSERT INTO attempt (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#acknowledge = sqlite.prepare<{ durationMs: number }, [number, number, number]>(
-      `UPDATE attempt SET outcome = ${OUTCOMES.indexOf("delivered")}, duration_ms = max(0, ? - started_at)
-       WHERE delivery_id = ? AND number = ? AND outcome = ${OUTCOMES.indexOf("handed_out")} RETURNING duration_ms AS durationMs`,
+      `UPDATE attempt SET outcome = ${OUTCOMES.indexOf("delivered")}, duration_ms = max(0, ?1 - started_at)
+       WHERE ${isAttemptOf(bound(2))} AND number = ${bound(3)} AND outcome = ${OUTCOMES.indexOf("handed_out")} RETURNING duration_ms AS durationMs`,
     );
     this.#ofDelivery = sqlite.prepare<AttemptRow, [number, number, number]>(
-      `SELECT ${COLUMNS} FROM attempt WHERE delivery_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
+      `SELECT ${COLUMNS} FROM attempt WHERE ${isAttemptOf(bound(1))} AND id < ${bound(2)} ORDER BY id DESC LIMIT ${bound(3)}`,
     );
-    this.#ofEvent = sqlite.prepare<SummaryRow, [number, number, string | null, string | null, number]>(
-      `SELECT a.id, a.delivery_id AS deliveryId, d.endpoint_id AS endpointId, a.number, a.trigger, a.started_at AS startedAt,
-         a.duration_ms AS durationMs, a.outcome, a.status_code AS statusCode, a.error_code AS errorCode,
-         a.next_attempt_at AS nextAttemptAt
-       FROM delivery d JOIN attempt a ON a.delivery_id = d.id
-       WHERE d.event_id = ? AND a.id > ? AND (? IS NULL OR d.endpoint_id IN (SELECT value FROM json_each(?)))
-       ORDER BY a.id LIMIT ?`,
+    this.#ofEvent = sqlite.prepare<SummaryRow, [number, number, string | null, number]>(
+      `SELECT attempt.id, attempt.delivery_id AS deliveryId, d.endpoint_id AS endpointId, attempt.number, attempt.trigger, attempt.started_at AS startedAt,
+         attempt.duration_ms AS durationMs, attempt.outcome, attempt.status_code AS statusCode, attempt.error_code AS errorCode,
+         attempt.next_attempt_at AS nextAttemptAt
+       FROM (${deliveriesOf(bound(1), "id, endpoint_id", "(?3 IS NULL OR endpoint_id IN (SELECT value FROM json_each(?3)))")}) d
+         JOIN attempt ON ${isAttemptOf("d.id")} WHERE attempt.id > ${bound(2)} ORDER BY attempt.id LIMIT ${bound(4)}`,
     );
   }
 
@@ -152,13 +153,11 @@ export class Attempts {
     count: number,
   ): AttemptSummary[] {
     const endpoints = visible && JSON.stringify([...visible]);
-    return this.#ofEvent
-      .all(eventId, after, endpoints, endpoints, count)
-      .map(({ trigger, outcome, ...row }) => ({
-        ...row,
-        trigger: TRIGGERS[trigger] ?? "publish",
-        outcome: OUTCOMES[outcome] ?? "rejected",
-      }));
+    return this.#ofEvent.all(eventId, after, endpoints, count).map(({ trigger, outcome, ...row }) => ({
+      ...row,
+      trigger: TRIGGERS[trigger] ?? "publish",
+      outcome: OUTCOMES[outcome] ?? "rejected",
+    }));
   }
 
   #toAttempt(row: AttemptRow): Attempt {

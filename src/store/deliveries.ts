@@ -2,13 +2,16 @@ import {
   DEAD_REASONS,
   DELIVERY_STATUS,
   type Delivery,
+  type AttemptPlace,
   type DeliveryStatus,
   type DeadReason,
   ORIGINS,
   type Origin,
 } from "../core/model.ts";
 import { type DeliveryChange, isFree, type Place, placeOf } from "../core/delivery.ts";
+import { bound } from "./bound.ts";
 import type { Digest } from "./digest.ts";
+import { deliveriesOf } from "./hanging.ts";
 import { LABELS, type Labels } from "./labels.ts";
 import type { Meter } from "./meter.ts";
 import type { Store } from "./store.ts";
@@ -117,6 +120,7 @@ export class Deliveries {
       delivery.queueOrder,
       reason,
       completedAt,
+      written === "with its event" ? 1 : 0,
     );
     this.meter.move(projectId, null, placeOf({ ...delivery, metered: false }));
     const lists = this.listsOf(projectId, endpointId);
@@ -141,7 +145,7 @@ export class Deliveries {
     count = Number.MAX_SAFE_INTEGER,
   ): Delivery[] {
     const endpoints = visible && JSON.stringify([...visible]);
-    return this.#statements.ofEvent.all(eventId, endpoints, endpoints, count).map(toDelivery);
+    return this.#statements.ofEvent.all(eventId, endpoints, count).map(toDelivery);
   }
 
   findOf(eventId: number, endpointId: number): Delivery | null {
@@ -150,12 +154,12 @@ export class Deliveries {
   }
 
   /**
-   * Records that attempt `number` was made, and the state that follows from it, unless the delivery was reopened or cancelled
+   * Records that an attempt was made, and the state that follows from it, unless the delivery was reopened or cancelled
    * meanwhile (its generation moved on): "late" in that case. "gone": it was erased, and nothing is kept of the attempt.
    */
   settle(
     delivery: Delivery,
-    number: number,
+    { id, number }: Pick<AttemptPlace, "id" | "number">,
     metered: boolean,
     change: DeliveryChange | null,
     queueOrder: number | null,
@@ -163,8 +167,9 @@ export class Deliveries {
     // A delivery that is not on its way may have changed since the attempt began.
     const before = delivery.due === null || !change ? this.get(delivery.id) : delivery;
     if (before === null) return "gone";
+    const first = number === 1 ? id : null;
     if (!change) {
-      this.#count(delivery, number, metered);
+      this.#count(delivery, number, first, metered);
       const isSame = before.generation === delivery.generation;
       if (metered && isSame) this.meter.move(delivery.projectId, placeOf(before), null);
       return "applied";
@@ -181,6 +186,7 @@ export class Deliveries {
       change.due === null ? null : queueOrder,
       reason,
       completedAt,
+      first,
       delivery.id,
       delivery.generation,
     );
@@ -189,13 +195,13 @@ export class Deliveries {
       this.meter.move(delivery.projectId, placeOf(before), placeOf({ ...change, metered, origin }));
       return "applied";
     }
-    if (this.#count(delivery, number, metered) === 0) return "gone";
+    if (this.#count(delivery, number, first, metered) === 0) return "gone";
     if (change.status === "delivered") this.#statements.arriveAfterAll.run(this.store.now(), delivery.id);
     return "late";
   }
 
-  #count({ id, generation }: Delivery, number: number, metered: boolean): number {
-    return this.#statements.count.run(number, generation, metered ? 1 : 0, id).changes;
+  #count({ id, generation }: Delivery, number: number, first: number | null, metered: boolean): number {
+    return this.#statements.count.run(number, first, generation, metered ? 1 : 0, id).changes;
   }
 
   /** Opens a delivery afresh: due now, with the whole schedule before it. */
@@ -298,23 +304,22 @@ type Nullable = number | null;
 function prepareReads(sqlite: Store["sqlite"]) {
   return {
     get: sqlite.prepare<DeliveryRow, [number]>(`SELECT ${COLUMNS} FROM delivery WHERE id = ?`),
-    ofEvent: sqlite.prepare<DeliveryRow, [number, string | null, string | null, number]>(
-      `SELECT ${COLUMNS} FROM delivery
-       WHERE event_id = ? AND (? IS NULL OR endpoint_id IN (SELECT value FROM json_each(?))) ORDER BY id LIMIT ?`,
+    ofEvent: sqlite.prepare<DeliveryRow, [number, string | null, number]>(
+      `${deliveriesOf(bound(1), COLUMNS, "(?2 IS NULL OR endpoint_id IN (SELECT value FROM json_each(?2)))")} ORDER BY id LIMIT ${bound(3)}`,
     ),
     ofEventAndEndpoint: sqlite.prepare<DeliveryRow, [number, number]>(
-      `SELECT ${COLUMNS} FROM delivery WHERE event_id = ? AND endpoint_id = ? ORDER BY id DESC LIMIT 1`,
+      `${deliveriesOf(bound(1), COLUMNS, `endpoint_id = ${bound(2)}`)} ORDER BY id DESC LIMIT 1`,
     ),
     parkedOf: sqlite.prepare<QueuedDelivery, [number, number]>(
       `SELECT id, endpoint_id AS endpointId, due, queue_order AS queueOrder FROM delivery
-       WHERE endpoint_id = ? AND queue_order IS NOT NULL ORDER BY queue_order LIMIT ?`,
+       WHERE endpoint_id = ${bound(1)} AND queue_order IS NOT NULL ORDER BY queue_order LIMIT ${bound(2)}`,
     ),
     handedOutUpTo: sqlite.prepare<HandedOut, [number, number, number]>(
       `SELECT id, attempt_count AS attemptCount FROM delivery
-       WHERE endpoint_id = ? AND queue_order <= ? AND queue_order IS NOT NULL AND step > 0 ORDER BY queue_order LIMIT ?`,
+       WHERE endpoint_id = ${bound(1)} AND queue_order <= ${bound(2)} AND queue_order IS NOT NULL AND step > 0 ORDER BY queue_order LIMIT ${bound(3)}`,
     ),
     firstParked: sqlite.prepare<{ first: Nullable }, [number]>(
-      "SELECT min(queue_order) AS first FROM delivery WHERE endpoint_id = ? AND queue_order IS NOT NULL",
+      `SELECT min(queue_order) AS first FROM delivery WHERE endpoint_id = ${bound(1)} AND queue_order IS NOT NULL`,
     ),
     countParked: sqlite.prepare<{ count: number }, [number]>(
       "SELECT count(*) AS count FROM delivery WHERE endpoint_id = ? AND queue_order IS NOT NULL",
@@ -323,17 +328,17 @@ function prepareReads(sqlite: Store["sqlite"]) {
       "SELECT count(*) AS count FROM delivery WHERE id IN (SELECT value FROM json_each(?)) AND queue_order IS NULL",
     ),
     deadOfProject: sqlite.prepare<{ id: number }, [number, number, number]>(
-      "SELECT id FROM delivery WHERE status = 3 AND project_id = ? AND id > ? ORDER BY id LIMIT ?",
+      `SELECT id FROM delivery WHERE status = 3 AND project_id = ${bound(1)} AND id > ${bound(2)} ORDER BY id LIMIT ${bound(3)}`,
     ),
     deadOfEndpoint: sqlite.prepare<{ id: number }, [number, number, number]>(
-      "SELECT id FROM delivery WHERE status = 3 AND endpoint_id = ? AND id > ? ORDER BY id LIMIT ?",
+      `SELECT id FROM delivery WHERE status = 3 AND endpoint_id = ${bound(1)} AND id > ${bound(2)} ORDER BY id LIMIT ${bound(3)}`,
     ),
     awaitingOf: sqlite.prepare<DeliveryRow, [number, number]>(
-      `SELECT ${COLUMNS} FROM delivery WHERE event_id = ? AND status IN (0, 1) AND due IS NULL ORDER BY id LIMIT ?`,
+      `${deliveriesOf(bound(1), COLUMNS, "status IN (0, 1) AND due IS NULL")} ORDER BY id LIMIT ${bound(2)}`,
     ),
     held: sqlite.prepare<QueuedDelivery, []>(
       `SELECT id, endpoint_id AS endpointId, due, queue_order AS queueOrder FROM delivery
-       WHERE due IS NOT NULL AND queue_order IS NULL ORDER BY due`,
+       WHERE due IS NOT NULL AND queue_order IS NULL AND fresh = 0 ORDER BY due`,
     ),
   };
 }
@@ -342,20 +347,20 @@ function prepareChanges(sqlite: Store["sqlite"]) {
   return {
     insert: sqlite.prepare<
       void,
-      [number, number, number, number, number, number, Nullable, Nullable, Nullable, Nullable]
+      [number, number, number, number, number, number, Nullable, Nullable, Nullable, Nullable, number]
     >(
-      "INSERT INTO delivery (id, event_id, endpoint_id, project_id, status, origin, due, queue_order, dead_reason, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "INSERT INTO delivery (id, event_id, endpoint_id, project_id, status, origin, due, queue_order, dead_reason, completed_at, fresh) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     ),
     settle: sqlite.prepare<
       void,
-      [number, number, number, number, Nullable, Nullable, Nullable, Nullable, number, number]
+      [number, number, number, number, Nullable, Nullable, Nullable, Nullable, Nullable, number, number]
     >(
-      `UPDATE delivery SET status = ?, attempt_count = ?, step = ?, metered = ?, due = ?, queue_order = ?, dead_reason = ?, completed_at = ?
-       WHERE id = ? AND generation = ?`,
+      `UPDATE delivery SET status = ?, attempt_count = ?, step = ?, metered = ?, due = ?, queue_order = ?, dead_reason = ?, completed_at = ?,
+         first_attempt = ifnull(?, first_attempt) WHERE id = ? AND generation = ?`,
     ),
     // Reopened meanwhile, it is to be metered anew; ended meanwhile, this attempt was its first.
-    count: sqlite.prepare<void, [number, number, number, number]>(
-      `UPDATE delivery SET attempt_count = ?,
+    count: sqlite.prepare<void, [number, Nullable, number, number, number]>(
+      `UPDATE delivery SET attempt_count = ?, first_attempt = ifnull(?, first_attempt),
          metered = CASE WHEN generation = ? OR status IN (3, 4) THEN max(metered, ?) ELSE metered END WHERE id = ?`,
     ),
     arriveAfterAll: sqlite.prepare<void, [number, number]>(
@@ -366,7 +371,7 @@ function prepareChanges(sqlite: Store["sqlite"]) {
     ),
     reopen: sqlite.prepare<void, [number, number, Nullable, number]>(
       `UPDATE delivery SET status = 0, step = 0, origin = ?, metered = 0, generation = generation + 1, due = ?, queue_order = ?,
-       dead_reason = NULL, completed_at = NULL WHERE id = ?`,
+       dead_reason = NULL, completed_at = NULL, fresh = 0 WHERE id = ?`,
     ),
     release: sqlite.prepare<void, [number, Nullable, number]>(
       "UPDATE delivery SET due = ?, queue_order = ? WHERE id = ? AND status IN (0, 1) AND due IS NULL",

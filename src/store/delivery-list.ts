@@ -1,8 +1,10 @@
 import { matchesPattern } from "../core/event-type.ts";
 import { firstKeyAt, keyTime } from "../core/ids.ts";
 import { type Delivery, DELIVERY_STATUS, type DeliveryStatus } from "../core/model.ts";
+import { bound } from "./bound.ts";
 import type { Data } from "./data.ts";
 import { type DeliveryRow, statusNumber, toDelivery } from "./deliveries.ts";
+import { deliveriesOf, lastAttemptOf } from "./hanging.ts";
 import { LABELS } from "./labels.ts";
 import { type Page, type PageRequest, readPage } from "./lists.ts";
 import { Merge, NEWEST_FIRST } from "./merge.ts";
@@ -60,18 +62,18 @@ export class DeliveryList {
     const { sqlite } = data.store;
     this.#load = sqlite.prepare<Row, [boolean, boolean, string]>(
       `SELECT d.*, e.type, e.consumer_id, iif(?, e.data, '') AS data,
-         iif(?, (SELECT a.status_code FROM attempt a WHERE a.delivery_id = d.id ORDER BY a.id DESC LIMIT 1), NULL) AS last_code
+         iif(?, (SELECT status_code FROM attempt WHERE id = ${lastAttemptOf("d.id")}), NULL) AS last_code
        FROM delivery d JOIN event e ON e.id = d.event_id
        WHERE d.id IN (SELECT value FROM json_each(?)) ORDER BY d.id DESC`,
     );
     this.#ofEvent = sqlite.prepare<{ id: number }, [number, number, number]>(
-      "SELECT id FROM delivery WHERE event_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
+      `${deliveriesOf(bound(1), "id", `id < ${bound(2)}`)} ORDER BY id DESC LIMIT ${bound(3)}`,
     );
     this.#deadOfProject = sqlite.prepare<{ id: number }, [number, number, number]>(
-      "SELECT id FROM delivery WHERE status = 3 AND project_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
+      `SELECT id FROM delivery WHERE status = 3 AND project_id = ${bound(1)} AND id < ${bound(2)} ORDER BY id DESC LIMIT ${bound(3)}`,
     );
     this.#deadOfEndpoint = sqlite.prepare<{ id: number }, [number, number, number]>(
-      "SELECT id FROM delivery WHERE status = 3 AND endpoint_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
+      `SELECT id FROM delivery WHERE status = 3 AND endpoint_id = ${bound(1)} AND id < ${bound(2)} ORDER BY id DESC LIMIT ${bound(3)}`,
     );
   }
 

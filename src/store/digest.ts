@@ -5,7 +5,8 @@ import type { BatchPart, Store } from "./store.ts";
 /**
  * What lists and charts need, filled in apart from the hot path: entries of lists and hourly numbers of endpoints are gathered in memory and
  * written in sorted bulk a little later, as each by itself would touch a page of its own. Until then they are read from memory. `digested`
- * is the largest key that is written down; after a crash the rows above it are gathered again (store/recovery.ts).
+ * is the largest key that is written down; after a crash the rows above it are gathered again (store/recovery.ts). A delivery that is
+ * open still when the mark passes it is no longer fresh: from then on an index has it (`delivery_held`), for the next start.
  */
 
 /** Rows of lists that one transaction inserts. */
@@ -96,6 +97,7 @@ export class Digest implements BatchPart {
   #isWriting = false;
   #running = Promise.resolve();
   readonly #setMark;
+  readonly #passOpen;
 
   /** Where the numbers go. */
   readonly hours: Hours;
@@ -107,6 +109,9 @@ export class Digest implements BatchPart {
     this.hours = new Hours(store);
     this.#setMark = store.sqlite.prepare<void, [number]>(
       "INSERT INTO meta (name, value) VALUES ('digested', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+    );
+    this.#passOpen = store.sqlite.prepare<void, [number, number]>(
+      "UPDATE delivery SET fresh = 0 WHERE id > ? AND id <= ? AND fresh = 1 AND status IN (0, 1)",
     );
     store.addBatchPart(this);
   }
@@ -256,6 +261,7 @@ export class Digest implements BatchPart {
     // Numbers are added, not set: they and the mark go together, once. Entries before it may be written twice.
     await this.store.write(() => {
       this.#addHours(part);
+      this.#passOpen.run(this.mark, part.lastKey);
       this.#setMark.run(part.lastKey);
     }, true);
   }

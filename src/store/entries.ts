@@ -1,3 +1,4 @@
+import { bound } from "./bound.ts";
 import type { BatchPart, Store } from "./store.ts";
 
 /**
@@ -86,17 +87,17 @@ export class Entries implements BatchPart {
       ),
       delete: sqlite.prepare<void, [number, number]>("DELETE FROM entry WHERE list = ? AND id = ?"),
       below: sqlite.prepare<Row, [number, number, number]>(
-        "SELECT id, more FROM entry WHERE list = ? AND id < ? ORDER BY id DESC LIMIT ?",
+        `SELECT id, more FROM entry WHERE list = ${bound(1)} AND id < ${bound(2)} ORDER BY id DESC LIMIT ${bound(3)}`,
       ),
       above: sqlite.prepare<Row, [number, number, number]>(
-        "SELECT id, more FROM entry WHERE list = ? AND id > ? ORDER BY id LIMIT ?",
+        `SELECT id, more FROM entry WHERE list = ${bound(1)} AND id > ${bound(2)} ORDER BY id LIMIT ${bound(3)}`,
       ),
       upTo: sqlite.prepare<Row, [number, number]>(
-        "SELECT id, more FROM entry WHERE list = ? AND id <= ? ORDER BY id DESC LIMIT 1",
+        `SELECT id, more FROM entry WHERE list = ${bound(1)} AND id <= ${bound(2)} ORDER BY id DESC LIMIT 1`,
       ),
       any: sqlite.prepare<object, [number]>("SELECT 1 FROM entry WHERE list = ? LIMIT 1"),
       clear: sqlite.prepare<void, [number, number]>(
-        "DELETE FROM entry WHERE list = ?1 AND id IN (SELECT id FROM entry WHERE list = ?1 LIMIT ?2)",
+        `DELETE FROM entry WHERE list = ${bound(1)} AND id IN (SELECT id FROM entry WHERE list = ${bound(1)} LIMIT ${bound(2)})`,
       ),
     };
     store.addBatchPart(this);

@@ -1,9 +1,11 @@
 import { matchesPattern } from "../core/event-type.ts";
 import { firstKeyAt } from "../core/ids.ts";
 import { type DeliveryStatus, type Event } from "../core/model.ts";
+import { bound } from "./bound.ts";
 import type { Data } from "./data.ts";
 import { statusNumber } from "./deliveries.ts";
 import { type EventRow, toEvent } from "./events.ts";
+import { deliveriesOf } from "./hanging.ts";
 import { LABELS } from "./labels.ts";
 import { LISTS_MERGED_MAX, type Page, readPage } from "./lists.ts";
 import { holdsText } from "./text.ts";
@@ -48,11 +50,11 @@ export class EventList {
     this.#loadOfEndpoint = sqlite.prepare<Row, [boolean, string]>(
       `SELECT ${COLUMNS}, d.id AS place FROM delivery d JOIN event e ON e.id = d.event_id
        WHERE d.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (
-         SELECT 1 FROM delivery b WHERE b.event_id = d.event_id AND b.endpoint_id = d.endpoint_id AND b.id < d.id
+         ${deliveriesOf("d.event_id", "1", "endpoint_id = d.endpoint_id AND id < d.id")}
        ) ORDER BY d.id DESC`,
     );
     this.#states = sqlite.prepare<{ status: number; endpoint_id: number }, [number]>(
-      "SELECT status, endpoint_id FROM delivery WHERE event_id = ?",
+      deliveriesOf(bound(1), "status, endpoint_id"),
     );
     // A deleted one too: its history stays.
     this.#hasSource = sqlite.prepare<{ id: number }, [number, number]>(

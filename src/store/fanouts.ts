@@ -1,3 +1,4 @@
+import { bound } from "./bound.ts";
 import type { Meter } from "./meter.ts";
 import type { Store } from "./store.ts";
 import type { WaitingEvents } from "./waiting-events.ts";
@@ -42,7 +43,7 @@ export class Fanouts {
     );
     this.#count = sqlite.prepare<{ n: number }, []>("SELECT count(*) AS n FROM fanout");
     this.#ofProject = sqlite.prepare<object, [number]>(
-      "SELECT 1 FROM fanout JOIN event ON event.id = event_id WHERE project_id = ? LIMIT 1",
+      `SELECT 1 FROM fanout JOIN event ON event.id = event_id WHERE project_id = ${bound(1)} LIMIT 1`,
     );
     this.#uncount = sqlite.prepare<void, [number, number]>(
       "UPDATE event SET delivery_count = delivery_count - ? WHERE id = ?",

@@ -9,6 +9,7 @@ import sourceStats from "../../drizzle/0007_source_stats.sql" with { type: "text
 import sourceLast from "../../drizzle/0008_source_last.sql" with { type: "text" };
 import projectStats from "../../drizzle/0009_project_stats.sql" with { type: "text" };
 import packedEntries from "../../drizzle/0010_packed_entries.sql" with { type: "text" };
+import fewerIndexes from "../../drizzle/0011_fewer_indexes.sql" with { type: "text" };
 
 /** In order; the n-th brings `PRAGMA user_version` to n. Imported as text, so that the executable carries them. */
 const MIGRATIONS: readonly string[] = [
@@ -22,6 +23,7 @@ const MIGRATIONS: readonly string[] = [
   sourceLast,
   projectStats,
   packedEntries,
+  fewerIndexes,
 ];
 
 /** Brings the schema up to date, each step in a transaction of its own. Throws where the file is newer than this program. */

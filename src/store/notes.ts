@@ -1,3 +1,4 @@
+import { bound } from "./bound.ts";
 import type { Store } from "./store.ts";
 
 export const NOTE_KINDS = ["replayed", "cancelled", "dead_lettered", "expired"] as const;
@@ -30,7 +31,7 @@ export class Notes {
     );
     this.#ofEvent = store.sqlite.prepare<NoteRow, [number]>(
       `SELECT n.id, n.delivery_id, d.endpoint_id, n.kind, n.detail FROM note n JOIN delivery d ON d.id = n.delivery_id
-       WHERE n.event_id = ? ORDER BY n.id`,
+       WHERE n.event_id = ${bound(1)} ORDER BY n.id`,
     );
   }
 

@@ -1,5 +1,7 @@
 import { limit } from "../core/limits.ts";
+import { bound } from "./bound.ts";
 import type { Deliveries } from "./deliveries.ts";
+import { deliveriesOf, isAttemptOf } from "./hanging.ts";
 import { LABELS, type Labels } from "./labels.ts";
 import type { Entries } from "./entries.ts";
 import type { Fanouts } from "./fanouts.ts";
@@ -214,17 +216,19 @@ function prepare(sqlite: Store["sqlite"]) {
       "SELECT id, project_id, type, consumer_id, source_id, octet_length(data) AS bytes FROM event WHERE id = ?",
     ),
     deliveriesOf: sqlite.prepare<DeliveryRow, [number, number]>(
-      "SELECT id, endpoint_id, project_id FROM delivery WHERE event_id = ? ORDER BY id LIMIT ?",
+      `${deliveriesOf(bound(1), "id, endpoint_id, project_id")} ORDER BY id LIMIT ${bound(2)}`,
     ),
     openOf: sqlite.prepare<HeldDelivery, [number, number]>(
-      "SELECT id, endpoint_id AS endpointId FROM delivery WHERE event_id = ? AND status IN (0, 1) ORDER BY id LIMIT ?",
+      `${deliveriesOf(bound(1), "id, endpoint_id AS endpointId", "status IN (0, 1)")} ORDER BY id LIMIT ${bound(2)}`,
     ),
-    countOf: sqlite.prepare<{ n: number }, [number]>("SELECT count(*) AS n FROM delivery WHERE event_id = ?"),
+    countOf: sqlite.prepare<{ n: number }, [number]>(
+      `SELECT count(*) AS n FROM (${deliveriesOf(bound(1), "1")})`,
+    ),
     weight: sqlite.prepare<{ n: number; bytes: number }, [number]>(
-      `SELECT count(*) AS n, total(${BODY_BYTES}) AS bytes FROM attempt WHERE delivery_id = ?`,
+      `SELECT count(*) AS n, total(${BODY_BYTES}) AS bytes FROM attempt WHERE ${isAttemptOf(bound(1))}`,
     ),
     attemptsOf: sqlite.prepare<{ id: number; bytes: number }, [number]>(
-      `SELECT id, ${BODY_BYTES} AS bytes FROM attempt WHERE delivery_id = ?`,
+      `SELECT id, ${BODY_BYTES} AS bytes FROM attempt WHERE ${isAttemptOf(bound(1))}`,
     ),
     dropEvent: sqlite.prepare<void, [number]>("DELETE FROM event WHERE id = ?"),
     dropDelivery: sqlite.prepare<void, [number]>("DELETE FROM delivery WHERE id = ?"),

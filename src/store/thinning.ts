@@ -1,3 +1,5 @@
+import { bound } from "./bound.ts";
+import { deliveriesOf, isAttemptOf } from "./hanging.ts";
 import { pagesOf } from "./removal.ts";
 import type { Store } from "./store.ts";
 
@@ -31,11 +33,11 @@ export class Thinning {
 
   /** Inside a write: a slice of the part, of deliveries after `after`. The event's own body goes last, and says that all of them are gone. */
   drop(part: Part, eventId: number, after: number, room: number): Thinned {
-    const { deliveriesOf, hasBody, clearEvent, clearAttempts, dropAttempts, weight } = this.#statements;
+    const { next, hasBody, clearEvent, clearAttempts, dropAttempts, weight } = this.#statements;
     const change = part === "bodies" ? clearAttempts : dropAttempts;
     let cost = 0;
     let last = after;
-    for (const { id } of deliveriesOf.all(eventId, after, room)) {
+    for (const { id } of next.all(eventId, after, room)) {
       if (cost >= room) return { cost, next: last };
       cost += 1 + pagesOf(weight.get(id)?.bytes ?? 0) + change.run(id).changes;
       last = id;
@@ -55,20 +57,20 @@ function prepare(sqlite: Store["sqlite"]) {
       "SELECT octet_length(data) > 0 AS found, octet_length(data) AS bytes FROM event WHERE id = ?",
     ),
     hasAttempts: sqlite.prepare<{ found: number }, [number]>(
-      "SELECT 1 AS found FROM delivery d JOIN attempt a ON a.delivery_id = d.id WHERE d.event_id = ? LIMIT 1",
+      `SELECT 1 AS found FROM (${deliveriesOf(bound(1), "id")}) d JOIN attempt ON ${isAttemptOf("d.id")} LIMIT 1`,
     ),
-    deliveriesOf: sqlite.prepare<{ id: number }, [number, number, number]>(
-      "SELECT id FROM delivery WHERE event_id = ? AND id > ? ORDER BY id LIMIT ?",
+    next: sqlite.prepare<{ id: number }, [number, number, number]>(
+      `${deliveriesOf(bound(1), "id", `id > ${bound(2)}`)} ORDER BY id LIMIT ${bound(3)}`,
     ),
     weight: sqlite.prepare<{ bytes: number }, [number]>(
       `SELECT total(ifnull(octet_length(request_body), 0) + ifnull(octet_length(response_body), 0)) AS bytes
-       FROM attempt WHERE delivery_id = ?`,
+       FROM attempt WHERE ${isAttemptOf(bound(1))}`,
     ),
     clearEvent: sqlite.prepare<void, [number]>("UPDATE event SET data = '' WHERE id = ?"),
     clearAttempts: sqlite.prepare<void, [number]>(
       `UPDATE attempt SET request_body = NULL, response_body = NULL
-       WHERE delivery_id = ? AND (request_body IS NOT NULL OR response_body IS NOT NULL)`,
+       WHERE ${isAttemptOf(bound(1))} AND (request_body IS NOT NULL OR response_body IS NOT NULL)`,
     ),
-    dropAttempts: sqlite.prepare<void, [number]>("DELETE FROM attempt WHERE delivery_id = ?"),
+    dropAttempts: sqlite.prepare<void, [number]>(`DELETE FROM attempt WHERE ${isAttemptOf(bound(1))}`),
   };
 }

@@ -1,3 +1,4 @@
+import { bound } from "./bound.ts";
 import type { Meter } from "./meter.ts";
 import type { Store } from "./store.ts";
 import type { Tenants } from "./tenants.ts";
@@ -29,7 +30,7 @@ export class WaitingEvents {
        FROM fanout JOIN event ON event.id = event_id WHERE event_id = ?`,
     );
     this.#above = sqlite.prepare<{ id: number }, [number, number, number]>(
-      "SELECT event_id AS id FROM waiting_event WHERE account_id = ? AND event_id > ? ORDER BY event_id LIMIT ?",
+      `SELECT event_id AS id FROM waiting_event WHERE account_id = ${bound(1)} AND event_id > ${bound(2)} ORDER BY event_id LIMIT ${bound(3)}`,
     );
   }
 

@@ -97,8 +97,8 @@ export class AgedDirectory {
     const delivery = deliveries.get(id);
     if (delivery === null) throw new Error("a delivery is gone that was just written");
     const end = { status: "delivered", step: 1, due: null, deadReason: null } as const;
-    deliveries.settle(delivery, 1, true, end, null);
     const attempt = store.takeKey();
+    deliveries.settle(delivery, { id: attempt, number: 1 }, true, end, null);
     const made = {
       id: attempt,
       deliveryId: id,

@@ -1,4 +1,5 @@
 import { monthAt } from "../../src/core/plans.ts";
+import { deliveriesOf, isAttemptOf } from "../../src/store/hanging.ts";
 import { entriesOf } from "../kit/entries.ts";
 import { OPEN_DELIVERIES } from "./process.ts";
 import type { Simulation } from "./run.ts";
@@ -31,6 +32,7 @@ export function check(run: Simulation): void {
   placesAgree(run);
   replaysWereSent(run);
   listsAreComplete(run);
+  whatHangsIsFound(run);
   run.erasures.requireWhole();
   run.erasures.check();
 }
@@ -234,4 +236,22 @@ function listsAreComplete(run: Simulation): void {
   );
   if (!deliveries.all().every(({ id, list }) => isListed(list, id)))
     run.violate("a delivery is missing in its endpoint's list");
+}
+
+/** What has no index of its own is found all the same. */
+function whatHangsIsFound(run: Simulation): void {
+  const deliveries = `SELECT id FROM delivery d WHERE NOT EXISTS (${deliveriesOf("d.event_id", "1", "id = d.id")})`;
+  if (run.sqlite.query(deliveries).get()) run.violate("a delivery is not found by its event");
+  const attempts = `SELECT id FROM attempt a
+    WHERE NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.id = a.id AND ${isAttemptOf("a.delivery_id")})`;
+  if (run.sqlite.query(attempts).get()) run.violate("an attempt is not found by its delivery");
+}
+
+const FRESH_BELOW_MARK = `SELECT id FROM delivery
+  WHERE fresh = 1 AND status IN (0, 1) AND id <= (SELECT value FROM meta WHERE name = 'digested')`;
+
+/** At any moment: the next start finds every open delivery, by the index or above the digest's mark. */
+export function freshLieAboveMark(run: Simulation): void {
+  if (run.sqlite.query(FRESH_BELOW_MARK).get())
+    run.violate("an open delivery is fresh below the digest's mark");
 }

@@ -25,8 +25,20 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "recovery skips deliveries that wait for a retry",
     file: "store/deliveries.ts",
-    find: "WHERE due IS NOT NULL AND queue_order IS NULL ORDER BY due",
-    put: "WHERE due IS NOT NULL AND queue_order IS NULL AND status = 0 ORDER BY due",
+    find: "WHERE due IS NOT NULL AND queue_order IS NULL AND fresh = 0 ORDER BY due",
+    put: "WHERE due IS NOT NULL AND queue_order IS NULL AND fresh = 0 AND status = 0 ORDER BY due",
+  },
+  {
+    name: "what the digest's mark passes stays fresh",
+    file: "store/digest.ts",
+    find: "this.#passOpen.run(this.mark, part.lastKey);",
+    put: "",
+  },
+  {
+    name: "what a replay reopens stays fresh",
+    file: "store/deliveries.ts",
+    find: "completed_at = NULL, fresh = 0 WHERE id = ?",
+    put: "completed_at = NULL WHERE id = ?",
   },
   {
     name: "the schedule is one step ahead",

@@ -29,9 +29,9 @@ const LOOSE = {
     AND NOT EXISTS (SELECT 1 FROM removal WHERE event_id = d.event_id)`,
   "attempts without delivery":
     "SELECT count(*) FROM attempt a WHERE NOT EXISTS (SELECT 1 FROM delivery WHERE id = a.delivery_id)",
-  "events without all their deliveries":
-    "SELECT count(*) FROM event e WHERE delivery_count <> (SELECT count(*) FROM delivery WHERE event_id = e.id)",
-  "delivered without attempt": `SELECT count(*) FROM delivery d WHERE status = 2 AND NOT EXISTS (SELECT 1 FROM attempt WHERE delivery_id = d.id)
+  "events without all their deliveries": `SELECT count(*) FROM event LEFT JOIN (SELECT event_id, count(*) AS found FROM delivery GROUP BY event_id) ON event_id = id
+    WHERE delivery_count <> ifnull(found, 0)`,
+  "delivered without attempt": `SELECT count(*) FROM delivery d WHERE status = 2 AND id NOT IN (SELECT delivery_id FROM attempt)
     AND EXISTS (SELECT 1 FROM event WHERE id = d.event_id)`,
 };
 
