@@ -103,6 +103,7 @@ export async function startApp(config: Config, { clock, logger, announce, fail }
   const hint = `Cannot listen on ${host}:${wanted}; set SEALPOST_HOST and SEALPOST_PORT`;
   const { port } = orExplain(hint, () => server.listen({ port: wanted, hostname: host }));
   disk.goLive();
+  // Before the actors: what lies above its mark is in no index that they look into.
   await recoverDigest(data);
   if (data.tenants.isEmpty) await welcome(config, data, { logger, announce });
   for (const part of [pipeline, actors, replayer]) part.recover();

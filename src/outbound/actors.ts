@@ -105,7 +105,7 @@ export class Actors {
     data.tenants.onAccountChange(() => this.wakeAll());
   }
 
-  /** Takes up every open delivery that the database has. At start, before anything is accepted. */
+  /** Takes up every open delivery that the database has. At start, after the digest was recovered and before anything is accepted. */
   recover(): void {
     for (const row of this.data.deliveries.held()) this.#of(row.endpointId)?.takeUp(row);
     for (const endpointId of this.data.deliveries.endpointsWithParked()) this.#of(endpointId);

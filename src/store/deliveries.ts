@@ -293,7 +293,7 @@ export class Deliveries {
     return rows.all().map(({ id }) => id);
   }
 
-  /** All that actors held in memory before the process ended, in the order of their due times. */
+  /** All that actors held in memory before the process ended, in the order of their due times; once the digest has passed them (recoverDigest). */
   held(): Iterable<QueuedDelivery> {
     return this.#statements.held.iterate();
   }
@@ -305,10 +305,10 @@ function prepareReads(sqlite: Store["sqlite"]) {
   return {
     get: sqlite.prepare<DeliveryRow, [number]>(`SELECT ${COLUMNS} FROM delivery WHERE id = ?`),
     ofEvent: sqlite.prepare<DeliveryRow, [number, string | null, number]>(
-      `${deliveriesOf(bound(1), COLUMNS, "(?2 IS NULL OR endpoint_id IN (SELECT value FROM json_each(?2)))")} ORDER BY id LIMIT ${bound(3)}`,
+      `${deliveriesOf(bound(1), COLUMNS, { where: "(?2 IS NULL OR endpoint_id IN (SELECT value FROM json_each(?2)))" })} ORDER BY id LIMIT ${bound(3)}`,
     ),
     ofEventAndEndpoint: sqlite.prepare<DeliveryRow, [number, number]>(
-      `${deliveriesOf(bound(1), COLUMNS, `endpoint_id = ${bound(2)}`)} ORDER BY id DESC LIMIT 1`,
+      `${deliveriesOf(bound(1), COLUMNS, { where: `endpoint_id = ${bound(2)}` })} ORDER BY id DESC LIMIT 1`,
     ),
     parkedOf: sqlite.prepare<QueuedDelivery, [number, number]>(
       `SELECT id, endpoint_id AS endpointId, due, queue_order AS queueOrder FROM delivery
@@ -334,7 +334,7 @@ function prepareReads(sqlite: Store["sqlite"]) {
       `SELECT id FROM delivery WHERE status = 3 AND endpoint_id = ${bound(1)} AND id > ${bound(2)} ORDER BY id LIMIT ${bound(3)}`,
     ),
     awaitingOf: sqlite.prepare<DeliveryRow, [number, number]>(
-      `${deliveriesOf(bound(1), COLUMNS, "status IN (0, 1) AND due IS NULL")} ORDER BY id LIMIT ${bound(2)}`,
+      `${deliveriesOf(bound(1), COLUMNS, { where: "status IN (0, 1) AND due IS NULL" })} ORDER BY id LIMIT ${bound(2)}`,
     ),
     held: sqlite.prepare<QueuedDelivery, []>(
       `SELECT id, endpoint_id AS endpointId, due, queue_order AS queueOrder FROM delivery

@@ -4,7 +4,7 @@ import { type Delivery, DELIVERY_STATUS, type DeliveryStatus } from "../core/mod
 import { bound } from "./bound.ts";
 import type { Data } from "./data.ts";
 import { type DeliveryRow, statusNumber, toDelivery } from "./deliveries.ts";
-import { deliveriesOf, lastAttemptOf } from "./hanging.ts";
+import { deliveriesOf, isLastAttemptOf } from "./hanging.ts";
 import { LABELS } from "./labels.ts";
 import { type Page, type PageRequest, readPage } from "./lists.ts";
 import { Merge, NEWEST_FIRST } from "./merge.ts";
@@ -62,12 +62,12 @@ export class DeliveryList {
     const { sqlite } = data.store;
     this.#load = sqlite.prepare<Row, [boolean, boolean, string]>(
       `SELECT d.*, e.type, e.consumer_id, iif(?, e.data, '') AS data,
-         iif(?, (SELECT status_code FROM attempt WHERE id = ${lastAttemptOf("d.id")}), NULL) AS last_code
+         iif(?, (SELECT status_code FROM attempt WHERE ${isLastAttemptOf("d.id", "d.first_attempt")}), NULL) AS last_code
        FROM delivery d JOIN event e ON e.id = d.event_id
        WHERE d.id IN (SELECT value FROM json_each(?)) ORDER BY d.id DESC`,
     );
     this.#ofEvent = sqlite.prepare<{ id: number }, [number, number, number]>(
-      `${deliveriesOf(bound(1), "id", `id < ${bound(2)}`)} ORDER BY id DESC LIMIT ${bound(3)}`,
+      `${deliveriesOf(bound(1), "id", { below: bound(2) })} ORDER BY id DESC LIMIT ${bound(3)}`,
     );
     this.#deadOfProject = sqlite.prepare<{ id: number }, [number, number, number]>(
       `SELECT id FROM delivery WHERE status = 3 AND project_id = ${bound(1)} AND id < ${bound(2)} ORDER BY id DESC LIMIT ${bound(3)}`,

@@ -9,7 +9,7 @@ import type { BatchPart, Store } from "./store.ts";
  * open still when the mark passes it is no longer fresh: from then on an index has it (`delivery_held`), for the next start.
  */
 
-/** Rows of lists that one transaction inserts. */
+/** Rows of lists that one transaction inserts, and deliveries that it looks at. */
 const ROWS_AT_ONCE = 500;
 /** Hourly numbers that one transaction adds: 7 µs each, and 40 where memory is slow, of as many endpoints as many pages. */
 const HOURS_AT_ONCE = 64;
@@ -98,6 +98,7 @@ export class Digest implements BatchPart {
   #running = Promise.resolve();
   readonly #setMark;
   readonly #passOpen;
+  readonly #sliceEnd;
 
   /** Where the numbers go. */
   readonly hours: Hours;
@@ -112,6 +113,9 @@ export class Digest implements BatchPart {
     );
     this.#passOpen = store.sqlite.prepare<void, [number, number]>(
       "UPDATE delivery SET fresh = 0 WHERE id > ? AND id <= ? AND fresh = 1 AND status IN (0, 1)",
+    );
+    this.#sliceEnd = store.sqlite.prepare<{ id: number }, [number, number]>(
+      `SELECT id FROM delivery WHERE id > ? AND id <= ? ORDER BY id LIMIT 1 OFFSET ${ROWS_AT_ONCE - 1}`,
     );
     store.addBatchPart(this);
   }
@@ -258,12 +262,24 @@ export class Digest implements BatchPart {
         for (const [list, ids] of chunk) this.entries.put(list, ids);
       }, true);
     }
+    const passed = await this.#pass(part.lastKey);
     // Numbers are added, not set: they and the mark go together, once. Entries before it may be written twice.
     await this.store.write(() => {
       this.#addHours(part);
-      this.#passOpen.run(this.mark, part.lastKey);
+      this.#passOpen.run(passed, part.lastKey);
       this.#setMark.run(part.lastKey);
     }, true);
+  }
+
+  /** Open deliveries up to a key are no longer fresh, but for the last slice, which goes with the mark. Answers the key above which it lies. */
+  async #pass(last: number): Promise<number> {
+    let from = this.mark;
+    for (let end = this.#sliceEnd.get(from, last); end; end = this.#sliceEnd.get(from, last)) {
+      const slice = [from, end.id] as const;
+      await this.store.write(() => this.#passOpen.run(...slice), true);
+      from = end.id;
+    }
+    return from;
   }
 
   /** To the endpoints, and once for each hour to their projects. */

@@ -50,7 +50,7 @@ export class EventList {
     this.#loadOfEndpoint = sqlite.prepare<Row, [boolean, string]>(
       `SELECT ${COLUMNS}, d.id AS place FROM delivery d JOIN event e ON e.id = d.event_id
        WHERE d.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (
-         ${deliveriesOf("d.event_id", "1", "endpoint_id = d.endpoint_id AND id < d.id")}
+         ${deliveriesOf("d.event_id", "1", { below: "d.id", where: "endpoint_id = d.endpoint_id" })}
        ) ORDER BY d.id DESC`,
     );
     this.#states = sqlite.prepare<{ status: number; endpoint_id: number }, [number]>(

@@ -9,26 +9,47 @@ const REPLAYED = `origin IN (${ORIGINS.indexOf("replay")}, ${ORIGINS.indexOf("te
 /** More than any event has deliveries, and keys that a second takes: what replays wrote behind the newest event is not looked through. */
 const KEYS_MAX = 2 ** 22;
 
+interface Part {
+  /** SQL of a key: only deliveries above it. */
+  above?: string;
+  below?: string;
+  /** SQL over the columns of `delivery`. */
+  where?: string;
+}
+
 /**
  * Deliveries of the event with this key. Those that came with it have the keys right behind it, before the next event (pipeline.ts);
  * replays made the others, or reopened them. May be followed by ORDER BY id, which then reads no further than a LIMIT.
  */
-export function deliveriesOf(event: string, columns: string, condition = "TRUE"): string {
-  const next = `(SELECT id FROM event WHERE id > ${event} ORDER BY id LIMIT 1)`;
-  const end = `min(${event} + ${KEYS_MAX}, ifnull(${next}, ${Number.MAX_SAFE_INTEGER}))`;
+export function deliveriesOf(event: string, columns: string, { above, below, where }: Part = {}): string {
+  const next = `ifnull((SELECT id FROM event WHERE id > ${event} ORDER BY id LIMIT 1), ${Number.MAX_SAFE_INTEGER})`;
+  // One bound on each side: of two, SQLite would seek by one, and read on to the other.
+  const first = above === undefined ? event : `max(${event}, ${above})`;
+  const end = `min(${event} + ${KEYS_MAX}, ${next}${below === undefined ? "" : `, ${below}`})`;
+  const others = ["", above && `id > ${above}`, below && `id < ${below}`, where].filter(
+    (one) => one !== undefined,
+  );
   return `SELECT ${columns} FROM delivery
-      WHERE id > ${event} AND id < ${end} AND event_id = ${event} AND NOT ${REPLAYED} AND ${condition}
-    UNION ALL SELECT ${columns} FROM delivery WHERE event_id = ${event} AND ${REPLAYED} AND ${condition}`;
+      WHERE id > ${first} AND id < ${end} AND event_id = ${event} AND NOT ${REPLAYED}${where === undefined ? "" : ` AND ${where}`}
+    UNION ALL SELECT ${columns} FROM delivery WHERE event_id = ${event} AND ${REPLAYED}${others.join(" AND ")}`;
 }
 
-/** The condition that a row of `attempt` is of the delivery with this key: the one that it names, or a later one. */
-export function isAttemptOf(delivery: string): string {
-  return `(attempt.id = (SELECT first_attempt FROM delivery WHERE id = ${delivery})
+/**
+ * The condition that a row of `attempt` is of the delivery with this key: the one that it names, or a later one. `first`: the SQL of its
+ * `first_attempt`, where that is at hand.
+ */
+export function isAttemptOf(delivery: string, first = firstOf(delivery)): string {
+  return `(attempt.id = ${first} AND attempt.delivery_id = ${delivery}
     OR attempt.delivery_id = ${delivery} AND attempt.number > 1)`;
 }
 
-/** The key of a delivery's last attempt, or NULL. */
-export function lastAttemptOf(delivery: string): string {
-  return `ifnull((SELECT max(id) FROM attempt WHERE delivery_id = ${delivery} AND number > 1),
-    (SELECT first_attempt FROM delivery WHERE id = ${delivery}))`;
+/** The same of its last attempt alone. */
+export function isLastAttemptOf(delivery: string, first = firstOf(delivery)): string {
+  const later = `SELECT max(id) FROM attempt WHERE delivery_id = ${delivery} AND number > 1`;
+  return `(attempt.id = ifnull((${later}), ${first}) AND attempt.delivery_id = ${delivery})`;
+}
+
+/** Its attempt may have left before it (thinning.ts), so whoever follows this looks whose it is. */
+function firstOf(delivery: string): string {
+  return `(SELECT first_attempt FROM delivery WHERE id = ${delivery})`;
 }

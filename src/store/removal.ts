@@ -35,6 +35,7 @@ interface EventRow {
   type: string;
   consumer_id: string | null;
   source_id: number | null;
+  delivery_count: number;
   bytes: number;
 }
 
@@ -86,7 +87,7 @@ export class Removal {
     if (rows.length < room && this.#costOf(rows) <= room)
       return { cost: own + this.#dropHanging(eventId, rows, room), deliveries: rows.length };
     this.#statements.keep.run(eventId);
-    return { cost: own, deliveries: this.#statements.countOf.get(eventId)?.n ?? 0 };
+    return { cost: own, deliveries: event.delivery_count };
   }
 
   /** Open deliveries of an event, up to a slice. */
@@ -213,16 +214,13 @@ const BODY_BYTES = "ifnull(octet_length(request_body), 0) + ifnull(octet_length(
 function prepare(sqlite: Store["sqlite"]) {
   return {
     event: sqlite.prepare<EventRow, [number]>(
-      "SELECT id, project_id, type, consumer_id, source_id, octet_length(data) AS bytes FROM event WHERE id = ?",
+      "SELECT id, project_id, type, consumer_id, source_id, delivery_count, octet_length(data) AS bytes FROM event WHERE id = ?",
     ),
     deliveriesOf: sqlite.prepare<DeliveryRow, [number, number]>(
       `${deliveriesOf(bound(1), "id, endpoint_id, project_id")} ORDER BY id LIMIT ${bound(2)}`,
     ),
     openOf: sqlite.prepare<HeldDelivery, [number, number]>(
-      `${deliveriesOf(bound(1), "id, endpoint_id AS endpointId", "status IN (0, 1)")} ORDER BY id LIMIT ${bound(2)}`,
-    ),
-    countOf: sqlite.prepare<{ n: number }, [number]>(
-      `SELECT count(*) AS n FROM (${deliveriesOf(bound(1), "1")})`,
+      `${deliveriesOf(bound(1), "id, endpoint_id AS endpointId", { where: "status IN (0, 1)" })} ORDER BY id LIMIT ${bound(2)}`,
     ),
     weight: sqlite.prepare<{ n: number; bytes: number }, [number]>(
       `SELECT count(*) AS n, total(${BODY_BYTES}) AS bytes FROM attempt WHERE ${isAttemptOf(bound(1))}`,

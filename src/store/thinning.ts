@@ -57,10 +57,10 @@ function prepare(sqlite: Store["sqlite"]) {
       "SELECT octet_length(data) > 0 AS found, octet_length(data) AS bytes FROM event WHERE id = ?",
     ),
     hasAttempts: sqlite.prepare<{ found: number }, [number]>(
-      `SELECT 1 AS found FROM (${deliveriesOf(bound(1), "id")}) d JOIN attempt ON ${isAttemptOf("d.id")} LIMIT 1`,
+      `SELECT 1 AS found FROM (${deliveriesOf(bound(1), "id, first_attempt")}) d JOIN attempt ON ${isAttemptOf("d.id", "d.first_attempt")} LIMIT 1`,
     ),
     next: sqlite.prepare<{ id: number }, [number, number, number]>(
-      `${deliveriesOf(bound(1), "id", `id > ${bound(2)}`)} ORDER BY id LIMIT ${bound(3)}`,
+      `${deliveriesOf(bound(1), "id", { above: bound(2) })} ORDER BY id LIMIT ${bound(3)}`,
     ),
     weight: sqlite.prepare<{ bytes: number }, [number]>(
       `SELECT total(ifnull(octet_length(request_body), 0) + ifnull(octet_length(response_body), 0)) AS bytes

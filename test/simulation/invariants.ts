@@ -240,7 +240,7 @@ function listsAreComplete(run: Simulation): void {
 
 /** What has no index of its own is found all the same. */
 function whatHangsIsFound(run: Simulation): void {
-  const deliveries = `SELECT id FROM delivery d WHERE NOT EXISTS (${deliveriesOf("d.event_id", "1", "id = d.id")})`;
+  const deliveries = `SELECT id FROM delivery d WHERE NOT EXISTS (${deliveriesOf("d.event_id", "1", { where: "id = d.id" })})`;
   if (run.sqlite.query(deliveries).get()) run.violate("a delivery is not found by its event");
   const attempts = `SELECT id FROM attempt a
     WHERE NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.id = a.id AND ${isAttemptOf("a.delivery_id")})`;

@@ -31,7 +31,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "what the digest's mark passes stays fresh",
     file: "store/digest.ts",
-    find: "this.#passOpen.run(this.mark, part.lastKey);",
+    find: "this.#passOpen.run(passed, part.lastKey);",
     put: "",
   },
   {
