@@ -1,4 +1,4 @@
-import { freshDelivery } from "./core/delivery.ts";
+import { untriedDelivery } from "./core/delivery.ts";
 import { Problem } from "./core/errors.ts";
 import { keyTime } from "./core/ids.ts";
 import { limit } from "./core/limits.ts";
@@ -44,7 +44,7 @@ export function writeDelivery(
   data.deliveries.insert({ id, eventId, endpointId, projectId, status, origin, due, queueOrder }, written);
   if (dead) data.notes.add(event.id, id, "dead_lettered", "endpoint_disabled");
   if (due === null) return null;
-  const delivery = freshDelivery({ id, eventId, endpointId, projectId, origin, due });
+  const delivery = untriedDelivery({ id, eventId, endpointId, projectId, origin, due });
   return { waiting: { id, due, queueOrder }, delivery };
 }
 

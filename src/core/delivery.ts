@@ -10,10 +10,10 @@ import {
 } from "./model.ts";
 import { doublingMs, nextScheduledAt, slowsEndpoint } from "./retry.ts";
 
-type Fresh = Pick<Delivery, "id" | "eventId" | "endpointId" | "projectId" | "origin" | "due">;
+type Untried = Pick<Delivery, "id" | "eventId" | "endpointId" | "projectId" | "origin" | "due">;
 
 /** A delivery as it is made: open, and never tried. */
-export function freshDelivery({ id, eventId, endpointId, projectId, origin, due }: Fresh): Delivery {
+export function untriedDelivery({ id, eventId, endpointId, projectId, origin, due }: Untried): Delivery {
   return {
     id,
     eventId,

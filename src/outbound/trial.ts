@@ -1,4 +1,4 @@
-import { freshDelivery } from "../core/delivery.ts";
+import { untriedDelivery } from "../core/delivery.ts";
 import { type Endpoint, envelopeOf } from "../core/model.ts";
 import { send, type SendParts, type Sent } from "./send.ts";
 
@@ -24,6 +24,6 @@ export function sendTrial(
   return send(parts, endpoint, {
     type: TRIAL_TYPE,
     body,
-    delivery: freshDelivery({ ...keys, origin: "test", due: now }),
+    delivery: untriedDelivery({ ...keys, origin: "test", due: now }),
   });
 }

@@ -2,7 +2,7 @@ import { type Attempt, type AttemptFacts, type AttemptPlace, OUTCOMES, TRIGGERS 
 import { once } from "../core/once.ts";
 import { bound } from "./bound.ts";
 import type { Heads } from "./heads.ts";
-import { deliveriesOf, isAttemptOf } from "./hanging.ts";
+import { deliveriesOf, goesToOneOf, isAttemptOf } from "./hanging.ts";
 import type { Store } from "./store.ts";
 
 interface AttemptRow {
@@ -105,7 +105,7 @@ export class Attempts {
       `SELECT attempt.id, attempt.delivery_id AS deliveryId, d.endpoint_id AS endpointId, attempt.number, attempt.trigger, attempt.started_at AS startedAt,
          attempt.duration_ms AS durationMs, attempt.outcome, attempt.status_code AS statusCode, attempt.error_code AS errorCode,
          attempt.next_attempt_at AS nextAttemptAt
-       FROM (${deliveriesOf(bound(1), "id, endpoint_id, first_attempt", { where: "(?3 IS NULL OR endpoint_id IN (SELECT value FROM json_each(?3)))" })}) d
+       FROM (${deliveriesOf(bound(1), "id, endpoint_id, first_attempt", { where: goesToOneOf(3) })}) d
          JOIN attempt ON ${isAttemptOf("d.id", "d.first_attempt")} WHERE attempt.id > ${bound(2)} ORDER BY attempt.id LIMIT ${bound(4)}`,
     );
   }

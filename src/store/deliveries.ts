@@ -11,7 +11,7 @@ import {
 import { type DeliveryChange, isFree, type Place, placeOf } from "../core/delivery.ts";
 import { bound } from "./bound.ts";
 import type { Digest } from "./digest.ts";
-import { deliveriesOf } from "./hanging.ts";
+import { deliveriesOf, goesToOneOf } from "./hanging.ts";
 import { LABELS, type Labels } from "./labels.ts";
 import type { Meter } from "./meter.ts";
 import type { Store } from "./store.ts";
@@ -305,7 +305,7 @@ function prepareReads(sqlite: Store["sqlite"]) {
   return {
     get: sqlite.prepare<DeliveryRow, [number]>(`SELECT ${COLUMNS} FROM delivery WHERE id = ?`),
     ofEvent: sqlite.prepare<DeliveryRow, [number, string | null, number]>(
-      `${deliveriesOf(bound(1), COLUMNS, { where: "(?2 IS NULL OR endpoint_id IN (SELECT value FROM json_each(?2)))" })} ORDER BY id LIMIT ${bound(3)}`,
+      `${deliveriesOf(bound(1), COLUMNS, { where: goesToOneOf(2) })} ORDER BY id LIMIT ${bound(3)}`,
     ),
     ofEventAndEndpoint: sqlite.prepare<DeliveryRow, [number, number]>(
       `${deliveriesOf(bound(1), COLUMNS, { where: `endpoint_id = ${bound(2)}` })} ORDER BY id DESC LIMIT 1`,

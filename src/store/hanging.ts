@@ -21,17 +21,23 @@ interface Part {
  * Deliveries of the event with this key. Those that came with it have the keys right behind it, before the next event (pipeline.ts);
  * replays made the others, or reopened them. May be followed by ORDER BY id, which then reads no further than a LIMIT.
  */
-export function deliveriesOf(event: string, columns: string, { above, below, where }: Part = {}): string {
-  const next = `ifnull((SELECT id FROM event WHERE id > ${event} ORDER BY id LIMIT 1), ${Number.MAX_SAFE_INTEGER})`;
+export function deliveriesOf(
+  event: string,
+  columns: string,
+  { above = event, below = String(Number.MAX_SAFE_INTEGER), where = "TRUE" }: Part = {},
+): string {
+  const next = `ifnull((SELECT id FROM event WHERE id > ${event} ORDER BY id LIMIT 1), ${below})`;
   // One bound on each side: of two, SQLite would seek by one, and read on to the other.
-  const first = above === undefined ? event : `max(${event}, ${above})`;
-  const end = `min(${event} + ${KEYS_MAX}, ${next}${below === undefined ? "" : `, ${below}`})`;
-  const others = ["", above && `id > ${above}`, below && `id < ${below}`, where].filter(
-    (one) => one !== undefined,
-  );
   return `SELECT ${columns} FROM delivery
-      WHERE id > ${first} AND id < ${end} AND event_id = ${event} AND NOT ${REPLAYED}${where === undefined ? "" : ` AND ${where}`}
-    UNION ALL SELECT ${columns} FROM delivery WHERE event_id = ${event} AND ${REPLAYED}${others.join(" AND ")}`;
+      WHERE id > max(${event}, ${above}) AND id < min(${event} + ${KEYS_MAX}, ${next}, ${below})
+        AND event_id = ${event} AND NOT ${REPLAYED} AND ${where}
+    UNION ALL SELECT ${columns} FROM delivery
+      WHERE id > ${above} AND id < ${below} AND event_id = ${event} AND ${REPLAYED} AND ${where}`;
+}
+
+/** For `where`: it goes to one of the endpoints whose keys the n-th parameter is a JSON array of; any, where that is null. */
+export function goesToOneOf(nth: number): string {
+  return `(?${nth} IS NULL OR endpoint_id IN (SELECT value FROM json_each(?${nth})))`;
 }
 
 /**
@@ -44,7 +50,7 @@ export function isAttemptOf(delivery: string, first = firstOf(delivery)): string
 }
 
 /** The same of its last attempt alone. */
-export function isLastAttemptOf(delivery: string, first = firstOf(delivery)): string {
+export function isLastAttemptOf(delivery: string, first: string): string {
   const later = `SELECT max(id) FROM attempt WHERE delivery_id = ${delivery} AND number > 1`;
   return `(attempt.id = ifnull((${later}), ${first}) AND attempt.delivery_id = ${delivery})`;
 }

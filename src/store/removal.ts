@@ -209,7 +209,8 @@ export function pagesOf(bytes: number): number {
   return Math.floor(bytes / PAGE_BYTES);
 }
 
-const BODY_BYTES = "ifnull(octet_length(request_body), 0) + ifnull(octet_length(response_body), 0)";
+/** SQL of what the bodies of a row of `attempt` weigh. */
+export const BODY_BYTES = "ifnull(octet_length(request_body), 0) + ifnull(octet_length(response_body), 0)";
 
 function prepare(sqlite: Store["sqlite"]) {
   return {

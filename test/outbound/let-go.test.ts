@@ -1,6 +1,6 @@
 import { edenGC } from "bun:jsc";
 import { expect, test } from "bun:test";
-import { freshDelivery } from "../../src/core/delivery.ts";
+import { untriedDelivery } from "../../src/core/delivery.ts";
 import { EndpointActor } from "../../src/outbound/actor.ts";
 import type { Load, Performed } from "../../src/outbound/actor-parts.ts";
 import { HEALTHY, type Endpoint } from "../../src/core/model.ts";
@@ -37,7 +37,7 @@ function makeActor(): EndpointActor<Performed> {
 
 function makeLoad(id: number): Load {
   const keys = { id, eventId: id, endpointId: 1, projectId: 1 };
-  const delivery = freshDelivery({ ...keys, origin: "publish", due: 1000 });
+  const delivery = untriedDelivery({ ...keys, origin: "publish", due: 1000 });
   return { delivery, type: "order.paid", body: new Uint8Array(1024) };
 }
 

@@ -1,6 +1,6 @@
 /** One attempt, with a transport and clocks of the test's own (src/outbound/send.ts). */
 import { expect, test } from "bun:test";
-import { freshDelivery } from "../../src/core/delivery.ts";
+import { untriedDelivery } from "../../src/core/delivery.ts";
 import { IdCodec } from "../../src/core/ids.ts";
 import type { Endpoint } from "../../src/core/model.ts";
 import { TurnQueue } from "../../src/core/turn-queue.ts";
@@ -17,7 +17,7 @@ const endpoint: Endpoint = {
 };
 
 const keys = { id: 4, eventId: 3, endpointId: endpoint.id, projectId: endpoint.projectId };
-const delivery = freshDelivery({ ...keys, origin: "publish", due: 0 });
+const delivery = untriedDelivery({ ...keys, origin: "publish", due: 0 });
 
 test("what an attempt waits for in our own turns is not taken from the destination's time", async () => {
   let clock = 0;
