@@ -12,8 +12,8 @@ import { Client } from "../kit/app.ts";
 import { Service } from "../kit/service.ts";
 
 const DAY_MS = 86_400_000;
-const OLD = 8000;
-const ADA = 8000;
+const OLD = 16_000;
+const ADA = 16_000;
 const YOUNG = 500;
 const WIDE = 1500;
 /** That found the service at work; afterwards it is left alone. */
