@@ -49,8 +49,8 @@ export class EndpointActor<P extends Performed> {
   readonly #queue: Queue<Load>;
   /** Deliveries of which an attempt is under way. */
   readonly #flights = new Set<number>();
-  /** Deliveries whose outcome is on its way to the disk. */
-  readonly #recording = new Set<number>();
+  /** Deliveries whose outcome is on its way to the disk, and what resolves when it is there. */
+  readonly #recording = new Map<number, Promise<unknown>>();
   /** Deliveries whose turn came while an attempt of them was under way. */
   readonly #deferred = new Set<number>();
   #mode: Mode = "idle";
@@ -160,6 +160,11 @@ export class EndpointActor<P extends Performed> {
     // What the queue kept from accepting the event is out of date after this attempt.
     this.#queue.forgetLoad(load.delivery.id);
     return new Promise((resolve) => this.#start(load, trigger, false, resolve));
+  }
+
+  /** Resolves when the outcome of an attempt that is over is on disk, and the delivery may be tried again; null where there is none. */
+  recorded(id: number): Promise<unknown> | null {
+    return this.#recording.get(id) ?? null;
   }
 
   /** Why an open delivery does not go out although its time may have come; null where it only waits for its time. */
@@ -319,9 +324,9 @@ export class EndpointActor<P extends Performed> {
       return this.#goOn();
     }
     const settlement = this.#judge(flight, performed);
-    this.#recording.add(id);
-    this.#requeue(id, settlement);
     const recorded = this.parts.record(settlement);
+    this.#recording.set(id, recorded);
+    this.#requeue(id, settlement);
     this.#goOn();
     const applied = await recorded;
     this.#recording.delete(id);

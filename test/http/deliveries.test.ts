@@ -287,6 +287,29 @@ describe("a retry", () => {
     expect((await read(delivery.id)).status).toBe("delivered");
   });
 
+  test("is made for whoever saw the last one end, once the disk has that", async () => {
+    await using slow = await startApi();
+    const disk = Promise.withResolvers<void>();
+    const url = slow.receiver.at("seen", async () => {
+      // So that nothing but the outcome is left to be written.
+      await slow.data.digest.writeDown();
+      slow.diskWaitsFor = disk.promise;
+      return new Response(null, { status: 500 });
+    });
+    await slow.endpoint({ url, eventTypes: ["seen"] });
+    await slow.publish("seen");
+    const dead = () => slow.get<Page<DeliveryAnswer>>("/v1/deliveries?status=dead");
+    // Not by `settled`: that waits for the disk.
+    while ((await dead()).data.length === 0) await Bun.sleep(1);
+    const [delivery] = (await dead()).data;
+    const retried = slow.call("POST", `/v1/deliveries/${delivery?.id}/retry`);
+    await Bun.sleep(20);
+    expect(slow.receiver.requests("seen")).toHaveLength(1);
+    disk.resolve();
+    expect((await retried).status).toBe(202);
+    await slow.receiver.arrived("seen", 2);
+  });
+
   test("goes to a paused endpoint, and not to a disabled or deleted one", async () => {
     const { endpoint, delivery } = await deliver("state", 200, ["delivered"]);
     await api.change(endpoint, { status: "paused" });

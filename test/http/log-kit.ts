@@ -55,6 +55,8 @@ export class Api implements AsyncDisposable {
   /** Requests a second; 0: no limit. */
   readonly rateLimits = { publish: 0, management: 0 };
   readonly callers = new Map<string, Caller>();
+  /** What the disk waits for, from its next sync on. */
+  diskWaitsFor: Promise<unknown> = Promise.resolve();
   readonly #dir = mkdtempSync(join(tmpdir(), "sealpost-api-"));
   readonly #disk: Disk = openDatabase(this.#dir);
   readonly #transport;
@@ -65,7 +67,8 @@ export class Api implements AsyncDisposable {
     plans: Plans,
   ) {
     const { now } = clock;
-    const parts = storeParts({ now, sync: this.#disk.sync });
+    const sync = () => this.diskWaitsFor.then(() => this.#disk.sync());
+    const parts = storeParts({ now, sync });
     const cipher = new Cipher([new Uint8Array(32).fill(1)]);
     this.data = openData(this.#disk.sqlite, parts, { cipher, cell: "00", plans });
     const { data } = this;
