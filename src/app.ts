@@ -37,8 +37,8 @@ import { type Data, openData } from "./store/data.ts";
 import { type Disk, hasDatabase, lockDirectory, openDatabase } from "./store/database.ts";
 import { DeliveryList } from "./store/delivery-list.ts";
 import { EventList } from "./store/event-list.ts";
-import { recoverDigest } from "./store/recovery.ts";
 import type { FirstKeys } from "./store/tenants.ts";
+import { takeUp } from "./take-up.ts";
 import {
   countAccepted,
   readGauges,
@@ -103,11 +103,8 @@ export async function startApp(config: Config, { clock, logger, announce, fail }
   const hint = `Cannot listen on ${host}:${wanted}; set SEALPOST_HOST and SEALPOST_PORT`;
   const { port } = orExplain(hint, () => server.listen({ port: wanted, hostname: host }));
   disk.goLive();
-  // Before the actors: what lies above its mark is in no index that they look into.
-  await recoverDigest(data);
+  await takeUp({ data, pipeline, actors, replayer, releaser });
   if (data.tenants.isEmpty) await welcome(config, data, { logger, announce });
-  for (const part of [pipeline, actors, replayer]) part.recover();
-  releaser.start();
   warnOfForbidden(data, outbound.guard, logger);
   const checkpointThread = startCheckpointThread(disk.path, fail);
   const checkpoints = new Checkpoints(data.store, checkpointThread);

@@ -80,6 +80,7 @@ const mayImport: Record<string, string[]> = {
   retention: ["outbound/actors", "store", "core"],
   eraser: ["retention", "outbound/actors", "store", "core"],
   upkeep: ["outbound/actors", "store", "core"],
+  "take-up": ["pipeline", "releaser", "replayer", "outbound/actors", "store"],
   schedule: ["eraser", "jobs", "retention", "upkeep", "outbound/actors", "store", "core"],
   app: [
     "http",
@@ -88,6 +89,7 @@ const mayImport: Record<string, string[]> = {
     "pace",
     "retention",
     "schedule",
+    "take-up",
     "tell",
     "turns",
     ...services,

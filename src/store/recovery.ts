@@ -52,7 +52,7 @@ function deliveriesAbove({ store, deliveries, digest }: Data, mark: number): Gat
 /** Those of polled endpoints are counted with their acknowledgement (Digest.insertTallies). */
 function attemptsAbove({ store, digest }: Data, mark: number): Gathering[] {
   const sql = `SELECT a.id, d.project_id, d.endpoint_id, a.started_at, a.outcome, a.trigger, a.duration_ms, a.next_attempt_at
-    FROM attempt a JOIN delivery d ON d.id = a.delivery_id 
+    FROM attempt a JOIN delivery d ON d.id = a.delivery_id
     WHERE a.id > ? AND NOT (a.status_code IS NULL AND a.outcome IN (${OUTCOMES.indexOf("delivered")}, ${OUTCOMES.indexOf("handed_out")}))`;
   return store.sqlite
     .query<AttemptRow, [number]>(sql)

@@ -35,6 +35,12 @@ export const MUTANTS: readonly Mutant[] = [
     put: "",
   },
   {
+    name: "the actors look for what is open before the digest's mark has passed it",
+    file: "take-up.ts",
+    find: "await recoverDigest(data);\n  for (const part of [pipeline, actors, replayer]) part.recover();",
+    put: "for (const part of [pipeline, actors, replayer]) part.recover();\n  await recoverDigest(data);",
+  },
+  {
     name: "what a replay reopens stays fresh",
     file: "store/deliveries.ts",
     find: "completed_at = NULL, fresh = 0 WHERE id = ?",

@@ -12,7 +12,7 @@ import { Pipeline } from "../../src/pipeline.ts";
 import { Releaser } from "../../src/releaser.ts";
 import { Replayer } from "../../src/replayer.ts";
 import { type Data, openData } from "../../src/store/data.ts";
-import { recoverDigest } from "../../src/store/recovery.ts";
+import { takeUp } from "../../src/take-up.ts";
 import type { Rng, World } from "./world.ts";
 
 const cipher = new Cipher([new Uint8Array(32).fill(7)]);
@@ -125,21 +125,10 @@ function openJobs(eraser: Eraser, world: ReturnType<World["ofThisLife"]>): Jobs 
   return jobs;
 }
 
-/** What the program does at start, before it listens. */
-export async function recoverProcess({
-  data,
-  actors,
-  pipeline,
-  replayer,
-  releaser,
-  jobs,
-}: Process): Promise<void> {
-  await recoverDigest(data);
-  pipeline.recover();
-  actors.recover();
-  replayer.recover();
-  releaser.start();
+/** What the program does at start, before it answers. */
+export async function recoverProcess(process: Process): Promise<void> {
+  await takeUp(process);
   // It would look for places once a minute for ever, and no run would come to its end.
-  releaser.stop();
-  void jobs.run("erasure");
+  process.releaser.stop();
+  void process.jobs.run("erasure");
 }
