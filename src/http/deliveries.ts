@@ -142,11 +142,11 @@ function retryDelivery(services: Services): AnyRoute {
         "An attempt of it is under way, its endpoint is disabled, deleted or of the kind `poll`, or its body is no longer kept.",
     },
     async handle({ caller, params }) {
-      const found = findDelivery(services, caller, params.id);
-      // Its last attempt is seen a moment before the disk has it: whoever saw it may ask for the next one.
-      await services.actors.recorded(found.endpointId, found.id);
-      const delivery = findDelivery(services, caller, params.id);
+      const seen = findDelivery(services, caller, params.id);
       if (!services.data.store.writable) throw unavailable("The service cannot write at the moment.");
+      // Its last attempt is seen a moment before the disk has it: whoever saw it may ask for the next one.
+      await services.actors.recorded(seen.endpointId, seen.id);
+      const delivery = findDelivery(services, caller, params.id);
       if (!services.data.thinning.has("bodies", delivery.eventId)) throw new Problem("conflict", BODY_GONE);
       const giveBack = takePlace(services, delivery);
       const attempt = services.actors.attemptNow(delivery.id, "manual");

@@ -321,6 +321,28 @@ describe("a retry", () => {
     }
   });
 
+  test("does not wait for a full disk to have the last one", async () => {
+    await using full = await startApi();
+    const { sqlite } = full.data.store;
+    const url = full.receiver.at("filling", (_, nth) => {
+      if (nth > 1) return new Response(null, { status: 204 });
+      const { page_count: pages } = sqlite.query<{ page_count: number }, []>("PRAGMA page_count").get() ?? {};
+      sqlite.run(`PRAGMA max_page_count = ${pages}`);
+      return new Response("x".repeat(16 * 1024), { status: 500 });
+    });
+    await full.endpoint({ url, eventTypes: ["filling"] });
+    const { id } = await full.publish("filling");
+    while (full.data.store.writable) await Bun.sleep(1);
+    const [delivery] = (await full.get<Page<DeliveryAnswer>>(`/v1/deliveries?event_id=${id}`)).data;
+    const path = `/v1/deliveries/${delivery?.id}/retry`;
+    expectRefusal(await full.call("POST", path), 503, "unavailable");
+    sqlite.run("PRAGMA max_page_count = 1000000");
+    while (!full.data.store.writable) await Bun.sleep(20);
+    await full.settled(id, ["dead"]);
+    expect((await full.call("POST", path)).status).toBe(202);
+    await full.receiver.arrived("filling", 2);
+  });
+
   test("is not begun while its outcome could not be written", async () => {
     await using full = await startApi();
     await full.endpoint({ url: full.receiver.url("full"), eventTypes: ["full"] });
