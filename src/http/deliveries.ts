@@ -142,17 +142,16 @@ function retryDelivery(services: Services): AnyRoute {
         "An attempt of it is under way, its endpoint is disabled, deleted or of the kind `poll`, or its body is no longer kept.",
     },
     async handle({ caller, params }) {
-      const seen = findDelivery(services, caller, params.id);
-      if (!services.data.store.writable) throw unavailable("The service cannot write at the moment.");
-      // Its last attempt is seen a moment before the disk has it: whoever saw it may ask for the next one.
-      await services.actors.recorded(seen.endpointId, seen.id);
+      await untilRecorded(services, findDelivery(services, caller, params.id));
       const delivery = findDelivery(services, caller, params.id);
+      if (!services.data.store.writable) throw unavailable("The service cannot write at the moment.");
       if (!services.data.thinning.has("bodies", delivery.eventId)) throw new Problem("conflict", BODY_GONE);
       const giveBack = takePlace(services, delivery);
       const attempt = services.actors.attemptNow(delivery.id, "manual");
       // It never rejects; what it finds out stands among the attempts.
       void Promise.resolve(attempt).then(giveBack);
       if (attempt === "busy") throw new Problem("conflict", "An attempt of this delivery is under way.");
+      if (attempt === "stopping") throw unavailable("The service is stopping. Try again in a moment.");
       if (attempt === "closed")
         throw new Problem(
           "conflict",
@@ -166,6 +165,16 @@ function retryDelivery(services: Services): AnyRoute {
       return { status: 202, json: deliveryOf(services, delivery, delivery.eventType) };
     },
   });
+}
+
+/**
+ * The end of an attempt is seen a moment before the disk has it, and whoever saw it may ask for the next one: waits for the disk. Rejects
+ * with 503 where that is full.
+ */
+async function untilRecorded({ actors, data }: Services, { endpointId, id }: Delivery): Promise<void> {
+  const recorded = actors.recorded(endpointId, id);
+  // The outcome itself would wait for room: a full disk refuses the write beside it.
+  if (recorded) await Promise.race([recorded, data.store.write(() => {}).then(() => recorded)]);
 }
 
 const NOT_OPEN = "Only a delivery that is pending or retrying can be cancelled.";

@@ -102,7 +102,7 @@ function waitingTest(services: Services, deliveryId: number, type: string): Deli
 async function attempt({ actors }: Services, deliveryId: number): Promise<void> {
   const sent = await actors.attemptNow(deliveryId, "test");
   if (sent === "closed") throw disabledConflict();
-  if (sent === null || sent === "busy" || sent === "polled")
+  if (sent === null || typeof sent === "string")
     throw unavailable("The service is stopping; the test is sent later.");
 }
 

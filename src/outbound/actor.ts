@@ -152,9 +152,11 @@ export class EndpointActor<P extends Performed> {
 
   /**
    * One attempt now, whatever the queue, a pause or a backoff says. Resolves when it is on disk, with null where the process stops;
-   * "busy" where an attempt of it is under way, "closed" where the endpoint is disabled or deleted.
+   * "busy" where an attempt of it is under way, "closed" where the endpoint is disabled or deleted, "stopping" where nothing starts any
+   * more.
    */
-  attemptNow(load: Load, trigger: "manual" | "test"): Promise<P | null> | "busy" | "closed" {
+  attemptNow(load: Load, trigger: "manual" | "test"): Promise<P | null> | "busy" | "closed" | "stopping" {
+    if (this.#stopped) return "stopping";
     if (this.#isClosed()) return "closed";
     if (this.#isBusy(load.delivery.id)) return "busy";
     // What the queue kept from accepting the event is out of date after this attempt.
@@ -162,7 +164,7 @@ export class EndpointActor<P extends Performed> {
     return new Promise((resolve) => this.#start(load, trigger, false, resolve));
   }
 
-  /** Resolves when the outcome of an attempt that is over is on disk, and the delivery may be tried again; null where there is none. */
+  /** Resolves when the outcome of an attempt that is over is on disk; null where none is on its way there. */
   recorded(id: number): Promise<unknown> | null {
     return this.#recording.get(id) ?? null;
   }
@@ -328,6 +330,7 @@ export class EndpointActor<P extends Performed> {
     this.#recording.set(id, recorded);
     this.#requeue(id, settlement);
     this.#goOn();
+    // Awaited before anybody else can: who waits for it finds the delivery free.
     const applied = await recorded;
     this.#recording.delete(id);
     // From now on its row says it, or never: the endpoint may be deleted, or was changed meanwhile.

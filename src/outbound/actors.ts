@@ -155,7 +155,7 @@ export class Actors {
   attemptNow(
     deliveryId: number,
     trigger: "manual" | "test",
-  ): Promise<Sent | null> | "busy" | "closed" | "polled" {
+  ): Promise<Sent | null> | "busy" | "closed" | "stopping" | "polled" {
     this.#touch(deliveryId);
     const load = this.load(deliveryId);
     const actor = load && this.#of(load.delivery.endpointId);

@@ -287,29 +287,6 @@ describe("a retry", () => {
     expect((await read(delivery.id)).status).toBe("delivered");
   });
 
-  test("is made for whoever saw the last one end, once the disk has that", async () => {
-    await using slow = await startApi();
-    const disk = Promise.withResolvers<void>();
-    const url = slow.receiver.at("seen", async () => {
-      // So that nothing but the outcome is left to be written.
-      await slow.data.digest.writeDown();
-      slow.diskWaitsFor = disk.promise;
-      return new Response(null, { status: 500 });
-    });
-    await slow.endpoint({ url, eventTypes: ["seen"] });
-    await slow.publish("seen");
-    const dead = () => slow.get<Page<DeliveryAnswer>>("/v1/deliveries?status=dead");
-    // Not by `settled`: that waits for the disk.
-    while ((await dead()).data.length === 0) await Bun.sleep(1);
-    const [delivery] = (await dead()).data;
-    const retried = slow.call("POST", `/v1/deliveries/${delivery?.id}/retry`);
-    await Bun.sleep(20);
-    expect(slow.receiver.requests("seen")).toHaveLength(1);
-    disk.resolve();
-    expect((await retried).status).toBe(202);
-    await slow.receiver.arrived("seen", 2);
-  });
-
   test("goes to a paused endpoint, and not to a disabled or deleted one", async () => {
     const { endpoint, delivery } = await deliver("state", 200, ["delivered"]);
     await api.change(endpoint, { status: "paused" });
@@ -319,39 +296,6 @@ describe("a retry", () => {
       await api.change(endpoint, { status });
       expectRefusal(await post(delivery.id, "retry"), 409, "conflict");
     }
-  });
-
-  test("does not wait for a full disk to have the last one", async () => {
-    await using full = await startApi();
-    const { sqlite } = full.data.store;
-    const url = full.receiver.at("filling", (_, nth) => {
-      if (nth > 1) return new Response(null, { status: 204 });
-      const { page_count: pages } = sqlite.query<{ page_count: number }, []>("PRAGMA page_count").get() ?? {};
-      sqlite.run(`PRAGMA max_page_count = ${pages}`);
-      return new Response("x".repeat(16 * 1024), { status: 500 });
-    });
-    await full.endpoint({ url, eventTypes: ["filling"] });
-    const { id } = await full.publish("filling");
-    while (full.data.store.writable) await Bun.sleep(1);
-    const [delivery] = (await full.get<Page<DeliveryAnswer>>(`/v1/deliveries?event_id=${id}`)).data;
-    const path = `/v1/deliveries/${delivery?.id}/retry`;
-    expectRefusal(await full.call("POST", path), 503, "unavailable");
-    sqlite.run("PRAGMA max_page_count = 1000000");
-    while (!full.data.store.writable) await Bun.sleep(20);
-    await full.settled(id, ["dead"]);
-    expect((await full.call("POST", path)).status).toBe(202);
-    await full.receiver.arrived("filling", 2);
-  });
-
-  test("is not begun while its outcome could not be written", async () => {
-    await using full = await startApi();
-    await full.endpoint({ url: full.receiver.url("full"), eventTypes: ["full"] });
-    const { id } = await full.publish("full");
-    const [delivery] = await full.settled(id);
-    await full.data.store.close();
-    const reply = await full.call("POST", `/v1/deliveries/${delivery?.id}/retry`);
-    expectRefusal(reply, 503, "unavailable");
-    expect(full.receiver.requests("full")).toHaveLength(1);
   });
 });
 
