@@ -142,7 +142,10 @@ function retryDelivery(services: Services): AnyRoute {
         "An attempt of it is under way, its endpoint is disabled, deleted or of the kind `poll`, or its body is no longer kept.",
     },
     async handle({ caller, params }) {
-      await untilRecorded(services, findDelivery(services, caller, params.id));
+      findDelivery(services, caller, params.id);
+      // The end of an attempt is seen a moment before the disk has it, and whoever saw it may ask for the next one: this write waits for that,
+      // and a full disk refuses it.
+      await services.data.store.write(() => {});
       const delivery = findDelivery(services, caller, params.id);
       if (!services.data.store.writable) throw unavailable("The service cannot write at the moment.");
       if (!services.data.thinning.has("bodies", delivery.eventId)) throw new Problem("conflict", BODY_GONE);
@@ -165,16 +168,6 @@ function retryDelivery(services: Services): AnyRoute {
       return { status: 202, json: deliveryOf(services, delivery, delivery.eventType) };
     },
   });
-}
-
-/**
- * The end of an attempt is seen a moment before the disk has it, and whoever saw it may ask for the next one: waits for the disk. Rejects
- * with 503 where that is full.
- */
-async function untilRecorded({ actors, data }: Services, { endpointId, id }: Delivery): Promise<void> {
-  const recorded = actors.recorded(endpointId, id);
-  // The outcome itself would wait for room: a full disk refuses the write beside it.
-  if (recorded) await Promise.race([recorded, data.store.write(() => {}).then(() => recorded)]);
 }
 
 const NOT_OPEN = "Only a delivery that is pending or retrying can be cancelled.";

@@ -49,8 +49,8 @@ export class EndpointActor<P extends Performed> {
   readonly #queue: Queue<Load>;
   /** Deliveries of which an attempt is under way. */
   readonly #flights = new Set<number>();
-  /** Deliveries whose outcome is on its way to the disk, and what resolves when it is there. */
-  readonly #recording = new Map<number, Promise<unknown>>();
+  /** Deliveries whose outcome is on its way to the disk. */
+  readonly #recording = new Set<number>();
   /** Deliveries whose turn came while an attempt of them was under way. */
   readonly #deferred = new Set<number>();
   #mode: Mode = "idle";
@@ -162,11 +162,6 @@ export class EndpointActor<P extends Performed> {
     // What the queue kept from accepting the event is out of date after this attempt.
     this.#queue.forgetLoad(load.delivery.id);
     return new Promise((resolve) => this.#start(load, trigger, false, resolve));
-  }
-
-  /** Resolves when the outcome of an attempt that is over is on disk; null where none is on its way there. */
-  recorded(id: number): Promise<unknown> | null {
-    return this.#recording.get(id) ?? null;
   }
 
   /** Why an open delivery does not go out although its time may have come; null where it only waits for its time. */
@@ -326,11 +321,10 @@ export class EndpointActor<P extends Performed> {
       return this.#goOn();
     }
     const settlement = this.#judge(flight, performed);
-    const recorded = this.parts.record(settlement);
-    this.#recording.set(id, recorded);
+    this.#recording.add(id);
     this.#requeue(id, settlement);
+    const recorded = this.parts.record(settlement);
     this.#goOn();
-    // Awaited before anybody else can: who waits for it finds the delivery free.
     const applied = await recorded;
     this.#recording.delete(id);
     // From now on its row says it, or never: the endpoint may be deleted, or was changed meanwhile.

@@ -162,12 +162,6 @@ export class Actors {
     return load && actor ? actor.attemptNow(load, trigger) : "closed";
   }
 
-  /** See EndpointActor.recorded. */
-  recorded(endpointId: number, deliveryId: number): Promise<unknown> | null {
-    const actor = this.#actors.get(endpointId);
-    return actor instanceof EndpointActor ? actor.recorded(deliveryId) : null;
-  }
-
   waitingFor(endpointId: number, deliveryId: number, due: number | null): WaitingFor | null {
     if (due === null) return null;
     return this.#of(endpointId)?.waitingFor(deliveryId, due) ?? null;

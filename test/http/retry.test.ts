@@ -40,10 +40,11 @@ test("a retry by hand does not wait for a full disk to have the last one", async
   while (full.data.store.writable) await Bun.sleep(1);
   const [delivery] = (await full.get<Page<DeliveryAnswer>>(`/v1/deliveries?event_id=${id}`)).data;
   const path = `/v1/deliveries/${delivery?.id}/retry`;
+  const recovered = new Promise<void>((resolve) => full.data.store.onRecovered(resolve));
   const refused = await full.call("POST", path);
   sqlite.run("PRAGMA max_page_count = 1000000");
   expectRefusal(refused, 503, "unavailable");
-  while (!full.data.store.writable) await Bun.sleep(20);
+  await recovered;
   await full.settled(id, ["dead"]);
   expect((await full.call("POST", path)).status).toBe(202);
   await full.receiver.arrived("filling", 2);
