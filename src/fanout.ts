@@ -27,7 +27,7 @@ export function writeDelivery(
   event: Event,
   endpoint: Endpoint,
   id: number,
-  written: "with its event" | "later",
+  by: "named" | "later",
   waitsForPlan: boolean,
 ): { waiting: Waiting; delivery: Delivery } | null {
   const origin: Origin = event.isTest ? "test" : "publish";
@@ -41,7 +41,7 @@ export function writeDelivery(
   const endpointId = endpoint.id;
   const { projectId } = event;
   const status = dead ? "dead" : "pending";
-  data.deliveries.insert({ id, eventId, endpointId, projectId, status, origin, due, queueOrder }, written);
+  data.deliveries.insert({ id, eventId, endpointId, projectId, status, origin, due, queueOrder }, by);
   if (dead) data.notes.add(event.id, id, "dead_lettered", "endpoint_disabled");
   if (due === null) return null;
   const delivery = untriedDelivery({ id, eventId, endpointId, projectId, origin, due });

@@ -102,6 +102,15 @@ export class Pipeline {
   }
 }
 
+/** An event's endpoints: those whose deliveries come with it, and those whose follow, `ordered` of which keep the order and stand first. */
+interface Share {
+  named: readonly Endpoint[];
+  later: readonly Endpoint[];
+  ordered: number;
+}
+
+const NOBODY: readonly Endpoint[] = [];
+
 /** Events of one project with their audiences: written in the caller's transaction, then dispatched. */
 export class Plan {
   #dispatches: Dispatch[] = [];
@@ -178,11 +187,15 @@ export class Plan {
       filtered,
       data: incoming.data,
     };
-    this.#data.events.insert(event);
+    const share = this.#shareOut(event, endpoints);
+    this.#data.events.insert(
+      event,
+      share.named.map(({ id: key }) => key),
+    );
     if (this.identity && incoming.sourceId !== null) {
       this.#data.dedup.save(incoming.sourceId, this.identity.deliveryId, id, this.identity.keptSeconds);
     }
-    this.#deliver(event, endpoints, mustWait);
+    this.#deliver(event, share, mustWait);
     return { event, duplicate: false };
   }
 
@@ -214,22 +227,28 @@ export class Plan {
     return true;
   }
 
-  /** A narrow event's deliveries are written with it; those of a wide one follow. */
-  #deliver(event: EventWithData, endpoints: readonly Endpoint[], mustWait: boolean): void {
-    if (endpoints.length === 0) return;
-    this.#waits = this.#whoWaits(event, mustWait);
-    if (this.#waits !== null && this.#hasWaiting(endpoints, this.#waits))
-      this.#data.waitingEvents.insert(this.projectId, event.id);
+  /** A narrow event's deliveries come with it; those of a wide one follow. */
+  #shareOut({ isTest }: Event, endpoints: readonly Endpoint[]): Share {
     const isNarrow = endpoints.length <= Math.min(this.#room, limit("eventRowsMax"));
-    if (event.isTest || (isNarrow && !this.#isBehind(endpoints))) return this.#deliverNow(event, endpoints);
+    if (isTest || (isNarrow && !this.#isBehind(endpoints)))
+      return { named: endpoints, later: NOBODY, ordered: 0 };
     const ordered: Endpoint[] = [];
     const others: Endpoint[] = [];
     for (const endpoint of endpoints) (this.#actors.keepsOrder(endpoint) ? ordered : others).push(endpoint);
-    if (isNarrow) this.#deliverNow(event, others);
-    const later = isNarrow ? ordered : [...ordered, ...others];
-    const firstKey = event.id + 1 + endpoints.length - later.length;
+    if (isNarrow) return { named: others, later: ordered, ordered: ordered.length };
+    return { named: NOBODY, later: [...ordered, ...others], ordered: ordered.length };
+  }
+
+  #deliver(event: EventWithData, { named, later, ordered }: Share, mustWait: boolean): void {
+    if (named.length + later.length === 0) return;
+    const waits = (this.#waits = this.#whoWaits(event, mustWait));
+    if (waits !== null && (this.#hasWaiting(named, waits) || this.#hasWaiting(later, waits)))
+      this.#data.waitingEvents.insert(this.projectId, event.id);
+    this.#deliverNow(event, named);
+    if (later.length === 0) return;
+    const firstKey = event.id + 1 + named.length;
     const keys = later.map(({ id }) => id);
-    this.#fanouts.push(this.#data.fanouts.insert(this.projectId, event.id, firstKey, keys, ordered.length));
+    this.#fanouts.push(this.#data.fanouts.insert(this.projectId, event.id, firstKey, keys, ordered));
   }
 
   /** Nor does an endpoint that keeps the order get an event before those that wait for the plan. Null: none waits. */
@@ -249,13 +268,14 @@ export class Plan {
   }
 
   #deliverNow(event: EventWithData, endpoints: readonly Endpoint[]): void {
+    if (endpoints.length === 0) return;
     this.#room -= endpoints.length;
     const body = bodyOf(event);
     let id = event.id;
     for (const endpoint of endpoints) {
       id++;
       const waits = this.#waits?.(endpoint) ?? false;
-      const written = writeDelivery(this.#data, this.#actors, event, endpoint, id, "with its event", waits);
+      const written = writeDelivery(this.#data, this.#actors, event, endpoint, id, "named", waits);
       if (!written) continue;
       const load = { delivery: written.delivery, type: event.type, body };
       this.#dispatches.push({ endpoint, waiting: written.waiting, load });
@@ -322,6 +342,8 @@ function addDelivery(
   queueOrder: number | null,
 ): void {
   const { projectId } = event;
+  // That an endpoint has a second one is read from rows.
+  data.unwritten.writeOf(event.id);
   data.deliveries.insert(
     {
       id,

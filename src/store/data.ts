@@ -34,6 +34,7 @@ import { SourceStats } from "./source-stats.ts";
 import { Stats } from "./stats.ts";
 import { Store, type StoreParts } from "./store.ts";
 import { Tenants } from "./tenants.ts";
+import { Unwritten } from "./unwritten.ts";
 import { Usage } from "./usage.ts";
 import { Vacuum } from "./vacuum.ts";
 import { WaitingEvents } from "./waiting-events.ts";
@@ -52,6 +53,7 @@ export interface Data {
   events: Events;
   fanouts: Fanouts;
   deliveries: Deliveries;
+  unwritten: Unwritten;
   attempts: Attempts;
   notes: Notes;
   digest: Digest;
@@ -94,19 +96,19 @@ export function openData(
   const db = drizzle(sqlite);
   const meta = new Meta(sqlite);
   const entries = new Entries(store);
-  const digest = new Digest(store, entries);
+  const unwritten = new Unwritten(store);
+  const digest = new Digest(store, entries, unwritten);
   const labels = new Labels(store);
   const events = new Events(store, digest, labels);
   const tenants = new Tenants(store, db, cell);
   const usage = new Usage(store);
   const meter = new Meter(store, tenants, usage, plans);
   const waitingEvents = new WaitingEvents(store, tenants, meter);
-  const deliveries = new Deliveries(store, digest, labels, meter);
+  const deliveries = new Deliveries(store, { unwritten, digest, labels, meter });
   const fanouts = new Fanouts(store, waitingEvents, meter);
   const replays = new Replays(store, db, meter);
   const endpoints = new Endpoints(store, db, cipher);
-  const lists = new Lists(entries, digest);
-  const leaving = { digest, entries, labels, lists, deliveries, endpoints, fanouts, waitingEvents, replays };
+  const leaving = { unwritten, digest, entries, labels, deliveries, endpoints, fanouts, waitingEvents };
   return {
     store,
     ids: new IdCodec(cell, meta.secret("id_permutation", 16)),
@@ -125,6 +127,8 @@ export function openData(
     dedup: new Dedup(store),
     audit: new Audit(store),
     ...leaving,
+    replays,
+    erasures: new Erasures(store, replays),
     ...openLeaving(store, leaving),
     portalLinks: new PortalLinks(store, db, cell),
     logos: new Logos(db),
@@ -133,30 +137,23 @@ export function openData(
 
 type LeavingParts = Pick<
   Data,
-  | "digest"
-  | "entries"
-  | "labels"
-  | "lists"
-  | "deliveries"
-  | "endpoints"
-  | "fanouts"
-  | "waitingEvents"
-  | "replays"
+  "unwritten" | "digest" | "entries" | "labels" | "deliveries" | "endpoints" | "fanouts" | "waitingEvents"
 >;
 
 /** What takes things out of the database, and what has to be less by them. */
 function openLeaving(
   store: Store,
   parts: LeavingParts,
-): Pick<Data, "ages" | "stats" | "removal" | "thinning" | "erasures" | "orphans" | "vacuum"> {
+): Pick<Data, "ages" | "lists" | "stats" | "removal" | "thinning" | "orphans" | "vacuum"> {
+  const lists = new Lists(parts.entries, parts.digest);
   const stats = new Stats(parts.digest, parts.endpoints);
   return {
-    ages: new Ages(store, parts.entries),
+    ages: new Ages(store, parts.entries, parts.unwritten),
+    lists,
     stats,
     removal: new Removal(store, parts),
     thinning: new Thinning(store),
-    erasures: new Erasures(store, parts.replays),
-    orphans: new Orphans(store, { ...parts, stats }),
+    orphans: new Orphans(store, { ...parts, lists, stats }),
     vacuum: new Vacuum(store),
   };
 }

@@ -1,50 +1,20 @@
 import {
   DEAD_REASONS,
-  DELIVERY_STATUS,
-  type Delivery,
   type AttemptPlace,
-  type DeliveryStatus,
   type DeadReason,
+  type Delivery,
   ORIGINS,
   type Origin,
 } from "../core/model.ts";
 import { type DeliveryChange, isFree, type Place, placeOf } from "../core/delivery.ts";
 import { bound } from "./bound.ts";
+import { DELIVERY_COLUMNS, type DeliveryRow, type NewDelivery, STATUS, toDelivery } from "./delivery-row.ts";
 import type { Digest } from "./digest.ts";
 import { deliveriesOf, goesToOneOf } from "./hanging.ts";
 import { LABELS, type Labels } from "./labels.ts";
 import type { Meter } from "./meter.ts";
 import type { Store } from "./store.ts";
-
-export interface DeliveryRow {
-  id: number;
-  event_id: number;
-  endpoint_id: number;
-  project_id: number;
-  status: number;
-  attempt_count: number;
-  step: number;
-  origin: number;
-  metered: number;
-  generation: number;
-  due: number | null;
-  queue_order: number | null;
-  dead_reason: number | null;
-  completed_at: number | null;
-}
-
-export interface NewDelivery {
-  id: number;
-  eventId: number;
-  endpointId: number;
-  projectId: number;
-  /** Dead at birth where its endpoint is disabled. */
-  status: "pending" | "dead";
-  origin: Origin;
-  due: number | null;
-  /** Where it waits among the parked ones; null where its actor holds it in memory. */
-  queueOrder: number | null;
-}
+import { type Unwritten, unwrittenRow } from "./unwritten.ts";
 
 /** What an actor needs to know of a delivery that waits. */
 export interface QueuedDelivery {
@@ -60,51 +30,41 @@ export interface HandedOut {
   attemptCount: number;
 }
 
-const COLUMNS =
-  "id, event_id, endpoint_id, project_id, status, attempt_count, step, origin, metered, generation, due, queue_order, dead_reason, completed_at";
-const STATUS = { pending: 0, retrying: 1, delivered: 2, dead: 3, cancelled: 4 } as const satisfies Record<
-  DeliveryStatus,
-  number
->;
-
-export function statusNumber(status: DeliveryStatus): number {
-  return STATUS[status];
+interface DeliveriesParts {
+  unwritten: Unwritten;
+  digest: Digest;
+  labels: Labels;
+  meter: Meter;
 }
 
-export function toDelivery(row: DeliveryRow): Delivery {
-  return {
-    id: row.id,
-    eventId: row.event_id,
-    endpointId: row.endpoint_id,
-    projectId: row.project_id,
-    status: DELIVERY_STATUS[row.status] ?? "pending",
-    attemptCount: row.attempt_count,
-    step: row.step,
-    origin: ORIGINS[row.origin] ?? "publish",
-    metered: row.metered === 1,
-    generation: row.generation,
-    due: row.due,
-    deadReason: row.dead_reason === null ? null : (DEAD_REASONS[row.dead_reason] ?? null),
-    completedAt: row.completed_at,
-  };
-}
-
-/** Rows of `delivery` and what changes them. Every method that changes runs inside a write. */
+/** Rows of `delivery`, written or not, and what changes them. Every method that changes runs inside a write. */
 export class Deliveries {
   readonly #statements;
 
   constructor(
     private readonly store: Store,
-    private readonly digest: Digest,
-    private readonly labels: Labels,
-    private readonly meter: Meter,
+    private readonly parts: DeliveriesParts,
   ) {
     this.#statements = { ...prepareReads(store.sqlite), ...prepareChanges(store.sqlite) };
   }
 
-  insert(delivery: NewDelivery, written: "with its event" | "later"): void {
-    const { id, eventId, endpointId, projectId, due } = delivery;
+  /** `named`: the event's row names its endpoint (Unwritten); `later`: it does not. */
+  insert(delivery: NewDelivery, by: "named" | "later"): void {
+    const { id, endpointId, projectId } = delivery;
+    const { unwritten, digest, meter } = this.parts;
     const isDead = delivery.status === "dead";
+    const isInHand = !isDead && delivery.due !== null && delivery.queueOrder === null;
+    if (by === "named" && isInHand) unwritten.hold(delivery);
+    else this.#insert(delivery, isDead);
+    meter.move(projectId, null, placeOf({ ...delivery, metered: false }));
+    const lists = this.listsOf(projectId, endpointId);
+    if (by === "later") digest.insertEntries(lists, id);
+    else digest.addEntries(id, lists);
+    if (isDead) digest.addDeath({ endpointId, projectId, at: this.store.now() });
+  }
+
+  #insert(delivery: NewDelivery, isDead: boolean): void {
+    const { id, eventId, endpointId, projectId, due } = delivery;
     const status = isDead ? STATUS.dead : STATUS.pending;
     const reason = isDead ? DEAD_REASONS.indexOf("endpoint_disabled") : null;
     const completedAt = isDead ? this.store.now() : null;
@@ -120,21 +80,16 @@ export class Deliveries {
       delivery.queueOrder,
       reason,
       completedAt,
-      written === "with its event" ? 1 : 0,
     );
-    this.meter.move(projectId, null, placeOf({ ...delivery, metered: false }));
-    const lists = this.listsOf(projectId, endpointId);
-    if (written === "later") this.digest.insertEntries(lists, id);
-    else this.digest.addEntries(id, lists);
-    if (isDead) this.digest.addDeath({ endpointId, projectId, at: this.store.now() });
   }
 
   listsOf(projectId: number, endpointId: number): number[] {
-    return [this.labels.intern(projectId, LABELS.deliveries, ""), endpointId];
+    return [this.parts.labels.intern(projectId, LABELS.deliveries, ""), endpointId];
   }
 
   get(id: number): Delivery | null {
-    const row = this.#statements.get.get(id);
+    const unwritten = this.parts.unwritten.get(id);
+    const row = unwritten ? unwrittenRow(unwritten) : this.#statements.get.get(id);
     return row ? toDelivery(row) : null;
   }
 
@@ -145,12 +100,21 @@ export class Deliveries {
     count = Number.MAX_SAFE_INTEGER,
   ): Delivery[] {
     const endpoints = visible && JSON.stringify([...visible]);
-    return this.#statements.ofEvent.all(eventId, endpoints, count).map(toDelivery);
+    const rows = this.#statements.ofEvent.all(eventId, endpoints, count);
+    for (const delivery of this.parts.unwritten.ofEvent(eventId))
+      if (visible?.has(delivery.endpointId) ?? true) rows.push(unwrittenRow(delivery));
+    return rows
+      .sort((a, b) => a.id - b.id)
+      .slice(0, count)
+      .map(toDelivery);
   }
 
   findOf(eventId: number, endpointId: number): Delivery | null {
     const row = this.#statements.ofEventAndEndpoint.get(eventId, endpointId);
-    return row ? toDelivery(row) : null;
+    if (row) return toDelivery(row);
+    const unwritten = this.parts.unwritten.ofEvent(eventId);
+    const found = unwritten.find((delivery) => delivery.endpointId === endpointId);
+    return found ? toDelivery(unwrittenRow(found)) : null;
   }
 
   /**
@@ -171,28 +135,12 @@ export class Deliveries {
     if (!change) {
       this.#count(delivery, number, first, metered);
       const isSame = before.generation === delivery.generation;
-      if (metered && isSame) this.meter.move(delivery.projectId, placeOf(before), null);
+      if (metered && isSame) this.parts.meter.move(delivery.projectId, placeOf(before), null);
       return "applied";
     }
-    const reason = change.deadReason === null ? null : DEAD_REASONS.indexOf(change.deadReason);
-    const completedAt = change.due === null ? this.store.now() : null;
-    const status = STATUS[change.status];
-    const { changes } = this.#statements.settle.run(
-      status,
-      number,
-      change.step,
-      metered ? 1 : 0,
-      change.due,
-      change.due === null ? null : queueOrder,
-      reason,
-      completedAt,
-      first,
-      delivery.id,
-      delivery.generation,
-    );
-    if (changes === 1) {
+    if (this.#write(delivery, { id, number }, metered, change, queueOrder)) {
       const { origin } = delivery;
-      this.meter.move(delivery.projectId, placeOf(before), placeOf({ ...change, metered, origin }));
+      this.parts.meter.move(delivery.projectId, placeOf(before), placeOf({ ...change, metered, origin }));
       return "applied";
     }
     if (this.#count(delivery, number, first, metered) === 0) return "gone";
@@ -200,20 +148,55 @@ export class Deliveries {
     return "late";
   }
 
+  /** False where its generation has moved on, or it is gone. */
+  #write(
+    delivery: Delivery,
+    { id, number }: Pick<AttemptPlace, "id" | "number">,
+    metered: boolean,
+    change: DeliveryChange,
+    queueOrder: number | null,
+  ): boolean {
+    const { insertSettled, settle } = this.#statements;
+    const after = [
+      STATUS[change.status],
+      number,
+      change.step,
+      metered ? 1 : 0,
+      change.due,
+      change.due === null ? null : queueOrder,
+      change.deadReason === null ? null : DEAD_REASONS.indexOf(change.deadReason),
+      change.due === null ? this.store.now() : null,
+      number === 1 ? id : null,
+    ] as const;
+    const { eventId, endpointId, projectId } = delivery;
+    if (this.parts.unwritten.take(delivery.id) === undefined)
+      return settle.run(...after, delivery.id, delivery.generation).changes === 1;
+    insertSettled.run(
+      ...after,
+      delivery.id,
+      eventId,
+      endpointId,
+      projectId,
+      ORIGINS.indexOf(delivery.origin),
+    );
+    return true;
+  }
+
   #count({ id, generation }: Delivery, number: number, first: number | null, metered: boolean): number {
+    this.parts.unwritten.write(id);
     return this.#statements.count.run(number, first, generation, metered ? 1 : 0, id).changes;
   }
 
   /** Opens a delivery afresh: due now, with the whole schedule before it. */
   reopen(id: number, origin: Origin, due: number, queueOrder: number | null): void {
-    this.#moveFrom(id, isFree({ origin }) ? null : "taken");
+    this.#beginChange(id, isFree({ origin }) ? null : "taken");
     this.#statements.reopen.run(ORIGINS.indexOf(origin), due, queueOrder, id);
   }
 
-  /** Gives a place to a delivery that waited for one: it is due. */
+  /** Gives a place to a delivery that waited for one, and so has a row: it is due. */
   release(id: number, due: number, queueOrder: number | null): void {
     const delivery = this.get(id);
-    if (delivery) this.meter.move(delivery.projectId, placeOf(delivery), placeOf({ ...delivery, due }));
+    if (delivery) this.parts.meter.move(delivery.projectId, placeOf(delivery), placeOf({ ...delivery, due }));
     this.#statements.release.run(due, queueOrder, id);
   }
 
@@ -224,7 +207,7 @@ export class Deliveries {
 
   /** False where it was not open. */
   cancel(id: number): boolean {
-    this.#moveFrom(id, null);
+    this.#beginChange(id, null);
     return this.#statements.end.run(STATUS.cancelled, null, this.store.now(), id).changes === 1;
   }
 
@@ -232,7 +215,7 @@ export class Deliveries {
   dispose(id: number, as: "dead" | "cancelled"): boolean {
     const reason: DeadReason = "endpoint_disabled";
     const number = as === "dead" ? DEAD_REASONS.indexOf(reason) : null;
-    this.#moveFrom(id, null);
+    this.#beginChange(id, null);
     const isEnded = this.#statements.end.run(STATUS[as], number, this.store.now(), id).changes === 1;
     if (isEnded && as === "dead") this.#countDeath(id);
     return isEnded;
@@ -240,12 +223,14 @@ export class Deliveries {
 
   #countDeath(id: number): void {
     const delivery = this.get(id);
-    if (delivery) this.digest.addDeath({ ...delivery, at: this.store.now() });
+    if (delivery) this.parts.digest.addDeath({ ...delivery, at: this.store.now() });
   }
 
-  #moveFrom(id: number, to: Place | null): void {
+  /** It has a row, and its account's plan the place that it comes to have. */
+  #beginChange(id: number, to: Place | null): void {
+    this.parts.unwritten.write(id);
     const before = this.get(id);
-    if (before) this.meter.move(before.projectId, placeOf(before), to);
+    if (before) this.parts.meter.move(before.projectId, placeOf(before), to);
   }
 
   /** The first of those that wait in the database for their turn at an endpoint. */
@@ -283,7 +268,10 @@ export class Deliveries {
 
   /** How many of these deliveries do not wait in the database. */
   countUnparked(ids: readonly number[]): number {
-    return this.#statements.countUnparked.get(JSON.stringify(ids))?.count ?? 0;
+    return (
+      this.parts.unwritten.among(ids).length +
+      (this.#statements.countUnparked.get(JSON.stringify(ids))?.count ?? 0)
+    );
   }
 
   endpointsWithParked(): number[] {
@@ -293,7 +281,10 @@ export class Deliveries {
     return rows.all().map(({ id }) => id);
   }
 
-  /** All that actors held in memory before the process ended, in the order of their due times; once the digest has passed them (recoverDigest). */
+  /**
+   * All that actors held in memory before the process ended, in the order of their due times; once those of the events above the digest's
+   * mark have rows (recoverDigest).
+   */
   held(): Iterable<QueuedDelivery> {
     return this.#statements.held.iterate();
   }
@@ -303,12 +294,12 @@ type Nullable = number | null;
 
 function prepareReads(sqlite: Store["sqlite"]) {
   return {
-    get: sqlite.prepare<DeliveryRow, [number]>(`SELECT ${COLUMNS} FROM delivery WHERE id = ?`),
+    get: sqlite.prepare<DeliveryRow, [number]>(`SELECT ${DELIVERY_COLUMNS} FROM delivery WHERE id = ?`),
     ofEvent: sqlite.prepare<DeliveryRow, [number, string | null, number]>(
-      `${deliveriesOf(bound(1), COLUMNS, { where: goesToOneOf(2) })} ORDER BY id LIMIT ${bound(3)}`,
+      `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { where: goesToOneOf(2) })} ORDER BY id LIMIT ${bound(3)}`,
     ),
     ofEventAndEndpoint: sqlite.prepare<DeliveryRow, [number, number]>(
-      `${deliveriesOf(bound(1), COLUMNS, { where: `endpoint_id = ${bound(2)}` })} ORDER BY id DESC LIMIT 1`,
+      `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { where: `endpoint_id = ${bound(2)}` })} ORDER BY id DESC LIMIT 1`,
     ),
     parkedOf: sqlite.prepare<QueuedDelivery, [number, number]>(
       `SELECT id, endpoint_id AS endpointId, due, queue_order AS queueOrder FROM delivery
@@ -334,11 +325,11 @@ function prepareReads(sqlite: Store["sqlite"]) {
       `SELECT id FROM delivery WHERE status = 3 AND endpoint_id = ${bound(1)} AND id > ${bound(2)} ORDER BY id LIMIT ${bound(3)}`,
     ),
     awaitingOf: sqlite.prepare<DeliveryRow, [number, number]>(
-      `${deliveriesOf(bound(1), COLUMNS, { where: "status IN (0, 1) AND due IS NULL" })} ORDER BY id LIMIT ${bound(2)}`,
+      `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { where: "status IN (0, 1) AND due IS NULL" })} ORDER BY id LIMIT ${bound(2)}`,
     ),
     held: sqlite.prepare<QueuedDelivery, []>(
       `SELECT id, endpoint_id AS endpointId, due, queue_order AS queueOrder FROM delivery
-       WHERE due IS NOT NULL AND queue_order IS NULL AND fresh = 0 ORDER BY due`,
+       WHERE due IS NOT NULL AND queue_order IS NULL ORDER BY due`,
     ),
   };
 }
@@ -347,9 +338,13 @@ function prepareChanges(sqlite: Store["sqlite"]) {
   return {
     insert: sqlite.prepare<
       void,
-      [number, number, number, number, number, number, Nullable, Nullable, Nullable, Nullable, number]
+      [number, number, number, number, number, number, Nullable, Nullable, Nullable, Nullable]
     >(
-      "INSERT INTO delivery (id, event_id, endpoint_id, project_id, status, origin, due, queue_order, dead_reason, completed_at, fresh) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "INSERT INTO delivery (id, event_id, endpoint_id, project_id, status, origin, due, queue_order, dead_reason, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    ),
+    insertSettled: sqlite.prepare<void, (number | null)[]>(
+      `INSERT INTO delivery (status, attempt_count, step, metered, due, queue_order, dead_reason, completed_at, first_attempt,
+         id, event_id, endpoint_id, project_id, origin) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     settle: sqlite.prepare<
       void,
@@ -371,7 +366,7 @@ function prepareChanges(sqlite: Store["sqlite"]) {
     ),
     reopen: sqlite.prepare<void, [number, number, Nullable, number]>(
       `UPDATE delivery SET status = 0, step = 0, origin = ?, metered = 0, generation = generation + 1, due = ?, queue_order = ?,
-       dead_reason = NULL, completed_at = NULL, fresh = 0 WHERE id = ?`,
+       dead_reason = NULL, completed_at = NULL WHERE id = ?`,
     ),
     release: sqlite.prepare<void, [number, Nullable, number]>(
       "UPDATE delivery SET due = ?, queue_order = ? WHERE id = ? AND status IN (0, 1) AND due IS NULL",

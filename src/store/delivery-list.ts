@@ -3,12 +3,13 @@ import { firstKeyAt, keyTime } from "../core/ids.ts";
 import { type Delivery, DELIVERY_STATUS, type DeliveryStatus } from "../core/model.ts";
 import { bound } from "./bound.ts";
 import type { Data } from "./data.ts";
-import { type DeliveryRow, statusNumber, toDelivery } from "./deliveries.ts";
+import { type DeliveryRow, statusNumber, toDelivery } from "./delivery-row.ts";
 import { deliveriesOf, isLastAttemptOf } from "./hanging.ts";
 import { LABELS } from "./labels.ts";
 import { type Page, type PageRequest, readPage } from "./lists.ts";
 import { Merge, NEWEST_FIRST } from "./merge.ts";
 import { holdsText } from "./text.ts";
+import { unwrittenRow } from "./unwritten.ts";
 
 /** Filters of GET /v1/deliveries and of bulk replays; null where one is not given. */
 export interface DeliveryFilter {
@@ -107,7 +108,7 @@ export class DeliveryList {
   #request(filter: DeliveryFilter, before: number): Omit<PageRequest<Row>, "keep" | "count"> {
     return {
       candidates: this.#candidates(filter),
-      load: (ids) => this.#load.all(...needsOf(filter), JSON.stringify(ids)),
+      load: (ids) => this.#read(ids, ...needsOf(filter)),
       keyOf: (row) => row.id,
       before: Math.min(before, filter.until === null ? before : firstKeyAt(filter.until)),
       from: filter.since === null ? 0 : firstKeyAt(filter.since),
@@ -117,14 +118,39 @@ export class DeliveryList {
   }
 
   get(id: number): ListedDelivery | null {
-    const row = this.#load.get(false, false, JSON.stringify([id]));
+    const [row] = this.#read([id], false, false);
     return row ? toListed(row) : null;
   }
 
   /** Null also where the filter, its times aside, does not admit it. */
   getIf(id: number, filter: DeliveryFilter): ListedDelivery | null {
-    const row = this.#load.get(...needsOf(filter), JSON.stringify([id]));
+    const [row] = this.#read([id], ...needsOf(filter));
     return row && this.#keeps(filter, row) ? toListed(row) : null;
+  }
+
+  /** Newest first. */
+  #read(ids: readonly number[], needsBody: boolean, needsCode: boolean): Row[] {
+    const rows = this.#load.all(needsBody, needsCode, JSON.stringify(ids));
+    const { unwritten, events } = this.data;
+    for (const delivery of unwritten.among(ids)) {
+      const { eventId } = delivery;
+      const event = events.get(eventId);
+      if (!event) continue;
+      const { type, consumerId } = event;
+      const data = (needsBody && events.getWithData(eventId)?.data) || "";
+      rows.push({ ...unwrittenRow(delivery), type, consumer_id: consumerId, data, last_code: null });
+    }
+    return rows.sort((a, b) => b.id - a.id);
+  }
+
+  /** Below `before`, newest first. */
+  #keysOfEvent(eventId: number, before: number, count: number): number[] {
+    const unwritten = this.data.unwritten.ofEvent(eventId).filter(({ id }) => id < before);
+    const rows = [...this.#ofEvent.all(eventId, before, count), ...unwritten];
+    return rows
+      .map(({ id }) => id)
+      .sort(NEWEST_FIRST)
+      .slice(0, count);
   }
 
   /** The narrowest list that holds all that the filter can match. */
@@ -132,7 +158,7 @@ export class DeliveryList {
     const { eventId, projectId, status } = filter;
     if (eventId !== null) {
       if (!this.#hasEvent(eventId, filter)) return () => [];
-      return (before, count) => this.#ofEvent.all(eventId, before, count).map(({ id }) => id);
+      return (before, count) => this.#keysOfEvent(eventId, before, count);
     }
     const endpoints = this.#endpointsOf(filter);
     const dead = status?.length === 1 && status[0] === "dead";

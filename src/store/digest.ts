@@ -1,15 +1,15 @@
 import { addNumbers, bucketOf, emptyNumbers, type Hour, type HourNumbers, Hours } from "./hours.ts";
 import { type Entries, rowsOf } from "./entries.ts";
 import type { BatchPart, Store } from "./store.ts";
+import type { Unwritten } from "./unwritten.ts";
 
 /**
  * What lists and charts need, filled in apart from the hot path: entries of lists and hourly numbers of endpoints are gathered in memory and
  * written in sorted bulk a little later, as each by itself would touch a page of its own. Until then they are read from memory. `digested`
- * is the largest key that is written down; after a crash the rows above it are gathered again (store/recovery.ts). A delivery that is
- * open still when the mark passes it is no longer fresh: from then on an index has it (`delivery_held`), for the next start.
+ * is the largest key that is written down; after a crash the rows above it are gathered again (store/recovery.ts).
  */
 
-/** Rows of lists that one transaction inserts, and deliveries that it looks at. */
+/** Rows of lists, or of deliveries, that one transaction inserts. */
 const ROWS_AT_ONCE = 500;
 /** Hourly numbers that one transaction adds: 7 µs each, and 40 where memory is slow, of as many endpoints as many pages. */
 const HOURS_AT_ONCE = 64;
@@ -97,8 +97,6 @@ export class Digest implements BatchPart {
   #isWriting = false;
   #running = Promise.resolve();
   readonly #setMark;
-  readonly #passOpen;
-  readonly #sliceEnd;
 
   /** Where the numbers go. */
   readonly hours: Hours;
@@ -106,16 +104,11 @@ export class Digest implements BatchPart {
   constructor(
     private readonly store: Store,
     private readonly entries: Entries,
+    private readonly unwritten: Unwritten,
   ) {
     this.hours = new Hours(store);
     this.#setMark = store.sqlite.prepare<void, [number]>(
       "INSERT INTO meta (name, value) VALUES ('digested', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
-    );
-    this.#passOpen = store.sqlite.prepare<void, [number, number]>(
-      "UPDATE delivery SET fresh = 0 WHERE id > ? AND id <= ? AND fresh = 1 AND status IN (0, 1)",
-    );
-    this.#sliceEnd = store.sqlite.prepare<{ id: number }, [number, number]>(
-      `SELECT id FROM delivery WHERE id > ? AND id <= ? ORDER BY id LIMIT 1 OFFSET ${ROWS_AT_ONCE - 1}`,
     );
     store.addBatchPart(this);
   }
@@ -262,24 +255,16 @@ export class Digest implements BatchPart {
         for (const [list, ids] of chunk) this.entries.put(list, ids);
       }, true);
     }
-    const passed = await this.#pass(part.lastKey);
-    // Numbers are added, not set: they and the mark go together, once. Entries before it may be written twice.
-    await this.store.write(() => {
-      this.#addHours(part);
-      this.#passOpen.run(passed, part.lastKey);
-      this.#setMark.run(part.lastKey);
-    }, true);
+    for (let isPast = false; !isPast; ) isPast = await this.store.write(() => this.#pass(part), true);
   }
 
-  /** Open deliveries up to a key are no longer fresh, but for the last slice, which goes with the mark. Answers the key above which it lies. */
-  async #pass(last: number): Promise<number> {
-    let from = this.mark;
-    for (let end = this.#sliceEnd.get(from, last); end; end = this.#sliceEnd.get(from, last)) {
-      const slice = [from, end.id] as const;
-      await this.store.write(() => this.#passOpen.run(...slice), true);
-      from = end.id;
-    }
-    return from;
+  /** Inside a write: a slice of the deliveries that the mark is to pass gets rows; with the last one it passes them, and true is answered. */
+  #pass(part: Gathering): boolean {
+    if (!this.unwritten.writeUpTo(part.lastKey, ROWS_AT_ONCE)) return false;
+    // Numbers are added, not set: they and the mark go together, once. Entries before it may be written twice.
+    this.#addHours(part);
+    this.#setMark.run(part.lastKey);
+    return true;
   }
 
   /** To the endpoints, and once for each hour to their projects. */

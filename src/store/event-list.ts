@@ -3,12 +3,13 @@ import { firstKeyAt } from "../core/ids.ts";
 import { type DeliveryStatus, type Event } from "../core/model.ts";
 import { bound } from "./bound.ts";
 import type { Data } from "./data.ts";
-import { statusNumber } from "./deliveries.ts";
+import { type DeliveryRow, statusNumber } from "./delivery-row.ts";
 import { type EventRow, toEvent } from "./events.ts";
 import { deliveriesOf } from "./hanging.ts";
 import { LABELS } from "./labels.ts";
 import { LISTS_MERGED_MAX, type Page, readPage } from "./lists.ts";
 import { holdsText } from "./text.ts";
+import { unwrittenRow } from "./unwritten.ts";
 
 /** Filters of GET /v1/events; null where one is not given. */
 export interface EventFilter {
@@ -53,7 +54,7 @@ export class EventList {
          ${deliveriesOf("d.event_id", "1", { below: "d.id", where: "endpoint_id = d.endpoint_id" })}
        ) ORDER BY d.id DESC`,
     );
-    this.#states = sqlite.prepare<{ status: number; endpoint_id: number }, [number]>(
+    this.#states = sqlite.prepare<Pick<DeliveryRow, "status" | "endpoint_id">, [number]>(
       deliveriesOf(bound(1), "status, endpoint_id"),
     );
     // A deleted one too: its history stays.
@@ -64,25 +65,41 @@ export class EventList {
 
   /** Newest first, below the key `before`. With an endpoint, an event stands where its first delivery to it does. */
   async page(filter: EventFilter, before: number, count: number): Promise<Page<Event>> {
-    const load = filter.endpointId === null || filter.externalId !== null ? this.#load : this.#loadOfEndpoint;
+    const byEvent = filter.endpointId === null || filter.externalId !== null;
+    const needsBody = filter.q !== null;
     const { rows, next } = await readPage<Row>({
       candidates: this.#candidates(filter),
-      load: (ids) => load.all(filter.q !== null, JSON.stringify(ids)),
+      load: (ids) =>
+        byEvent ? this.#load.all(needsBody, JSON.stringify(ids)) : this.#readOfEndpoint(ids, needsBody),
       keyOf: (row) => row.place,
       keep: (row) => this.#keeps(filter, row),
       before,
       from: filter.since === null ? 0 : firstKeyAt(filter.since),
       count,
       turns: this.data.store.turns,
-      readsBodies: filter.q !== null,
+      readsBodies: needsBody,
     });
     return { rows: rows.map(toEvent), next };
   }
 
   /** Deliveries of an event that count for this caller. */
   deliveryCount(eventId: number, visible: ReadonlySet<number> | null): number {
-    const rows = this.#states.all(eventId);
+    const rows = this.#statesOf(eventId);
     return visible === null ? rows.length : rows.filter((row) => visible.has(row.endpoint_id)).length;
+  }
+
+  /** Of deliveries to one endpoint, newest first. One without a row came with its event and is its only one. */
+  #readOfEndpoint(ids: readonly number[], needsBody: boolean): Row[] {
+    const rows = this.#loadOfEndpoint.all(needsBody, JSON.stringify(ids));
+    for (const { id, eventId } of this.data.unwritten.among(ids)) {
+      const row = this.#load.get(needsBody, JSON.stringify([eventId]));
+      if (row) rows.push({ ...row, place: id });
+    }
+    return rows.sort((a, b) => b.place - a.place);
+  }
+
+  #statesOf(eventId: number): Pick<DeliveryRow, "status" | "endpoint_id">[] {
+    return [...this.#states.all(eventId), ...this.data.unwritten.ofEvent(eventId).map(unwrittenRow)];
   }
 
   /** The narrowest list that holds all that the filter can match. */
@@ -134,9 +151,9 @@ export class EventList {
 
   #keepsByDeliveries({ matched, status, endpointId, visible }: EventFilter, row: Row): boolean {
     if (matched === null && status === null && endpointId === null) return true;
-    const states = this.#states
-      .all(row.id)
-      .filter((state) => visible === null || visible.has(state.endpoint_id));
+    const states = this.#statesOf(row.id).filter(
+      (state) => visible === null || visible.has(state.endpoint_id),
+    );
     const count = visible === null ? row.delivery_count : states.length;
     if (matched !== null && count > 0 !== matched) return false;
     const wanted = states.filter((state) => endpointId === null || state.endpoint_id === endpointId);

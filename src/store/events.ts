@@ -44,6 +44,11 @@ export function toEvent(row: EventRow): Event {
   };
 }
 
+/** Keys as a column keeps them; most have none. */
+function textOf(keys: readonly number[]): string | null {
+  return keys.length > 0 ? JSON.stringify(keys) : null;
+}
+
 export class Events {
   readonly #insert;
   readonly #get;
@@ -70,9 +75,10 @@ export class Events {
         number,
         number,
         string | null,
+        string | null,
         string,
       ]
-    >(`INSERT INTO event (${EVENT_COLUMNS}, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    >(`INSERT INTO event (${EVENT_COLUMNS}, goes_to, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
     this.#get = sqlite.prepare<EventRow, [number]>(`SELECT ${EVENT_COLUMNS} FROM event WHERE id = ?`);
     this.#getWithData = sqlite.prepare<EventRow & { data: string }, [number]>(
       `SELECT ${EVENT_COLUMNS}, data FROM event WHERE id = ?`,
@@ -85,9 +91,8 @@ export class Events {
     );
   }
 
-  /** Inside a write. */
-  insert(event: EventWithData): void {
-    const filtered = event.filtered.length > 0 ? JSON.stringify(event.filtered) : null;
+  /** Inside a write. `goesTo`: keys of the endpoints whose deliveries come with it, in the order of theirs. */
+  insert(event: EventWithData, goesTo: readonly number[]): void {
     this.#insert.run(
       event.id,
       event.projectId,
@@ -98,7 +103,8 @@ export class Events {
       event.sourceId,
       event.isTest ? 1 : 0,
       event.deliveryCount,
-      filtered,
+      textOf(event.filtered),
+      textOf(goesTo),
       event.data,
     );
     this.digest.addEntries(event.id, this.listsOf(event));

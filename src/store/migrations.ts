@@ -10,6 +10,7 @@ import sourceLast from "../../drizzle/0008_source_last.sql" with { type: "text" 
 import projectStats from "../../drizzle/0009_project_stats.sql" with { type: "text" };
 import packedEntries from "../../drizzle/0010_packed_entries.sql" with { type: "text" };
 import fewerIndexes from "../../drizzle/0011_fewer_indexes.sql" with { type: "text" };
+import unwritten from "../../drizzle/0012_unwritten.sql" with { type: "text" };
 
 /** In order; the n-th brings `PRAGMA user_version` to n. Imported as text, so that the executable carries them. */
 const MIGRATIONS: readonly string[] = [
@@ -24,6 +25,7 @@ const MIGRATIONS: readonly string[] = [
   projectStats,
   packedEntries,
   fewerIndexes,
+  unwritten,
 ];
 
 /** Brings the schema up to date, each step in a transaction of its own. Throws where the file is newer than this program. */

@@ -6,6 +6,7 @@ import { LABELS, type Labels } from "./labels.ts";
 import type { Entries } from "./entries.ts";
 import type { Fanouts } from "./fanouts.ts";
 import type { Store } from "./store.ts";
+import type { Unwritten } from "./unwritten.ts";
 import type { WaitingEvents } from "./waiting-events.ts";
 
 /** A delivery that its actor may hold in memory. */
@@ -25,6 +26,7 @@ export interface RemovalParts {
   entries: Entries;
   labels: Labels;
   deliveries: Deliveries;
+  unwritten: Unwritten;
   fanouts: Fanouts;
   waitingEvents: WaitingEvents;
 }
@@ -92,7 +94,8 @@ export class Removal {
 
   /** Open deliveries of an event, up to a slice. */
   openOf(eventId: number): HeldDelivery[] {
-    return this.#statements.openOf.all(eventId, limit("sliceRows"));
+    const unwritten = this.parts.unwritten.ofEvent(eventId);
+    return [...this.#statements.openOf.all(eventId, limit("sliceRows")), ...unwritten];
   }
 
   /** Inside a write: what `run` deletes is overwritten with zeros, where otherwise its pages would only be free. */
@@ -140,9 +143,15 @@ export class Removal {
       cost += spent.cost;
       if (!spent.isWhole) continue;
       cost += this.#statements.dropNotesOf.run(eventId, id).changes;
-      this.#statements.uncount.run(eventId);
+      this.#leaveEvent(eventId);
     }
     return { held, cost };
+  }
+
+  /** One delivery fewer. The event names none any more, so those that have no row get one. */
+  #leaveEvent(eventId: number): void {
+    this.parts.unwritten.writeOf(eventId);
+    this.#statements.leaveEvent.run(eventId);
   }
 
   #listsOf(event: EventRow): (number | null)[] {
@@ -236,8 +245,8 @@ function prepare(sqlite: Store["sqlite"]) {
     dropNotesOf: sqlite.prepare<void, [number, number]>(
       "DELETE FROM note WHERE event_id = ? AND delivery_id = ?",
     ),
-    uncount: sqlite.prepare<void, [number]>(
-      "UPDATE event SET delivery_count = delivery_count - 1 WHERE id = ?",
+    leaveEvent: sqlite.prepare<void, [number]>(
+      "UPDATE event SET delivery_count = delivery_count - 1, goes_to = NULL WHERE id = ?",
     ),
     keep: sqlite.prepare<void, [number]>("INSERT OR IGNORE INTO removal (event_id) VALUES (?)"),
     next: sqlite.prepare<{ id: number }, []>("SELECT event_id AS id FROM removal ORDER BY event_id LIMIT 1"),

@@ -82,7 +82,8 @@ export class AgedDirectory {
       externalId: null,
     };
     const more = { sourceId: null, isTest: false, deliveryCount: deliveries, filtered: [] };
-    events.insert({ id, ...place, ...more, data: `{"fill":"${"x".repeat(bytes)}"}` });
+    const data = `{"fill":"${"x".repeat(bytes)}"}`;
+    events.insert({ id, ...place, ...more, data }, this.#endpoints.slice(0, deliveries));
     for (let n = 1; n <= deliveries; n++) this.#deliver(id, id + n, this.#endpoints[n - 1] ?? 0);
     for (let n = 0; n < deliveries; n++) meter.count(this.#projectId, at);
   }
@@ -92,7 +93,7 @@ export class AgedDirectory {
     const place = { id, eventId, endpointId, projectId: this.#projectId };
     deliveries.insert(
       { ...place, status: "pending", origin: "publish", due: this.#now, queueOrder: null },
-      "with its event",
+      "named",
     );
     const delivery = deliveries.get(id);
     if (delivery === null) throw new Error("a delivery is gone that was just written");

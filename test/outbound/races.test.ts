@@ -66,7 +66,7 @@ test("an attempt that cannot be recorded is told of, holds up no other, and is m
   await app.live.create<Made>("/v1/endpoints", { url: receiver.url("refused") });
   change(
     app,
-    `CREATE TRIGGER refusal BEFORE INSERT ON attempt WHEN NEW.delivery_id = (SELECT min(id) FROM delivery)
+    `CREATE TRIGGER refusal BEFORE INSERT ON attempt WHEN NEW.delivery_id = (SELECT min(id) + 1 FROM event)
      BEGIN SELECT RAISE(ABORT, 'refused by the test'); END`,
   );
   await app.live.post("/v1/events", { type: "a.b", data: { number: 1 } });

@@ -25,14 +25,32 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "recovery skips deliveries that wait for a retry",
     file: "store/deliveries.ts",
-    find: "WHERE due IS NOT NULL AND queue_order IS NULL AND fresh = 0 ORDER BY due",
-    put: "WHERE due IS NOT NULL AND queue_order IS NULL AND fresh = 0 AND status = 0 ORDER BY due",
+    find: "WHERE due IS NOT NULL AND queue_order IS NULL ORDER BY due",
+    put: "WHERE due IS NOT NULL AND queue_order IS NULL AND status = 0 ORDER BY due",
   },
   {
-    name: "what the digest's mark passes stays fresh",
+    name: "the digest's mark passes deliveries that have no row",
     file: "store/digest.ts",
-    find: "this.#passOpen.run(passed, part.lastKey);",
+    find: "if (!this.unwritten.writeUpTo(part.lastKey, ROWS_AT_ONCE)) return false;",
     put: "",
+  },
+  {
+    name: "a delivery that has no row is forgotten by a crash",
+    file: "store/recovery.ts",
+    find: "data.unwritten.recover(mark);",
+    put: "",
+  },
+  {
+    name: "what was erased is named by its event still",
+    file: "store/removal.ts",
+    find: "delivery_count - 1, goes_to = NULL WHERE",
+    put: "delivery_count - 1 WHERE",
+  },
+  {
+    name: "the key of a delivery that has no row is given again after a crash",
+    file: "store/store.ts",
+    find: "SELECT id + delivery_count AS id FROM event",
+    put: "SELECT id FROM event",
   },
   {
     name: "the actors look for what is open before the digest's mark has passed it",
@@ -41,10 +59,10 @@ export const MUTANTS: readonly Mutant[] = [
     put: "for (const part of [pipeline, actors, replayer]) part.recover();\n  await recoverDigest(data);",
   },
   {
-    name: "what a replay reopens stays fresh",
+    name: "a replay reopens a delivery that has no row",
     file: "store/deliveries.ts",
-    find: "completed_at = NULL, fresh = 0 WHERE id = ?",
-    put: "completed_at = NULL WHERE id = ?",
+    find: "    this.parts.unwritten.write(id);\n    const before",
+    put: "    const before",
   },
   {
     name: "the schedule is one step ahead",

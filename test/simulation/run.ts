@@ -7,7 +7,7 @@ import { replayOne, enqueueReplayed } from "../../src/pipeline.ts";
 import { AttemptWatch } from "./attempt-watch.ts";
 import { Erasures } from "./erasures.ts";
 import type { Outside } from "./outside.ts";
-import { check, freshLieAboveMark, placesAgree } from "./invariants.ts";
+import { check, unwrittenLieAboveMark, placesAgree } from "./invariants.ts";
 import { bootProcess, type Process, recoverProcess } from "./process.ts";
 import { CONSUMERS, newEndpoint, setBounds, TYPES } from "./scenario.ts";
 import { FAULT_NAMES, type Faults, Receivers, type Tally } from "./receivers.ts";
@@ -140,7 +140,7 @@ export class Simulation {
       [2, () => this.#reorder()],
       [3, () => this.#changePlan(this.rng.pick(["open", "small"]))],
       [4, () => placesAgree(this)],
-      [4, () => freshLieAboveMark(this)],
+      [4, () => unwrittenLieAboveMark(this)],
       [2, () => this.erasures.requireWhole()],
       [3, () => this.#erase()],
       [4, () => this.#crash()],

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type Disk, openDatabase } from "../../src/store/database.ts";
 import { Digest } from "../../src/store/digest.ts";
 import { Entries } from "../../src/store/entries.ts";
+import { Unwritten } from "../../src/store/unwritten.ts";
 import { Store } from "../../src/store/store.ts";
 import { storeParts } from "../kit/store-parts.ts";
 
@@ -23,7 +24,7 @@ beforeEach(() => {
   // However slow the machine is: whoever looks on does so after each part.
   const beginShare = () => ({ isOver: false });
   store = new Store(disk.sqlite, storeParts({ now: () => AT, beginShare, sync: disk.sync }));
-  digest = new Digest(store, new Entries(store));
+  digest = new Digest(store, new Entries(store), new Unwritten(store));
 });
 
 afterEach(async () => {

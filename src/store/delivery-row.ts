@@ -1,0 +1,71 @@
+import {
+  DEAD_REASONS,
+  DELIVERY_STATUS,
+  type Delivery,
+  type DeliveryStatus,
+  ORIGINS,
+  type Origin,
+} from "../core/model.ts";
+
+/** A row of `delivery`. */
+export interface DeliveryRow {
+  id: number;
+  event_id: number;
+  endpoint_id: number;
+  project_id: number;
+  status: number;
+  attempt_count: number;
+  step: number;
+  origin: number;
+  metered: number;
+  generation: number;
+  due: number | null;
+  queue_order: number | null;
+  dead_reason: number | null;
+  completed_at: number | null;
+}
+
+export interface NewDelivery {
+  id: number;
+  eventId: number;
+  endpointId: number;
+  projectId: number;
+  /** Dead at birth where its endpoint is disabled. */
+  status: "pending" | "dead";
+  origin: Origin;
+  due: number | null;
+  /** Where it waits among the parked ones; null where its actor holds it in memory. */
+  queueOrder: number | null;
+}
+
+export const DELIVERY_COLUMNS =
+  "id, event_id, endpoint_id, project_id, status, attempt_count, step, origin, metered, generation, due, queue_order, dead_reason, completed_at";
+export const STATUS = {
+  pending: 0,
+  retrying: 1,
+  delivered: 2,
+  dead: 3,
+  cancelled: 4,
+} as const satisfies Record<DeliveryStatus, number>;
+
+export function statusNumber(status: DeliveryStatus): number {
+  return STATUS[status];
+}
+
+export function toDelivery(row: DeliveryRow): Delivery {
+  return {
+    id: row.id,
+    eventId: row.event_id,
+    endpointId: row.endpoint_id,
+    projectId: row.project_id,
+    status: DELIVERY_STATUS[row.status] ?? "pending",
+    attemptCount: row.attempt_count,
+    step: row.step,
+    origin: ORIGINS[row.origin] ?? "publish",
+    metered: row.metered === 1,
+    generation: row.generation,
+    due: row.due,
+    deadReason: row.dead_reason === null ? null : (DEAD_REASONS[row.dead_reason] ?? null),
+    completedAt: row.completed_at,
+  };
+}
