@@ -143,12 +143,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: "",
   },
   {
-    name: "keys that a fan-out has set aside are taken again",
-    file: "store/store.ts",
-    find: 'maxima.push("SELECT max(first_key + json_array_length(endpoints)) AS id FROM fanout");',
-    put: "",
-  },
-  {
     name: "a delivery whose turn comes while it is busy is not looked at again",
     file: "outbound/actor.ts",
     find: "if (this.#deferred.delete(id) || !applied) this.#reload(id);",
@@ -157,8 +151,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a delivery that is cancelled keeps its place",
     file: "store/deliveries.ts",
-    find: "    this.#moveFrom(id, null);\n    return this.#statements.end.run(STATUS.cancelled",
-    put: "    return this.#statements.end.run(STATUS.cancelled",
+    find: "    this.#beginChange(id, null);\n    return this.#statements.end.run(STATUS.cancelled",
+    put: "    this.parts.unwritten.write(id);\n    return this.#statements.end.run(STATUS.cancelled",
   },
   {
     name: "what waits for the plan is forgotten by a crash while it is let go",

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { Cipher } from "../../src/core/cipher.ts";
 import { type Data, openData } from "../../src/store/data.ts";
+import { Store } from "../../src/store/store.ts";
 import { openMemory } from "../kit/memory.ts";
 import { storeParts } from "../kit/store-parts.ts";
 
@@ -87,4 +88,23 @@ test("of very many the digest's mark passes none without a row", async () => {
   await digest.writeDown();
   expect([unwritten.size, ids.filter((id) => rowsOf(id).length === 0)]).toEqual([0, []]);
   expect(digest.mark).toBe(ids.at(-1) ?? 0);
+});
+
+test("keys of deliveries that have no row, or are still to be written, are not given again after a crash", async () => {
+  const { store, events, fanouts } = data;
+  // The first one's lists get keys too.
+  await store.write(insert);
+  const id = await store.write(insert);
+  const afterCrash = () => new Store(store.sqlite, storeParts()).keys.last;
+  expect(afterCrash()).toBe(id);
+  // One of the six was erased meanwhile, so that the event has fewer.
+  const last = await store.write(() => {
+    const eventId = store.takeKey(7);
+    const place = { projectId: 1, type: "a.b", timestamp: AT, consumerId: null, externalId: null };
+    const more = { sourceId: null, isTest: false, deliveryCount: 5, filtered: [], data: "{}" };
+    events.insert({ id: eventId, ...place, ...more }, []);
+    fanouts.insert(1, eventId, eventId + 1, [1, 2, 3, 4, 5, 6], 0);
+    return eventId + 6;
+  });
+  expect(afterCrash()).toBe(last);
 });
