@@ -1,5 +1,6 @@
 /** Long work takes turns of the event loop: however many are at it, one turn has one share. */
 import { beforeEach, describe, expect, test } from "bun:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { limit } from "../../src/core/limits.ts";
 import { isHeavy, TurnQueue } from "../../src/core/turn-queue.ts";
 
@@ -43,19 +44,17 @@ async function work(name: string, pieces: number, ask: Ask, size = 1): Promise<v
   }
 }
 
-const settle = () => new Promise((resolve) => setImmediate(resolve));
-
 /** A turn of the loop: what it did. */
 async function turn(): Promise<string> {
   const before = done.length;
   for (const next of scheduled.splice(0)) next();
-  await settle();
+  await nextTurn();
   return done.slice(before).join(" ");
 }
 
 /** What is done until now, and then in each turn of the loop in which something is. */
 async function turnsOf(...all: Promise<void>[]): Promise<string> {
-  await settle();
+  await nextTurn();
   const turns = [done.join(" ")];
   while (scheduled.length > 0) turns.push(await turn());
   await Promise.all(all);
@@ -69,7 +68,7 @@ test("all that are at work share each turn, and go on in the order in which they
 
 test("who comes while others wait has no more of the turn than is left", async () => {
   const early = work("early", 5, look);
-  await settle();
+  await nextTurn();
   const late = work("late", 1, giveWay);
   expect(await turnsOf(early, late)).toBe("early1 early2 early3, early4 early5 late1");
 });

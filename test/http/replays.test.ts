@@ -1,5 +1,6 @@
 /** Replay of one event and of many (contract sections 3 and 4). */
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { DeliveryStatus } from "../../src/core/model.ts";
 import type { DeliveryAnswer } from "../../src/http/delivery-shape.ts";
 import { Merge } from "../../src/store/merge.ts";
@@ -316,7 +317,7 @@ describe("a bulk replay", () => {
     await data.store.write(() => data.replays.update(replay.id, { status: "cancelled" }));
     using next = spyOn(Merge.prototype, "next");
     services.replayer.run(replay);
-    for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve));
+    for (let turns = 0; turns < 20; turns++) await nextTurn();
     expect(next.mock.calls.length).toBe(1);
   });
 

@@ -1,5 +1,6 @@
 /** Roles are assumed through STS: once for all who wait, again before the end, and what goes wrong is told and tried again. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AttemptAnswer } from "../../src/http/attempt-shape.ts";
 import { credentialsOf, grantedSecrets } from "../../src/outbound/aws/session.ts";
 import { type Answer, type Ask, type OutgoingRequest, Unprepared } from "../../src/outbound/destination.ts";
@@ -32,7 +33,6 @@ function stsOf(...answers: (Answer | Error)[]) {
 }
 
 /** What goes on in the background needs no more than this. */
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 const keyOf = async (credentials: ReturnType<typeof credentialsOf>) => (await credentials).accessKeyId;
 
@@ -83,7 +83,7 @@ test("some minutes before the end the old ones serve while new ones are asked fo
     keyOf(credentialsOf(config, messageAt(NOW), NOW + minutes * MINUTE_MS, ask));
   expect(await at(0)).toBe("ASIAONE");
   expect(await at(56)).toBe("ASIAONE");
-  await turn();
+  await nextTurn();
   expect(await at(56)).toBe("ASIATWO");
   expect(asked.length).toBe(2);
   const other = stsOf(granted("OTHER", NOW + 60 * MINUTE_MS));
@@ -103,7 +103,7 @@ test("where no new ones come the old ones serve to their end, and are then misse
     keyOf(credentialsOf(config, messageAt(NOW), NOW + minutes * MINUTE_MS, ask));
   expect(await at(0)).toBe("ASIAONE");
   expect(await at(58)).toBe("ASIAONE");
-  await turn();
+  await nextTurn();
   const missed = await at(59.9).catch((error: unknown) => error);
   expect(missed).toBe(down);
   expect(await at(60)).toBe("ASIATWO");

@@ -1,5 +1,6 @@
 import { edenGC } from "bun:jsc";
 import { expect, test } from "bun:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { untriedDelivery } from "../../src/core/delivery.ts";
 import { EndpointActor } from "../../src/outbound/actor.ts";
 import type { Load, Performed } from "../../src/outbound/actor-parts.ts";
@@ -11,7 +12,6 @@ const AT_ONCE = 100;
 
 const endpoint: Endpoint = { ...plainEndpoint, id: 1, maxConcurrency: AT_ONCE, previous: null };
 const delivered: Performed = { finding: { outcome: "delivered", statusCode: 200, retryAfterAt: null } };
-const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** An actor whose attempts and outcomes each take a turn of the loop, and succeed. */
 function makeActor(): EndpointActor<Performed> {

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Queue } from "../../src/outbound/queue.ts";
 
 const load = (text: string) => ({ body: new TextEncoder().encode(text) });
@@ -15,7 +16,7 @@ const makeQueue = () => new Queue<Load>(Object.assign(held, { deliveries: 0, byt
 
 /** How many of them something still holds. */
 async function countHeld(items: readonly WeakRef<object>[]): Promise<number> {
-  await new Promise((resolve) => setImmediate(resolve));
+  await nextTurn();
   Bun.gc(true);
   return items.filter((one) => one.deref() !== undefined).length;
 }

@@ -1,5 +1,6 @@
 /** What the tests of the transport share: transports and receivers that are closed, and watched while they close. */
 import { expect } from "bun:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { createGuard } from "../../src/outbound/guard.ts";
 import {
   createTransport,
@@ -98,5 +99,5 @@ export function short(result: TransportResult): string {
 
 /** Waits for a state that only the transport itself can see, one turn of the loop after the other. */
 export async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await new Promise((resolve) => setImmediate(resolve));
+  while (!isTrue()) await nextTurn();
 }

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { createGuard } from "../../src/outbound/guard.ts";
 import { createTransport, ERROR_CODES } from "../../src/outbound/transport.ts";
 import { answering, closeAll, hostile, keep, open, post, short, until } from "./transport-kit.ts";
@@ -284,7 +285,7 @@ describe("a request that is given up", () => {
     expect(short(await result)).toBe("aborted");
     lookup.resolve(["127.0.0.1"]);
     await lookup.promise;
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     expect(transport.stats().connects).toBe(0);
   });
 

@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Problem } from "../../src/core/errors.ts";
 import { makeSecret } from "../../src/core/signing.ts";
 import type { Endpoint } from "../../src/core/model.ts";
@@ -11,7 +12,7 @@ import { check, unwrittenLieAboveMark, placesAgree } from "./invariants.ts";
 import { bootProcess, type Process, recoverProcess } from "./process.ts";
 import { CONSUMERS, newEndpoint, setBounds, TYPES } from "./scenario.ts";
 import { FAULT_NAMES, type Faults, Receivers, type Tally } from "./receivers.ts";
-import { Rng, settle, World } from "./world.ts";
+import { Rng, World } from "./world.ts";
 
 const HOUR_MS = 3_600_000;
 const STARTS_AT = Date.UTC(2026, 10, 21);
@@ -402,12 +403,12 @@ export class Simulation {
       this.outside.paused.delete(id);
       this.#change(id, ({ status }) => (status === "paused" ? { status: "active" } : {}));
     }
-    await settle();
+    await nextTurn();
   }
 
   async #runUntil(until: number): Promise<void> {
     while (await this.#stepOrSettle(until)) {
-      await settle();
+      await nextTurn();
       if (++this.steps > STEPS_MAX) {
         this.violate(`it is not quiet after ${STEPS_MAX} steps`);
         return;
@@ -419,7 +420,7 @@ export class Simulation {
   async #stepOrSettle(until: number): Promise<boolean> {
     for (let turn = 0; turn < QUIET_TURNS; turn++) {
       if (this.world.step(until)) return true;
-      await settle();
+      await nextTurn();
     }
     return false;
   }
@@ -429,8 +430,8 @@ export class Simulation {
     const watched = promise.finally(() => {
       done = true;
     });
-    await settle();
-    while (!done && this.world.step(Number.POSITIVE_INFINITY)) await settle();
+    await nextTurn();
+    while (!done && this.world.step(Number.POSITIVE_INFINITY)) await nextTurn();
     return watched;
   }
 }

@@ -174,8 +174,3 @@ export class World {
     return true;
   }
 }
-
-/** Lets every promise that can settle do so, as a turn of the event loop would. */
-export function settle(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
-}

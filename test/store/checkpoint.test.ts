@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { startCheckpointThread } from "../../src/checkpoint-thread.ts";
 import { Checkpoints } from "../../src/store/checkpoint.ts";
 import { type Disk, openDatabase } from "../../src/store/database.ts";
@@ -61,8 +62,8 @@ test("a write that comes during the last part of a checkpoint waits for it and i
   const write = fill(1).then(() => {
     written = true;
   });
-  await new Promise((resolve) => setImmediate(resolve));
-  await new Promise((resolve) => setImmediate(resolve));
+  await nextTurn();
+  await nextTurn();
   expect(written).toBe(false);
   release();
   await Promise.all([held, write]);

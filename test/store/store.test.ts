@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Disk, openDatabase } from "../../src/store/database.ts";
 import { type BatchPart, Store } from "../../src/store/store.ts";
 
@@ -52,7 +53,6 @@ afterEach(() => {
   rmSync(dir, { recursive: true });
 });
 
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 const commit = () => scheduled.shift()?.();
 const insert =
   (id: number, text: string | null = "x") =>
@@ -83,7 +83,7 @@ async function stateOf(promise: Promise<unknown>): Promise<"pending" | "resolved
     () => "resolved" as const,
     () => "rejected" as const,
   );
-  return Promise.race([settled, turn().then(() => "pending" as const)]);
+  return Promise.race([settled, nextTurn().then(() => "pending" as const)]);
 }
 
 describe("a write", () => {
@@ -201,7 +201,7 @@ describe("a write", () => {
     commit();
     syncs.shift()?.resolve();
     expect(failing).rejects.toThrow("no");
-    await turn();
+    await nextTurn();
     commit();
     syncs.shift()?.resolve();
     expect(await later).toBe((await kept) + 5);
@@ -225,7 +225,7 @@ describe("a part of the batch", () => {
     const fine = store.write(insert(1));
     commit();
     syncs.shift()?.resolve();
-    await turn();
+    await nextTurn();
     commit();
     syncs.shift()?.resolve();
     await fine;
@@ -268,7 +268,7 @@ describe("a full disk", () => {
     expect(store.writable).toBe(true);
     commit();
     for (const sync of syncs.splice(0)) sync.resolve();
-    await turn();
+    await nextTurn();
     commit();
     for (const sync of syncs.splice(0)) sync.resolve();
     await kept;
@@ -282,7 +282,7 @@ describe("work that nobody waits for", () => {
     const error = new Error("no such row");
     store.unattended("fan-out", Promise.reject(error));
     store.unattended("release", Promise.resolve());
-    await turn();
+    await nextTurn();
     expect(reports).toEqual([{ work: "fan-out", error }]);
   });
 });
@@ -312,7 +312,7 @@ describe("a failing disk", () => {
     const first = store.write(insert(1));
     commit();
     syncs.shift()?.reject(new Error("EIO"));
-    await turn();
+    await nextTurn();
     expect(failure?.message).toBe("EIO");
     expect(await stateOf(first)).toBe("pending");
     expect(store.write(insert(2))).rejects.toMatchObject({ code: "unavailable" });
