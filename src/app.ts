@@ -24,7 +24,6 @@ import { createTransport } from "./outbound/transport.ts";
 import type { Transport } from "./outbound/transport-types.ts";
 import { VERSION } from "./outbound/user-agent.ts";
 import { Pipeline } from "./pipeline.ts";
-import { createRest } from "./pace.ts";
 import { Poller } from "./poller.ts";
 import { Releaser } from "./releaser.ts";
 import { Replayer } from "./replayer.ts";
@@ -98,7 +97,7 @@ export async function startApp(config: Config, { clock, logger, announce, fail }
   });
   const replayer = new Replayer(data, actors, pipeline, clock);
   const releaser = new Releaser(data, actors, clock);
-  const eraser = new Eraser({ data, actors, rest: createRest() });
+  const eraser = new Eraser({ data, actors });
   const server = openServer(config, { data, outbound, pipeline, replayer, eraser, logger });
   const hint = `Cannot listen on ${host}:${wanted}; set SEALPOST_HOST and SEALPOST_PORT`;
   const { port } = orExplain(hint, () => server.listen({ port: wanted, hostname: host }));
@@ -329,7 +328,6 @@ function openJobs({ data, outbound, eraser, checkpoints, logger }: JobParts): Jo
   const retention = new Retention({
     data,
     actors,
-    rest: createRest(),
     expires: ({ kind }) => isPolled(kind),
   });
   const onDisabled = ({ id }: Endpoint) => tellDisabled(data.ids.encode("ep", id), "failing", logger);
@@ -339,7 +337,6 @@ function openJobs({ data, outbound, eraser, checkpoints, logger }: JobParts): Jo
     checkpoints,
     eraser,
     retention,
-    rest: createRest(),
     onDisabled,
   });
   const jobs = new Jobs(table, (report) => tellJob(report, metrics, logger));

@@ -189,7 +189,7 @@ export const SETTINGS = {
   operatorToken: setting<string | null>({
     name: "SEALPOST_OPERATOR_TOKEN",
     about:
-      "Bearer token of operator calls and /metrics, at least 16 characters. Unset: operator calls are off.",
+      "Bearer token of operator calls and /metrics, at least 16 characters. Unset: operator calls are off, and the first start makes an account and prints its keys.",
     defaultText: "none",
     example: "$(openssl rand -hex 32)",
     fallback: null,

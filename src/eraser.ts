@@ -1,5 +1,6 @@
 import { limit } from "./core/limits.ts";
 import type { Actors } from "./outbound/actors.ts";
+import type { Pace } from "./pace.ts";
 import { removeRest } from "./retention.ts";
 import type { Data } from "./store/data.ts";
 import type { Erasure } from "./store/erasures.ts";
@@ -9,8 +10,6 @@ import type { HeldDelivery } from "./store/removal.ts";
 export interface EraserParts {
   data: Data;
   actors: Actors;
-  /** Between two slices: others have the disk and the loop for that long. */
-  rest: () => Promise<void>;
 }
 
 /**
@@ -64,18 +63,18 @@ export class Eraser {
   }
 
   /** Does all that was asked for. Answers how many events are gone. */
-  async run(isStopping: () => boolean): Promise<number> {
+  async run(pace: Pace): Promise<number> {
     let events = 0;
     for (;;) {
       const [erasure] = this.parts.data.erasures.running();
-      if (erasure === undefined || isStopping()) break;
-      events += await this.#erase(erasure, isStopping);
+      if (erasure === undefined || pace.isStopping()) break;
+      events += await this.#erase(erasure, pace);
     }
-    await removeRest(this.parts, isStopping);
+    await removeRest(this.parts, pace);
     return events;
   }
 
-  async #erase(erasure: Erasure, isStopping: () => boolean): Promise<number> {
+  async #erase(erasure: Erasure, pace: Pace): Promise<number> {
     const { digest } = this.parts.data;
     let events = 0;
     const steps: (() => Promise<boolean>)[] = [
@@ -94,11 +93,11 @@ export class Eraser {
     ];
     for (const step of steps) {
       await digest.settle();
-      while (!isStopping() && (await step())) await this.parts.rest();
+      while (!pace.isStopping() && (await step())) await pace.rest();
     }
-    await this.#forgetChanges(erasure, isStopping);
-    await removeRest(this.parts, isStopping);
-    if (!isStopping()) await this.#complete(erasure);
+    await this.#forgetChanges(erasure, pace);
+    await removeRest(this.parts, pace);
+    if (!pace.isStopping()) await this.#complete(erasure);
     return events;
   }
 
@@ -231,10 +230,10 @@ export class Eraser {
   }
 
   /** What the audit log shows of the consumer; that something was changed stays. */
-  async #forgetChanges({ projectId, consumerId }: Erasure, isStopping: () => boolean): Promise<void> {
+  async #forgetChanges({ projectId, consumerId }: Erasure, pace: Pace): Promise<void> {
     const { audit } = this.parts.data;
     const text = JSON.stringify(consumerId);
-    for (let after: number | null = 0; after !== null && !isStopping(); await this.parts.rest()) {
+    for (let after: number | null = 0; after !== null && !pace.isStopping(); await pace.rest()) {
       const from: number = after;
       after = await this.#write(() => audit.blankWith(projectId, text, from));
     }

@@ -1,12 +1,13 @@
 import { Cron } from "croner";
+import { createPace, type Pace } from "./pace.ts";
 
 /** Scheduled work: each job does what is due and nothing twice, so that a run that was cut short is made good by the next. */
 export interface Job {
   name: string;
   /** A cron pattern, in UTC, or milliseconds where it is too often for one. */
   every: string | number;
-  /** Answers how many rows it removed or changed; between its slices it ends where `isStopping`. */
-  run: (isStopping: () => boolean) => Promise<number | void>;
+  /** Answers how many rows it removed or changed. */
+  run: (pace: Pace) => Promise<number | void>;
 }
 
 export interface JobReport {
@@ -82,7 +83,7 @@ export class Jobs {
     const begin = performance.now();
     const report: JobReport = { name, rows: 0, seconds: 0 };
     try {
-      report.rows = (await run(() => this.#stopping)) ?? 0;
+      report.rows = (await run(createPace(() => this.#stopping))) ?? 0;
     } catch (error) {
       report.error = String(error);
     }

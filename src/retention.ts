@@ -3,6 +3,7 @@ import { limit } from "./core/limits.ts";
 import type { Endpoint, Project } from "./core/model.ts";
 import type { Plan } from "./core/plans.ts";
 import type { Actors } from "./outbound/actors.ts";
+import type { Pace } from "./pace.ts";
 import type { EventAge } from "./store/ages.ts";
 import type { Data } from "./store/data.ts";
 import type { Walked } from "./store/orphans.ts";
@@ -21,8 +22,6 @@ const PARTS: readonly Part[] = ["bodies", "attempts"];
 export interface RetentionParts {
   data: Data;
   actors: Actors;
-  /** Between two slices: others have the disk and the loop for that long. */
-  rest: () => Promise<void>;
   /** True where what was never fetched expires with its event: nothing is ever sent to the endpoint. */
   expires: (endpoint: Endpoint) => boolean;
 }
@@ -66,21 +65,21 @@ export class Retention {
   constructor(private readonly parts: RetentionParts) {}
 
   /** Answers how many events were removed. */
-  async run(isStopping: () => boolean): Promise<number> {
+  async run(pace: Pace): Promise<number> {
     this.#beginPass();
     let removed = 0;
     let seen = 0;
     for (const project of this.parts.data.tenants.projects()) {
-      if (++seen % PROJECTS_A_TURN === 0) await this.parts.rest();
-      removed += await this.#clear(project, isStopping);
-      for (const part of PARTS) await this.#thin(project, part, isStopping);
+      if (++seen % PROJECTS_A_TURN === 0) await pace.rest();
+      removed += await this.#clear(project, pace);
+      for (const part of PARTS) await this.#thin(project, part, pace);
     }
-    await removeRest(this.parts, isStopping);
+    await removeRest(this.parts, pace);
     return removed;
   }
 
   /** What nothing leads to any more, once a pass. Answers how many rows were removed. */
-  async sweep(isStopping: () => boolean): Promise<number> {
+  async sweep(pace: Pace): Promise<number> {
     if (this.#isSwept) return 0;
     const { orphans, tenants } = this.parts.data;
     const keptSince = (projectId: number) => this.#keptSince(tenants.project(projectId));
@@ -94,8 +93,8 @@ export class Retention {
       (after) => orphans.names(after),
     ];
     let rows = 0;
-    for (const walk of walks) rows += await this.#walk(walk, isStopping);
-    this.#isSwept = !isStopping();
+    for (const walk of walks) rows += await this.#walk(walk, pace);
+    this.#isSwept = !pace.isStopping();
     return rows;
   }
 
@@ -112,14 +111,14 @@ export class Retention {
     this.#isSwept = false;
   }
 
-  async #walk(walk: (after: number) => Walked, isStopping: () => boolean): Promise<number> {
+  async #walk(walk: (after: number) => Walked, pace: Pace): Promise<number> {
     let rows = 0;
-    for (let after: number | null = 0; after !== null && !isStopping(); ) {
+    for (let after: number | null = 0; after !== null && !pace.isStopping(); ) {
       const from: number = after;
       const walked = await this.parts.data.store.write(() => walk(from));
       rows += walked.rows;
       after = walked.next;
-      await this.parts.rest();
+      await pace.rest();
     }
     return rows;
   }
@@ -136,10 +135,10 @@ export class Retention {
     return plan === undefined ? 0 : this.parts.data.store.now() - plan.retentionDays * DAY_MS;
   }
 
-  async #clear(project: Project, isStopping: () => boolean): Promise<number> {
+  async #clear(project: Project, pace: Pace): Promise<number> {
     const before = firstKeyAt(this.#keptSince(project));
     let removed = 0;
-    while (!isStopping()) {
+    while (!pace.isStopping()) {
       const after = this.#reached.get(project.id) ?? 0;
       const keys = this.parts.data.ages.oldest(project.id, after, before, EVENTS_A_TURN);
       const last = keys.at(-1);
@@ -148,7 +147,7 @@ export class Retention {
       this.#reached.set(project.id, cleared.reached);
       removed += cleared.removed;
       for (const { endpointId, id } of cleared.expired) this.parts.actors.forget(endpointId, id);
-      await this.parts.rest();
+      await pace.rest();
     }
     return removed;
   }
@@ -198,14 +197,14 @@ export class Retention {
   }
 
   /** Takes bodies or attempts of events that stay, where the plan keeps them for a shorter time. Whom it passes by it sees again in a day. */
-  async #thin(project: Project, part: Part, isStopping: () => boolean): Promise<void> {
+  async #thin(project: Project, part: Part, pace: Pace): Promise<void> {
     const { ages, store } = this.parts.data;
     const plan = this.#planOf(project);
     const days = part === "bodies" ? plan?.bodyRetentionDays : plan?.attemptRetentionDays;
     if (plan === undefined || days === undefined || days >= plan.retentionDays) return;
     const before = firstKeyAt(store.now() - days * DAY_MS);
     let begun = NONE_BEGUN;
-    while (!isStopping()) {
+    while (!pace.isStopping()) {
       const after = this.#thinned[part].get(project.id) ?? 0;
       const keys = ages.oldest(project.id, after, before, EVENTS_A_TURN);
       const last = keys.at(-1);
@@ -215,7 +214,7 @@ export class Retention {
       begun = due.length === 0 ? from : await store.write(() => this.#thinSlice(part, due, from));
       const isWhole = due.length === 0 || begun.reached === due.at(-1);
       this.#thinned[part].set(project.id, isWhole ? last : begun.reached);
-      await this.parts.rest();
+      await pace.rest();
     }
   }
 
@@ -258,11 +257,11 @@ export class Retention {
 
 /** What hangs on events that have left the log follows them. */
 export async function removeRest(
-  { data: { removal, store }, rest }: Pick<RetentionParts, "data" | "rest">,
-  isStopping: () => boolean,
+  { data: { removal, store } }: Pick<RetentionParts, "data">,
+  pace: Pace,
 ): Promise<void> {
-  while (!isStopping() && removal.hasRest()) {
+  while (!pace.isStopping() && removal.hasRest()) {
     await store.write(() => removal.securely(() => removal.removeRest()));
-    await rest();
+    await pace.rest();
   }
 }

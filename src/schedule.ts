@@ -17,15 +17,13 @@ export interface ScheduleParts {
   checkpoints: Checkpoints;
   eraser: Eraser;
   retention: Retention;
-  /** Between two slices of long work. */
-  rest: () => Promise<void>;
   /** Hears of an endpoint that was disabled although no attempt said so. */
   onDisabled: (endpoint: Endpoint) => void;
 }
 
 /** The one table of scheduled work. */
 export function scheduledJobs(parts: ScheduleParts): Job[] {
-  const { data, actors, checkpoints, eraser, retention, rest, onDisabled } = parts;
+  const { data, actors, checkpoints, eraser, retention, onDisabled } = parts;
   return [
     // List entries and hourly numbers, which readers take from memory meanwhile.
     { name: "digest", every: 200, run: () => data.digest.writeDown() },
@@ -47,15 +45,15 @@ export function scheduledJobs(parts: ScheduleParts): Job[] {
         return disabled.length;
       },
     },
-    { name: "erasure", every: MINUTELY, run: (isStopping) => eraser.run(isStopping) },
-    { name: "retention", every: MINUTELY, run: (isStopping) => retention.run(isStopping) },
-    { name: "sweep", every: MINUTELY, run: (isStopping) => retention.sweep(isStopping) },
+    { name: "erasure", every: MINUTELY, run: (pace) => eraser.run(pace) },
+    { name: "retention", every: MINUTELY, run: (pace) => retention.run(pace) },
+    { name: "sweep", every: MINUTELY, run: (pace) => retention.sweep(pace) },
     {
       name: "vacuum",
       every: MINUTELY,
-      async run(isStopping) {
+      async run(pace) {
         let pages = 0;
-        for (; data.vacuum.isDue && !isStopping(); await rest()) pages += await data.vacuum.step();
+        for (; data.vacuum.isDue && !pace.isStopping(); await pace.rest()) pages += await data.vacuum.step();
         return pages;
       },
     },
@@ -64,7 +62,7 @@ export function scheduledJobs(parts: ScheduleParts): Job[] {
 
 /** Slice after slice until one finds nothing. */
 function inSlices(expire: () => Promise<number>): Job["run"] {
-  return async (isStopping) => {
+  return async ({ isStopping }) => {
     let rows = 0;
     for (let some = -1; some !== 0 && !isStopping(); rows += some) some = await expire();
     return rows;

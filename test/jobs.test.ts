@@ -15,7 +15,7 @@ class Held {
   readonly job: Job = {
     name: "held",
     every: "0 0 1 1 *",
-    run: async (isStopping) => {
+    run: async ({ isStopping }) => {
       this.begun++;
       const rows = await this.end.promise;
       this.stopping = isStopping();

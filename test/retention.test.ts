@@ -6,6 +6,7 @@ import { isPolled } from "../src/outbound/destinations.ts";
 import { Retention } from "../src/retention.ts";
 import { type Api, type EventRow, type Page, startApi } from "./http/log-kit.ts";
 import { SetClock } from "./kit/clock.ts";
+import { paceOf } from "./kit/pace.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -15,6 +16,7 @@ let clock: SetClock;
 let retention: Retention;
 /** Called between two slices. */
 let between: () => void;
+const pace = paceOf({ rest: async () => between() });
 
 beforeEach(async () => {
   clock = new SetClock(Date.UTC(2026, 10, 21));
@@ -23,21 +25,18 @@ beforeEach(async () => {
   retention = new Retention({
     data: api.data,
     actors: api.services.actors,
-    rest: async () => between(),
     expires: ({ kind }) => isPolled(kind),
   });
 });
 
 afterEach(() => api[Symbol.asyncDispose]());
 
-const never = () => false;
-
 /** A whole pass, as an hour brings it. */
 async function pass(): Promise<number> {
   clock.advance(HOUR_MS);
   await api.data.digest.writeDown();
-  const removed = await retention.run(never);
-  await retention.sweep(never);
+  const removed = await retention.run(pace);
+  await retention.sweep(pace);
   return removed;
 }
 
@@ -169,7 +168,7 @@ describe("an event with an open delivery", () => {
     expect(await pass()).toBe(2);
     expect((await listed()).toSorted()).toEqual([ids[0], ids[2]].map(String).toSorted());
     const before = api.data.store.commits;
-    await retention.run(never);
+    await retention.run(pace);
     expect(api.data.store.commits).toBe(before);
   });
 
@@ -180,7 +179,7 @@ describe("an event with an open delivery", () => {
     clock.advance(40 * DAY_MS);
     const JUMP_MS = 365 * DAY_MS;
     clock.advance(JUMP_MS);
-    expect(await retention.run(never)).toBe(0);
+    expect(await retention.run(pace)).toBe(0);
     clock.advance(-JUMP_MS);
     await api.change(paused, { status: "active" });
     await api.settled(id);
@@ -242,9 +241,9 @@ describe("an event that is more than one transaction should hold", () => {
     between = () => slices++;
     clock.advance(HOUR_MS);
     await api.data.digest.writeDown();
-    await retention.run(() => slices >= 2);
+    await retention.run({ ...pace, isStopping: () => slices >= 2 });
     expect([count("event"), count("removal"), count("delivery") > 0]).toEqual([0, 1, true]);
-    await retention.run(never);
+    await retention.run(pace);
     expect(counts()).toEqual(NOTHING);
   });
 
@@ -314,7 +313,7 @@ describe("what events leave behind goes as well", () => {
   test("erasures that ended a year ago", async () => {
     await api.publish("a.b", { consumer_id: "ada" });
     await api.call("DELETE", "/v1/consumers/ada");
-    await api.services.eraser.run(never);
+    await api.services.eraser.run(pace);
     clock.advance(365 * DAY_MS - 2 * HOUR_MS);
     await pass();
     expect(count("erasure")).toBe(1);
@@ -327,9 +326,9 @@ describe("what events leave behind goes as well", () => {
     await api.publish("name.kept", { consumer_id: "kept" });
     await api.data.digest.writeDown();
     clock.advance(30 * DAY_MS + HOUR_MS);
-    await retention.run(never);
+    await retention.run(pace);
     const { id } = await api.publish("name.kept", { consumer_id: "kept" });
-    await retention.sweep(never);
+    await retention.sweep(pace);
     await api.data.digest.writeDown();
     expect([await listed("&type=name.kept"), await listed("&consumer_id=kept")]).toEqual([[id], [id]]);
   });

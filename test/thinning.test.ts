@@ -8,6 +8,7 @@ import { isPolled } from "../src/outbound/destinations.ts";
 import { Retention } from "../src/retention.ts";
 import { type Api, expectRefusal, type Page, startApi } from "./http/log-kit.ts";
 import { SetClock } from "./kit/clock.ts";
+import { paceOf } from "./kit/pace.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -33,7 +34,6 @@ beforeEach(async () => {
   retention = new Retention({
     data: api.data,
     actors: api.services.actors,
-    rest: async () => {},
     expires: ({ kind }) => isPolled(kind),
   });
 });
@@ -44,7 +44,7 @@ afterEach(() => api[Symbol.asyncDispose]());
 async function days(count: number, isStopping: () => boolean = () => false): Promise<void> {
   clock.advance(count * DAY_MS + HOUR_MS);
   await api.data.digest.writeDown();
-  await retention.run(isStopping);
+  await retention.run(paceOf({ isStopping }));
 }
 
 const number = (sql: string) =>

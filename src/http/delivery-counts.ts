@@ -8,7 +8,7 @@ import { listShape, pagingQuery, readCursor, writeCursor } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
 import { nullable, timeShape, timeText } from "./shapes.ts";
-import { readSpan, SPAN_TEXT, statsQuery } from "./stats-query.ts";
+import { readSpan, SPAN_TEXT, spanQuery, statsQuery } from "./stats-query.ts";
 
 const states = Object.fromEntries(DELIVERY_STATUS.map((status) => [status, Type.Integer()]));
 
@@ -38,7 +38,12 @@ export function deliveryCountsRoute(services: Services): AnyRoute {
     access: "read",
     budget: "management",
     query: Type.Object(
-      { ...deliveryFilterQuery, ...statsQuery.properties, cursor: pagingQuery.cursor },
+      {
+        ...statsQuery.properties,
+        ...deliveryFilterQuery,
+        since: spanQuery.since,
+        cursor: pagingQuery.cursor,
+      },
       { additionalProperties: false },
     ),
     answers: {
@@ -54,7 +59,8 @@ export function deliveryCountsRoute(services: Services): AnyRoute {
     async handle({ caller, query }) {
       const filter = {
         ...readDeliveryFilter(services, caller, query),
-        ...readSpan(query, services.now()),
+        // Without an end: a delivery of this very millisecond stands in the list too.
+        since: readSpan(query, services.now()).since,
       };
       const before = readCursor(services, "msg", query.cursor);
       const { points, next } = await services.deliveryList.count(filter, query.by ?? "hour", before);

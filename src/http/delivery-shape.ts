@@ -15,7 +15,7 @@ const WAITING_FOR = [
 
 export const deliveryStatusShape = oneOf(DELIVERY_STATUS, {
   description:
-    "`pending`: not tried yet, or handed to a poller that has not acknowledged it. `retrying`: failed, a retry is scheduled. `dead`: given up.",
+    "`pending`: not tried since it was published or replayed, or handed to a poller that has not acknowledged it. `retrying`: failed, a retry is scheduled. `dead`: given up.",
 });
 
 /** A delivery as the API answers it (contract section 4). */

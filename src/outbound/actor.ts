@@ -99,9 +99,9 @@ export class EndpointActor<P extends Performed> {
     return this.endpoint.status === "deleted" && this.isQuiet;
   }
 
-  /** What it holds and what is on its way. */
-  openIds(): number[] {
-    return [...new Set([...this.#queue.ids(this.#queue.size), ...this.#flights.keys()])];
+  /** What it holds, which is open, and what is on its way, which may have been cancelled or erased meanwhile. */
+  ids(): number[] {
+    return [...new Set([...this.#queue.ids(this.#queue.size), ...this.#flights])];
   }
 
   get inFlight(): number {
@@ -136,6 +136,9 @@ export class EndpointActor<P extends Performed> {
     this.endpoint = endpoint;
     if (enabled) this.health = HEALTHY;
     if (reordered) this.#reorder();
+    // What is under way is cancelled like what waits; where it arrives nevertheless, it counts as delivered.
+    if (endpoint.status === "deleted")
+      for (const id of this.#flights) this.#admit({ id, due: this.parts.now(), queueOrder: null }, null);
     this.#pump();
   }
 

@@ -227,10 +227,10 @@ export class Actors {
     const actor = this.#actors.get(endpointId);
     // Most of many thousand have nothing: no look-up for those.
     if (!actor || (actor instanceof EndpointActor && actor.isQuiet)) return 0;
-    const held = actor instanceof EndpointActor ? actor.openIds() : [];
-    const parked = this.data.deliveries.countParked(endpointId);
+    const held = actor instanceof EndpointActor ? actor.ids() : [];
+    const { deliveries } = this.data;
     // Some that are parked are in the actor's hands already.
-    return parked === 0 ? held.length : parked + this.data.deliveries.countUnparked(held);
+    return deliveries.countParked(endpointId) + deliveries.countOpenUnparked(held);
   }
 
   failingSince(endpointId: number): number | null {

@@ -266,11 +266,11 @@ export class Deliveries {
     return this.#statements.countParked.get(endpointId)?.count ?? 0;
   }
 
-  /** How many of these deliveries do not wait in the database. */
-  countUnparked(ids: readonly number[]): number {
+  /** How many of these deliveries are open, and do not wait in the database. */
+  countOpenUnparked(ids: readonly number[]): number {
     return (
       this.parts.unwritten.among(ids).length +
-      (this.#statements.countUnparked.get(JSON.stringify(ids))?.count ?? 0)
+      (this.#statements.countOpenUnparked.get(JSON.stringify(ids))?.count ?? 0)
     );
   }
 
@@ -315,8 +315,8 @@ function prepareReads(sqlite: Store["sqlite"]) {
     countParked: sqlite.prepare<{ count: number }, [number]>(
       "SELECT count(*) AS count FROM delivery WHERE endpoint_id = ? AND queue_order IS NOT NULL",
     ),
-    countUnparked: sqlite.prepare<{ count: number }, [string]>(
-      "SELECT count(*) AS count FROM delivery WHERE id IN (SELECT value FROM json_each(?)) AND queue_order IS NULL",
+    countOpenUnparked: sqlite.prepare<{ count: number }, [string]>(
+      "SELECT count(*) AS count FROM delivery WHERE id IN (SELECT value FROM json_each(?)) AND status IN (0, 1) AND queue_order IS NULL",
     ),
     deadOfProject: sqlite.prepare<{ id: number }, [number, number, number]>(
       `SELECT id FROM delivery WHERE status = 3 AND project_id = ${bound(1)} AND id > ${bound(2)} ORDER BY id LIMIT ${bound(3)}`,

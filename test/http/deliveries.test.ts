@@ -319,6 +319,30 @@ describe("cancelling", () => {
     expect((await api.settled(next.id, ["delivered"]))[0]?.attempt_count).toBe(1);
   });
 
+  test("happens with the endpoint's end to what is under way too; only what arrives counts as delivered", async () => {
+    for (const [status, end] of [
+      [204, "delivered"],
+      [500, "cancelled"],
+    ] as const) {
+      const name = `leaving-${status}`;
+      const answer = Promise.withResolvers<Response>();
+      const endpoint = await api.endpoint({
+        url: api.receiver.at(name, () => answer.promise),
+        eventTypes: [name],
+      });
+      const { id } = await api.publish(name);
+      await api.receiver.arrived(name, 1);
+      const waiting = async () => (await api.get<{ waiting: number }>("/v1/stats")).waiting;
+      const before = await waiting();
+      await api.change(endpoint, { status: "deleted" });
+      await api.settled(id, ["cancelled"]);
+      expect(await waiting()).toBe(before - 1);
+      answer.resolve(new Response(null, { status }));
+      const tried = async () => (await list(`event_id=${id}`)).find((one) => one.attempt_count === 1);
+      expect((await api.until(tried)).status).toBe(end);
+    }
+  });
+
   test("refuses a delivery that is delivered or dead", async () => {
     for (const [name, status, state] of [
       ["done", 200, "delivered"],

@@ -4,6 +4,7 @@ import { keyTime } from "../../src/core/ids.ts";
 import { limit } from "../../src/core/limits.ts";
 import { DELIVERY_STATUS, type DeliveryStatus } from "../../src/core/model.ts";
 import type { DeliveryAnswer } from "../../src/http/delivery-shape.ts";
+import { SetClock } from "../kit/clock.ts";
 import { type Api, expectRefusal, type Page, startApi } from "./log-kit.ts";
 
 type Point = { at: string } & Record<DeliveryStatus, number>;
@@ -78,6 +79,14 @@ describe("counts of deliveries", () => {
     expect((await count("event_type=n.*&by=day")).data).toEqual(
       counted(await list("event_type=n.*"), 24 * HOUR_MS),
     );
+  });
+
+  test("have what was made in this very millisecond, as the list has", async () => {
+    await using still = await startApi({}, new SetClock(Date.UTC(2026, 10, 21)));
+    await still.endpoint({ url: still.receiver.url("now"), eventTypes: ["now"], status: "paused" });
+    const { id } = await still.publish("now");
+    const { data } = await still.get<Counts>(`/v1/stats/deliveries?event_id=${id}`);
+    expect(data.map(({ pending }) => pending)).toEqual([1]);
   });
 
   test("go on where the cursor says, and stay within their time", async () => {

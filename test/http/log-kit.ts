@@ -6,7 +6,6 @@ import { expect } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import type { Caller } from "../../src/core/caller.ts";
 import { Cipher } from "../../src/core/cipher.ts";
@@ -101,7 +100,7 @@ export class Api implements AsyncDisposable {
       deliveryList: new DeliveryList(data),
       pipeline,
       actors,
-      eraser: new Eraser({ data, actors, rest: () => nextTurn() }),
+      eraser: new Eraser({ data, actors }),
       replayer: new Replayer(data, actors, pipeline, clock),
       poller: new Poller(data, actors, {
         clock,

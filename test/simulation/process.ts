@@ -8,6 +8,7 @@ import { Actors } from "../../src/outbound/actors.ts";
 import type { Load } from "../../src/outbound/actor-parts.ts";
 import { type Sent, send } from "../../src/outbound/send.ts";
 import type { Transport } from "../../src/outbound/transport-types.ts";
+import type { Pace } from "../../src/pace.ts";
 import { Pipeline } from "../../src/pipeline.ts";
 import { Releaser } from "../../src/releaser.ts";
 import { Replayer } from "../../src/replayer.ts";
@@ -97,8 +98,7 @@ export function bootProcess(parts: ProcessParts): Process {
   const pipeline = new Pipeline({ data, actors, onAccepted() {}, onExhausted() {}, onRefusedFilter() {} });
   const releaser = new Releaser(data, actors, world.clock);
   const replayer = new Replayer(data, actors, pipeline, world.clock);
-  const rest = () => new Promise<void>((resolve) => world.after(REST_MS, resolve));
-  const eraser = new Eraser({ data, actors, rest });
+  const eraser = new Eraser({ data, actors });
   const jobs = openJobs(eraser, world);
   return { data, actors, pipeline, releaser, replayer, eraser, jobs };
 }
@@ -110,9 +110,10 @@ const MINUTE_MS = 60_000;
 
 /** The job that erases, without its schedule, by which no run would come to its end: only where the disk was full it is tried again. */
 function openJobs(eraser: Eraser, world: ReturnType<World["ofThisLife"]>): Jobs {
-  const run = async (isStopping: () => boolean) => {
+  const rest = () => new Promise<void>((resolve) => world.after(REST_MS, resolve));
+  const run = async ({ isStopping }: Pace) => {
     try {
-      await eraser.run(isStopping);
+      await eraser.run({ isStopping, rest });
     } catch (error) {
       if (!(error instanceof Problem && error.code === "unavailable")) throw error;
       world.after(MINUTE_MS, () => void jobs.run("erasure"));

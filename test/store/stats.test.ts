@@ -5,6 +5,7 @@ import { Retention } from "../../src/retention.ts";
 import type { StatPoint } from "../../src/store/stats.ts";
 import { type Api, startApi } from "../http/log-kit.ts";
 import { SetClock } from "../kit/clock.ts";
+import { paceOf } from "../kit/pace.ts";
 import { Rng } from "../simulation/world.ts";
 
 const HOUR_MS = 3_600_000;
@@ -138,14 +139,12 @@ test("what a deleted or an erased endpoint had leaves the tables, and what is to
   const retention = new Retention({
     data: api.data,
     actors: api.services.actors,
-    rest: async () => {},
     expires: () => false,
   });
-  const never = () => false;
   const sweep = async () => {
     clock.advance(HOUR_MS);
-    await retention.run(never);
-    await retention.sweep(never);
+    await retention.run(paceOf());
+    await retention.sweep(paceOf());
   };
   const delivered = (table: string) =>
     api.data.store.sqlite
@@ -158,7 +157,7 @@ test("what a deleted or an erased endpoint had leaves the tables, and what is to
   expect(both()).toEqual([300, 300]);
   open.pop();
   await api.call("DELETE", "/v1/consumers/ada");
-  await api.services.eraser.run(never);
+  await api.services.eraser.run(paceOf());
   const [left = 0] = both();
   expect(left).toBeLessThan(300);
   expect(both()).toEqual([left, left]);
