@@ -217,7 +217,9 @@ function deleteRoute(services: Services): AnyRoute {
     operationId: "deleteEndpoint",
     tag: "Endpoints",
     summary: "Delete an endpoint",
-    description: "What is pending is cancelled; events, deliveries and attempts stay readable.",
+    description:
+      "What is pending is cancelled; an attempt that is under way may still arrive, and its delivery then counts as delivered. Events, " +
+      "deliveries and attempts stay readable.",
     access: "create",
     budget: "management",
     audit: { action: "endpoint.deleted", object: "endpoint" },
