@@ -51,7 +51,7 @@ export async function readList<Row>(client: Client, path: string): Promise<Row[]
   const rows: Row[] = [];
   let cursor = "";
   do {
-    const { status, json } = await client.get(`${path}?limit=250${cursor}`);
+    const { status, json } = await client.get(`${path}${path.includes("?") ? "&" : "?"}limit=250${cursor}`);
     if (status !== 200) throw new Error(`${path} answered ${status}`);
     rows.push(...(json.data as Row[]));
     cursor = typeof json.next_cursor === "string" ? `&cursor=${json.next_cursor}` : "";
