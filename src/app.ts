@@ -273,6 +273,7 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
   const projectIds = new PublicIds(data.ids, "proj");
   return createServer(routes, {
     version: VERSION,
+    baseUrl: config.baseUrl,
     authenticate: authenticator(data, clock.now),
     operatorToken: config.operatorToken,
     now: clock.now,

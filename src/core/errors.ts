@@ -1,6 +1,7 @@
 /** The one table of errors that leave the service (contract section 1, RFC 9457). */
 export const ERRORS = {
   invalid_json: { status: 400, title: "The body is not valid JSON" },
+  malformed_request: { status: 400, title: "The request's target or Host is malformed" },
   unauthenticated: { status: 401, title: "A valid key, token or secret is needed" },
   plan_limit_reached: { status: 402, title: "The plan's deliveries for this month are used up" },
   forbidden: { status: 403, title: "This key or token may not do that" },

@@ -16,7 +16,6 @@ export const DOC_HEADERS = {
   "content-type": "text/html; charset=utf-8",
   "content-security-policy": CONTENT_SECURITY_POLICY,
   "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
   "cache-control": "no-cache",
 };
 

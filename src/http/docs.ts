@@ -55,7 +55,6 @@ const PAGE_HEADERS = {
   "content-type": "text/html; charset=utf-8",
   "content-security-policy": CONTENT_SECURITY_POLICY,
   "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
   "cache-control": "no-cache",
 };
 
@@ -111,7 +110,6 @@ export const docsRoutes: readonly AnyRoute[] = [
 async function serveAsset(asset: Asset, request: Request): Promise<Answer> {
   const headers = {
     "content-type": asset.contentType,
-    "x-content-type-options": "nosniff",
     "cache-control": "public, max-age=3600",
     vary: "accept-encoding",
   };

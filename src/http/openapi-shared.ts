@@ -43,8 +43,9 @@ function problemExample(code: ErrorCode): Json {
 
 export const INTRODUCTION = `Sealpost delivers your events as signed webhooks and receives those of others.
 
-All bodies are JSON in UTF-8 (of a key that stands twice in one object the last counts), all times RFC 3339 in UTC. Errors are RFC 9457 problem documents; their \`code\` is stable.
-Every answer carries \`x-request-id\`. A path answers 405 to a method that it does not take, with \`allow\`.
+All bodies are JSON in UTF-8 (of a key that stands twice in one object the last counts; a number beyond the range of a double is refused), all times RFC 3339 in UTC. Errors are RFC 9457 problem documents; their \`code\` is stable.
+Every answer carries \`x-request-id\`. A path answers 405 to a method that it does not take, with \`allow\`, and any path 400 \`malformed_request\` to a request
+whose target or \`Host\` cannot be read. What is no HTTP ends with the connection, or a 400, 431 or 505 without a body.
 
 Three small languages have a page each, with examples: [filters](/docs/filters), [transformations](/docs/transformations), and
 [event types and schemas](/docs/schemas). So has [polling](/docs/polling), and [what is kept, and how to erase it](/docs/retention). One page shows the kinds of

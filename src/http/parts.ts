@@ -48,6 +48,8 @@ export interface FailureLine {
 export interface HttpParts {
   /** Printed in the OpenAPI document. */
   version: string;
+  /** Where the service is reached from outside. */
+  baseUrl: string;
   /** `refused` is the detail of the 401 (a suspended account); null: the token is not known. */
   authenticate(token: string): Caller | { refused: string } | null;
   /** null: operator calls are off. */

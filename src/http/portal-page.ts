@@ -77,7 +77,6 @@ async function servePage(origins: readonly string[], request: Request): Promise<
     "content-type": "text/html; charset=utf-8",
     "content-security-policy": securityPolicy(origins),
     "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
     "cache-control": "no-cache",
   };
   return { status: 200, body: dress(page, new URL(request.url).searchParams), headers };
@@ -107,7 +106,6 @@ const fileRoute = route({
 function serve(file: ReadyFile, request: Request): Answer {
   const headers = {
     "content-type": file.contentType,
-    "x-content-type-options": "nosniff",
     "cache-control": "public, max-age=31536000, immutable",
     vary: "accept-encoding",
   };

@@ -84,7 +84,6 @@ function portalOf(services: Services, caller: Caller, project: Project) {
 }
 
 const LOGO_HEADERS = {
-  "x-content-type-options": "nosniff",
   "content-security-policy": "default-src 'none'; sandbox",
   "cross-origin-resource-policy": "cross-origin",
   "referrer-policy": "no-referrer",

@@ -1,11 +1,11 @@
 import { Elysia } from "elysia";
 import { notFound, Problem } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
-import { Exchange, type PreparedRoute, prepareRoute, type Shared } from "./exchange.ts";
+import { answerHeaders, Exchange, type PreparedRoute, prepareRoute, type Shared } from "./exchange.ts";
 import { RunningKeys } from "./idempotency.ts";
 import type { HttpParts } from "./parts.ts";
 import { TokenBuckets } from "./ratelimit.ts";
-import type { AnyRoute } from "./route.ts";
+import { type AnyRoute, paramNames } from "./route.ts";
 import { systemRoutes } from "./system.ts";
 
 /** Cuts clients that stop in the middle of a request (slow loris). */
@@ -34,6 +34,7 @@ export function createServer(routes: readonly AnyRoute[], parts: HttpParts): Htt
       management: new TokenBuckets(parts.rateLimits.management),
     },
     runningKeys: new RunningKeys(),
+    headers: answerHeaders(parts.baseUrl),
   };
   return new BunServer(table, shared);
 }
@@ -53,6 +54,8 @@ class BunServer implements HttpServer {
   /**
    * Not by Elysia's own `listen`: that routes through Bun's table, where `/q/` equals `/q`, shares the port with a
    * second process (`reusePort`), and leaves a listener on the process behind.
+   * Before any handler Bun itself answers 400 (no Host in HTTP/1.1, targets, headers and lengths that it cannot read), 431 and 505,
+   * without a body, and closes the connection at a method that it does not know.
    */
   listen({ port, hostname }: { port: number; hostname: string }): { port: number } {
     this.bun = Bun.serve({
@@ -98,8 +101,28 @@ function createApp(table: readonly AnyRoute[], shared: Shared, extendTimeout: Ex
       });
     }
   }
-  return app.compile();
+  for (const [method, path] of shadowed(table)) {
+    const refuse = ({ request }: ElysiaContext) => new Exchange(shared, unmatched, request, {}).respond();
+    app.route(method, path, refuse, { parse: "none" });
+  }
+  const router = app.compile();
+  return {
+    fetch: (request: Request): Response | Promise<Response> =>
+      isReadable(request) ? router.fetch(request) : new Exchange(shared, malformed, request, {}).respond(),
+  };
 }
+
+/**
+ * Bun makes the URL of the Host header as it came: without one (HTTP/1.0) it is the bare path, of `CONNECT host:443` it is the target.
+ * Of two Hosts Bun takes the first, and something in front of us may take the other.
+ */
+function isReadable({ url, headers }: Request): boolean {
+  return url.startsWith("http://") && URL.canParse(url) && !headers.get("host")?.includes(",");
+}
+
+const malformed = fallback(() => {
+  throw new Problem("malformed_request", "Expected a target that is a path, and one Host that names a host.");
+});
 
 interface ElysiaContext {
   request: Request;
@@ -142,13 +165,33 @@ function fallback(handle: AnyRoute["handle"]): PreparedRoute {
   });
 }
 
+/**
+ * Methods that a path does not take, but a wider one that fits too: `GET /v1/endpoints/preview` is no endpoint called preview.
+ * Elysia, which looks for each method by itself, would find the wider one.
+ */
+function shadowed(table: readonly AnyRoute[]): [method: string, path: string][] {
+  const paths = [...new Set(table.map(({ path }) => path))];
+  return paths.flatMap((path) => {
+    const own = new Set(narrowestOf(table, path).flatMap(methodsOf));
+    const wider = new Set(table.filter((entry) => isPathOf(entry, path)).flatMap(methodsOf));
+    return [...wider.difference(own)].map((method): [string, string] => [method, path]);
+  });
+}
+
 /** Throws 404, or 405 where the path takes other methods. */
 function refusePath(table: readonly AnyRoute[], request: Request): never {
   const { pathname } = new URL(request.url);
-  const methods = table.filter((entry) => isPathOf(entry, pathname)).flatMap(methodsOf);
+  const methods = narrowestOf(table, pathname).flatMap(methodsOf);
   if (methods.length === 0) throw notFound("path");
-  const allow = [...new Set(methods)].toSorted().join(", ");
+  const allow = methods.toSorted().join(", ");
   throw new Problem("method_not_allowed", `This path takes ${allow}.`, { headers: { allow } });
+}
+
+/** The routes of a path: where several patterns fit it, those of the one with the fewest parameters. */
+function narrowestOf(table: readonly AnyRoute[], pathname: string): AnyRoute[] {
+  const fitting = table.filter((entry) => isPathOf(entry, pathname));
+  const fewest = Math.min(...fitting.map(({ path }) => paramNames(path).length));
+  return fitting.filter(({ path }) => paramNames(path).length === fewest);
 }
 
 function isPathOf(entry: AnyRoute, pathname: string): boolean {

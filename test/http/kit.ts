@@ -50,6 +50,7 @@ export const OPERATOR_TOKEN = "operator-token-of-the-tests";
 /** Parts in memory: `write` undoes what was saved when `run` throws, as a rollback does. */
 export class TestParts implements HttpParts {
   readonly version = "1.2.3";
+  baseUrl = "http://localhost:8080";
   readonly turns = new TurnQueue(turnParts);
   operatorToken: string | null = OPERATOR_TOKEN;
   rateLimits = { publish: 0, management: 0 };

@@ -276,6 +276,7 @@ export class Api implements AsyncDisposable {
     const { store, idempotency, audit } = this.data;
     return {
       version: "1.2.3",
+      baseUrl: "http://localhost",
       authenticate: (token: string) => this.callers.get(token) ?? null,
       operatorToken: null,
       now: this.clock.now,

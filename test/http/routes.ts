@@ -87,6 +87,16 @@ const things: AnyRoute[] = [
   }),
 ];
 
+const allThings = route({
+  ...shared,
+  method: "GET",
+  path: "/v1/things/all",
+  operationId: "getThings",
+  summary: "Beside the path of one",
+  answers: done,
+  handle: () => ({ status: 200, json: { all: true } }),
+});
+
 const bodies: AnyRoute[] = [
   route({
     ...shared,
@@ -254,6 +264,7 @@ const ACCESS: readonly Access[] = [
 
 export const testRoutes: readonly AnyRoute[] = [
   ...things,
+  allThings,
   ...bodies,
   ...queries,
   ...refusing,
