@@ -1,9 +1,13 @@
 import type { Fault } from "./errors.ts";
 import { type Bounds, childPointer, isJsonObject, type Json, readBounded } from "./json-value.ts";
+import { findOutOfRange } from "./json-range.ts";
 import { limit } from "./limits.ts";
 import { OPERATIONS, type Step, type Transformed } from "./transform-operations.ts";
 
 export type { Transformed } from "./transform-operations.ts";
+
+/** The transformed body as JSON, or why there is none. */
+export type Written = { ok: true; text: string } | { ok: false; reason: string };
 
 /** A compiled list of operations. Pure and bounded: the body is never changed; the result may share parts with it. */
 export interface Transformation {
@@ -107,6 +111,17 @@ function* applySteps(steps: readonly Step[], body: Json): Generator<undefined, T
     return { ok: false, reason: `The transformed body is longer than ${RESULT_BYTES_MAX} bytes.` };
   }
   return { ok: true, body: result };
+}
+
+/**
+ * The text of what the operations made of the body that `source` spells. A number that no double holds would become `null`; where the
+ * operations took it out, it is in nobody's way.
+ */
+export function writeTransformed(source: string, result: Transformed): Written {
+  if (!result.ok) return result;
+  const pointer = findOutOfRange(source, result.body);
+  if (pointer === null) return { ok: true, text: JSON.stringify(result.body) };
+  return { ok: false, reason: `The number at ${pointer} is beyond the range of a double: omit it.` };
 }
 
 function isTooLong(body: Json): boolean {

@@ -5,13 +5,12 @@ import { cutList, type CutText } from "../core/json-cut.ts";
 import { limit } from "../core/limits.ts";
 import type { TurnQueue } from "../core/turn-queue.ts";
 import type { Incoming } from "../pipeline.ts";
+import { decodeJson, parseText } from "./body.ts";
 import {
   addUnknownField,
   dataOf,
-  decodeJson,
   FAULTS_MAX,
   newEventShape,
-  parseJson,
   readFields,
   requireDepth,
 } from "./event-input.ts";
@@ -77,7 +76,7 @@ function requireWhole(rest: string, elements: readonly Span[], bytes: Uint8Array
     throw invalid("", "Expected an object with `events` alone, and little white space.");
   }
   requireDepth(rest);
-  const whole = parseJson(rest, bytes);
+  const whole = parseText(rest, bytes);
   if (!isObject(whole)) throw invalid("", "Expected an object.");
   const faults: Fault[] = [];
   for (const name of Object.keys(whole)) if (name !== EVENTS.name) addUnknownField(faults, "", name);
@@ -104,7 +103,7 @@ async function parseAll(
     requireSize(element, at);
     requireDepth(element, LEVELS_ABOVE);
     await turns.giveWay(end - start);
-    values.push(withoutData(parseJson(element, bytes)));
+    values.push(withoutData(parseText(element, bytes, `/events/${at}`)));
   }
   return values;
 }

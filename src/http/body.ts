@@ -1,5 +1,6 @@
 import type { TSchema } from "@sinclair/typebox";
 import { type Fault, invalid, Problem } from "../core/errors.ts";
+import { findOutOfRange } from "../core/json-range.ts";
 import { limit } from "../core/limits.ts";
 import { compileValidator } from "./validate.ts";
 
@@ -68,8 +69,32 @@ export function parseJson(bytes: Uint8Array): unknown {
   if (isTooDeep(bytes, limit("jsonDepthMax"))) {
     throw invalid("", `Expected JSON of at most ${limit("jsonDepthMax")} levels.`);
   }
+  return parseText(decodeJson(bytes), bytes);
+}
+
+/** The text of a JSON body. Throws 400 where it is no UTF-8. */
+export function decodeJson(bytes: Uint8Array): string {
   try {
-    return JSON.parse(utf8.decode(bytes));
+    return utf8.decode(bytes);
+  } catch {
+    throw invalidJson(bytes);
+  }
+}
+
+/**
+ * The value of a text that is, or is part of, what `bytes` spell. Throws 400, and 422 for a number that no double holds: it could
+ * not be compared, nor written again. `place`: where the part stands.
+ */
+export function parseText(text: string, bytes: Uint8Array, place = ""): unknown {
+  const value = tryParse(text, bytes);
+  const pointer = findOutOfRange(text, value);
+  if (pointer !== null) throw invalid(place + pointer, "Expected a number within the range of a double.");
+  return value;
+}
+
+function tryParse(text: string, bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(text);
   } catch {
     throw invalidJson(bytes);
   }

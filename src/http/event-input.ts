@@ -7,7 +7,7 @@ import { limit } from "../core/limits.ts";
 import { parseRfc3339 } from "../core/rfc3339.ts";
 import type { TurnQueue } from "../core/turn-queue.ts";
 import type { Incoming } from "../pipeline.ts";
-import { invalidJson } from "./body.ts";
+import { decodeJson, parseText } from "./body.ts";
 import { EXPECTED_CONSUMER, consumerText, nameText, timeShape } from "./shapes.ts";
 
 /**
@@ -19,8 +19,6 @@ export const FAULTS_MAX = 50;
 /** A longer name is not repeated in the answer: the fault points at the object that holds it. */
 const FIELD_NAME_MAX = 128;
 const CONTROL = /\p{Cc}/u;
-
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** For the document; `readEvent` is what checks. */
 export const newEventShape = Type.Object(
@@ -77,7 +75,7 @@ export async function readLargeEvent(bytes: Uint8Array, now: number, turns: Turn
 /** All but `data`. */
 function readWhole(text: string, bytes: Uint8Array, now: number): Incoming {
   const faults: Fault[] = [];
-  const event = readFields(parseJson(text, bytes), "", now, faults);
+  const event = readFields(parseText(text, bytes), "", now, faults);
   if (event === null) throw invalidAll(faults);
   return event;
 }
@@ -90,7 +88,7 @@ export function readInnerEvent(bytes: Uint8Array, name: string, value: unknown, 
   const faults: Fault[] = [];
   const event = readFields(value, `/${name}`, now, faults);
   if (event === null) throw invalidAll(faults);
-  const text = utf8.decode(bytes);
+  const text = decodeJson(bytes);
   return { ...event, data: dataOf(text, memberSpan(text, name)?.start ?? 0) };
 }
 
@@ -98,23 +96,6 @@ function textOf(bytes: Uint8Array): string {
   const text = decodeJson(bytes);
   requireDepth(text);
   return text;
-}
-
-export function decodeJson(bytes: Uint8Array): string {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    throw invalidJson(bytes);
-  }
-}
-
-/** `text` is, or is part of, what `bytes` spell. */
-export function parseJson(text: string, bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw invalidJson(bytes);
-  }
 }
 
 /** Before the parse: JSON.parse itself takes half a million levels. `above`: levels that the text stands in. */

@@ -2,6 +2,7 @@ import type { RoutedEvent } from "../audience.ts";
 import type { Json } from "../core/json-value.ts";
 import { type Endpoint, envelopeOf } from "../core/model.ts";
 import { isSubscribed } from "../core/routes.ts";
+import { writeTransformed } from "../core/transform.ts";
 import type { TurnQueue } from "../core/turn-queue.ts";
 import type { Shaping } from "./preview-input.ts";
 
@@ -37,9 +38,10 @@ export async function tryOn(
   }
   if (transformation === null) return { outcome: "matched", explanation: null, body: text };
   const result = await transformation.applyInTurns(envelope, giveWay);
-  if (!result.ok) return { outcome: "failed", explanation: result.reason, body: null };
   await giveWay();
-  return { outcome: "matched", explanation: null, body: JSON.stringify(result.body) };
+  const written = writeTransformed(text, result);
+  if (!written.ok) return { outcome: "failed", explanation: written.reason, body: null };
+  return { outcome: "matched", explanation: null, body: written.text };
 }
 
 function unmatched(explanation: string | null): Preview {

@@ -7,7 +7,12 @@ import { once } from "../core/once.ts";
 import { readRetryAfter } from "../core/retry.ts";
 import { readPrivateKey, readSecret, type SigningKey, signatureHeader } from "../core/signing.ts";
 import { compileFilter } from "../core/filter.ts";
-import { compileTransformations, type Transformation, type Transformed } from "../core/transform.ts";
+import {
+  compileTransformations,
+  type Transformation,
+  type Transformed,
+  writeTransformed,
+} from "../core/transform.ts";
 import { isHeavy, type TurnQueue } from "../core/turn-queue.ts";
 import type { Load, Performed } from "./actor-parts.ts";
 import {
@@ -202,7 +207,8 @@ export function reshape(turns: TurnQueue, endpoint: Endpoint, { body }: Load): S
   const { transformation } = compiledOf(endpoint);
   if (!transformation) return { ok: true, body };
   if (isHeavy(body.length)) return reshapeInTurns(turns, transformation, body);
-  return write(transformation.apply(read(body)));
+  const text = decoder.decode(body);
+  return write(text, transformation.apply(JSON.parse(text) as Json));
 }
 
 async function reshapeInTurns(
@@ -211,17 +217,15 @@ async function reshapeInTurns(
   body: Uint8Array,
 ): Promise<Shaped> {
   await turns.ownTurn();
-  const result = await transformation.applyInTurns(read(body), () => turns.ownTurn());
+  const text = decoder.decode(body);
+  const result = await transformation.applyInTurns(JSON.parse(text) as Json, () => turns.ownTurn());
   await turns.ownTurn();
-  return write(result);
+  return write(text, result);
 }
 
-function read(body: Uint8Array): Json {
-  return JSON.parse(decoder.decode(body)) as Json;
-}
-
-function write(result: Transformed): Shaped {
-  return result.ok ? { ok: true, body: encoder.encode(JSON.stringify(result.body)) } : result;
+function write(source: string, result: Transformed): Shaped {
+  const written = writeTransformed(source, result);
+  return written.ok ? { ok: true, body: encoder.encode(written.text) } : written;
 }
 
 export function sign(ids: IdCodec, endpoint: Endpoint, load: Load, body: Uint8Array, now: number): Message {
