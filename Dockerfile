@@ -3,7 +3,14 @@
 #   docker run -p 8080:8080 -v sealpost:/data --read-only IMAGE
 #   docker run … -e LITESTREAM_REPLICA_URL=s3://… --stop-timeout 45 IMAGE litestream replicate -exec sealpost
 
-FROM golang:1.26-bookworm AS litestream
+# A tag may be moved to another image. Where a build must give the same image again, name the bases by digest, each as
+# `docker buildx imagetools inspect golang:1.26-bookworm --format '{{.Manifest.Digest}}'` prints it:
+#   docker build --build-arg GOLANG=golang:1.26-bookworm@sha256:… --build-arg NODE=… --build-arg DEBIAN=… .
+ARG GOLANG=golang:1.26-bookworm
+ARG NODE=node:20-bookworm
+ARG DEBIAN=debian:bookworm-slim
+
+FROM ${GOLANG} AS litestream
 ARG LITESTREAM_VERSION=v0.5.18
 RUN CGO_ENABLED=0 go install -trimpath -ldflags "-s -w -X main.Version=${LITESTREAM_VERSION}" \
       "github.com/benbjohnson/litestream/cmd/litestream@${LITESTREAM_VERSION}"
@@ -12,7 +19,7 @@ RUN bundled=$(grep -aoE '3\.[0-9]{2}\.[0-9]+' /go/bin/litestream | sort -V | hea
     echo "Litestream ${LITESTREAM_VERSION} bundles SQLite ${bundled:-unknown}"; \
     test -n "$bundled" && test "$(printf '%s\n' 3.51.3 "$bundled" | sort -V | head -n 1)" = 3.51.3
 
-FROM node:20-bookworm AS sealpost
+FROM ${NODE} AS sealpost
 WORKDIR /build
 # Bun in the version that package.json pins as `packageManager`.
 COPY package.json bun.lock bunfig.toml ./
@@ -23,7 +30,7 @@ COPY drizzle drizzle
 COPY src src
 RUN bun src/build.ts /build/dist/sealpost
 
-FROM debian:bookworm-slim
+FROM ${DEBIAN}
 RUN groupadd --gid 10001 sealpost \
  && useradd --uid 10001 --gid 10001 --no-create-home --shell /usr/sbin/nologin sealpost \
  && install --directory --owner 10001 --group 10001 --mode 0700 /data
