@@ -50,15 +50,18 @@ export class Simulation {
   readonly erasures = new Erasures(this);
   steps = 0;
 
+  /** `crashAt`: the one step after which the process dies; without it, chance decides when and how often. */
   constructor(
     seed: number,
     readonly tally: Tally,
+    readonly crashAt: number | null = null,
   ) {
     this.rng = new Rng(seed);
     setBounds(seed % 2 === 0);
     this.faults = Object.fromEntries(
       FAULT_NAMES.map((name) => [name, this.rng.chance(0.5)]),
     ) as unknown as Faults;
+    if (crashAt !== null) this.faults.crashes = false;
     this.receivers = new Receivers(this.world, this.rng, this.faults, tally);
     this.process = this.#boot();
   }
@@ -355,6 +358,10 @@ export class Simulation {
 
   #crash(): void {
     if (this.receivers.calm || !this.faults.crashes) return;
+    this.#die();
+  }
+
+  #die(): void {
     this.erasures.requireWhole();
     this.tally.crashes++;
     this.outside.crashes++;
@@ -365,7 +372,10 @@ export class Simulation {
     this.#isUp = false;
     const life = this.world.process;
     void recoverProcess(this.process).then(() => {
-      if (life === this.world.process) this.#isUp = true;
+      if (life !== this.world.process) return;
+      this.#isUp = true;
+      // Whoever resumes an endpoint and gets no answer asks again.
+      if (this.receivers.calm) void this.#calmDown();
     });
   }
 
@@ -409,7 +419,8 @@ export class Simulation {
   async #runUntil(until: number): Promise<void> {
     while (await this.#stepOrSettle(until)) {
       await nextTurn();
-      if (++this.steps > STEPS_MAX) {
+      if (++this.steps === this.crashAt) this.#die();
+      if (this.steps > STEPS_MAX) {
         this.violate(`it is not quiet after ${STEPS_MAX} steps`);
         return;
       }

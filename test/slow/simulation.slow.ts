@@ -8,10 +8,24 @@ const folder = join(import.meta.dir, "../simulation");
 const SEEDS = 2500;
 const SEEDS_FOR_A_MUTANT = 2000;
 
-async function simulate(args: string[], mutant?: number): Promise<{ exitCode: number; output: string }> {
+/** Mutants that lose something only at a crash. */
+const LOST_BY_A_CRASH = [
+  "recovery skips deliveries that wait for a retry",
+  "a delivery that has no row is forgotten by a crash",
+];
+
+function simulate(args: string[], mutant?: number): Promise<{ exitCode: number; output: string }> {
+  return run("simulate.ts", args, mutant);
+}
+
+async function run(
+  script: string,
+  args: string[],
+  mutant?: number,
+): Promise<{ exitCode: number; output: string }> {
   const preload = mutant === undefined ? [] : ["--preload", join(folder, "mutate.ts")];
   const env = mutant === undefined ? process.env : { ...process.env, MUTANT: String(mutant) };
-  const child = Bun.spawn([process.execPath, ...preload, join(folder, "simulate.ts"), ...args], {
+  const child = Bun.spawn([process.execPath, ...preload, join(folder, script), ...args], {
     env,
     stderr: "pipe",
     stdout: "pipe",
@@ -34,6 +48,23 @@ describe("the simulation", () => {
       expect({ fault, struck: count > 0 }).toEqual({ fault, struck: true });
     }
   }, 600_000);
+
+  test("keeps every promise at every crash point of four scenarios", async () => {
+    const { exitCode, output } = await run("crash-points.ts", ["--scenarios", "4"]);
+    console.log(output.trim());
+    expect({ exitCode, output: exitCode === 0 ? "" : output }).toEqual({ exitCode: 0, output: "" });
+  }, 300_000);
+
+  test.each(LOST_BY_A_CRASH)(
+    "finds at a crash point: %s",
+    async (name) => {
+      const mutant = MUTANTS.findIndex((one) => one.name === name);
+      const { exitCode, output } = await run("crash-points.ts", ["--scenarios", "4"], mutant);
+      expect(output).toContain("fails with a crash after step");
+      expect(exitCode).not.toBe(0);
+    },
+    300_000,
+  );
 
   test("has at least twelve bugs to find", () => expect(MUTANTS.length).toBeGreaterThanOrEqual(12));
 
