@@ -37,11 +37,15 @@ export class Tracer implements AsyncDisposable {
     throw new Error(`strace does not attach: ${said.trim()}`);
   }
 
+  /** What strace has written by now. */
+  linesSoFar(): string[] {
+    return readFileSync(this.#output, "utf8").trim().split("\n");
+  }
+
   /** Resolves when the traced process is gone: every call that was traced. */
   async calls(): Promise<TracedCall[]> {
     await this.#child.exited;
-    const lines = readFileSync(this.#output, "utf8").trim().split("\n");
-    return lines.map((line) => ({ at: Number(line.split(/ +/)[1]) * 1000, line }));
+    return this.linesSoFar().map((line) => ({ at: Number(line.split(/ +/)[1]) * 1000, line }));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
