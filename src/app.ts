@@ -45,8 +45,10 @@ import {
   tellDisabled,
   tellExhausted,
   tellJob,
+  tellMigrated,
   tellRefusedFilter,
   tellRequest,
+  tellSealed,
 } from "./tell.ts";
 import { turnParts } from "./turns.ts";
 
@@ -84,6 +86,7 @@ export async function startApp(config: Config, { clock, logger, announce, fail }
   // Before the database: whatever that holds, there was a key for its secrets first.
   const cipher = new Cipher(config.secretKeys ?? [ownKey(dataDir, logger)]);
   const disk = openDatabase(dataDir);
+  tellMigrated(disk.migrated, logger);
   const data = openNouns(config, disk, { cipher, clock, logger, fail });
   requirePlans(data);
   const outbound = openOutbound(config, data, disk, { clock, logger });
@@ -105,6 +108,7 @@ export async function startApp(config: Config, { clock, logger, announce, fail }
   await takeUp({ data, pipeline, actors, replayer, releaser });
   if (data.tenants.isEmpty) await welcome(config, data, { logger, announce });
   warnOfForbidden(data, outbound.guard, logger);
+  if ((config.secretKeys?.length ?? 1) > 1 && !data.sealing.isDue) tellSealed(data.sealing.left, logger);
   const checkpointThread = startCheckpointThread(disk.path, fail);
   const checkpoints = new Checkpoints(data.store, checkpointThread);
   const jobs = openJobs({ data, outbound, eraser, checkpoints, logger });
@@ -339,6 +343,7 @@ function openJobs({ data, outbound, eraser, checkpoints, logger }: JobParts): Jo
     eraser,
     retention,
     onDisabled,
+    onSealed: () => tellSealed(data.sealing.left, logger),
   });
   const jobs = new Jobs(table, (report) => tellJob(report, metrics, logger));
   eraser.onWake(() => void jobs.runAgain("erasure"));

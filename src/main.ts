@@ -1,5 +1,6 @@
 import { type App, type FirstKeys, startApp } from "./app.ts";
 import { systemClock } from "./clock.ts";
+import { runCommand } from "./command.ts";
 import { readConfig } from "./config.ts";
 import { createLogger } from "./log.ts";
 import { VERSION } from "./outbound/user-agent.ts";
@@ -12,16 +13,7 @@ const EXIT = { failed: 1, wrongSettings: 2 } as const;
 process.umask(0o077);
 
 const argument = process.argv[2];
-if (argument === "--version") {
-  console.log(VERSION);
-  process.exit(0);
-}
-if (argument !== undefined) {
-  console.error(
-    "usage: sealpost [--version]   (settings are environment variables SEALPOST_*, see the README)",
-  );
-  process.exit(EXIT.wrongSettings);
-}
+if (argument !== undefined) process.exit(await runCommand(argument));
 
 function refuseSettings(problems: readonly string[]): never {
   const lines = problems.map((problem) => `  ${problem}`);
@@ -76,6 +68,8 @@ async function stop(): Promise<void> {
 
 process.on("SIGTERM", () => void stop());
 process.on("SIGINT", () => void stop());
+// What a closed terminal sends, and what others reload by: there is nothing to reload, and no reason to end.
+process.on("SIGHUP", () => logger.log("info", "SIGHUP is ignored: settings are read at the start only"));
 
 try {
   app = await startApp(config, { clock: systemClock, logger, announce, fail: die });

@@ -109,6 +109,7 @@ export interface Gauges {
   erasures: number;
   writesWaiting: number;
   digestWaiting: number;
+  secretsUnderOtherKeys: number;
   openSockets: number;
   idleSockets: number;
   databaseBytes: number;
@@ -143,6 +144,10 @@ const GAUGES: Readonly<Record<keyof Gauges, readonly [name: string, help: string
     "Changes that wait for the disk: many where it is slow or full.",
   ],
   digestWaiting: ["sealpost_digest_waiting", "Rows whose list entries are still in memory."],
+  secretsUnderOtherKeys: [
+    "sealpost_secrets_under_other_keys",
+    "Stored secrets that another key than the first of SEALPOST_SECRET_KEY encrypted: at 0 the others may go.",
+  ],
   openSockets: ["sealpost_connections_open", "Sockets to receivers."],
   idleSockets: ["sealpost_connections_idle", "Sockets to receivers that wait for a request."],
   databaseBytes: ["sealpost_database_bytes", "Size of the database file."],

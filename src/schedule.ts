@@ -19,11 +19,13 @@ export interface ScheduleParts {
   retention: Retention;
   /** Hears of an endpoint that was disabled although no attempt said so. */
   onDisabled: (endpoint: Endpoint) => void;
+  /** Hears when every secret was looked at that another key than the first encrypted. */
+  onSealed: () => void;
 }
 
 /** The one table of scheduled work. */
 export function scheduledJobs(parts: ScheduleParts): Job[] {
-  const { data, actors, checkpoints, eraser, retention, onDisabled } = parts;
+  const { data, actors, checkpoints, eraser, retention, onDisabled, onSealed } = parts;
   return [
     // List entries and hourly numbers, which readers take from memory meanwhile.
     { name: "digest", every: 200, run: () => data.digest.writeDown() },
@@ -43,6 +45,17 @@ export function scheduledJobs(parts: ScheduleParts): Job[] {
         const disabled = await disableFailing(data, actors);
         for (const endpoint of disabled) onDisabled(endpoint);
         return disabled.length;
+      },
+    },
+    {
+      name: "sealing",
+      every: MINUTELY,
+      async run(pace) {
+        if (!data.sealing.isDue) return 0;
+        let rows = 0;
+        for (; data.sealing.isDue && !pace.isStopping(); await pace.rest()) rows += await data.sealing.step();
+        if (!data.sealing.isDue) onSealed();
+        return rows;
       },
     },
     { name: "erasure", every: MINUTELY, run: (pace) => eraser.run(pace) },

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { StartError } from "./start-error.ts";
+import { orExplain, StartError } from "./start-error.ts";
 
 const FILE = "secret.key";
 const KEY_BYTES = 32;
@@ -18,8 +18,9 @@ export function directoryKey(dir: string, isNew: boolean): { key: Uint8Array; ma
       `${path} is gone, which opens the secrets of this database: put it back, or set SEALPOST_SECRET_KEY.`,
     );
   }
-  if (made) makeKey(dir, path);
-  const key = Buffer.from(readFileSync(path, "utf8").trim(), "base64");
+  if (made) orExplain(`The key ${path} cannot be written`, () => makeKey(dir, path));
+  const text = orExplain(`The key ${path} cannot be read`, () => readFileSync(path, "utf8"));
+  const key = Buffer.from(text.trim(), "base64");
   if (key.length !== KEY_BYTES) throw new StartError(`${path} does not hold ${KEY_BYTES} bytes in base64.`);
   return { key, made, path };
 }

@@ -12,11 +12,12 @@ export class SettingsError extends Error {
   }
 }
 
-/** Runs a step of the start; what it throws becomes a StartError that begins with `hint`. */
+/** Runs a step of the start; what it throws becomes a StartError that begins with `hint`, unless it is one. */
 export function orExplain<T>(hint: string, step: () => T): T {
   try {
     return step();
   } catch (error) {
+    if (error instanceof StartError) throw error;
     throw new StartError(`${hint} (${error instanceof Error ? error.message : String(error)})`);
   }
 }

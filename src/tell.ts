@@ -11,6 +11,7 @@ import type { Actors, AttemptReport } from "./outbound/actors.ts";
 import type { Transport } from "./outbound/transport-types.ts";
 import type { Accepted } from "./pipeline.ts";
 import type { Data } from "./store/data.ts";
+import type { Migrated } from "./store/migrations.ts";
 
 /** What parts report, as lines of the log and as numbers of the metrics. */
 
@@ -47,8 +48,24 @@ export function tellJob({ name, rows, seconds, error }: JobReport, metrics: Metr
   logger.log("error", "job failed", { job: name, error });
 }
 
+export function tellMigrated({ from, to }: Migrated, logger: Logger): void {
+  if (from === to) return;
+  const what = from === 0 ? "the database was made" : "the database was brought up to date";
+  logger.log("info", what, { schema_before: from, schema: to });
+}
+
 export function tellDisabled(endpointId: string, reason: string, logger: Logger): void {
   logger.log("warn", "endpoint disabled", { endpoint_id: endpointId, reason });
+}
+
+/** `left`: those whose key is not there. */
+export function tellSealed(left: number, logger: Logger): void {
+  const done =
+    "every stored secret is encrypted by the first key of SEALPOST_SECRET_KEY: the other keys may go";
+  const hint =
+    "some stored secrets need a key that SEALPOST_SECRET_KEY lacks: give it again, behind the first";
+  if (left === 0) logger.log("info", done);
+  else logger.log("warn", hint, { secrets: left });
 }
 
 /** One line when an endpoint starts to be left alone, for as long as it is; one when it answers again. */
@@ -91,6 +108,7 @@ export function readGauges({ data, actors, path, transport }: GaugeParts): Gauge
     erasures: data.erasures.countRunning(),
     writesWaiting: data.store.waiting,
     digestWaiting: data.digest.size,
+    secretsUnderOtherKeys: data.sealing.left,
     openSockets: open,
     idleSockets: idle,
     databaseBytes: size(path),

@@ -29,6 +29,7 @@ import { PortalLinks } from "./portal-links.ts";
 import { Removal } from "./removal.ts";
 import { Thinning } from "./thinning.ts";
 import { Replays } from "./replays.ts";
+import { Sealing } from "./sealing.ts";
 import { Sources } from "./sources.ts";
 import { SourceStats } from "./source-stats.ts";
 import { Stats } from "./stats.ts";
@@ -48,6 +49,7 @@ export interface Data {
   endpoints: Endpoints;
   health: EndpointHealth;
   sources: Sources;
+  sealing: Sealing;
   sourceStats: SourceStats;
   eventTypes: EventTypes;
   events: Events;
@@ -116,6 +118,7 @@ export function openData(
     tenants,
     health: new EndpointHealth(store),
     sources: new Sources(store, db, cipher),
+    sealing: new Sealing(store, cipher),
     sourceStats: new SourceStats(store),
     eventTypes: new EventTypes(store, db),
     events,

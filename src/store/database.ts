@@ -1,13 +1,16 @@
-import { Database, SQLiteError } from "bun:sqlite";
+import { Database } from "bun:sqlite";
 import { chmodSync, closeSync, fsync, openSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { checkpointPassively } from "./checkpoint.ts";
-import { migrate } from "./migrations.ts";
+import { causeOf, isBusy, isDamage, roomIn } from "./disk-error.ts";
+import { type Migrated, migrate } from "./migrations.ts";
 
 export const DATABASE_FILE = "sealpost.db";
 const LOCK_FILE = "sealpost.lock";
 /** A quick_check reads the whole file: above this size only the schema and the first pages are read at start. */
 const CHECK_BYTES_MAX = 256 * 1024 * 1024;
+/** What the first start writes fits in twice. */
+const START_BYTES_MIN = 2 * 1024 * 1024;
 const BUSY_TIMEOUT_MS = 5000;
 const JOURNAL_BYTES_MAX = 64 * 1024 * 1024;
 
@@ -21,16 +24,30 @@ export class DatabaseError extends Error {
  * process ends. Throws where another process has it.
  */
 export function lockDirectory(dir: string): { release(): void } {
-  const lock = new Database(join(dir, LOCK_FILE), { create: true });
+  requireRoom(dir);
+  let lock: Database | null = null;
   try {
+    lock = new Database(join(dir, LOCK_FILE), { create: true });
     lock.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
-  } catch {
-    lock.close();
+  } catch (error) {
+    lock?.close();
     throw new DatabaseError(
-      `Another process uses the data directory ${dir}: stop it, or set SEALPOST_DATA_DIR to another one.`,
+      isBusy(error)
+        ? `Another process uses the data directory ${dir}: stop it, or set SEALPOST_DATA_DIR to another one.`
+        : `The data directory ${dir} cannot be used: ${causeOf(error, dir)}.`,
     );
   }
   return { release: () => lock.close() };
+}
+
+/** Before anything is written: on some file systems SQLite ends with a bus error where there is no room for the WAL's index. */
+function requireRoom(dir: string): void {
+  const room = roomIn(dir);
+  if (room >= START_BYTES_MIN) return;
+  const least = START_BYTES_MIN / 1024;
+  throw new DatabaseError(
+    `The data directory ${dir} cannot be used: the disk is full (${Math.floor(room / 1024)} KiB left, ${least} are needed to start).`,
+  );
 }
 
 /** True where something was ever written there. */
@@ -48,14 +65,18 @@ function refuseDamaged(path: string): void {
       .all();
     reader.close();
     const verdict = Object.values(rows[0] ?? {})[0];
-    if (whole && verdict !== "ok") throw new Error(String(verdict));
+    if (whole && verdict !== "ok") throw damaged(path, verdict);
   } catch (error) {
-    // A start that was cut short left a journal, which is rolled back when the file is opened for writing.
-    if (error instanceof SQLiteError && error.code === "SQLITE_READONLY_ROLLBACK") return;
-    throw new DatabaseError(
-      `The database ${path} is damaged (${String(error)}). It was left untouched; restore it from the replica.`,
-    );
+    if (isDamage(error)) throw damaged(path, error);
+    if (error instanceof DatabaseError) throw error;
+    // Anything else may be mended by opening it for writing, such as a journal of a start that was cut short, or fails there again.
   }
+}
+
+function damaged(path: string, verdict: unknown): DatabaseError {
+  return new DatabaseError(
+    `The database ${path} is damaged (${String(verdict)}). It was left untouched; restore it from the replica.`,
+  );
 }
 
 function configure(sqlite: Database): void {
@@ -77,6 +98,8 @@ function configure(sqlite: Database): void {
 export interface Disk {
   sqlite: Database;
   path: string;
+  /** What this start made of the schema. */
+  migrated: Migrated;
   /** SQLite's version. */
   version: string;
   /** Brings every commit so far to the disk; runs on the thread pool. */
@@ -91,18 +114,17 @@ export interface Disk {
 export function openDatabase(dir: string): Disk {
   const path = join(dir, DATABASE_FILE);
   if (hasDatabase(dir)) refuseDamaged(path);
-  const sqlite = new Database(path, { create: true, strict: true });
+  let sqlite: Database | null = null;
   try {
+    sqlite = new Database(path, { create: true, strict: true });
     configure(sqlite);
-    migrate(sqlite);
+    const migrated = migrate(sqlite);
+    chmodSync(path, 0o600);
+    return { sqlite, path, migrated, version: versionOf(sqlite), ...openWal(sqlite, path) };
   } catch (error) {
-    sqlite.close();
-    throw new DatabaseError(
-      `The database ${path} cannot be used: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    sqlite?.close();
+    throw new DatabaseError(`The database ${path} cannot be used: ${causeOf(error, dir)}.`);
   }
-  chmodSync(path, 0o600);
-  return { sqlite, path, version: versionOf(sqlite), ...openWal(sqlite, path) };
 }
 
 /** The WAL is synced by a descriptor of its own: an fsync covers the file, whoever wrote it. */

@@ -28,8 +28,14 @@ const MIGRATIONS: readonly string[] = [
   unwritten,
 ];
 
+/** The schema's version before and after a start. */
+export interface Migrated {
+  from: number;
+  to: number;
+}
+
 /** Brings the schema up to date, each step in a transaction of its own. Throws where the file is newer than this program. */
-export function migrate(sqlite: Database): void {
+export function migrate(sqlite: Database): Migrated {
   const row = sqlite.query<{ user_version: number }, []>("PRAGMA user_version").get();
   const version = row?.user_version ?? 0;
   if (version > MIGRATIONS.length) {
@@ -44,8 +50,10 @@ export function migrate(sqlite: Database): void {
       sqlite.exec(`PRAGMA user_version = ${version + at + 1}`);
       sqlite.exec("COMMIT");
     } catch (error) {
-      sqlite.exec("ROLLBACK");
+      // SQLite has rolled back by itself where the disk was full.
+      if (sqlite.inTransaction) sqlite.exec("ROLLBACK");
       throw error;
     }
   });
+  return { from: version, to: MIGRATIONS.length };
 }

@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite";
 import { unavailable } from "../core/errors.ts";
 import { KeySequence } from "../core/ids.ts";
 import { type Share, type TurnParts, TurnQueue } from "../core/turn-queue.ts";
+import { isBusy, isDiskError, isFull } from "./disk-error.ts";
 
 /**
  * The store: reads are plain calls, writes are promises that resolve once they are on disk.
@@ -56,10 +57,6 @@ export interface BatchPart {
 
 const PROBE_MS = 1000;
 const BUSY_MS = 10;
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
-}
 
 export class Store {
   readonly keys: KeySequence;
@@ -305,22 +302,6 @@ export class Store {
     this.#tellIdle();
     this.parts.fail(error instanceof Error ? error : new Error(String(error)));
   }
-}
-
-function isBusy(error: unknown): boolean {
-  return codeOf(error).startsWith("SQLITE_BUSY");
-}
-
-/** No room for pages, or for the WAL's index (the -shm file), which grows with the WAL. */
-function isFull(error: unknown): boolean {
-  return ["SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"].includes(codeOf(error));
-}
-
-function isDiskError(error: unknown): boolean {
-  const code = codeOf(error);
-  return (
-    isFull(error) || code.startsWith("SQLITE_IOERR") || code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB"
-  );
 }
 
 /** Every table whose rows have a key of their own, whatever migration made it. */

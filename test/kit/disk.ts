@@ -9,6 +9,7 @@ import {
   mkdtempSync,
   openSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
   writeSync,
@@ -56,6 +57,12 @@ export class LoopDisk implements AsyncDisposable {
       while (append(file, bytes));
     }
     closeSync(file);
+  }
+
+  /** Gives back so many kilobytes of what `fill` took. */
+  leave(kilobytes: number): void {
+    const ballast = join(this.path, "ballast");
+    truncateSync(ballast, statSync(ballast).size - kilobytes * 1024);
   }
 
   /** Gives back what `fill` took. */

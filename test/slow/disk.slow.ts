@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import {
   closeSync,
   cpSync,
+  mkdirSync,
   mkdtempSync,
   openSync,
   readdirSync,
@@ -22,7 +23,7 @@ import { Publishers } from "../durability/publishers.ts";
 import { clientOf, LOAD_ENV, prepareLoad, stopInTime } from "../durability/setup.ts";
 import { canMakeDisks, type LoopDisk, makeDisk } from "../kit/disk.ts";
 import { startRecorder } from "../kit/recorder.ts";
-import { runService, type Service, startService } from "../kit/service.ts";
+import { runService, Service, startService } from "../kit/service.ts";
 import { canTrace, failSyncs, refuseRoom } from "../kit/strace.ts";
 
 const RECOVERY_MS_MAX = 10_000;
@@ -105,6 +106,39 @@ describe.skipIf(!(await canMakeDisks()))("a full disk", () => {
     await service.restart();
     const books = await settleBooks(service, recorder, publishers);
     expect(audit(books, [restartedAt])).toEqual([]);
+  }, 60_000);
+});
+
+describe.skipIf(!(await canMakeDisks()))("a start on a disk that is nearly full", () => {
+  test("says that the disk is full wherever its room ends, and nothing else", async () => {
+    await using disk = await makeDisk(16);
+    let refused = 0;
+    for (let kilobytes = 0, hasRoom = false; !hasRoom; kilobytes += kilobytes < 64 ? 8 : 128) {
+      const dataDir = join(disk.path, "data");
+      mkdirSync(dataDir);
+      disk.fill();
+      disk.leave(kilobytes);
+      const service = new Service({ env: { SEALPOST_DATA_DIR: dataDir } });
+      hasRoom = await service.ready().then(
+        () => true,
+        () => false,
+      );
+      await service.close();
+      const output = service.output();
+      const said = hasRoom
+        ? ""
+        : output
+            .split("\n")
+            .filter((line) => line.includes('"error"'))
+            .join("\n");
+      if (!hasRoom)
+        expect([kilobytes, said]).toEqual([kilobytes, expect.stringContaining("the disk is full")]);
+      expect(said).not.toMatch(/stack|Another process|damaged/);
+      refused += hasRoom ? 0 : 1;
+      disk.free();
+      rmSync(dataDir, { recursive: true });
+    }
+    expect(refused).toBeGreaterThan(5);
   }, 60_000);
 });
 

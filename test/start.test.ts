@@ -1,0 +1,133 @@
+/** What the process says at its start and at its edges: arguments, signals, folders that it cannot use, migrations, keys. */
+import { describe, expect, test } from "bun:test";
+import { Database } from "bun:sqlite";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SETTINGS } from "../src/config.ts";
+import { runService, startService } from "./kit/service.ts";
+
+const main = join(import.meta.dir, "../src/main.ts");
+
+async function run(args: string[], env: Record<string, string> = {}) {
+  const child = Bun.spawn([process.execPath, main, ...args], { env, stdout: "pipe", stderr: "pipe" });
+  const [stdout, stderr] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  return { exitCode: await child.exited, stdout, stderr };
+}
+
+describe("arguments", () => {
+  test("--help ends with 0 and lists every setting with its default and an example", async () => {
+    const { exitCode, stdout } = await run(["--help"]);
+    expect(exitCode).toBe(0);
+    for (const { name, about, defaultText, example } of Object.values(SETTINGS)) {
+      expect(stdout).toContain(`${name}\n      ${about}\n`);
+      expect(stdout).toContain(`Default: ${defaultText}. Example: ${name}=${example}`);
+    }
+  });
+
+  test("--version ends with 0, and what is not known with 2", async () => {
+    expect((await run(["--version"])).exitCode).toBe(0);
+    const { exitCode, stderr } = await run(["--hlep"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("--help");
+  });
+
+  for (const host of ["0.0.0.0", "127.0.0.1", "127.0.0.2", "::1", "::", "localhost"]) {
+    test(`--check-health finds a service that listens on ${host}, also where a proxy is set`, async () => {
+      await using service = await startService({ env: { SEALPOST_HOST: "127.0.0.1" } });
+      await service.stop();
+      const env = { SEALPOST_HOST: host, SEALPOST_PORT: new URL(service.url).port };
+      const listener = Bun.serve({
+        hostname: host,
+        port: Number(env.SEALPOST_PORT),
+        fetch: () => new Response(),
+      });
+      expect((await run(["--check-health"], { ...env, HTTP_PROXY: "http://127.0.0.1:9" })).exitCode).toBe(0);
+      await listener.stop(true);
+      expect((await run(["--check-health"], env)).exitCode).toBe(1);
+    });
+  }
+});
+
+describe("signals", () => {
+  test("SIGHUP is told and ignored", async () => {
+    await using service = await startService();
+    process.kill(service.pid, "SIGHUP");
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+    expect(await service.stop()).toBe(0);
+    expect(service.output()).toContain("SIGHUP is ignored");
+  });
+});
+
+describe("a folder that cannot be used", () => {
+  // Not even root writes into these.
+  for (const [dir, cause] of [
+    ["/proc", "may not write there"],
+    ["/dev/null/x", "ENOTDIR"],
+    ["/proc/self/task", "may not write there"],
+  ] as const) {
+    test(`${dir} is named with its cause, without a stack`, async () => {
+      const { exitCode, output } = await runService({ env: { SEALPOST_DATA_DIR: dir } });
+      expect(exitCode).toBe(1);
+      expect(output).toContain(dir);
+      expect(output).toContain(cause);
+      expect(output).not.toContain("stack");
+      expect(output).not.toContain("Another process");
+    });
+  }
+
+  test("a database that cannot be read is not called damaged", async () => {
+    const dir = mkdtempSync(join(tmpdir(), "sealpost-start-"));
+    const { exitCode } = Bun.spawnSync(["mkdir", join(dir, "sealpost.db")]);
+    expect(exitCode).toBe(0);
+    const key = Buffer.alloc(32).toString("base64");
+    const { output } = await runService({ env: { SEALPOST_DATA_DIR: dir, SEALPOST_SECRET_KEY: key } });
+    expect(output).toContain(join(dir, "sealpost.db"));
+    expect(output).not.toContain("damaged");
+    expect(output).not.toContain("stack");
+    rmSync(dir, { recursive: true });
+  });
+});
+
+describe("migrations", () => {
+  test("are told with the version before and after, and only where there were any", async () => {
+    await using service = await startService();
+    expect(service.output()).toContain('"msg":"the database was made","schema_before":0');
+    await service.stop();
+    const before = service.output().length;
+    await service.restart();
+    await service.stop();
+    expect(service.output().slice(before)).not.toContain("schema_before");
+    const sqlite = new Database(join(service.dataDir, "sealpost.db"), { readonly: true });
+    const { user_version: version = 0 } =
+      sqlite.query<{ user_version: number }, []>("PRAGMA user_version").get() ?? {};
+    sqlite.close();
+    expect(service.output()).toContain(`"schema":${version}`);
+  });
+});
+
+describe("a rotation of SEALPOST_SECRET_KEY", () => {
+  test("encrypts anew through kill -9, and says when the old key may go: the service starts without it", async () => {
+    const [older, newer] = [1, 2].map((byte) => Buffer.alloc(32, byte).toString("base64"));
+    const keys = (text = "") => ({ SEALPOST_SECRET_KEY: text });
+    await using service = await startService({ env: keys(older) });
+    const headers = { authorization: `Bearer ${service.keys.test}`, "content-type": "application/json" };
+    const body = JSON.stringify({ url: "http://127.0.0.1:9/" });
+    for (let count = 0; count < 60; count++) {
+      const made = await fetch(`${service.url}/v1/endpoints`, { method: "POST", headers, body });
+      expect(made.status).toBe(201);
+    }
+    await service.kill9();
+    await service.restart(keys(`${newer},${older}`));
+    await service.kill9();
+    await service.restart(keys(`${newer},${older}`));
+    while (!service.output().includes("the other keys may go")) await Bun.sleep(5);
+    await service.kill9();
+    await service.restart(keys(newer));
+    const listed = await fetch(`${service.url}/v1/endpoints?limit=100`, { headers });
+    expect(((await listed.json()) as { data: unknown[] }).data.length).toBe(60);
+  });
+});
