@@ -52,7 +52,8 @@ function sendDue(): void {
   const now = Math.min(nowUs(), untilUs);
   const gapUs = 1_000_000 / settings.perSecond;
   while (idle.length > 0 && startedAtUs + due * gapUs <= now) {
-    const socket = idle.pop();
+    // In turn, so that none rests for so long that the server closes it.
+    const socket = idle.shift();
     if (socket) send(socket, startedAtUs + due++ * gapUs);
   }
 }
