@@ -4,7 +4,7 @@ import type { Account, Project } from "../core/model.ts";
 import { monthText } from "../core/plans.ts";
 import type { NewProject } from "../store/tenants.ts";
 import type { Services } from "./services.ts";
-import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";
+import { nullable, oneOf, shownOnce, timeShape, timeText } from "./shapes.ts";
 
 /** Accounts as the operator sees them (contract section 2). */
 
@@ -16,7 +16,7 @@ const projectFields = { id: Type.String(), name: Type.String(), mode: modeShape,
 
 const withKey = {
   ...projectFields,
-  api_key: Type.String({ description: "A key with scope `full`, shown once." }),
+  api_key: shownOnce("A key with scope `full`."),
 };
 
 export const createdProjectShape = Type.Object(withKey, { $id: "CreatedProject" });
@@ -40,7 +40,7 @@ const accountFields = {
 export const accountShape = Type.Object(
   {
     ...accountFields,
-    projects: Type.Array(Type.Object(projectFields)),
+    projects: Type.Array(Type.Object(projectFields, { $id: "AccountProject" })),
     usage: Type.Object(usageShape.properties, { description: "This month's." }),
   },
   { $id: "Account" },

@@ -9,14 +9,14 @@ import { commitChange } from "./commit.ts";
 import { listShape, pageOf, pagingQuery } from "./paging.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { nameText, nullable, oneOf, timeShape, timeText } from "./shapes.ts";
+import { nameText, nullable, oneOf, shownOnce, timeInput, timeShape, timeText } from "./shapes.ts";
 
 /** The keys of the caller's project (contract section 2), and the operator's way to a new one. */
 export function apiKeyRoutes(services: Services): AnyRoute[] {
   return [createRoute(services), listRoute(services), deleteRoute(services), createForProject(services)];
 }
 
-const scopesShape = Type.Array(oneOf(["full", "publish", "read"]), {
+const scopesShape = Type.Array(oneOf(["full", "publish", "read"], { $id: "Scope" }), {
   minItems: 1,
   uniqueItems: true,
   description: "`full`: everything. `publish`: POST /v1/events only. `read`: GET only.",
@@ -34,7 +34,7 @@ const answeredFields = {
 
 const keyShape = Type.Object(answeredFields, { $id: "ApiKey" });
 const createdKeyShape = Type.Object(
-  { ...answeredFields, key: Type.String({ description: "The key itself, shown once." }) },
+  { ...answeredFields, key: shownOnce("The key itself.") },
   { $id: "CreatedApiKey" },
 );
 
@@ -53,10 +53,10 @@ const newKeyShape = Type.Object(
     name: nameText(limit("apiKeyNameMax")),
     scopes: Type.Optional(scopesShape),
     expires_at: Type.Optional(
-      nullable(Type.String({ examples: ["2030-01-01T00:00:00Z"] }), "Default: never."),
+      nullable(timeInput({ examples: ["2030-01-01T00:00:00Z"] }), "In the future. Default: never."),
     ),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, $id: "NewApiKey" },
 );
 
 /** What the two ways to a new key have in common. */

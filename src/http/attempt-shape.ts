@@ -7,6 +7,16 @@ import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";
 
 const headersShape = (description: string) => Type.Record(Type.String(), Type.String(), { description });
 
+export const triggerShape = oneOf(TRIGGERS, { $id: "AttemptTrigger", description: "Why it was made." });
+
+export const outcomeShape = oneOf(OUTCOMES, {
+  $id: "AttemptOutcome",
+  description:
+    "`rejected`: a status other than 2xx. `unreachable`: no answer, `error_code` says why. `blocked`: the address is " +
+    "not allowed. `malformed`: the message could not be rendered. `handed_out`: a poller has it and has not acknowledged it yet; " +
+    "it becomes `delivered`, and `duration_ms` the time until then.",
+});
+
 /** An attempt as the API answers it (contract section 4). */
 export const attemptShape = Type.Object(
   {
@@ -14,15 +24,10 @@ export const attemptShape = Type.Object(
     delivery_id: Type.String(),
     endpoint_id: Type.String(),
     number: Type.Integer({ description: "Counts the attempts of the delivery from 1." }),
-    trigger: oneOf(TRIGGERS, { description: "Why it was made." }),
+    trigger: triggerShape,
     started_at: timeShape,
     duration_ms: Type.Integer(),
-    outcome: oneOf(OUTCOMES, {
-      description:
-        "`rejected`: a status other than 2xx. `unreachable`: no answer, `error_code` says why. `blocked`: the address is " +
-        "not allowed. `malformed`: the message could not be rendered. `handed_out`: a poller has it and has not acknowledged it yet; " +
-        "it becomes `delivered`, and `duration_ms` the time until then.",
-    }),
+    outcome: outcomeShape,
     status_code: nullable(Type.Integer()),
     error_code: nullable(Type.String()),
     url: nullable(Type.String()),

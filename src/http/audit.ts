@@ -18,7 +18,7 @@ import {
 } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { nameText, nullable, oneOf, timeShape, timeText } from "./shapes.ts";
+import { nameText, nullable, oneOf, shownAs, timeShape, timeText } from "./shapes.ts";
 
 /** Who changed what (contract section 2). */
 export function auditRoutes(services: Services): AnyRoute[] {
@@ -60,11 +60,13 @@ const entryExample: Static<typeof entryShape> = {
   changes: { event_types: { from: null, to: ["invoice.*"] } },
 };
 
+const ACTION_TEXT = { description: "A name, or `endpoint.*` for all of an object's kind." };
+
 const listQuery = Type.Object(
   {
     ...pagingQuery,
     action: Type.Optional(
-      Type.String({ description: "A name, or `endpoint.*` for all of an object's kind." }),
+      shownAs(Type.String(ACTION_TEXT), Type.String({ pattern: ACTION.source, ...ACTION_TEXT })),
     ),
     actor_kind: Type.Optional(oneOf(AUDIT_ACTORS)),
     actor_id: Type.Optional(Type.String({ description: "Of an API key or a portal link." })),

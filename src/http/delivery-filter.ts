@@ -6,14 +6,16 @@ import { deliveryStatusShape } from "./delivery-shape.ts";
 import { consumerFilter, visibleEndpoints } from "./lookups.ts";
 import { parseTime, readFilterId, requirePattern, timeParameter } from "./paging.ts";
 import type { Services } from "./services.ts";
-import { consumerText } from "./shapes.ts";
+import { consumerText, idText, typePatternText } from "./shapes.ts";
 
 /** What narrows deliveries, in lists and in counts. */
 export const deliveryFilterQuery = {
   status: Type.Optional(deliveryStatusShape),
-  endpoint_id: Type.Optional(Type.String()),
-  event_id: Type.Optional(Type.String()),
-  event_type: Type.Optional(Type.String({ description: "A name, `invoice.*` (any depth below), or `*`." })),
+  endpoint_id: Type.Optional(idText("ep")),
+  event_id: Type.Optional(idText("evt")),
+  event_type: Type.Optional(
+    typePatternText({ description: "A name, `invoice.*` (any depth below), or `*`." }),
+  ),
   consumer_id: Type.Optional(consumerText({ description: "Of the event." })),
   status_code: Type.Optional(
     Type.Integer({ minimum: 100, maximum: 999, description: "What the last attempt was answered." }),

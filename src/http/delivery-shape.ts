@@ -14,9 +14,12 @@ const WAITING_FOR = [
 ] as const satisfies readonly WaitingFor[];
 
 export const deliveryStatusShape = oneOf(DELIVERY_STATUS, {
+  $id: "DeliveryStatus",
   description:
     "`pending`: not tried since it was published or replayed, or handed to a poller that has not acknowledged it. `retrying`: failed, a retry is scheduled. `dead`: given up.",
 });
+
+export const deadReasonShape = oneOf(DEAD_REASONS, { $id: "DeadReason" });
 
 /** A delivery as the API answers it (contract section 4). */
 export const deliveryShape = Type.Object(
@@ -28,8 +31,11 @@ export const deliveryShape = Type.Object(
     status: deliveryStatusShape,
     attempt_count: Type.Integer(),
     next_attempt_at: nullable(timeShape),
-    waiting_for: nullable(oneOf(WAITING_FOR), "Why it does not go out although its time has come."),
-    dead_reason: nullable(oneOf(DEAD_REASONS)),
+    waiting_for: nullable(
+      oneOf(WAITING_FOR, { $id: "WaitingFor" }),
+      "Why it does not go out although its time has come.",
+    ),
+    dead_reason: nullable(deadReasonShape),
     created_at: timeShape,
     completed_at: nullable(timeShape),
   },

@@ -9,16 +9,21 @@ export function destinationKindRoutes(): AnyRoute[] {
   return [listRoute];
 }
 
-const fieldShape = Type.Object({
-  name: Type.String({ description: "Its name in `config`." }),
-  label: Type.String(),
-  help: Type.String(),
-  required: Type.Boolean(),
-  secret: Type.Boolean({ description: "Write-only: it reads `***`." }),
-  address: Type.Boolean({ description: "It names a host that is connected to: public addresses only." }),
-  type: oneOf(["string", "boolean"]),
-  pattern: Type.Optional(Type.String({ description: "A regular expression that the whole value matches." })),
-});
+const fieldShape = Type.Object(
+  {
+    name: Type.String({ description: "Its name in `config`." }),
+    label: Type.String(),
+    help: Type.String(),
+    required: Type.Boolean(),
+    secret: Type.Boolean({ description: "Write-only: it reads `***`." }),
+    address: Type.Boolean({ description: "It names a host that is connected to: public addresses only." }),
+    type: oneOf(["string", "boolean"]),
+    pattern: Type.Optional(
+      Type.String({ description: "A regular expression that the whole value matches." }),
+    ),
+  },
+  { $id: "DestinationField" },
+);
 
 const kindShape = Type.Object(
   {

@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { invalid, notFound, unavailable } from "../core/errors.ts";
 import { isEventType } from "../core/event-type.ts";
-import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
 import { isPolled } from "../outbound/destinations.ts";
 import { TRIAL_DATA, TRIAL_TYPE } from "../outbound/trial.ts";
@@ -11,6 +10,7 @@ import { type DeliveryAnswer, deliveryExample, deliveryOf, deliveryShape } from 
 import { disabledConflict, findEndpoint } from "./endpoint-change.ts";
 import { type AnyRoute, ATTEMPT_WAIT_SECONDS, route } from "./route.ts";
 import type { Services } from "./services.ts";
+import { typeText } from "./shapes.ts";
 
 /** One example event, sent to one endpoint at once (contract section 5). */
 export function endpointTestRoutes(services: Services): AnyRoute[] {
@@ -46,13 +46,7 @@ function testRoute(services: Services): AnyRoute {
     audit: "Its event and attempt stand in the log as tests.",
     body: Type.Object(
       {
-        type: Type.Optional(
-          Type.String({
-            description: "The type of the event.",
-            default: TRIAL_TYPE,
-            maxLength: limit("eventTypeLengthMax"),
-          }),
-        ),
+        type: Type.Optional(typeText({ description: "The type of the event.", default: TRIAL_TYPE })),
       },
       { additionalProperties: false },
     ),

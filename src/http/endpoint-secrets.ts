@@ -6,7 +6,7 @@ import { publicKeyPart } from "./endpoint-shape.ts";
 import { overlapEnd, overlapShape } from "./overlap.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { nullable, timeShape, timeText } from "./shapes.ts";
+import { nullable, shownOnce, timeShape, timeText } from "./shapes.ts";
 
 /** Reading and rotating the secret of an endpoint (contract section 5). */
 export function endpointSecretRoutes(services: Services): AnyRoute[] {
@@ -38,7 +38,7 @@ function rotateRoute(services: Services): AnyRoute {
       200: {
         description: "The new secret.",
         schema: Type.Object({
-          secret: Type.String(),
+          secret: shownOnce("It signs from now on."),
           public_key: Type.Optional(
             Type.String({ description: "Where `v1a` signs too: the new public key." }),
           ),

@@ -5,9 +5,20 @@ import type { Endpoint } from "../core/model.ts";
 import { publicKeyOf, readPrivateKey } from "../core/signing.ts";
 import { findKind } from "../outbound/destinations.ts";
 import { isCredentialHeader, MASK } from "../outbound/request-head.ts";
+import { configShape, kindShape, newEndpointVariants } from "./destination-shape.ts";
 import { warningFields } from "./filter-warnings.ts";
 import type { Services } from "./services.ts";
-import { consumerText, nullable, oneOf, timeShape, timeText } from "./shapes.ts";
+import {
+  consumerText,
+  nullable,
+  oneOf,
+  shownAs,
+  shownOnce,
+  timeShape,
+  timeText,
+  typePatternText,
+} from "./shapes.ts";
+import { transformationsShape } from "./transformation-shape.ts";
 
 const retryShape = Type.Object(
   {
@@ -16,22 +27,34 @@ const retryShape = Type.Object(
       description: "Seconds from each failed attempt to the next.",
     }),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, $id: "RetrySchedule" },
 );
 
-export const filterShape = Type.Object({}, { additionalProperties: true });
-const operationShape = Type.Unsafe<Record<string, unknown>>(
+export const filterShape = Type.Object(
+  {},
+  { additionalProperties: true, $id: "Filter", description: "See /docs/filters." },
+);
+const headersShape = shownAs(
+  Type.Object({}, { additionalProperties: Type.String({ maxLength: limit("customHeaderValueMax") }) }),
   Type.Object(
-    { op: oneOf(["pick", "omit", "rename", "set", "unwrap", "wrap"]) },
-    { additionalProperties: true },
+    {},
+    {
+      additionalProperties: Type.String({
+        maxLength: limit("customHeaderValueMax"),
+        pattern: "^[\\u0020-\\u007e\\u00a0-\\u00ff]*$",
+      }),
+      propertyNames: { pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$" },
+      maxProperties: limit("customHeadersMax"),
+      $id: "CustomHeaders",
+    },
   ),
 );
-export const transformationsShape = Type.Array(operationShape);
-const headersShape = Type.Object(
+const metadataShape = Type.Object(
   {},
-  { additionalProperties: Type.String({ maxLength: limit("customHeaderValueMax") }) },
+  { additionalProperties: true, $id: "Metadata", description: "A JSON object of yours." },
 );
-const versionShape = oneOf(["v1", "v1a"]);
+const versionShape = oneOf(["v1", "v1a"], { $id: "SignatureVersion" });
+const orderingShape = oneOf(["none", "fifo"], { $id: "EndpointOrdering" });
 
 const TEXTS = {
   kind: "The destination kind; `http` unless said otherwise.",
@@ -52,15 +75,12 @@ const TEXTS = {
   metadata: "Anything of yours: a JSON object of any depth, at most 16 KiB.",
 } as const;
 
-/** Fields that may be set on creation and by PATCH; null stands for the default. */
-const settableFields = {
-  kind: Type.Optional(Type.String({ description: TEXTS.kind })),
-  config: Type.Optional(Type.Object({}, { additionalProperties: true, description: TEXTS.config })),
-  url: Type.Optional(Type.String({ maxLength: limit("urlLengthMax"), description: TEXTS.url })),
+/** Fields that endpoints of every kind have; null stands for the default. */
+const commonFields = {
   description: Type.Optional(nullable(Type.String({ maxLength: limit("descriptionLengthMax") }))),
   event_types: Type.Optional(
     nullable(
-      Type.Array(Type.String({ maxLength: limit("eventTypeLengthMax") + 2 }), {
+      Type.Array(typePatternText({ maxLength: limit("eventTypeLengthMax") + 2 }), {
         minItems: 1,
         maxItems: limit("eventTypesPerEndpointMax"),
       }),
@@ -84,28 +104,52 @@ const settableFields = {
   max_concurrency: Type.Optional(
     nullable(Type.Integer({ minimum: 1, maximum: limit("concurrencyMax") }), TEXTS.concurrency),
   ),
-  ordering: Type.Optional(nullable(oneOf(["none", "fifo"]), TEXTS.ordering)),
-  metadata: Type.Optional(nullable(Type.Object({}, { additionalProperties: true }), TEXTS.metadata)),
+  ordering: Type.Optional(nullable(orderingShape, TEXTS.ordering)),
+  metadata: Type.Optional(nullable(metadataShape, TEXTS.metadata)),
+};
+
+const shownUrl = Type.String({
+  minLength: 1,
+  maxLength: limit("urlLengthMax"),
+  format: "uri",
+  description: TEXTS.url,
+});
+const urlShape = shownAs(Type.String({ maxLength: limit("urlLengthMax"), description: TEXTS.url }), shownUrl);
+
+/** Fields that may be set on creation and by PATCH. */
+const settableFields = {
+  kind: Type.Optional(shownAs(Type.String({ description: TEXTS.kind }), kindShape)),
+  config: Type.Optional(configShape(TEXTS.config)),
+  url: Type.Optional(urlShape),
+  ...commonFields,
+};
+
+/** Keys that are brought along. */
+const givenSecrets = {
+  secret: Type.Optional(
+    shownAs(
+      Type.String({ expected: "a string" }),
+      Type.String({
+        description: "`whsec_` and 24 to 64 bytes in base64; made where none is given.",
+        pattern: "^whsec_([A-Za-z0-9+/]{4}){8,21}([A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
+      }),
+    ),
+  ),
+  private_key: Type.Optional(
+    shownAs(
+      Type.String({ expected: "a string" }),
+      Type.String({
+        description: "With `v1a`: `whsk_` and the 32-byte seed, or seed and public key, in base64.",
+        pattern: "^whsk_([A-Za-z0-9+/]{43}=|[A-Za-z0-9+/]{86}==)$",
+      }),
+    ),
+  ),
 };
 
 /** The body of POST /v1/endpoints. */
-export const newEndpointShape = Type.Object(
-  {
-    ...settableFields,
-    secret: Type.Optional(
-      Type.String({
-        description: "`whsec_` and 24 to 64 bytes in base64; made where none is given.",
-        expected: "a string",
-      }),
-    ),
-    private_key: Type.Optional(
-      Type.String({
-        description: "With `v1a`: `whsk_` and the 32-byte seed, or seed and public key, in base64.",
-        expected: "a string",
-      }),
-    ),
-  },
-  { additionalProperties: false },
+export const newEndpointShape = shownAs(
+  Type.Object({ ...settableFields, ...givenSecrets }, { additionalProperties: false }),
+  newEndpointVariants(shownUrl, { ...commonFields, ...givenSecrets }),
 );
 
 /** The body of PATCH /v1/endpoints/:id: a merge patch. */
@@ -116,7 +160,7 @@ export type EndpointChangeBody = Static<typeof endpointChangeShape>;
 
 const answeredFields = {
   id: Type.String(),
-  kind: Type.String({ description: TEXTS.kind }),
+  kind: shownAs(Type.String(), kindShape),
   config: Type.Object({}, { additionalProperties: true, description: TEXTS.config }),
   url: nullable(Type.String(), "Null where the kind has none."),
   description: nullable(Type.String()),
@@ -124,7 +168,7 @@ const answeredFields = {
   filter: nullable(filterShape, TEXTS.filter),
   transformations: nullable(transformationsShape, TEXTS.transformations),
   consumer_id: nullable(Type.String(), TEXTS.consumer),
-  headers: Type.Object({}, { additionalProperties: Type.String(), description: TEXTS.headers }),
+  headers: headersShape,
   signature_versions: Type.Array(versionShape, { description: TEXTS.versions }),
   public_key: Type.Optional(
     Type.String({ description: "Where `v1a` signs too: `whpk_` and the public key in base64." }),
@@ -133,11 +177,11 @@ const answeredFields = {
   timeout_seconds: Type.Integer(),
   rate_limit_per_second: nullable(Type.Integer(), TEXTS.rate),
   max_concurrency: Type.Integer(),
-  ordering: oneOf(["none", "fifo"]),
-  metadata: Type.Object({}, { additionalProperties: true, description: TEXTS.metadata }),
-  status: oneOf(["active", "paused", "disabled"]),
+  ordering: orderingShape,
+  metadata: metadataShape,
+  status: oneOf(["active", "paused", "disabled"], { $id: "EndpointStatus" }),
   disabled_reason: nullable(
-    oneOf(["gone", "failing"]),
+    oneOf(["gone", "failing"], { $id: "DisabledReason" }),
     "`gone`: a 410. `failing`: five days without a success.",
   ),
   failing_since: nullable(timeShape, "Of the first failure since the last success."),
@@ -152,7 +196,7 @@ export const createdEndpointShape = Type.Object(
   {
     ...answeredFields,
     ...warningFields,
-    secret: Type.Optional(Type.String({ description: "Signs deliveries." })),
+    secret: shownOnce("Signs deliveries."),
   },
   { $id: "CreatedEndpoint" },
 );

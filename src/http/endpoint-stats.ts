@@ -98,7 +98,10 @@ const endpointTotalShape = Type.Object(
     ...numbers,
     waiting: waitingShape,
     last_delivery: nullable(
-      Type.Object({ id: Type.String(), status: deliveryStatusShape, created_at: timeShape }),
+      Type.Object(
+        { id: Type.String(), status: deliveryStatusShape, created_at: timeShape },
+        { $id: "LastDelivery" },
+      ),
       "The newest.",
     ),
   },

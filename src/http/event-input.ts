@@ -8,7 +8,7 @@ import { parseRfc3339 } from "../core/rfc3339.ts";
 import type { TurnQueue } from "../core/turn-queue.ts";
 import type { Incoming } from "../pipeline.ts";
 import { decodeJson, parseText } from "./body.ts";
-import { EXPECTED_CONSUMER, consumerText, nameText, timeShape } from "./shapes.ts";
+import { EXPECTED_CONSUMER, consumerText, nameText, timeShape, typeText } from "./shapes.ts";
 
 /**
  * Reads published events. By hand, not by schema: it is the hot path, and `data` is cut out of the text as it came,
@@ -23,10 +23,7 @@ const CONTROL = /\p{Cc}/u;
 /** For the document; `readEvent` is what checks. */
 export const newEventShape = Type.Object(
   {
-    type: Type.String({
-      pattern: "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$",
-      maxLength: limit("eventTypeLengthMax"),
-    }),
+    type: typeText(),
     data: Type.Object(
       {},
       {

@@ -14,13 +14,14 @@ import { BODY_GONE } from "./event-shape.ts";
 import { findEvent, seenEndpoint, visibleEndpoints } from "./lookups.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "./route.ts";
 import type { Services } from "./services.ts";
+import { idText } from "./shapes.ts";
 
 const ENDPOINT_IDS_MAX = 100;
 
 const bodyShape = Type.Object(
   {
     endpoint_ids: Type.Optional(
-      Type.Array(Type.String(), {
+      Type.Array(idText("ep"), {
         minItems: 1,
         maxItems: ENDPOINT_IDS_MAX,
         uniqueItems: true,

@@ -27,19 +27,22 @@ const listed = {
 /** An event of a list (contract section 3). */
 export const eventShape = Type.Object(listed, { $id: "Event" });
 
-const eventDeliveryShape = Type.Object({
-  id: Type.String(),
-  endpoint_id: Type.String(),
-  status: deliveryStatusShape,
-  attempt_count: Type.Integer(),
-  next_attempt_at: nullable(timeShape),
-});
+const eventDeliveryShape = Type.Object(
+  {
+    id: Type.String(),
+    endpoint_id: Type.String(),
+    status: deliveryStatusShape,
+    attempt_count: Type.Integer(),
+    next_attempt_at: nullable(timeShape),
+  },
+  { $id: "EventDelivery" },
+);
 
 /** An event that is read by its id. */
 export const eventWithDataShape = Type.Object(
   {
     ...listed,
-    data: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], {
+    data: Type.Union([Type.Object({}, { additionalProperties: true, $id: "EventData" }), Type.Null()], {
       description:
         "As it was published: order of keys and spelling of numbers survive. Null once it is older than the plan's " +
         "`body_retention_days`: the event can then no longer be replayed, retried or tried.",

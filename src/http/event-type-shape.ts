@@ -2,9 +2,10 @@ import { type Static, Type } from "@sinclair/typebox";
 import { keyTime } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
 import type { EventType } from "../core/model.ts";
-import { nameText, nullable, timeShape, timeText } from "./shapes.ts";
+import { nameText, nullable, timeShape, timeText, typeText } from "./shapes.ts";
 
-const anyObject = Type.Object({}, { additionalProperties: true });
+const schemaObject = Type.Object({}, { additionalProperties: true, $id: "DataSchema" });
+const exampleObject = Type.Object({}, { additionalProperties: true, $id: "DataExample" });
 
 const TEXTS = {
   name: "What events of this type carry as `type`. It stays as it is.",
@@ -18,8 +19,8 @@ const TEXTS = {
 /** Fields that may be set on creation and by PATCH; null stands for the default. */
 const settableFields = {
   description: Type.Optional(nullable(Type.String({ maxLength: limit("descriptionLengthMax") }))),
-  schema: Type.Optional(nullable(anyObject, TEXTS.schema)),
-  example: Type.Optional(nullable(anyObject, TEXTS.example)),
+  schema: Type.Optional(nullable(schemaObject, TEXTS.schema)),
+  example: Type.Optional(nullable(exampleObject, TEXTS.example)),
   group: Type.Optional(nullable(nameText(limit("nameLengthMax")), TEXTS.group)),
   archived: Type.Optional(nullable(Type.Boolean(), TEXTS.archived)),
 };
@@ -27,7 +28,7 @@ const settableFields = {
 /** The body of POST /v1/event-types. */
 export const newEventTypeShape = Type.Object(
   {
-    name: Type.String({ maxLength: limit("eventTypeLengthMax"), description: TEXTS.name }),
+    name: typeText({ description: TEXTS.name }),
     ...settableFields,
   },
   { additionalProperties: false },
@@ -43,8 +44,8 @@ export const eventTypeShape = Type.Object(
   {
     name: Type.String({ description: TEXTS.name }),
     description: nullable(Type.String()),
-    schema: nullable(anyObject, TEXTS.schema),
-    example: nullable(anyObject, TEXTS.example),
+    schema: nullable(schemaObject, TEXTS.schema),
+    example: nullable(exampleObject, TEXTS.example),
     group: nullable(Type.String(), TEXTS.group),
     archived: Type.Boolean({ description: TEXTS.archived }),
     created_at: timeShape,

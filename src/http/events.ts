@@ -1,9 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Caller } from "../core/caller.ts";
 import { limit } from "../core/limits.ts";
-import type { Event } from "../core/model.ts";
+import { DELIVERY_STATUS, type Event } from "../core/model.ts";
 import type { EventFilter } from "../store/event-list.ts";
-import { deliveryStatusShape } from "./delivery-shape.ts";
 import {
   eventExample,
   eventOf,
@@ -27,7 +26,7 @@ import {
 } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { consumerText, nameText } from "./shapes.ts";
+import { consumerText, idText, nameText, oneOf, typePatternText } from "./shapes.ts";
 import { timelineCursor, timelineExample, timelineOf, timelineShape } from "./timeline.ts";
 
 /** The event log (contract section 3). */
@@ -41,16 +40,16 @@ const DELIVERIES_SHOWN_MAX = 1000;
 const listQuery = Type.Object(
   {
     ...pagingQuery,
-    type: Type.Optional(Type.String({ description: "A name, `invoice.*` (any depth below), or `*`." })),
+    type: Type.Optional(typePatternText({ description: "A name, `invoice.*` (any depth below), or `*`." })),
     consumer_id: Type.Optional(consumerText()),
-    source_id: Type.Optional(Type.String()),
+    source_id: Type.Optional(idText("src")),
     endpoint_id: Type.Optional(
-      Type.String({
+      idText("ep", {
         description: "Events with a delivery to this endpoint, in the order of those deliveries.",
       }),
     ),
     external_id: Type.Optional(nameText(limit("externalIdLengthMax"))),
-    status: Type.Optional({ ...deliveryStatusShape, description: "Events with a delivery in this state." }),
+    status: Type.Optional(oneOf(DELIVERY_STATUS, { description: "Events with a delivery in this state." })),
     matched: Type.Optional(Type.Boolean({ description: "Whether it has a delivery." })),
     since: timeParameter("Accepted at this time or later."),
     until: timeParameter("Accepted before this time."),

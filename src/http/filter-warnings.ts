@@ -6,7 +6,7 @@ import type { JsonObject } from "../core/json-value.ts";
 /** Beside the answer to whatever carries a filter: what is hardly meant in it. */
 export const warningFields = {
   warnings: Type.Optional(
-    Type.Array(Type.Object({ pointer: Type.String(), detail: Type.String() }), {
+    Type.Array(Type.Object({ pointer: Type.String(), detail: Type.String() }, { $id: "FilterWarning" }), {
       description:
         "Keys of the filter that no event has, so that it hardly does what was meant; left out where there are none.",
     }),

@@ -6,19 +6,21 @@ export type Json = { [name: string]: unknown };
 /** Keywords whose value is a map of schemas, a list of them, or one; every other value is data. */
 const MAPS = new Set(["properties", "patternProperties"]);
 const LISTS = new Set(["anyOf", "allOf", "oneOf"]);
-const SINGLE = new Set(["items", "additionalProperties", "not"]);
+const SINGLE = new Set(["items", "additionalProperties", "not", "contains", "propertyNames"]);
 
 /**
  * Turns TypeBox schemas into the schemas of one OpenAPI document: a schema with an `$id` becomes a component once and a
- * `$ref` everywhere, a union of strings an `enum`; our own keyword `expected` (validate.ts) stays out.
+ * `$ref` everywhere, a union of strings an `enum`, and `shown` (shapes.ts) stands for the schema that carries it; our own
+ * keyword `expected` (validate.ts) stays out.
  */
 export class SchemaComponents {
   readonly schemas: Record<string, Json> = {};
   private readonly sources = new Map<string, TSchema>();
 
   /** Throws where two different schemas share an `$id`. */
-  describe(schema: TSchema): Json {
-    const { $id } = schema;
+  describe({ shown, ...checked }: TSchema): Json {
+    const schema: TSchema = shown === undefined ? checked : { ...(shown as TSchema) };
+    const $id = schema.$id ?? checked.$id;
     if ($id === undefined) return this.describeInline(schema);
     const known = this.sources.get($id);
     if (known === undefined) {

@@ -51,6 +51,27 @@ Three small languages have a page each, with examples: [filters](/docs/filters),
 [event types and schemas](/docs/schemas). So has [polling](/docs/polling), and [what is kept, and how to erase it](/docs/retention). One page shows the kinds of
 [destinations](/docs/destinations), and each of the [providers](/docs/providers) whose webhooks come in has one.`;
 
+/** What each group of operations is about. */
+export const TAGS: Readonly<Record<string, string>> = {
+  Events: "What happened, accepted once: published, or received from a provider.",
+  Consumers: "Your own users. What is stored of one can be erased.",
+  Deliveries: "One event for one endpoint, with each attempt to send it.",
+  Replays: "Sending again what has died, or what an endpoint never had.",
+  Endpoints: "Where events go: addresses, queues, topics and buckets, with their filters and shapes.",
+  Polling: "Endpoints whose messages wait until a program of yours fetches them.",
+  "Event types": "Names, schemas and examples of what is published.",
+  Sources: "Addresses at which providers deliver their webhooks to you.",
+  Providers: "Whose webhooks a source can verify, and how each is set up.",
+  Ingest: "What providers call. It takes no key: every request is verified.",
+  Project: "The project that the key belongs to.",
+  "API keys": "Keys of the project.",
+  Operator: "For whoever runs the service: accounts, their plans, projects and usage.",
+  Portal: "Links that show a consumer its own endpoints, events and deliveries.",
+  Usage: "What was delivered, against what the plan includes.",
+  Audit: "Who changed what.",
+  System: "Health, readiness, metrics, and this document.",
+};
+
 /** Of a 402. */
 export const PLAN_LIMIT = "The plan's deliveries for this month are used up. Nothing was stored.";
 
@@ -67,18 +88,20 @@ export const PROBLEM_SCHEMA: Json = {
     errors: {
       type: "array",
       description: "The places of the request that are wrong.",
-      items: {
-        type: "object",
-        required: ["pointer", "detail"],
-        properties: {
-          pointer: {
-            type: "string",
-            description: "A JSON Pointer into the body, or the name of a query parameter.",
-          },
-          detail: { type: "string" },
-        },
-      },
+      items: { $ref: "#/components/schemas/Fault" },
     },
+  },
+};
+
+export const FAULT_SCHEMA: Json = {
+  type: "object",
+  required: ["pointer", "detail"],
+  properties: {
+    pointer: {
+      type: "string",
+      description: "A JSON Pointer into the body, or the name of a query parameter.",
+    },
+    detail: { type: "string" },
   },
 };
 

@@ -7,12 +7,14 @@ import { MERGE_PATCH_TYPE } from "./body.ts";
 import { takesIdempotencyKey } from "./idempotency.ts";
 import { type Json, SchemaComponents } from "./json-schema.ts";
 import {
+  FAULT_SCHEMA,
   HEADERS,
   IDEMPOTENCY_KEY,
   INTRODUCTION,
   PROBLEM_SCHEMA,
   problemResponse,
   SECURITY_SCHEMES,
+  TAGS,
 } from "./openapi-shared.ts";
 import { type AnswerDoc, type AnyRoute, paramNames, takesBody } from "./route.ts";
 
@@ -48,9 +50,9 @@ class DocumentWriter {
         license: { name: "MIT", identifier: "MIT" },
       },
       servers: [{ url: "/", description: "This installation" }],
-      tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
+      tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name, description: TAGS[name] })),
       components: {
-        schemas: { ...this.components.schemas, Problem: PROBLEM_SCHEMA },
+        schemas: { ...this.components.schemas, Problem: PROBLEM_SCHEMA, Fault: FAULT_SCHEMA },
         responses: this.problems,
         headers: HEADERS,
         parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
@@ -98,15 +100,22 @@ class DocumentWriter {
   }
 
   private requestBody(route: AnyRoute, body: TSchema): Json {
-    const type = route.bodyMode === "opaque" ? "*/*" : "application/json";
-    const types = route.method === "PATCH" ? [type, MERGE_PATCH_TYPE] : [type];
+    if (route.bodyMode === "opaque") return { required: false, content: opaqueContent(body) };
+    const types = ["application/json", ...(route.method === "PATCH" ? [MERGE_PATCH_TYPE] : [])];
     const example = route.bodyExample === undefined ? {} : { example: route.bodyExample };
     return {
       required: Array.isArray(body.required) && body.required.length > 0,
       content: Object.fromEntries(
-        types.map((name) => [name, { schema: this.components.describe(body), ...example }]),
+        types.map((name) => [name, { schema: this.named(route, "Body", body), ...example }]),
       ),
     };
+  }
+
+  /** Generators make better names of names than of places. */
+  private named({ operationId }: AnyRoute, role: string, schema: TSchema): Json {
+    const isName = schema.type === "object" && schema.$id === undefined;
+    const $id = `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}${role}`;
+    return this.components.describe(isName ? { ...schema, $id } : schema);
   }
 
   private responses(route: AnyRoute): Json {
@@ -140,7 +149,7 @@ class DocumentWriter {
     const content = schema && {
       content: {
         [contentType]: {
-          schema: this.components.describe(schema),
+          schema: this.named(route, "Answer", schema),
           ...(example !== undefined && { example }),
         },
         ...(otherwise && {
@@ -185,6 +194,15 @@ function securityOf(route: AnyRoute): Json[] {
   if (route.access === "operator") return [{ operator_token: [] }];
   if (route.access === "endpoint") return [{ endpoint_secret: [] }];
   return [{ api_key: [] }, ...(isOpenToPortal(route.access) ? [{ portal_token: [] }] : [])];
+}
+
+/** Any bytes, of any type. Generators make nothing of a wildcard, so the usual types are named. */
+function opaqueContent({ description }: TSchema): Json {
+  return {
+    "application/json": { schema: { description } },
+    "application/x-www-form-urlencoded": { schema: { type: "object", description } },
+    "application/octet-stream": { schema: { type: "string", format: "binary", description } },
+  };
 }
 
 function headersOf(route: AnyRoute, status: number): Json {

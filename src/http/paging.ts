@@ -6,6 +6,7 @@ import { limit } from "../core/limits.ts";
 import { parseRfc3339 } from "../core/rfc3339.ts";
 import type { Answer } from "./route.ts";
 import type { Services } from "./services.ts";
+import { timeInput } from "./shapes.ts";
 
 /** What lists have in common (contract section 1): `limit` and `cursor`, newest first, `{data, next_cursor}`. */
 
@@ -25,6 +26,7 @@ export const pagingQuery = {
   ),
   cursor: Type.Optional(
     Type.String({
+      minLength: 1,
       maxLength: CURSOR_LENGTH_MAX,
       description: "`next_cursor` of the page before.",
       expected: "the `next_cursor` of the page before",
@@ -79,14 +81,17 @@ export function listShape<Item extends TSchema>(item: Item, example: unknown) {
     description: "Give it as `cursor` to get the next page; null at the end.",
   });
   return {
-    schema: Type.Object({ data: Type.Array(item), next_cursor: nextCursor }),
+    schema: Type.Object(
+      { data: Type.Array(item), next_cursor: nextCursor },
+      item.$id === undefined ? {} : { $id: `${item.$id}Page` },
+    ),
     example: { data: [example], next_cursor: null },
   };
 }
 
 /** A query parameter that is a time; `parseTime` reads it. */
 export function timeParameter(description: string) {
-  return Type.Optional(Type.String({ description, examples: ["2026-11-20T09:00:00.000Z"] }));
+  return Type.Optional(timeInput({ description, examples: ["2026-11-20T09:00:00.000Z"] }));
 }
 
 /**

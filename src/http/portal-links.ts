@@ -8,7 +8,7 @@ import { listShape, pageOf, pagingQuery } from "./paging.ts";
 import { brandingOf, portalAddress } from "./portal-address.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { consumerText, nullable, timeShape, timeText } from "./shapes.ts";
+import { consumerText, nullable, shownOnce, timeShape, timeText } from "./shapes.ts";
 
 /** Links that open the portal (contract section 9). */
 export function portalLinkRoutes(services: Services): AnyRoute[] {
@@ -28,15 +28,10 @@ const linkShape = Type.Object(answeredFields, { $id: "PortalLink" });
 const createdLinkShape = Type.Object(
   {
     ...answeredFields,
-    url: Type.Optional(
-      Type.String({
-        description:
-          "Opens the portal; shown once. The token is its fragment, which browsers send to no server; it is the bearer too.",
-      }),
+    url: shownOnce(
+      "Opens the portal. The token is its fragment, which browsers send to no server; it is the bearer too.",
     ),
-    embed_html: Type.Optional(
-      Type.String({ description: "With `embed`: an `<iframe>` to put into your own page." }),
-    ),
+    embed_html: shownOnce("With `embed`: an `<iframe>` to put into your own page."),
   },
   { $id: "CreatedPortalLink" },
 );

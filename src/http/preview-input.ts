@@ -6,20 +6,21 @@ import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
 import { compileTransformations, type Transformation } from "../core/transform.ts";
 import type { RoutedEvent } from "../audience.ts";
-import { filterShape, transformationsShape } from "./endpoint-shape.ts";
+import { filterShape } from "./endpoint-shape.ts";
+import { transformationsShape } from "./transformation-shape.ts";
 import { warningsPart } from "./filter-warnings.ts";
 import { newEventShape, readInnerEvent } from "./event-input.ts";
 import { isBodyGone } from "../store/events.ts";
 import { BODY_GONE } from "./event-shape.ts";
 import { findEvent, seenEndpoint } from "./lookups.ts";
 import type { Services } from "./services.ts";
-import { nullable } from "./shapes.ts";
+import { idText, nullable, timeInput } from "./shapes.ts";
 
 const pastedEventShape = Type.Object(
   {
     ...newEventShape.properties,
     data: Type.Object({}, { additionalProperties: true }),
-    timestamp: Type.Optional(Type.String({ description: "Default: now." })),
+    timestamp: Type.Optional(timeInput({ description: "Default: now." })),
   },
   { additionalProperties: false, description: "An event that need not exist." },
 );
@@ -28,12 +29,12 @@ const pastedEventShape = Type.Object(
 export const previewShape = Type.Object(
   {
     event: Type.Optional(pastedEventShape),
-    event_id: Type.Optional(Type.String({ description: "A stored event." })),
+    event_id: Type.Optional(idText("evt", { description: "A stored event." })),
     last: Type.Optional(
       Type.Integer({ minimum: 1, maximum: limit("historyMax"), description: "The newest stored events." }),
     ),
     endpoint_id: Type.Optional(
-      Type.String({ description: "Its types, consumer, filter and transformations apply." }),
+      idText("ep", { description: "Its types, consumer, filter and transformations apply." }),
     ),
     filter: Type.Optional(nullable(filterShape, "In place of the endpoint's; null: every event.")),
     transformations: Type.Optional(nullable(transformationsShape, "In place of the endpoint's; null: none.")),

@@ -27,32 +27,44 @@ export function previewRoutes(services: Services): AnyRoute[] {
 
 const LONGEST_SECONDS = 60;
 
-const bodyShape = Type.Object({}, { additionalProperties: true, description: "What would be sent." });
+const bodyShape = Type.Object(
+  {},
+  { additionalProperties: true, description: "What would be sent.", $id: "RenderedBody" },
+);
 const explanationShape = Type.String({ description: "Why it does not match, or cannot be rendered." });
 
-const oneShape = Type.Object({
-  matched: Type.Boolean(),
-  explanation: nullable(explanationShape),
-  body: nullable(bodyShape),
-  ...warningFields,
-});
+const oneShape = Type.Object(
+  {
+    matched: Type.Boolean(),
+    explanation: nullable(explanationShape),
+    body: nullable(bodyShape),
+    ...warningFields,
+  },
+  { $id: "PreviewOfOne" },
+);
 
-const manyShape = Type.Object({
-  tried: Type.Integer({ description: "Stored events that were looked at." }),
-  matched: Type.Integer({ description: "Those that types, consumer and filter admit." }),
-  failed: Type.Integer({ description: "Those of them that the transformations cannot render." }),
-  samples: Type.Array(
-    Type.Object({
-      event_id: Type.String(),
-      matched: Type.Boolean(),
-      explanation: Type.Optional(explanationShape),
-      before: bodyShape,
-      after: nullable(bodyShape),
-    }),
-    { description: "A few of each outcome, newest first." },
-  ),
-  ...warningFields,
-});
+const manyShape = Type.Object(
+  {
+    tried: Type.Integer({ description: "Stored events that were looked at." }),
+    matched: Type.Integer({ description: "Those that types, consumer and filter admit." }),
+    failed: Type.Integer({ description: "Those of them that the transformations cannot render." }),
+    samples: Type.Array(
+      Type.Object(
+        {
+          event_id: Type.String(),
+          matched: Type.Boolean(),
+          explanation: Type.Optional(explanationShape),
+          before: bodyShape,
+          after: nullable(bodyShape),
+        },
+        { $id: "PreviewSample" },
+      ),
+      { description: "A few of each outcome, newest first." },
+    ),
+    ...warningFields,
+  },
+  { $id: "PreviewOfMany" },
+);
 
 const EXAMPLE = {
   type: "invoice.paid",

@@ -17,10 +17,14 @@ export function projectRoutes(services: Services): AnyRoute[] {
   return [readRoute(services), changeRoute(services)];
 }
 
+const unknownTypesShape = oneOf(["allow", "reject"], {
+  $id: "UnknownEventTypes",
+  description: "Whether events of a type that is not registered may be published.",
+});
+
 const TEXTS = {
   branding: "What your users see in the portal.",
   origins: "Pages that may embed the portal, `http(s)://host[:port]`; none: any.",
-  unknown: "Whether events of a type that is not registered may be published.",
 } as const;
 
 const brandingFields = {
@@ -45,7 +49,7 @@ const projectShape = Type.Object(
       { description: TEXTS.branding },
     ),
     portal_origins: Type.Array(Type.String(), { description: TEXTS.origins }),
-    unknown_event_types: oneOf(["allow", "reject"], { description: TEXTS.unknown }),
+    unknown_event_types: unknownTypesShape,
     created_at: timeShape,
   },
   { $id: "Project" },
@@ -55,12 +59,15 @@ const changeShape = Type.Object(
   {
     name: Type.Optional(nameText(limit("nameLengthMax"))),
     branding: Type.Optional(
-      nullable(Type.Object(brandingFields, { additionalProperties: false }), TEXTS.branding),
+      nullable(
+        Type.Object(brandingFields, { additionalProperties: false, $id: "BrandingChange" }),
+        TEXTS.branding,
+      ),
     ),
     portal_origins: Type.Optional(
       nullable(Type.Array(Type.String(), { maxItems: limit("portalOriginsMax") }), TEXTS.origins),
     ),
-    unknown_event_types: Type.Optional(nullable(oneOf(["allow", "reject"]), TEXTS.unknown)),
+    unknown_event_types: Type.Optional(nullable(unknownTypesShape)),
   },
   { additionalProperties: false },
 );

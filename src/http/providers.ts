@@ -13,15 +13,18 @@ export function providerRoutes({ baseUrl }: Pick<Services, "baseUrl">): AnyRoute
   return [listRoute(baseUrl), readRoute(baseUrl)];
 }
 
-const fieldShape = Type.Object({
-  name: Type.String({ description: "`signing_secret`, or the name of one of `credentials`." }),
-  label: Type.String(),
-  help: Type.String(),
-  required: Type.Boolean(),
-  secret: Type.Boolean(),
-  type: oneOf(["string", "integer"]),
-  choices: Type.Optional(Type.Array(Type.String(), { description: "The only values that it takes." })),
-});
+const fieldShape = Type.Object(
+  {
+    name: Type.String({ description: "`signing_secret`, or the name of one of `credentials`." }),
+    label: Type.String(),
+    help: Type.String(),
+    required: Type.Boolean(),
+    secret: Type.Boolean(),
+    type: oneOf(["string", "integer"]),
+    choices: Type.Optional(Type.Array(Type.String(), { description: "The only values that it takes." })),
+  },
+  { $id: "ProviderField" },
+);
 
 const setupShape = Type.Object(
   {

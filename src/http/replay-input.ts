@@ -8,7 +8,7 @@ import { deliveryStatusShape } from "./delivery-shape.ts";
 import { consumerFilter, seenDelivery, seenEndpoint } from "./lookups.ts";
 import { parseTime, requirePattern } from "./paging.ts";
 import type { Services } from "./services.ts";
-import { consumerText } from "./shapes.ts";
+import { consumerText, idText, timeInput, typePatternText } from "./shapes.ts";
 
 const RATE_MAX = 1000;
 
@@ -23,17 +23,17 @@ export const replayInputShape = Type.Object(
         description: "Deliveries in one of these states. Does not apply with `missing`.",
       }),
     ),
-    endpoint_id: Type.Optional(Type.String()),
+    endpoint_id: Type.Optional(idText("ep")),
     consumer_id: Type.Optional(consumerText({ description: "Of the events." })),
     event_types: Type.Optional(
-      Type.Array(Type.String(), {
+      Type.Array(typePatternText(), {
         minItems: 1,
         maxItems: limit("eventTypesPerEndpointMax"),
         description: "Names, `invoice.*` (any depth below), or `*`.",
       }),
     ),
     delivery_ids: Type.Optional(
-      Type.Array(Type.String(), {
+      Type.Array(idText("msg"), {
         minItems: 1,
         maxItems: limit("replayIdsMax"),
         uniqueItems: true,
@@ -55,8 +55,8 @@ export const replayInputShape = Type.Object(
           "Text that stands in the event's `data`, in upper or lower case. Does not apply with `missing`.",
       }),
     ),
-    since: Type.Optional(Type.String({ description: "Events accepted at this time (RFC 3339) or later." })),
-    until: Type.Optional(Type.String({ description: "Events accepted before this time (RFC 3339)." })),
+    since: Type.Optional(timeInput({ description: "Events accepted at this time (RFC 3339) or later." })),
+    until: Type.Optional(timeInput({ description: "Events accepted before this time (RFC 3339)." })),
     rate_per_second: Type.Optional(
       Type.Integer({ minimum: 1, maximum: RATE_MAX, description: "Default: as fast as it goes." }),
     ),

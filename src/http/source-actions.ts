@@ -7,7 +7,7 @@ import { addressOf, inboundRequest, searchOf } from "./ingest-request.ts";
 import { parseTime } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { nullable, timeShape, timeText } from "./shapes.ts";
+import { nullable, shownOnce, timeInput, timeShape, timeText } from "./shapes.ts";
 import { changeSource, findSource, providerOf } from "./source-change.ts";
 import type { SourceDesk } from "./source-desk.ts";
 import { readRotation } from "./source-input.ts";
@@ -44,7 +44,7 @@ function rotateRoute(services: Services, desk: SourceDesk): AnyRoute {
       200: {
         description: "The new secret, where it is our own.",
         schema: Type.Object({
-          secret: Type.Optional(Type.String()),
+          secret: shownOnce("Where it is our own."),
           previous_secret_expires_at: nullable(timeShape, "Null where the secret before holds no longer."),
         }),
         example: {
@@ -133,7 +133,7 @@ const sampleShape = Type.Object(
     headers: Type.Object({}, { additionalProperties: Type.String() }),
     body: Type.String({ description: "Exactly as it came: a changed byte makes a signature wrong." }),
     at: Type.Optional(
-      Type.String({
+      timeInput({
         description:
           "When it came, for one that was captured: signed times are held against this one; by default now.",
       }),

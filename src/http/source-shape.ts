@@ -8,7 +8,7 @@ import { findProvider, providerNames } from "../inbound/providers.ts";
 import { MASK } from "../outbound/request-head.ts";
 import { overlapShape } from "./overlap.ts";
 import type { Services } from "./services.ts";
-import { consumerText, nameText, nullable, oneOf, timeShape, timeText } from "./shapes.ts";
+import { consumerText, nameText, nullable, oneOf, shownOnce, timeShape, timeText } from "./shapes.ts";
 import type { SourceDesk } from "./source-desk.ts";
 
 /** Enough for every certificate and key that a provider shows. */
@@ -33,6 +33,11 @@ export const REFUSAL_REASONS = [
   "plan_limit",
 ] as const satisfies readonly RefusalReason[];
 
+export const lastRefusalShape = Type.Object(
+  { at: timeShape, reason: oneOf(REFUSAL_REASONS, { $id: "RefusalReason" }) },
+  { $id: "LastRefusal" },
+);
+
 const TEXTS = {
   signingSecret:
     "What the provider issues, or what you chose there, in the form in which it is shown. Reads `***`; sending `***` back " +
@@ -46,6 +51,10 @@ const TEXTS = {
 const secretText = Type.String({ minLength: 1, maxLength: SECRET_LENGTH_MAX, expected: "a text" });
 const nameShape = nameText(limit("nameLengthMax"));
 const consumerShape = consumerText();
+const configShape = Type.Object(
+  {},
+  { additionalProperties: true, $id: "SourceConfig", description: TEXTS.config },
+);
 
 /** Fields that may be set on creation and by PATCH; null stands for the default. */
 const settableFields = {
@@ -53,12 +62,12 @@ const settableFields = {
   credentials: Type.Optional(
     nullable(
       Type.Unsafe<Record<string, string | null>>(
-        Type.Object({}, { additionalProperties: nullable(secretText) }),
+        Type.Object({}, { additionalProperties: nullable(secretText), $id: "GivenCredentials" }),
       ),
       TEXTS.credentials,
     ),
   ),
-  config: Type.Optional(nullable(Type.Object({}, { additionalProperties: true }), TEXTS.config)),
+  config: Type.Optional(nullable(configShape)),
   consumer_id: Type.Optional(nullable(consumerShape, TEXTS.consumer)),
   rate_limit_per_second: Type.Optional(
     nullable(Type.Integer({ minimum: 0, maximum: 1_000_000 }), TEXTS.rate),
@@ -131,7 +140,7 @@ const answeredFields = {
   ingest_url: Type.String({ description: "What is entered at the provider." }),
   signing_secret: nullable(Type.String(), TEXTS.signingSecret),
   credentials: Type.Object({}, { additionalProperties: Type.String(), description: TEXTS.credentials }),
-  config: Type.Object({}, { additionalProperties: true, description: TEXTS.config }),
+  config: configShape,
   consumer_id: nullable(Type.String(), TEXTS.consumer),
   rate_limit_per_second: nullable(Type.Integer(), TEXTS.rate),
   previous_secret_expires_at: nullable(timeShape, "Until when the secret before the present one holds."),
@@ -141,7 +150,7 @@ const answeredFields = {
   ),
   counters: countersShape,
   last_rejected: nullable(
-    Type.Object({ at: timeShape, reason: oneOf(REFUSAL_REASONS) }),
+    lastRefusalShape,
     "Of this run of the service; nothing of the request itself is kept.",
   ),
   created_at: timeShape,
@@ -151,7 +160,7 @@ const answeredFields = {
 export const sourceShape = Type.Object(answeredFields, { $id: "Source" });
 /** The answer of the creation, the only one with the secret. */
 export const createdSourceShape = Type.Object(
-  { ...answeredFields, secret: Type.String({ description: "The source's own secret, shown once." }) },
+  { ...answeredFields, secret: shownOnce("The source's own secret.") },
   { $id: "CreatedSource" },
 );
 

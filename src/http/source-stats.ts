@@ -5,7 +5,7 @@ import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
 import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";
 import { findSource } from "./source-change.ts";
-import { REFUSAL_REASONS } from "./source-shape.ts";
+import { lastRefusalShape, REFUSAL_REASONS } from "./source-shape.ts";
 import { idsShape, readIds, readSpan, SPAN_TEXT, spanQuery, statsQuery } from "./stats-query.ts";
 
 /** Numbers of sources over time: what was taken, and what was refused for which reason (contract section 8). */
@@ -26,10 +26,7 @@ const numbers = {
 const last = {
   last_received_at: nullable(timeShape, "When the last genuine request came, a duplicate included."),
   last_handshake_at: nullable(timeShape),
-  last_rejected: nullable(
-    Type.Object({ at: timeShape, reason: oneOf(REFUSAL_REASONS) }),
-    "Nothing of the request itself is kept.",
-  ),
+  last_rejected: nullable(lastRefusalShape, "Nothing of the request itself is kept."),
 };
 
 const pointShape = Type.Object({ at: timeShape, ...numbers }, { $id: "SourceStatPoint" });

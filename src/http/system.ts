@@ -92,7 +92,11 @@ function openApiRoute(makeDocument: () => Promise<string>): AnyRoute {
     budget: "none",
     ignoresQuery: true,
     answers: {
-      200: { description: "The OpenAPI document.", schema: Type.Object({}), example: { openapi: "3.1.1" } },
+      200: {
+        description: "The OpenAPI document.",
+        schema: Type.Object({}, { additionalProperties: true }),
+        example: { openapi: "3.1.1" },
+      },
     },
     async handle() {
       document ??= makeDocument();

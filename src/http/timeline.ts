@@ -1,11 +1,13 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { keyTime } from "../core/ids.ts";
-import { DEAD_REASONS, type DeadReason, type Event, OUTCOMES, TRIGGERS } from "../core/model.ts";
+import { DEAD_REASONS, type DeadReason, type Event } from "../core/model.ts";
 import type { AttemptSummary } from "../store/attempts.ts";
 import type { Note } from "../store/notes.ts";
+import { outcomeShape, triggerShape } from "./attempt-shape.ts";
+import { deadReasonShape } from "./delivery-shape.ts";
 import { readCursor } from "./paging.ts";
 import type { Services } from "./services.ts";
-import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";
+import { nullable, oneOf, shownAs, taggedBy, timeShape, timeText } from "./shapes.ts";
 
 /**
  * The timeline of an event (contract section 3) is not stored: it is read from the event (accepted, matched, filtered), the
@@ -16,44 +18,58 @@ import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";
 const PAGE_MAX = 1000;
 
 const shapeOf = <Kind extends string, Fields extends Record<string, TSchema>>(kind: Kind, fields: Fields) =>
-  Type.Object({ at: timeShape, kind: Type.Literal(kind), ...fields });
+  Type.Object({ at: timeShape, kind: Type.Literal(kind), ...fields }, { $id: nameOf(kind) });
+
+/** dead_lettered: DeadLetteredEntry. */
+function nameOf(kind: string): string {
+  const words = kind.split("_").map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return `${words.join("")}Entry`;
+}
 
 const ofDelivery = { delivery_id: Type.String(), endpoint_id: Type.String() };
 
-const entryShape = Type.Union(
-  [
-    shapeOf("accepted", {
-      via: oneOf(["publish", "ingest", "test"]),
-      source_id: nullable(Type.String()),
-    }),
-    shapeOf("unmatched", {}),
-    shapeOf("matched", { delivery_count: Type.Integer() }),
-    shapeOf("filtered", { endpoint_id: Type.String() }),
-    shapeOf("attempt", {
-      ...ofDelivery,
-      number: Type.Integer(),
-      trigger: oneOf(TRIGGERS),
-      outcome: oneOf(OUTCOMES),
-      status_code: nullable(Type.Integer()),
-      error_code: nullable(Type.String()),
-      duration_ms: Type.Integer(),
-      next_attempt_at: nullable(timeShape),
-    }),
-    shapeOf("delivered", ofDelivery),
-    shapeOf("dead_lettered", { ...ofDelivery, reason: oneOf(DEAD_REASONS) }),
-    shapeOf("replayed", ofDelivery),
-    shapeOf("cancelled", ofDelivery),
-    shapeOf("expired", ofDelivery),
-  ],
-  { $id: "TimelineEntry" },
-);
+const entryShapes = Type.Union([
+  shapeOf("accepted", {
+    via: oneOf(["publish", "ingest", "test"]),
+    source_id: nullable(Type.String()),
+  }),
+  shapeOf("unmatched", {}),
+  shapeOf("matched", { delivery_count: Type.Integer() }),
+  shapeOf("filtered", { endpoint_id: Type.String() }),
+  shapeOf("attempt", {
+    ...ofDelivery,
+    number: Type.Integer(),
+    trigger: triggerShape,
+    outcome: outcomeShape,
+    status_code: nullable(Type.Integer()),
+    error_code: nullable(Type.String()),
+    duration_ms: Type.Integer(),
+    next_attempt_at: nullable(timeShape),
+  }),
+  shapeOf("delivered", ofDelivery),
+  shapeOf("dead_lettered", { ...ofDelivery, reason: deadReasonShape }),
+  shapeOf("replayed", ofDelivery),
+  shapeOf("cancelled", ofDelivery),
+  shapeOf("expired", ofDelivery),
+]);
+
+const entryShape = shownAs(entryShapes, {
+  ...taggedBy(
+    "kind",
+    Object.fromEntries(entryShapes.anyOf.map((shape) => [shape.properties.kind.const, shape])),
+  ),
+  $id: "TimelineEntry",
+});
 
 type Entry = Static<typeof entryShape>;
 
-export const timelineShape = Type.Object({
-  data: Type.Array(entryShape),
-  next_cursor: nullable(Type.String()),
-});
+export const timelineShape = Type.Object(
+  {
+    data: Type.Array(entryShape),
+    next_cursor: nullable(Type.String()),
+  },
+  { $id: "Timeline" },
+);
 
 const delivery = {
   delivery_id: "msg_01KAHM9Q7W00B5C1D7E9F3G6HJ",

@@ -6,7 +6,7 @@ import { type Month, monthAt, monthText, parseMonth } from "../core/plans.ts";
 import { readFilterId } from "./paging.ts";
 import { type Answer, type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";
+import { idText, nullable, oneOf, shownAs, timeShape, timeText } from "./shapes.ts";
 
 /** What was delivered, for the account itself and for whoever bills it (contract section 2). */
 export function usageRoutes(services: Services): AnyRoute[] {
@@ -39,7 +39,9 @@ const usageShape = Type.Object(
 
 const daysShape = Type.Object(
   {
-    data: Type.Array(Type.Object({ day: Type.String({ format: "date" }), deliveries: Type.Integer() })),
+    data: Type.Array(
+      Type.Object({ day: Type.String({ format: "date" }), deliveries: Type.Integer() }, { $id: "UsageDay" }),
+    ),
   },
   { $id: "UsageByDay" },
 );
@@ -57,8 +59,10 @@ const usageExample: Static<typeof usageShape> = {
   attempt_retention_days: 7,
 };
 
+const MONTH_TEXT = { description: "In UTC; default: the month that it is.", examples: ["2026-11"] };
+
 const monthParameter = Type.Optional(
-  Type.String({ description: "In UTC; default: the month that it is.", examples: ["2026-11"] }),
+  shownAs(Type.String(MONTH_TEXT), Type.String({ pattern: "^[0-9]{4}-(0[1-9]|1[0-2])$", ...MONTH_TEXT })),
 );
 
 function readMonth(services: Services, text: string | undefined): Month {
@@ -83,7 +87,7 @@ function readUsage(services: Services): AnyRoute {
     query: Type.Object(
       {
         by: Type.Optional(oneOf(["day"], { description: "Every day of the month up to today." })),
-        project: Type.Optional(Type.String({ description: "With `by=day`: only this project." })),
+        project: Type.Optional(idText("proj", { description: "With `by=day`: only this project." })),
         month: monthParameter,
       },
       { additionalProperties: false },

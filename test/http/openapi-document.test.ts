@@ -288,20 +288,25 @@ describe("an operation", () => {
       required: true,
       content: {
         "application/json": {
-          schema: {
-            type: "object",
-            additionalProperties: false,
-            required: ["retry"],
-            properties: { retry: { $ref: "#/components/schemas/Retry" }, name: { type: "string" } },
-          },
+          schema: { $ref: "#/components/schemas/PauseEndpointBody" },
           example: { retry: { schedule: [5] } },
         },
       },
     });
+    expect(document.components.schemas.PauseEndpointBody).toEqual({
+      type: "object",
+      additionalProperties: false,
+      required: ["retry"],
+      properties: { retry: { $ref: "#/components/schemas/Retry" }, name: { type: "string" } },
+    });
     const change = operation("patch /v1/endpoints/{id}").requestBody?.content ?? {};
     expect(Object.keys(change)).toEqual(["application/json", "application/merge-patch+json"]);
     expect(change["application/merge-patch+json"]).toEqual(change["application/json"]);
-    expect(Object.keys(operation("post /ingest/{source}").requestBody?.content ?? {})).toEqual(["*/*"]);
+    expect(Object.keys(operation("post /ingest/{source}").requestBody?.content ?? {})).toEqual([
+      "application/json",
+      "application/x-www-form-urlencoded",
+      "application/octet-stream",
+    ]);
   });
 
   test("declares its answers: with a schema and example, without a body, in words of its own", () => {

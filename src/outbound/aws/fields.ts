@@ -43,7 +43,7 @@ export function awsFields(endpointHelp: string): readonly DestinationField[] {
     field("access_key_id", "Access key ID", "Of an IAM user, or of credentials for a time.", {
       required: true,
       secret: true,
-      pattern: "[\\w.:/+=@-]{1,256}",
+      pattern: "[A-Za-z0-9_.:/+=@-]{1,256}",
     }),
     field("secret_access_key", "Secret access key", "Belongs to the access key ID.", {
       required: true,
@@ -65,7 +65,7 @@ export function awsFields(endpointHelp: string): readonly DestinationField[] {
       },
     ),
     field("external_id", "External ID", "What the trust policy of the role asks for.", {
-      pattern: "[\\w+=,.@:/-]{2,1224}",
+      pattern: "[A-Za-z0-9_+=,.@:/-]{2,1224}",
     }),
     field("endpoint", "Endpoint", `${endpointHelp} Give it for a compatible server, or a VPC endpoint.`, {
       address: true,

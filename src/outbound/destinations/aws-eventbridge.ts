@@ -34,7 +34,7 @@ export const awsEventbridge: DestinationKind = {
   fields: [
     field("event_bus_name", "Event bus", "Its name, such as default, or its ARN.", {
       required: true,
-      pattern: String.raw`(arn:aws[a-z-]*:events:[a-z0-9-]+:[0-9]{12}:event-bus/)?[\w./-]{1,256}`,
+      pattern: String.raw`(arn:aws[a-z-]*:events:[a-z0-9-]+:[0-9]{12}:event-bus/)?[A-Za-z0-9_./-]{1,256}`,
     }),
     field("source", "Source", "What rules see as the event's source; sealpost unless given.", {
       pattern: String.raw`(?!aws\.)[^\x00-\x1f\x7f]{1,256}`,
