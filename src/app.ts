@@ -26,6 +26,8 @@ import { VERSION } from "./outbound/user-agent.ts";
 import { Pipeline } from "./pipeline.ts";
 import { Poller } from "./poller.ts";
 import { Releaser } from "./releaser.ts";
+import type { Replica } from "./replica/replica.ts";
+import { openReplication, type Replication } from "./replication.ts";
 import { Replayer } from "./replayer.ts";
 import { Retention } from "./retention.ts";
 import { scheduledJobs } from "./schedule.ts";
@@ -36,6 +38,7 @@ import { type Data, openData } from "./store/data.ts";
 import { type Disk, hasDatabase, lockDirectory, openDatabase } from "./store/database.ts";
 import { DeliveryList } from "./store/delivery-list.ts";
 import { EventList } from "./store/event-list.ts";
+import { readIdentity } from "./store/identity.ts";
 import type { FirstKeys } from "./store/tenants.ts";
 import { takeUp } from "./take-up.ts";
 import {
@@ -72,24 +75,26 @@ export interface AppParts {
   announce: (keys: FirstKeys) => void;
   /** The disk failed: the process has to end. */
   fail: (error: Error) => void;
+  /** Null where Litestream makes none. */
+  replica?: Replica | null;
 }
 
 /**
  * Puts the service together, binds its port, takes up what the database has open, and only then answers. Throws where it cannot:
  * StartError, SettingsError and DatabaseError are for the operator.
  */
-export async function startApp(config: Config, { clock, logger, announce, fail }: AppParts): Promise<App> {
+export async function startApp(config: Config, parts: AppParts): Promise<App> {
+  const { clock, logger, announce, fail, replica = null } = parts;
   const { dataDir, port: wanted, host } = config;
-  const makeDir = () => mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  orExplain("SEALPOST_DATA_DIR must be a directory that this process may write", makeDir);
-  const lock = lockDirectory(dataDir);
+  const lock = await takeDirectory(dataDir, { replica, logger, clock });
   // Before the database: whatever that holds, there was a key for its secrets first.
   const cipher = new Cipher(config.secretKeys ?? [ownKey(dataDir, logger)]);
   const disk = openDatabase(dataDir);
   tellMigrated(disk.migrated, logger);
   const data = openNouns(config, disk, { cipher, clock, logger, fail });
   requirePlans(data);
-  const outbound = openOutbound(config, data, disk, { clock, logger });
+  const replication = await openReplication(data, { replica, logger, clock });
+  const outbound = openOutbound(config, data, disk, { clock, logger, replication });
   const { actors, metrics } = outbound;
   const pipeline = new Pipeline({
     data,
@@ -110,7 +115,7 @@ export async function startApp(config: Config, { clock, logger, announce, fail }
   warnOfForbidden(data, outbound.guard, logger);
   if ((config.secretKeys?.length ?? 1) > 1 && !data.sealing.isDue) tellSealed(data.sealing.left, logger);
   const checkpointThread = startCheckpointThread(disk.path, fail);
-  const checkpoints = new Checkpoints(data.store, checkpointThread);
+  const checkpoints = new Checkpoints(data.store, checkpointThread, replication.isAttended);
   const jobs = openJobs({ data, outbound, eraser, checkpoints, logger });
   jobs.start();
   outbound.isOpen = true;
@@ -120,13 +125,26 @@ export async function startApp(config: Config, { clock, logger, announce, fail }
     releaser.stop();
     await drain(outbound);
     await atMost(CONNECTIONS_STOP_MS, quiet);
-    await shutDown(data, server, outbound.transport);
+    await shutDown(data, server, outbound);
     await checkpointThread.stop();
     disk.close();
     lock.release();
     logger.flush();
   };
   return { url: `http://${host}:${port}`, port, stop };
+}
+
+/** Makes the data directory this process's own, and its replica too. */
+async function takeDirectory(
+  dir: string,
+  { replica, logger, clock }: Required<Pick<AppParts, "replica" | "logger" | "clock">>,
+): Promise<{ release(): void }> {
+  const makeDir = () => mkdirSync(dir, { recursive: true, mode: 0o700 });
+  orExplain("SEALPOST_DATA_DIR must be a directory that this process may write", makeDir);
+  await replica?.hold();
+  const lock = lockDirectory(dir);
+  await replica?.claim(readIdentity(dir), { log: logger.log, now: clock.now });
+  return lock;
 }
 
 function openNouns(
@@ -176,6 +194,7 @@ interface Outbound {
   metrics: Metrics;
   /** Gives up what is in flight. */
   abort: AbortController;
+  replication: Replication;
   /** False while the service starts and stops. */
   isOpen: boolean;
 }
@@ -184,7 +203,7 @@ function openOutbound(
   config: Config,
   data: Data,
   disk: Disk,
-  { clock, logger }: Pick<AppParts, "clock" | "logger">,
+  { clock, logger, replication }: Pick<AppParts, "clock" | "logger"> & { replication: Replication },
 ): Outbound {
   const abort = new AbortController();
   const guard = createGuard({ allow: config.allowPrivateDestinations });
@@ -213,8 +232,11 @@ function openOutbound(
     onAttempt: (report) => tellAttempt(report, data, logger, metrics),
   });
   const versions = { version: VERSION, bun: Bun.version, sqlite: disk.version };
-  const metrics = createMetrics(() => readGauges({ data, actors, path: disk.path, transport }), versions);
-  return { clock, guard, transport, actors, sendParts, metrics, abort, isOpen: false };
+  const metrics = createMetrics(
+    () => readGauges({ data, actors, path: disk.path, transport, replication }),
+    versions,
+  );
+  return { clock, guard, transport, actors, sendParts, metrics, abort, replication, isOpen: false };
 }
 
 function openPoller(data: Data, { clock, actors, sendParts, metrics }: Outbound, logger: Logger): Poller {
@@ -280,6 +302,7 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
     baseUrl: config.baseUrl,
     authenticate: authenticator(data, clock.now),
     operatorToken: config.operatorToken,
+    metricsToken: config.metricsToken,
     now: clock.now,
     logRequest: (line) => tellRequest(line, projectIds, logger),
     logFailure: ({ requestId, route, error }) =>
@@ -291,7 +314,7 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
     audit: data.audit,
     rateLimits: { publish: config.publishRateLimit, management: config.managementRateLimit },
     usageRemaining: (projectId) => data.meter.remaining(projectId),
-    ready: () => readiness(data, outbound.isOpen),
+    ready: () => readiness(data, outbound),
     metrics: () => Promise.resolve(metrics.print()),
   });
 }
@@ -350,9 +373,11 @@ function openJobs({ data, outbound, eraser, checkpoints, logger }: JobParts): Jo
   return jobs;
 }
 
-function readiness(data: Data, isOpen: boolean): { ready: boolean; reason?: string } {
+function readiness({ store }: Data, { isOpen, replication }: Outbound): { ready: boolean; reason?: string } {
   if (!isOpen) return { ready: false, reason: "starting or stopping" };
-  return data.store.writable ? { ready: true } : { ready: false, reason: "the disk is full" };
+  if (!store.writable) return { ready: false, reason: "the disk is full" };
+  const reason = replication.problem();
+  return reason === null ? { ready: true } : { ready: false, reason };
 }
 
 /**
@@ -368,7 +393,7 @@ async function drain({ actors, abort }: Outbound): Promise<void> {
   clearTimeout(end);
 }
 
-async function shutDown(data: Data, server: HttpServer, transport: Transport): Promise<void> {
+async function shutDown(data: Data, server: HttpServer, { transport, replication }: Outbound): Promise<void> {
   await server.stop(CONNECTIONS_STOP_MS);
   transport.close();
   // A disk that is full refuses it: it is for people to look at, and nobody was promised the last minute of it.
@@ -376,6 +401,7 @@ async function shutDown(data: Data, server: HttpServer, transport: Transport): P
   await data.sourceStats.writeDown().catch(() => {});
   await atMost(CONNECTIONS_STOP_MS, data.digest.writeDown());
   await data.store.close();
+  await atMost(CONNECTIONS_STOP_MS, replication.stop());
 }
 
 /** A disk that fills up meanwhile must not keep the process: the next start goes on from what is on it. */

@@ -11,6 +11,7 @@ export interface Config {
   /** 32 bytes each; the first encrypts. Null: one is made in the data directory. */
   secretKeys: readonly [Uint8Array, ...Uint8Array[]] | null;
   operatorToken: string | null;
+  metricsToken: string | null;
   allowPrivateDestinations: readonly string[];
   cell: string;
   publishRateLimit: number;
@@ -190,6 +191,15 @@ export const SETTINGS = {
     name: "SEALPOST_OPERATOR_TOKEN",
     about:
       "Bearer token of operator calls and /metrics, at least 16 characters. Unset: operator calls are off, and the first start makes an account and prints its keys.",
+    defaultText: "none",
+    example: "$(openssl rand -hex 32)",
+    fallback: null,
+    parse: matching(/^[\x21-\x7e]{16,}$/, "must be at least 16 visible ASCII characters"),
+  }),
+  metricsToken: setting<string | null>({
+    name: "SEALPOST_METRICS_TOKEN",
+    about:
+      "Bearer token of /metrics alone, at least 16 characters, for a scraper that needs no more. Unset: only the operator's token reads them.",
     defaultText: "none",
     example: "$(openssl rand -hex 32)",
     fallback: null,

@@ -10,7 +10,7 @@ export type LogFields = Readonly<Record<string, string | number | boolean | null
 type LineLevel = Exclude<LogLevel, "silent">;
 
 export interface Logger {
-  log(level: LineLevel, msg: string, fields?: LogFields): void;
+  log: (level: LineLevel, msg: string, fields?: LogFields) => void;
   /** A line of the hot path: `fields` as JSON text (`"a":1,"b":"x"`) of words, numbers and public ids of ours, nothing else. */
   logPlain(level: LineLevel, msg: string, fields: string): void;
   flush(): void;

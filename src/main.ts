@@ -4,6 +4,7 @@ import { runCommand } from "./command.ts";
 import { readConfig } from "./config.ts";
 import { createLogger } from "./log.ts";
 import { VERSION } from "./outbound/user-agent.ts";
+import { findReplica } from "./replica/replica.ts";
 import { SettingsError, StartError } from "./start-error.ts";
 import { DatabaseError } from "./store/database.ts";
 
@@ -72,7 +73,8 @@ process.on("SIGINT", () => void stop());
 process.on("SIGHUP", () => logger.log("info", "SIGHUP is ignored: settings are read at the start only"));
 
 try {
-  app = await startApp(config, { clock: systemClock, logger, announce, fail: die });
+  const replica = await findReplica(config.dataDir, process.env);
+  app = await startApp(config, { clock: systemClock, logger, announce, fail: die, replica });
 } catch (error) {
   die(error);
 }

@@ -95,7 +95,7 @@ export class Histogram implements Metric {
   };
 }
 
-/** How things stand; read when somebody asks. */
+/** How things stand; read when somebody asks. Null: it says nothing here. */
 export interface Gauges {
   queued: number;
   inFlight: number;
@@ -110,6 +110,11 @@ export interface Gauges {
   writesWaiting: number;
   digestWaiting: number;
   secretsUnderOtherKeys: number;
+  replicas: number;
+  replicaUp: number | null;
+  replicaAge: number | null;
+  replicaContested: number | null;
+  replicaMarked: number | null;
   openSockets: number;
   idleSockets: number;
   databaseBytes: number;
@@ -148,6 +153,14 @@ const GAUGES: Readonly<Record<keyof Gauges, readonly [name: string, help: string
     "sealpost_secrets_under_other_keys",
     "Stored secrets that another key than the first of SEALPOST_SECRET_KEY encrypted: at 0 the others may go.",
   ],
+  replicas: ["sealpost_replicas", "1 where Litestream replicates the database, 0 where nobody does."],
+  replicaUp: ["sealpost_replica_up", "0 where Litestream has gone, and nothing is replicated."],
+  replicaAge: [
+    "sealpost_replica_age_seconds",
+    "Time since the instant up to which everything is in the replica.",
+  ],
+  replicaContested: ["sealpost_replica_contested", "1 where another service writes to the replica."],
+  replicaMarked: ["sealpost_replica_marked", "0 where the replica does not say who writes to it."],
   openSockets: ["sealpost_connections_open", "Sockets to receivers."],
   idleSockets: ["sealpost_connections_idle", "Sockets to receivers that wait for a request."],
   databaseBytes: ["sealpost_database_bytes", "Size of the database file."],
@@ -194,11 +207,11 @@ export function createMetrics(readGauges: () => Gauges, versions: Labels): Metri
 }
 
 function gaugesOf(gauges: Gauges, versions: Labels): Metric[] {
-  const gauge = (name: string, help: string, value: number, labels: Labels = {}): Metric => ({
+  const gauge = (name: string, help: string, value: number | null, labels: Labels = {}): Metric => ({
     name,
     help,
     type: "gauge",
-    lines: () => [series(name, labels, value)],
+    lines: () => (value === null ? [] : [series(name, labels, value)]),
   });
   const names = Object.keys(GAUGES) as (keyof Gauges)[];
   return [

@@ -10,6 +10,7 @@ import type { Gauges, Metrics } from "./metrics.ts";
 import type { Actors, AttemptReport } from "./outbound/actors.ts";
 import type { Transport } from "./outbound/transport-types.ts";
 import type { Accepted } from "./pipeline.ts";
+import type { Replication } from "./replication.ts";
 import type { Data } from "./store/data.ts";
 import type { Migrated } from "./store/migrations.ts";
 
@@ -94,12 +95,14 @@ interface GaugeParts {
   /** Of the database. */
   path: string;
   transport: Transport;
+  replication: Replication;
 }
 
 /** How things stand. */
-export function readGauges({ data, actors, path, transport }: GaugeParts): Gauges {
+export function readGauges({ data, actors, path, transport, replication }: GaugeParts): Gauges {
   const size = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   const { open, idle } = transport.stats();
+  const replica = replication.state();
   return {
     ...actors.counts(),
     waitingForPlan: data.meter.allWaitingEvents,
@@ -109,6 +112,11 @@ export function readGauges({ data, actors, path, transport }: GaugeParts): Gauge
     writesWaiting: data.store.waiting,
     digestWaiting: data.digest.size,
     secretsUnderOtherKeys: data.sealing.left,
+    replicas: replica ? 1 : 0,
+    replicaUp: replica && Number(replica.isUp),
+    replicaAge: replica && replica.ageSeconds,
+    replicaContested: replica && Number(replica.isContested),
+    replicaMarked: replica && Number(replica.isMarked),
     openSockets: open,
     idleSockets: idle,
     databaseBytes: size(path),

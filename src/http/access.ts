@@ -21,11 +21,11 @@ const RULES = {
 } as const satisfies Record<string, AccessRule>;
 
 /**
- * Who may call a route: `none` everyone, `operator` the operator's token, `endpoint` the secret of the endpoint in the path (the handler
+ * Who may call a route: `none` everyone, `operator` the operator's token, `metrics` that or the token of /metrics, `endpoint` the secret of the endpoint in the path (the handler
  * looks at it), otherwise a row of the table above.
  * A key with scope `read` is held to GET whatever the row says.
  */
-export type Access = keyof typeof RULES | "none" | "operator" | "endpoint";
+export type Access = keyof typeof RULES | "none" | "operator" | "metrics" | "endpoint";
 
 export const CHALLENGE = { headers: { "www-authenticate": "Bearer" } };
 
@@ -34,6 +34,7 @@ const BEARER = "Bearer ";
 /** What is sent as the bearer, in the words of the refusal. */
 const KEY = "your key as `authorization: Bearer <API_KEY>`";
 const OPERATOR_TOKEN = "the operator's token as `authorization: Bearer <OPERATOR_TOKEN>`";
+const METRICS_TOKEN = "the token of /metrics, or the operator's, as `authorization: Bearer <METRICS_TOKEN>`";
 const ENDPOINT_SECRET = "the endpoint's secret as `authorization: Bearer <ENDPOINT_SECRET>`";
 
 /** As nearly everybody writes it, or as RFC 6750 lets it be written. */
@@ -58,12 +59,22 @@ function sha256(text: string): Buffer {
 
 function requireOperator(request: Request, operatorToken: string | null): void {
   const token = bearerToken(request, OPERATOR_TOKEN);
-  if (operatorToken !== null && timingSafeEqual(sha256(token), sha256(operatorToken))) return;
+  if (isToken(token, operatorToken)) return;
   const detail =
     operatorToken === null
       ? "Operator calls are off: no operator token is set."
       : "This is not the operator's token.";
   throw new Problem("unauthenticated", detail, CHALLENGE);
+}
+
+function requireMetricsReader(request: Request, { metricsToken, operatorToken }: HttpParts): void {
+  const token = bearerToken(request, METRICS_TOKEN);
+  if (isToken(token, metricsToken) || isToken(token, operatorToken)) return;
+  throw new Problem("unauthenticated", "This is not the token of /metrics.", CHALLENGE);
+}
+
+function isToken(token: string, expected: string | null): boolean {
+  return expected !== null && timingSafeEqual(sha256(token), sha256(expected));
 }
 
 function authenticate(request: Request, parts: HttpParts): Caller {
@@ -93,6 +104,10 @@ export function admit(access: Access, method: string, request: Request, parts: H
     requireOperator(request, parts.operatorToken);
     return null;
   }
+  if (access === "metrics") {
+    requireMetricsReader(request, parts);
+    return null;
+  }
   if (access === "endpoint") {
     endpointSecret(request);
     return null;
@@ -104,13 +119,14 @@ export function admit(access: Access, method: string, request: Request, parts: H
 
 /** True where a portal token with the right grant may call. */
 export function isOpenToPortal(access: Access): boolean {
-  return access !== "none" && access !== "operator" && access !== "endpoint" && RULES[access].portal !== null;
+  return access in RULES && RULES[access as keyof typeof RULES].portal !== null;
 }
 
 /** One sentence that says who may call, for the 403 and for the document. */
 export function accessSentence(access: Access, method: string): string {
   if (access === "none") return "Needs no key.";
   if (access === "operator") return "Needs the operator's token.";
+  if (access === "metrics") return "Needs the token of /metrics, or the operator's.";
   if (access === "endpoint") return "Needs the endpoint's secret, in an overlap the new or the previous one.";
   const { scopes, portal }: AccessRule = RULES[access];
   const enough = scopes

@@ -1,4 +1,5 @@
 import filters from "../docs/filters.md" with { type: "text" };
+import operating from "../docs/operating.md" with { type: "text" };
 import polling from "../docs/polling.md" with { type: "text" };
 import retention from "../docs/retention.md" with { type: "text" };
 import schemas from "../docs/schemas.md" with { type: "text" };
@@ -12,13 +13,14 @@ import { providerIndex } from "./provider-index.ts";
 import { providerPage } from "./provider-page.ts";
 import { type AnyRoute, type Answer, route } from "./route.ts";
 
-/** The pages that explain a language each, polling, and what is kept, in the order of their links; test/docs runs every example in them. */
+/** The pages that explain a language each, polling, what is kept, and operating, in the order of their links; test/docs runs every example in them. */
 export const DOC_PAGES: ReadonlyMap<string, string> = new Map([
   ["filters", filters],
   ["transformations", transformations],
   ["schemas", schemas],
   ["polling", polling],
   ["retention", retention],
+  ["operating", operating],
 ]);
 
 const DESTINATIONS = "destinations";

@@ -172,7 +172,7 @@ const takesJson = (route: AnyRoute) => takesBody(route) && route.bodyMode !== "o
 const FOLLOWING: Readonly<Partial<Record<ErrorCode, (route: AnyRoute) => boolean>>> = {
   invalid_json: takesJson,
   unauthenticated: ({ access }) => access !== "none",
-  forbidden: ({ access }) => !["none", "operator", "endpoint"].includes(access),
+  forbidden: ({ access }) => !["none", "operator", "metrics", "endpoint"].includes(access),
   not_found: ({ path, takesAnyPath }) => paramNames(path).length > 0 && !takesAnyPath,
   idempotency_in_progress: takesIdempotencyKey,
   payload_too_large: takesBody,
@@ -192,6 +192,7 @@ function mayRefuse(route: AnyRoute, code: ErrorCode): boolean {
 function securityOf(route: AnyRoute): Json[] {
   if (route.access === "none") return [];
   if (route.access === "operator") return [{ operator_token: [] }];
+  if (route.access === "metrics") return [{ metrics_token: [] }, { operator_token: [] }];
   if (route.access === "endpoint") return [{ endpoint_secret: [] }];
   return [{ api_key: [] }, ...(isOpenToPortal(route.access) ? [{ portal_token: [] }] : [])];
 }

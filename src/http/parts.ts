@@ -54,6 +54,8 @@ export interface HttpParts {
   authenticate(token: string): Caller | { refused: string } | null;
   /** null: operator calls are off. */
   operatorToken: string | null;
+  /** null: only the operator's token reads the metrics. */
+  metricsToken: string | null;
   /** Milliseconds since 1970. */
   now(): number;
   /** One line for each request that was answered. */

@@ -62,8 +62,8 @@ export interface RequestContext<
 > {
   readonly request: Request;
   readonly requestId: string;
-  /** null on routes with access `none`, `operator` or `endpoint`. */
-  readonly caller: Who extends "none" | "operator" | "endpoint" ? null : Caller;
+  /** null on routes with access `none`, `operator`, `metrics` or `endpoint`. */
+  readonly caller: Who extends "none" | "operator" | "metrics" | "endpoint" ? null : Caller;
   readonly params: string extends Path ? Record<string, string> : Record<ParamNames<Path>, string>;
   readonly query: Static<Query>;
   readonly body: Mode extends "parsed" ? Static<Body> : undefined;

@@ -58,7 +58,7 @@ function metrics(parts: HttpParts): AnyRoute {
     operationId: "getMetrics",
     tag: "System",
     summary: "Metrics for Prometheus",
-    access: "operator",
+    access: "metrics",
     budget: "none",
     ignoresQuery: true,
     answers: {

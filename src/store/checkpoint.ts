@@ -31,11 +31,13 @@ export class Checkpoints {
   constructor(
     private readonly store: Store,
     private readonly checkpointer: Checkpointer,
+    /** True while Litestream does it: between two of its reads we must not let the WAL start anew. */
+    private readonly isAttended: () => boolean = () => false,
   ) {}
 
   /** One checkpoint, if anything was written since the last; one at a time. */
   async run(): Promise<void> {
-    if (this.#running || this.store.commits === this.#commits) return;
+    if (this.isAttended() || this.#running || this.store.commits === this.#commits) return;
     this.#running = true;
     this.#commits = this.store.commits;
     try {
@@ -55,16 +57,7 @@ export class Checkpoints {
 /** What the thread does with the database at `path`: one passive checkpoint a run. */
 export function openCheckpointer(path: string): { run(): CheckpointResult; close(): void } {
   const sqlite = new Database(path);
-  const replicated = sqlite.prepare("SELECT 1 FROM sqlite_schema WHERE name = '_litestream_seq'");
-  return {
-    // Where Litestream is attached the checkpoints are its own: between two of its reads we must not let the WAL start anew.
-    run: () => (replicated.get() ? NOTHING : checkpointPassively(sqlite)),
-    close() {
-      // A statement that is left keeps the connection open, and that keeps the WAL beside a service that has stopped.
-      replicated.finalize();
-      sqlite.close();
-    },
-  };
+  return { run: () => checkpointPassively(sqlite), close: () => sqlite.close() };
 }
 
 const NOTHING: CheckpointResult = { log: 0, checkpointed: 0 };

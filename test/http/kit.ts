@@ -46,6 +46,7 @@ export const callers: Record<string, Caller> = {
 };
 
 export const OPERATOR_TOKEN = "operator-token-of-the-tests";
+export const METRICS_TOKEN = "metrics-token-of-the-tests";
 
 /** Parts in memory: `write` undoes what was saved when `run` throws, as a rollback does. */
 export class TestParts implements HttpParts {
@@ -53,6 +54,7 @@ export class TestParts implements HttpParts {
   baseUrl = "http://localhost:8080";
   readonly turns = new TurnQueue(turnParts);
   operatorToken: string | null = OPERATOR_TOKEN;
+  metricsToken: string | null = METRICS_TOKEN;
   rateLimits = { publish: 0, management: 0 };
   time = Date.UTC(2026, 10, 21);
   isStopping = false;

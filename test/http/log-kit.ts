@@ -279,6 +279,7 @@ export class Api implements AsyncDisposable {
       baseUrl: "http://localhost",
       authenticate: (token: string) => this.callers.get(token) ?? null,
       operatorToken: null,
+      metricsToken: null,
       now: this.clock.now,
       onRejected: () => {},
       logRequest: () => {},

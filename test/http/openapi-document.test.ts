@@ -262,7 +262,7 @@ describe("every operation", () => {
       { portal_token: [] },
     ]);
     expect(operation("get /v1/endpoints/{id}").security).toEqual([{ api_key: [] }]);
-    expect(operation("get /metrics").security).toEqual([{ operator_token: [] }]);
+    expect(operation("get /metrics").security).toEqual([{ metrics_token: [] }, { operator_token: [] }]);
     expect(operation("get /healthz").security).toEqual([]);
   });
 });

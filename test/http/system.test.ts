@@ -1,6 +1,15 @@
 /** The routes that no resource owns: health, metrics and the page of the API (contract section 11). */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { expectProblem, OPERATOR_TOKEN, sendRaw, startServer, type TestServer } from "./kit.ts";
+import {
+  expectProblem,
+  METRICS_TOKEN,
+  OPERATOR_TOKEN,
+  sendRaw,
+  startServer,
+  TestParts,
+  type TestServer,
+} from "./kit.ts";
+import { testRoutes } from "./routes.ts";
 
 let server: TestServer;
 
@@ -27,6 +36,21 @@ describe("health", () => {
     expect(reply.json.detail).toBe("The disk is full.");
     full.parts.readiness = { ready: false };
     expectProblem(await full.send("GET", "/readyz", { token: null }), 503, "unavailable");
+  });
+
+  test("/metrics have a token of their own, which opens nothing else", async () => {
+    const reply = await server.send("GET", "/metrics", { token: METRICS_TOKEN });
+    expect([reply.status, reply.text]).toEqual([200, "# TYPE up gauge\nup 1\n"]);
+    await using own = startServer(testRoutes);
+    for (const { method, path, access } of testRoutes) {
+      if (access === "none" || access === "endpoint" || access === "metrics") continue;
+      const refused = await own.send(method, path.replaceAll(/:\w+/g, "x"), { token: METRICS_TOKEN });
+      expect([method, path, refused.status]).toEqual([method, path, 401]);
+    }
+    const without = new TestParts();
+    without.metricsToken = null;
+    await using off = startServer([], without);
+    expectProblem(await off.send("GET", "/metrics", { token: METRICS_TOKEN }), 401, "unauthenticated");
   });
 
   test("/metrics are the operator's", async () => {

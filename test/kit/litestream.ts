@@ -6,11 +6,15 @@ import { runCommand } from "./real-server.ts";
 import type { Service } from "./service.ts";
 
 const repository = join(import.meta.dir, "../..");
-const CONFIG = join(repository, "litestream.yml");
+/** The `litestream.yml` of the repository. */
+export const CONFIG = join(repository, "litestream.yml");
+/** Litestream makes its socket in the data directory, which has to be there. */
+const MAKE_DIRECTORY = '[ -z "$SEALPOST_DATA_DIR" ] || mkdir -p "$SEALPOST_DATA_DIR"; exec "$@"';
+
 /** The command that runs the service under Litestream, with the `litestream.yml` of the repository. */
 export function replicateCommand(litestream: string): string[] {
   const service = `${process.execPath} ${join(repository, "src/main.ts")}`;
-  return [litestream, "replicate", "-config", CONFIG, "-exec", service];
+  return ["sh", "-c", MAKE_DIRECTORY, "sh", litestream, "replicate", "-config", CONFIG, "-exec", service];
 }
 
 /** Restores what the replica has of the database at `path` into `output`. */
@@ -35,6 +39,13 @@ export class Replicated implements AsyncDisposable {
     const at = Date.now();
     await killed;
     return at;
+  }
+
+  /** kill -9 of Litestream alone. Answers the processes that it leaves. */
+  killLitestream(): number[] {
+    const children = childrenOf(this.service.pid);
+    process.kill(this.service.pid, "SIGKILL");
+    return children;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

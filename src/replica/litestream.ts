@@ -1,0 +1,105 @@
+import { readFileSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { StartError } from "../start-error.ts";
+
+/** Where litestream.yml puts Litestream's control socket: in the data directory. */
+export const SOCKET_FILE = "litestream.sock";
+
+const CALL_MS = 3000;
+const SYNC_SECONDS = 20;
+
+/** What Litestream answers at its control socket, as far as it is read. */
+interface Answer {
+  error?: string;
+  databases?: { path: string }[];
+}
+
+/** Nobody listens at the control socket. */
+export class LitestreamGone extends StartError {
+  override name = "LitestreamGone";
+}
+
+/** One Litestream, by its control socket: the only thing that knows what it replicates, and how far it came. */
+export class Litestream {
+  constructor(
+    private readonly socket: string,
+    /** The database in Litestream's own words. */
+    private readonly path: string,
+  ) {}
+
+  /** Nothing of the database is uploaded from now on. */
+  async hold(): Promise<void> {
+    await this.#call("POST", "/stop", { path: this.path, timeout: 2 }, CALL_MS);
+  }
+
+  async release(): Promise<void> {
+    await this.#call("POST", "/start", { path: this.path }, CALL_MS);
+  }
+
+  /** Resolves when all that was committed before the call is in the replica. */
+  async sync(): Promise<void> {
+    const body = { path: this.path, wait: true, timeout: SYNC_SECONDS };
+    await this.#call("POST", "/sync", body, (SYNC_SECONDS + 2) * 1000);
+  }
+
+  #call(method: "POST", path: string, body: object, withinMs: number): Promise<Answer> {
+    return call(this.socket, path, { method, body: JSON.stringify(body) }, withinMs);
+  }
+}
+
+async function call(socket: string, path: string, init: RequestInit, withinMs: number): Promise<Answer> {
+  const signal = AbortSignal.timeout(withinMs);
+  const response = await fetch(`http://litestream${path}`, { ...init, signal, unix: socket }).catch(
+    (error: unknown) => {
+      if (signal.aborted) throw new StartError(`Litestream does not answer within ${withinMs} ms`);
+      throw new LitestreamGone(`Litestream is not there (${String(error)})`);
+    },
+  );
+  const answer = (await response.json()) as Answer;
+  if (!response.ok) throw new StartError(`Litestream refuses ${path}: ${answer.error ?? response.status}`);
+  return answer;
+}
+
+/**
+ * The Litestream that replicates the database at `path`; the paths that one replicates instead; null where none answers at the socket
+ * of the data directory.
+ */
+export async function findLitestream(path: string): Promise<Litestream | readonly string[] | null> {
+  const socket = join(dirname(path), SOCKET_FILE);
+  let answer: Answer;
+  try {
+    answer = await call(socket, "/list", {}, CALL_MS);
+  } catch (error) {
+    if (error instanceof LitestreamGone) return null;
+    throw error;
+  }
+  const paths = (answer.databases ?? []).map((database) => database.path);
+  const own = realFolder(path);
+  const found = paths.find((one) => realFolder(one) === own);
+  return found === undefined ? paths : new Litestream(socket, found);
+}
+
+/** The path with its folder as the file system knows it: the database itself may not be there yet. */
+function realFolder(path: string): string {
+  try {
+    return join(realpathSync(dirname(path)), path.slice(path.lastIndexOf("/")));
+  } catch {
+    return path;
+  }
+}
+
+/** True where this process, or one above it, was started by Litestream (`litestream replicate -exec`). */
+export function isUnderLitestream(): boolean {
+  for (let pid = process.ppid; pid > 0; ) {
+    try {
+      // The second field is the name in brackets, which may hold anything; the parent is the second one behind it.
+      const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+      const end = stat.lastIndexOf(")");
+      if (stat.slice(stat.indexOf("(") + 1, end) === "litestream") return true;
+      pid = Number(stat.slice(end + 2).split(" ")[1]);
+    } catch {
+      return false;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,286 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join, resolve } from "node:path";
+import { SettingsError, StartError } from "../start-error.ts";
+import { findLitestream, isUnderLitestream, Litestream, LitestreamGone } from "./litestream.ts";
+import { judge, type Mark, type MarkStore, openMarkStore, type Own, readMark } from "./mark.ts";
+
+const WRITER_FILE = "writer.id";
+/** How often Litestream is asked to bring everything to the replica, and the mark is looked at. */
+const LOOK_MS = 5000;
+/** A writer that lives has changed its mark twice within this time. */
+const SILENCE_MS = 15_000;
+const SILENCE_LOOK_MS = 1000;
+const LATE_MS = 60_000;
+
+/** What the replica needs of the database and the process. */
+export interface ReplicaParts {
+  now: () => number;
+  log: (level: "info" | "warn" | "error", msg: string, fields?: Record<string, string | number>) => void;
+  /** Counts the start. */
+  begin: () => Promise<{ installation: string; start: number; beat: number }>;
+  /** The last beat, which is a new one where anything was written since. Rejects where nothing can be written. */
+  beat: () => Promise<number>;
+}
+
+/** How the replica stands, for /readyz and the metrics. */
+export interface ReplicaState {
+  /** False where Litestream is gone. */
+  isUp: boolean;
+  /** Since the instant up to which everything is in the replica. */
+  ageSeconds: number;
+  /** Somebody else writes to the replica: nothing is uploaded from here any more. */
+  isContested: boolean;
+  /** False where the replica does not say who writes to it. */
+  isMarked: boolean;
+}
+
+/**
+ * The replica that Litestream makes of the database: whether it is made at all, how far it came, and that nobody else writes to it.
+ *
+ * | state     | true in it                                                | leaves when                             |
+ * |-----------|-----------------------------------------------------------|-----------------------------------------|
+ * | held      | Litestream uploads nothing of this database               | claimed, or the start is refused        |
+ * | written   | everything is uploaded, and the mark is written anew      | a look finds otherwise, or stop         |
+ * | gone      | Litestream does not listen any more                       | it listens again                        |
+ * | contested | the mark is another writer's: nothing is uploaded         | never: the process has to be started anew |
+ * | stopped   | the mark says that this writer has ended                  | never                                   |
+ */
+export class Replica {
+  #own: Own | null = null;
+  #installation = "";
+  /** The last beat that is in the replica for certain. */
+  #beat = 0;
+  #syncedAt = 0;
+  #isUp = true;
+  #isLate = false;
+  #isContested = false;
+  #isMarked = false;
+  /** A mark of somebody else, and since when it has not changed. */
+  #foreign: { text: string; since: number } | null = null;
+  #isMarkToldBroken = false;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #looking: Promise<void> = Promise.resolve();
+  #stopping = false;
+
+  constructor(
+    private readonly litestream: Litestream,
+    private readonly marks: MarkStore | null,
+    private readonly dir: string,
+  ) {}
+
+  /** First of all at a start: Litestream looks at the database a second after it has started this process. */
+  hold(): Promise<void> {
+    return this.litestream.hold();
+  }
+
+  /** Throws StartError where what is uploaded from here would destroy what the replica holds. */
+  async claim(identity: Omit<Own, "writer">, { log, now }: Pick<ReplicaParts, "log" | "now">): Promise<void> {
+    const own = { ...identity, writer: writerOf(this.dir) };
+    this.#own = own;
+    if (this.marks === null) {
+      log(
+        "warn",
+        "This kind of replica cannot be marked: a second service that writes to it is not noticed.",
+      );
+      return;
+    }
+    const text = await this.#read(log);
+    if (text === null) return;
+    const verdict = judge(readMark(text), own);
+    if (verdict.may === "not") throw refusal(verdict.because);
+    if (verdict.may === "write") return;
+    log("info", "waiting to see whether another service writes to the replica", { ms: SILENCE_MS });
+    const until = now() + SILENCE_MS;
+    while (now() < until) {
+      await new Promise((next) => setTimeout(next, SILENCE_LOOK_MS));
+      const later = await this.#read(log);
+      if (later !== null && later !== text) throw refusal(`another service writes to it (${whoOf(later)})`);
+    }
+    log("warn", "the replica's last writer is silent: this one goes on in its place", { last: whoOf(text) });
+  }
+
+  /** The start is good: from now on everything is uploaded, looked after and marked. */
+  async begin(parts: ReplicaParts): Promise<void> {
+    const begun = await parts.begin();
+    this.#installation = begun.installation;
+    this.#own = { ...begun, writer: this.#own?.writer ?? writerOf(this.dir) };
+    this.#syncedAt = parts.now();
+    await this.litestream.release();
+    await this.#writeMark(parts, false);
+    this.#schedule(parts);
+  }
+
+  state(now: number): ReplicaState {
+    return {
+      isUp: this.#isUp,
+      ageSeconds: Math.max(0, now - this.#syncedAt) / 1000,
+      isContested: this.#isContested,
+      isMarked: this.#isMarked,
+    };
+  }
+
+  /** What is uploaded after this is Litestream's own last turn. */
+  async stop(parts: ReplicaParts): Promise<void> {
+    this.#stopping = true;
+    if (this.#timer) clearTimeout(this.#timer);
+    await this.#looking;
+    if (!this.#isContested) await this.#writeMark(parts, true);
+  }
+
+  #schedule(parts: ReplicaParts): void {
+    if (this.#stopping || this.#isContested) return;
+    this.#timer = setTimeout(() => {
+      this.#looking = this.look(parts).finally(() => this.#schedule(parts));
+    }, LOOK_MS);
+    this.#timer.unref();
+  }
+
+  /** One look: everything into the replica, then the mark. */
+  async look(parts: ReplicaParts): Promise<void> {
+    await this.#sync(parts);
+    if (!(await this.#isOurs(parts))) return;
+    await this.#writeMark(parts, false);
+  }
+
+  async #sync(parts: ReplicaParts): Promise<void> {
+    const beat = await parts.beat().catch(() => null);
+    const at = parts.now();
+    try {
+      await this.litestream.sync();
+      this.#syncedAt = at;
+      if (beat !== null) this.#beat = beat;
+      if (!this.#isUp || this.#isLate) parts.log("info", "the replica is up to date again");
+      this.#isUp = true;
+      this.#isLate = false;
+    } catch (error) {
+      this.#tellFailure(error, parts);
+    }
+  }
+
+  #tellFailure(error: unknown, { now, log }: ReplicaParts): void {
+    const wasUp = this.#isUp;
+    this.#isUp = !(error instanceof LitestreamGone);
+    if (wasUp && !this.#isUp)
+      log("error", "Litestream is gone: what is accepted from now on is on this disk only");
+    if (!this.#isUp || this.#isLate || now() - this.#syncedAt < LATE_MS) return;
+    this.#isLate = true;
+    log("error", "the replica is late: what is accepted is on this disk only", { error: String(error) });
+  }
+
+  /** False where the mark is somebody else's who lives. */
+  async #isOurs(parts: ReplicaParts): Promise<boolean> {
+    const own = this.#own;
+    if (this.marks === null || own === null) return true;
+    const text = await this.#read(parts.log);
+    const mark = text === null ? null : readMark(text);
+    if (mark === null || mark.writer === own.writer) {
+      if (mark === null || mark.start <= own.start) return true;
+      return this.#yield(mark, parts);
+    }
+    if (judge(mark, { ...own, installation: this.#installation }).may === "not")
+      return this.#yield(mark, parts);
+    if (text !== null && this.#foreign?.text !== text) {
+      if (this.#foreign !== null && !mark.ended) return this.#yield(mark, parts);
+      this.#foreign = { text, since: parts.now() };
+    }
+    return mark.ended || parts.now() - (this.#foreign?.since ?? 0) >= SILENCE_MS;
+  }
+
+  /** The other one is the writer: what is uploaded from here as well would destroy both. */
+  async #yield(mark: Mark, { log }: ReplicaParts): Promise<false> {
+    this.#isContested = true;
+    log("error", "another service writes to the replica: nothing is uploaded from here any more", {
+      host: mark.host,
+      start: mark.start,
+    });
+    await this.litestream.hold().catch(() => {});
+    return false;
+  }
+
+  async #read(log: ReplicaParts["log"]): Promise<string | null> {
+    try {
+      return (await this.marks?.read()) ?? null;
+    } catch (error) {
+      this.#tellMarkFailure(error, log);
+      return null;
+    }
+  }
+
+  async #writeMark({ now, log }: ReplicaParts, ended: boolean): Promise<void> {
+    const own = this.#own;
+    if (this.marks === null || own === null) return;
+    const at = new Date(now()).toISOString();
+    const { writer, start } = own;
+    const mark: Mark = {
+      installation: this.#installation,
+      writer,
+      host: hostname(),
+      start,
+      beat: this.#beat,
+      ended,
+      at,
+    };
+    try {
+      await this.marks.write(JSON.stringify(mark));
+      this.#isMarked = true;
+      if (this.#isMarkToldBroken) log("info", "the replica is marked again");
+      this.#isMarkToldBroken = false;
+    } catch (error) {
+      this.#tellMarkFailure(error, log);
+    }
+  }
+
+  #tellMarkFailure(error: unknown, log: ReplicaParts["log"]): void {
+    this.#isMarked = false;
+    if (this.#isMarkToldBroken) return;
+    this.#isMarkToldBroken = true;
+    log("error", "the replica cannot be marked: a second service that writes to it is not noticed", {
+      error: String(error),
+    });
+  }
+}
+
+function whoOf(text: string): string {
+  const mark = readMark(text);
+  return mark ? `${mark.host}, start ${mark.start}, last heard of at ${mark.at}` : "unknown";
+}
+
+function refusal(because: string): StartError {
+  return new StartError(
+    `This service must not write to the replica at LITESTREAM_REPLICA_URL: ${because}. See /docs/operating, "Two writers".`,
+  );
+}
+
+/** Of the data directory: it is not in the replica, so a restored database is another writer. */
+function writerOf(dir: string): string {
+  const path = join(dir, WRITER_FILE);
+  if (!existsSync(path)) writeFileSync(path, randomBytes(16).toString("hex"), { mode: 0o600 });
+  return readFileSync(path, "utf8");
+}
+
+/**
+ * The replica that is meant; null where none is. Throws SettingsError where one is meant and none is made: Litestream above this process,
+ * or its setting in the environment, and nobody who replicates the database of this data directory.
+ */
+export async function findReplica(
+  dataDir: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Replica | null> {
+  const dir = resolve(dataDir);
+  const path = join(dir, "sealpost.db");
+  const url = env["LITESTREAM_REPLICA_URL"] ?? "";
+  const found = await findLitestream(path);
+  if (found instanceof Litestream) return new Replica(found, openMarkStore(url, env), dir);
+  const isUnder = isUnderLitestream();
+  if (!isUnder && url === "" && found === null) return null;
+  const who = isUnder ? "Litestream runs above this process" : "LITESTREAM_REPLICA_URL is set";
+  const what =
+    found === null
+      ? `and ${join(dir, "litestream.sock")} does not answer`
+      : `but replicates ${found.join(", ")}`;
+  throw new SettingsError([
+    `SEALPOST_DATA_DIR is ${dir}, and nobody replicates ${path}: ${who}, ${what}. Both must be told the same directory, which has to be there before Litestream starts, for example SEALPOST_DATA_DIR=/data litestream replicate -exec sealpost`,
+  ]);
+}
