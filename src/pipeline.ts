@@ -32,9 +32,15 @@ export interface Incoming {
 
 /** How a provider's delivery is recognised when it comes again. */
 export interface Identity {
-  deliveryId: string;
+  /** null: it is an event of its own. */
+  deliveryId: string | null;
   keptSeconds: number;
+  /** What proved it and may make no other event; null where it may. */
+  proof: { id: string; keptSeconds: number } | null;
 }
+
+/** Thrown where an event came with a proof that has made another one. */
+export class ProofSpent extends Error {}
 
 export interface Accepted {
   event: Event;
@@ -81,6 +87,7 @@ export class Pipeline {
     identity: Identity | null,
   ): Plan {
     const plan = new Plan(this.parts, this.#spreader, projectId, incoming, audiences, identity);
+    plan.requireFreshProofs();
     plan.requirePlaces();
     return plan;
   }
@@ -141,6 +148,12 @@ export class Plan {
     for (const event of this.incoming) if (!this.#findKnown(event)) this.#mustWait(event);
   }
 
+  /** Asked before the write too, for the same reason. */
+  requireFreshProofs(): void {
+    if (!this.identity?.proof) return;
+    for (const event of this.incoming) this.#requireFreshProof(event, this.#findKnown(event));
+  }
+
   /** Inside a write; may run again after a rollback. Answers in the order of the events. */
   write(): Accepted[] {
     this.#dispatches = [];
@@ -169,6 +182,7 @@ export class Plan {
 
   #writeOne(incoming: Incoming, audience: Audience): Accepted {
     const known = this.#findKnown(incoming);
+    this.#requireFreshProof(incoming, known);
     if (known) return { event: known, duplicate: true };
     const mustWait = this.#mustWait(incoming);
     const { filtered } = audience;
@@ -192,9 +206,7 @@ export class Plan {
       event,
       share.named.map(({ id: key }) => key),
     );
-    if (this.identity && incoming.sourceId !== null) {
-      this.#data.dedup.save(incoming.sourceId, this.identity.deliveryId, id, this.identity.keptSeconds);
-    }
+    if (this.identity && incoming.sourceId !== null) this.#remember(this.identity, incoming.sourceId, id);
     this.#deliver(event, share, mustWait);
     return { event, duplicate: false };
   }
@@ -207,11 +219,25 @@ export class Plan {
     return endpoints.every(isThere) ? endpoints : endpoints.filter(isThere);
   }
 
+  #remember({ deliveryId, keptSeconds, proof }: Identity, sourceId: number, eventId: number): void {
+    const { dedup } = this.#data;
+    if (deliveryId !== null) dedup.save(sourceId, deliveryId, eventId, keptSeconds);
+    if (proof !== null) dedup.save(sourceId, keyOfProof(proof.id), eventId, proof.keptSeconds);
+  }
+
+  /** A proof makes one event: with it comes that one again, or nothing. */
+  #requireFreshProof({ sourceId }: Incoming, known: Event | null): void {
+    if (!this.identity?.proof || sourceId === null) return;
+    const made = this.#data.dedup.find(sourceId, keyOfProof(this.identity.proof.id));
+    if (made !== null && made !== known?.id) throw new ProofSpent();
+  }
+
   #findKnown({ externalId, sourceId }: Incoming): Event | null {
     const { dedup, events } = this.#data;
+    const deliveryId = this.identity?.deliveryId ?? null;
     const id =
-      this.identity && sourceId !== null
-        ? dedup.find(sourceId, this.identity.deliveryId)
+      deliveryId !== null && sourceId !== null
+        ? dedup.find(sourceId, deliveryId)
         : externalId === null
           ? null
           : events.findExternal(this.projectId, externalId);
@@ -281,6 +307,11 @@ export class Plan {
       this.#dispatches.push({ endpoint, waiting: written.waiting, load });
     }
   }
+}
+
+/** Beside the ids of deliveries, none of which begins so. */
+function keyOfProof(id: string): string {
+  return `proof\n${id}`;
 }
 
 /** An event that was seen before and has left the log since: only its id is known. */

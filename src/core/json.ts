@@ -7,7 +7,7 @@ export const QUOTE = 34;
 export const COMMA = 44;
 export const OPEN_BRACKET = 91;
 export const CLOSE_BRACKET = 93;
-const OPEN_BRACE = 123;
+export const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
 
 /** A value's place in its text: `start` inclusive, `end` exclusive. */

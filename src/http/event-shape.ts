@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import type { Caller } from "../core/caller.ts";
 import { keyTime } from "../core/ids.ts";
 import type { Delivery, Event } from "../core/model.ts";
 import { type EventWithData, isBodyGone } from "../store/events.ts";
@@ -18,7 +19,10 @@ const deliveryCount = Type.Integer({ description: "How many deliveries it has, a
 
 const listed = {
   ...identity,
-  source_id: nullable(Type.String(), "The source that it came in by; null for a published one."),
+  source_id: nullable(
+    Type.String(),
+    "The source that it came in by; null for a published one, and always for a portal token: it is an address.",
+  ),
   test: Type.Boolean({ description: "True for a test event of one endpoint." }),
   delivery_count: deliveryCount,
   created_at: timeShape,
@@ -121,28 +125,34 @@ export function publishedOf({ ids }: Services, event: Event, duplicate: boolean)
 }
 
 /** An event of a list; `count` is that of the deliveries which the caller sees. */
-export function eventOf({ ids }: Services, event: Event, count: number): EventAnswer {
+export function eventOf({ ids }: Services, caller: Caller, event: Event, count: number): EventAnswer {
   return {
     id: ids.encode("evt", event.id),
     type: event.type,
     timestamp: timeText(event.timestamp),
     consumer_id: event.consumerId,
     external_id: event.externalId,
-    source_id: event.sourceId === null ? null : ids.encode("src", event.sourceId),
+    source_id: sourceIdFor(ids, caller, event),
     test: event.isTest,
     delivery_count: count,
     created_at: timeText(keyTime(event.id)),
   };
 }
 
+/** Of some providers whoever knows the source's address may send, and its id is that address: a customer's customer does not see it. */
+export function sourceIdFor(ids: Services["ids"], caller: Caller, { sourceId }: Event): string | null {
+  return sourceId === null || caller.kind === "portal" ? null : ids.encode("src", sourceId);
+}
+
 /** An event with `data` and `deliveries` as JSON text: `data` is put in as it is stored, so that nothing of it changes. */
 export function eventText(
   services: Services,
+  caller: Caller,
   event: EventWithData,
   count: number,
   deliveries: readonly Delivery[],
 ): string {
-  const head = JSON.stringify(eventOf(services, event, count)).slice(0, -1);
+  const head = JSON.stringify(eventOf(services, caller, event, count)).slice(0, -1);
   const rows = JSON.stringify(deliveries.map((delivery) => eventDeliveryOf(services, delivery)));
   return `${head},"data":${isBodyGone(event) ? "null" : event.data},"deliveries":${rows}}`;
 }

@@ -80,7 +80,9 @@ function listEvents(services: Services): AnyRoute {
       const filter = readFilter(services, caller, query);
       const before = readCursor(services, "evt", query.cursor);
       const { rows, next } = await services.eventList.page(filter, before, pageSize(query));
-      const data = rows.map((event) => eventOf(services, event, countOf(services, event, filter.visible)));
+      const data = rows.map((event) =>
+        eventOf(services, caller, event, countOf(services, event, filter.visible)),
+      );
       return { status: 200, json: { data, next_cursor: writeCursor(services, "evt", next) } };
     },
   });
@@ -128,7 +130,7 @@ function readEvent(services: Services): AnyRoute {
       const event = findEvent(services, caller, params.id);
       const visible = visibleEndpoints(services, caller);
       const deliveries = services.data.deliveries.ofEvent(event.id, visible, DELIVERIES_SHOWN_MAX);
-      const body = eventText(services, event, countOf(services, event, visible), deliveries);
+      const body = eventText(services, caller, event, countOf(services, event, visible), deliveries);
       return { status: 200, body, headers: { "content-type": "application/json" } };
     },
   });
@@ -157,7 +159,7 @@ function readTimeline(services: Services): AnyRoute {
     handle({ caller, params, query }) {
       const event = findEvent(services, caller, params.id);
       const after = timelineCursor(services, query.cursor);
-      const { data, next } = timelineOf(services, event, visibleEndpoints(services, caller), after);
+      const { data, next } = timelineOf(services, caller, event, after);
       return { status: 200, json: { data, next_cursor: writeCursor(services, "att", next) } };
     },
   });

@@ -11,7 +11,7 @@ import type {
 } from "../inbound/provider.ts";
 import type { KeyCache } from "../inbound/keys.ts";
 import { refuseUnknownSource } from "../inbound/receive.ts";
-import type { Accepted, Incoming } from "../pipeline.ts";
+import { type Accepted, type Incoming, ProofSpent } from "../pipeline.ts";
 import { addressOf, inboundRequest, readerOf, searchOf } from "./ingest-request.ts";
 import { visit } from "./provider-network.ts";
 import type { Answer } from "./route.ts";
@@ -130,12 +130,16 @@ export class IngestDoor {
       throw unavailable("This source is paused.", PAUSE_RETRY_SECONDS);
     }
     const rate = this.charge(source);
-    const { event: made, duplicate } = await this.write(source, event).catch((error: unknown) => {
+    const accepted = await this.write(source, event).catch((error: unknown) => {
+      if (error instanceof ProofSpent) return null;
       // Too many events wait for the account's plan already.
       if (error instanceof Problem && error.code === "rate_limited")
         this.desk.refuse(source.id, "plan_limit");
       throw error;
     });
+    // Its proof has come before, with other data.
+    if (accepted === null) return this.refuse(source, "body_altered");
+    const { event: made, duplicate } = accepted;
     this.desk.accept(source.id, duplicate);
     const answer = answerOf(event.answer(this.services.ids.encode("evt", made.id), duplicate));
     return { ...answer, headers: { ...rate, ...answer.headers } };
@@ -156,8 +160,8 @@ export class IngestDoor {
   /** The event through the one door, on disk; the pending token of a handshake has served then. */
   private async write(source: Source, event: VerifiedEvent): Promise<Accepted> {
     const { pipeline, data } = this.services;
-    const identity =
-      event.deliveryId === null ? null : { deliveryId: event.deliveryId, keptSeconds: event.dedupSeconds };
+    const { deliveryId, dedupSeconds: keptSeconds, proof } = event;
+    const identity = deliveryId === null && proof === null ? null : { deliveryId, keptSeconds, proof };
     const plan = await pipeline.plan(source.projectId, [this.incoming(source, event)], identity);
     const { accepted, changed } = await data.store.write(() => ({
       accepted: plan.write()[0],

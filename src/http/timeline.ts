@@ -1,10 +1,13 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
+import type { Caller } from "../core/caller.ts";
 import { keyTime } from "../core/ids.ts";
 import { DEAD_REASONS, type DeadReason, type Event } from "../core/model.ts";
 import type { AttemptSummary } from "../store/attempts.ts";
 import type { Note } from "../store/notes.ts";
 import { outcomeShape, triggerShape } from "./attempt-shape.ts";
 import { deadReasonShape } from "./delivery-shape.ts";
+import { sourceIdFor } from "./event-shape.ts";
+import { visibleEndpoints } from "./lookups.ts";
 import { readCursor } from "./paging.ts";
 import type { Services } from "./services.ts";
 import { nullable, oneOf, shownAs, taggedBy, timeShape, timeText } from "./shapes.ts";
@@ -108,11 +111,12 @@ export function timelineCursor(services: Services, cursor: string | undefined): 
 /** The part of the timeline behind the key `after`, and the key to go on behind; null at the end. */
 export function timelineOf(
   services: Services,
+  caller: Caller,
   event: Event,
-  visible: ReadonlySet<number> | null,
   after: number,
 ): { data: Entry[]; next: number | null } {
   const { attempts, notes } = services.data;
+  const visible = visibleEndpoints(services, caller);
   const all = notes.ofEvent(event.id).filter((note) => isSeen(visible, note.endpointId));
   const tried = attempts.ofEvent(event.id, visible, after, PAGE_MAX + 1);
   const happened: Placed[] = [
@@ -120,7 +124,7 @@ export function timelineOf(
     ...all.filter((note) => note.id > after).map((note) => entryOfNote(services, note)),
   ].toSorted((a, b) => a.key - b.key);
   const page = cutPage(happened);
-  const begin = after === 0 ? entriesOfAcceptance(services, event, visible, all) : [];
+  const begin = after === 0 ? entriesOfAcceptance(services, caller, event, all) : [];
   const data = [...begin, ...page.rows.map((row) => row.entry)].toSorted(byInstant);
   return { data, next: page.next };
 }
@@ -144,18 +148,18 @@ function isSeen(visible: ReadonlySet<number> | null, endpointId: number): boolea
 
 function entriesOfAcceptance(
   services: Services,
+  caller: Caller,
   event: Event,
-  visible: ReadonlySet<number> | null,
   notes: readonly Note[],
 ): Entry[] {
   const { ids } = services;
+  const visible = visibleEndpoints(services, caller);
   const at = timeText(keyTime(event.id));
   const via = event.isTest ? "test" : event.sourceId === null ? "publish" : "ingest";
-  const sourceId = event.sourceId === null ? null : ids.encode("src", event.sourceId);
   const count = firstDeliveries(services, event, visible, notes);
   const filtered = event.filtered.filter((endpointId) => isSeen(visible, endpointId));
   return [
-    { at, kind: "accepted", via, source_id: sourceId },
+    { at, kind: "accepted", via, source_id: sourceIdFor(ids, caller, event) },
     count === 0 ? { at, kind: "unmatched" } : { at, kind: "matched", delivery_count: count },
     ...filtered.map((id): Entry => ({ at, kind: "filtered", endpoint_id: ids.encode("ep", id) })),
   ];

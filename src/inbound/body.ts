@@ -69,7 +69,8 @@ function hasTooManyParts(bytes: Uint8Array): boolean {
 }
 
 async function readMultipart(bytes: Uint8Array, contentType: string): Promise<Body> {
-  if (hasTooManyParts(bytes)) return rawBody(bytes);
+  const misnamed = readMisnamedJson(bytes);
+  if (misnamed || hasTooManyParts(bytes)) return misnamed ?? rawBody(bytes);
   const response = new Response(bytes.slice(), { headers: { "content-type": contentType } });
   const form = await response.formData().catch(() => null);
   if (!form) return rawBody(bytes);

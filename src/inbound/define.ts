@@ -57,6 +57,27 @@ function exampleOf(row: ProviderRow): SourceExample {
   };
 }
 
+/** What no proof covers, in sentences. */
+function uncoveredOf(row: ProviderRow): string[] {
+  const { scheme, proofs } = row;
+  const headers = unsignedHeadersOf(row);
+  return [
+    ...(scheme.covers.body === "whole" ? [] : [scheme.covers.but]),
+    ...(proofs ? ["What proves a request stands in its body: it is masked as *** in data."] : []),
+    ...(scheme.covers.body === "nothing" || headers.length === 0
+      ? []
+      : [`Not signed, though type, identity or the body's form may come from it: ${headers.join(", ")}.`]),
+  ];
+}
+
+/** Each once. The content type says how a form is read, and nobody signs it. */
+function unsignedHeadersOf({ eventType, deliveryId, form }: ProviderRow): string[] {
+  const { unsigned: ofType = [] } = eventType;
+  const { unsigned: ofIdentity = [] } = deliveryId;
+  const names = [...ofType, ...ofIdentity, ...(form ? ["content-type"] : [])];
+  return [...new Map(names.map((name) => [name.toLowerCase(), name])).values()];
+}
+
 /** A provider from its row: everything that the API, the docs page and the form say derives from it. */
 export function defineProvider(row: ProviderRow): Provider {
   const { scheme } = row;
@@ -74,6 +95,8 @@ export function defineProvider(row: ProviderRow): Provider {
     name: row.name,
     scheme: scheme.name,
     checks: scheme.checks,
+    covers: scheme.covers.body,
+    unsignedHeaders: unsignedHeadersOf(row),
     window,
     headers: scheme.headers,
     secretFrom: row.secretFrom,
@@ -91,7 +114,7 @@ export function defineProvider(row: ProviderRow): Provider {
     typeExample: `${row.key}.${row.typeExample}`,
     deliveryId: row.deliveryId.text,
     verifiedWith: row.verifiedWith,
-    docs: row.docs,
+    docs: { ...row.docs, pitfalls: [...uncoveredOf(row), ...row.docs.pitfalls] },
     isAwaiting: (material) => isAwaiting(row, fields, material),
     checkSecret: (secret) => scheme.checkSecret(secret),
     checkConfig: (values) => [...faultsOf("config", config, values), ...(row.checkConfig?.(values) ?? [])],

@@ -1,9 +1,11 @@
 import type { Body } from "./body.ts";
 import { hash } from "./digest.ts";
-import type { Attempt } from "./schemes/scheme.ts";
+import type { Attempt, SignedHeaders } from "./schemes/scheme.ts";
 
 /** What is known of a verified request. `claims`: those of its signed token, where it has one. */
 export interface Facts {
+  /** Those that its proof covers. */
+  readonly signedHeaders: SignedHeaders;
   readonly attempt: Attempt;
   readonly body: Body;
   readonly claims: Readonly<Record<string, unknown>>;
@@ -12,6 +14,8 @@ export interface Facts {
 /** Reads one fact; `text` says in words what it reads, for the docs page and the API. */
 export interface Extractor {
   readonly text: string;
+  /** Headers that it reads and that no proof covers. */
+  readonly unsigned?: readonly string[];
   read(facts: Facts): string | null;
 }
 
@@ -48,7 +52,7 @@ function isInexact(value: unknown): boolean {
 }
 
 /** The names of a dotted path; `\.` is a literal dot. */
-function parsePath(dotted: string): string[] {
+export function parsePath(dotted: string): string[] {
   return dotted.split(/(?<!\\)\./).map((name) => name.replaceAll("\\.", "."));
 }
 
@@ -71,9 +75,24 @@ export function field(path: string): Extractor {
   return { text: `body ${path}`, read: (facts) => readNames(facts.body, names) };
 }
 
+/** A header that the provider does not sign. */
 export function header(name: string): Extractor {
   const key = name.toLowerCase();
-  return { text: `header ${name}`, read: (facts) => facts.attempt.request.headers.get(key) || null };
+  return {
+    text: `header ${name}`,
+    unsigned: [name],
+    read: (facts) => facts.attempt.request.headers.get(key) || null,
+  };
+}
+
+/** A header where the proof of this request covers it; else it is as if it were not there. */
+export function signedHeader(name: string): Extractor {
+  const key = name.toLowerCase();
+  return { text: `header ${name}`, read: ({ signedHeaders }) => signedHeaders[key] || null };
+}
+
+function unsignedOf(extractors: readonly Extractor[]): readonly string[] {
+  return extractors.flatMap(({ unsigned = [] }) => unsigned);
 }
 
 /** A claim of the signed token. */
@@ -95,6 +114,7 @@ export function derived(text: string, read: (facts: Facts) => string | null): Ex
 export function firstOf(...extractors: readonly Extractor[]): Extractor {
   return {
     text: extractors.map((extractor) => extractor.text).join(", else "),
+    unsigned: unsignedOf(extractors),
     read(facts) {
       for (const extractor of extractors) {
         const found = extractor.read(facts);
@@ -109,6 +129,7 @@ export function firstOf(...extractors: readonly Extractor[]): Extractor {
 export function all(...extractors: readonly Extractor[]): Extractor {
   return {
     text: extractors.map((extractor) => extractor.text).join(" + "),
+    unsigned: unsignedOf(extractors),
     read(facts) {
       const parts = extractors.map((extractor) => extractor.read(facts));
       return parts.every((part) => part !== null) ? parts.join("|") : null;
@@ -120,6 +141,7 @@ export function all(...extractors: readonly Extractor[]): Extractor {
 export function joined(...extractors: readonly Extractor[]): Extractor {
   return {
     text: extractors.map((extractor) => extractor.text).join(" + "),
+    unsigned: unsignedOf(extractors),
     read(facts) {
       const parts = extractors.map((extractor) => extractor.read(facts)).filter((part) => part !== null);
       return parts.length > 0 ? parts.join(".") : null;

@@ -77,6 +77,8 @@ export interface VerifiedEvent {
   readonly deliveryId: string | null;
   /** How long that identity is remembered. */
   readonly dedupSeconds: number;
+  /** What proved it, where that covers too little to make another event; null where it may. */
+  readonly proof: { readonly id: string; readonly keptSeconds: number } | null;
   readonly answer: (eventId: string, duplicate: boolean) => HttpAnswer;
 }
 
@@ -163,6 +165,10 @@ export interface Provider {
   readonly scheme: string;
   /** What is verified, in words. */
   readonly checks: string;
+  /** What of the body its proof covers; what else it leaves open stands among the pitfalls. */
+  readonly covers: "whole" | "part" | "nothing";
+  /** Headers that no proof covers, though the event is read by them. */
+  readonly unsignedHeaders: readonly string[];
   /** How far a signed timestamp may lie from now; null where none is checked. */
   readonly window: Window | null;
   /** The headers that verification reads. */

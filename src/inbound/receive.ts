@@ -11,6 +11,7 @@ import type {
   SourceMaterial,
   VerifiedEvent,
 } from "./provider.ts";
+import { masked } from "./mask.ts";
 import type { Handshake, ProviderRow } from "./row.ts";
 import { hmacScheme } from "./schemes/hmac.ts";
 import { type Attempt, faultOfTime, type Verdict } from "./schemes/scheme.ts";
@@ -62,7 +63,8 @@ function reasonOf(reason: RefusalReason, attempt: Attempt): RefusalReason {
 async function factsOf(attempt: Attempt, verdict: Verdict & { kind: "verified" }): Promise<Facts> {
   const { request } = attempt;
   const body = await readBody(request.body, request.headers.get("content-type") ?? "");
-  return { attempt, body, claims: verdict.claims ?? {} };
+  const { claims = {}, signedHeaders = {} } = verdict;
+  return { attempt, body, claims, signedHeaders };
 }
 
 async function judgeVerified(row: ProviderRow, verified: Facts): Promise<Reception> {
@@ -76,17 +78,28 @@ function isBodyRecent(row: ProviderRow, { body, attempt }: Facts): boolean {
   return faultOfTime(readPath(body, path), unit, window, attempt) === null;
 }
 
-function eventOf(row: ProviderRow, facts: Facts): VerifiedEvent {
+function eventOf(row: ProviderRow, facts: Facts): Reception {
   const id = row.deliveryId.read(facts);
+  const data = row.proofs ? masked(facts.body.data, row.proofs) : facts.body.data;
+  if (data === null) return { kind: "refused", reason: "malformed" };
   return {
     kind: "event",
     type: eventName(row.key, row.eventType.read(facts)),
-    data: row.mask ? row.mask(facts) : facts.body.data,
+    data,
     deliveryId:
       id !== null && id.length > DELIVERY_ID_LENGTH_MAX ? `long:${hash("sha256", [id], "hex")}` : id,
     dedupSeconds: id?.startsWith(BODY_HASH_PREFIX) ? DEDUP_SECONDS.hash : DEDUP_SECONDS.id,
+    proof: proofOf(row, facts),
     answer: row.answer ? row.answer(facts) : answerWithId,
   };
+}
+
+/** What proved the request, where it may make one event only; to be remembered for as long as it could come again. */
+function proofOf({ proofTakenOnce, scheme }: ProviderRow, facts: Facts): VerifiedEvent["proof"] {
+  const id = proofTakenOnce?.read(facts) ?? null;
+  if (id === null) return null;
+  const { pastSeconds, futureSeconds } = scheme.window ?? UNSTATED_WINDOW;
+  return { id, keptSeconds: pastSeconds + futureSeconds };
 }
 
 /** What a source would hold if it existed. */

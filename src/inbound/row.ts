@@ -61,8 +61,13 @@ export interface ProviderRow {
   readonly deliveryId: Extractor;
   /** A timestamp inside the signed body. */
   readonly bodyTimestamp?: { readonly path: string; readonly unit: TimestampUnit; readonly window?: Window };
-  /** `data` without the secret that the provider puts into the body. */
-  readonly mask?: (facts: Facts) => string;
+  /**
+   * Paths into `data`, where the body itself holds what proves it: masked, or whoever reads an event could send another. `*` stands for
+   * every element of a list.
+   */
+  readonly proofs?: readonly string[];
+  /** A proof that covers too little to be taken twice: with other data it is refused. */
+  readonly proofTakenOnce?: Extractor;
   /** Default: 200 with the event's id. */
   readonly answer?: (facts: Facts) => AnswerRule;
   readonly verifiedWith: VerifiedWith;

@@ -20,6 +20,8 @@ export interface ProviderCase {
   readonly isBodySigned?: boolean;
   /** The provider signs nothing: only its address protects the source (Mailchimp). */
   readonly isUnsigned?: boolean;
+  /** Changes that its proof does not notice, where those of every walk cannot show it. */
+  readonly uncovered?: (request: InboundRequest) => readonly InboundRequest[];
   /** Further changes, each of which must be refused. */
   readonly alterations?: readonly ((request: InboundRequest) => InboundRequest)[];
   /** The window in seconds, where a timestamp is signed. */

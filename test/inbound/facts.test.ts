@@ -23,6 +23,7 @@ async function read(
   return extractor.read({
     attempt,
     body: await readBody(request.body, "application/json"),
+    signedHeaders: {},
     claims: { jti: "j-1" },
   });
 }

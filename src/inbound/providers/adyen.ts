@@ -7,7 +7,7 @@ import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { parseJson } from "../schemes/jwt.ts";
-import type { Attempt } from "../schemes/scheme.ts";
+import type { Attempt, Coverage } from "../schemes/scheme.ts";
 import { hexSecret } from "../secrets.ts";
 
 /** Adyen signs eight fields of every item, inside the item. */
@@ -61,12 +61,25 @@ function compare({ request }: Attempt): Comparison | RefusalReason {
 
 const CHECKS = "HMAC with SHA-256 in base64, inside every item, over eight of its fields, joined by colons";
 
+const COVERS: Coverage = {
+  body: "part",
+  but: "Only eight fields of an item are signed: fetch the rest by its pspReference before you trust it.",
+};
+
 export const ADYEN: ProviderRow = {
   key: "adyen",
   name: "Adyen (payments)",
-  scheme: comparedScheme({ name: "signed_body", headers: [], secret: hexSecret, checks: CHECKS, compare }),
+  scheme: comparedScheme({
+    name: "signed_body",
+    headers: [],
+    secret: hexSecret,
+    checks: CHECKS,
+    covers: COVERS,
+    compare,
+  }),
   secretFrom: "customer",
   secretLabel: "HMAC key",
+  proofs: [`${ITEM}.additionalData.hmacSignature`],
   typeExample: "AUTHORISATION",
   eventType: field("notificationItems.0.NotificationRequestItem.eventCode"),
   deliveryId: all(field(`${ITEM}.eventCode`), field(`${ITEM}.pspReference`), field(`${ITEM}.success`)),
@@ -76,7 +89,6 @@ export const ADYEN: ProviderRow = {
     "Adyen Customer Area: Developers, Webhooks: create a Standard webhook with this address.",
     "The same webhook's HMAC Key: generate and copy it.",
     "https://github.com/adyen-examples/adyen-node-online-payments/tree/main/checkout-example-advanced#webhooks",
-    "Only eight fields of an item are signed: fetch the rest by its pspReference before you trust it.",
     "Choose JSON as the method.",
   ),
 };

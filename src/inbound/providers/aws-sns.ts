@@ -7,7 +7,14 @@ import type { Reception, RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { verifyCertified } from "../schemes/certificate.ts";
 import { parseJson } from "../schemes/jwt.ts";
-import { type Attempt, faultOfTime, keylessScheme, refused, type Verdict } from "../schemes/scheme.ts";
+import {
+  type Attempt,
+  type Coverage,
+  faultOfTime,
+  keylessScheme,
+  refused,
+  type Verdict,
+} from "../schemes/scheme.ts";
 import { UNSTATED_WINDOW } from "../window.ts";
 
 /** AWS SNS signs some fields of its JSON with the key of a certificate at one of its own addresses. */
@@ -73,12 +80,18 @@ async function verify(attempt: Attempt): Promise<Verdict> {
   return verifyCertified({ url, commonName: COMMON_NAME, algorithm, content, signature }, "AWS", attempt);
 }
 
+const COVERS: Coverage = {
+  body: "part",
+  but: "MessageAttributes and UnsubscribeURL are not signed.",
+};
+
 const scheme = keylessScheme({
   name: "public_key",
   headers: [],
   window: UNSTATED_WINDOW,
   checks:
     "SHA-1 or SHA-256 signature with RSA inside the body, by AWS's certificate, over the message's own fields",
+  covers: COVERS,
   instead: "topic_arn",
   verify,
 });
@@ -110,6 +123,7 @@ export const AWS_SNS: ProviderRow = {
     { text: "SubscriptionConfirmation: its SubscribeURL is visited", answer: answerSubscription },
     { text: "UnsubscribeConfirmation is answered 200", answer: answerUnsubscribe },
   ],
+  proofs: ["Signature"],
   typeExample: "Notification",
   eventType: field("Type"),
   deliveryId: field("MessageId"),

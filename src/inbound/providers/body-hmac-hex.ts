@@ -81,7 +81,7 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
     scheme: bodyHmac("x-signature"),
     secretFrom: "source",
     typeExample: "order_created",
-    eventType: firstOf(header("X-Event-Name"), field("meta.event_name")),
+    eventType: firstOf(field("meta.event_name"), header("X-Event-Name")),
     deliveryId: firstOf(
       all(field("meta.event_name"), field("data.id"), field("data.attributes.updated_at")),
       bodyHash,

@@ -1,5 +1,5 @@
 import { checkedDocs, officialSdk } from "../define.ts";
-import { field, header } from "../facts.ts";
+import { field, firstOf, header } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { hmacScheme } from "../schemes/hmac.ts";
 import { within } from "../window.ts";
@@ -20,7 +20,7 @@ export const BOX: ProviderRow = {
   secretLabel: "Primary key",
   typeExample: "FILE.UPLOADED",
   eventType: field("trigger"),
-  deliveryId: header("Box-Delivery-Id"),
+  deliveryId: firstOf(field("id"), header("Box-Delivery-Id")),
   verifiedWith: officialSdk("box-node-sdk", "3.7.0"),
   docs: checkedDocs(
     "Box Developer Console: the app, Webhooks, Create webhook, URL Address.",

@@ -13,6 +13,14 @@ import { type Attempt, refused, type Scheme, VERIFIED, type Verdict } from "../s
 const CHALLENGE = /^[a-f0-9]{20,32}$/;
 const PAYLOAD = /^[A-Za-z0-9+=/\n]+$/;
 
+/**
+ * Anyone may have a challenge signed, and events are signed alike. So no text is both: base64 of XML begins with P, which no challenge
+ * does.
+ */
+function isPayload(text: string): boolean {
+  return PAYLOAD.test(text) && !CHALLENGE.test(text.trim());
+}
+
 function sign(privateKey: string, content: string): string {
   const key = new Bun.CryptoHasher("sha1").update(privateKey).digest();
   return hmac("sha1", key, [content], "hex");
@@ -31,7 +39,7 @@ function verify({ request, material }: Attempt): Verdict {
   const [payload] = form?.get("bt_payload") ?? [];
   if (signatures === undefined || payload === undefined) return refused("missing_header");
   if (public_key === undefined || private_key === undefined) return refused("awaiting_secret");
-  if (!PAYLOAD.test(payload)) return refused("malformed");
+  if (!isPayload(payload)) return refused("malformed");
   const signature = signatureFor(public_key, signatures);
   if (signature === undefined) return refused("unknown_key");
   const expected = [payload, `${payload}\n`].map((content) => sign(private_key, content));
@@ -44,6 +52,7 @@ const scheme: Scheme = {
   needsPublicUrl: false,
   window: null,
   checks: "HMAC with SHA-1 in hex, inside the body: bt_signature over bt_payload",
+  covers: { body: "part", but: "Fields of the form beside bt_payload are not signed." },
   secretHelp: "",
   secretExample: "",
   checkSecret: () => "Enter public_key and private_key as credentials.",
@@ -100,6 +109,7 @@ export const BRAINTREE: ProviderRow = {
       answer: (facts) => (elementIn(xmlOf(facts), "kind") === "check" ? emptyHandshake() : null),
     },
   ],
+  proofs: ["bt_signature"],
   form: "always",
   typeExample: "subscription_went_past_due",
   eventType: derived("kind of the XML in bt_payload", (facts) => elementIn(xmlOf(facts), "kind")),

@@ -4,7 +4,7 @@ import { all, bodyHash, field, firstOf } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import { type Attempt, faultOfTime, headerOf } from "../schemes/scheme.ts";
+import { type Attempt, faultOfTime, headerOf, WHOLE_BODY } from "../schemes/scheme.ts";
 import { within } from "../window.ts";
 
 /** Cloudinary: a plain hash of body, time and secret; SHA-1, or SHA-256 where the account has chosen it. */
@@ -38,6 +38,7 @@ export const CLOUDINARY: ProviderRow = {
     name: "hash",
     headers: [SIGNATURE, TIMESTAMP],
     checks: CHECKS,
+    covers: WHOLE_BODY,
     window: WINDOW,
     compare,
   }),

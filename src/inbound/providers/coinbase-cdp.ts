@@ -1,11 +1,11 @@
 import { checkedDocs, documentation } from "../define.ts";
 import { hmac } from "../digest.ts";
-import { field, firstOf, header, bodyHash } from "../facts.ts";
+import { bodyHash, field, firstOf, signedHeader } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { pairs } from "../schemes/layouts.ts";
-import { type Attempt, faultOfTime, headerOf } from "../schemes/scheme.ts";
+import { type Attempt, faultOfTime, headerOf, WHOLE_BODY } from "../schemes/scheme.ts";
 import { within } from "../window.ts";
 
 /** Hook0's v1, which Coinbase uses: `{t}.{header names}.{their values, joined by dots}.{body}`. */
@@ -16,11 +16,11 @@ const readSignature = pairs(",", "t", "v1");
 const HEADERS_MAX = 32;
 
 /** The names as they stand in the header, and the values of these headers. */
-function signedHeaders({ request }: Attempt): { names: string; values: string[] } {
+function readSigned({ request }: Attempt): { names: string; list: readonly string[]; values: string[] } {
   const parts = headerOf(request, SIGNATURE).split(",");
   const names = parts.find((part) => part.startsWith("h="))?.slice(2) ?? "";
   const list = names === "" ? [] : names.split(" ", HEADERS_MAX);
-  return { names, values: list.map((name) => headerOf(request, name.toLowerCase())) };
+  return { names, list, values: list.map((name) => headerOf(request, name.toLowerCase())) };
 }
 
 function compare(attempt: Attempt): Comparison | RefusalReason {
@@ -29,9 +29,14 @@ function compare(attempt: Attempt): Comparison | RefusalReason {
   const { signatures, timestamp } = readSignature(headerOf(request, SIGNATURE));
   const fault = faultOfTime(timestamp, "s", WINDOW, attempt);
   if (fault !== null) return fault;
-  const { names, values } = signedHeaders(attempt);
+  const { names, list, values } = readSigned(attempt);
   const head = `${timestamp}.${names}.${values.join(".")}.`;
-  return { given: signatures, expected: (secret) => [hmac("sha256", secret, [head, request.body], "hex")] };
+  const signedHeaders = Object.fromEntries(list.map((name, at) => [name.toLowerCase(), values[at] ?? ""]));
+  return {
+    signedHeaders,
+    given: signatures,
+    expected: (secret) => [hmac("sha256", secret, [head, request.body], "hex")],
+  };
 }
 
 const CHECKS = "HMAC with SHA-256 in hex over {timestamp}.{header names}.{header values}.{body}";
@@ -39,12 +44,18 @@ const CHECKS = "HMAC with SHA-256 in hex over {timestamp}.{header names}.{header
 export const COINBASE_CDP: ProviderRow = {
   key: "coinbase_cdp",
   name: "Coinbase Developer Platform",
-  scheme: comparedScheme({ headers: [SIGNATURE], checks: CHECKS, window: WINDOW, compare }),
+  scheme: comparedScheme({
+    headers: [SIGNATURE],
+    checks: CHECKS,
+    covers: WHOLE_BODY,
+    window: WINDOW,
+    compare,
+  }),
   secretFrom: "customer",
   secretLabel: "Subscription secret",
   typeExample: "onchain.activity.detected",
-  eventType: firstOf(header("X-Event-Type"), field("eventType"), field("event_type"), field("type")),
-  deliveryId: firstOf(header("X-Event-Id"), bodyHash),
+  eventType: firstOf(signedHeader("X-Event-Type"), field("eventType"), field("event_type"), field("type")),
+  deliveryId: firstOf(signedHeader("X-Event-Id"), bodyHash),
   verifiedWith: documentation("https://docs.cdp.coinbase.com/webhooks/verify-signatures"),
   docs: checkedDocs(
     "POST /platform/v2/data/webhooks/subscriptions of the CDP API, field target.url.",

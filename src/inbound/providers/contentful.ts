@@ -1,12 +1,12 @@
 import { escape } from "node:querystring";
 import { checkedDocs, officialSdk } from "../define.ts";
 import { hmac } from "../digest.ts";
-import { all, bodyHash, field, firstOf, header } from "../facts.ts";
+import { all, bodyHash, field, firstOf, header, signedHeader } from "../facts.ts";
 import { sorted } from "../form.ts";
 import type { InboundRequest, RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import { type Attempt, faultOfTime, headerOf } from "../schemes/scheme.ts";
+import { type Attempt, faultOfTime, headerOf, WHOLE_BODY } from "../schemes/scheme.ts";
 import { within } from "../window.ts";
 
 /** Contentful signs method, path, a list of headers that it names itself, and the body. */
@@ -45,12 +45,16 @@ function compare(attempt: Attempt): Comparison | RefusalReason {
   if (!isListComplete(names)) return "malformed";
   const head = [request.method, pathOf(request.url), headersOf(request, names), ""].join("\n");
   return {
+    signedHeaders: Object.fromEntries(names.map((name) => [name, headerOf(request, name)])),
     given: [headerOf(request, SIGNATURE)],
     expected: (secret) => [hmac("sha256", secret, [head, request.body], "hex")],
   };
 }
 
 const CHECKS = "HMAC with SHA-256 in hex over method, path, the headers that it names, and {body}";
+
+/** Where it is among the headers that are signed, as Contentful has it, nothing else counts. */
+const TOPIC = firstOf(signedHeader("X-Contentful-Topic"), header("X-Contentful-Topic"));
 
 export const CONTENTFUL: ProviderRow = {
   key: "contentful",
@@ -59,13 +63,14 @@ export const CONTENTFUL: ProviderRow = {
     headers: [SIGNATURE, TIMESTAMP, SIGNED],
     needsPublicUrl: true,
     checks: CHECKS,
+    covers: WHOLE_BODY,
     window: WINDOW,
     compare,
   }),
   secretFrom: "customer",
   typeExample: "ContentManagement.Entry.publish",
-  eventType: header("X-Contentful-Topic"),
-  deliveryId: firstOf(all(header("X-Contentful-Topic"), field("sys.id"), field("sys.revision")), bodyHash),
+  eventType: TOPIC,
+  deliveryId: firstOf(all(TOPIC, field("sys.id"), field("sys.revision")), bodyHash),
   verifiedWith: officialSdk("@contentful/node-apps-toolkit", "3.16.1"),
   docs: checkedDocs(
     "A webhook of the space, field url: PUT /spaces/{space}/webhook_definitions/{id} of Contentful's Management API.",

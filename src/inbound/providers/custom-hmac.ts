@@ -18,6 +18,7 @@ import type { Attempt, Scheme } from "../schemes/scheme.ts";
 import { textSecret } from "../secrets.ts";
 import { names, parseTemplate, type Template } from "../template.ts";
 import { within } from "../window.ts";
+import { WHOLE_BODY } from "../schemes/scheme.ts";
 
 /** `hmac`: a scheme that the customer describes in `config` (contract section 8). */
 
@@ -103,6 +104,7 @@ const customScheme: Scheme = {
   needsPublicUrl: false,
   window: null,
   checks: "HMAC with config.algorithm in config.encoding over config.signed_content",
+  covers: WHOLE_BODY,
   secretHelp: textSecret.help,
   secretExample: textSecret.example,
   checkSecret: (text) => (textSecret.decode(text) === null ? "The secret is empty." : null),

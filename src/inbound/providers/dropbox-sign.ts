@@ -6,28 +6,47 @@ import { all, bodyHash, field, firstOf, readPath } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import type { Attempt } from "../schemes/scheme.ts";
+import { type Attempt, type Coverage, faultOfTime } from "../schemes/scheme.ts";
+import type { Window } from "../window.ts";
 
 /** Dropbox Sign sends JSON in the form field `json`, with a hash over the event's time and type only. */
 
 /** Anything else counts as a failure. */
 const ANSWER = "Hello API Event Received";
 
-async function compare({ request }: Attempt): Promise<Comparison | RefusalReason> {
+async function compare(attempt: Attempt): Promise<Comparison | RefusalReason> {
+  const { request } = attempt;
   const body = await readBody(request.body, request.headers.get("content-type") ?? "");
   const [time, type, signature] = ["event_time", "event_type", "event_hash"].map((name) =>
     readPath(body, `json.event.${name}`),
   );
   if (!time || !type || !signature) return "missing_header";
+  const fault = faultOfTime(time, "s", WINDOW, attempt);
+  if (fault !== null) return fault;
   return { given: [signature], expected: (secret) => [hmac("sha256", secret, [time, type], "hex")] };
 }
 
 const CHECKS = "HMAC with SHA-256 in hex, inside the body, over the event's time and type";
 
+const COVERS: Coverage = {
+  body: "part",
+  but: "Only the event's time and type are signed: fetch the signature request by its id before you trust it.",
+};
+
+/** It retries for some three days, and a retry keeps its first time. */
+const WINDOW: Window = { pastSeconds: 4 * 86_400, futureSeconds: 300 };
+
 export const DROPBOX_SIGN: ProviderRow = {
   key: "dropbox_sign",
   name: "Dropbox Sign (HelloSign)",
-  scheme: comparedScheme({ name: "signed_body", headers: [], checks: CHECKS, compare }),
+  scheme: comparedScheme({
+    name: "signed_body",
+    headers: [],
+    checks: CHECKS,
+    covers: COVERS,
+    window: WINDOW,
+    compare,
+  }),
   secretFrom: "customer",
   secretLabel: "API key",
   signedHandshakes: [
@@ -48,12 +67,12 @@ export const DROPBOX_SIGN: ProviderRow = {
     ),
     bodyHash,
   ),
+  proofs: ["json.event.event_hash"],
   answer: () => answerText(ANSWER),
   verifiedWith: officialSdk("@dropbox/sign", "1.11.0"),
   docs: docs(
     "Dropbox Sign: Settings, API, Account callback; for an app: API, the app, Edit, Event callback.",
     "Dropbox Sign: Settings, API, API keys: the key of the account or of the app's owner.",
     "https://developers.hellosign.com/docs/events/overview",
-    "Only the event's time and type are signed: fetch the signature request by its id before you trust it.",
   ),
 };

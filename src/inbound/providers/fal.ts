@@ -3,7 +3,7 @@ import { isObject } from "../../core/json.ts";
 import { textConfig } from "../config.ts";
 import { checkedDocs, documentation } from "../define.ts";
 import { hash } from "../digest.ts";
-import { field, header } from "../facts.ts";
+import { field, signedHeader } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { parseJson } from "../schemes/jwt.ts";
@@ -14,8 +14,8 @@ import {
   headerOf,
   keylessScheme,
   refused,
-  VERIFIED,
   type Verdict,
+  WHOLE_BODY,
   withoutKeys,
 } from "../schemes/scheme.ts";
 import { within } from "../window.ts";
@@ -66,7 +66,8 @@ async function verify(attempt: Attempt): Promise<Verdict> {
   if (fault !== null) return refused(fault);
   const genuine = (await isGenuine(attempt, false)) || (await isGenuine(attempt, true));
   if (genuine === null) return withoutKeys("unavailable", "fal");
-  return genuine ? VERIFIED : refused("bad_signature");
+  if (!genuine) return refused("bad_signature");
+  return { kind: "verified", signedHeaders: { [REQUEST_ID]: headerOf(attempt.request, REQUEST_ID) } };
 }
 
 const scheme = keylessScheme({
@@ -75,6 +76,7 @@ const scheme = keylessScheme({
   window: WINDOW,
   checks:
     "Ed25519 in hex, by fal's published keys, over request id, user id, timestamp and the body's SHA-256",
+  covers: WHOLE_BODY,
   verify,
 });
 
@@ -95,7 +97,7 @@ export const FAL: ProviderRow = {
   ],
   typeExample: "OK",
   eventType: field("status"),
-  deliveryId: header("X-Fal-Webhook-Request-Id"),
+  deliveryId: signedHeader("X-Fal-Webhook-Request-Id"),
   verifiedWith: documentation("https://docs.fal.ai/model-endpoints/webhooks"),
   docs: checkedDocs(
     "The option webhookUrl of fal's client, or the parameter fal_webhook, of each request to the queue.",

@@ -11,8 +11,9 @@ import {
   keylessScheme,
   orRenewed,
   refused,
-  VERIFIED,
   type Verdict,
+  VERIFIED,
+  WHOLE_BODY,
   withoutKeys,
 } from "../schemes/scheme.ts";
 import { readBody } from "../body.ts";
@@ -72,6 +73,7 @@ const scheme = keylessScheme({
   headers: [SIGNATURE],
   window: null,
   checks: "Detached JWS by RS512 of Fireblocks' published keys, over the body",
+  covers: WHOLE_BODY,
   verify,
 });
 

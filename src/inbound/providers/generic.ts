@@ -1,5 +1,5 @@
 import { checkedDocs, docs } from "../define.ts";
-import { field, firstOf, header } from "../facts.ts";
+import { field, firstOf, signedHeader } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { standardWebhooksAny, standardWebhooksV1a, svixScheme } from "../schemes/standard-webhooks.ts";
 import { basicScheme, tokenScheme } from "../schemes/token.ts";
@@ -23,7 +23,6 @@ export const GENERIC: readonly ProviderRow[] = [
       "Send the source's secret in the header x-service-token, or as Authorization: Bearer.",
       "https://www.rfc-editor.org/rfc/rfc6750",
       "A request with the token in its query string is refused, also where the header is right.",
-      "Nothing signs the body: whoever holds the token can send anything.",
       "Without id or event_id in the body every request is an event of its own.",
       'Send content-type: application/json. What is called a form, as curl -d does of itself, becomes an object of its fields, the text notjson thus {"notjson": ""}; JSON that is called a form stays JSON; any other text becomes {"raw": "…"}.',
     ),
@@ -52,7 +51,7 @@ export const GENERIC: readonly ProviderRow[] = [
     secretFrom: "source",
     typeExample: "invoice.paid",
     eventType: field("type"),
-    deliveryId: header("webhook-id"),
+    deliveryId: signedHeader("webhook-id"),
     verifiedWith: { kind: "library", package: "standardwebhooks", version: "1.1.1" },
     docs: checkedDocs(
       "In the sending service: the page where webhook endpoints are added.",
@@ -70,7 +69,7 @@ export const GENERIC: readonly ProviderRow[] = [
     isSecretPublic: true,
     typeExample: "invoice.paid",
     eventType: field("type"),
-    deliveryId: header("webhook-id"),
+    deliveryId: signedHeader("webhook-id"),
     verifiedWith: { kind: "vector", page: STANDARD_WEBHOOKS_PAGE },
     docs: checkedDocs(
       "In the sending service: where endpoints with asymmetric signatures are added.",
@@ -86,7 +85,7 @@ export const GENERIC: readonly ProviderRow[] = [
     secretFrom: "customer",
     typeExample: "invoice.paid",
     eventType: firstOf(field("type"), field("event_type"), field("eventType")),
-    deliveryId: firstOf(header("svix-id"), header("webhook-id")),
+    deliveryId: firstOf(signedHeader("svix-id"), signedHeader("webhook-id")),
     verifiedWith: { kind: "official_sdk", package: "svix", version: "2.5.0" },
     docs: docs(
       "In the sender's consumer portal (App Portal): Endpoints, Add Endpoint.",

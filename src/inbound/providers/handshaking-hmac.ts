@@ -4,6 +4,7 @@ import { checkedDocs, docs, documentation, officialSdk } from "../define.ts";
 import { hmac, isSame } from "../digest.ts";
 import {
   all,
+  bodyDigest,
   bodyHash,
   derived,
   type Facts,
@@ -13,6 +14,7 @@ import {
   joined,
   nothing,
   readPath,
+  signedHeader,
 } from "../facts.ts";
 import { emptyBatch, headProbe, ping } from "../handshakes.ts";
 import type { Reception } from "../provider.ts";
@@ -43,6 +45,8 @@ function answerRevocation({ attempt }: Facts): Reception | null {
 function answerZoom({ attempt, body }: Facts): Reception | null {
   const plainToken = readPath(body, "payload.plainToken");
   const [secret] = attempt.material.secrets;
+  // A token that is the text of an event would be answered with that event's signature.
+  if (plainToken?.startsWith("v0:")) return { kind: "refused", reason: "malformed" };
   if (readPath(body, "event") !== "endpoint.url_validation" || plainToken === null || secret === undefined)
     return null;
   return jsonHandshake({ plainToken, encryptedToken: hmac("sha256", secret, [plainToken], "hex") });
@@ -137,7 +141,7 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     ],
     typeExample: "channel.follow",
     eventType: header("Twitch-Eventsub-Subscription-Type"),
-    deliveryId: header("Twitch-Eventsub-Message-Id"),
+    deliveryId: signedHeader("Twitch-Eventsub-Message-Id"),
     verifiedWith: documentation("https://dev.twitch.tv/docs/eventsub/handling-webhook-events/"),
     docs: checkedDocs(
       "POST /helix/eventsub/subscriptions (Create EventSub Subscription) of the Twitch API, field transport.callback.",
@@ -162,8 +166,8 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     typeExample: "meeting.started",
     eventType: field("event"),
     deliveryId: firstOf(
+      all(field("event"), field("event_ts"), bodyDigest),
       header("x-zm-trackingid"),
-      all(field("event"), field("event_ts"), field("payload.object.uuid")),
       bodyHash,
     ),
     verifiedWith: documentation("https://developers.zoom.us/docs/api/webhooks/"),

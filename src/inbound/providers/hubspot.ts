@@ -5,7 +5,7 @@ import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { parseJson } from "../schemes/jwt.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import { type Attempt, faultOfTime, headerOf } from "../schemes/scheme.ts";
+import { type Attempt, faultOfTime, headerOf, WHOLE_BODY } from "../schemes/scheme.ts";
 import { within } from "../window.ts";
 
 /** HubSpot: v3 is an HMAC over method, address, body and time; v1 and v2 are plain hashes that begin with the secret. */
@@ -70,6 +70,7 @@ export const HUBSPOT: readonly ProviderRow[] = [
       needsPublicUrl: true,
       checks:
         "HMAC with SHA-256 in base64 over {method}{url}{body}{timestamp} (v3); where there is none, SHA-256 in hex (v1, v2)",
+      covers: WHOLE_BODY,
       window: WINDOW,
       compare,
     }),
@@ -94,6 +95,7 @@ export const HUBSPOT: readonly ProviderRow[] = [
       name: "hash",
       headers: [OLDER, VERSION],
       checks: "SHA-256 in hex over {secret}{method}{url}{body}",
+      covers: WHOLE_BODY,
       needsPublicUrl: true,
       compare: (attempt) => compareOlder(attempt, true),
     }),

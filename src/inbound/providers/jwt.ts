@@ -7,6 +7,7 @@ import { all, bodyHash, claim, field, firstOf, header, nothing, readPath } from 
 import type { ProviderRow } from "../row.ts";
 import { type JwtRule, publishedJwtScheme, sharedJwtScheme } from "../schemes/jwt.ts";
 import type { Attempt } from "../schemes/scheme.ts";
+import { type Coverage, WHOLE_BODY } from "../schemes/scheme.ts";
 
 /** Sent once and unsigned, when the webhook is made. */
 async function answerMonday({ request }: Attempt) {
@@ -23,12 +24,19 @@ function checkHash(claimed: unknown, { request }: Attempt, encoding: "hex" | "ba
   return typeof claimed === "string" && isSame(claimed.replace(/=+$/, ""), wanted) ? null : "body_altered";
 }
 
+/** Until it expires, a token holds for any body. */
+const SECRET_TOKEN: Coverage = {
+  body: "nothing",
+  but: "The token does not cover the body: whoever has one can send anything until it expires.",
+};
+
 const NETLIFY: JwtRule = {
   header: "x-webhook-signature",
   algorithm: "HS256",
   issuer: "netlify",
   required: ["sha256"],
   checks: "JWT by HS256 of issuer netlify, whose claim sha256 is the body's hash",
+  covers: WHOLE_BODY,
   check: (claims, attempt) => checkHash(claims["sha256"], attempt, "hex"),
 };
 
@@ -39,6 +47,7 @@ const QSTASH: JwtRule = {
   required: ["sub", "exp", "nbf", "body"],
   checks:
     "JWT by HS256 of issuer Upstash, valid now, whose claim sub is the address and body the body's hash",
+  covers: WHOLE_BODY,
   needsPublicUrl: true,
   check: (claims, attempt) =>
     claims.sub === attempt.request.url ? checkHash(claims["body"], attempt, "base64url") : "unknown_key",
@@ -49,6 +58,7 @@ const LIVEKIT: JwtRule = {
   algorithm: "HS256",
   required: ["iss", "exp", "sha256"],
   checks: "JWT by HS256, not expired, whose issuer is the API key and whose claim sha256 is the body's hash",
+  covers: WHOLE_BODY,
   check: (claims, attempt) =>
     claims.iss === attempt.material.credentials["api_key"]
       ? checkHash(claims["sha256"], attempt, "base64")
@@ -70,6 +80,7 @@ const VONAGE: JwtRule = {
   required: ["iat", "jti", "payload_hash"],
   checks:
     "JWT by HS256 of issuer Vonage, made within the last 24 hours, whose claim payload_hash is the body's hash",
+  covers: WHOLE_BODY,
   check: (claims, attempt) => {
     const { api_key } = attempt.material.credentials;
     if (api_key !== undefined && claims["api_key"] !== api_key) return "unknown_key";
@@ -84,6 +95,7 @@ const GOOGLE: JwtRule = {
   issuer: ["https://accounts.google.com", "accounts.google.com"],
   required: ["aud", "email", "exp"],
   checks: "JWT by RS256 of Google's published keys, not expired, of this audience and service account",
+  covers: SECRET_TOKEN,
   needsPublicUrl: true,
   check: (claims, { request, material }) => {
     const audience = material.credentials["audience"] ?? request.url;
@@ -195,6 +207,7 @@ export const JWT: readonly ProviderRow[] = [
       algorithm: "HS256",
       required: ["aud", "exp"],
       checks: "JWT by HS256, not expired, whose audience is the address",
+      covers: SECRET_TOKEN,
       needsPublicUrl: true,
       check: (claims, { request }) => (claims.aud === request.url ? null : "unknown_key"),
     }),
@@ -208,7 +221,6 @@ export const JWT: readonly ProviderRow[] = [
       "create_webhook of the monday.com API with an app's token, argument url.",
       "monday.com: Developers, the app, Basic Information, Signing Secret.",
       "https://github.com/mondaycom/welcome-apps",
-      "The token does not cover the body.",
       "Webhooks that were not made with an app's token carry no token and are refused.",
     ),
   },
@@ -239,7 +251,6 @@ export const JWT: readonly ProviderRow[] = [
       "gcloud pubsub subscriptions create, options --push-endpoint, --push-auth-service-account and --push-auth-token-audience.",
       "Nothing secret to enter: the service account and the audience of that command.",
       "https://github.com/GoogleCloudPlatform/nodejs-docs-samples/blob/main/appengine/pubsub/README.md",
-      "The token does not cover the body.",
       "Any Google account could sign: the service account is what proves the sender.",
     ),
   },

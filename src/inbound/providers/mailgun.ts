@@ -5,7 +5,7 @@ import { field, firstOf, readPath } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import { type Attempt, faultOfTime } from "../schemes/scheme.ts";
+import { type Attempt, type Coverage, faultOfTime } from "../schemes/scheme.ts";
 import { within } from "../window.ts";
 
 /** Mailgun signs a time and a random token, inside the body; inbound routes have them among their form fields. */
@@ -25,16 +25,30 @@ async function compare(attempt: Attempt): Promise<Comparison | RefusalReason> {
 
 const CHECKS = "HMAC with SHA-256 in hex, inside the body, over its timestamp and token";
 
+const COVERS: Coverage = {
+  body: "nothing",
+  but: "What happened is not signed, only a time and a token: fetch the event by its id before you trust it.",
+};
+
 export const MAILGUN: ProviderRow = {
   key: "mailgun",
   name: "Mailgun",
-  scheme: comparedScheme({ name: "signed_body", headers: [], checks: CHECKS, window: WINDOW, compare }),
+  scheme: comparedScheme({
+    name: "signed_body",
+    headers: [],
+    checks: CHECKS,
+    covers: COVERS,
+    window: WINDOW,
+    compare,
+  }),
   secretFrom: "customer",
   secretLabel: "HTTP webhook signing key",
   form: "sometimes",
   typeExample: "opened",
   eventType: firstOf(field("event-data.event"), field("event")),
   deliveryId: firstOf(field("event-data.id"), field("Message-Id"), field("token")),
+  proofs: ["signature.signature", "signature"],
+  proofTakenOnce: firstOf(field("signature.token"), field("token")),
   verifiedWith: documentation(
     "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",
   ),
@@ -42,6 +56,6 @@ export const MAILGUN: ProviderRow = {
     "Mailgun Control Panel: Webhooks, the domain; for inbound mail: a route that stores and notifies.",
     "Mailgun's Webhook Signing Key, one for the account: GET /v5/accounts/http_signing_key.",
     "https://github.com/mailgun/documentation/blob/master/source/user_manual.rst",
-    "What happened is not signed, only a time and a token: fetch the event by its id before you trust it.",
+    "A token is taken once: with other data it is refused.",
   ),
 };

@@ -7,7 +7,7 @@ import type { RefusalReason } from "../provider.ts";
 import { emptyHandshake } from "../answers.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import { type Attempt, headerOf } from "../schemes/scheme.ts";
+import { type Attempt, headerOf, JOINED_FIELDS } from "../schemes/scheme.ts";
 
 /** Mandrill signs its address and form fields. The key of its first test is the published word `test-webhook`. */
 
@@ -44,7 +44,13 @@ const CHECKS = "HMAC with SHA-1 in base64 over {url} and the form's fields by na
 export const MANDRILL: ProviderRow = {
   key: "mandrill",
   name: "Mailchimp Transactional (Mandrill)",
-  scheme: comparedScheme({ headers: [SIGNATURE], needsPublicUrl: true, checks: CHECKS, compare }),
+  scheme: comparedScheme({
+    headers: [SIGNATURE],
+    needsPublicUrl: true,
+    checks: CHECKS,
+    covers: JOINED_FIELDS,
+    compare,
+  }),
   secretFrom: "customer",
   secretLabel: "Webhook key",
   unsignedHandshakes: [

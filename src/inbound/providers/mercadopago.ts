@@ -5,7 +5,7 @@ import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { pairs } from "../schemes/layouts.ts";
-import { type Attempt, faultOfTime, headerOf } from "../schemes/scheme.ts";
+import { type Attempt, type Coverage, faultOfTime, headerOf } from "../schemes/scheme.ts";
 import { within } from "../window.ts";
 
 /** Mercado Pago signs the id in the query, the request's id and the time; the body is not signed. */
@@ -38,10 +38,21 @@ function compare(attempt: Attempt): Comparison | RefusalReason {
 
 const CHECKS = "HMAC with SHA-256 in hex over the query's data.id, the request's id and the timestamp";
 
+const COVERS: Coverage = {
+  body: "nothing",
+  but: "The body is not signed: fetch the resource by its id before you trust it.",
+};
+
 export const MERCADOPAGO: ProviderRow = {
   key: "mercadopago",
   name: "Mercado Pago",
-  scheme: comparedScheme({ headers: [SIGNATURE, REQUEST_ID], checks: CHECKS, window: WINDOW, compare }),
+  scheme: comparedScheme({
+    headers: [SIGNATURE, REQUEST_ID],
+    checks: CHECKS,
+    covers: COVERS,
+    window: WINDOW,
+    compare,
+  }),
   secretFrom: "customer",
   secretLabel: "Secret signature",
   typeExample: "payment.payment.updated",
@@ -52,7 +63,6 @@ export const MERCADOPAGO: ProviderRow = {
     "Mercado Pago Developers: Your integrations, the application, Webhooks, Configure notifications, URL.",
     "The same page, Secret signature.",
     "https://www.mercadopago.com/developers/en/docs/your-integrations/notifications/webhooks",
-    "The body is not signed: fetch the resource by its id before you trust it.",
     "QR notifications are not signed and are refused.",
   ),
 };

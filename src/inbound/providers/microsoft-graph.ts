@@ -1,4 +1,4 @@
-import { elementSpans, isObject, memberSpan, type Span } from "../../core/json.ts";
+import { isObject } from "../../core/json.ts";
 import { answerEmpty, textHandshake } from "../answers.ts";
 import { checkedDocs, documentation } from "../define.ts";
 import { all, bodyDigest, derived, type Facts, field, firstOf, joined, readPath } from "../facts.ts";
@@ -6,7 +6,7 @@ import type { Reception, RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { parseJson } from "../schemes/jwt.ts";
-import type { Attempt } from "../schemes/scheme.ts";
+import { type Attempt, SECRET_ITSELF } from "../schemes/scheme.ts";
 import { isSecretInQuery } from "../schemes/token.ts";
 
 /** Microsoft Graph puts the secret, clientState, into every notification of the body. */
@@ -34,20 +34,6 @@ function answerValidation({ request }: Attempt): Reception | null {
   return request.method === "POST" && token !== null ? textHandshake(token) : null;
 }
 
-function spanOf(text: string, name: string, from: number): Span[] {
-  const span = memberSpan(text, name, from);
-  return span ? [span] : [];
-}
-
-/** The body with `***` for every clientState, otherwise as it came. */
-function mask({ body }: Facts): string {
-  const { data } = body;
-  const lists = spanOf(data, "value", 0);
-  const entries = lists.flatMap((list) => elementSpans(data, list.start));
-  const states = entries.flatMap((entry) => spanOf(data, "clientState", entry.start));
-  return states.reduceRight((text, span) => `${text.slice(0, span.start)}"***"${text.slice(span.end)}`, data);
-}
-
 /** `#Microsoft.Graph.Message` is a Message. */
 function readResourceType({ body }: Facts): string | null {
   return readPath(body, "value.0.resourceData.@odata\\.type")?.split(".").at(-1) ?? null;
@@ -58,7 +44,7 @@ const CHECKS = "The secret itself, as clientState of every notification in the b
 export const MICROSOFT_GRAPH: ProviderRow = {
   key: "microsoft_graph",
   name: "Microsoft Graph",
-  scheme: comparedScheme({ name: "token", headers: [], checks: CHECKS, compare }),
+  scheme: comparedScheme({ name: "token", headers: [], checks: CHECKS, covers: SECRET_ITSELF, compare }),
   secretFrom: "source",
   secretLabel: "clientState",
   unsignedHandshakes: [{ text: "POST ?validationToken: echoed as text", answer: answerValidation }],
@@ -77,7 +63,7 @@ export const MICROSOFT_GRAPH: ProviderRow = {
     ),
     bodyDigest,
   ),
-  mask,
+  proofs: ["value.*.clientState"],
   answer: () => answerEmpty(202),
   verifiedWith: documentation(
     "https://learn.microsoft.com/en-us/graph/change-notifications-delivery-webhooks",
@@ -86,7 +72,6 @@ export const MICROSOFT_GRAPH: ProviderRow = {
     "POST /v1.0/subscriptions of Microsoft Graph, field notificationUrl (and lifecycleNotificationUrl).",
     "Field clientState of that call: send the source's secret.",
     "https://learn.microsoft.com/en-us/graph/change-notifications-delivery-webhooks",
-    "The body is not signed; clientState is masked in what is delivered.",
     "A subscription expires and must be renewed by its owner.",
   ),
 };

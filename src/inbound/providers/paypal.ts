@@ -5,6 +5,7 @@ import type { ProviderRow } from "../row.ts";
 import { verifyCertified } from "../schemes/certificate.ts";
 import {
   type Attempt,
+  type Coverage,
   faultOfTime,
   headerOf,
   keylessScheme,
@@ -43,12 +44,18 @@ async function verify(attempt: Attempt): Promise<Verdict> {
   return verifyCertified(proof, "PayPal", attempt);
 }
 
+const COVERS: Coverage = {
+  body: "part",
+  but: "Only a CRC-32 of the body is signed, which is not collision resistant: fetch what matters by its id.",
+};
+
 const scheme = keylessScheme({
   name: "public_key",
   headers: HEADERS,
   window: UNSTATED_WINDOW,
   checks:
     "SHA-256 signature with RSA, by PayPal's certificate, over transmission id, time, webhook id and the CRC-32 of the body",
+  covers: COVERS,
   instead: "webhook_id",
   verify,
 });
@@ -76,6 +83,5 @@ export const PAYPAL: ProviderRow = {
     "The same page shows the webhook's ID once it is saved.",
     "https://developer.paypal.com/docs/integration/direct/webhooks/my-apps-and-credentials/",
     "The webhook simulator signs for the id WEBHOOK_ID, so its requests are refused.",
-    "Only a CRC-32 of the body is signed, which is not collision resistant: fetch what matters by its id.",
   ),
 };

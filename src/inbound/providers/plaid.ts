@@ -9,6 +9,7 @@ import type { ProviderRow } from "../row.ts";
 import { type JwtRule, publishedJwtScheme } from "../schemes/jwt.ts";
 import type { Attempt } from "../schemes/scheme.ts";
 import { isWithin, narrowed, within } from "../window.ts";
+import { WHOLE_BODY } from "../schemes/scheme.ts";
 
 /** Plaid: a token by a key that is asked for by its id, with the hash of the body and the time. */
 
@@ -24,6 +25,7 @@ const RULE: JwtRule = {
   algorithm: "ES256",
   required: ["iat", "request_body_sha256"],
   checks: "JWT by ES256 of a key that Plaid publishes, whose claim request_body_sha256 is the body's hash",
+  covers: WHOLE_BODY,
   check(claims, { request, material, nowMs }) {
     const isRecent = isWithin(narrowed(WINDOW, material.config), (claims.iat ?? 0) * 1000, nowMs);
     if (!isRecent) return "stale_timestamp";

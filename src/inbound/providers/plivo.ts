@@ -5,7 +5,7 @@ import { joinFields, readForm, sorted } from "../form.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import { type Attempt, headerOf } from "../schemes/scheme.ts";
+import { type Attempt, headerOf, JOINED_FIELDS } from "../schemes/scheme.ts";
 
 /** Plivo V3: the address, its sorted query, the sorted form fields and a nonce. */
 
@@ -38,7 +38,13 @@ const CHECKS = "HMAC with SHA-256 in base64 over {url}, the form's fields by nam
 export const PLIVO: ProviderRow = {
   key: "plivo",
   name: "Plivo",
-  scheme: comparedScheme({ headers: [...SIGNATURES, NONCE], needsPublicUrl: true, checks: CHECKS, compare }),
+  scheme: comparedScheme({
+    headers: [...SIGNATURES, NONCE],
+    needsPublicUrl: true,
+    checks: CHECKS,
+    covers: JOINED_FIELDS,
+    compare,
+  }),
   secretFrom: "customer",
   secretLabel: "Auth Token",
   form: "always",

@@ -5,7 +5,14 @@ import { field } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { hmacScheme } from "../schemes/hmac.ts";
 import { pairs } from "../schemes/layouts.ts";
-import { type Attempt, headerOf, refused, type Scheme, type Verdict } from "../schemes/scheme.ts";
+import {
+  type Attempt,
+  type Coverage,
+  headerOf,
+  refused,
+  type Scheme,
+  type Verdict,
+} from "../schemes/scheme.ts";
 import { tokenScheme } from "../schemes/token.ts";
 import { within } from "../window.ts";
 
@@ -45,7 +52,12 @@ async function verify(attempt: Attempt): Promise<Verdict> {
     : refused("bad_signature");
 }
 
-const scheme: Scheme = { ...signature, headers: ["authorization", SIGNATURE], verify };
+const COVERS: Coverage = {
+  body: "nothing",
+  but: "Without a signature nothing of the body is signed: whoever has the Authorization value can send anything.",
+};
+
+const scheme: Scheme = { ...signature, headers: ["authorization", SIGNATURE], covers: COVERS, verify };
 
 export const REVENUECAT: ProviderRow = {
   key: "revenuecat",

@@ -5,7 +5,7 @@ import { field, firstOf, joined } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import { type Attempt, headerOf } from "../schemes/scheme.ts";
+import { type Attempt, type Coverage, headerOf } from "../schemes/scheme.ts";
 
 /** Segment signs an event's JSON; of a batch only the first element, as JSON.stringify would write it. */
 
@@ -40,10 +40,15 @@ function compare({ request }: Attempt): Comparison | RefusalReason {
 
 const CHECKS = "HMAC with SHA-1 in hex over {body}; of a batch over its first event";
 
+const COVERS: Coverage = {
+  body: "part",
+  but: "Of a batch only the first event is signed: switch batching off.",
+};
+
 export const SEGMENT: ProviderRow = {
   key: "segment",
   name: "Segment",
-  scheme: comparedScheme({ headers: [SIGNATURE], checks: CHECKS, compare }),
+  scheme: comparedScheme({ headers: [SIGNATURE], checks: CHECKS, covers: COVERS, compare }),
   secretFrom: "source",
   secretLabel: "Shared secret",
   typeExample: "track.Order_Completed",
@@ -56,6 +61,6 @@ export const SEGMENT: ProviderRow = {
     "Segment: Connections, Catalog, Webhooks (Actions), Configure Webhooks (Actions); the address stands in each mapping.",
     "The destination: Settings, Advanced Settings, shared secret: paste the source's.",
     "https://www.twilio.com/docs/segment/connections/destinations/catalog/actions-webhook",
-    "Of a batch only the first event is signed: switch batching off.",
+    "One request may hold several events; it stays one event here, named after its first.",
   ),
 };

@@ -1,6 +1,6 @@
 import { answerEmpty } from "../answers.ts";
 import { checkedDocs, docs, library, officialSdk, vector } from "../define.ts";
-import { field, firstOf, header, joined, nothing } from "../facts.ts";
+import { field, firstOf, header, joined, nothing, signedHeader } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { eitherScheme } from "../schemes/scheme.ts";
 import { standardWebhooks, svixScheme } from "../schemes/standard-webhooks.ts";
@@ -11,11 +11,15 @@ const STANDARD = {
   scheme: standardWebhooks(),
   secretFrom: "customer",
   eventType: field("type"),
-  deliveryId: header("webhook-id"),
+  deliveryId: signedHeader("webhook-id"),
 } as const;
 
 /** Senders behind Svix, with its header names. */
-const BY_SVIX = { ...STANDARD, scheme: svixScheme(), deliveryId: header("svix-id") } as const;
+const BY_SVIX = {
+  ...STANDARD,
+  scheme: svixScheme(),
+  deliveryId: firstOf(signedHeader("svix-id"), signedHeader("webhook-id")),
+} as const;
 
 /** Named providers that send Standard Webhooks. */
 export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
@@ -174,7 +178,6 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
     typeExample: "bot.done",
     name: "Recall.ai",
     eventType: field("event"),
-    deliveryId: firstOf(header("webhook-id"), header("svix-id")),
     verifiedWith: library("standardwebhooks", "1.1.1"),
     docs: checkedDocs(
       "Recall.ai dashboard of your region: Webhooks (/dashboard/webhooks), a webhook with this address.",

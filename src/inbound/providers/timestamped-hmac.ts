@@ -109,7 +109,12 @@ export const TIMESTAMPED_HMAC: readonly ProviderRow[] = [
     secretLabel: "Client secret",
     typeExample: "PAYMENT_SUCCESS_WEBHOOK",
     eventType: field("type"),
-    deliveryId: firstOf(header("x-idempotency-key"), bodyHash),
+    deliveryId: firstOf(
+      all(field("type"), field("data.payment.cf_payment_id")),
+      all(field("type"), field("data.refund.cf_refund_id"), field("data.refund.refund_status")),
+      header("x-idempotency-key"),
+      bodyHash,
+    ),
     verifiedWith: documentation(
       "https://www.cashfree.com/docs/payments/online/webhooks/signature-verification",
     ),

@@ -39,6 +39,10 @@ const ADDRESS_ONLY = keylessScheme({
   headers: [],
   window: null,
   checks: "Nothing but the address, which nobody can guess",
+  covers: {
+    body: "nothing",
+    but: "Whoever reads the source's id, as every key with scope read does, has its address and can send anything.",
+  },
   verify: () => VERIFIED,
 });
 
@@ -57,7 +61,7 @@ export const TOKEN: readonly ProviderRow[] = [
       "GitLab project or group: Settings, Webhooks, Add new webhook, URL.",
       "The same form, Secret token: paste the source's.",
       "https://docs.gitlab.com/user/project/integrations/webhooks/",
-      "The body is not signed; newer GitLab can: use the provider gitlab_signed for it.",
+      "Newer GitLab can sign: use the provider gitlab_signed for it.",
     ),
   },
   {
@@ -74,7 +78,7 @@ export const TOKEN: readonly ProviderRow[] = [
       "Flutterwave dashboard (v3): Settings, Webhooks, URL.",
       "The same page, Secret hash: type the source's secret.",
       "https://developer.flutterwave.com/v3.0/docs/webhooks",
-      "The header holds the secret hash itself; the body is not signed.",
+      "The header holds the secret hash itself: version 4 signs, use the provider flutterwave_v4 for it.",
     ),
   },
   {
@@ -91,7 +95,6 @@ export const TOKEN: readonly ProviderRow[] = [
       "Chargebee: Settings, Webhooks (the Webhook Settings page), the webhook URL.",
       "The same page, My webhook URL is protected by basic authentication: user name and password of your choice.",
       "https://github.com/chargebee/openapi/blob/main/spec/chargebee_api_v1_spec.yaml",
-      "The body is not signed.",
     ),
   },
   {
@@ -116,7 +119,6 @@ export const TOKEN: readonly ProviderRow[] = [
       "POST /webhooks of the Postmark API, field Url; for inbound mail the server's Inbound Webhook URL.",
       "Field HttpAuth of that call: Username and Password of your choice.",
       "https://github.com/ActiveCampaign/postmark.js/blob/master/src/client/models/webhooks/Webhook.ts",
-      "The body is not signed.",
       "Inbound mail has no RecordType.",
     ),
   },

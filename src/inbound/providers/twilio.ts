@@ -1,12 +1,12 @@
 import { type AnswerRule, answerEmpty } from "../answers.ts";
 import { checkedDocs, officialSdk } from "../define.ts";
 import { hash, hmac } from "../digest.ts";
-import { all, bodyHash, type Facts, field, firstOf, header } from "../facts.ts";
+import { all, bodyDigest, bodyHash, type Facts, field, firstOf, header } from "../facts.ts";
 import { isForm, joinFields, readForm, sorted } from "../form.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import { type Attempt, headerOf } from "../schemes/scheme.ts";
+import { type Attempt, headerOf, JOINED_FIELDS } from "../schemes/scheme.ts";
 
 /** Twilio signs the address with the sorted form fields; with a JSON body, the address that holds the body's hash. */
 
@@ -61,7 +61,13 @@ const CHECKS =
 export const TWILIO: ProviderRow = {
   key: "twilio",
   name: "Twilio",
-  scheme: comparedScheme({ headers: [SIGNATURE], needsPublicUrl: true, checks: CHECKS, compare }),
+  scheme: comparedScheme({
+    headers: [SIGNATURE],
+    needsPublicUrl: true,
+    checks: CHECKS,
+    covers: JOINED_FIELDS,
+    compare,
+  }),
   secretFrom: "customer",
   secretLabel: "Auth Token",
   form: "sometimes",
@@ -75,10 +81,11 @@ export const TWILIO: ProviderRow = {
     field("type"),
   ),
   deliveryId: firstOf(
-    header("I-Twilio-Idempotency-Token"),
     all(field("MessageSid"), firstOf(field("MessageStatus"), field("SmsStatus"))),
-    all(field("CallSid"), field("CallStatus")),
+    // One call asks for instructions several times in one state.
+    all(field("CallSid"), field("CallStatus"), bodyDigest),
     field("*.id"),
+    header("I-Twilio-Idempotency-Token"),
     bodyHash,
   ),
   answer: answerFor,

@@ -2,12 +2,21 @@ import { hmac, isAnySame } from "../digest.ts";
 import type { RefusalReason } from "../provider.ts";
 import { type SecretForm, textSecret } from "../secrets.ts";
 import type { Window } from "../window.ts";
-import { type Attempt, refused, type Scheme, VERIFIED, type Verdict } from "./scheme.ts";
+import {
+  type Attempt,
+  type Coverage,
+  refused,
+  type Scheme,
+  type SignedHeaders,
+  VERIFIED,
+  type Verdict,
+} from "./scheme.ts";
 
 /** For providers whose signed content no template says: they compute what they expect themselves. */
 
 /** What the request carries, and what a secret would have made of it. Any of one equal to any of the other is genuine. */
 export interface Comparison {
+  readonly signedHeaders?: SignedHeaders;
   readonly given: readonly string[];
   expected(secret: string): readonly string[];
 }
@@ -19,6 +28,7 @@ export interface ComparedRule {
   readonly needsPublicUrl?: boolean;
   /** What is compared, in words, for the docs page. */
   readonly checks: string;
+  readonly covers: Coverage;
   readonly window?: Window;
   readonly secret?: SecretForm;
   /** A reason where the request cannot be compared at all. */
@@ -32,7 +42,8 @@ function judge(comparison: Comparison, secrets: readonly string[]): Verdict {
     comparison.given,
   );
   if (secrets.length === 0) return refused("awaiting_secret");
-  return isGenuine ? VERIFIED : refused("bad_signature");
+  if (!isGenuine) return refused("bad_signature");
+  return comparison.signedHeaders ? { kind: "verified", signedHeaders: comparison.signedHeaders } : VERIFIED;
 }
 
 function decide(
@@ -64,6 +75,7 @@ export function comparedScheme(rule: ComparedRule): Scheme {
     needsPublicUrl: rule.needsPublicUrl ?? false,
     window: rule.window ?? null,
     checks: rule.checks,
+    covers: rule.covers,
     secretHelp: form.help,
     secretExample: form.example,
     checkSecret: (text) =>

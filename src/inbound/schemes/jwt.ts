@@ -8,7 +8,15 @@ import {
 } from "jose";
 import type { KeyDocument, RefusalReason } from "../provider.ts";
 import { textSecret } from "../secrets.ts";
-import { type Attempt, orRenewed, refused, type Scheme, type Verdict, withoutKeys } from "./scheme.ts";
+import {
+  type Attempt,
+  type Coverage,
+  orRenewed,
+  refused,
+  type Scheme,
+  type Verdict,
+  withoutKeys,
+} from "./scheme.ts";
 
 /** Signed tokens (RFC 7515, 7519) in a header, by the library `jose`. */
 
@@ -22,6 +30,7 @@ export interface JwtRule {
   readonly needsPublicUrl?: boolean;
   /** What is checked, in words, for the docs page. */
   readonly checks: string;
+  readonly covers: Coverage;
   /** What the claims must say of the request; a reason where they do not. */
   check(claims: JWTPayload, attempt: Attempt): RefusalReason | null;
 }
@@ -95,6 +104,7 @@ function schemeOf(rule: JwtRule, verify: Scheme["verify"]): Scheme {
     needsPublicUrl: rule.needsPublicUrl ?? false,
     window: null,
     checks: rule.checks,
+    covers: rule.covers,
     secretHelp: textSecret.help,
     secretExample: textSecret.example,
     checkSecret: (text) => (text === "" ? "The secret is empty." : null),

@@ -9,11 +9,38 @@ export interface Attempt {
   readonly keys: KeyReader;
 }
 
+/** The headers that a proof covers, by their names in lower case. */
+export type SignedHeaders = Readonly<Record<string, string>>;
+
 /** `claims`: those of a signed token. `unavailable`: the keys could not be had. */
 export type Verdict =
-  | { readonly kind: "verified"; readonly claims?: Readonly<Record<string, unknown>> }
+  | {
+      readonly kind: "verified";
+      readonly claims?: Readonly<Record<string, unknown>>;
+      readonly signedHeaders?: SignedHeaders;
+    }
   | { readonly kind: "refused"; readonly reason: RefusalReason }
   | { readonly kind: "unavailable"; readonly reason: string };
+
+/**
+ * What of the body nobody can change while the proof holds: all of it; a part; nothing, where every request has the same proof. `but` says it
+ * to the owner.
+ */
+export type Coverage =
+  | { readonly body: "whole" }
+  | { readonly body: "part" | "nothing"; readonly but: string };
+
+export const WHOLE_BODY: Coverage = { body: "whole" };
+export const SECRET_ITSELF: Coverage = {
+  body: "nothing",
+  but: "The body is not signed: whoever has the secret can send anything.",
+};
+
+/** Fields of a form that are signed without anything between them. */
+export const JOINED_FIELDS: Coverage = {
+  body: "part",
+  but: "The form's names and values are signed as one text: where one ends and the next begins is not.",
+};
 
 /** One way to verify, over the raw bytes. */
 export interface Scheme {
@@ -26,6 +53,7 @@ export interface Scheme {
   readonly window: Window | null;
   /** What it proves, in words, for the docs page. */
   readonly checks: string;
+  readonly covers: Coverage;
   /** What the customer must enter as the secret, one that could be, and what is wrong with one; null when it can be used. */
   readonly secretHelp: string;
   readonly secretExample: string;
@@ -68,7 +96,7 @@ export async function orRenewed(verifyWith: (isRenewal: boolean) => Promise<Verd
   return isKeyNew ? verifyWith(true) : verdict;
 }
 
-type KeylessRule = Pick<Scheme, "name" | "headers" | "window" | "checks" | "verify"> & {
+type KeylessRule = Pick<Scheme, "name" | "headers" | "window" | "checks" | "covers" | "verify"> & {
   /** What is entered in place of a secret. */
   readonly instead?: string;
 };

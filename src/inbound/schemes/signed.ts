@@ -11,6 +11,7 @@ import {
   type Scheme,
   VERIFIED,
   type Verdict,
+  WHOLE_BODY,
 } from "./scheme.ts";
 
 /** Signatures in a header over the raw bytes: what HMAC, plain hash and public-key schemes have in common. */
@@ -91,7 +92,9 @@ export function verifySigned(rule: SignedRule, template: Template, proof: Proof,
   const { unit = "s", window = UNSTATED_WINDOW } = rule.timestamp ?? {};
   const fault = rule.timestamp ? faultOfTime(carried.timestamp, unit, window, attempt) : null;
   if (fault !== null) return refused(fault);
-  return isGenuine ? VERIFIED : refused("bad_signature");
+  if (!isGenuine) return refused("bad_signature");
+  const isIdSigned = rule.idHeader !== undefined && names(template, "id");
+  return isIdSigned ? { kind: "verified", signedHeaders: { [rule.idHeader]: carried.id } } : VERIFIED;
 }
 
 /** A scheme from the facts of a row. */
@@ -105,6 +108,7 @@ export function signedScheme(rule: SignedRule, proof: Proof): Scheme {
     needsPublicUrl: names(template, "url"),
     window: rule.timestamp ? (rule.timestamp.window ?? UNSTATED_WINDOW) : null,
     checks: `${proof.checks} over ${rule.content ?? "{body}"}`,
+    covers: WHOLE_BODY,
     secretHelp: proof.secretHelp,
     secretExample: proof.secretExample,
     checkSecret: (text) =>

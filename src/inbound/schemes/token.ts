@@ -1,7 +1,7 @@
 import { hmac, isAnySame } from "../digest.ts";
 import type { InboundRequest } from "../provider.ts";
 import { basicSecret, type SecretForm, textSecret } from "../secrets.ts";
-import { type Attempt, refused, type Scheme, VERIFIED, type Verdict } from "./scheme.ts";
+import { type Attempt, refused, type Scheme, SECRET_ITSELF, VERIFIED, type Verdict } from "./scheme.ts";
 
 /** A header that carries a token, after a prefix such as `Bearer ` (its letters in any case). */
 export interface TokenHeader {
@@ -63,6 +63,7 @@ function scheme(
     needsPublicUrl: false,
     window: null,
     checks: name === "token" ? "The secret itself, in a header" : "User and password, in a header",
+    covers: SECRET_ITSELF,
     secretHelp: form.help,
     secretExample: form.example,
     checkSecret: (secret) =>

@@ -89,7 +89,10 @@ export const HANDSHAKING_CASES: Readonly<Record<string, ProviderCase>> = {
     sign: (secret, nowMs) => signZoom(secret, nowMs, '{"event":"meeting.started","payload":{},"event_ts":1}'),
     requiredHeaders: ["x-zm-signature", "x-zm-request-timestamp"],
     window: FIVE_MINUTES,
-    expected: { type: "zoom.meeting.started", deliveryId: "t-1" },
+    expected: {
+      type: "zoom.meeting.started",
+      deliveryId: "meeting.started|1|5305fb7986a44bb86a564f30887099335e98e8760dae9a87c5abe1f89e21ea82",
+    },
     handshakes: [
       {
         name: "endpoint.url_validation",

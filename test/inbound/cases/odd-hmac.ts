@@ -13,6 +13,7 @@ import {
   withBody,
   withHeader,
   withUrl,
+  withoutHeader,
 } from "../kit.ts";
 import { base64Mac, hashOf, hexMac, macOf } from "../recompute.ts";
 import { load, passes } from "../sdk.ts";
@@ -131,7 +132,7 @@ export const ODD_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     accepts: byBox,
     requiredHeaders: ["box-signature-primary", "box-delivery-timestamp"],
     window: { past: 600, future: 600 },
-    expected: { type: "box.FILE.UPLOADED", deliveryId: "d-1" },
+    expected: { type: "box.FILE.UPLOADED", deliveryId: "b-1" },
   },
   pusher: {
     secrets: SECRETS,
@@ -164,6 +165,12 @@ export const ODD_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
   revenuecat: {
     secrets: SECRETS,
     sign: signRevenueCat,
+    uncovered: (request) => [
+      withBody(
+        withoutHeader(withHeader(request, "authorization", SECRETS[0]), "x-revenuecat-webhook-signature"),
+        '{"event":{"id":"forged"}}',
+      ),
+    ],
     requiredHeaders: ["x-revenuecat-webhook-signature"],
     window: FIVE_MINUTES,
     expected: { type: "revenuecat.INITIAL_PURCHASE", deliveryId: "rc-1" },
@@ -191,6 +198,7 @@ export const ODD_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     secrets: SECRETS,
     sign: (secret) =>
       jsonRequest(SEGMENT_EVENT, { "x-signature": macOf("sha1", secret, "hex", SEGMENT_EVENT) }),
+    uncovered: (request) => [withBody(request, `[${SEGMENT_EVENT},{"forged":1}]`)],
     requiredHeaders: ["x-signature"],
     expected: { type: "segment.track.Order_Completed", deliveryId: "m-1" },
   },

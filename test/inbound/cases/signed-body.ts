@@ -117,14 +117,15 @@ function signMailgun(secret: string, nowMs: number): InboundRequest {
   return jsonRequest(JSON.stringify(body), {});
 }
 
-const SIGN_EVENT = { event_time: "1348177752", event_type: "signature_request_sent" };
+const SIGN_TYPE = "signature_request_sent";
 
 function multipart(json: string): InboundRequest {
   const body = `--b0\r\nContent-Disposition: form-data; name="json"\r\n\r\n${json}\r\n--b0--\r\n`;
   return requestOf({ body, headers: { "content-type": "multipart/form-data; boundary=b0" } });
 }
 
-function signDropboxSign(secret: string, event = SIGN_EVENT): InboundRequest {
+function signDropboxSign(secret: string, nowMs: number, event_type = SIGN_TYPE): InboundRequest {
+  const event = { event_time: String(nowMs / 1000), event_type };
   const event_hash = hexMac(secret, event.event_time, event.event_type);
   return multipart(
     JSON.stringify({
@@ -201,19 +202,20 @@ export const SIGNED_BODY_CASES: Readonly<Record<string, ProviderCase>> = {
   },
   dropbox_sign: {
     secrets: SECRETS,
-    sign: (secret) => signDropboxSign(secret),
+    sign: signDropboxSign,
     accepts: byDropboxSign,
     requiredHeaders: [],
     isBodySigned: false,
-    alterations: [replacing("1348177752", "1348177753"), replacing("request_sent", "request_sign")],
+    alterations: [replacing("1800000000", "1800000001"), replacing("request_sent", "request_sign")],
+    window: { past: 4 * 86_400, future: 300 },
     expected: {
       type: "dropbox_sign.signature_request_sent",
-      deliveryId: "1348177752|signature_request_sent|fa5c8a0b",
+      deliveryId: "1800000000|signature_request_sent|fa5c8a0b",
     },
     handshakes: [
       {
         name: "callback_test",
-        request: (secret) => signDropboxSign(secret, { event_time: "1", event_type: "callback_test" }),
+        request: (secret, nowMs) => signDropboxSign(secret, nowMs, "callback_test"),
         answer: { status: 200, body: "Hello API Event Received" },
       },
     ],

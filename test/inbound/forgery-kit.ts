@@ -1,0 +1,116 @@
+import type { HandshakeAnswer, InboundRequest } from "../../src/inbound/provider.ts";
+import { headersIn, requestOf, textOf, withBody, withHeader, withUrl } from "./kit.ts";
+
+/** Requests as a forger would make them, from what is to be had without the secret. */
+
+const FORM = "application/x-www-form-urlencoded";
+
+/** Runs of what signatures are written in. */
+const RUN = /[A-Za-z0-9+/_-]{16,}={0,2}/g;
+
+/** The same body with something else in it, wherever JSON or a form has room for it. */
+export function changedBodies(request: InboundRequest): InboundRequest[] {
+  const text = textOf(request);
+  const places = [text.indexOf("{"), text.lastIndexOf("{")].filter((at) => at >= 0);
+  const inObjects = places.map((at) => `${text.slice(0, at + 1)}"forged":1,${text.slice(at + 1)}`);
+  const closing = text.lastIndexOf("]");
+  const inLists = closing < 0 ? [] : [`${text.slice(0, closing)},{"forged":1}${text.slice(closing)}`];
+  const isForm = request.headers.get("content-type")?.startsWith(FORM);
+  const inForms = isForm ? [`${text}&forged=1`, shifted(text)] : [];
+  return [...inObjects, ...inLists, ...inForms, `${text} `].map((body) => withBody(request, body));
+}
+
+/** The first letter of a value goes to the end of its name: joined, both read alike. */
+function shifted(form: string): string {
+  return form.replace(/=(%[0-9A-F]{2}|[A-Za-z0-9])/, "$1=");
+}
+
+/** What is in `data`, sent anew in every form that a provider uses, without any header of its own. */
+export function encodingsOf(data: Record<string, unknown>): InboundRequest[] {
+  const json = (value: unknown) =>
+    requestOf({ body: JSON.stringify(value), headers: { "content-type": "application/json" } });
+  const pairs = Object.entries(data).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).map(
+      (each: unknown) => [name, typeof each === "string" ? each : JSON.stringify(each)] as [string, string],
+    ),
+  );
+  const form = requestOf({
+    body: new URLSearchParams(pairs).toString(),
+    headers: { "content-type": FORM },
+  });
+  const parts = pairs.map(
+    ([name, value]) => `--b0\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+  );
+  const multipart = requestOf({
+    body: `${parts.join("")}--b0--\r\n`,
+    headers: { "content-type": "multipart/form-data; boundary=b0" },
+  });
+  const lists = Array.isArray(data["items"]) ? [json(data["items"])] : [];
+  return [json(data), form, multipart, ...lists];
+}
+
+/** The handshake with this text in place of each value that its sender may choose. */
+export function withTexts(handshake: InboundRequest, text: string): InboundRequest[] {
+  const url = new URL(handshake.url);
+  const byQuery = [...url.searchParams.keys()].map((name) => {
+    const changed = new URL(url);
+    changed.searchParams.set(name, text);
+    return withUrl(handshake, changed.toString());
+  });
+  const body = textOf(handshake);
+  const byBody = [...body.matchAll(/:\s*"([^"\\]*)"/g)].map((match) => {
+    const at = match.index + match[0].lastIndexOf(`"${match[1]}"`);
+    const value = JSON.stringify(text);
+    return withBody(handshake, body.slice(0, at) + value + body.slice(at + (match[1]?.length ?? 0) + 2));
+  });
+  const byHeader = [...headersIn(handshake).keys()].map((name) =>
+    withHeader(handshake, name, text.replaceAll(/[^\x20-\x7e]/g, "")),
+  );
+  return [handshake, ...byQuery, ...byBody, ...byHeader];
+}
+
+/**
+ * Deliveries of `text`, signed with whatever the answer holds, in every place where the delivery has a signature; `isRefused`: the
+ * delivery as it is, which is refused, is tried so as well.
+ */
+export function harvest(
+  answer: HandshakeAnswer,
+  delivery: InboundRequest,
+  text: string,
+  isRefused: boolean,
+): InboundRequest[] {
+  const said = [answer.body, ...Object.values(answer.headers)].join("\n");
+  const runs = said.match(RUN) ?? [];
+  const signatures = [...new Set([answer.body, ...runs])].filter((value) => value !== "");
+  return signatures.flatMap((signature) => [
+    ...byHeaders(delivery, isRefused ? [text, textOf(delivery)] : [text], signature),
+    ...byFields(delivery, text, signature),
+  ]);
+}
+
+function byHeaders(delivery: InboundRequest, texts: readonly string[], signature: string): InboundRequest[] {
+  const bodies = texts.map((text) => withBody(delivery, text));
+  return [...headersIn(delivery)].flatMap(([name, value]) => {
+    const values = [signature, value.replace(RUN, signature)].filter((each) => !/[\r\n]/.test(each));
+    return bodies.flatMap((request) => values.map((each) => withHeader(request, name, each)));
+  });
+}
+
+/** Of a form, one field is the signature, as it is and in place of the old one, and another the text. */
+function byFields(delivery: InboundRequest, text: string, signature: string): InboundRequest[] {
+  const form = new URLSearchParams(textOf(delivery));
+  const names = [...form.keys()];
+  if (!delivery.headers.get("content-type")?.startsWith(FORM)) return [];
+  return names.flatMap((signed) =>
+    names.flatMap((chosen) => {
+      if (signed === chosen) return [];
+      const values = [signature, (form.get(signed) ?? "").replace(RUN, signature)];
+      return values.map((value) => {
+        const forged = new URLSearchParams(form);
+        forged.set(signed, value);
+        forged.set(chosen, text);
+        return withBody(delivery, forged.toString());
+      });
+    }),
+  );
+}

@@ -1,0 +1,158 @@
+/** Walks over the table: what could be forged by one who has not the secret, but a genuine request, an event, or the door's own answers. */
+import { afterAll, beforeAll, describe, expect, setSystemTime, test } from "bun:test";
+import type { InboundRequest, Provider, Reception } from "../../src/inbound/provider.ts";
+import { listProviders } from "../../src/inbound/providers.ts";
+import type { ProviderCase } from "./case.ts";
+import { CASES } from "./cases.ts";
+import { changedBodies, encodingsOf, harvest, withTexts } from "./forgery-kit.ts";
+import { headersIn, keysOf, materialOf, NOW_MS, withBody, withHeader, withoutHeader } from "./kit.ts";
+
+beforeAll(() => setSystemTime(NOW_MS));
+afterAll(() => setSystemTime());
+
+interface Row {
+  provider: Provider;
+  proof: ProviderCase;
+}
+
+const ROWS: Row[] = listProviders().flatMap((provider) => {
+  const proof = CASES[provider.key];
+  return proof ? [{ provider, proof }] : [];
+});
+
+function receive({ provider, proof }: Row, request: InboundRequest): Promise<Reception> {
+  const material = materialOf(proof.secrets.slice(0, 1), {
+    credentials: proof.credentials ?? {},
+    config: proof.config ?? {},
+  });
+  const documents = proof.keyDocuments ?? {};
+  return provider.receive(request, material, NOW_MS, {
+    read: (document) => keysOf(documents[document.url] ?? null).read(document),
+  });
+}
+
+async function genuine({ proof }: Row): Promise<InboundRequest> {
+  return proof.sign(proof.secrets[0] ?? "", NOW_MS);
+}
+
+const byKey = (rows: readonly Row[]) => rows.map((row) => [row.provider.key, row] as const);
+
+/** Mailchimp's address is all that it has. */
+const PROVEN = ROWS.filter(({ proof }) => !proof.isUnsigned);
+
+/** The event, but for what it answers. */
+function eventIn(reception: Reception): unknown {
+  if (reception.kind !== "event") return null;
+  const { type, data, deliveryId } = reception;
+  return { type, data, deliveryId };
+}
+
+describe("what a handshake answers makes no event", () => {
+  const texts = (row: Row, body: string) => [
+    ...["20f9f8ed05f77439fe955c977e4c8a53", '{"forged":1}', "true", "MTQ4NjY5", "PD94bWw+", body],
+    `v0:${NOW_MS / 1000}:{"event":"forged"}`,
+    row.provider.key,
+  ];
+
+  test.each(byKey(PROVEN.filter(({ provider }) => provider.handshakes.length > 0)))(
+    "%s",
+    async (_key, row) => {
+      // Signed with a secret that is not the source's: whatever makes an event of it is the answer's doing.
+      const other = row.proof.secrets[1];
+      const delivery = other === undefined ? await genuine(row) : await row.proof.sign(other, NOW_MS);
+      const chosen = texts(row, new TextDecoder().decode(delivery.body));
+      for (const asking of (row.proof.handshakes ?? []).filter(({ material }) => !material)) {
+        const handshake = await asking.request(row.proof.secrets[0] ?? "", NOW_MS);
+        for (const text of chosen) {
+          const asked = withTexts(handshake, text);
+          const answers = await Promise.all(asked.map((each) => receive(row, each)));
+          const forged = answers.flatMap((answer) =>
+            answer.kind === "answer" ? harvest(answer, delivery, text, other !== undefined) : [],
+          );
+          const receptions = await Promise.all(forged.map((each) => receive(row, each)));
+          expect(receptions.filter(({ kind }) => kind === "event")).toEqual([]);
+        }
+      }
+    },
+  );
+});
+
+describe("a changed body under the same proof is refused, or the row says what is not covered", () => {
+  test.each(byKey(ROWS))("%s", async (_key, row) => {
+    const request = await genuine(row);
+    const changed = [...changedBodies(request), ...(row.proof.uncovered?.(request) ?? [])];
+    const receptions = await Promise.all(changed.map((each) => receive(row, each)));
+    const wanted = eventIn(await receive(row, request));
+    const isOpen = receptions.map(eventIn).some((event) => event !== null && !Bun.deepEquals(event, wanted));
+    expect(changed.length).toBeGreaterThan(0);
+    expect([isOpen, row.provider.covers]).toEqual([row.provider.covers !== "whole", row.provider.covers]);
+  });
+});
+
+describe("whoever reads an event cannot send another one", () => {
+  test.each(byKey(PROVEN))("%s", async (_key, row) => {
+    const reception = await receive(row, await genuine(row));
+    if (reception.kind !== "event") throw new Error(`The genuine request was ${reception.kind}.`);
+    const data = JSON.parse(reception.data) as Record<string, unknown>;
+    const forged = encodingsOf(data).flatMap((request) => [request, ...changedBodies(request)]);
+    const receptions = await Promise.all(forged.map((each) => receive(row, each)));
+    expect(receptions.filter(({ kind }) => kind === "event")).toEqual([]);
+  });
+});
+
+/** Every header that any row reads. */
+const HEADERS = [
+  ...new Set(
+    ROWS.flatMap(({ provider }) => [
+      ...provider.headers.filter((name) => !/[. ]/.test(name)),
+      ...[...`${provider.eventType} ${provider.deliveryId}`.matchAll(/header ([A-Za-z0-9-]+)/g)].map(
+        ([, name]) => name ?? "",
+      ),
+      ...["content-type", "content-encoding", "x-forwarded-host", "host", "x-http-method-override"],
+    ]),
+  ),
+].map((name) => name.toLowerCase());
+
+describe("an unsigned header changes no event, or the row names it", () => {
+  test.each(byKey(ROWS))("%s", async (_key, row) => {
+    const request = await genuine(row);
+    const wanted = eventIn(await receive(row, request));
+    const named = row.provider.unsignedHeaders.map((name) => name.toLowerCase());
+    for (const name of new Set([...HEADERS, ...headersIn(request).keys()])) {
+      const values = ["forged-1", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"];
+      const tried = [
+        withoutHeader(request, name),
+        ...values.map((value) => withHeader(request, name, value)),
+      ];
+      const events = (await Promise.all(tried.map((each) => receive(row, each)))).map(eventIn);
+      const other = events.filter((event) => event !== null && !Bun.deepEquals(event, wanted));
+      if (other.length > 0 && !named.includes(name)) expect([name, other]).toEqual([name, []]);
+    }
+  });
+
+  /** Contentful says with each request which headers it has signed. */
+  const SAYS_ITSELF = ["contentful"];
+
+  test.each(byKey(ROWS.filter(({ provider }) => !SAYS_ITSELF.includes(provider.key))))(
+    "what %s names is not signed",
+    async (_key, row) => {
+      const request = await genuine(row);
+      const named = row.provider.unsignedHeaders.map((name) => name.toLowerCase());
+      // Without its content type a form is no form, and what it holds cannot be read.
+      for (const name of named.filter((each) => each !== "content-type")) {
+        const reception = await receive(row, withHeader(request, name, "forged-1"));
+        expect([name, reception.kind]).toEqual([name, "event"]);
+      }
+    },
+  );
+});
+
+test("a body in which the proof cannot be masked is refused", async () => {
+  const row = ROWS.find(({ provider }) => provider.key === "microsoft_graph");
+  if (!row) throw new Error("There is no such row.");
+  const request = await genuine(row);
+  const deep = new TextDecoder()
+    .decode(request.body)
+    .replace("{", `{"deep":${"[".repeat(200)}${"]".repeat(200)},`);
+  expect((await receive(row, withBody(request, deep))).kind).toBe("refused");
+});
