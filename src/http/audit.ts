@@ -18,7 +18,7 @@ import {
 } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { nameText, nullable, oneOf, shownAs, timeShape, timeText } from "./shapes.ts";
+import { idText, nameText, nullable, oneOf, shownAs, timeShape, timeText } from "./shapes.ts";
 
 /** Who changed what (contract section 2). */
 export function auditRoutes(services: Services): AnyRoute[] {
@@ -69,7 +69,7 @@ const listQuery = Type.Object(
       shownAs(Type.String(ACTION_TEXT), Type.String({ pattern: ACTION.source, ...ACTION_TEXT })),
     ),
     actor_kind: Type.Optional(oneOf(AUDIT_ACTORS)),
-    actor_id: Type.Optional(Type.String({ description: "Of an API key or a portal link." })),
+    actor_id: Type.Optional(idText(["key", "plk"], { description: "Of an API key or a portal link." })),
     object_kind: Type.Optional(oneOf(AUDIT_OBJECTS)),
     object_id: Type.Optional(nameText(OBJECT_ID_MAX)),
     since: timeParameter("Changed at this time or later."),

@@ -54,6 +54,7 @@ const metadataShape = Type.Object(
   { additionalProperties: true, $id: "Metadata", description: "A JSON object of yours." },
 );
 const versionShape = oneOf(["v1", "v1a"], { $id: "SignatureVersion" });
+const givenVersions = Type.Array(versionShape, { minItems: 1, maxItems: 2, uniqueItems: true });
 const orderingShape = oneOf(["none", "fifo"], { $id: "EndpointOrdering" });
 
 const TEXTS = {
@@ -92,7 +93,7 @@ const commonFields = {
   consumer_id: Type.Optional(nullable(consumerText(), TEXTS.consumer)),
   headers: Type.Optional(nullable(headersShape, TEXTS.headers)),
   signature_versions: Type.Optional(
-    nullable(Type.Array(versionShape, { minItems: 1, maxItems: 2, uniqueItems: true }), TEXTS.versions),
+    nullable(shownAs(givenVersions, { ...givenVersions, contains: { const: "v1" } }), TEXTS.versions),
   ),
   retry: Type.Optional(nullable(retryShape, TEXTS.retry)),
   timeout_seconds: Type.Optional(
@@ -124,6 +125,8 @@ const settableFields = {
   ...commonFields,
 };
 
+const BASE64 = "[A-Za-z0-9+/]";
+
 /** Keys that are brought along. */
 const givenSecrets = {
   secret: Type.Optional(
@@ -131,7 +134,7 @@ const givenSecrets = {
       Type.String({ expected: "a string" }),
       Type.String({
         description: "`whsec_` and 24 to 64 bytes in base64; made where none is given.",
-        pattern: "^whsec_([A-Za-z0-9+/]{4}){8,21}([A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
+        pattern: `^whsec_(${BASE64}{4}){8,20}(${BASE64}{4}(${BASE64}{2}==)?|${BASE64}{2}==|${BASE64}{3}=)?$`,
       }),
     ),
   ),
@@ -140,7 +143,7 @@ const givenSecrets = {
       Type.String({ expected: "a string" }),
       Type.String({
         description: "With `v1a`: `whsk_` and the 32-byte seed, or seed and public key, in base64.",
-        pattern: "^whsk_([A-Za-z0-9+/]{43}=|[A-Za-z0-9+/]{86}==)$",
+        pattern: `^whsk_(${BASE64}{43}=|${BASE64}{86}==)$`,
       }),
     ),
   ),

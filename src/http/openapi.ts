@@ -104,7 +104,7 @@ class DocumentWriter {
     const types = ["application/json", ...(route.method === "PATCH" ? [MERGE_PATCH_TYPE] : [])];
     const example = route.bodyExample === undefined ? {} : { example: route.bodyExample };
     return {
-      required: Array.isArray(body.required) && body.required.length > 0,
+      required: !mayBeEmpty((body.shown as TSchema | undefined) ?? body),
       content: Object.fromEntries(
         types.map((name) => [name, { schema: this.named(route, "Body", body), ...example }]),
       ),
@@ -195,6 +195,11 @@ function securityOf(route: AnyRoute): Json[] {
   if (route.access === "metrics") return [{ metrics_token: [] }, { operator_token: [] }];
   if (route.access === "endpoint") return [{ endpoint_secret: [] }];
   return [{ api_key: [] }, ...(isOpenToPortal(route.access) ? [{ portal_token: [] }] : [])];
+}
+
+/** True where `{}` is right, for which no body may stand too. */
+function mayBeEmpty({ required = [], anyOf }: TSchema): boolean {
+  return anyOf === undefined && required.length === 0;
 }
 
 /** Any bytes, of any type. Generators make nothing of a wildcard, so the usual types are named. */

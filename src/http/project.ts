@@ -10,7 +10,7 @@ import { fetchLogo } from "./logo-fetch.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { nameText, nullable, oneOf, timeShape, timeText } from "./shapes.ts";
+import { nameText, nullable, oneOf, shownAs, timeShape, timeText } from "./shapes.ts";
 
 /** The caller's own project (contract section 2). */
 export function projectRoutes(services: Services): AnyRoute[] {
@@ -26,6 +26,8 @@ const TEXTS = {
   branding: "What your users see in the portal.",
   origins: "Pages that may embed the portal, `http(s)://host[:port]`; none: any.",
 } as const;
+
+const ORIGIN = /^https?:\/\/([a-z0-9._-]+|\[[0-9a-f:]+\])(:[0-9]+)?$/;
 
 const brandingFields = {
   name: Type.Optional(nullable(nameText(limit("nameLengthMax")))),
@@ -65,7 +67,12 @@ const changeShape = Type.Object(
       ),
     ),
     portal_origins: Type.Optional(
-      nullable(Type.Array(Type.String(), { maxItems: limit("portalOriginsMax") }), TEXTS.origins),
+      nullable(
+        Type.Array(shownAs(Type.String(), Type.String({ pattern: ORIGIN.source })), {
+          maxItems: limit("portalOriginsMax"),
+        }),
+        TEXTS.origins,
+      ),
     ),
     unknown_event_types: Type.Optional(nullable(unknownTypesShape)),
   },
@@ -149,7 +156,6 @@ function changeRoute(services: Services): AnyRoute {
 }
 
 /** URLs let more into a host, but in the page's policy `;` would begin another rule, and `*` let a whole domain in. */
-const ORIGIN = /^https?:\/\/([a-z0-9._-]+|\[[0-9a-f:]+\])(:\d+)?$/;
 
 /** Throws 422 for what no browser would send as an `origin`. */
 function requireOrigins(origins: readonly string[]): void {

@@ -35,8 +35,9 @@ export function oneOf<const T extends string>(words: readonly T[], options: Sche
 const ID_TAIL = "[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{26}";
 
 /** The id of something, as somebody gives it; whoever looks for it says what is wrong with another text. */
-export function idText(kind: IdKind, options: SchemaOptions = {}) {
-  return shownAs(Type.String(options), Type.String({ pattern: `^${kind}_${ID_TAIL}$`, ...options }));
+export function idText(kinds: IdKind | readonly IdKind[], options: SchemaOptions = {}) {
+  const prefix = typeof kinds === "string" ? kinds : `(${kinds.join("|")})`;
+  return shownAs(Type.String(options), Type.String({ pattern: `^${prefix}_${ID_TAIL}$`, ...options }));
 }
 
 const TYPE_NAME = "[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*";

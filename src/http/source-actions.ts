@@ -7,7 +7,7 @@ import { addressOf, inboundRequest, searchOf } from "./ingest-request.ts";
 import { parseTime } from "./paging.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
-import { nullable, shownOnce, timeInput, timeShape, timeText } from "./shapes.ts";
+import { nullable, shownAs, shownOnce, timeInput, timeShape, timeText } from "./shapes.ts";
 import { changeSource, findSource, providerOf } from "./source-change.ts";
 import type { SourceDesk } from "./source-desk.ts";
 import { readRotation } from "./source-input.ts";
@@ -122,14 +122,14 @@ function resumeRoute(services: Services, desk: SourceDesk): AnyRoute {
   });
 }
 
+const URL_TEXT = {
+  description: "The address that was called, with its query; by default the source's own.",
+};
+
 const sampleShape = Type.Object(
   {
     method: Type.Optional(Type.String({ default: "POST", maxLength: 20 })),
-    url: Type.Optional(
-      Type.String({
-        description: "The address that was called, with its query; by default the source's own.",
-      }),
-    ),
+    url: Type.Optional(shownAs(Type.String(URL_TEXT), Type.String({ format: "uri", ...URL_TEXT }))),
     headers: Type.Object({}, { additionalProperties: Type.String() }),
     body: Type.String({ description: "Exactly as it came: a changed byte makes a signature wrong." }),
     at: Type.Optional(
