@@ -202,13 +202,9 @@ function mayBeEmpty({ required = [], anyOf }: TSchema): boolean {
   return anyOf === undefined && required.length === 0;
 }
 
-/** Any bytes, of any type. Generators make nothing of a wildcard, so the usual types are named. */
+/** Any bytes, of any content type. Of a wildcard generators make nothing, of bytes a call. */
 function opaqueContent({ description }: TSchema): Json {
-  return {
-    "application/json": { schema: { description } },
-    "application/x-www-form-urlencoded": { schema: { type: "object", description } },
-    "application/octet-stream": { schema: { type: "string", format: "binary", description } },
-  };
+  return { "application/octet-stream": { schema: { type: "string", format: "binary", description } } };
 }
 
 function headersOf(route: AnyRoute, status: number): Json {

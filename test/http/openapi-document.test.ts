@@ -303,8 +303,6 @@ describe("an operation", () => {
     expect(Object.keys(change)).toEqual(["application/json", "application/merge-patch+json"]);
     expect(change["application/merge-patch+json"]).toEqual(change["application/json"]);
     expect(Object.keys(operation("post /ingest/{source}").requestBody?.content ?? {})).toEqual([
-      "application/json",
-      "application/x-www-form-urlencoded",
       "application/octet-stream",
     ]);
   });

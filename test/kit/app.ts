@@ -30,7 +30,7 @@ const UNLIMITED = {
 export class Client {
   constructor(
     private readonly service: { readonly url: string },
-    private readonly key: string | null,
+    readonly key: string | null,
   ) {}
 
   get(path: string): Promise<Reply> {

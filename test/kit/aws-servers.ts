@@ -1,9 +1,8 @@
 /** Servers that play AWS: moto for the queues, topics, buses, streams and roles, versitygw for buckets with signatures that are checked. */
-import { existsSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildGoTool } from "./go.ts";
-import { freePorts, makeFolder, RealServer, runCommand } from "./real-server.ts";
+import { installPython, PYTHON_HINT } from "./python.ts";
+import { freePorts, makeFolder, RealServer } from "./real-server.ts";
 import { requireTool } from "./tools.ts";
 
 const MOTO_VERSION = "5.2.5";
@@ -14,25 +13,15 @@ export interface PlayedAws extends AsyncDisposable {
   readonly server: RealServer;
 }
 
-/** moto's server, in an environment of its own; installed where this machine has none yet, which takes about half a minute. */
-async function installMoto(): Promise<string> {
-  const folder = join(tmpdir(), `sealpost-moto-${MOTO_VERSION}`);
-  const command = join(folder, "bin/moto_server");
-  if (existsSync(command)) return command;
-  requireTool("python3", "apt-get install python3 python3-venv");
-  await runCommand(["python3", "-m", "venv", "--clear", folder]);
-  await runCommand([join(folder, "bin/pip"), "install", "--quiet", `moto[server]==${MOTO_VERSION}`]);
-  return command;
-}
-
 /** With `checksAfter`, signatures and policies hold after so many calls, which may make users and keys. */
 export async function startMoto(checksAfter?: number): Promise<PlayedAws> {
-  const command = await installMoto();
+  requireTool("python3", PYTHON_HINT);
+  const folder = await installPython([`moto[server]==${MOTO_VERSION}`]);
   const [port = 0] = await freePorts(1);
   const url = `http://127.0.0.1:${port}`;
   const server = new RealServer({
     name: "moto",
-    command: [command, "-H", "127.0.0.1", "-p", String(port)],
+    command: [join(folder, "bin/moto_server"), "-H", "127.0.0.1", "-p", String(port)],
     env: checksAfter === undefined ? {} : { INITIAL_NO_AUTH_ACTION_COUNT: String(checksAfter) },
     isReady: async () => (await fetch(`${url}/moto-api/`)).ok,
   });

@@ -23,6 +23,7 @@ interface Answer {
 export interface Operation {
   operationId: string;
   description: string;
+  parameters: { $ref?: string; name?: string; in?: string }[];
   responses: Record<string, Answer>;
 }
 

@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCommand } from "./real-server.ts";
 
-/** The folder of the installed `NAME@VERSION`. */
-export async function installProgram(target: string): Promise<string> {
+/** The folder of the installed `NAME@VERSION`, with others `beside` it. */
+export async function installProgram(target: string, beside: readonly string[] = []): Promise<string> {
   const name = target.replace(/@[^@]*$/, "");
-  const folder = join(tmpdir(), `sealpost-npm-${target.replaceAll(/[@/]/g, "-")}`);
+  const folder = join(tmpdir(), `sealpost-npm-${[target, ...beside].join("+").replaceAll(/[@/]/g, "-")}`);
   if (!existsSync(folder)) {
     const fresh = mkdtempSync(`${folder}-`);
     const quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--silent"];
-    await runCommand(["npm", "install", "--prefix", fresh, ...quiet, target]);
+    await runCommand(["npm", "install", "--prefix", fresh, ...quiet, target, ...beside]);
     renameSync(fresh, folder);
   }
   return join(folder, "node_modules", name);
