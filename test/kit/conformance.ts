@@ -23,7 +23,9 @@ interface Answer {
 export interface Operation {
   operationId: string;
   description: string;
+  tags: string[];
   parameters: { $ref?: string; name?: string; in?: string }[];
+  requestBody?: object;
   responses: Record<string, Answer>;
 }
 
