@@ -52,6 +52,7 @@ import {
   tellRefusedFilter,
   tellRequest,
   tellSealed,
+  watchAll,
 } from "./tell.ts";
 import { turnParts } from "./turns.ts";
 
@@ -192,6 +193,7 @@ interface Outbound {
   actors: Actors;
   sendParts: SendParts;
   metrics: Metrics;
+  stopWatching: () => void;
   /** Gives up what is in flight. */
   abort: AbortController;
   replication: Replication;
@@ -232,11 +234,21 @@ function openOutbound(
     onAttempt: (report) => tellAttempt(report, data, logger, metrics),
   });
   const versions = { version: VERSION, bun: Bun.version, sqlite: disk.version };
-  const metrics = createMetrics(
-    () => readGauges({ data, actors, path: disk.path, transport, replication }),
-    versions,
-  );
-  return { clock, guard, transport, actors, sendParts, metrics, abort, replication, isOpen: false };
+  const gauges = () => readGauges({ data, actors, path: disk.path, transport, replication });
+  const metrics = createMetrics(gauges, versions);
+  const stopWatching = watchAll(data, metrics, logger);
+  return {
+    clock,
+    guard,
+    transport,
+    actors,
+    sendParts,
+    metrics,
+    stopWatching,
+    abort,
+    replication,
+    isOpen: false,
+  };
 }
 
 function openPoller(data: Data, { clock, actors, sendParts, metrics }: Outbound, logger: Logger): Poller {
@@ -304,7 +316,7 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
     operatorToken: config.operatorToken,
     metricsToken: config.metricsToken,
     now: clock.now,
-    logRequest: (line) => tellRequest(line, projectIds, logger),
+    logRequest: (line) => tellRequest(line, projectIds, logger, metrics),
     logFailure: ({ requestId, route, error }) =>
       logger.log("error", "request failed", { request_id: requestId, route, error }),
     isDraining: () => !outbound.isOpen,

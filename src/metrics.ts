@@ -5,6 +5,8 @@
  */
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
+/** What is over soon, or should be. */
+const SHORT_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -66,37 +68,67 @@ class LastValues implements Metric {
     [...this.#values].map(([label, value]) => series(this.name, { [this.labelName]: label }, value));
 }
 
+interface Tally {
+  buckets: number[];
+  count: number;
+  sum: number;
+}
+
+/** Durations, by one label at most. */
 export class Histogram implements Metric {
   readonly type = "histogram";
-  readonly #buckets = SECONDS.map(() => 0);
-  #count = 0;
-  #sum = 0;
+  readonly #tallies = new Map<string, Tally>();
 
   constructor(
     readonly name: string,
     readonly help: string,
-  ) {}
-
-  observe(seconds: number): void {
-    this.#count++;
-    this.#sum += seconds;
-    const bucket = SECONDS.findIndex((bound) => seconds <= bound);
-    if (bucket >= 0) this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + 1;
+    private readonly bounds: readonly number[] = SECONDS,
+    private readonly labelName: string | null = null,
+  ) {
+    if (labelName === null) this.#of("");
   }
 
-  lines = (): string[] => {
+  observe(seconds: number, label = ""): void {
+    const tally = this.#of(label);
+    tally.count++;
+    tally.sum += seconds;
+    const bucket = this.bounds.findIndex((bound) => seconds <= bound);
+    if (bucket >= 0) tally.buckets[bucket] = (tally.buckets[bucket] ?? 0) + 1;
+  }
+
+  lines = (): string[] => [...this.#tallies].flatMap(([label, tally]) => this.#linesOf(label, tally));
+
+  #of(label: string): Tally {
+    const known = this.#tallies.get(label);
+    if (known) return known;
+    const made: Tally = { buckets: this.bounds.map(() => 0), count: 0, sum: 0 };
+    this.#tallies.set(label, made);
+    return made;
+  }
+
+  #linesOf(label: string, { buckets, count, sum }: Tally): string[] {
+    const labels: Labels = this.labelName === null ? {} : { [this.labelName]: label };
     let below = 0;
-    const buckets = this.#buckets.map((count, at) => {
-      below += count;
-      return series(`${this.name}_bucket`, { le: String(SECONDS[at]) }, below);
+    const bounded = buckets.map((some, at) => {
+      below += some;
+      return series(`${this.name}_bucket`, { ...labels, le: String(this.bounds[at]) }, below);
     });
-    const all = series(`${this.name}_bucket`, { le: "+Inf" }, this.#count);
-    return [...buckets, all, `${this.name}_sum ${this.#sum}`, `${this.name}_count ${this.#count}`];
-  };
+    const all = series(`${this.name}_bucket`, { ...labels, le: "+Inf" }, count);
+    return [
+      ...bounded,
+      all,
+      series(`${this.name}_sum`, labels, sum),
+      series(`${this.name}_count`, labels, count),
+    ];
+  }
 }
 
 /** How things stand; read when somebody asks. Null: it says nothing here. */
 export interface Gauges {
+  backlog: number;
+  oldestDueSeconds: number;
+  writable: number;
+  diskFreeBytes: number;
   queued: number;
   inFlight: number;
   actors: number;
@@ -122,7 +154,17 @@ export interface Gauges {
 }
 
 const GAUGES: Readonly<Record<keyof Gauges, readonly [name: string, help: string]>> = {
-  queued: ["sealpost_queue_depth", "Deliveries that actors hold in memory."],
+  backlog: [
+    "sealpost_deliveries_due",
+    "The backlog: deliveries that are due, now or later, in memory and in the database.",
+  ],
+  oldestDueSeconds: [
+    "sealpost_oldest_due_age_seconds",
+    "How long the oldest delivery is due at an endpoint that is active and not left alone: grows where the service falls behind.",
+  ],
+  writable: ["sealpost_writable", "1 where the disk takes writes, 0 where it is full or has failed."],
+  diskFreeBytes: ["sealpost_disk_free_bytes", "Room that is left on the disk of the database."],
+  queued: ["sealpost_queue_depth", "Deliveries that actors hold in memory, a part of the backlog."],
   inFlight: ["sealpost_attempts_in_flight", "Attempts under way."],
   actors: ["sealpost_actors", "Endpoints that had something to deliver since the start."],
   backingOff: [
@@ -172,6 +214,13 @@ export interface Metrics {
   attempts: Counter;
   attemptSeconds: Histogram;
   lagSeconds: Histogram;
+  deliveriesEnded: Counter;
+  requests: Counter;
+  requestSeconds: Histogram;
+  commitSeconds: Histogram;
+  syncSeconds: Histogram;
+  loopLagSeconds: Histogram;
+  diskFull: Counter;
   ingestRejected: Counter;
   duplicates: Counter;
   jobRuns: Counter;
@@ -190,8 +239,45 @@ export function createMetrics(readGauges: () => Gauges, versions: Labels): Metri
     attempts: new Counter("sealpost_attempts_total", "Attempts.", ["outcome", "status_class"]),
     attemptSeconds: new Histogram("sealpost_attempt_duration_seconds", "How long attempts took."),
     lagSeconds: new Histogram("sealpost_delivery_lag_seconds", "From acceptance to the first attempt."),
+    deliveriesEnded: new Counter(
+      "sealpost_deliveries_ended_total",
+      "Deliveries that came to their end, by status, and dead ones by reason.",
+      ["status", "reason"],
+    ),
+    requests: new Counter("sealpost_http_requests_total", "Requests answered.", ["api", "status"]),
+    requestSeconds: new Histogram(
+      "sealpost_http_request_duration_seconds",
+      "From a request to its answer; held polls are left out.",
+      SHORT_SECONDS,
+      "api",
+    ),
+    commitSeconds: new Histogram(
+      "sealpost_commit_duration_seconds",
+      "How long transactions took on the event loop.",
+      SHORT_SECONDS,
+    ),
+    syncSeconds: new Histogram(
+      "sealpost_fsync_duration_seconds",
+      "How long the disk took to confirm a transaction.",
+      SHORT_SECONDS,
+    ),
+    loopLagSeconds: new Histogram(
+      "sealpost_event_loop_lag_seconds",
+      "How much later than asked for the event loop came round.",
+      SHORT_SECONDS,
+    ),
+    diskFull: new Counter("sealpost_disk_full_total", "How often the disk was found full.", []),
     ingestRejected: new Counter("sealpost_ingest_rejected_total", "Inbound requests refused.", ["reason"]),
     duplicates: new Counter("sealpost_dedup_hits_total", "Events that were there before.", []),
+    ...jobMetrics(),
+  };
+  const print = () =>
+    [...Object.values(counted), ...gaugesOf(readGauges(), versions)].map(printMetric).join("");
+  return { ...counted, print };
+}
+
+function jobMetrics() {
+  return {
     jobRuns: new Counter("sealpost_job_runs_total", "Runs of scheduled jobs.", ["job"]),
     jobFailures: new Counter("sealpost_job_failures_total", "Runs of scheduled jobs that failed.", ["job"]),
     jobRows: new Counter("sealpost_job_rows_total", "Rows that scheduled jobs removed or changed.", ["job"]),
@@ -201,9 +287,6 @@ export function createMetrics(readGauges: () => Gauges, versions: Labels): Metri
       "job",
     ),
   };
-  const print = () =>
-    [...Object.values(counted), ...gaugesOf(readGauges(), versions)].map(printMetric).join("");
-  return { ...counted, print };
 }
 
 function gaugesOf(gauges: Gauges, versions: Labels): Metric[] {

@@ -18,5 +18,6 @@ export async function takeUp({ data, pipeline, actors, replayer, releaser }: Par
   // Before the actors: what lies above its mark is in no index that they look into.
   await recoverDigest(data);
   for (const part of [pipeline, actors, replayer]) part.recover();
+  data.tally.recover();
   releaser.start();
 }

@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { dirname } from "node:path";
 import type { Exhaustion } from "./audience.ts";
 import type { PublicIds } from "./core/ids.ts";
 import type { Outcome } from "./core/model.ts";
@@ -12,6 +13,7 @@ import type { Transport } from "./outbound/transport-types.ts";
 import type { Accepted } from "./pipeline.ts";
 import type { Replication } from "./replication.ts";
 import type { Data } from "./store/data.ts";
+import { roomIn } from "./store/disk-error.ts";
 import type { Migrated } from "./store/migrations.ts";
 
 /** What parts report, as lines of the log and as numbers of the metrics. */
@@ -53,6 +55,40 @@ export function tellMigrated({ from, to }: Migrated, logger: Logger): void {
   if (from === to) return;
   const what = from === 0 ? "the database was made" : "the database was brought up to date";
   logger.log("info", what, { schema_before: from, schema: to });
+}
+
+/** Has the store and the event loop tell what they find out. Answers how to stop. */
+export function watchAll(data: Data, metrics: Metrics, logger: Logger): () => void {
+  watchStore(data, metrics, logger);
+  return watchLoop(metrics);
+}
+
+/** One line when the disk is full, and one when it is not any more. */
+function watchStore({ store, tally }: Data, metrics: Metrics, logger: Logger): void {
+  store.onFull(() => {
+    metrics.diskFull.count();
+    logger.log("error", "the disk is full: nothing is accepted until there is room");
+  });
+  store.onRecovered(() => logger.log("info", "the disk takes writes again"));
+  store.onTimed((what, ms) => {
+    const histogram = what === "commit" ? metrics.commitSeconds : metrics.syncSeconds;
+    histogram.observe(ms / 1000);
+  });
+  tally.onEnded((ending) => metrics.deliveriesEnded.count(ending));
+}
+
+const LAG_LOOK_MS = 100;
+
+/** Looks how much later than asked for the event loop comes round. */
+function watchLoop({ loopLagSeconds }: Metrics): () => void {
+  let expected = performance.now() + LAG_LOOK_MS;
+  const timer = setInterval(() => {
+    const now = performance.now();
+    loopLagSeconds.observe(Math.max(0, now - expected) / 1000);
+    expected = now + LAG_LOOK_MS;
+  }, LAG_LOOK_MS);
+  timer.unref();
+  return () => clearInterval(timer);
 }
 
 export function tellDisabled(endpointId: string, reason: string, logger: Logger): void {
@@ -105,6 +141,9 @@ export function readGauges({ data, actors, path, transport, replication }: Gauge
   const replica = replication.state();
   return {
     ...actors.counts(),
+    backlog: data.tally.waiting,
+    writable: Number(data.store.writable),
+    diskFreeBytes: roomIn(dirname(path)),
     waitingForPlan: data.meter.allWaitingEvents,
     fanningOut: data.fanouts.count(),
     replays: data.replays.countRunning(),
@@ -127,8 +166,36 @@ export function readGauges({ data, actors, path, transport, replication }: Gauge
 /** Probes come every few seconds and say nothing. */
 const QUIET_ROUTES = new Set(["/healthz", "/readyz", "/metrics"]);
 
-export function tellRequest(line: RequestLine, projectIds: PublicIds, logger: Logger): void {
+const requestLabels = new Map<string, string[]>();
+
+/** The API and the status. Each is put together once: they come with every request. */
+function requestLabel(api: string, status: number): string {
+  let known = requestLabels.get(api);
+  if (!known) requestLabels.set(api, (known = []));
+  return (known[status] ??= `${api} ${status}`);
+}
+
+/** What is published, what comes in, what is held open, and all the rest. */
+function apiOf(method: string, route: string): string {
+  if (method === "POST" && (route === "/v1/events" || route === "/v1/events/batch")) return "publish";
+  if (route.startsWith("/ingest/")) return "ingest";
+  return route.startsWith("/poll/") ? "poll" : "management";
+}
+
+function countRequest({ method, route, status, durationMs }: RequestLine, metrics: Metrics): void {
+  const api = apiOf(method, route);
+  metrics.requests.count(requestLabel(api, status));
+  if (api !== "poll") metrics.requestSeconds.observe(durationMs / 1000, api);
+}
+
+export function tellRequest(
+  line: RequestLine,
+  projectIds: PublicIds,
+  logger: Logger,
+  metrics: Metrics,
+): void {
   const { requestId, method, route, status, durationMs, projectId } = line;
+  countRequest(line, metrics);
   const project = projectId === null ? "" : `,"project_id":"${projectIds.of(projectId)}"`;
   const request = `"request_id":"${requestId}","method":"${method}","route":"${route}"`;
   const level = QUIET_ROUTES.has(route) ? "debug" : "info";

@@ -88,6 +88,12 @@ export class EndpointActor<P extends Performed> {
     return this.#queue.size;
   }
 
+  /** When what it would send next was due; null where it holds nothing, or nothing may be sent. */
+  get nextDue(): number | null {
+    const isSending = this.#mode === "waiting" || this.#mode === "sending" || this.#mode === "idle";
+    return isSending ? (this.#queue.peek()?.due ?? null) : null;
+  }
+
   /** True where nothing waits and nothing is under way. */
   get isQuiet(): boolean {
     const isIdle = this.#queue.size + this.#flights.size + this.#recording.size === 0 && !this.#disposing;

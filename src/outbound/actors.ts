@@ -35,6 +35,8 @@ export interface ActorCounts {
   queued: number;
   inFlight: number;
   pollers: number;
+  /** How long the oldest is due that its endpoint would take. */
+  oldestDueSeconds: number;
   /** Endpoints that are left alone for a while. */
   backingOff: number;
   /** Endpoints that hold something, while all endpoints together have too many attempts in flight. */
@@ -242,14 +244,17 @@ export class Actors {
   counts(): ActorCounts {
     const { size } = this.#actors;
     const counts = { actors: size, queued: 0, inFlight: 0, pollers: 0, backingOff: 0, withoutSlot: 0 };
+    const now = this.parts.clock.now();
+    let oldest = now;
     for (const actor of this.#actors.values()) {
       counts.queued += actor.queued;
       counts.inFlight += actor.inFlight;
       if (actor instanceof PollActor) counts.pollers += actor.pollers;
       else if (actor.mode === "backing_off") counts.backingOff++;
+      else oldest = Math.min(oldest, actor.nextDue ?? now);
     }
     for (const id of this.#starved) if ((this.#actors.get(id)?.queued ?? 0) > 0) counts.withoutSlot++;
-    return counts;
+    return { ...counts, oldestDueSeconds: (now - oldest) / 1000 };
   }
 
   /** Starts nothing any more; resolves when every attempt in flight is recorded or given up. */

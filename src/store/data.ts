@@ -34,6 +34,7 @@ import { Sources } from "./sources.ts";
 import { SourceStats } from "./source-stats.ts";
 import { Stats } from "./stats.ts";
 import { Store, type StoreParts } from "./store.ts";
+import { Tally } from "./tally.ts";
 import { Tenants } from "./tenants.ts";
 import { Unwritten } from "./unwritten.ts";
 import { Usage } from "./usage.ts";
@@ -55,6 +56,7 @@ export interface Data {
   events: Events;
   fanouts: Fanouts;
   deliveries: Deliveries;
+  tally: Tally;
   unwritten: Unwritten;
   attempts: Attempts;
   notes: Notes;
@@ -106,7 +108,8 @@ export function openData(
   const usage = new Usage(store);
   const meter = new Meter(store, tenants, usage, plans);
   const waitingEvents = new WaitingEvents(store, tenants, meter);
-  const deliveries = new Deliveries(store, { unwritten, digest, labels, meter });
+  const tally = new Tally(store);
+  const deliveries = new Deliveries(store, { unwritten, digest, labels, meter, tally });
   const fanouts = new Fanouts(store, waitingEvents, meter);
   const replays = new Replays(store, db, meter);
   const endpoints = new Endpoints(store, db, cipher);
@@ -129,6 +132,7 @@ export function openData(
     idempotency: new Idempotency(store),
     dedup: new Dedup(store),
     audit: new Audit(store),
+    tally,
     ...leaving,
     replays,
     erasures: new Erasures(store, replays),

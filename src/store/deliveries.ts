@@ -6,7 +6,7 @@ import {
   ORIGINS,
   type Origin,
 } from "../core/model.ts";
-import { type DeliveryChange, isFree, type Place, placeOf } from "../core/delivery.ts";
+import { type DeliveryChange, isFree, isOpen, type Place, placeOf } from "../core/delivery.ts";
 import { bound } from "./bound.ts";
 import { DELIVERY_COLUMNS, type DeliveryRow, type NewDelivery, STATUS, toDelivery } from "./delivery-row.ts";
 import type { Digest } from "./digest.ts";
@@ -14,6 +14,7 @@ import { deliveriesOf, goesToOneOf } from "./hanging.ts";
 import { LABELS, type Labels } from "./labels.ts";
 import type { Meter } from "./meter.ts";
 import type { Store } from "./store.ts";
+import { endingOf, type Tally } from "./tally.ts";
 import { type Unwritten, unwrittenRow } from "./unwritten.ts";
 
 /** What an actor needs to know of a delivery that waits. */
@@ -35,6 +36,7 @@ interface DeliveriesParts {
   digest: Digest;
   labels: Labels;
   meter: Meter;
+  tally: Tally;
 }
 
 /** Rows of `delivery`, written or not, and what changes them. Every method that changes runs inside a write. */
@@ -51,12 +53,14 @@ export class Deliveries {
   /** `named`: the event's row names its endpoint (Unwritten); `later`: it does not. */
   insert(delivery: NewDelivery, by: "named" | "later"): void {
     const { id, endpointId, projectId } = delivery;
-    const { unwritten, digest, meter } = this.parts;
+    const { unwritten, digest, meter, tally } = this.parts;
     const isDead = delivery.status === "dead";
     const isInHand = !isDead && delivery.due !== null && delivery.queueOrder === null;
     if (by === "named" && isInHand) unwritten.hold(delivery);
     else this.#insert(delivery, isDead);
     meter.move(projectId, null, placeOf({ ...delivery, metered: false }));
+    tally.move(false, !isDead && delivery.due !== null);
+    if (isDead) tally.end(endingOf("dead", "endpoint_disabled"));
     const lists = this.listsOf(projectId, endpointId);
     if (by === "later") digest.insertEntries(lists, id);
     else digest.addEntries(id, lists);
@@ -141,6 +145,8 @@ export class Deliveries {
     if (this.#write(delivery, { id, number }, metered, change, queueOrder)) {
       const { origin } = delivery;
       this.parts.meter.move(delivery.projectId, placeOf(before), placeOf({ ...change, metered, origin }));
+      this.parts.tally.move(isDue(before), change.due !== null);
+      if (!isOpen(change)) this.parts.tally.end(endingOf(change.status, change.deadReason));
       return "applied";
     }
     if (this.#count(delivery, number, first, metered) === 0) return "gone";
@@ -189,7 +195,8 @@ export class Deliveries {
 
   /** Opens a delivery afresh: due now, with the whole schedule before it. */
   reopen(id: number, origin: Origin, due: number, queueOrder: number | null): void {
-    this.#beginChange(id, isFree({ origin }) ? null : "taken");
+    const before = this.#beginChange(id, isFree({ origin }) ? null : "taken");
+    this.parts.tally.move(isDue(before), true);
     this.#statements.reopen.run(ORIGINS.indexOf(origin), due, queueOrder, id);
   }
 
@@ -197,7 +204,7 @@ export class Deliveries {
   release(id: number, due: number, queueOrder: number | null): void {
     const delivery = this.get(id);
     if (delivery) this.parts.meter.move(delivery.projectId, placeOf(delivery), placeOf({ ...delivery, due }));
-    this.#statements.release.run(due, queueOrder, id);
+    if (this.#statements.release.run(due, queueOrder, id).changes === 1) this.parts.tally.move(false, true);
   }
 
   /** Deliveries of an event that wait for its account's plan, oldest first. */
@@ -207,18 +214,23 @@ export class Deliveries {
 
   /** False where it was not open. */
   cancel(id: number): boolean {
-    this.#beginChange(id, null);
-    return this.#statements.end.run(STATUS.cancelled, null, this.store.now(), id).changes === 1;
+    return this.#end(id, "cancelled", null);
   }
 
   /** Ends an open delivery whose endpoint is disabled (dead) or deleted (cancelled). False where it was not open. */
   dispose(id: number, as: "dead" | "cancelled"): boolean {
-    const reason: DeadReason = "endpoint_disabled";
-    const number = as === "dead" ? DEAD_REASONS.indexOf(reason) : null;
-    this.#beginChange(id, null);
-    const isEnded = this.#statements.end.run(STATUS[as], number, this.store.now(), id).changes === 1;
+    const isEnded = this.#end(id, as, as === "dead" ? "endpoint_disabled" : null);
     if (isEnded && as === "dead") this.#countDeath(id);
     return isEnded;
+  }
+
+  #end(id: number, as: "dead" | "cancelled", reason: DeadReason | null): boolean {
+    const before = this.#beginChange(id, null);
+    const number = reason === null ? null : DEAD_REASONS.indexOf(reason);
+    if (this.#statements.end.run(STATUS[as], number, this.store.now(), id).changes === 0) return false;
+    this.parts.tally.move(isDue(before), false);
+    this.parts.tally.end(endingOf(as, reason));
+    return true;
   }
 
   #countDeath(id: number): void {
@@ -227,10 +239,11 @@ export class Deliveries {
   }
 
   /** It has a row, and its account's plan the place that it comes to have. */
-  #beginChange(id: number, to: Place | null): void {
+  #beginChange(id: number, to: Place | null): Delivery | null {
     this.parts.unwritten.write(id);
     const before = this.get(id);
     if (before) this.parts.meter.move(before.projectId, placeOf(before), to);
+    return before;
   }
 
   /** The first of those that wait in the database for their turn at an endpoint. */
@@ -250,6 +263,8 @@ export class Deliveries {
   /** Its poller has it. */
   acknowledge(id: number): void {
     this.#statements.acknowledge.run(this.store.now(), id);
+    this.parts.tally.move(true, false);
+    this.parts.tally.end(endingOf("delivered", null));
   }
 
   /** Dead deliveries of a project or of one endpoint, oldest first, above a key. */
@@ -288,6 +303,10 @@ export class Deliveries {
   held(): Iterable<QueuedDelivery> {
     return this.#statements.held.iterate();
   }
+}
+
+function isDue(delivery: Delivery | null): boolean {
+  return delivery !== null && delivery.due !== null;
 }
 
 type Nullable = number | null;

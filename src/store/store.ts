@@ -72,6 +72,8 @@ export class Store {
   #began: number | null = null;
   #parts: BatchPart[] = [];
   #recovered: (() => void)[] = [];
+  #onFull: () => void = () => {};
+  #onTimed: (what: "commit" | "sync", ms: number) => void = () => {};
   #idle: (() => void)[] = [];
   commits = 0;
 
@@ -170,6 +172,16 @@ export class Store {
     this.#recovered.push(listener);
   }
 
+  /** Calls `listener` when the disk is found full, once until it takes writes again. */
+  onFull(listener: () => void): void {
+    this.#onFull = listener;
+  }
+
+  /** Calls `listener` with how long each transaction and each sync took. */
+  onTimed(listener: (what: "commit" | "sync", ms: number) => void): void {
+    this.#onTimed = listener;
+  }
+
   /** Writes what waits, then nothing any more: what comes later stays unanswered, as after a crash. */
   async close(): Promise<void> {
     await this.settled();
@@ -195,7 +207,9 @@ export class Store {
   #commitBatch(): void {
     if (!this.writable || this.#held) return;
     const waiting = this.#jobs;
+    const began = performance.now();
     const { count, failure } = this.#transact(waiting);
+    this.#onTimed("commit", performance.now() - began);
     const batch = waiting.slice(0, count);
     this.#jobs = waiting.slice(count);
     // A write that throws must not take its neighbours with it: each once more, alone.
@@ -251,6 +265,7 @@ export class Store {
 
   async #sync(batch: Job[]): Promise<void> {
     this.#syncing = true;
+    const began = performance.now();
     try {
       await this.parts.sync();
     } catch (error) {
@@ -258,6 +273,7 @@ export class Store {
       return;
     }
     this.#syncing = false;
+    this.#onTimed("sync", performance.now() - began);
     for (const job of batch) {
       if (job.error === null) job.resolve(job.value);
       else job.reject(job.error);
@@ -276,6 +292,7 @@ export class Store {
       this.#fail(error);
       return;
     }
+    if (!this.#full) this.#onFull();
     this.#full = true;
     const waiting = [...batch, ...this.#jobs];
     this.#jobs = waiting.filter((job) => job.kept);

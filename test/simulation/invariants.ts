@@ -30,7 +30,7 @@ export function check(run: Simulation): void {
   attemptsAreNumbered(run, deliveries);
   orderWasKept(run, deliveries);
   countsAgree(run, deliveries);
-  placesAgree(run);
+  tallyAgrees(run);
   replaysWereSent(run);
   listsAreComplete(run);
   whatHangsIsFound(run);
@@ -203,8 +203,13 @@ const PLACES = `
     + (SELECT coalesce(sum(json_array_length(endpoints) - written), 0) FROM fanout
        WHERE event_id NOT IN (SELECT event_id FROM waiting_event)) AS taken`;
 
-/** What the meter holds in memory is what the rows say, at any moment. */
-export function placesAgree(run: Simulation): void {
+/** What is counted in memory is what the rows say, at any moment. */
+export function tallyAgrees(run: Simulation): void {
+  placesAgree(run);
+  backlogAgrees(run);
+}
+
+function placesAgree(run: Simulation): void {
   const { tenants, meter } = run.process.data;
   if (tenants.account(run.accountId)?.plan !== "open") return;
   const { start, end } = monthAt(run.world.wall);
@@ -212,6 +217,16 @@ export function placesAgree(run: Simulation): void {
   const rows = run.sqlite.query<{ taken: number }, [number, number]>(PLACES).get(...days);
   const taken = OPEN_DELIVERIES - (meter.remaining(run.projectId) ?? 0);
   if (rows?.taken !== taken) run.violate(`${taken} places are taken, ${rows?.taken} by the rows`);
+}
+
+/** What the metrics call the backlog. */
+function backlogAgrees(run: Simulation): void {
+  const { data } = run.process;
+  const rows = run.sqlite.query<{ n: number }, []>(
+    "SELECT count(*) AS n FROM delivery WHERE due IS NOT NULL",
+  );
+  const due = data.unwritten.size + (rows.get()?.n ?? 0);
+  if (data.tally.waiting !== due) run.violate(`${data.tally.waiting} deliveries are due, ${due} by the rows`);
 }
 
 /** A replay is sent afresh, whatever an attempt of before was still finding out; unless somebody ended it first. */

@@ -59,6 +59,12 @@ export const MUTANTS: readonly Mutant[] = [
     put: "for (const part of [pipeline, actors, replayer]) part.recover();\n  await recoverDigest(data);",
   },
   {
+    name: "a delivery that is cancelled stays in the backlog of the metrics",
+    file: "store/deliveries.ts",
+    find: "this.parts.tally.move(isDue(before), false);",
+    put: "this.parts.tally.move(false, false);",
+  },
+  {
     name: "a replay reopens a delivery that has no row",
     file: "store/deliveries.ts",
     find: "    this.parts.unwritten.write(id);\n    const before",

@@ -8,7 +8,7 @@ import { replayOne, enqueueReplayed } from "../../src/pipeline.ts";
 import { AttemptWatch } from "./attempt-watch.ts";
 import { Erasures } from "./erasures.ts";
 import type { Outside } from "./outside.ts";
-import { check, unwrittenLieAboveMark, placesAgree } from "./invariants.ts";
+import { check, unwrittenLieAboveMark, tallyAgrees } from "./invariants.ts";
 import { bootProcess, type Process, recoverProcess } from "./process.ts";
 import { CONSUMERS, newEndpoint, setBounds, TYPES } from "./scenario.ts";
 import { FAULT_NAMES, type Faults, Receivers, type Tally } from "./receivers.ts";
@@ -143,7 +143,7 @@ export class Simulation {
       [4, () => void this.process.data.digest.writeDown()],
       [2, () => this.#reorder()],
       [3, () => this.#changePlan(this.rng.pick(["open", "small"]))],
-      [4, () => placesAgree(this)],
+      [4, () => tallyAgrees(this)],
       [4, () => unwrittenLieAboveMark(this)],
       [2, () => this.erasures.requireWhole()],
       [3, () => this.#erase()],

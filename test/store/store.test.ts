@@ -251,10 +251,14 @@ describe("a full disk", () => {
 
   test("refuses what waits and what comes with 503, keeps the outcomes of attempts, and takes all up again by itself", async () => {
     fill();
+    let timesFull = 0;
+    store.onFull(() => timesFull++);
     const refused = store.write(insert(1, large));
     const kept = store.write(insert(2, large), true);
     refused.catch(() => {});
     commit();
+    probes.shift()?.();
+    expect(timesFull).toBe(1);
     expect(refused).rejects.toMatchObject({ code: "unavailable" });
     expect(store.writable).toBe(false);
     expect(store.write(insert(3))).rejects.toMatchObject({ code: "unavailable" });
