@@ -172,7 +172,7 @@ export const SETTINGS = {
   baseUrl: setting<string | null>({
     name: "SEALPOST_BASE_URL",
     about:
-      "Where this service is reached from outside: portal links, and ingest addresses that a provider signs, begin with it.",
+      "Where this service is reached from outside: portal links, and ingest addresses that a provider signs, begin with it. Where it begins with https, answers tell browsers to stay there (HSTS).",
     defaultText: "http://localhost:<port>",
     example: "https://hooks.example.com",
     fallback: null,
