@@ -1,3 +1,5 @@
+import { parseExact } from "./exact-json.ts";
+
 /**
  * A filter as rows of field, operator and value, and back: whatever the filter is, it comes back as it was. What rows cannot show
  * ($and, $or, $not) is a row that holds its JSON.
@@ -144,7 +146,7 @@ function writeScalar(value: Json): string {
 
 function readScalar(text: string): Json {
   try {
-    return JSON.parse(text) as Json;
+    return parseExact(text) as Json;
   } catch {
     return text;
   }

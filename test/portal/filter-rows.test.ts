@@ -12,6 +12,7 @@ import {
   writePath,
   writeValue,
 } from "../../src/portal/filter-rows.ts";
+import { parseExact } from "../../src/portal/exact-json.ts";
 import { diffLines } from "../../src/portal/json-diff.ts";
 import { findPlaces } from "../../src/portal/json-places.ts";
 
@@ -144,4 +145,14 @@ test("what changed leads from the one text to the other", () => {
     }),
   );
   expect(diffLines("a\nb\nc", "a\nc").map(({ kind }) => kind)).toEqual(["same", "gone", "same"]);
+});
+
+describe("a number that no double holds", () => {
+  test("is no JSON to an editor, and a text in a row: it is never sent as null", () => {
+    for (const text of ["1e400", '{"data":{"n":-1e999}}', "[0,[1E+0400]]"]) {
+      expect(() => parseExact(text)).toThrow();
+      expect(readValue(text, "is")).toBe(text);
+    }
+    expect(parseExact('{"a":[1e308,null]}')).toEqual({ a: [1e308, null] });
+  });
 });

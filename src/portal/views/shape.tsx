@@ -4,6 +4,7 @@ import { type Fault, send } from "../api.ts";
 import { Button } from "../components/button.tsx";
 import { Json as JsonText } from "../components/code.tsx";
 import { Section } from "../components/layout.tsx";
+import { parseExact } from "../exact-json.ts";
 import { isObject, type Json, toFilter, toRows, writePath } from "../filter-rows.ts";
 import { t } from "../i18n.ts";
 import { may } from "../session.ts";
@@ -227,7 +228,7 @@ function textOf(value: unknown): string {
 function parse(text: string): unknown {
   if (text.trim() === "") return null;
   try {
-    return JSON.parse(text) as unknown;
+    return parseExact(text);
   } catch {
     return undefined;
   }

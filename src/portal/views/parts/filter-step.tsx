@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { type Fault, send } from "../../api.ts";
 import { TextField } from "../../components/field.tsx";
 import { messageOf } from "../../components/states.tsx";
+import { parseExact } from "../../exact-json.ts";
 import { t } from "../../i18n.ts";
 import { FilterWarnings } from "./filter-warnings.tsx";
 
@@ -21,7 +22,7 @@ const TRIED = 100;
 export function readFilter(text: string): { value: unknown; isWrong: boolean } {
   if (text.trim() === "") return { value: null, isWrong: false };
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseExact(text);
     return { value, isWrong: typeof value !== "object" || value === null };
   } catch {
     return { value: null, isWrong: true };
