@@ -15,6 +15,7 @@ interface Schema {
   const?: unknown;
   description?: string;
   pattern?: string;
+  format?: string;
   minLength?: number;
   maxLength?: number;
   required?: string[];
@@ -143,6 +144,19 @@ describe("texts", () => {
     );
     expect(endless.map(([place]) => place)).toEqual([]);
   });
+});
+
+test("times have their format, in what is asked and in what is answered", () => {
+  // Where something stands at the provider is a place.
+  const isPlace = (place: string) => place.startsWith("Provider.setup.");
+  const isTime = (place: string) => !isPlace(place) && /(^|[._ ])(at|since|until|timestamp)\|?$/.test(place);
+  const formless = [...schemas()].filter(
+    ([place, { type, format }]) => isTime(place) && type === "string" && format !== "date-time",
+  );
+  expect(formless.map(([place]) => place)).toEqual([]);
+  expect(
+    [...schemas()].filter(([place, { type }]) => isTime(place) && type === "string").length,
+  ).toBeGreaterThan(50);
 });
 
 describe("a secret", () => {
