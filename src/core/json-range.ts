@@ -1,3 +1,4 @@
+import { QUOTE, stringEnd } from "./json.ts";
 import { childPointer } from "./json-value.ts";
 
 /**
@@ -11,7 +12,7 @@ const STRIDE = 100;
 
 /** The JSON Pointer of the first number in `value` that a double cannot hold; null: it holds all. `text` spells the value, or more. */
 export function findOutOfRange(text: string, value: unknown): string | null {
-  return mayBeOutOfRange(text) ? pointerOfInfinite(value) : null;
+  return mayBeOutOfRange(text) && spellsOutOfRange(text) ? pointerOfInfinite(value) : null;
 }
 
 /** False for nearly every text, in a fraction of the time that a walk over its value takes. */
@@ -37,12 +38,46 @@ function isDigit(text: string, at: number): boolean {
   return code >= 48 && code <= 57;
 }
 
+/** One pass over the text: a walk over the value, which may have half a million parts, is for what is refused alone. */
+function spellsOutOfRange(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    if (text.charCodeAt(at) === QUOTE) at = stringEnd(text, at) - 1;
+    else if (isDigit(text, at)) {
+      const end = numberEnd(text, at);
+      if (end - at >= SHORTEST && Number(text.slice(at, end)) === Infinity) return true;
+      at = end - 1;
+    }
+  }
+  return false;
+}
+
+/** `1e309`. */
+const SHORTEST = 5;
+
+function numberEnd(text: string, from: number): number {
+  let at = from;
+  while (isDigit(text, at) || IN_NUMBER.has(text.charCodeAt(at))) at++;
+  return at;
+}
+
+/** `.`, `e`, `E`, `+` and `-`. */
+const IN_NUMBER = new Set([46, 101, 69, 43, 45]);
+
 function pointerOfInfinite(value: unknown): string | null {
   if (typeof value === "number") return Number.isFinite(value) ? null : "";
   if (typeof value !== "object" || value === null) return null;
+  if (Array.isArray(value)) return pointerInList(value);
   for (const name of Object.keys(value)) {
     const below = pointerOfInfinite(Reflect.get(value, name));
     if (below !== null) return childPointer("", name) + below;
+  }
+  return null;
+}
+
+function pointerInList(values: readonly unknown[]): string | null {
+  for (let at = 0; at < values.length; at++) {
+    const below = pointerOfInfinite(values[at]);
+    if (below !== null) return childPointer("", at) + below;
   }
   return null;
 }
