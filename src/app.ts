@@ -88,6 +88,7 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   const { clock, logger, announce, fail, replica = null } = parts;
   const { dataDir, port: wanted, host } = config;
   const lock = await takeDirectory(dataDir, { replica, logger, clock });
+  if (replica && config.secretKeys === null) warnOfLocalKey(logger);
   // Before the database: whatever that holds, there was a key for its secrets first.
   const cipher = new Cipher(config.secretKeys ?? [ownKey(dataDir, logger)]);
   const disk = openDatabase(dataDir);
@@ -345,6 +346,13 @@ function ownKey(dir: string, logger: Logger): Uint8Array {
   return key;
 }
 
+/** The machine that is lost takes its key with it. */
+function warnOfLocalKey(logger: Logger): void {
+  const hint =
+    "SEALPOST_SECRET_KEY is not set, and the replica does not hold the key: keep a copy of secret.key elsewhere, or what is restored does not start.";
+  logger.log("warn", hint);
+}
+
 /** An empty database: where there is no operator who makes accounts, there is one from the start. */
 async function welcome(
   config: Config,
@@ -388,6 +396,7 @@ function openJobs({ data, outbound, eraser, checkpoints, logger }: JobParts): Jo
 function readiness({ store }: Data, { isOpen, replication }: Outbound): { ready: boolean; reason?: string } {
   if (!isOpen) return { ready: false, reason: "starting or stopping" };
   if (!store.writable) return { ready: false, reason: "the disk is full" };
+  if (store.silentMs > limit("diskSilenceMs")) return { ready: false, reason: "the disk does not answer" };
   const reason = replication.problem();
   return reason === null ? { ready: true } : { ready: false, reason };
 }

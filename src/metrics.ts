@@ -127,6 +127,7 @@ export class Histogram implements Metric {
 export interface Gauges {
   backlog: number;
   oldestDueSeconds: number;
+  oldestWriteSeconds: number;
   writable: number;
   diskFreeBytes: number;
   queued: number;
@@ -161,6 +162,10 @@ const GAUGES: Readonly<Record<keyof Gauges, readonly [name: string, help: string
   oldestDueSeconds: [
     "sealpost_oldest_due_age_seconds",
     "How long the oldest delivery is due at an endpoint that is active and not left alone: grows where the service falls behind.",
+  ],
+  oldestWriteSeconds: [
+    "sealpost_oldest_write_age_seconds",
+    "For how long the disk has answered nothing, although it was asked: a disk that hangs.",
   ],
   writable: ["sealpost_writable", "1 where the disk takes writes, 0 where it is full or has failed."],
   diskFreeBytes: ["sealpost_disk_free_bytes", "Room that is left on the disk of the database."],

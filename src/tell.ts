@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Exhaustion } from "./audience.ts";
 import type { PublicIds } from "./core/ids.ts";
+import { limit } from "./core/limits.ts";
 import type { Outcome } from "./core/model.ts";
 import { formatRfc3339 } from "./core/rfc3339.ts";
 import type { RequestLine } from "./http/parts.ts";
@@ -60,7 +61,8 @@ export function tellMigrated({ from, to }: Migrated, logger: Logger): void {
 /** Has the store and the event loop tell what they find out. Answers how to stop. */
 export function watchAll(data: Data, metrics: Metrics, logger: Logger): () => void {
   watchStore(data, metrics, logger);
-  return watchLoop(metrics);
+  const stop = [watchLoop(metrics), watchDisk(data, logger)];
+  return () => stop.forEach((end) => end());
 }
 
 /** One line when the disk is full, and one when it is not any more. */
@@ -75,6 +77,21 @@ function watchStore({ store, tally }: Data, metrics: Metrics, logger: Logger): v
     histogram.observe(ms / 1000);
   });
   tally.onEnded((ending) => metrics.deliveriesEnded.count(ending));
+}
+
+const DISK_LOOK_MS = 1000;
+
+/** A disk that hangs throws nothing: one line when it has been silent for too long, and one when it answers again. */
+function watchDisk({ store }: Data, logger: Logger): () => void {
+  let isSilent = false;
+  const timer = setInterval(() => {
+    const was = isSilent;
+    isSilent = store.silentMs > limit("diskSilenceMs");
+    if (isSilent && !was) logger.log("error", "the disk does not answer", { writes_waiting: store.waiting });
+    if (was && !isSilent) logger.log("info", "the disk answers again");
+  }, DISK_LOOK_MS);
+  timer.unref();
+  return () => clearInterval(timer);
 }
 
 const LAG_LOOK_MS = 100;
@@ -142,6 +159,7 @@ export function readGauges({ data, actors, path, transport, replication }: Gauge
   return {
     ...actors.counts(),
     backlog: data.tally.waiting,
+    oldestWriteSeconds: data.store.silentMs / 1000,
     writable: Number(data.store.writable),
     diskFreeBytes: roomIn(dirname(path)),
     waitingForPlan: data.meter.allWaitingEvents,

@@ -304,6 +304,11 @@ export const LIMITS = {
     unit: "ms",
     why: "What an orchestrator grants between SIGTERM and SIGKILL, with reserve.",
   },
+  diskSilenceMs: {
+    value: 5000,
+    unit: "ms",
+    why: "A disk that answers nothing for so long hangs: the service says that it is not ready.",
+  },
   retentionGraceMs: {
     value: DAY_MS,
     unit: "ms",

@@ -68,6 +68,8 @@ export class Store {
   #held = false;
   #full = false;
   #failed = false;
+  /** Since when some write has had no answer; null where none waits. */
+  #waitingSince: number | null = null;
   /** When the transaction that runs began. */
   #began: number | null = null;
   #parts: BatchPart[] = [];
@@ -111,6 +113,11 @@ export class Store {
     return !this.#full && !this.#failed;
   }
 
+  /** For how long the disk has answered nothing, although it was asked; a disk that is full does answer. */
+  get silentMs(): number {
+    return this.#waitingSince === null ? 0 : performance.now() - this.#waitingSince;
+  }
+
   /** Writes that no transaction has taken yet. */
   get waiting(): number {
     return this.#jobs.length;
@@ -126,6 +133,7 @@ export class Store {
       return Promise.reject(unavailable("The service cannot write at the moment."));
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#jobs.push({ run, resolve, reject, kept, value: undefined, error: null });
+    this.#waitingSince ??= performance.now();
     this.#gather();
     return promise as Promise<T>;
   }
@@ -278,6 +286,7 @@ export class Store {
       if (job.error === null) job.resolve(job.value);
       else job.reject(job.error);
     }
+    this.#waitingSince = this.#jobs.length > 0 ? performance.now() : null;
     this.#gather();
     if (this.#jobs.length === 0) this.#tellIdle();
   }
@@ -294,6 +303,7 @@ export class Store {
     }
     if (!this.#full) this.#onFull();
     this.#full = true;
+    this.#waitingSince = null;
     const waiting = [...batch, ...this.#jobs];
     this.#jobs = waiting.filter((job) => job.kept);
     for (const job of waiting) if (!job.kept) job.reject(unavailable("The disk is full."));
@@ -310,6 +320,7 @@ export class Store {
       return;
     }
     this.#full = false;
+    if (this.#jobs.length > 0) this.#waitingSince = performance.now();
     this.#gather();
     for (const listener of this.#recovered) listener();
   }

@@ -233,6 +233,22 @@ describe("a part of the batch", () => {
   });
 });
 
+describe("a disk that hangs", () => {
+  test("is silent for as long as a write waits, and not once it is answered", async () => {
+    expect(store.silentMs).toBe(0);
+    const written = store.write(insert(1));
+    commit();
+    await nextTurn();
+    const before = store.silentMs;
+    expect(before).toBeGreaterThan(0);
+    await nextTurn();
+    expect(store.silentMs).toBeGreaterThan(before);
+    for (const sync of syncs.splice(0)) sync.resolve();
+    await written;
+    expect(store.silentMs).toBe(0);
+  });
+});
+
 describe("a full disk", () => {
   const fill = () => {
     const pages = sqlite.query<{ page_count: number }, []>("PRAGMA page_count").get()?.page_count ?? 0;
