@@ -67,6 +67,14 @@ export async function failSyncs(pid: number, { nth = 1, path = "" } = {}): Promi
   return tracer;
 }
 
+/** Until the tracer is disposed of, every fsync of the process takes so much longer. */
+export async function slowSyncs(pid: number, seconds: number): Promise<Tracer> {
+  const inject = `inject=fsync:delay_enter=${seconds * 1_000_000}`;
+  const tracer = new Tracer(pid, ["-e", "trace=fsync", "-e", inject]);
+  await tracer.attached();
+  return tracer;
+}
+
 /** Until the tracer is disposed of, the file at `path` has no room for more. */
 export async function refuseRoom(pid: number, path: string): Promise<Tracer> {
   const tracer = new Tracer(pid, ["-P", path, "-e", "trace=pwrite64", "-e", "inject=pwrite64:error=ENOSPC"]);

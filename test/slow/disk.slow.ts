@@ -24,7 +24,7 @@ import { clientOf, LOAD_ENV, prepareLoad, stopInTime } from "../durability/setup
 import { canMakeDisks, type LoopDisk, makeDisk } from "../kit/disk.ts";
 import { startRecorder } from "../kit/recorder.ts";
 import { runService, Service, startService } from "../kit/service.ts";
-import { canTrace, failSyncs, refuseRoom } from "../kit/strace.ts";
+import { canTrace, failSyncs, refuseRoom, slowSyncs } from "../kit/strace.ts";
 
 const RECOVERY_MS_MAX = 10_000;
 const isTraceable = await canTrace();
@@ -186,6 +186,24 @@ describe.skipIf(!isTraceable)("a sync that fails with EIO", () => {
     expect((await tracer.calls()).some(({ line }) => line.includes("EIO"))).toBe(true);
     await service.restart();
   }, 30_000);
+});
+
+describe.skipIf(!isTraceable)("a disk that hangs", () => {
+  test("makes the service unready, not dead, and is told; it is ready again once the disk answers", async () => {
+    await using service = await startService({ env: { ...LOAD_ENV, SEALPOST_LOG_LEVEL: "info" } });
+    const client = clientOf(service);
+    {
+      await using _ = await slowSyncs(service.pid, 8);
+      const published = client.post("/v1/events", { type: "order.paid", data: {} });
+      while ((await statusOf(service, "/readyz")) !== 503) await Bun.sleep(20);
+      expect(await statusOf(service, "/healthz")).toBe(200);
+      expect((await client.get("/readyz")).json.detail).toBe("the disk does not answer");
+      expect((await published).status).toBe(202);
+    }
+    while ((await statusOf(service, "/readyz")) !== 200) await Bun.sleep(20);
+    while (!service.output().includes("the disk answers again")) await Bun.sleep(20);
+    expect(service.output()).toContain("the disk does not answer");
+  }, 60_000);
 });
 
 describe.skipIf(!isTraceable)("a disk without room for the WAL's index", () => {

@@ -9,10 +9,12 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import operating from "../../src/docs/operating.md" with { type: "text" };
+import { CreateBucketCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
 import { audit } from "../durability/audit.ts";
 import { type LoggedEvent, readList, settleBooks } from "../durability/books.ts";
 import { Publishers } from "../durability/publishers.ts";
 import { addEndpoint, clientOf, LOAD_ENV, prepareLoad } from "../durability/setup.ts";
+import { startVersitygw, VERSITYGW_KEYS } from "../kit/aws-servers.ts";
 import { readBlocks } from "../readme/blocks.ts";
 import { buildLitestream, CONFIG, replicateCommand, Replicated, restore } from "../kit/litestream.ts";
 import { type Recorder, startRecorder } from "../kit/recorder.ts";
@@ -248,6 +250,45 @@ describe("a second writer", () => {
     expect(JSON.parse(readFileSync(join(places.replica, MARK_FILE), "utf8"))).toEqual(other);
     expect(await gauge(service, "sealpost_replica_contested")).toBe(1);
   }, 60_000);
+});
+
+describe("a replica in a bucket", () => {
+  test("is marked there, refuses a second writer, and is taken over where the first has ended", async () => {
+    await using bucket = await startVersitygw();
+    const s3 = new S3Client({
+      endpoint: bucket.url,
+      region: "us-east-1",
+      forcePathStyle: true,
+      credentials: VERSITYGW_KEYS,
+    });
+    await s3.send(new CreateBucketCommand({ Bucket: "replica" }));
+    const { env = {}, command = [] } = replicatedBy(makePlaces());
+    const inBucket = {
+      command,
+      env: {
+        ...env,
+        LITESTREAM_REPLICA_URL: `s3://replica/path?endpoint=${bucket.url}&region=us-east-1&force-path-style=true`,
+        LITESTREAM_ACCESS_KEY_ID: VERSITYGW_KEYS.accessKeyId,
+        LITESTREAM_SECRET_ACCESS_KEY: VERSITYGW_KEYS.secretAccessKey,
+      },
+    };
+    await using first = new Replicated(await startService(inBucket));
+    const { keys } = first.service;
+    expect(await gauge(first.service, "sealpost_replica_marked")).toBe(1);
+    const endpointId = await addEndpoint(first.service, "http://127.0.0.1:9/");
+    while (
+      (await s3.send(new ListObjectsV2Command({ Bucket: "replica", Prefix: "path/0000/" }))).KeyCount === 0
+    )
+      await Bun.sleep(50);
+    const { exitCode, output } = await runService(inBucket);
+    expect([exitCode, output]).toEqual([1, expect.stringContaining("another service writes to it")]);
+    expect(await first.service.stop()).toBe(0);
+
+    await using next = new Replicated(await startService(inBucket));
+    next.service.keys = keys;
+    expect((await clientOf(next.service).get(`/v1/endpoints/${endpointId}`)).status).toBe(200);
+    expect(next.service.output()).not.toContain("waiting to see");
+  }, 120_000);
 });
 
 describe("the page on operating", () => {
