@@ -42,7 +42,7 @@ function keepIn<T>(map: Map<string, T>, key: string, value: T): void {
   map.set(key, value);
 }
 
-/** A source's fetches of the last minute. */
+/** Fetches of the last minute. */
 interface Budget {
   fetches: number;
   readonly untilMs: number;
@@ -54,7 +54,8 @@ export class KeyCache {
   /** When each was last said to be unknown: beside the entries, so that forgeries push out no document. */
   readonly #unknownAt = new Map<string, number>();
   readonly #fetching = new Map<string, Promise<KeyAnswer>>();
-  readonly #budgets = new Map<number, Budget>();
+  /** By the source that was sent a request, or by the document that was had before. */
+  readonly #budgets = new Map<number | string, Budget>();
 
   constructor(private readonly parts: KeyCacheParts) {}
 
@@ -83,19 +84,21 @@ export class KeyCache {
   #fetchShared(identity: string, document: KeyDocument, sourceId: number): Promise<KeyAnswer> {
     const running = this.#fetching.get(identity);
     if (running) return running;
-    if (!this.#mayFetch(sourceId)) return Promise.resolve(UNAVAILABLE);
+    // What was had before has a budget of its own: forgeries that name others must not keep it from genuine requests.
+    const payer = this.#entries.has(identity) ? identity : sourceId;
+    if (!this.#mayFetch(payer)) return Promise.resolve(UNAVAILABLE);
     const fetched = this.#fetchOnce(identity, document);
     this.#fetching.set(identity, fetched);
     return fetched;
   }
 
-  /** Counts a fetch for this source; false where it had too many within a minute. */
-  #mayFetch(sourceId: number): boolean {
+  /** Counts a fetch; false where there were too many within a minute. */
+  #mayFetch(payer: number | string): boolean {
     const now = this.parts.nowMs();
-    const budget = this.#budgets.get(sourceId);
+    const budget = this.#budgets.get(payer);
     if (budget && now < budget.untilMs) return ++budget.fetches <= FETCHES_PER_MINUTE_MAX;
     for (const [other, { untilMs }] of this.#budgets) if (untilMs <= now) this.#budgets.delete(other);
-    this.#budgets.set(sourceId, { fetches: 1, untilMs: now + RENEWAL_MS });
+    this.#budgets.set(payer, { fetches: 1, untilMs: now + RENEWAL_MS });
     return true;
   }
 

@@ -136,3 +136,23 @@ test("documents that differ in what is posted are different ones", async () => {
   expect(await textOf(cache.read({ ...DOCUMENT, post: "a" }))).toBe("a");
   expect(await textOf(cache.read({ ...DOCUMENT, post: "b" }))).toBe("b");
 });
+
+test("a document that was had before has a budget of its own, which an outage does not exceed either", async () => {
+  let isDown = false;
+  const { cache, clock, counted } = cacheOver(({ url }) =>
+    Promise.resolve(
+      isDown || url !== DOCUMENT.url
+        ? { kind: "unavailable" }
+        : { kind: "document", text: "keys", maxAgeSeconds: 60 },
+    ),
+  );
+  await cache.read(DOCUMENT);
+  clock.nowMs += 60_000;
+  for (let number = 0; number < 100; number++) await cache.read({ url: `${DOCUMENT.url}?${number}` });
+  expect(counted.fetches).toBe(31);
+  expect(await textOf(cache.read(DOCUMENT))).toBe("keys");
+  isDown = true;
+  clock.nowMs += 60_000;
+  for (let number = 0; number < 100; number++) expect(await textOf(cache.read(DOCUMENT))).toBeNull();
+  expect(counted.fetches).toBe(62);
+});
