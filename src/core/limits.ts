@@ -22,6 +22,16 @@ export const LIMITS = {
     unit: "count",
     why: "A form that comes in has some dozens; each is work before anything is known to be genuine.",
   },
+  refusalMs: {
+    value: 5,
+    unit: "ms",
+    why: "A refused request is answered after this time, so that the time tells nothing of what was verified.",
+  },
+  refusalMsPerMib: {
+    value: 40,
+    unit: "ms",
+    why: "And so much later for each MiB of its body, which is several times what the slowest verification takes.",
+  },
   batchBodyMax: { value: 8 * MIB, unit: "bytes", why: "500 events of the usual size, in one transaction." },
   managementBodyMax: {
     value: MIB,

@@ -14,6 +14,7 @@ import { refuseUnknownSource } from "../inbound/receive.ts";
 import { type Accepted, type Incoming, ProofSpent } from "../pipeline.ts";
 import { addressOf, inboundRequest, readerOf, searchOf } from "./ingest-request.ts";
 import { visit } from "./provider-network.ts";
+import { refuseInTime } from "./refusal-time.ts";
 import type { Answer } from "./route.ts";
 import { rateLimitHeaders } from "./ratelimit.ts";
 import type { Services } from "./services.ts";
@@ -39,7 +40,11 @@ export class IngestDoor {
   ) {}
 
   /** The answer to a request to the source `id`. Throws 429 and 503; everything that is refused gets the same empty 401. */
-  async receive(id: string, request: Request, bytes: Uint8Array): Promise<Answer> {
+  receive(id: string, request: Request, bytes: Uint8Array): Promise<Answer> {
+    return refuseInTime(bytes.length, () => this.judge(id, request, bytes));
+  }
+
+  private async judge(id: string, request: Request, bytes: Uint8Array): Promise<Answer> {
     const source = this.findSource(id);
     const arrived = {
       method: request.method,

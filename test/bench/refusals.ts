@@ -1,0 +1,126 @@
+/**
+ * What the time of a refusal tells of a source.
+ *
+ *   bun test/bench/refusals.ts [rounds]
+ *
+ * The service runs as a process of its own. Forged requests go one after the other, in a new random order each round, to an address
+ * that does not exist and to sources of several kinds, over one connection. Prints for each kind how its times differ from those of the
+ * unknown address, with Welch's t: beyond 4.5 either way a difference can be told. Judges nothing.
+ */
+import { Agent, request } from "node:http";
+import { tmpdir } from "node:os";
+import { Client } from "../kit/app.ts";
+import { startService } from "../kit/service.ts";
+import { describeMachine } from "./machine.ts";
+
+const ROUNDS = Number(process.argv[2] ?? 300);
+const WARM_UP = 20;
+const SIZES = [1024, 1024 * 1024 - 16];
+const SIGNATURES: Readonly<Record<string, string>> = {
+  "x-hub-signature-256": `sha256=${"0".repeat(64)}`,
+  "x-paystack-signature": "0".repeat(128),
+  "x-service-token": "whsec_0000",
+  "x-twilio-signature": "0000",
+  "x-cld-signature": "0".repeat(40),
+  "x-cld-timestamp": String(Math.floor(Date.now() / 1000)),
+};
+
+interface Kind {
+  name: string;
+  path: string;
+}
+
+/** A source, rotated as often as it says, so that so many secrets are tried. */
+async function makeKind(client: Client, name: string, provider: string, rotations: number): Promise<Kind> {
+  const made = await client.create<{ id: string; ingest_path: string }>("/v1/sources", {
+    provider,
+    name,
+    signing_secret: "secret-0",
+  });
+  for (let number = 1; number <= rotations; number++)
+    await client.post(`/v1/sources/${made.id}/rotate-secret`, { signing_secret: `secret-${number}` });
+  return { name, path: made.ingest_path };
+}
+
+/** Milliseconds until the answer was there. */
+function knock(agent: Agent, url: string, path: string, body: string): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const headers = { "content-type": "application/json", ...SIGNATURES };
+  const sent = request(`${url}${path}`, { agent, method: "POST", headers }, (response) => {
+    if (response.statusCode !== 401) reject(new Error(`${path} answered ${response.statusCode}`));
+    response.resume();
+    response.on("end", () => resolve(performance.now() - begunAt));
+  });
+  sent.on("error", reject);
+  const begunAt = performance.now();
+  sent.end(body);
+  return promise;
+}
+
+function shuffled<Item>(items: readonly Item[]): Item[] {
+  return items
+    .map((item) => ({ item, at: Math.random() }))
+    .toSorted((one, other) => one.at - other.at)
+    .map(({ item }) => item);
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function variance(values: readonly number[]): number {
+  const middle = mean(values);
+  return values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1);
+}
+
+/** The fastest of them: what the machine did meanwhile makes the rest. */
+function fastest(values: readonly number[], share: number): number[] {
+  return values.toSorted((one, other) => one - other).slice(0, Math.ceil(values.length * share));
+}
+
+function welch(one: readonly number[], other: readonly number[]): number {
+  const error = Math.sqrt(variance(one) / one.length + variance(other) / other.length);
+  return (mean(one) - mean(other)) / error;
+}
+
+async function measure(url: string, kinds: readonly Kind[], bytes: number): Promise<void> {
+  const body = JSON.stringify({ a: "x".repeat(bytes) });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const times = new Map(kinds.map(({ name }) => [name, [] as number[]]));
+  for (let round = -WARM_UP; round < ROUNDS; round++) {
+    for (const { name, path } of shuffled(kinds)) {
+      const ms = await knock(agent, url, path, body);
+      if (round >= 0) times.get(name)?.push(ms);
+    }
+  }
+  agent.destroy();
+  const unknown = times.get("unknown") ?? [];
+  console.log(`\n${bytes} bytes, ${ROUNDS} of each`);
+  for (const [name, values] of times) {
+    const told = [0.95, 0.5].map((share) => {
+      const [seen, other] = [fastest(values, share), fastest(unknown, share)];
+      const microseconds = ((mean(seen) - mean(other)) * 1000).toFixed(0).padStart(6);
+      return `fastest ${share * 100} %: ${microseconds} µs, t = ${welch(seen, other).toFixed(1).padStart(5)}`;
+    });
+    console.log(`${name.padEnd(24)} ${mean(values).toFixed(3).padStart(8)} ms  ${told.join("   ")}`);
+  }
+}
+
+await using service = await startService({
+  env: { SEALPOST_MANAGEMENT_RATE_LIMIT: "0", SEALPOST_INGEST_RATE_LIMIT: "0" },
+});
+const client = new Client(service, service.keys.live);
+const kinds: Kind[] = [
+  { name: "unknown", path: "/ingest/src_01KAHM8ZZZ00K1M2N3P4Q5R6S7" },
+  { name: "unknown again", path: "/ingest/src_01KAHM8ZZZ00K1M2N3P4Q5R6S8" },
+  await makeKind(client, "token", "service", 0),
+  await makeKind(client, "SHA-256", "github", 0),
+  await makeKind(client, "SHA-256, two secrets", "github", 1),
+  await makeKind(client, "SHA-512", "paystack", 0),
+  await makeKind(client, "SHA-512, two secrets", "paystack", 1),
+  await makeKind(client, "SHA-1 and SHA-256", "cloudinary", 0),
+  await makeKind(client, "the address and a hash", "twilio", 0),
+];
+console.log(describeMachine(tmpdir()));
+for (const bytes of SIZES) await measure(service.url, kinds, bytes);
+process.exit(0);
