@@ -146,7 +146,8 @@ const answeredFields = {
   previous_secret_expires_at: nullable(timeShape, "Until when the secret before the present one holds."),
   pending_verification_token: nullable(
     Type.String(),
-    "What a handshake brought and you must copy to the provider; until the first verified request.",
+    "`***` where a handshake brought what you must copy to the provider: `POST …/reveal-verification-token` shows it, once. Null " +
+      "after that, and after the first verified request.",
   ),
   counters: countersShape,
   last_rejected: nullable(
@@ -210,7 +211,7 @@ export function sourceOf(services: Services, desk: SourceDesk, source: Source): 
     consumer_id: source.consumerId,
     rate_limit_per_second: source.rateLimitPerSecond,
     previous_secret_expires_at: timeText(isOverlapping ? previousExpiresAt : null),
-    pending_verification_token: source.pendingVerificationToken,
+    pending_verification_token: source.pendingVerificationToken === null ? null : MASK,
     counters: { accepted, duplicates, rejected: rejections(rejected) },
     last_rejected: lastRejected && shownRefusal(lastRejected),
     created_at: timeText(keyTime(source.id)),
