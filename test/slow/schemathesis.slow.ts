@@ -15,11 +15,11 @@ import { type Receiver, startReceiver } from "../kit/receiver.ts";
 import { requireTool } from "../kit/tools.ts";
 
 const PACKAGE = "schemathesis==4.32.5";
-/** Requests of each operation and phase; by hand more: `SCHEMATHESIS_EXAMPLES=500`. */
+/** Requests of each operation and phase. By hand more, or others: `SCHEMATHESIS_EXAMPLES=500 SCHEMATHESIS_SEED=7`. */
 const EXAMPLES = process.env["SCHEMATHESIS_EXAMPLES"] ?? "50";
 /** An operation's own examples and the bounds of each of its values make more than this by far. */
 const CASES_MIN = 5000;
-const SEED = "20261123";
+const SEED = process.env["SCHEMATHESIS_SEED"] ?? "20261123";
 
 /** Why the service refuses what the document allows: `operation pointer detail`. */
 const BEYOND_SCHEMAS: readonly [why: string, refusal: RegExp][] = [
