@@ -53,7 +53,10 @@ export class IngestDoor {
       body: bytes,
     };
     if (source === undefined) {
-      await refuseUnknownSource(inboundRequest(() => addressOf(this.services, NO_SOURCE), arrived));
+      await refuseUnknownSource(
+        id,
+        inboundRequest(() => addressOf(this.services, NO_SOURCE), arrived),
+      );
       return this.refuse(null, "unknown_source");
     }
     const provider = providerOf(source);

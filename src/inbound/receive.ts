@@ -1,6 +1,6 @@
 import { answerWithId } from "./answers.ts";
 import { readBody } from "./body.ts";
-import { hash } from "./digest.ts";
+import { hash, hmac } from "./digest.ts";
 import { eventName } from "./event-name.ts";
 import { BODY_HASH_PREFIX, type Facts, readPath } from "./facts.ts";
 import type {
@@ -102,14 +102,27 @@ function proofOf({ proofTakenOnce, scheme }: ProviderRow, facts: Facts): Verifie
   return { id, keptSeconds: pastSeconds + futureSeconds };
 }
 
-/** What a source would hold if it existed. */
-const NOBODY: SourceMaterial = { secrets: ["no such source"], credentials: {}, config: {} };
-const nobodysScheme = hmacScheme({ header: "authorization", algorithm: "sha256", encoding: "hex" });
+/** What addresses imitate that do not exist, by the work that costs most with large bodies: each hash, with one secret and with two. */
+const IMITATED = (["sha1", "sha256", "sha512"] as const).flatMap((algorithm) => {
+  const scheme = hmacScheme({ header: "authorization", algorithm, encoding: "hex" });
+  return [["no such source"], ["no such source", "nor its secret before"]].map((secrets) => ({
+    scheme,
+    material: { secrets, credentials: {}, config: {} } satisfies SourceMaterial,
+  }));
+});
+/** So that nobody can tell beforehand what an address imitates; it may be written in either case. */
+const IMITATION_KEY = crypto.getRandomValues(new Uint8Array(32));
 
-/** Refuses for a source that does not exist, by the same work as for one that does, so that time tells nothing. */
-export async function refuseUnknownSource(request: InboundRequest): Promise<Reception> {
-  const attempt = { request, material: NOBODY, nowMs: 0, keys: NO_KEYS };
-  await nobodysScheme.verify(attempt);
+/**
+ * Refuses for a source that does not exist. Each such address does the work of a source of some kind, always of the same one: what its work
+ * costs tells of no address whether there is a source.
+ */
+export async function refuseUnknownSource(id: string, request: InboundRequest): Promise<Reception> {
+  const pick = Number.parseInt(hmac("sha256", IMITATION_KEY, [id.toUpperCase()], "hex").slice(0, 8), 16);
+  const imitated = IMITATED[pick % IMITATED.length];
+  if (imitated === undefined) throw new Error("there is nothing to imitate");
+  const attempt = { request, material: imitated.material, nowMs: 0, keys: NO_KEYS };
+  await imitated.scheme.verify(attempt);
   reasonOf("unknown_source", attempt);
   return { kind: "refused", reason: "unknown_source" };
 }

@@ -91,7 +91,7 @@ describe("service", () => {
 
 test("a source that does not exist refuses whatever comes", async () => {
   for (const headers of [{}, { authorization: "Bearer x" }, { "x-hub-signature-256": "sha256=00" }]) {
-    const reception = await refuseUnknownSource(jsonRequest("{}", headers));
+    const reception = await refuseUnknownSource("src_1", jsonRequest("{}", headers));
     expect(reception).toEqual({ kind: "refused", reason: "unknown_source" });
   }
 });
