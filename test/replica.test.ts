@@ -11,6 +11,7 @@ let home = "";
 let dir = "";
 let env: Record<string, string> = {};
 let control: FakeLitestream;
+const begun: (() => Promise<void>)[] = [];
 
 /** What Litestream's control socket does, and what it was asked. */
 class FakeLitestream {
@@ -63,6 +64,7 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
+  for (const stop of begun.splice(0)) await stop();
   await control.die();
   rmSync(home, { recursive: true });
 });
@@ -82,6 +84,7 @@ async function begin(writer = new Writer()): Promise<{ replica: Replica; writer:
   await replica.hold();
   await replica.claim(writer.identity, writer.parts);
   await replica.begin(writer.parts);
+  begun.push(() => replica.stop(writer.parts));
   return { replica, writer };
 }
 

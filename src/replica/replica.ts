@@ -7,8 +7,10 @@ import { findLitestream, isUnderLitestream, Litestream, LitestreamGone } from ".
 import { judge, type Mark, type MarkStore, openMarkStore, type Own, readMark } from "./mark.ts";
 
 const WRITER_FILE = "writer.id";
-/** How often Litestream is asked to bring everything to the replica, and the mark is looked at. */
-const LOOK_MS = 5000;
+/** How often Litestream is asked to bring everything to the replica: litestream.yml leaves that to the service. */
+const SYNC_MS = 1000;
+/** How often the mark is looked at and written. */
+const MARK_MS = 5000;
 /** A writer that lives has changed its mark twice within this time. */
 const SILENCE_MS = 15_000;
 const SILENCE_LOOK_MS = 1000;
@@ -53,6 +55,7 @@ export class Replica {
   /** The last beat that is in the replica for certain. */
   #beat = 0;
   #syncedAt = 0;
+  #markedAt = 0;
   #isUp = true;
   #isLate = false;
   #isContested = false;
@@ -70,7 +73,7 @@ export class Replica {
     private readonly dir: string,
   ) {}
 
-  /** First of all at a start: Litestream looks at the database a second after it has started this process. */
+  /** First of all at a start. Litestream has not looked at the database yet: by litestream.yml it does so when it is asked. */
   hold(): Promise<void> {
     return this.litestream.hold();
   }
@@ -132,20 +135,25 @@ export class Replica {
   #schedule(parts: ReplicaParts): void {
     if (this.#stopping || this.#isContested) return;
     this.#timer = setTimeout(() => {
-      this.#looking = this.look(parts).finally(() => this.#schedule(parts));
-    }, LOOK_MS);
+      this.#looking = this.#goOn(parts).finally(() => this.#schedule(parts));
+    }, SYNC_MS);
     this.#timer.unref();
+  }
+
+  #goOn(parts: ReplicaParts): Promise<void> {
+    if (Math.abs(parts.now() - this.#markedAt) >= MARK_MS) return this.look(parts);
+    return this.#sync(parts, null);
   }
 
   /** One look: everything into the replica, then the mark. */
   async look(parts: ReplicaParts): Promise<void> {
-    await this.#sync(parts);
+    await this.#sync(parts, await parts.beat().catch(() => null));
+    this.#markedAt = parts.now();
     if (!(await this.#isOurs(parts))) return;
     await this.#writeMark(parts, false);
   }
 
-  async #sync(parts: ReplicaParts): Promise<void> {
-    const beat = await parts.beat().catch(() => null);
+  async #sync(parts: ReplicaParts, beat: number | null): Promise<void> {
     const at = parts.now();
     try {
       await this.litestream.sync();

@@ -11,9 +11,13 @@ export const CONFIG = join(repository, "litestream.yml");
 /** Litestream makes its socket in the data directory, which has to be there. */
 const MAKE_DIRECTORY = '[ -z "$SEALPOST_DATA_DIR" ] || mkdir -p "$SEALPOST_DATA_DIR"; exec "$@"';
 
-/** The command that runs the service under Litestream, with the `litestream.yml` of the repository. */
-export function replicateCommand(litestream: string): string[] {
-  const service = `${process.execPath} ${join(repository, "src/main.ts")}`;
+/**
+ * The command that runs the service under Litestream, with the `litestream.yml` of the repository; the service so many seconds later, as
+ * on a machine that is busy.
+ */
+export function replicateCommand(litestream: string, laterSeconds = 0): string[] {
+  const main = `${process.execPath} ${join(repository, "src/main.ts")}`;
+  const service = laterSeconds === 0 ? main : `sh -c 'sleep ${laterSeconds}; exec ${main}'`;
   return ["sh", "-c", MAKE_DIRECTORY, "sh", litestream, "replicate", "-config", CONFIG, "-exec", service];
 }
 
