@@ -85,6 +85,25 @@ test("nothing is asked of the disk where nothing was written since", async () =>
   expect(asked).toBe(1);
 });
 
+test("where Litestream has been and is gone, the WAL does not grow for ever", async () => {
+  disk.sqlite.exec("CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)");
+  let isThere = true;
+  const checkpoints = new Checkpoints(store, thread, () => isThere);
+  await fill(5000);
+  const grown = walBytes();
+  await checkpoints.run();
+  await fill(4500);
+  expect(walBytes()).toBeGreaterThan(grown * 1.5);
+  isThere = false;
+  await checkpoints.run();
+  const left = walBytes();
+  for (let round = 0; round < 2; round++) {
+    await fill(4500);
+    await checkpoints.run();
+  }
+  expect(walBytes()).toBeLessThan(left * 1.2);
+});
+
 test("a thread that cannot work ends the service", async () => {
   await thread.stop();
   const failed = new Promise<Error>((resolve) => {
