@@ -18,7 +18,7 @@ const ROUNDS = Number(process.argv[2] ?? 300);
 const WARM_UP = 20;
 /** What all others are compared with. */
 const BASE = "token";
-const UNKNOWN = 6;
+const UNKNOWN = 12;
 const SIZES = [1024, 1024 * 1024 - 16];
 const SIGNATURES: Readonly<Record<string, string>> = {
   "x-hub-signature-256": `sha256=${"0".repeat(64)}`,
@@ -125,7 +125,7 @@ const kinds: Kind[] = [
   await makeKind(client, "the address and a hash", "twilio", 0),
   ...Array.from({ length: UNKNOWN }, (_unused, index) => ({
     name: `unknown ${index + 1}`,
-    path: `/ingest/src_01KAHM8ZZZ00K1M2N3P4Q5R6S${index}`,
+    path: `/ingest/src_01KAHM8ZZZ00K1M2N3P4Q5R6S${index.toString(36).toUpperCase()}`,
   })),
 ];
 console.log(describeMachine(tmpdir()));
