@@ -198,7 +198,7 @@ export class Eraser {
     const keys = lists.above([id], 0, limit("sliceRows"));
     const removed = removal.removeDeliveries(keys, limit("sliceRows"));
     held.push(...removed.held);
-    let rows = 1 + removed.cost;
+    let rows = removed.cost;
     if (rows >= limit("sliceRows")) return rows;
     // Also those that were gone before.
     for (const key of keys) entries.drop(id, key);
@@ -206,7 +206,7 @@ export class Eraser {
     if (rows >= limit("sliceRows") || digest.holds(id) || digest.counts(id)) return rows;
     audit.blank(ids.encode("ep", id));
     orphans.dropEndpoint(id);
-    return rows;
+    return rows + 1;
   }
 
   #dropSources(erasure: Erasure): Promise<boolean> {
@@ -215,11 +215,12 @@ export class Eraser {
       const keys = erasures.sources(erasure);
       let rows = 0;
       for (const id of keys) {
-        rows += 1 + orphans.dropDedup(id) + entries.clear(id, limit("sliceRows"));
+        rows += orphans.dropDedup(id) + entries.clear(id, limit("sliceRows"));
         rows += orphans.dropSourceStats(id, Number.MAX_SAFE_INTEGER);
         if (rows >= limit("sliceRows")) return true;
         audit.blank(ids.encode("src", id));
         orphans.dropSource(id);
+        rows++;
       }
       return keys.length > 0;
     });
