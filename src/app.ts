@@ -40,11 +40,13 @@ import { DeliveryList } from "./store/delivery-list.ts";
 import { EventList } from "./store/event-list.ts";
 import { readIdentity } from "./store/identity.ts";
 import type { FirstKeys } from "./store/tenants.ts";
+import { openSteadyClock } from "./steady.ts";
 import { takeUp } from "./take-up.ts";
 import {
   countAccepted,
   readGauges,
   tellAttempt,
+  tellBroken,
   tellDisabled,
   tellExhausted,
   tellJob,
@@ -52,6 +54,7 @@ import {
   tellRefusedFilter,
   tellRequest,
   tellSealed,
+  tellSetBack,
   watchAll,
 } from "./tell.ts";
 import { turnParts } from "./turns.ts";
@@ -105,7 +108,7 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
     onExhausted: (exhaustion) => tellExhausted(exhaustion, data, logger),
     onRefusedFilter: (endpoint) => tellRefusedFilter(data.ids.encode("ep", endpoint.id), logger),
   });
-  const replayer = new Replayer(data, actors, pipeline, clock);
+  const replayer = new Replayer(data, actors, pipeline);
   const releaser = new Releaser(data, actors, clock);
   const eraser = new Eraser({ data, actors });
   const server = openServer(config, { data, outbound, pipeline, replayer, eraser, logger });
@@ -213,22 +216,19 @@ function openOutbound(
   const monotonic = () => performance.now();
   const attemptsMax = shareOfFiles(limit("attemptsInFlightMax"), ATTEMPTS_SHARE);
   const transport = createTransport({ guard, now: monotonic, openMax: attemptsMax });
-  const onBroken = (endpoint: Endpoint, error: unknown) =>
-    logger.log("error", "endpoint cannot be read", {
-      endpoint_id: data.ids.encode("ep", endpoint.id),
-      error: String(error),
-    });
+  const { ids, store } = data;
   const sendParts = {
     transport,
-    ids: data.ids,
-    turns: data.store.turns,
+    ids,
+    turns: store.turns,
     now: clock.now,
     monotonic,
     signal: abort.signal,
-    onBroken,
+    onBroken: (endpoint: Endpoint, error: unknown) =>
+      tellBroken(ids.encode("ep", endpoint.id), error, logger),
   };
   const actors: Actors = new Actors(data, {
-    clock,
+    clock: openSteadyClock(data, clock, (lead) => tellSetBack(lead, logger)),
     random: Math.random,
     send: (endpoint, load) => send(sendParts, endpoint, load),
     attemptsMax,
@@ -389,6 +389,7 @@ function openJobs({ data, outbound, eraser, checkpoints, logger }: JobParts): Jo
     onSealed: () => tellSealed(data.sealing.left, logger),
   });
   const jobs = new Jobs(table, (report) => tellJob(report, metrics, logger));
+  outbound.actors.clock.onStep(() => jobs.reschedule());
   eraser.onWake(() => void jobs.runAgain("erasure"));
   return jobs;
 }

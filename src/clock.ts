@@ -2,6 +2,8 @@
 export interface Clock {
   /** Unix milliseconds. */
   now: () => number;
+  /** Runs `wake` after `ms` (at most a minute), whatever the wall clock does meanwhile; answers how to call it off. */
+  delay(ms: number, wake: () => void): () => void;
   /** Runs `wake` at `at` or a little later, whatever the wall clock does meanwhile; answers how to call it off. */
   timer(at: number, wake: () => void): () => void;
 }
@@ -9,19 +11,80 @@ export interface Clock {
 /** A wait is looked at again at least this often: the wall clock may be set, and setTimeout takes no more than 2^31 − 1 ms. */
 const WAIT_MAX_MS = 60_000;
 
+/** A timer for an instant, out of delays. */
+export function waitUntil(
+  clock: Pick<Clock, "now" | "delay">,
+  at: number,
+  wake: () => void,
+): ReturnType<Clock["timer"]> {
+  let callOff = () => {};
+  const wait = () => {
+    const ms = Math.min(Math.max(0, at - clock.now()), WAIT_MAX_MS);
+    callOff = clock.delay(ms, () => (clock.now() >= at ? wake() : wait()));
+  };
+  wait();
+  return () => callOff();
+}
+
 export const systemClock: Clock = {
   now: () => Date.now(),
-  timer(at, wake) {
-    let handle: ReturnType<typeof setTimeout>;
-    const wait = () => {
-      const ms = at - Date.now();
-      handle =
-        ms <= 0
-          ? setTimeout(wake, 0)
-          : setTimeout(ms <= WAIT_MAX_MS ? check : wait, Math.min(ms, WAIT_MAX_MS));
-    };
-    const check = () => (Date.now() >= at ? wake() : wait());
-    wait();
+  delay(ms, wake) {
+    const handle = setTimeout(wake, ms);
     return () => clearTimeout(handle);
   },
+  timer: (at, wake) => waitUntil(systemClock, at, wake),
 };
+
+/**
+ * A clock that is never set back: what waits, waits as long as it was told to, whoever corrects the wall clock meanwhile. Its instants
+ * are those of the wall clock, later by its lead. The lead grows by each step back, and is kept from one start to the next.
+ */
+export interface SteadyClock extends Clock {
+  /** The instant of the wall clock that people see. */
+  toWall(at: number): number;
+  fromWall(at: number): number;
+  /** Calls `listener` whenever the wall clock was set back. */
+  onStep(listener: () => void): void;
+}
+
+export interface SteadyOptions {
+  /** Milliseconds that it was ahead of the wall clock when the process before ended. */
+  lead: number;
+  /** An instant that has passed for certain: a clock that is behind it was set back while nothing ran. */
+  passed: number;
+  /** Hears of each new lead. */
+  onStep: (lead: number) => void;
+}
+
+/** A smaller step back is waited for: no clock is more exact than that. */
+const STEP_MS = 1000;
+
+/** What waits reads it every minute at least, so a step back lengthens no wait by more than that. */
+export function createSteadyClock(wall: Clock, { lead, passed, onStep }: SteadyOptions): SteadyClock {
+  let ahead = lead;
+  let last = passed;
+  const listeners: (() => void)[] = [];
+  const now = () => {
+    const at = wall.now() + ahead;
+    if (at < last - STEP_MS) {
+      ahead += last - at;
+      onStep(ahead);
+      for (const listener of listeners) listener();
+    }
+    return (last = Math.max(at, last));
+  };
+  const leadNow = () => {
+    now();
+    return ahead;
+  };
+  const steady: SteadyClock = {
+    now,
+    delay: (ms, wake) => wall.delay(ms, wake),
+    timer: (at, wake) => waitUntil(steady, at, wake),
+    toWall: (at) => at - leadNow(),
+    fromWall: (at) => at + leadNow(),
+    onStep: (listener) => void listeners.push(listener),
+  };
+  now();
+  return steady;
+}

@@ -32,10 +32,8 @@ export function writeDelivery(
 ): { waiting: Waiting; delivery: Delivery } | null {
   const origin: Origin = event.isTest ? "test" : "publish";
   const dead = endpoint.status === "disabled";
-  // Keys only grow: after the wall clock was set back they are ahead of it, and the event is due all the same.
-  const now = data.store.now();
   const isSent = !dead && !waitsForPlan;
-  const due = !isSent ? null : origin === "publish" ? Math.min(keyTime(event.id), now) : now;
+  const due = isSent ? firstDue(data, actors, event) : null;
   const queueOrder = due === null ? null : actors.placeFor(endpoint, id, due);
   const eventId = event.id;
   const endpointId = endpoint.id;
@@ -46,6 +44,17 @@ export function writeDelivery(
   if (due === null) return null;
   const delivery = untriedDelivery({ id, eventId, endpointId, projectId, origin, due });
   return { waiting: { id, due, queueOrder }, delivery };
+}
+
+/** Keys only grow: after the wall clock was set back they are ahead of it, and the event is due all the same. */
+function firstDue(data: Data, { clock }: Actors, { id, isTest }: Event): number {
+  const now = data.store.now();
+  return clock.fromWall(isTest ? now : Math.min(keyTime(id), now));
+}
+
+/** True where an event is the endpoint's to get: it may have been given to another consumer since the event was planned. */
+export function isTheirs({ consumerId }: Endpoint, event: Pick<Event, "consumerId" | "isTest">): boolean {
+  return event.isTest || consumerId === null || consumerId === event.consumerId;
 }
 
 /** A part of a fan-out that one transaction writes: endpoints `from` up to, and without, `until`. */
@@ -195,9 +204,10 @@ export class Spreader {
     const body = bodyOf(event);
     const waits = this.data.waitingEvents.has(event.projectId, event.id);
     return fanout.endpoints.slice(from, until).flatMap((endpointId, at): Dispatch[] => {
-      const endpoint = this.data.endpoints.getAnyway(endpointId);
+      const known = this.data.endpoints.current(endpointId) ?? this.data.endpoints.getAnyway(endpointId);
       const id = fanout.firstKey + from + at;
-      // It was erased with its consumer.
+      // It was erased with its consumer, or is another one's by now.
+      const endpoint = known && isTheirs(known, event) ? known : undefined;
       if (endpoint === undefined) this.data.events.countDelivery(event.id, -1);
       const written = endpoint && writeDelivery(this.data, this.actors, event, endpoint, id, "later", waits);
       if (!written) return [];

@@ -39,8 +39,15 @@ export class Jobs {
   ) {}
 
   start(): void {
-    this.#timers = this.jobs.map((job) => this.#schedule(job));
+    this.reschedule();
     for (const job of this.jobs) void this.#run(job);
+  }
+
+  /** A pattern names instants of the wall clock: after that was set back, the next one is looked for anew. */
+  reschedule(): void {
+    if (this.#stopping) return;
+    for (const timer of this.#timers) timer.stop();
+    this.#timers = this.jobs.map((job) => this.#schedule(job));
   }
 
   /** Runs a job now, or waits for the run that is under way. */

@@ -3,7 +3,7 @@ import { type Audience, type AudienceListeners, Audiences, type RoutedEvent } fr
 import { keyTime } from "./core/ids.ts";
 import { limit } from "./core/limits.ts";
 import type { Delivery, Endpoint, Event, Origin } from "./core/model.ts";
-import { bodyOf, Spreader, writeDelivery } from "./fanout.ts";
+import { bodyOf, isTheirs, Spreader, writeDelivery } from "./fanout.ts";
 import type { Waiting } from "./outbound/actor-parts.ts";
 import type { Actors } from "./outbound/actors.ts";
 import type { Dispatch } from "./outbound/dispatcher.ts";
@@ -186,7 +186,7 @@ export class Plan {
     if (known) return { event: known, duplicate: true };
     const mustWait = this.#mustWait(incoming);
     const { filtered } = audience;
-    const endpoints = this.#stillThere(audience.endpoints);
+    const endpoints = this.#asTheyAre(audience.endpoints, incoming);
     const id = this.#data.store.takeKey(1 + endpoints.length);
     const event: EventWithData = {
       id,
@@ -211,12 +211,15 @@ export class Plan {
     return { event, duplicate: false };
   }
 
-  /** Without those that were deleted since the event was planned. */
-  #stillThere(endpoints: readonly Endpoint[]): readonly Endpoint[] {
+  /** As they are now, without those that were deleted, or given to another consumer, since the event was planned. */
+  #asTheyAre(endpoints: readonly Endpoint[], event: Incoming): readonly Endpoint[] {
     // Those of a wide event are looked at when their turn comes (fanout.ts).
     if (endpoints.length > limit("eventRowsMax")) return endpoints;
-    const { isThere } = this.#data.endpoints;
-    return endpoints.every(isThere) ? endpoints : endpoints.filter(isThere);
+    const all = this.#data.endpoints;
+    if (endpoints.every((endpoint) => all.current(endpoint.id) === endpoint)) return endpoints;
+    return endpoints
+      .flatMap(({ id }) => all.current(id) ?? [])
+      .filter((endpoint) => isTheirs(endpoint, event));
   }
 
   #remember({ deliveryId, keptSeconds, proof }: Identity, sourceId: number, eventId: number): void {
@@ -350,8 +353,9 @@ export function replayOne(
   endpoint: Endpoint,
   known: Delivery | null,
 ): Replayed | null {
-  if (!data.thinning.has("bodies", event.id) || !data.endpoints.isThere(endpoint)) return null;
-  const due = data.store.now();
+  if (!data.thinning.has("bodies", event.id) || data.endpoints.current(endpoint.id) === undefined)
+    return null;
+  const due = actors.clock.now();
   const id = known?.id ?? data.store.takeKey();
   const queueOrder = actors.placeFor(endpoint, id, due);
   const origin = event.isTest ? "test_replay" : "replay";

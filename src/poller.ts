@@ -64,7 +64,8 @@ export class Poller {
   ) {}
 
   async poll(endpointId: number, ask: Ask): Promise<Page | Refusal> {
-    const { clock } = this.parts;
+    const { clock } = this.actors;
+    const until = clock.fromWall(ask.until);
     let acknowledged = false;
     for (;;) {
       const actor = this.actors.polled(endpointId);
@@ -75,10 +76,10 @@ export class Poller {
       acknowledged = true;
       const seen = actor.changes;
       const page = actor.isHeldBack ? nothing(ask) : await this.#page(endpoint, ask);
-      if (page.messages.length > 0 || clock.now() >= ask.until || ask.signal.aborted) return page;
+      if (page.messages.length > 0 || clock.now() >= until || ask.signal.aborted) return page;
       if (actor.pollers >= limit("pollersMax") || this.#held >= this.parts.heldMax) return "full";
       this.#held++;
-      await actor.changed(seen, ask.until, ask.signal);
+      await actor.changed(seen, until, ask.signal);
       this.#held--;
     }
   }

@@ -84,7 +84,7 @@ export class Releaser {
   #writeOne(id: number, endpointId: number): Dispatch[] {
     const endpoint = this.data.endpoints.getAnyway(endpointId);
     if (!endpoint) return [];
-    const due = this.data.store.now();
+    const due = this.actors.clock.now();
     const queueOrder = this.actors.placeFor(endpoint, id, due);
     this.data.deliveries.release(id, due, queueOrder);
     return [{ endpoint, waiting: { id, due, queueOrder }, load: null }];
@@ -99,10 +99,7 @@ export class Releaser {
     while (meter.waitingEvents(projectId) > 0) {
       const events = waitingEvents.above(accountId, position, SEARCHED_A_TURN);
       const open = events.flatMap((eventId) => deliveries.findOf(eventId, id) ?? []).filter(waitsForPlan);
-      await this.actors.dispose(
-        open.map((delivery) => delivery.id),
-        status === "deleted" ? "cancelled" : "dead",
-      );
+      await this.actors.dispose(open.map((delivery) => delivery.id));
       const last = events.at(-1);
       if (last === undefined) return;
       position = last;

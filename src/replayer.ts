@@ -1,9 +1,9 @@
-import type { Clock } from "./clock.ts";
 import { matchesPattern } from "./core/event-type.ts";
 import { firstKeyAt } from "./core/ids.ts";
 import { limit } from "./core/limits.ts";
 import type { Endpoint } from "./core/model.ts";
 import { enqueueReplayed, type Pipeline, type Replayed, replayOne } from "./pipeline.ts";
+import { isTheirs } from "./fanout.ts";
 import type { Actors } from "./outbound/actors.ts";
 import type { Data } from "./store/data.ts";
 import { type DeliveryFilter, DeliveryList } from "./store/delivery-list.ts";
@@ -46,7 +46,6 @@ export class Replayer {
     private readonly data: Data,
     private readonly actors: Actors,
     private readonly pipeline: Pipeline,
-    private readonly clock: Clock,
   ) {
     this.#list = new DeliveryList(data);
     data.store.onRecovered(() => this.recover());
@@ -106,7 +105,8 @@ export class Replayer {
   /** How many were replayed; null where the job was cancelled meanwhile. A slice without targets is not worth a write. */
   async #writeSlice(replay: Replay, { targets, reached }: Slice, before: number): Promise<number | null> {
     if (targets.length === 0 && reached !== null) return this.#isRunning(replay) ? 0 : null;
-    const ended = reached === null ? { status: "completed" as const, completedAt: this.clock.now() } : {};
+    const ended =
+      reached === null ? { status: "completed" as const, completedAt: this.data.store.now() } : {};
     const position = reached ?? replay.last;
     const written = await this.data.store.write(() => {
       if (!this.#isRunning(replay)) return null;
@@ -122,16 +122,21 @@ export class Replayer {
     return this.data.replays.get(id)?.status === "running";
   }
 
-  /** Looks once more: since the slice was read, the delivery may have gone on by itself. */
-  #replayTarget(filter: ReplayFilter, { eventId, endpoint, deliveryId }: Target): Replayed[] {
+  /** Looks once more: since the slice was read, the delivery may have gone on by itself, or another replay may have made it. */
+  #replayTarget(filter: ReplayFilter, target: Target): Replayed[] {
+    const { eventId, deliveryId } = target;
     const event = this.data.events.get(eventId);
+    const endpoint = this.data.endpoints.current(target.endpoint.id);
+    if (!event || !endpoint || endpoint.status === "disabled") return [];
+    if (deliveryId === null && (!isTheirs(endpoint, event) || hasDelivery(this.data, eventId, endpoint)))
+      return [];
     const delivery = deliveryId === null ? null : this.data.deliveries.get(deliveryId);
-    if (!event || (delivery && !filter.status.includes(delivery.status))) return [];
+    if (deliveryId !== null && !(delivery && filter.status.includes(delivery.status))) return [];
     return [replayOne(this.data, this.actors, event, endpoint, delivery) ?? []].flat();
   }
 
   #wait(ms: number): Promise<void> {
-    return new Promise((resolve) => this.clock.timer(this.clock.now() + ms, resolve));
+    return new Promise((resolve) => this.actors.clock.timer(this.actors.clock.now() + ms, resolve));
   }
 
   /** The targets above `position` and up to `last`, slice by slice; whose deliveries count is looked up for each slice. */
@@ -204,9 +209,14 @@ export class Replayer {
     )
       return [];
     if (filter.consumerId !== null && event.consumerId !== filter.consumerId) return [];
-    if (this.data.deliveries.findOf(key, endpoint.id) || !this.pipeline.admits(endpoint, event)) return [];
+    if (hasDelivery(this.data, key, endpoint) || !this.pipeline.admits(endpoint, event)) return [];
     return [{ eventId: key, endpoint, deliveryId: null }];
   }
+}
+
+/** Inside a write it holds for the write. A wide event's fan-out may not have come to the endpoint yet. */
+function hasDelivery({ deliveries, fanouts }: Data, eventId: number, { id }: Endpoint): boolean {
+  return deliveries.findOf(eventId, id) !== null || fanouts.names(eventId, id);
 }
 
 /** `reached`: the last key that was looked at, or null at the end. */

@@ -124,22 +124,30 @@ export function tellSealed(left: number, logger: Logger): void {
 
 /** One line when an endpoint starts to be left alone, for as long as it is; one when it answers again. */
 function tellHealth(
-  { health, disable }: AttemptReport["settlement"],
+  { settlement: { health, disable }, leftAloneUntil }: AttemptReport,
   endpointId: string,
   logger: Logger,
 ): void {
   if (disable) tellDisabled(endpointId, disable, logger);
-  const until = Math.max(health.backoffUntil, health.slowUntil);
-  if (health.failingSince === null && until === 0)
+  if (health.failingSince === null && leftAloneUntil === null)
     logger.log("info", "endpoint answers again", { endpoint_id: endpointId });
-  else if (until > 0) {
-    const next = formatRfc3339(until);
+  else if (leftAloneUntil !== null) {
     logger.log("warn", "endpoint is left alone", {
       endpoint_id: endpointId,
-      until: next,
+      until: formatRfc3339(leftAloneUntil),
       failures: health.failuresInRow,
     });
   }
+}
+
+/** An endpoint's row holds what this program cannot read. */
+export function tellBroken(endpointId: string, error: unknown, logger: Logger): void {
+  logger.log("error", "endpoint cannot be read", { endpoint_id: endpointId, error: String(error) });
+}
+
+/** The wall clock was set back: `lead` is how far the actors' clock is ahead now, in milliseconds. */
+export function tellSetBack(lead: number, logger: Logger): void {
+  logger.log("warn", "the clock was set back; what waits is not held up by that", { lead_ms: lead });
 }
 
 interface GaugeParts {
@@ -231,7 +239,7 @@ function attemptLabels(outcome: Outcome, code: number | null): string {
 }
 
 export function tellAttempt(report: AttemptReport, data: Data, logger: Logger, metrics: Metrics): void {
-  const { settlement, number, lagMs } = report;
+  const { settlement, number, nextAttemptAt, lagMs } = report;
   const { load, performed, endpoint, trigger, change } = settlement;
   const { outcome } = performed.finding;
   const code = performed.statusCode;
@@ -244,11 +252,10 @@ export function tellAttempt(report: AttemptReport, data: Data, logger: Logger, m
   const what = `"event_id":"${eventId}","delivery_id":"${deliveryId}","endpoint_id":"${endpointId}"`;
   const how = `"number":${number},"trigger":"${trigger}","outcome":"${outcome}","status_code":${code}`;
   const then = `"duration_ms":${performed.durationMs},"status":"${change?.status ?? load.delivery.status}"`;
-  const next =
-    change?.due && outcome !== "handed_out" ? `,"next_attempt_at":"${formatRfc3339(change.due)}"` : "";
+  const next = nextAttemptAt === null ? "" : `,"next_attempt_at":"${formatRfc3339(nextAttemptAt)}"`;
   const level = outcome === "delivered" || outcome === "handed_out" ? "info" : "warn";
   const { errorCode } = performed;
   const error = errorCode === null ? "null" : hideCredentials(JSON.stringify(errorCode));
   logger.logPlain(level, "attempt", `${what},${how},"error_code":${error},${then}${next}`);
-  if (settlement.healthChanged || settlement.disable) tellHealth(settlement, endpointId, logger);
+  if (settlement.healthChanged || settlement.disable) tellHealth(report, endpointId, logger);
 }

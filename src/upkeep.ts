@@ -46,7 +46,7 @@ function withoutOld(at: number): (now: Source) => Partial<Source> {
  */
 export async function disableFailing(data: Data, actors: Actors): Promise<Endpoint[]> {
   const { endpoints, health, store } = data;
-  const before = store.now() - limit("disableAfterMs");
+  const before = actors.clock.now() - limit("disableAfterMs");
   const isFailing = (id: number) => (health.get(id).failingSince ?? Number.POSITIVE_INFINITY) <= before;
   const failing = health.failingSince(before).filter((id) => endpoints.get(id)?.status === "active");
   const idle = failing.filter((id) => actors.isIdle(id));

@@ -37,7 +37,7 @@ const mayImport: Record<string, string[]> = {
   config: ["core", "log"],
   store: ["core", "drizzle"],
   inbound: ["core"],
-  outbound: ["outbound/user-agent", "core"],
+  outbound: ["outbound/user-agent", "core", "clock"],
   // The actors stand between what is stored and what is sent; the machine, the kinds and the transport know no database.
   "outbound/actors": ["outbound", "store", "core", "clock"],
   "outbound/user-agent": ["package.json"],
@@ -60,7 +60,7 @@ const mayImport: Record<string, string[]> = {
     "core",
   ],
   releaser: ["outbound/actors", "outbound/dispatcher", "store", "core", "clock"],
-  replayer: ["pipeline", "outbound/actors", "store", "core", "clock", "log", "metrics"],
+  replayer: ["fanout", "pipeline", "outbound/actors", "store", "core", "clock", "log", "metrics"],
   poller: ["outbound", "outbound/actors", "store", "core", "clock"],
   http: ["docs", "portal-build", ...services, ...settings],
   replica: ["start-error"],
@@ -83,6 +83,7 @@ const mayImport: Record<string, string[]> = {
   retention: ["pace", "outbound/actors", "store", "core"],
   eraser: ["pace", "retention", "outbound/actors", "store", "core"],
   upkeep: ["outbound/actors", "store", "core"],
+  steady: ["clock", "store", "core"],
   "take-up": ["pipeline", "releaser", "replayer", "outbound/actors", "store"],
   schedule: ["eraser", "jobs", "retention", "upkeep", "outbound/actors", "store", "core"],
   app: [
@@ -93,6 +94,7 @@ const mayImport: Record<string, string[]> = {
     "replication",
     "retention",
     "schedule",
+    "steady",
     "take-up",
     "tell",
     "turns",

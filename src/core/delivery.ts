@@ -46,6 +46,8 @@ export interface Beginning {
   step: number;
   /** Health at the start: whether this was the probe of an endpoint that backs off. */
   probe: boolean;
+  /** The endpoint has another destination since: what the earlier one says of itself counts no more. */
+  moved: boolean;
   schedule: readonly number[];
 }
 
@@ -81,22 +83,23 @@ export function deliveryAfter(
     return { status: "delivered", step: begun.step, due: null, deadReason: null };
   if (begun.trigger === "manual") return null;
   const step = begun.step + 1;
-  const reason = finalReason(finding);
+  const reason = finalReason(finding, begun.moved);
   const scheduledAt = reason ? null : nextScheduledAt(begun.schedule, step, at.now, at.random);
   if (scheduledAt === null) return { status: "dead", step, due: null, deadReason: reason ?? "exhausted" };
-  const due = Math.max(scheduledAt, finding.retryAfterAt ?? 0, health.backoffUntil, health.slowUntil);
+  const retryAfterAt = begun.moved ? 0 : (finding.retryAfterAt ?? 0);
+  const due = Math.max(scheduledAt, retryAfterAt, health.backoffUntil, health.slowUntil);
   return { status: "retrying", step, due, deadReason: null };
 }
 
-function finalReason(finding: Finding): DeadReason | null {
+function finalReason(finding: Finding, moved: boolean): DeadReason | null {
   if (finding.outcome === "blocked" || finding.outcome === "malformed") return finding.outcome;
-  return finding.statusCode === 410 ? "gone" : null;
+  return finding.statusCode === 410 && !moved ? "gone" : null;
 }
 
 /** The endpoint's health after an attempt. */
 export function healthAfter(health: Health, begun: Beginning, finding: Finding, at: Moment): Health {
+  if (begun.moved || finding.outcome === "malformed") return health;
   if (finding.outcome === "delivered") return recovered(health, at.now);
-  if (finding.outcome === "malformed") return health;
   const slowed = slowsEndpoint(finding.statusCode)
     ? slowedDown(health, finding.retryAfterAt, at.now)
     : health;
@@ -106,6 +109,12 @@ export function healthAfter(health: Health, begun: Beginning, finding: Finding, 
 /** A success forgets everything but a `retry-after` that has not passed. */
 function recovered(health: Health, now: number): Health {
   return health.slowUntil > now ? { ...HEALTHY, slowUntil: health.slowUntil } : HEALTHY;
+}
+
+/** The same failures, and nothing to wait for. */
+export function withoutWaits(health: Health): Health {
+  if (health === HEALTHY) return HEALTHY;
+  return { ...health, backoffLevel: 0, backoffUntil: 0, slowLevel: 0, slowUntil: 0 };
 }
 
 /** Answers that come while the endpoint is slowed down already (attempts of before) lengthen the wait, but do not double it. */

@@ -245,6 +245,11 @@ export const LIMITS = {
     why: "What all actors hold together before each keeps only a head.",
   },
   actorQueueHead: { value: 64, unit: "count", why: "What an actor holds when all together hold too much." },
+  actorRefillMax: {
+    value: 256,
+    unit: "count",
+    why: "Parked deliveries that an actor fetches at once, beside what it holds already.",
+  },
   bodyCacheBytesMax: {
     value: 64 * MIB,
     unit: "bytes",

@@ -27,7 +27,7 @@ export type DeadReason = (typeof DEAD_REASONS)[number];
 export const ORIGINS = ["publish", "replay", "test", "test_replay"] as const;
 export type Origin = (typeof ORIGINS)[number];
 
-export type WaitingFor = "paused" | "rate_limit" | "backoff" | "order" | "plan_limit";
+export type WaitingFor = "paused" | "rate_limit" | "backoff" | "order" | "concurrency" | "plan_limit";
 
 export type EndpointStatus = "active" | "paused" | "disabled" | "deleted";
 export type DisabledReason = "gone" | "failing";
@@ -149,6 +149,13 @@ export interface Health {
   slowLevel: number;
   slowUntil: number;
   failingSince: number | null;
+}
+
+/** Where deliveries go: its health, and what it answered, belong to it. */
+export function isSameDestination(one: Endpoint, other: Endpoint): boolean {
+  const destinationOf = ({ kind, config, credentials }: Endpoint) =>
+    JSON.stringify([kind, config, credentials]);
+  return one === other || destinationOf(one) === destinationOf(other);
 }
 
 export const HEALTHY: Health = {

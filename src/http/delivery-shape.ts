@@ -10,6 +10,7 @@ const WAITING_FOR = [
   "rate_limit",
   "backoff",
   "order",
+  "concurrency",
   "plan_limit",
 ] as const satisfies readonly WaitingFor[];
 
@@ -33,7 +34,7 @@ export const deliveryShape = Type.Object(
     next_attempt_at: nullable(timeShape),
     waiting_for: nullable(
       oneOf(WAITING_FOR, { $id: "WaitingFor" }),
-      "Why it does not go out although its time has come.",
+      "Why it does not go out although its time has come: its endpoint is paused; `rate_limit_per_second` or `max_concurrency` is used up; the endpoint backs off or asked for a break (`backoff`); an earlier delivery has to arrive first (`order`); the account's plan has no room.",
     ),
     dead_reason: nullable(deadReasonShape),
     created_at: timeShape,

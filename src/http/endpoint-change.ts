@@ -1,7 +1,7 @@
 import type { Caller } from "../core/caller.ts";
 import { invalid, notFound, Problem } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
-import type { Endpoint } from "../core/model.ts";
+import { type Endpoint, HEALTHY, isSameDestination } from "../core/model.ts";
 import { commitChange } from "./commit.ts";
 import { endpointOf } from "./endpoint-shape.ts";
 import type { Answer, RequestContext } from "./route.ts";
@@ -60,23 +60,32 @@ export function changeEndpoint(
   id: number,
   change: (now: Endpoint) => Partial<Endpoint>,
   answer: (made: Endpoint) => Answer = (made) => ({ status: 200, json: endpointOf(services, made) }),
+  remember: (made: Endpoint) => void = () => {},
 ): Promise<Answer> {
   const { endpoints } = services.data;
   return commitChange(context, {
     write() {
       let before: unknown;
+      let moved = false;
       const made = endpoints.update(id, (now) => {
         before = endpointOf(services, now);
-        return change(now);
+        const changes = change(now);
+        moved = !isSameDestination(now, { ...now, ...changes });
+        return changes;
       });
       if (made === null) throw notFound("endpoint");
+      // How the destination before has been answering says nothing of this one.
+      if (moved) services.data.health.set(id, HEALTHY);
       return { made, before };
     },
     answer({ made, before }) {
       const after = made.status === "deleted" ? null : endpointOf(services, made);
       return { ...answer(made), audited: { before, after } };
     },
-    remember: ({ made }) => endpoints.remember(made),
+    remember({ made }) {
+      endpoints.remember(made);
+      remember(made);
+    },
   });
 }
 

@@ -1,3 +1,4 @@
+import { withoutWaits } from "../core/delivery.ts";
 import { type Endpoint, HEALTHY } from "../core/model.ts";
 import { changeEndpoint, disabledConflict, findEndpoint } from "./endpoint-change.ts";
 import { endpointExample, endpointOf, endpointShape } from "./endpoint-shape.ts";
@@ -41,7 +42,9 @@ function resumeRoute(services: Services): AnyRoute {
     operationId: "resumeEndpoint",
     tag: "Endpoints",
     summary: "Resume an endpoint",
-    description: "What waited goes out, oldest first.",
+    description:
+      "What waited goes out, oldest first, and at once: a backoff and a break that the receiver asked for end, also where the endpoint " +
+      "was not paused.",
     access: "manage",
     budget: "management",
     audit: { action: "endpoint.resumed", object: "endpoint" },
@@ -56,15 +59,20 @@ function setStatus(
   context: EndpointContext,
   status: "active" | "paused",
 ): Answer | Promise<Answer> {
+  const { actors, data } = services;
   const endpoint = findEndpoint(services, context.caller, context.params.id);
-  if (endpoint.status === status) return { status: 200, json: endpointOf(services, endpoint) };
+  const clears = status === "active" && actors.isLeftAlone(endpoint.id);
+  if (endpoint.status === status && !clears) return { status: 200, json: endpointOf(services, endpoint) };
   const change = (now: Endpoint) => {
     if (now.status === "disabled") throw disabledConflict();
+    if (clears) data.health.set(now.id, withoutWaits(data.health.get(now.id)));
     return { status };
   };
   // Refused before the write, so that a refusal costs its neighbours in the transaction nothing.
-  change(endpoint);
-  return changeEndpoint(services, context, endpoint.id, change);
+  if (endpoint.status === "disabled") throw disabledConflict();
+  return changeEndpoint(services, context, endpoint.id, change, undefined, ({ id }) => {
+    if (clears) actors.clearWaits(id);
+  });
 }
 
 function enableRoute(services: Services): AnyRoute {

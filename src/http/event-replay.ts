@@ -149,6 +149,8 @@ class EventReplay {
     if (data.events.get(this.event.id) === null) throw notFound("event");
     return endpoints.flatMap((endpoint) => {
       const known = this.isNewMessage ? null : data.deliveries.findOf(this.event.id, endpoint.id);
+      if (known === null && !this.isNewMessage && data.fanouts.names(this.event.id, endpoint.id))
+        throw new Problem("conflict", "The event is still on its way to this endpoint for the first time.");
       return replayOne(data, actors, this.event, endpoint, known) ?? [];
     });
   }

@@ -1,5 +1,6 @@
 import type { DeliveryChange, Finding } from "../core/delivery.ts";
 import type { Delivery, DisabledReason, Endpoint, Health, Trigger } from "../core/model.ts";
+import type { SteadyClock } from "../clock.ts";
 import type { Held } from "./queue.ts";
 
 /** What an actor is handed, what it says of an attempt, and what it needs of others. */
@@ -41,10 +42,9 @@ export interface Settlement<P extends Performed> {
 export interface ActorParts<P extends Performed> {
   /** What the queues of all actors hold. */
   held: Held;
-  now(): number;
+  /** What is due, and what waits, is told by it. */
+  clock: SteadyClock;
   random(): number;
-  /** Runs `wake` at `at` or a little later; answers how to call it off. */
-  timer(at: number, wake: () => void): () => void;
   load(deliveryId: number): Load | null;
   parked(endpointId: number, count: number): Waiting[];
   firstParked(endpointId: number): number | null;
@@ -54,8 +54,8 @@ export interface ActorParts<P extends Performed> {
   landed(): void;
   /** Never rejects. Resolves once it is on disk; false where the delivery was reopened or cancelled while the attempt ran. */
   record(settlement: Settlement<P>): Promise<boolean>;
-  /** Ends these open deliveries of a disabled (dead) or deleted (cancelled) endpoint. */
-  dispose(ids: readonly number[], as: "dead" | "cancelled"): Promise<void>;
+  /** Ends these open deliveries of disabled (dead) and deleted (cancelled) endpoints; answers those whose endpoint is neither. */
+  dispose(ids: readonly number[]): Promise<readonly number[]>;
   /**
    * False where all endpoints together have too many attempts in flight for one more of this endpoint, which has `own`; the actor is
    * woken when there is room again.

@@ -1,10 +1,19 @@
-import { type Beginning, deliveryAfter, disabledBy, healthAfter, triggerOf } from "../core/delivery.ts";
+import {
+  type Beginning,
+  deliveryAfter,
+  disabledBy,
+  type Finding,
+  healthAfter,
+  triggerOf,
+  withoutWaits,
+} from "../core/delivery.ts";
 import { limit } from "../core/limits.ts";
 import {
   type Delivery,
   type Endpoint,
   HEALTHY,
   type Health,
+  isSameDestination,
   type Trigger,
   type WaitingFor,
 } from "../core/model.ts";
@@ -39,11 +48,11 @@ interface Flight<P extends Performed> {
   load: Load;
   trigger: Trigger;
   probe: boolean;
+  /** Which of the endpoint's destinations it goes to. */
+  destination: number;
   /** Whoever asked for this attempt and waits for it. */
   settled: ((performed: P | null) => void) | null;
 }
-
-const REFILL_MAX = 256;
 
 export class EndpointActor<P extends Performed> {
   readonly #queue: Queue<Load>;
@@ -59,6 +68,8 @@ export class EndpointActor<P extends Performed> {
   #parkedFrom: number;
   #disposing = false;
   #stopped = false;
+  /** Grows with each change of the destination: what an earlier one answers says nothing of this one. */
+  #destination = 0;
   /** Set the moment an attempt decides so, before the endpoint's row says it. */
   #disabling = false;
   /** Flights that somebody asked for. */
@@ -73,7 +84,7 @@ export class EndpointActor<P extends Performed> {
   ) {
     this.#queue = new Queue(parts.held);
     this.#parkedFrom = parts.firstParked(endpoint.id) ?? Number.POSITIVE_INFINITY;
-    this.#rate = new RateBucket(parts.now());
+    this.#rate = new RateBucket(parts.clock.now());
   }
 
   get mode(): Mode {
@@ -126,7 +137,9 @@ export class EndpointActor<P extends Performed> {
 
   /** A delivery that is on disk already; `load` where it is at hand. */
   enqueue(waiting: Waiting, load: Load | null = null): void {
-    this.#admit(waiting, load);
+    // Its row is about to change: it is looked at when the attempt under way has ended.
+    if (this.#isBusy(waiting.id)) this.#deferred.add(waiting.id);
+    else this.#admit(waiting, load);
     this.#pump();
   }
 
@@ -139,12 +152,21 @@ export class EndpointActor<P extends Performed> {
   update(endpoint: Endpoint): void {
     const reordered = endpoint.ordering !== this.endpoint.ordering;
     const enabled = this.endpoint.status === "disabled" && endpoint.status !== "disabled";
+    const moved = !isSameDestination(this.endpoint, endpoint);
     this.endpoint = endpoint;
-    if (enabled) this.health = HEALTHY;
+    if (moved) this.#destination++;
+    if (moved || enabled) this.health = HEALTHY;
     if (reordered) this.#reorder();
     // What is under way is cancelled like what waits; where it arrives nevertheless, it counts as delivered.
     if (endpoint.status === "deleted")
-      for (const id of this.#flights) this.#admit({ id, due: this.parts.now(), queueOrder: null }, null);
+      for (const id of this.#flights)
+        this.#admit({ id, due: this.parts.clock.now(), queueOrder: null }, null);
+    this.#pump();
+  }
+
+  /** Somebody says that it may be tried again: it neither backs off nor is slowed down any more. */
+  clearWaits(): void {
+    this.health = withoutWaits(this.health);
     this.#pump();
   }
 
@@ -175,14 +197,17 @@ export class EndpointActor<P extends Performed> {
 
   /** Why an open delivery does not go out although its time may have come; null where it only waits for its time. */
   waitingFor(id: number, due: number): WaitingFor | null {
-    const now = this.parts.now();
+    const now = this.parts.clock.now();
     if (this.endpoint.status === "paused") return "paused";
     if (this.parts.isHeldBack(this.endpoint.projectId)) return "plan_limit";
     if (this.#isBusy(id)) return null;
     if (this.#gate() > now && due <= this.#gate()) return "backoff";
     if (due > now) return null;
     if (this.endpoint.ordering === "fifo" && !this.#isHead(id)) return "order";
-    return this.#tokenAt(now) > now ? "rate_limit" : null;
+    if (this.#tokenAt(now) > now) return "rate_limit";
+    if (this.#hasSlot()) return null;
+    // One probe at a time.
+    return this.health.backoffLevel > 0 ? "backoff" : "concurrency";
   }
 
   /** Starts nothing any more; resolves when nothing is in flight or on its way to the disk. */
@@ -196,7 +221,11 @@ export class EndpointActor<P extends Performed> {
   }
 
   #admit(waiting: Waiting, load: Load | null): void {
-    if (waiting.queueOrder !== null) return this.#notePark(waiting.queueOrder);
+    if (waiting.queueOrder !== null) {
+      // What the queue holds already was reopened; or it was fetched and tried between the commit and this word of it.
+      if (this.#queue.has(waiting.id)) this.#reload(waiting.id);
+      return this.#notePark(waiting.queueOrder);
+    }
     const order = this.orderOf(waiting.id, waiting.due);
     this.#queue.push({ id: waiting.id, due: waiting.due, order, load, dropped: false });
   }
@@ -217,6 +246,7 @@ export class EndpointActor<P extends Performed> {
   }
 
   #isHead(id: number): boolean {
+    if (this.#slotsTaken() > 0) return false;
     const head = this.#queue.peek();
     return head === undefined || id <= head.id;
   }
@@ -259,7 +289,7 @@ export class EndpointActor<P extends Performed> {
   /** Starts what can start, then waits for what comes next. */
   #pump(): void {
     if (this.#isClosed() && !this.#stopped) this.parts.unattended("disposal", this.#dispose());
-    const now = this.parts.now();
+    const now = this.parts.clock.now();
     if (this.#isRunning()) {
       while (this.#mayStart(now)) if (!this.#startNext(now)) break;
     }
@@ -301,18 +331,19 @@ export class EndpointActor<P extends Performed> {
     const head = this.#queue.peek();
     if (this.#parkedFrom === Number.POSITIVE_INFINITY || (head && head.order <= this.#parkedFrom)) return;
     if (this.endpoint.ordering === "none" && this.#parkedFrom > now) return;
-    const count = this.#queue.size + this.#flights.size + this.#recording.size + REFILL_MAX;
+    const count = this.#queue.size + this.#flights.size + this.#recording.size + limit("actorRefillMax");
     const rows = this.parts.parked(this.endpoint.id, count);
     for (const row of rows) {
       if (this.#isBusy(row.id)) this.#deferred.add(row.id);
-      else if (!this.#queue.has(row.id)) this.#admit({ ...row, queueOrder: null }, null);
+      else if (this.#queue.dueOf(row.id) !== row.due) this.#admit({ ...row, queueOrder: null }, null);
     }
     this.#parkedFrom =
       rows.length < count ? Number.POSITIVE_INFINITY : (rows.at(-1)?.queueOrder ?? Number.POSITIVE_INFINITY);
   }
 
   #start(load: Load, trigger: Trigger, probe: boolean, settled?: Flight<P>["settled"]): void {
-    const flight: Flight<P> = { load, trigger, probe, settled: settled ?? null };
+    const destination = this.#destination;
+    const flight: Flight<P> = { load, trigger, probe, destination, settled: settled ?? null };
     this.#flights.add(load.delivery.id);
     if (settled) this.#byHand++;
     void this.#fly(flight);
@@ -350,14 +381,15 @@ export class EndpointActor<P extends Performed> {
   }
 
   #judge(flight: Flight<P>, performed: P): Settlement<P> {
-    const { finding } = performed;
+    const finding = this.#onClock(performed.finding);
     const { delivery } = flight.load;
-    const at = { now: this.parts.now(), random: this.parts.random() };
-    const begun: Beginning = { ...flight, step: delivery.step, schedule: this.#scheduleOf(delivery) };
+    const at = { now: this.parts.clock.now(), random: this.parts.random() };
+    const moved = flight.destination !== this.#destination;
+    const begun: Beginning = { ...flight, moved, step: delivery.step, schedule: this.#scheduleOf(delivery) };
     const before = this.health;
     this.health = healthAfter(before, begun, finding, at);
     const change = deliveryAfter(begun, finding, this.health, at);
-    const disable = this.#isClosed() ? null : disabledBy(finding, this.health, at.now);
+    const disable = this.#isClosed() || moved ? null : disabledBy(finding, this.health, at.now);
     if (disable) this.#disabling = true;
     const parks =
       change !== null && change.due !== null && this.endpoint.ordering === "none" && !this.hasRoom;
@@ -375,6 +407,14 @@ export class EndpointActor<P extends Performed> {
       healthChanged: health !== before,
       disable,
     };
+  }
+
+  /** A receiver means the wall clock by `retry-after`. */
+  #onClock(finding: Finding): Finding {
+    const { retryAfterAt } = finding;
+    return retryAfterAt === null
+      ? finding
+      : { ...finding, retryAfterAt: this.parts.clock.fromWall(retryAfterAt) };
   }
 
   #scheduleOf(delivery: Delivery): readonly number[] {
@@ -408,7 +448,8 @@ export class EndpointActor<P extends Performed> {
     this.#disposing = true;
     for (const id of ids) this.#queue.drop(id);
     try {
-      await this.parts.dispose(ids, this.endpoint.status === "deleted" ? "cancelled" : "dead");
+      // Those are still to be sent: the endpoint was enabled meanwhile.
+      for (const id of await this.parts.dispose(ids)) this.#reload(id);
     } finally {
       this.#disposing = false;
     }
@@ -433,7 +474,7 @@ export class EndpointActor<P extends Performed> {
     this.#callOff = null;
     this.#wakesAt = at;
     if (at === Number.POSITIVE_INFINITY) return;
-    this.#callOff = this.parts.timer(at, () => {
+    this.#callOff = this.parts.clock.timer(at, () => {
       this.#wakesAt = Number.POSITIVE_INFINITY;
       this.#callOff = null;
       this.#pump();

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { SteadyClock } from "../clock.ts";
 import { isFree, isMetered } from "../core/delivery.ts";
 import { limit } from "../core/limits.ts";
 import { type Delivery, type Endpoint, envelopeOf, type WaitingFor } from "../core/model.ts";
@@ -16,12 +16,16 @@ import type { Sent } from "./send.ts";
 export interface AttemptReport {
   settlement: Settlement<Sent>;
   number: number;
+  /** By the wall clock; null where none is planned. */
+  nextAttemptAt: number | null;
+  /** By the wall clock: when the endpoint is tried again that is left alone; null where it is not. */
+  leftAloneUntil: number | null;
   /** Milliseconds from acceptance to the first attempt; null for later ones. */
   lagMs: number | null;
 }
 
 export interface ActorsParts {
-  clock: Clock;
+  clock: SteadyClock;
   random(): number;
   /** Never rejects. */
   send(endpoint: Endpoint, load: Load): Promise<Sent | null>;
@@ -69,29 +73,13 @@ export class Actors {
   /** Brings what was committed to the actors. */
   readonly dispatcher: Dispatcher;
   /** The same for every actor, as there may be ten thousand. */
-  readonly #pushedParts: ActorParts<Sent> = {
-    held: this.#held,
-    now: () => this.parts.clock.now(),
-    random: () => this.parts.random(),
-    timer: (at, wake) => this.parts.clock.timer(at, wake),
-    load: (id) => this.load(id),
-    parked: (id, count) => this.data.deliveries.parkedOf(id, count),
-    firstParked: (id) => this.data.deliveries.firstParkedOf(id),
-    perform: (to, load) => this.#perform(to, load),
-    landed: () => this.#landed(),
-    record: (settlement) => this.#record(settlement),
-    dispose: (ids, as) => this.dispose(ids, as),
-    hasSlot: (id, own) => this.#hasSlot(id, own),
-    canRecord: () => this.data.store.writable,
-    isRoomy: () => this.#held.deliveries < limit("queuedTotalMax"),
-    isHeldBack: (projectId) => this.data.tenants.isSuspended(projectId),
-    unattended: (work, running) => this.data.store.unattended(work, running),
-  };
+  readonly #pushedParts: ActorParts<Sent>;
 
   constructor(
     private readonly data: Data,
     private readonly parts: ActorsParts,
   ) {
+    this.#pushedParts = this.#partsOfPushed();
     data.endpoints.onChange((endpoint) => {
       this.#actors.get(endpoint.id)?.update(endpoint);
       if (endpoint.status === "deleted") this.#leaving.add(endpoint.id);
@@ -105,6 +93,31 @@ export class Actors {
     });
     data.store.onRecovered(() => this.wakeAll());
     data.tenants.onAccountChange(() => this.wakeAll());
+  }
+
+  #partsOfPushed(): ActorParts<Sent> {
+    return {
+      held: this.#held,
+      clock: this.parts.clock,
+      random: () => this.parts.random(),
+      load: (id) => this.load(id),
+      parked: (id, count) => this.data.deliveries.parkedOf(id, count),
+      firstParked: (id) => this.data.deliveries.firstParkedOf(id),
+      perform: (to, load) => this.#perform(to, load),
+      landed: () => this.#landed(),
+      record: (settlement) => this.#record(settlement),
+      dispose: (ids) => this.dispose(ids),
+      hasSlot: (id, own) => this.#hasSlot(id, own),
+      canRecord: () => this.data.store.writable,
+      isRoomy: () => this.#held.deliveries < limit("queuedTotalMax"),
+      isHeldBack: (projectId) => this.data.tenants.isSuspended(projectId),
+      unattended: (work, running) => this.data.store.unattended(work, running),
+    };
+  }
+
+  /** What is due is told by this clock, in the database too. */
+  get clock(): SteadyClock {
+    return this.parts.clock;
   }
 
   /** Takes up every open delivery that the database has. At start, after the digest was recovered and before anything is accepted. */
@@ -128,8 +141,8 @@ export class Actors {
     if (isPolled(endpoint.kind)) return this.data.store.takeKey();
     const actor = this.#of(endpoint.id);
     if (!(actor instanceof EndpointActor) || actor.hasRoom) return null;
-    // The row, not the actor: a write of this very transaction may have changed the order in which the endpoint gets things.
-    return this.data.endpoints.orderingOf(endpoint.id) === "fifo" ? id : due;
+    // A write of this very transaction may have changed the order in which the endpoint gets things.
+    return this.data.endpoints.current(endpoint.id)?.ordering === "fifo" ? id : due;
   }
 
   /** True where nothing may reach the endpoint before what came earlier. */
@@ -171,7 +184,7 @@ export class Actors {
 
   /** When an open delivery is tried next; null where that is up to a poller. */
   nextAttemptAt(endpointId: number, due: number | null): number | null {
-    return due === null || this.#of(endpointId) instanceof PollActor ? null : due;
+    return due === null || this.#of(endpointId) instanceof PollActor ? null : this.clock.toWall(due);
   }
 
   /** The actor of a polled endpoint; null for others, and for what was not there when the process began to stop. */
@@ -211,7 +224,7 @@ export class Actors {
     const settlement = { ...one, load: { ...one.load, delivery } };
     const number = delivery.attemptCount + 1;
     this.#write(settlement, number);
-    reports.push({ settlement, number, lagMs: null });
+    reports.push({ settlement, number, nextAttemptAt: null, leftAloneUntil: null, lagMs: null });
     return isRendered;
   }
 
@@ -235,9 +248,24 @@ export class Actors {
     return deliveries.countParked(endpointId) + deliveries.countOpenUnparked(held);
   }
 
+  /** By the wall clock. */
   failingSince(endpointId: number): number | null {
     const actor = this.#actors.get(endpointId);
-    return (actor?.currentHealth ?? this.data.health.get(endpointId)).failingSince;
+    const { failingSince } = actor?.currentHealth ?? this.data.health.get(endpointId);
+    return failingSince === null ? null : this.clock.toWall(failingSince);
+  }
+
+  /** True where it backs off, or is slowed down by an answer. */
+  isLeftAlone(endpointId: number): boolean {
+    const { backoffLevel, slowLevel, slowUntil } =
+      this.#actors.get(endpointId)?.currentHealth ?? this.data.health.get(endpointId);
+    return backoffLevel > 0 || slowLevel > 0 || slowUntil > 0;
+  }
+
+  /** Somebody says that an endpoint may be tried again at once; its row says so already. */
+  clearWaits(endpointId: number): void {
+    const actor = this.#actors.get(endpointId);
+    if (actor instanceof EndpointActor) actor.clearWaits();
   }
 
   /** What the actors hold in memory, what is in flight, and how many endpoints have to wait. */
@@ -290,7 +318,7 @@ export class Actors {
     return new PollActor(endpoint, {
       timer: (at, wake) => this.parts.clock.timer(at, wake),
       parked: (id, count) => this.data.deliveries.parkedOf(id, count),
-      dispose: (ids, as) => this.dispose(ids, as),
+      dispose: (ids) => this.dispose(ids),
       canRecord: () => this.data.store.writable,
       isHeldBack: (projectId) => this.data.tenants.isSuspended(projectId),
       unattended: (work, running) => this.data.store.unattended(work, running),
@@ -342,10 +370,16 @@ export class Actors {
     const { load, performed } = settlement;
     const number = load.delivery.attemptCount + 1;
     try {
-      const { applied, disabled } = await this.data.store.write(() => this.#write(settlement, number), true);
+      const { applied, disabled, nextAttemptAt } = await this.data.store.write(
+        () => this.#write(settlement, number),
+        true,
+      );
       if (disabled) this.data.endpoints.remember(disabled);
-      const lagMs = number === 1 ? performed.startedAt - (load.delivery.due ?? performed.startedAt) : null;
-      this.parts.onAttempt({ settlement, number, lagMs });
+      const dueAt = this.clock.toWall(load.delivery.due ?? this.clock.fromWall(performed.startedAt));
+      const lagMs = number === 1 ? performed.startedAt - dueAt : null;
+      const until = Math.max(settlement.health.backoffUntil, settlement.health.slowUntil);
+      const leftAloneUntil = until > 0 ? this.clock.toWall(until) : null;
+      this.parts.onAttempt({ settlement, number, nextAttemptAt, leftAloneUntil, lagMs });
       return applied;
     } catch (error) {
       // Its row stays as it was: it is sent again after the next start, and the others go on.
@@ -355,25 +389,29 @@ export class Actors {
   }
 
   /** All that follows from an attempt, in one transaction. */
-  #write(settlement: Settlement<Sent>, number: number): { applied: boolean; disabled: Endpoint | null } {
+  #write(
+    settlement: Settlement<Sent>,
+    number: number,
+  ): { applied: boolean; disabled: Endpoint | null; nextAttemptAt: number | null } {
     const { endpoint, load, trigger, performed, change, health } = settlement;
     const { delivery } = load;
     const { outcome } = performed.finding;
     const id = this.data.store.takeKey();
     const isHandedOut = outcome === "handed_out";
-    const nextAttemptAt = isHandedOut ? null : change ? change.due : delivery.due;
-    const place = { id, deliveryId: delivery.id, number, trigger, outcome, nextAttemptAt };
     const metered = delivery.metered || (isMetered(outcome) && !isFree(delivery));
     if (metered && !delivery.metered) this.data.meter.count(delivery.projectId, performed.startedAt);
-    const { disable } = settlement;
     // Also where the delivery is gone: what its receiver said holds for the next one.
-    const disabled =
-      disable &&
-      this.data.endpoints.update(endpoint.id, () => ({ status: "disabled", disabledReason: disable }));
-    const settled = this.data.deliveries.settle(delivery, place, metered, change, settlement.queueOrder);
-    if (settled === "gone") return { applied: false, disabled };
+    const disabled = this.#disable(settlement);
+    const at = { id, number };
+    const settled = this.data.deliveries.settle(delivery, at, metered, change, settlement.queueOrder);
+    if (settled === "gone") return { applied: false, disabled, nextAttemptAt: null };
+    const isApplied = settled === "applied";
+    const due = isHandedOut ? null : this.#dueAfter(settlement, isApplied);
+    const nextAttemptAt = due === null ? null : this.clock.toWall(due);
+    const place = { ...at, deliveryId: delivery.id, trigger, outcome, nextAttemptAt };
     this.data.attempts.insert(place, performed);
-    if (settlement.healthChanged) this.data.health.set(endpoint.id, health);
+    if (settlement.healthChanged && this.data.endpoints.leadsTo(endpoint))
+      this.data.health.set(endpoint.id, health);
     // What is handed out counts once it is acknowledged (src/poller.ts).
     if (!isHandedOut) {
       this.data.digest.addTally(id, {
@@ -381,23 +419,44 @@ export class Actors {
         projectId: delivery.projectId,
         at: performed.startedAt,
         delivered: outcome === "delivered",
-        dead: change?.status === "dead",
+        dead: isApplied && change?.status === "dead",
         durationMs: performed.durationMs,
       });
     }
-    return { applied: settled === "applied", disabled };
+    return { applied: isApplied, disabled, nextAttemptAt };
   }
 
-  /** Ends open deliveries of an endpoint that is disabled (dead) or deleted (cancelled). */
-  async dispose(ids: readonly number[], as: "dead" | "cancelled"): Promise<void> {
-    await this.data.store.write(() => {
-      for (const id of ids) {
-        const delivery = this.data.deliveries.get(id);
-        if (!delivery || !this.data.deliveries.dispose(id, as)) continue;
-        if (as === "dead") this.data.notes.add(delivery.eventId, id, "dead_lettered", "endpoint_disabled");
-        else this.data.notes.add(delivery.eventId, id, "cancelled");
-      }
-    }, true);
+  /** Inside the write. Null where nothing is to be disabled, also as the endpoint leads somewhere else by now. */
+  #disable({ endpoint, disable }: Settlement<Sent>): Endpoint | null {
+    if (disable === null || !this.data.endpoints.leadsTo(endpoint)) return null;
+    return this.data.endpoints.update(endpoint.id, () => ({ status: "disabled", disabledReason: disable }));
+  }
+
+  /** When the delivery is tried next; where it was reopened or ended while the attempt ran, its row says it. */
+  #dueAfter({ load: { delivery }, change }: Settlement<Sent>, isApplied: boolean): number | null {
+    if (!isApplied) return this.data.deliveries.get(delivery.id)?.due ?? null;
+    return change ? change.due : delivery.due;
+  }
+
+  /**
+   * Ends open deliveries of endpoints that are disabled (dead) or deleted (cancelled). Answers those whose endpoint is neither: it was
+   * enabled before the write.
+   */
+  dispose(ids: readonly number[]): Promise<number[]> {
+    return this.data.store.write(() => ids.filter((id) => !this.#disposeOne(id)), true);
+  }
+
+  /** Inside a write. False where it is still to be sent. */
+  #disposeOne(id: number): boolean {
+    const delivery = this.data.deliveries.get(id);
+    if (!delivery) return true;
+    const endpoint = this.data.endpoints.current(delivery.endpointId);
+    if (endpoint && endpoint.status !== "disabled") return false;
+    const as = endpoint ? "dead" : "cancelled";
+    if (!this.data.deliveries.dispose(id, as)) return true;
+    if (as === "dead") this.data.notes.add(delivery.eventId, id, "dead_lettered", "endpoint_disabled");
+    else this.data.notes.add(delivery.eventId, id, "cancelled");
+    return true;
   }
 
   /** Each forgets the two that were touched longest ago, where that is long enough: they stand in the order of their times. */

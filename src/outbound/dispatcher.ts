@@ -59,8 +59,7 @@ export class Dispatcher {
   dispatch(dispatches: readonly Dispatch[], isFresh = true): void {
     const others: Dispatch[] = [];
     for (const dispatch of dispatches) {
-      const { endpoint, waiting, load } = dispatch;
-      if (this.parts.keepsOrder(endpoint)) this.parts.enqueue(endpoint.id, waiting, load);
+      if (this.parts.keepsOrder(dispatch.endpoint)) this.#hand(dispatch, loadedDelivery);
       else others.push(dispatch);
     }
     // What is narrow goes before what waits.
@@ -95,13 +94,17 @@ export class Dispatcher {
     const hasRoom = () => at - from < STARTED_A_SHARE && bytes < BYTES_A_SHARE && !share.isOver;
     while (at < dispatches.length && (at === from || hasRoom())) {
       const dispatch = dispatches[at++] as Dispatch;
-      const { endpoint, waiting, load } = dispatch;
-      // Whoever waited a turn may have been cancelled, tried by hand or erased meanwhile.
-      const delivery = known(dispatch) ?? this.parts.read(waiting.id);
-      if (delivery !== null && delivery.due !== null)
-        this.parts.enqueue(endpoint.id, waiting, load && { ...load, delivery });
-      bytes += load?.body.length ?? 0;
+      this.#hand(dispatch, known);
+      bytes += dispatch.load?.body.length ?? 0;
     }
     return at;
+  }
+
+  /** Whoever waited a turn, or for the disk, may have been cancelled, tried, replayed or erased meanwhile: its row says it. */
+  #hand(dispatch: Dispatch, known: Known): void {
+    const { endpoint, waiting, load } = dispatch;
+    const delivery = known(dispatch) ?? this.parts.read(waiting.id);
+    if (delivery === null || delivery.due === null) return;
+    this.parts.enqueue(endpoint.id, { ...waiting, due: delivery.due }, load && { ...load, delivery });
   }
 }

@@ -30,8 +30,8 @@ export interface PollActorParts {
   /** Runs `wake` at `at` or a little later; answers how to call it off. */
   timer(at: number, wake: () => void): () => void;
   parked(endpointId: number, count: number): Waiting[];
-  /** Ends these open deliveries of a disabled (dead) or deleted (cancelled) endpoint. */
-  dispose(ids: readonly number[], as: "dead" | "cancelled"): Promise<void>;
+  /** See ActorParts. */
+  dispose(ids: readonly number[]): Promise<readonly number[]>;
   canRecord(): boolean;
   isHeldBack(projectId: number): boolean;
   unattended(work: string, running: Promise<unknown>): void;
@@ -157,7 +157,7 @@ export class PollActor {
       while (this.#isClosed() && !this.#stopped && this.parts.canRecord()) {
         const ids = this.parts.parked(this.endpoint.id, limit("sliceRows")).map(({ id }) => id);
         if (ids.length === 0) break;
-        await this.parts.dispose(ids, this.endpoint.status === "deleted" ? "cancelled" : "dead");
+        await this.parts.dispose(ids);
       }
     } finally {
       this.#disposing = false;

@@ -3,7 +3,7 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Cipher } from "../core/cipher.ts";
 import { keyTime } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
-import type { Endpoint, EndpointSecrets } from "../core/model.ts";
+import { type Endpoint, type EndpointSecrets, isSameDestination } from "../core/model.ts";
 import { endpoint as table } from "./schema.ts";
 import type { Store } from "./store.ts";
 
@@ -14,16 +14,14 @@ export class Endpoints {
   readonly #all = new Map<number, Endpoint>();
   readonly #ofProject = new Map<number, Map<number, Endpoint>>();
   #listeners: ((endpoint: Endpoint) => void)[] = [];
-  readonly #ordering;
+  /** Those whose change is written and not remembered yet: their rows are ahead of memory. */
+  readonly #changing = new Set<number>();
 
   constructor(
     private readonly store: Store,
     private readonly db: BunSQLiteDatabase,
     private readonly cipher: Cipher,
   ) {
-    this.#ordering = store.sqlite.prepare<Pick<Endpoint, "ordering">, [number]>(
-      "SELECT ordering FROM endpoint WHERE id = ?",
-    );
     for (const row of db.select().from(table).all()) {
       if (row.status !== "deleted") this.#index(this.#open(row));
     }
@@ -88,9 +86,18 @@ export class Endpoints {
     return rows.map(({ id }) => id);
   }
 
-  /** As the row has it, inside a write. Asked only where a delivery has to be parked. */
-  orderingOf(id: number): Endpoint["ordering"] | undefined {
-    return this.#ordering.get(id)?.ordering;
+  /**
+   * Inside a write: the endpoint as a write before this one left it, in the same transaction too; undefined where it is deleted. What
+   * was planned before the write is held against this.
+   */
+  current(id: number): Endpoint | undefined {
+    return this.#changing.has(id) ? this.#pending(id) : this.#all.get(id);
+  }
+
+  /** Inside a write: true where it still leads where it led when this one was read. */
+  leadsTo(endpoint: Endpoint): boolean {
+    const now = this.current(endpoint.id);
+    return now !== undefined && isSameDestination(now, endpoint);
   }
 
   /** Inside a write; `remember` afterwards. */
@@ -107,6 +114,7 @@ export class Endpoints {
     if (!old) return null;
     const made: Endpoint = { ...old, updatedAt: this.store.now(), ...change(old), id };
     this.db.update(table).set(this.#seal(made)).where(eq(table.id, id)).run();
+    this.#changing.add(id);
     if (made.ordering !== old.ordering) this.#reorderParked(made);
     return made;
   }
@@ -123,6 +131,7 @@ export class Endpoints {
    * transaction are remembered in the order in which they were written.
    */
   remember(changed: Endpoint): void {
+    this.#changing.delete(changed.id);
     this.#index(changed);
     for (const listener of this.#listeners) listener(changed);
   }

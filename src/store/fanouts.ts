@@ -24,6 +24,7 @@ export class Fanouts {
   readonly #rest;
   readonly #count;
   readonly #ofProject;
+  readonly #names;
 
   constructor(
     private readonly store: Store,
@@ -44,6 +45,9 @@ export class Fanouts {
     // CROSS: in this order, as SQLite would look through all events of the project first.
     this.#ofProject = sqlite.prepare<object, [number]>(
       "SELECT 1 FROM fanout CROSS JOIN event ON event.id = event_id WHERE project_id = ? LIMIT 1",
+    );
+    this.#names = sqlite.prepare<object, [number, number]>(
+      "SELECT 1 FROM fanout, json_each(endpoints) WHERE event_id = ? AND json_each.value = ?",
     );
     this.#uncount = sqlite.prepare<void, [number, number]>(
       "UPDATE event SET delivery_count = delivery_count - ? WHERE id = ?",
@@ -88,6 +92,11 @@ export class Fanouts {
   /** Inside a write: true where an event of the project has deliveries that are still to be written. */
   isPending(projectId: number): boolean {
     return this.#ofProject.get(projectId) !== null;
+  }
+
+  /** Inside a write: true where the event's fan-out has, or is about to have, a delivery for the endpoint. */
+  names(eventId: number, endpointId: number): boolean {
+    return this.#names.get(eventId, endpointId) !== null;
   }
 
   /** Those that a crash cut short, oldest first. `keepsOrder` tells of an endpoint. */

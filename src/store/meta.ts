@@ -14,4 +14,17 @@ export class Meta {
     if (row?.value.length !== bytes) throw new Error(`meta.${name} has not ${bytes} bytes`);
     return row.value;
   }
+
+  /** A number that was set; 0 where none was. */
+  number(name: string): number {
+    const row = this.sqlite
+      .query<{ value: number }, [string]>("SELECT CAST(value AS INTEGER) AS value FROM meta WHERE name = ?")
+      .get(name);
+    return row?.value ?? 0;
+  }
+
+  /** Inside a write. */
+  setNumber(name: string, value: number): void {
+    this.sqlite.run("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", [name, String(value)]);
+  }
 }

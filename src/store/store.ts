@@ -213,7 +213,8 @@ export class Store {
   }
 
   #commitBatch(): void {
-    if (!this.writable || this.#held) return;
+    // One batch at a time, so that they are answered in their order: a write that was asked for inside another one is scheduled too early.
+    if (!this.writable || this.#held || this.#syncing) return;
     const waiting = this.#jobs;
     const began = performance.now();
     const { count, failure } = this.#transact(waiting);

@@ -1,3 +1,4 @@
+import { steadyOver } from "../kit/clock.ts";
 import { systemClock } from "../../src/clock.ts";
 import { Cipher } from "../../src/core/cipher.ts";
 import { makeSecret } from "../../src/core/signing.ts";
@@ -74,7 +75,7 @@ async function planCost({ name, matched, endpoint, event }: Case, endpoints: num
   const project = await data.tenants.createProject(account.id, "bench", "live");
   await insertEndpoints(data, project.id, endpoints, endpoint);
   const actors = new Actors(data, {
-    clock: systemClock,
+    clock: steadyOver(systemClock),
     random: Math.random,
     send: async () => null,
     onAttempt: () => {},

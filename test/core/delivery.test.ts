@@ -12,7 +12,13 @@ import { DEFAULT_SCHEDULE, doublingMs, nextScheduledAt, readRetryAfter } from ".
 
 const now = Date.UTC(2026, 10, 21, 9);
 const at = { now, random: 0.5 };
-const first: Beginning = { trigger: "publish", step: 0, probe: false, schedule: DEFAULT_SCHEDULE };
+const first: Beginning = {
+  trigger: "publish",
+  step: 0,
+  probe: false,
+  moved: false,
+  schedule: DEFAULT_SCHEDULE,
+};
 const ok: Finding = { outcome: "delivered", statusCode: 200, retryAfterAt: null };
 const status = (statusCode: number, retryAfterAt: number | null = null): Finding => ({
   outcome: "rejected",

@@ -36,6 +36,7 @@ import { storeParts } from "../kit/store-parts.ts";
 import { conformance } from "../kit/app.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
 import { type Receiver, startReceiver } from "../kit/receiver.ts";
+import { steadyOver } from "../kit/clock.ts";
 import type { ReplyJson } from "./kit.ts";
 
 const waitMaxMs = 10_000;
@@ -86,7 +87,7 @@ export class Api implements AsyncDisposable {
       onBroken: () => {},
     };
     const actors = new Actors(data, {
-      clock,
+      clock: steadyOver(clock),
       random: () => 0.5,
       send: (endpoint, load) => send(sending, endpoint, load),
       onAttempt: () => {},
@@ -101,7 +102,7 @@ export class Api implements AsyncDisposable {
       pipeline,
       actors,
       eraser: new Eraser({ data, actors }),
-      replayer: new Replayer(data, actors, pipeline, clock),
+      replayer: new Replayer(data, actors, pipeline),
       poller: new Poller(data, actors, {
         clock,
         heldMax: 1000,

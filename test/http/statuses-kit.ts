@@ -41,6 +41,8 @@ class FaultyClock implements Clock {
     return this.#stoodAt ?? systemClock.now();
   };
 
+  delay: Clock["delay"] = (ms, wake) => systemClock.delay(ms, wake);
+
   timer: Clock["timer"] = (at, wake) => systemClock.timer(at, wake);
 
   stand(): void {

@@ -1,8 +1,16 @@
-import type { Clock } from "../../src/clock.ts";
+import { type Clock, createSteadyClock, type SteadyClock } from "../../src/clock.ts";
+
+/** The clock of actors over one that nobody sets back. */
+export function steadyOver(clock: Clock): SteadyClock {
+  return createSteadyClock(clock, { lead: 0, passed: 0, onStep() {} });
+}
 
 /** A clock that stands until the test moves it. */
 export class SetClock implements Clock {
   readonly #timers = new Set<{ at: number; wake: () => void }>();
+  readonly #delays = new Set<{ at: number; wake: () => void }>();
+  /** Time that has passed, whatever the clock was set to. */
+  #elapsed = 0;
 
   constructor(private time: number) {}
 
@@ -14,10 +22,22 @@ export class SetClock implements Clock {
     return () => void this.#timers.delete(timer);
   }
 
-  /** Moves on, and runs what has become due, in its order. */
+  delay(ms: number, wake: () => void): () => void {
+    const delay = { at: this.#elapsed + ms, wake };
+    this.#delays.add(delay);
+    return () => void this.#delays.delete(delay);
+  }
+
+  /** Moves on, and runs what has become due, in its order; back where it is negative, as somebody sets it. */
   advance(ms: number): void {
     this.time += ms;
-    const due = [...this.#timers].filter(({ at }) => at <= this.time).sort((a, b) => a.at - b.at);
-    for (const timer of due) if (this.#timers.delete(timer)) timer.wake();
+    this.#elapsed += Math.max(0, ms);
+    wakeDue(this.#delays, this.#elapsed);
+    wakeDue(this.#timers, this.time);
   }
+}
+
+function wakeDue(timers: Set<{ at: number; wake: () => void }>, now: number): void {
+  const due = [...timers].filter(({ at }) => at <= now).sort((a, b) => a.at - b.at);
+  for (const timer of due) if (timers.delete(timer)) timer.wake();
 }

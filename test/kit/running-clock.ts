@@ -20,6 +20,10 @@ export class RunningClock implements Clock {
     };
   }
 
+  delay(ms: number, wake: () => void): () => void {
+    return this.timer(this.now() + ms, wake);
+  }
+
   set(instant: number): void {
     this.#aheadMs = instant - Date.now();
     const due = [...this.#timers].filter(({ at }) => at <= instant);

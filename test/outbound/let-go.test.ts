@@ -5,6 +5,7 @@ import { untriedDelivery } from "../../src/core/delivery.ts";
 import { EndpointActor } from "../../src/outbound/actor.ts";
 import type { Load, Performed } from "../../src/outbound/actor-parts.ts";
 import { HEALTHY, type Endpoint } from "../../src/core/model.ts";
+import { SetClock, steadyOver } from "../kit/clock.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
 
 const ROUNDS = 20;
@@ -17,16 +18,15 @@ const delivered: Performed = { finding: { outcome: "delivered", statusCode: 200,
 function makeActor(): EndpointActor<Performed> {
   return new EndpointActor<Performed>(endpoint, HEALTHY, {
     held: { deliveries: 0, bytes: 0 },
-    now: () => 1000,
+    clock: steadyOver(new SetClock(1000)),
     random: () => 0,
-    timer: () => () => {},
     load: () => null,
     parked: () => [],
     firstParked: () => null,
     perform: () => nextTurn().then(() => delivered),
     landed: () => {},
     record: () => nextTurn().then(() => true),
-    dispose: () => Promise.resolve(),
+    dispose: () => Promise.resolve([]),
     hasSlot: () => true,
     canRecord: () => true,
     isRoomy: () => true,

@@ -4,6 +4,7 @@ import { systemClock } from "../../src/clock.ts";
 import { Actors } from "../../src/outbound/actors.ts";
 import { malformed, type Sent } from "../../src/outbound/send.ts";
 import { Pipeline } from "../../src/pipeline.ts";
+import { steadyOver } from "../kit/clock.ts";
 import { startApi } from "../http/log-kit.ts";
 
 test("an endpoint that finds none waits, is counted, and goes on when another one has ended", async () => {
@@ -11,7 +12,7 @@ test("an endpoint that finds none waits, is counted, and goes on when another on
   const { data } = api;
   const ends: ((sent: Sent) => void)[] = [];
   const actors = new Actors(data, {
-    clock: systemClock,
+    clock: steadyOver(systemClock),
     random: Math.random,
     send: () => new Promise((resolve) => ends.push(resolve)),
     onAttempt: () => {},

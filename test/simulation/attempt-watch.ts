@@ -12,6 +12,7 @@ export class AttemptWatch {
   readonly #inFlight = new Map<number, number>();
   /** The last scheduled attempt of each endpoint that came to its end in this life. */
   readonly #lastEnded = new Map<number, { id: number; number: number }>();
+  readonly #busy = new Set<number>();
   #hash = 0;
 
   constructor(private readonly run: Simulation) {}
@@ -20,8 +21,19 @@ export class AttemptWatch {
     return this.#hash;
   }
 
+  /** True while an attempt of it is under way. */
+  isBusy(deliveryId: number): boolean {
+    return this.#busy.has(deliveryId);
+  }
+
+  /** The endpoint may be tried again at once: it leads somewhere else, or somebody says so. */
+  openGate(endpointId: number): void {
+    this.#gates.delete(endpointId);
+  }
+
   /** The process died. */
   forget(): void {
+    this.#busy.clear();
     this.#gates.clear();
     this.#inFlight.clear();
     this.#lastEnded.clear();
@@ -33,18 +45,18 @@ export class AttemptWatch {
     if (run.erasures.asked.erased.has(load.delivery.eventId))
       run.violate("an attempt started of an event that was erased");
     run.receivers.secrets.set(run.process.data.ids.encode("msg", id), this.#validSecrets(endpoint.id));
+    this.#busy.add(id);
     if (run.outside.byHand.has(id)) return;
     this.#requireSlot(endpoint);
     const isPaused = run.process.data.endpoints.get(endpoint.id)?.status === "paused";
     if (run.outside.paused.has(endpoint.id) && isPaused)
       run.violate("an attempt started at a paused endpoint");
-    const early = (due ?? 0) - run.world.wall;
+    const now = run.process.actors.clock.now();
+    const early = (due ?? 0) - now;
     if (early > 0) run.violate(`an attempt started ${early} ms early`);
     if (endpoint.ordering === "fifo") this.#requireRecorded(endpoint.id);
     const gate = this.#gates.get(endpoint.id) ?? 0;
-    if (gate > run.world.wall && !run.faults.clockJumps) {
-      run.violate("an attempt started before retry-after had passed");
-    }
+    if (gate > now) run.violate("an attempt started before retry-after had passed");
   }
 
   onEnd(endpoint: Endpoint, load: Load, sent: Sent | null): void {
@@ -52,12 +64,15 @@ export class AttemptWatch {
     const { id, attemptCount } = load.delivery;
     const mark = id + (sent?.statusCode ?? 7) + Math.floor(run.world.monotonic);
     this.#hash = (Math.imul(this.#hash, 31) + mark) | 0;
+    this.#busy.delete(id);
     if (run.outside.byHand.has(id)) return;
     this.#inFlight.set(endpoint.id, Math.max(0, (this.#inFlight.get(endpoint.id) ?? 0) - 1));
     if (!sent) return;
     this.#lastEnded.set(endpoint.id, { id, number: attemptCount + 1 });
     if (!SLOWING.includes(sent.statusCode ?? 0)) return;
-    const gate = sent.finding.retryAfterAt ?? run.world.wall + 1000;
+    // What an earlier destination answers says nothing of this one.
+    if (!run.process.data.endpoints.leadsTo(endpoint)) return;
+    const gate = run.process.actors.clock.fromWall(sent.finding.retryAfterAt ?? run.world.wall + 1000);
     this.#gates.set(endpoint.id, Math.max(this.#gates.get(endpoint.id) ?? 0, gate));
   }
 

@@ -1,7 +1,9 @@
+import { TRIGGERS } from "../../src/core/model.ts";
 import { monthAt } from "../../src/core/plans.ts";
 import { deliveriesOf, isAttemptOf } from "../../src/store/hanging.ts";
 import { entriesOf } from "../kit/entries.ts";
 import { OPEN_DELIVERIES } from "./process.ts";
+import type { Seen } from "./receivers.ts";
 import type { Simulation } from "./run.ts";
 import { UNWRITTEN } from "../kit/unwritten.ts";
 
@@ -24,6 +26,9 @@ export function check(run: Simulation): void {
   for (const { id } of noted) run.outside.touched.add(id);
   acknowledgedIsStored(run, deliveries);
   everythingEnded(run, deliveries);
+  oneForEach(run, deliveries);
+  onlyTodaysDestinationDisables(run);
+  deathsAreCounted(run, deliveries);
   deliveredMeansReceived(run, deliveries);
   nothingTwiceWithoutReason(run, deliveries);
   schedulesWereKept(run, deliveries);
@@ -72,10 +77,51 @@ function everythingEnded(run: Simulation, deliveries: readonly DeliveryRow[]): v
     run.violate(`actors still hold ${timers.queued} and have ${timers.inFlight} in flight`);
 }
 
+/** At all addresses that the endpoint has had. */
+function seenBy(run: Simulation, endpointId: number): Seen[] {
+  return (run.paths.get(endpointId) ?? []).flatMap((path) => run.receivers.seen.get(path) ?? []);
+}
+
 function takenOf(run: Simulation, delivery: DeliveryRow): number {
-  const seen = run.receivers.seen.get(run.paths.get(delivery.endpoint_id) ?? "") ?? [];
+  const seen = seenBy(run, delivery.endpoint_id);
   const id = run.process.data.ids.encode("msg", delivery.id);
   return seen.filter((one) => one.id === id && one.answer === 200).length;
+}
+
+/** An event has one delivery for an endpoint, unless somebody asked for another message. */
+function oneForEach(run: Simulation, deliveries: readonly DeliveryRow[]): void {
+  const pairs = deliveries.map((delivery) => `${delivery.event_id}:${delivery.endpoint_id}`);
+  const seen = new Set<string>();
+  for (const pair of pairs) {
+    if (seen.has(pair) && !run.outside.renewed.has(pair))
+      run.violate("an endpoint has an event twice, under two ids");
+    seen.add(pair);
+  }
+}
+
+/** A 410 disables the endpoint whose address gave it. */
+function onlyTodaysDestinationDisables(run: Simulation): void {
+  for (const id of run.endpoints) {
+    const endpoint = run.process.data.endpoints.get(id);
+    if (endpoint?.status !== "disabled" || endpoint.disabledReason !== "gone") continue;
+    const path = new URL(String(endpoint.config["url"])).pathname;
+    const answers = run.receivers.seen.get(path) ?? [];
+    if (!answers.some(({ answer }) => answer === 410))
+      run.violate("an endpoint is disabled by what an earlier address answered");
+  }
+}
+
+/** What is counted as dead died once, or was opened again since. */
+function deathsAreCounted(run: Simulation, deliveries: readonly DeliveryRow[]): void {
+  const one = (sql: string) => run.sqlite.query<{ n: number | null }, []>(sql).get()?.n ?? 0;
+  const counted = one("SELECT sum(dead) AS n FROM stat");
+  const dead = deliveries.filter(({ status }) => status === 3).length;
+  const reopened = one("SELECT count(*) AS n FROM note WHERE kind = 0");
+  // By hand what is dead may still arrive.
+  const byHand = one(`SELECT count(*) AS n FROM attempt WHERE trigger = ${TRIGGERS.indexOf("manual")}`);
+  const erased = run.erasures.countGone("note 0") + run.erasures.countGone("delivery");
+  if (counted > dead + reopened + byHand + erased)
+    run.violate(`${counted} deaths are counted, ${dead} are dead`);
 }
 
 function deliveredMeansReceived(run: Simulation, deliveries: readonly DeliveryRow[]): void {
@@ -163,9 +209,7 @@ function orderWasKept(run: Simulation, deliveries: readonly DeliveryRow[]): void
       (one) => one.endpoint_id === endpointId && !run.outside.touched.has(one.id),
     );
     const keyOf = new Map(own.map((one) => [run.process.data.ids.encode("msg", one.id), one.id]));
-    const seen = [...(run.receivers.seen.get(run.paths.get(endpointId) ?? "") ?? [])].sort(
-      (a, b) => a.sent - b.sent,
-    );
+    const seen = seenBy(run, endpointId).sort((a, b) => a.sent - b.sent);
     const order = seen.flatMap((one) => keyOf.get(one.id) ?? []);
     if (order.some((key, at) => key < (order[at - 1] ?? 0)))
       run.violate("an endpoint that keeps order got deliveries out of order");

@@ -205,7 +205,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "an attempt that was under way is written of an erased delivery",
     file: "outbound/actors.ts",
-    find: 'if (settled === "gone") return { applied: false, disabled };',
+    find: 'if (settled === "gone") return { applied: false, disabled, nextAttemptAt: null };',
     put: "",
   },
   {
@@ -231,5 +231,65 @@ export const MUTANTS: readonly Mutant[] = [
     file: "eraser.ts",
     find: 'lists.above([id], 0, limit("sliceRows"))',
     put: "[]",
+  },
+  {
+    name: "a delivery that is reopened and parked stays in the queue with its old time",
+    file: "outbound/actor.ts",
+    find: "if (this.#queue.has(waiting.id)) this.#reload(waiting.id);",
+    put: "",
+  },
+  {
+    name: "a refill keeps the time that the queue has, whatever the row says",
+    file: "outbound/actor.ts",
+    find: "this.#queue.dueOf(row.id) !== row.due",
+    put: "!this.#queue.has(row.id)",
+  },
+  {
+    name: "a late word of a delivery that was parked takes it out of the queue",
+    file: "outbound/actor.ts",
+    find: "if (this.#queue.has(waiting.id)) this.#reload(waiting.id);",
+    put: "this.#queue.drop(waiting.id);",
+  },
+  {
+    name: "what waits follows a wall clock that is set back",
+    file: "clock.ts",
+    find: "return (last = Math.max(at, last));",
+    put: "last = at; return at - (ahead - lead);",
+  },
+  {
+    name: "the lead of the clock is forgotten by a crash",
+    file: "store/meta.ts",
+    find: "return row?.value ?? 0;",
+    put: "return 0;",
+  },
+  {
+    name: "what an earlier address answers counts for the one of today",
+    file: "core/model.ts",
+    find: "return one === other || destinationOf(one) === destinationOf(other);",
+    put: "return one.kind === other.kind || destinationOf(one) === destinationOf(other);",
+  },
+  {
+    name: "two replays of what is missing do not see each other",
+    file: "replayer.ts",
+    find: "(!isTheirs(endpoint, event) || hasDelivery(this.data, eventId, endpoint))",
+    put: "!isTheirs(endpoint, event)",
+  },
+  {
+    name: "a replay of what is missing does not see a wide event that is still being written",
+    file: "replayer.ts",
+    find: "deliveries.findOf(eventId, id) !== null || fanouts.names(eventId, id)",
+    put: "deliveries.findOf(eventId, id) !== null && (fanouts.count(), true)",
+  },
+  {
+    name: "a delivery that is cancelled in its last attempt counts as a death",
+    file: "outbound/actors.ts",
+    find: 'dead: isApplied && change?.status === "dead"',
+    put: 'dead: change?.status === "dead"',
+  },
+  {
+    name: "nothing is said of a delivery that waits for a free slot",
+    file: "outbound/actor.ts",
+    find: 'return this.health.backoffLevel > 0 ? "backoff" : "concurrency";',
+    put: "return null;",
   },
 ];

@@ -13,6 +13,8 @@ export interface Outside {
   acked: Map<number, Acknowledged>;
   /** Deliveries that somebody replayed, retried or cancelled: how often they arrive is not the schedule's doing. */
   touched: Set<number>;
+  /** Events and endpoints, as `event:endpoint`, of which somebody asked for a second message. */
+  renewed: Set<string>;
   /** Attempts by hand that are under way. */
   byHand: Set<number>;
   /** Replays that were acknowledged: the delivery, and when it was opened afresh. */

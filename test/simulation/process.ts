@@ -13,6 +13,7 @@ import { Pipeline } from "../../src/pipeline.ts";
 import { Releaser } from "../../src/releaser.ts";
 import { Replayer } from "../../src/replayer.ts";
 import { type Data, openData } from "../../src/store/data.ts";
+import { openSteadyClock } from "../../src/steady.ts";
 import { takeUp } from "../../src/take-up.ts";
 import type { Rng, World } from "./world.ts";
 
@@ -82,8 +83,9 @@ export function bootProcess(parts: ProcessParts): Process {
     signal,
     onBroken,
   };
+  const steady = openSteadyClock(data, world.clock, () => {});
   const actors = new Actors(data, {
-    clock: world.clock,
+    clock: steady,
     random: () => rng.next(),
     send: async (endpoint, load) => {
       if (world.isOver()) return null;
@@ -97,7 +99,7 @@ export function bootProcess(parts: ProcessParts): Process {
   });
   const pipeline = new Pipeline({ data, actors, onAccepted() {}, onExhausted() {}, onRefusedFilter() {} });
   const releaser = new Releaser(data, actors, world.clock);
-  const replayer = new Replayer(data, actors, pipeline, world.clock);
+  const replayer = new Replayer(data, actors, pipeline);
   const eraser = new Eraser({ data, actors });
   const jobs = openJobs(eraser, world);
   return { data, actors, pipeline, releaser, replayer, eraser, jobs };

@@ -1,16 +1,18 @@
 import type { Database } from "bun:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { withoutWaits } from "../../src/core/delivery.ts";
 import { Problem } from "../../src/core/errors.ts";
 import { makeSecret } from "../../src/core/signing.ts";
-import type { Endpoint } from "../../src/core/model.ts";
+import { type Endpoint, HEALTHY } from "../../src/core/model.ts";
 import { openMemory } from "../kit/memory.ts";
-import { replayOne, enqueueReplayed } from "../../src/pipeline.ts";
 import { AttemptWatch } from "./attempt-watch.ts";
 import { Erasures } from "./erasures.ts";
 import type { Outside } from "./outside.ts";
+import { Liveness } from "./liveness.ts";
 import { check, unwrittenLieAboveMark, tallyAgrees } from "./invariants.ts";
 import { bootProcess, type Process, recoverProcess } from "./process.ts";
 import { CONSUMERS, newEndpoint, setBounds, TYPES } from "./scenario.ts";
+import { Replays } from "./replays.ts";
 import { FAULT_NAMES, type Faults, Receivers, type Tally } from "./receivers.ts";
 import { Rng, World } from "./world.ts";
 
@@ -20,6 +22,8 @@ const STEPS_MAX = 60_000;
 const QUIET_TURNS = 100;
 /** Of events that a provider sent: they wait where the plan is used up, while publishing is refused. */
 const SOURCE = 1;
+
+const pathOf = ({ config }: Endpoint) => new URL(String(config["url"])).pathname;
 
 /** One run of the service under chance, from a seed. */
 export class Simulation {
@@ -31,6 +35,7 @@ export class Simulation {
   readonly outside: Outside = {
     acked: new Map(),
     touched: new Set(),
+    renewed: new Set(),
     byHand: new Set(),
     replayed: [],
     crashes: 0,
@@ -45,9 +50,11 @@ export class Simulation {
   #marks = 0;
   endpoints: number[] = [];
   /** Where each endpoint is reached, also once it is gone. */
-  readonly paths = new Map<number, string>();
+  readonly paths = new Map<number, string[]>();
   readonly watch = new AttemptWatch(this);
+  readonly liveness = new Liveness(this);
   readonly erasures = new Erasures(this);
+  readonly replays = new Replays(this);
   steps = 0;
 
   /** `crashAt`: the one step after which the process dies; without it, chance decides when and how often. */
@@ -57,7 +64,8 @@ export class Simulation {
     readonly crashAt: number | null = null,
   ) {
     this.rng = new Rng(seed);
-    setBounds(seed % 2 === 0);
+    // One of eight runs with the bounds as they are.
+    setBounds(seed % 8 === 0 ? null : this.rng);
     this.faults = Object.fromEntries(
       FAULT_NAMES.map((name) => [name, this.rng.chance(0.5)]),
     ) as unknown as Faults;
@@ -126,7 +134,7 @@ export class Simulation {
     );
     data.endpoints.remember(made);
     this.endpoints.push(made.id);
-    this.paths.set(made.id, new URL(String(made.config.url)).pathname);
+    this.paths.set(made.id, [pathOf(made)]);
   }
 
   #planActions(): void {
@@ -136,10 +144,12 @@ export class Simulation {
       [3, () => this.#rotate()],
       [1, () => this.#delete()],
       [3, () => this.#enable()],
+      [3, () => this.#move()],
+      [2, () => this.#clearWaits()],
       [4, () => this.#cancel()],
       [4, () => this.#retryByHand()],
-      [4, () => this.#replayOne()],
-      [2, () => this.#replayMany()],
+      [4, () => this.replays.one()],
+      [2, () => this.replays.many()],
       [4, () => void this.process.data.digest.writeDown()],
       [2, () => this.#reorder()],
       [3, () => this.#changePlan(this.rng.pick(["open", "small"]))],
@@ -260,6 +270,36 @@ export class Simulation {
     this.#change(id, () => ({ status: "active", disabledReason: null }));
   }
 
+  /** To another address, while attempts at the one before are under way. */
+  #move(): void {
+    const id = this.rng.pick(this.endpoints);
+    const { data } = this.process;
+    if (data.endpoints.get(id)?.status === "disabled") return;
+    const url = `http://receiver.test/${id % 1000}-${this.steps}`;
+    const written = data.store.write(() => {
+      const made = data.endpoints.update(id, () => ({ config: { url } }));
+      if (made) data.health.set(id, HEALTHY);
+      return made;
+    });
+    this.paths.get(id)?.push(new URL(url).pathname);
+    void written.then((made) => {
+      if (!made) return;
+      this.watch.openGate(id);
+      data.endpoints.remember(made);
+    }, this.refused);
+  }
+
+  #clearWaits(): void {
+    const id = this.rng.pick(this.endpoints);
+    const { data, actors } = this.process;
+    void data.store
+      .write(() => data.health.set(id, withoutWaits(data.health.get(id))))
+      .then(() => {
+        this.watch.openGate(id);
+        actors.clearWaits(id);
+      }, this.refused);
+  }
+
   #reorder(): void {
     const id = this.rng.pick(this.endpoints);
     this.#change(id, () => ({
@@ -268,7 +308,7 @@ export class Simulation {
     }));
   }
 
-  #someDelivery(): number | null {
+  someDelivery(): number | null {
     const row = this.sqlite
       .query<{ id: number }, [number]>("SELECT id FROM delivery ORDER BY id LIMIT 1 OFFSET ?")
       .get(this.rng.below(40));
@@ -276,7 +316,7 @@ export class Simulation {
   }
 
   #cancel(): void {
-    const id = this.#someDelivery();
+    const id = this.someDelivery();
     if (id === null) return;
     this.outside.touched.add(id);
     const { data, actors } = this.process;
@@ -288,59 +328,13 @@ export class Simulation {
   }
 
   #retryByHand(): void {
-    const id = this.#someDelivery();
+    const id = this.someDelivery();
     if (id === null) return;
     this.outside.touched.add(id);
     this.outside.byHand.add(id);
     const attempt = this.process.actors.attemptNow(id, "manual");
     if (typeof attempt === "string") this.outside.byHand.delete(id);
     else void attempt.then(() => this.outside.byHand.delete(id));
-  }
-
-  #replayOne(): void {
-    const id = this.#someDelivery();
-    const { data, actors } = this.process;
-    const delivery = id === null ? null : data.deliveries.get(id);
-    const endpoint = delivery && data.endpoints.get(delivery.endpointId);
-    const event = delivery && data.events.get(delivery.eventId);
-    if (!delivery || !endpoint || !event) return;
-    this.outside.touched.add(delivery.id);
-    const known = this.rng.chance(0.8) ? delivery : null;
-    const written = data.store.write(() => replayOne(data, actors, event, endpoint, known));
-    void written.then((replayed) => {
-      if (replayed === null) return;
-      this.outside.touched.add(replayed.delivery.id);
-      this.outside.replayed.push({ id: replayed.delivery.id, at: replayed.waiting.due });
-      enqueueReplayed(actors, [replayed]);
-    }, this.refused);
-  }
-
-  #replayMany(): void {
-    const { data, replayer } = this.process;
-    const missing = this.rng.chance(0.3);
-    const filter = {
-      status: ["dead" as const],
-      endpointId: missing ? this.rng.pick(this.endpoints) : null,
-      consumerId: null,
-      eventTypes: null,
-      since: null,
-      until: null,
-      missing,
-      ratePerSecond: this.rng.pick([null, 1]),
-    };
-    for (const { id } of this.sqlite
-      .query<{ id: number }, []>("SELECT id FROM delivery WHERE status = 3")
-      .all())
-      this.outside.touched.add(id);
-    const row = {
-      projectId: this.projectId,
-      consumerId: missing ? null : this.rng.pick(CONSUMERS),
-      filter,
-      matched: 0,
-      position: 0,
-      last: data.store.keys.last,
-    };
-    data.store.write(() => data.replays.insert(row)).then((replay) => replayer.run(replay), this.refused);
   }
 
   /** Now and then the process dies while it does so. */
@@ -367,6 +361,7 @@ export class Simulation {
     this.outside.crashes++;
     this.world.crash();
     this.watch.forget();
+    this.liveness.forget();
     this.outside.byHand.clear();
     this.process = this.#boot();
     this.#isUp = false;
@@ -393,7 +388,15 @@ export class Simulation {
   #jumpClock(): void {
     if (this.receivers.calm || !this.faults.clockJumps) return;
     this.tally.clockJumps++;
-    this.world.wallOffset += this.rng.pick([-HOUR_MS, HOUR_MS, 5 * 60_000]);
+    this.liveness.jumped();
+    this.world.wallOffset += this.rng.pick([
+      -24 * HOUR_MS,
+      -HOUR_MS,
+      -7000,
+      5 * 60_000,
+      HOUR_MS,
+      24 * HOUR_MS,
+    ]);
   }
 
   #fillDisk(): void {
@@ -419,6 +422,7 @@ export class Simulation {
   async #runUntil(until: number): Promise<void> {
     while (await this.#stepOrSettle(until)) {
       await nextTurn();
+      if (this.#isUp) this.liveness.look();
       if (++this.steps === this.crashAt) this.#die();
       if (this.steps > STEPS_MAX) {
         this.violate(`it is not quiet after ${STEPS_MAX} steps`);

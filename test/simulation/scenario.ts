@@ -7,22 +7,25 @@ import type { Rng } from "./world.ts";
 export const TYPES = ["order.created", "order.paid", "user.deleted"];
 export const CONSUMERS = [null, null, "acme", "zeta"];
 
-/** Bounds that a run would hardly reach, in a size that every run passes. */
+/** Bounds that a run would hardly reach, in sizes that every run passes. */
 const SMALL = {
-  actorQueueMax: 2,
-  actorQueueHead: 1,
-  fanoutAtOnceMax: 2,
-  eventRowsMax: 1,
-  fanoutSliceRows: 2,
-  sliceRows: 2,
+  actorQueueMax: [2, 3, 5],
+  actorQueueHead: [1],
+  actorRefillMax: [1, 2],
+  queuedTotalMax: [2, 6, 1000],
+  bodyCacheBytesMax: [0, 300, 1_000_000],
+  fanoutAtOnceMax: [1, 2],
+  eventRowsMax: [1, 2],
+  fanoutSliceRows: [1, 2],
+  sliceRows: [1, 2],
 } as const;
 type Bound = keyof typeof SMALL;
 const USUAL = new Map((Object.keys(SMALL) as Bound[]).map((name) => [name, LIMITS[name].value]));
 
-/** Makes the bounds small, or as they are, for the run that begins now. */
-export function setBounds(small: boolean): void {
+/** Makes the bounds small, or as they are without a generator, for the run that begins now. */
+export function setBounds(rng: Rng | null): void {
   for (const [name, usual] of USUAL) {
-    (LIMITS[name] as { value: number }).value = small ? SMALL[name] : usual;
+    (LIMITS[name] as { value: number }).value = rng === null ? usual : rng.pick<number>(SMALL[name]);
   }
 }
 

@@ -3,7 +3,7 @@ import { FAULT_NAMES, type Tally } from "./receivers.ts";
 import { Simulation } from "./run.ts";
 import { setBounds } from "./scenario.ts";
 
-afterEach(() => setBounds(false));
+afterEach(() => setBounds(null));
 
 const noFaults = () => Object.fromEntries(FAULT_NAMES.map((name) => [name, 0])) as Tally;
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/clock.ts";
+import { type Clock, waitUntil } from "../../src/clock.ts";
 
 /** Pseudo-random numbers from a seed (mulberry32): the same seed gives the same run. */
 export class Rng {
@@ -102,20 +102,13 @@ export class World {
     this.process++;
   }
 
-  /** Waits are looked at again every minute, as the real clock does it: the wall clock may jump. */
-  #clockOver(after: (ms: number, run: () => void) => () => void): Clock {
-    return {
+  #clockOver(delay: Clock["delay"]): Clock {
+    const clock: Clock = {
       now: () => this.wall,
-      timer: (at, wake) => {
-        let callOff = () => {};
-        const wait = () => {
-          const ms = at - this.wall;
-          callOff = after(Math.max(0, Math.min(ms, 60_000)), () => (this.wall >= at ? wake() : wait()));
-        };
-        wait();
-        return () => callOff();
-      },
+      delay,
+      timer: (at, wake) => waitUntil(clock, at, wake),
     };
+    return clock;
   }
 
   /** Runs what comes next; false where nothing does, or only later than `until`. */

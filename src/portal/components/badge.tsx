@@ -38,6 +38,7 @@ const WAITING: Readonly<Record<WaitingFor, Key>> = {
   rate_limit: "waiting.rate_limit",
   backoff: "waiting.backoff",
   order: "waiting.order",
+  concurrency: "waiting.concurrency",
   plan_limit: "waiting.plan_limit",
 };
 

@@ -97,6 +97,7 @@ export const de: Messages = {
   "waiting.rate_limit": "Wartet: Ratenlimit",
   "waiting.backoff": "Wartet: Erholung",
   "waiting.order": "Wartet: Reihenfolge",
+  "waiting.concurrency": "Wartet: freier Platz",
   "waiting.plan_limit": "Wartet: Kontingent",
   "endpoint.active": "Aktiv",
   "endpoint.failing": "Gestört",
@@ -529,6 +530,8 @@ export const de: Messages = {
     "Sie wartet, bis sie dran ist: Der Endpunkt bekommt nicht mehr auf einmal, als sein Ratenlimit erlaubt.",
   "waits.backoff":
     "Sie wartet, weil ihr Endpunkt gerade fehlschlägt und nur mit einer Zustellung zugleich versucht wird.",
+  "waits.concurrency":
+    "Es laufen so viele Versuche, wie der Endpunkt gleichzeitig annimmt; sie geht hinaus, sobald einer beendet ist.",
   "waits.order":
     "Sie wartet, weil dieser Endpunkt seine Zustellungen der Reihe nach bekommt und eine vor ihr nicht angekommen ist.",
   "waits.plan_limit": "Sie wartet, weil die Zustellungen des Tarifs für diesen Monat verbraucht sind.",

@@ -97,6 +97,7 @@ export const en = {
   "waiting.rate_limit": "Waiting: rate limit",
   "waiting.backoff": "Waiting: recovery",
   "waiting.order": "Waiting: its turn",
+  "waiting.concurrency": "Waiting: a free slot",
   "waiting.plan_limit": "Waiting: plan limit",
   "endpoint.active": "Active",
   "endpoint.failing": "Failing",
@@ -510,6 +511,8 @@ export const en = {
   "waits.rate_limit": "It waits its turn: the endpoint gets no more at a time than its rate limit allows.",
   "waits.backoff":
     "It waits because its endpoint fails at the moment, and is tried with one delivery at a time.",
+  "waits.concurrency":
+    "As many attempts as the endpoint takes at once are under way; it goes when one of them has ended.",
   "waits.order":
     "It waits because this endpoint gets its deliveries one after the other, and one before it has not arrived.",
   "waits.plan_limit": "It waits because the plan's deliveries for this month are used up.",

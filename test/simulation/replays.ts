@@ -1,0 +1,67 @@
+import type { DeliveryStatus } from "../../src/core/model.ts";
+import { enqueueReplayed, replayOne } from "../../src/pipeline.ts";
+import { CONSUMERS } from "./scenario.ts";
+import type { Simulation } from "./run.ts";
+
+/** Replays that somebody asks for: of one delivery, and of many. */
+export class Replays {
+  constructor(private readonly run: Simulation) {}
+
+  one(): void {
+    const id = this.run.someDelivery();
+    const { data, actors } = this.run.process;
+    const delivery = id === null ? null : data.deliveries.get(id);
+    const endpoint = delivery && data.endpoints.get(delivery.endpointId);
+    const event = delivery && data.events.get(delivery.eventId);
+    if (!delivery || !endpoint || !event) return;
+    this.run.outside.touched.add(delivery.id);
+    const known = this.run.rng.chance(0.8) ? delivery : null;
+    if (known === null) this.run.outside.renewed.add(`${event.id}:${endpoint.id}`);
+    const written = data.store.write(() => replayOne(data, actors, event, endpoint, known));
+    void written.then((replayed) => {
+      if (replayed === null) return;
+      this.run.outside.touched.add(replayed.delivery.id);
+      this.run.outside.replayed.push({ id: replayed.delivery.id, at: replayed.waiting.due });
+      enqueueReplayed(actors, [replayed]);
+    }, this.run.refused);
+  }
+
+  many(): void {
+    const { data, replayer } = this.run.process;
+    const missing = this.run.rng.chance(0.4);
+    const status: DeliveryStatus[] = this.run.rng.pick([
+      ["dead"],
+      ["dead"],
+      ["retrying"],
+      ["pending", "retrying"],
+    ]);
+    const filter = {
+      status,
+      endpointId: missing ? this.run.rng.pick(this.run.endpoints) : null,
+      consumerId: null,
+      eventTypes: null,
+      since: null,
+      until: null,
+      missing,
+      ratePerSecond: this.run.rng.pick([null, 1]),
+    };
+    for (const { id } of this.run.sqlite
+      .query<{ id: number }, []>("SELECT id FROM delivery WHERE status IN (0, 1, 3)")
+      .all())
+      this.run.outside.touched.add(id);
+    const row = {
+      projectId: this.run.projectId,
+      consumerId: missing ? null : this.run.rng.pick(CONSUMERS),
+      filter,
+      matched: 0,
+      position: 0,
+      last: data.store.keys.last,
+    };
+    // Somebody who clicks twice asks for it twice.
+    const times = this.run.rng.chance(0.3) ? 2 : 1;
+    for (let n = 0; n < times; n++)
+      data.store
+        .write(() => data.replays.insert(row))
+        .then((replay) => replayer.run(replay), this.run.refused);
+  }
+}
