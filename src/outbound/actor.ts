@@ -335,7 +335,7 @@ export class EndpointActor<P extends Performed> {
     const rows = this.parts.parked(this.endpoint.id, count);
     for (const row of rows) {
       if (this.#isBusy(row.id)) this.#deferred.add(row.id);
-      else if (this.#queue.dueOf(row.id) !== row.due) this.#admit({ ...row, queueOrder: null }, null);
+      else if (!this.#queue.has(row.id)) this.#admit({ ...row, queueOrder: null }, null);
     }
     this.#parkedFrom =
       rows.length < count ? Number.POSITIVE_INFINITY : (rows.at(-1)?.queueOrder ?? Number.POSITIVE_INFINITY);

@@ -39,11 +39,6 @@ export class Queue<Load extends WithBody> {
     return this.#byId.has(id);
   }
 
-  /** Undefined where it is not held. */
-  dueOf(id: number): number | undefined {
-    return this.#byId.get(id)?.due;
-  }
-
   ids(count: number): number[] {
     const ids: number[] = [];
     for (const id of this.#byId.keys()) {
