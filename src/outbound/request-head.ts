@@ -24,11 +24,30 @@ export function isCredentialHeader(name: string): boolean {
   return verdict;
 }
 
+type Headed = Pick<OutgoingRequest, "method" | "url" | "headers">;
+
+/** True where both requests have the same head: everything but what stands on an attempt's own row is compared. */
+export function hasSameHead(one: Headed, other: Headed): boolean {
+  if (one.url !== other.url || one.method !== other.method) return false;
+  if (one.headers.length !== other.headers.length) return false;
+  for (let at = 0; at < one.headers.length; at++) {
+    const [name, value] = one.headers[at] ?? [];
+    const [otherName, otherValue] = other.headers[at] ?? [];
+    if (name !== otherName) return false;
+    if (value !== otherValue && !(isVarying(name, value) && isVarying(otherName, otherValue))) return false;
+  }
+  return true;
+}
+
+/** One in quotes is not the value as the attempt's row has it. */
+function isVarying(name = "", value = ""): boolean {
+  return VARYING.has(name) && !value.startsWith('"');
+}
+
 export function requestHeadOf({ method, url, headers, secretQuery }: OutgoingRequest): string {
   let text = `${method} ${secretQuery ? `${url.origin}${url.pathname}?${MASK}` : url.href}`;
   for (const [name, value] of headers) {
-    // One in quotes is not the value as the attempt's row has it.
-    if (VARYING.has(name) && !value.startsWith('"')) text += `\n${name}`;
+    if (isVarying(name, value)) text += `\n${name}`;
     else text += `\n${name}: ${isCredentialHeader(name) ? MASK : value}`;
   }
   return text;

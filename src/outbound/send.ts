@@ -28,9 +28,8 @@ import {
 } from "./destination.ts";
 import { findKind } from "./destinations.ts";
 import { headerSecrets, hideSecretBytes, hideSecretHeaders, hideSecrets } from "./echo.ts";
-import { requestHeadOf } from "./request-head.ts";
+import { hasSameHead, requestHeadOf } from "./request-head.ts";
 import type { Transport, TransportResult } from "./transport-types.ts";
-import type { UrlParts } from "./url-parts.ts";
 
 /** One attempt as it went: what its row shows, and what the states of delivery and endpoint depend on. */
 export interface Sent extends Performed, AttemptFacts {
@@ -249,8 +248,8 @@ export function sign(ids: IdCodec, endpoint: Endpoint, load: Load, body: Uint8Ar
 /** What attempts need of an endpoint, read once for each of its versions. */
 interface Compiled {
   publicId: string | null;
-  /** The head of the last request, and the URL that it was made with: the same object means the same head. */
-  head: { url: UrlParts; text: string } | null;
+  /** The last request, and its head: most requests to an endpoint have the same one. */
+  head: { of: Pick<OutgoingRequest, "method" | "url" | "headers">; text: string } | null;
   /** With its credentials. */
   config: DestinationConfig;
   /** Those, and what its own headers carry. */
@@ -298,7 +297,10 @@ function readKey(secret: string, privateKey: string | null): SigningKey {
 
 function headOf(endpoint: Endpoint, request: OutgoingRequest): string {
   const compiled = compiledOf(endpoint);
-  if (compiled.head?.url !== request.url) compiled.head = { url: request.url, text: requestHeadOf(request) };
+  if (compiled.head === null || !hasSameHead(compiled.head.of, request)) {
+    const { method, url, headers } = request;
+    compiled.head = { of: { method, url, headers }, text: requestHeadOf(request) };
+  }
   return compiled.head.text;
 }
 

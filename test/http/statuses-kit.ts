@@ -41,7 +41,14 @@ class FaultyClock implements Clock {
     return this.#stoodAt ?? systemClock.now();
   };
 
-  delay: Clock["delay"] = (ms, wake) => systemClock.delay(ms, wake);
+  /** Nothing wakes while it is broken: whoever wakes reads it. */
+  delay: Clock["delay"] = (ms, wake) => {
+    let callOff = systemClock.delay(ms, () => {
+      if (this.isBroken) callOff = this.delay(1, wake);
+      else wake();
+    });
+    return () => callOff();
+  };
 
   timer: Clock["timer"] = (at, wake) => systemClock.timer(at, wake);
 
