@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { invalid, Problem } from "../core/errors.ts";
+import { invalid } from "../core/errors.ts";
 import type { Source } from "../core/model.ts";
 import type { KeyCache } from "../inbound/keys.ts";
 import type { Reception } from "../inbound/provider.ts";
@@ -21,7 +21,6 @@ export function sourceActionRoutes(services: Services, desk: SourceDesk, keys: K
     rotateRoute(services, desk),
     pauseRoute(services, desk),
     resumeRoute(services, desk),
-    revealRoute(services, desk),
     verifySampleRoute(services, keys),
   ];
 }
@@ -126,55 +125,6 @@ function resumeRoute(services: Services, desk: SourceDesk): AnyRoute {
 const URL_TEXT = {
   description: "The address that was called, with its query; by default the source's own.",
 };
-
-const NO_TOKEN =
-  "No verification token waits to be copied: none was brought, it was shown before, or it has served.";
-
-/** The token is the key that the provider signs with, so whoever may only read does not get it. */
-function revealRoute(services: Services, desk: SourceDesk): AnyRoute {
-  return route({
-    method: "POST",
-    path: "/v1/sources/:id/reveal-verification-token",
-    operationId: "revealVerificationToken",
-    tag: "Sources",
-    summary: "Show the verification token of a source",
-    description:
-      "What a handshake brought and you must copy to the provider (Notion). It is shown once, to a key with scope full: it is also " +
-      "what requests are verified with.",
-    access: "owner",
-    budget: "management",
-    audit: { action: "source.verification_token_revealed", object: "source" },
-    secretFields: ["verification_token"],
-    answers: {
-      200: {
-        description: "The token.",
-        schema: Type.Object({ verification_token: shownOnce("What the provider asks for.") }),
-        example: { verification_token: "secret_tMrlL1qK5vuQAh1b6cZGhFChZTSYJlce98V0pYn7yBl" },
-      },
-    },
-    refuses: { conflict: NO_TOKEN },
-    handle(context) {
-      const source = findSource(services, context.caller, context.params.id);
-      // Asked here too: a throw inside the write costs all that share its transaction a second try.
-      tokenOf(source);
-      let token = "";
-      const take = (now: Source) => {
-        token = tokenOf(now);
-        return { pendingVerificationToken: null };
-      };
-      return changeSource(services, desk, context, source.id, take, () => ({
-        status: 200,
-        json: { verification_token: token },
-      }));
-    },
-  });
-}
-
-/** Throws 409 where there is none. */
-function tokenOf({ pendingVerificationToken: token }: Source): string {
-  if (token === null) throw new Problem("conflict", NO_TOKEN);
-  return token;
-}
 
 const sampleShape = Type.Object(
   {

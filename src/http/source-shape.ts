@@ -1,3 +1,4 @@
+import type { Caller } from "../core/caller.ts";
 import { type Static, Type } from "@sinclair/typebox";
 import { keyTime } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
@@ -146,8 +147,8 @@ const answeredFields = {
   previous_secret_expires_at: nullable(timeShape, "Until when the secret before the present one holds."),
   pending_verification_token: nullable(
     Type.String(),
-    "`***` where a handshake brought what you must copy to the provider: `POST …/reveal-verification-token` shows it, once. Null " +
-      "after that, and after the first verified request.",
+    "What a handshake brought and you must copy to the provider; until the first verified request. As the provider signs with it, only " +
+      "`GET` by a key with scope `full` shows it; elsewhere it reads `***`.",
   ),
   counters: countersShape,
   last_rejected: nullable(
@@ -188,6 +189,18 @@ export const sourceExample: SourceAnswer = {
   created_at: "2026-11-20T08:00:00.000Z",
   updated_at: "2026-11-20T08:00:00.000Z",
 };
+
+/** A source as `GET` answers it: what is to be copied to the provider stands in it, for a key with scope full. */
+export function readableSource(
+  services: Services,
+  desk: SourceDesk,
+  source: Source,
+  { scopes }: Caller,
+): SourceAnswer {
+  const shown = sourceOf(services, desk, source);
+  if (!scopes.includes("full")) return shown;
+  return { ...shown, pending_verification_token: source.pendingVerificationToken };
+}
 
 /** A source as the API answers it: without its secrets. */
 export function sourceOf(services: Services, desk: SourceDesk, source: Source): SourceAnswer {

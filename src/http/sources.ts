@@ -11,6 +11,7 @@ import {
   newSourceShape,
   sourceChangeShape,
   sourceExample,
+  readableSource,
   sourceOf,
   sourceShape,
 } from "./source-shape.ts";
@@ -88,7 +89,7 @@ function listRoute(services: Services, desk: SourceDesk): AnyRoute {
       const sources = services.data.sources.ofProject(caller.projectId);
       return pageOf(services, "src", query, {
         rows: (before) => sources.filter(({ id }) => id < before),
-        show: (source) => sourceOf(services, desk, source),
+        show: (source) => readableSource(services, desk, source, caller),
       });
     },
   });
@@ -106,7 +107,7 @@ function readRoute(services: Services, desk: SourceDesk): AnyRoute {
     answers: { 200: { description: "The source.", schema: sourceShape, example: sourceExample } },
     handle: ({ caller, params }) => ({
       status: 200,
-      json: sourceOf(services, desk, findSource(services, caller, params.id)),
+      json: readableSource(services, desk, findSource(services, caller, params.id), caller),
     }),
   });
 }

@@ -115,13 +115,6 @@ export const CHANGES: Record<string, () => Promise<unknown>> = {
     await made("POST", `/v1/sources/${id}/resume`);
   }),
   ...onSource("source.secret_rotated", (id) => made("POST", `/v1/sources/${id}/rotate-secret`)),
-  ...onSource("source.verification_token_revealed", async (id) => {
-    const key = api.services.ids.decode("src", id) ?? 0;
-    const { store, sources } = api.data;
-    const brought = await store.write(() => sources.update(key, () => ({ pendingVerificationToken: "t" })));
-    if (brought !== null) sources.remember(brought);
-    await made("POST", `/v1/sources/${id}/reveal-verification-token`);
-  }),
   "event_type.created": async () => (await made("POST", "/v1/event-types", { name: "made.type" }))["name"],
   "event_type.updated": async () => {
     await made("POST", "/v1/event-types", { name: "changed.type" });

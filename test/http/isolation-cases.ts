@@ -339,9 +339,6 @@ export const CASES: Record<string, Case[]> = {
   rotateSourceSecret: [onSource("rotate-secret")],
   pauseSource: [onSource("pause")],
   resumeSource: [onSource("resume")],
-  revealVerificationToken: [
-    on(things.tokenBrought, "POST", "/v1/sources/:source/reveal-verification-token", {}),
-  ],
   verifySample: [onSource("verify-sample", { headers: {}, body: "{}" })],
   ingest: [
     {

@@ -68,17 +68,6 @@ export async function source(party: Party): Promise<Ids> {
   return { source: id };
 }
 
-/** A source whose provider has brought a token to be copied. */
-export async function tokenBrought(party: Party): Promise<Ids> {
-  const id = await party.make("/v1/sources", { provider: "notion", name: party.fresh(), ...own(party) });
-  const token = party.fresh().replaceAll(".", "_");
-  party.traces.add(token);
-  const json = { verification_token: token };
-  const reply = await party.bench.app.with(null).send("POST", `/ingest/${id}`, { json });
-  expect(reply.status).toBe(200);
-  return { source: id };
-}
-
 /** A source with an event that came in by it. */
 export async function received(party: Party): Promise<Ids> {
   const made = await source(party);

@@ -218,10 +218,6 @@ export const OWN: Readonly<Record<string, Cause>> = {
     things.sent,
     post(({ delivery }) => `/v1/deliveries/${delivery}/cancel`),
   ),
-  "revealVerificationToken conflict": asked(
-    things.source,
-    post(({ source }) => `/v1/sources/${source}/reveal-verification-token`),
-  ),
   "cancelReplay conflict": asked(
     cancelled,
     post(({ replay }) => `/v1/replays/${replay}/cancel`),

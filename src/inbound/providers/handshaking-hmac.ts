@@ -336,7 +336,7 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     verifiedWith: officialSdk("@notionhq/client", "5.26.0"),
     docs: checkedDocs(
       "Notion's integration settings: the integration, Webhooks, + Create a subscription, Webhook URL.",
-      "Nothing to enter here: POST /v1/sources/…/reveal-verification-token shows, once, what to copy to the same Webhooks tab, where the subscription is verified.",
+      "Nothing to enter here: copy pending_verification_token of the source to the same Webhooks tab, where the subscription is verified.",
       "https://developers.notion.com/reference/webhooks",
       "The token comes once; for a new subscription open a new source.",
     ),

@@ -729,7 +729,6 @@ export const de: Messages = {
     "Echte Anfragen bekommen so lange 503, damit {provider} sie später wieder sendet. Setzen Sie fort, bevor es aufgibt.",
   "source.refusing.last": "Die letzte Anfrage wurde abgewiesen,",
   "source.token": "Bestätigungscode",
-  "source.token.reveal": "Zeigen, dieses eine Mal",
   "source.token.text":
     "{provider} hat einen Bestätigungscode gesendet: Tragen Sie ihn dort ein, um die Einrichtung abzuschließen.",
   "source.goto.setup": "Einrichten",

@@ -700,7 +700,6 @@ export const en = {
     "Genuine requests are answered 503 meanwhile, so that {provider} sends them again later. Resume before it gives up.",
   "source.refusing.last": "The last request was refused",
   "source.token": "Verification token",
-  "source.token.reveal": "Show it, this once",
   "source.token.text": "{provider} has sent a verification token: enter it there to finish the set-up.",
   "source.goto.setup": "Set it up",
   "source.goto.secret": "Go to the secret",

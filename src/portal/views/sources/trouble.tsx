@@ -1,12 +1,8 @@
 import type { ComponentChildren, JSX } from "preact";
-import { useState } from "preact/hooks";
-import { send } from "../../api.ts";
-import { Button, LinkButton } from "../../components/button.tsx";
+import { LinkButton } from "../../components/button.tsx";
 import { Code } from "../../components/code.tsx";
 import { Icon } from "../../components/icons.tsx";
 import { Time } from "../../components/time.tsx";
-import { toast } from "../../components/toast.tsx";
-import { messageOf } from "../../components/states.tsx";
 import { t } from "../../i18n.ts";
 import { may } from "../../session.ts";
 import { explainRefusal, isRefusing, REMEDIES } from "./refusal.ts";
@@ -17,10 +13,7 @@ import type { SourceTabProps } from "./source-tab.ts";
 export function Trouble(props: SourceTabProps): JSX.Element {
   const { source, provider, stats } = props;
   const { name } = provider;
-  // Once it is shown, the source has it no longer.
-  const [token, setToken] = useState<string | null>(null);
-  if (token !== null || source.pending_verification_token !== null)
-    return <PendingToken {...props} token={token} onReveal={setToken} />;
+  if (source.pending_verification_token !== null) return <PendingToken {...props} />;
   if (source.status === "awaiting_secret") {
     const isBrought = provider.secret_from === "provider" && provider.fields.length === 0;
     return (
@@ -93,26 +86,12 @@ function Refusing(props: SourceTabProps): JSX.Element {
   );
 }
 
-interface PendingTokenProps extends SourceTabProps {
-  token: string | null;
-  onReveal: (token: string) => void;
-}
-
-function PendingToken({ source, provider, token, onReveal }: PendingTokenProps): JSX.Element {
-  const reveal = async () => {
-    try {
-      const path = `/v1/sources/${source.id}/reveal-verification-token`;
-      onReveal((await send<{ verification_token: string }>("POST", path)).verification_token);
-    } catch (reason) {
-      toast(messageOf(reason), "bad");
-    }
-  };
+function PendingToken({ source, provider }: SourceTabProps): JSX.Element {
+  const { pending_verification_token: token } = source;
   return (
     <div class="notice warn" role="status">
       <p>{t("source.token.text", { provider: provider.name })}</p>
-      {token === null ? (
-        may.manage && <Button onClick={() => void reveal()}>{t("source.token.reveal")}</Button>
-      ) : (
+      {token !== null && (
         <div class="grows">
           <Code text={token} label={t("source.token")} />
         </div>
