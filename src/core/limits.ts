@@ -77,6 +77,11 @@ export const LIMITS = {
   exampleBytesMax: { value: 64 * KIB, unit: "bytes", why: "An example for people and for test events." },
   externalIdLengthMax: { value: 256, unit: "characters", why: "Fits every id scheme in use." },
   consumerIdLengthMax: { value: 256, unit: "characters", why: "Fits every id scheme in use." },
+  keptUnchangedMaxBytes: {
+    value: MIB,
+    unit: "bytes",
+    why: "Answers a day of calls that change nothing, kept for the Idempotency-Keys of one caller: a link that only reads cannot fill the disk.",
+  },
   idempotencyKeyLengthMax: {
     value: 255,
     unit: "characters",

@@ -54,7 +54,7 @@ export function inferenceRoute(services: Services): AnyRoute {
       const isDescribed = services.data.eventTypes.find(caller.projectId, params.name) !== undefined;
       if (list === null && !isDescribed) throw notFound("event type");
       const proposal = await infer(services, list, body.last ?? LAST_DEFAULT);
-      return { status: 200, json: proposal };
+      return { status: 200, json: proposal, isUnchanging: true };
     },
   });
 }

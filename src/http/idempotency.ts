@@ -68,10 +68,19 @@ export class KeyedRequest {
     this.isSaved = true;
   }
 
-  /** Keeps the answer of a handler that did not commit it with its own writes. */
-  async saveUnlessSaved(answer: Answer): Promise<void> {
-    if (!this.isSaved) await this.parts.write(() => this.save(answer));
+  private hasRoom(answer: Answer): boolean {
+    const { projectId, consumerId } = this.owner;
+    return !answer.isUnchanging || this.parts.idempotency.takeRoom(projectId, consumerId, bytesOf(answer));
   }
+
+  /** Keeps the answer of a handler that did not commit it with its own writes, unless it changed nothing and there is no room for it. */
+  async saveUnlessSaved(answer: Answer): Promise<void> {
+    if (!this.isSaved && this.hasRoom(answer)) await this.parts.write(() => this.save(answer));
+  }
+}
+
+function bytesOf({ json, body }: Answer): number {
+  return typeof body === "string" ? body.length : JSON.stringify(json ?? "").length;
 }
 
 /** Lets one request per key run at a time. A restart forgets them: what was cut is not running. */

@@ -111,7 +111,7 @@ export const IDEMPOTENCY_KEY: Json = {
   required: false,
   description:
     "Makes it safe to send the request again: the same key, path and body get the first answer again for 24 hours, " +
-    "with `idempotency-replayed: true` and without secrets.",
+    "with `idempotency-replayed: true` and without secrets. Of calls that change nothing 1 MiB of answers a day is kept for each caller; more are computed anew.",
   schema: {
     type: "string",
     minLength: 1,

@@ -11,6 +11,7 @@ export interface KeptAnswer {
 
 /** The store of Idempotency-Keys. Operator calls have no project: they use `OPERATOR_PROJECT_ID`. */
 export interface IdempotencyStore {
+  takeRoom(projectId: number, consumerId: string | null, bytes: number): boolean;
   find(projectId: number, consumerId: string | null, key: string): KeptAnswer | null;
   /** Called inside `write` only. */
   save(

@@ -75,7 +75,7 @@ function createReplay(services: Services): AnyRoute {
       const filter = readReplayFilter(services, caller, body);
       const scope = { projectId: caller.projectId, visible: visibleEndpoints(services, caller) };
       const matched = await services.replayer.count(scope, filter, request.signal);
-      if (body.dry_run) return { status: 200, json: { matched } };
+      if (body.dry_run) return { status: 200, json: { matched }, isUnchanging: true };
       requirePlaces(services.data, caller.projectId, matched);
       return commitChange(context, {
         write: () => insert(services, caller, filter, matched),

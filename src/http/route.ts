@@ -24,6 +24,8 @@ export interface Answer {
   headers?: Readonly<Record<string, string>>;
   /** For the audit log; it does not leave. */
   audited?: AuditNote;
+  /** True where the call changed nothing: asking again does no harm, so little of that is kept for Idempotency-Keys. */
+  isUnchanging?: true;
 }
 
 /** A documented answer. Without a schema it has no body. */

@@ -181,7 +181,8 @@ function verifySampleRoute(services: Services, keys: KeyCache): AnyRoute {
         body: Buffer.from(body.body),
       });
       const at = body.at === undefined ? services.now() : parseTime("/at", body.at);
-      return { status: 200, json: verdictOf(await judge(services, keys, source, request, at)) };
+      const json = verdictOf(await judge(services, keys, source, request, at));
+      return { status: 200, json, isUnchanging: true };
     },
   });
 }

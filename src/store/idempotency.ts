@@ -1,12 +1,18 @@
 import { limit } from "../core/limits.ts";
 import type { Store } from "./store.ts";
 
+const DAY_MS = 86_400_000;
+const CALLERS_MAX = 10_000;
+
 /** Answers kept under an Idempotency-Key, per project and consumer, for a day. */
 export class Idempotency {
   readonly #find;
   readonly #save;
   readonly #expire;
   readonly #hasPast;
+  /** Bytes of today's answers that changed nothing, by caller; after a restart they are counted anew. */
+  readonly #taken = new Map<string, number>();
+  #day = 0;
 
   constructor(private readonly store: Store) {
     const { sqlite } = store;
@@ -34,6 +40,18 @@ export class Idempotency {
     key: string,
   ): { fingerprint: string; status: number; body: string } | null {
     return this.#find.get(projectId, consumerId ?? "", key, this.store.now() - limit("idempotencyKeptMs"));
+  }
+
+  /** Whether an answer of so many bytes that changed nothing may be kept: a caller has so much of that a day, and no more. */
+  takeRoom(projectId: number, consumerId: string | null, bytes: number): boolean {
+    const day = Math.floor(this.store.now() / DAY_MS);
+    if (day !== this.#day) this.#taken.clear();
+    this.#day = day;
+    const caller = `${projectId} ${consumerId ?? ""}`;
+    const taken = (this.#taken.get(caller) ?? 0) + bytes;
+    if (taken > limit("keptUnchangedMaxBytes") || this.#taken.size > CALLERS_MAX) return false;
+    this.#taken.set(caller, taken);
+    return true;
   }
 
   /** Inside a write. */

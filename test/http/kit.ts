@@ -67,6 +67,7 @@ export class TestParts implements HttpParts {
 
   readonly idempotency: HttpParts["idempotency"] = {
     find: (...name) => this.kept.get(JSON.stringify(name)) ?? null,
+    takeRoom: () => true,
     save: (projectId, consumerId, key, fingerprint, status, body) => {
       this.kept.set(JSON.stringify([projectId, consumerId, key]), { fingerprint, status, body });
     },
