@@ -59,7 +59,7 @@ export interface SteadyOptions {
 /** A smaller step back is waited for: no clock is more exact than that. */
 const STEP_MS = 1000;
 
-/** What waits reads it every minute at least, so a step back lengthens no wait by more than that. */
+/** A job reads it every few seconds (src/schedule.ts): a step back lengthens no wait by more than that. */
 export function createSteadyClock(wall: Clock, { lead, passed, onStep }: SteadyOptions): SteadyClock {
   let ahead = lead;
   let last = passed;

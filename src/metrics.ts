@@ -141,6 +141,7 @@ export interface Gauges {
   replays: number;
   erasures: number;
   writesWaiting: number;
+  dispatchWaiting: number;
   digestWaiting: number;
   secretsUnderOtherKeys: number;
   replicas: number;
@@ -195,6 +196,7 @@ const GAUGES: Readonly<Record<keyof Gauges, readonly [name: string, help: string
     "sealpost_writes_waiting",
     "Changes that wait for the disk: many where it is slow or full.",
   ],
+  dispatchWaiting: ["sealpost_dispatch_waiting", "Committed deliveries on their way to their actors."],
   digestWaiting: ["sealpost_digest_waiting", "Rows whose list entries are still in memory."],
   secretsUnderOtherKeys: [
     "sealpost_secrets_under_other_keys",

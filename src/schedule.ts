@@ -10,6 +10,7 @@ import { disableFailing, dropExpiredSecrets } from "./upkeep.ts";
 const MINUTELY = "* * * * *";
 /** What a crash may lose of the numbers of sources. */
 const SOURCE_STATS_MS = 5000;
+const CLOCK_READ_MS = 5000;
 
 export interface ScheduleParts {
   data: Data;
@@ -32,6 +33,8 @@ export function scheduledJobs(parts: ScheduleParts): Job[] {
     // What the door counted, which readers take from memory meanwhile.
     { name: "source_stats", every: SOURCE_STATS_MS, run: () => data.sourceStats.writeDown() },
     { name: "checkpoint", every: 500, run: () => checkpoints.run() },
+    // What a step back of the wall clock costs a wait is the time since the clock was read last.
+    { name: "clock", every: CLOCK_READ_MS, run: async () => void actors.clock.now() },
     { name: "last_use", every: MINUTELY, run: () => data.tenants.saveLastUse() },
     { name: "idempotency", every: MINUTELY, run: inSlices(() => data.idempotency.expire()) },
     { name: "dedup", every: MINUTELY, run: inSlices(() => data.dedup.expire()) },

@@ -175,6 +175,7 @@ export function readGauges({ data, actors, path, transport, replication }: Gauge
     replays: data.replays.countRunning(),
     erasures: data.erasures.countRunning(),
     writesWaiting: data.store.waiting,
+    dispatchWaiting: actors.dispatcher.waiting,
     digestWaiting: data.digest.size,
     secretsUnderOtherKeys: data.sealing.left,
     replicas: replica ? 1 : 0,

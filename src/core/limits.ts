@@ -250,6 +250,21 @@ export const LIMITS = {
     why: "What all actors hold together before each keeps only a head.",
   },
   actorQueueHead: { value: 64, unit: "count", why: "What an actor holds when all together hold too much." },
+  dispatchWaitingMax: {
+    value: 5000,
+    unit: "count",
+    why: "Committed deliveries on their way to their actors; beyond that new ones are parked in the database.",
+  },
+  dispatchBytesMax: {
+    value: 16 * MIB,
+    unit: "bytes",
+    why: "Bodies at hand for those; beyond that they are read again.",
+  },
+  touchedMax: {
+    value: 10_000,
+    unit: "count",
+    why: "Deliveries that were replayed, cancelled or tried by hand a moment ago: what is still on its way to their actors is out of date.",
+  },
   actorRefillMax: {
     value: 256,
     unit: "count",

@@ -140,7 +140,8 @@ export class Actors {
     // Inside the write, so that it stands behind all that was handed out before.
     if (isPolled(endpoint.kind)) return this.data.store.takeKey();
     const actor = this.#of(endpoint.id);
-    if (!(actor instanceof EndpointActor) || actor.hasRoom) return null;
+    const isFull = this.dispatcher.waiting >= limit("dispatchWaitingMax");
+    if (!(actor instanceof EndpointActor) || (actor.hasRoom && !isFull)) return null;
     // A write of this very transaction may have changed the order in which the endpoint gets things.
     return this.data.endpoints.current(endpoint.id)?.ordering === "fifo" ? id : due;
   }
@@ -466,7 +467,8 @@ export class Actors {
     this.#touched.set(deliveryId, now);
     let looked = 0;
     for (const [id, at] of this.#touched) {
-      if (++looked > 2 || Math.abs(now - at) < TOUCHED_AGE_MS) break;
+      const isSurplus = this.#touched.size > limit("touchedMax");
+      if (!isSurplus && (++looked > 2 || Math.abs(now - at) < TOUCHED_AGE_MS)) break;
       this.#touched.delete(id);
     }
   }

@@ -1,3 +1,4 @@
+import { limit } from "../core/limits.ts";
 import type { Delivery, Endpoint } from "../core/model.ts";
 import type { Share, TurnParts } from "../core/turn-queue.ts";
 import type { Load, Waiting } from "./actor-parts.ts";
@@ -32,11 +33,24 @@ type Known = (of: Dispatch) => Delivery | null;
 const loadedDelivery: Known = ({ load }) => load?.delivery ?? null;
 const unknownDelivery: Known = () => null;
 
+/** What waits of a project, in order; `done` of them are handed over. */
+interface Line {
+  items: Dispatch[];
+  done: number;
+}
+
+/** Without those that are handed over, once they are half of it: each is copied once at most. */
+function shortened(line: Line): Line {
+  return line.done * 2 < line.items.length ? line : { items: line.items.slice(line.done), done: 0 };
+}
+
 /** Hands deliveries to their actors: some at once, the rest a share in each turn of the loop, so that nobody waits for a wide fan-out. */
 export class Dispatcher {
-  #waiting: Dispatch[] = [];
-  /** How many of those that wait are handed over. */
-  #done = 0;
+  /** By project: they take turns, so that one's backlog does not hold up another. */
+  readonly #waiting = new Map<number, Line>();
+  #count = 0;
+  /** Bytes of the bodies that are at hand for those that wait. */
+  #bytes = 0;
   #isScheduled = false;
   #onEmpty: (() => void)[] = [];
 
@@ -44,7 +58,7 @@ export class Dispatcher {
 
   /** How many wait for later turns. */
   get waiting(): number {
-    return this.#waiting.length - this.#done;
+    return this.#count;
   }
 
   /** Resolves when none wait any more. */
@@ -59,15 +73,29 @@ export class Dispatcher {
   dispatch(dispatches: readonly Dispatch[], isFresh = true): void {
     const others: Dispatch[] = [];
     for (const dispatch of dispatches) {
-      if (this.parts.keepsOrder(dispatch.endpoint)) this.#hand(dispatch, loadedDelivery);
+      // What is parked waits in the database: its actor is only told.
+      const isQuick = dispatch.waiting.queueOrder !== null || this.parts.keepsOrder(dispatch.endpoint);
+      if (isQuick) this.#hand(dispatch, loadedDelivery);
       else others.push(dispatch);
     }
     // What is narrow goes before what waits.
     const share = others.length <= NARROW_MAX ? NARROW : this.#isScheduled ? null : this.parts.beginShare();
     const at = share === null ? 0 : this.#share(others, 0, isFresh ? loadedDelivery : unknownDelivery, share);
     if (at === others.length) return;
-    for (const dispatch of others.slice(at)) this.#waiting.push(dispatch);
+    for (const dispatch of others.slice(at)) this.#line(dispatch);
     this.#schedule();
+  }
+
+  /** Beyond what bodies may take, the body is read again when its turn comes. */
+  #line(dispatch: Dispatch): void {
+    const { projectId } = dispatch.endpoint;
+    const line = this.#waiting.get(projectId) ?? { items: [], done: 0 };
+    const bytes = dispatch.load?.body.length ?? 0;
+    const isKept = this.#bytes + bytes <= limit("dispatchBytesMax");
+    line.items.push(isKept ? dispatch : { ...dispatch, load: null });
+    this.#waiting.set(projectId, line);
+    this.#count++;
+    if (isKept) this.#bytes += bytes;
   }
 
   #schedule(): void {
@@ -80,10 +108,17 @@ export class Dispatcher {
   }
 
   #goOn(): void {
-    this.#done = this.#share(this.#waiting, this.#done, unknownDelivery, this.parts.beginShare());
-    if (this.#done < this.#waiting.length) return this.#schedule();
-    this.#waiting = [];
-    this.#done = 0;
+    for (const [projectId, line] of this.#waiting) {
+      const from = line.done;
+      line.done = this.#share(line.items, from, unknownDelivery, this.parts.beginShare());
+      this.#count -= line.done - from;
+      for (const { load } of line.items.slice(from, line.done)) this.#bytes -= load?.body.length ?? 0;
+      // The next turn is another project's.
+      this.#waiting.delete(projectId);
+      if (line.done < line.items.length) this.#waiting.set(projectId, shortened(line));
+      break;
+    }
+    if (this.#count > 0) return this.#schedule();
     for (const resolve of this.#onEmpty.splice(0)) resolve();
   }
 

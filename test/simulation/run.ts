@@ -389,6 +389,8 @@ export class Simulation {
     if (this.receivers.calm || !this.faults.clockJumps) return;
     this.tally.clockJumps++;
     this.liveness.jumped();
+    // A job reads it every few seconds.
+    this.process.actors.clock.now();
     this.world.wallOffset += this.rng.pick([
       -24 * HOUR_MS,
       -HOUR_MS,
