@@ -109,11 +109,11 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
     onRefusedFilter: (endpoint) => tellRefusedFilter(data.ids.encode("ep", endpoint.id), logger),
   });
   const replayer = new Replayer(data, actors, pipeline);
-  const releaser = new Releaser(data, actors, clock);
-  const eraser = new Eraser({ data, actors });
+  const [releaser, eraser] = [new Releaser(data, actors, clock), new Eraser({ data, actors })];
   const server = openServer(config, { data, outbound, pipeline, replayer, eraser, logger });
   const hint = `Cannot listen on ${host}:${wanted}; set SEALPOST_HOST and SEALPOST_PORT`;
   const { port } = orExplain(hint, () => server.listen({ port: wanted, hostname: host }));
+  outbound.listening.port = port;
   disk.goLive();
   await takeUp({ data, pipeline, actors, replayer, releaser });
   if (data.tenants.isEmpty) await welcome(config, data, { logger, announce });
@@ -201,6 +201,7 @@ interface Outbound {
   /** Gives up what is in flight. */
   abort: AbortController;
   replication: Replication;
+  listening: { port: number | null };
   /** False while the service starts and stops. */
   isOpen: boolean;
 }
@@ -212,7 +213,9 @@ function openOutbound(
   { clock, logger, replication }: Pick<AppParts, "clock" | "logger"> & { replication: Replication },
 ): Outbound {
   const abort = new AbortController();
-  const guard = createGuard({ allow: config.allowPrivateDestinations });
+  const listening: Outbound["listening"] = { port: null };
+  const self = { baseUrl: config.baseUrl, port: () => listening.port };
+  const guard = createGuard({ allow: config.allowPrivateDestinations, self });
   const monotonic = () => performance.now();
   const attemptsMax = shareOfFiles(limit("attemptsInFlightMax"), ATTEMPTS_SHARE);
   const transport = createTransport({ guard, now: monotonic, openMax: attemptsMax });
@@ -248,6 +251,7 @@ function openOutbound(
     stopWatching,
     abort,
     replication,
+    listening,
     isOpen: false,
   };
 }

@@ -33,8 +33,20 @@ export interface Guard {
   checkUrl(text: string): UrlVerdict;
   /** Resolves and vets a host (`url.hostname`); one address that is not public blocks them all. */
   pin(hostname: string): Promise<AddressVerdict>;
+  /** True where the URL leads to this service: what is sent there comes back as an event. Asked at every attempt, too. */
+  isSelf(url: Target): boolean;
   /** Judges a URL when it is saved: `checkUrl`, then `pin`. A name that does not resolve is accepted. */
   checkDestination(text: string): Promise<UrlVerdict>;
+}
+
+/** Of a URL, or of its parts. */
+type Target = Pick<URL, "protocol" | "hostname" | "port" | "pathname">;
+
+/** Where this service is reached. */
+export interface Self {
+  baseUrl: string;
+  /** Where it listens; null until it does. */
+  port(): number | null;
 }
 
 export interface GuardOptions {
@@ -42,6 +54,8 @@ export interface GuardOptions {
   allow: readonly string[];
   /** Default: `systemResolver`. */
   resolver?: Resolver;
+  /** Default: nothing is taken for this service. */
+  self?: Self;
   /** Addresses of this host, refused unless allowed, public ones included. Default: those of its interfaces. */
   ownAddresses?: readonly string[];
 }
@@ -51,6 +65,9 @@ export const UNSAFE_DESTINATION =
   "The destination must be a public address, or a name that leads to public addresses only. The operator may allow " +
   "private address ranges with SEALPOST_ALLOW_PRIVATE_DESTINATIONS; names such as localhost stay refused: " +
   "write the address, as in http://127.0.0.1:9000/.";
+
+export const SELF_DESTINATION =
+  "This address is this service's own: what is sent there would come back as an event, again and again.";
 
 /** Names that lead into the sender's own network, refused also as the end of a longer name. */
 const PRIVATE_SUFFIXES = ["localhost", "local", "internal"];
@@ -65,6 +82,7 @@ export function createGuard(options: GuardOptions): Guard {
   const allowed = options.allow.map(requireCidr);
   const resolver = options.resolver ?? systemResolver;
   const own = new Set((options.ownAddresses ?? interfaceAddresses()).map(canonical));
+  const isSelf = selfJudge(options.self, own);
 
   function isAllowed(address: Address): boolean {
     if (allowed.some((cidr) => isInside(address, cidr))) return true;
@@ -76,6 +94,7 @@ export function createGuard(options: GuardOptions): Guard {
     if (url === null) return { ok: false, reason: "The URL cannot be read." };
     const problem = findProblem(url);
     if (problem !== null) return { ok: false, reason: problem };
+    if (isSelf(url)) return { ok: false, reason: SELF_DESTINATION };
     const host = readHost(url.hostname);
     url.hash = "";
     if (url.hostname.endsWith(".")) url.hostname = url.hostname.slice(0, -1);
@@ -111,7 +130,35 @@ export function createGuard(options: GuardOptions): Guard {
     return address.kind === "blocked" ? { ok: false, reason: UNSAFE_DESTINATION } : verdict;
   }
 
-  return { checkUrl, pin, checkDestination };
+  return { checkUrl, pin, isSelf, checkDestination };
+}
+
+/** Whether a URL leads to this service: below its base URL, or to where it listens. */
+function selfJudge(self: Self | undefined, own: ReadonlySet<string>): (url: Target) => boolean {
+  if (!self) return () => false;
+  const base = new URL(self.baseUrl);
+  // Behind a router both of the usual ports lead to it.
+  const isSamePort = (port: number) => port === portOf(base) || (USUAL.has(port) && USUAL.has(portOf(base)));
+  const isOwn = (address: Address) =>
+    own.has(address.toString()) || ["loopback", "unspecified"].includes(address.range());
+  return (url) => {
+    const port = portOf(url);
+    if (nameOf(url) === nameOf(base) && url.pathname.startsWith(base.pathname) && isSamePort(port))
+      return true;
+    if (port !== self.port()) return false;
+    const address = parseAddress(url.hostname.replace(/^\[(.*)\]$/, "$1"));
+    return address !== null && isOwn(address);
+  };
+}
+
+const USUAL = new Set([80, 443]);
+
+function portOf({ protocol, port }: Pick<URL, "protocol" | "port">): number {
+  return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
+}
+
+function nameOf({ hostname }: Pick<URL, "hostname">): string {
+  return hostname.toLowerCase().replace(/\.$/, "");
 }
 
 type Host = { kind: "address"; address: Address } | { kind: "name"; name: string } | { kind: "refused" };

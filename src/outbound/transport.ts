@@ -47,7 +47,8 @@ export function createTransport(options: TransportOptions): Transport {
     const head = renderHead(request);
     const { signal, url } = request;
     if (isClosed || signal?.aborted) return Promise.resolve({ kind: "aborted" });
-    if (!isHttp(url)) return Promise.resolve({ kind: "blocked", code: "address_not_allowed" });
+    if (!isHttp(url) || options.guard.isSelf(url))
+      return Promise.resolve({ kind: "blocked", code: "address_not_allowed" });
     if (signal !== undefined) listenOnce(signal);
     return new Promise((resolve) => new Exchange(request, head, parts, resolve).start());
   }

@@ -358,3 +358,43 @@ describe("a destination that is saved", () => {
     expect(resolver.asked).toEqual([]);
   });
 });
+
+describe("this service itself", () => {
+  const guard = createGuard({
+    allow: ["127.0.0.0/8", "::1/128"],
+    resolver: fakeResolver({}),
+    ownAddresses: ["127.0.0.1"],
+    self: { baseUrl: "https://hooks.example.com", port: () => 8080 },
+  });
+  const based = createGuard({
+    allow: [],
+    resolver: fakeResolver({}),
+    ownAddresses: [],
+    self: { baseUrl: "https://example.com/hooks/", port: () => null },
+  });
+
+  test.each([
+    "https://hooks.example.com/ingest/src_1",
+    "https://HOOKS.example.com./x",
+    "http://hooks.example.com/ingest/src_1",
+    "https://hooks.example.com:443/",
+    "http://127.0.0.1:8080/ingest/src_1",
+    "http://2130706433:8080/",
+    "http://127.0.0.2:8080/",
+    "http://0.0.0.0:8080/",
+    "http://[::1]:8080/",
+  ])("is refused as a destination: %s", (text) => {
+    expect(guard.checkUrl(text).ok).toBe(false);
+    expect(guard.isSelf(new URL(text))).toBe(true);
+  });
+
+  test.each(["https://hooks.example.com:8443/", "https://example.com/", "http://127.0.0.1:9000/"])(
+    "is not what stands beside it: %s",
+    (text) => expect(guard.isSelf(new URL(text))).toBe(false),
+  );
+
+  test("is what lies below the base URL's path, and no more", () => {
+    expect(based.isSelf(new URL("https://example.com/hooks/ingest/src_1"))).toBe(true);
+    expect(based.isSelf(new URL("https://example.com/shop"))).toBe(false);
+  });
+});
