@@ -92,6 +92,8 @@ export class Digest implements BatchPart {
   #openTallies: Tally[] = [];
   #openDeaths: Death[] = [];
   #openKey = 0;
+  /** What the running transaction has written down whole. */
+  #openPart: Gathering | null = null;
   /** Committed and not written down yet, oldest first; the last one grows. */
   #gathered = [new Gathering()];
   #isWriting = false;
@@ -159,12 +161,16 @@ export class Digest implements BatchPart {
   }
 
   reset(): void {
+    this.#openPart = null;
     this.#openDeaths = [];
     this.#openEntries = [];
     this.#openTallies = [];
   }
 
   done(): void {
+    // At once with the commit, as from then on the tables have it: a reader would count it twice.
+    if (this.#openPart) this.#gathered = this.#gathered.filter((part) => part !== this.#openPart);
+    this.#openPart = null;
     if (this.#openEntries.length === 0 && this.#openTallies.length === 0) return;
     const gathering = this.#open();
     const entries = this.#openEntries;
@@ -239,10 +245,7 @@ export class Digest implements BatchPart {
 
   async #writeAll(parts: readonly Gathering[]): Promise<void> {
     try {
-      for (const part of parts) {
-        await this.#write(part);
-        this.#gathered.shift();
-      }
+      for (const part of parts) await this.#write(part);
     } finally {
       // What was not written down is gathered still, and comes first the next time.
       this.#isWriting = false;
@@ -264,6 +267,7 @@ export class Digest implements BatchPart {
     // Numbers are added, not set: they and the mark go together, once. Entries before it may be written twice.
     this.#addHours(part);
     this.#setMark.run(part.lastKey);
+    this.#openPart = part;
     return true;
   }
 

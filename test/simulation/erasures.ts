@@ -89,8 +89,8 @@ export class Erasures {
   }
 
   /** Rows of a kind that were deleted; for attempts, only those of endpoints that are still there. */
-  countGone(kind: "delivery" | "note 0" | "attempt"): number {
-    const still = kind === "attempt" ? "AND endpoint IN (SELECT id FROM endpoint)" : "";
+  countGone(kind: "delivery" | "note 0" | "attempt", everywhere = false): number {
+    const still = kind === "attempt" && !everywhere ? "AND endpoint IN (SELECT id FROM endpoint)" : "";
     const sql = `SELECT count(*) AS n FROM gone WHERE kind = ? ${still}`;
     return this.run.sqlite.query<{ n: number }, [string]>(sql).get(kind)?.n ?? 0;
   }

@@ -254,6 +254,18 @@ const PLACES = `
 export function tallyAgrees(run: Simulation): void {
   placesAgree(run);
   backlogAgrees(run);
+  chartsAgree(run);
+}
+
+/** What charts show, of which a part stands in the tables and a part in memory, is never more than was tried. */
+function chartsAgree(run: Simulation): void {
+  const { digest } = run.process.data;
+  const one = (sql: string) => run.sqlite.query<{ n: number | null }, []>(sql).get()?.n ?? 0;
+  let shown = one("SELECT sum(delivered + failed) AS n FROM project_stat");
+  for (const [, { delivered, failed }] of digest.recentHoursOfProject(run.projectId))
+    shown += delivered + failed;
+  const tried = one("SELECT count(*) AS n FROM attempt") + run.erasures.countGone("attempt", true);
+  if (shown > tried) run.violate(`${tried} attempts, ${shown} in the charts`);
 }
 
 function placesAgree(run: Simulation): void {

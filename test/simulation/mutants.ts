@@ -59,6 +59,18 @@ export const MUTANTS: readonly Mutant[] = [
     put: "for (const part of [pipeline, actors, replayer]) part.recover();\n  await recoverDigest(data);",
   },
   {
+    name: "hourly numbers stay in memory a moment longer than they have been in the tables",
+    file: "store/digest.ts",
+    find: "if (this.#openPart) this.#gathered = this.#gathered.filter((part) => part !== this.#openPart);",
+    put: "const passed = this.#openPart;\n    if (passed) void this.store.write(() => {}).then(() => { this.#gathered = this.#gathered.filter((part) => part !== passed); });",
+  },
+  {
+    name: "after a crash an attempt that a cancelled delivery was still making counts as its death",
+    file: "store/recovery.ts",
+    find: "(${IS_LAST}) AS is_last",
+    put: "(a.next_attempt_at IS NULL) AS is_last",
+  },
+  {
     name: "a delivery that is cancelled stays in the backlog of the metrics",
     file: "store/deliveries.ts",
     find: "this.parts.tally.move(isDue(before), false);",

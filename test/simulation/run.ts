@@ -323,7 +323,7 @@ export class Simulation {
     const delivery = data.deliveries.get(id);
     if (!delivery) return;
     data.store
-      .write(() => data.deliveries.cancel(id))
+      .write(() => data.deliveries.cancel(id) && data.notes.add(delivery.eventId, id, "cancelled"))
       .then(() => actors.forget(delivery.endpointId, id), this.refused);
   }
 

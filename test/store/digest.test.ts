@@ -17,13 +17,20 @@ let dir: string;
 let disk: Disk;
 let store: Store;
 let digest: Digest;
+/** Runs where the disk takes what was committed. */
+let onSync: () => void;
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), "sealpost-digest-"));
   disk = openDatabase(dir);
   // However slow the machine is: whoever looks on does so after each part.
   const beginShare = () => ({ isOver: false });
-  store = new Store(disk.sqlite, storeParts({ now: () => AT, beginShare, sync: disk.sync }));
+  onSync = () => {};
+  const sync = () => {
+    onSync();
+    return disk.sync();
+  };
+  store = new Store(disk.sqlite, storeParts({ now: () => AT, beginShare, sync }));
   digest = new Digest(store, new Entries(store), new Unwritten(store));
 });
 
@@ -55,6 +62,20 @@ test("numbers of very many endpoints go down in parts, each with its mark", asyn
   const marks = [0, 64, 128, 192, 256, 320, 384, 448, 512, 576, ENDPOINTS];
   expect([...new Set(seen)]).toEqual(marks.map((mark) => `${mark} ${mark}`));
   expect([...digest.recentHours(1), ...digest.recentHours(ENDPOINTS)]).toEqual([]);
+});
+
+test("nothing is counted twice while the disk still takes what was written down", async () => {
+  const hour = Math.floor(AT / 3_600_000);
+  const shown = () =>
+    [...digest.hours.ofEndpoint(1, hour, hour + 1), ...digest.recentHours(1)].map(
+      ([, { delivered }]) => delivered,
+    );
+  const tally = { endpointId: 1, projectId: 1, at: AT, delivered: true, dead: false, durationMs: 5 };
+  await store.write(() => digest.addTally(store.takeKey(), tally));
+  const seen: number[][] = [];
+  onSync = () => void seen.push(shown());
+  await digest.writeDown();
+  expect([...seen, shown()]).toEqual([[1], [1]]);
 });
 
 test("after a write that failed the next one writes all that was gathered", async () => {
