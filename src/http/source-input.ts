@@ -92,8 +92,8 @@ function readCredentials(
 }
 
 /**
- * `signing_secret` replaces the one before at once, or, where that is sent beside it as `previous_signing_secret`, keeps it
- * for a while (contract section 8).
+ * `signing_secret` replaces the one before at once. Where `previous_signing_secret` is sent beside it, that one holds for a while, and
+ * null ends it at once.
  */
 function readSigningSecret(
   { signing_secret: given, previous_signing_secret: previous }: SourceChangeBody,
@@ -109,7 +109,7 @@ function readSigningSecret(
     faults.push({ pointer: "/signing_secret", detail: NOTHING_STORED });
   }
   const isKept = given === undefined || (given === MASK && typeof previous !== "string");
-  if (isKept) return {};
+  if (isKept) return previous === null ? NO_PREVIOUS : {};
   const signingSecret = given === MASK ? before.signingSecret : given;
   addSecretFault("/signing_secret", signingSecret, provider, faults);
   const expiresAt = overlapEnd(now);

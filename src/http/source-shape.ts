@@ -101,7 +101,8 @@ export const sourceChangeShape = Type.Object(
     previous_signing_secret: Type.Optional(
       nullable(
         secretText,
-        "Beside `signing_secret`: the one that held until now goes on for 24 hours; `***` stands for what is stored.",
+        "Beside `signing_secret`: this one is taken too for 24 hours. `***` stands for the one that is stored; another one may be given " +
+          "that Sealpost never had, such as that of a service you come from. null: the previous secret ends at once.",
       ),
     ),
   },

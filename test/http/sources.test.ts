@@ -254,6 +254,18 @@ describe("changing", () => {
     expect([await knock(source, "chosen-two"), await knock(source, source.secret)]).toEqual([401, 200]);
   });
 
+  test.each([{}, { signing_secret: "***" }, { signing_secret: "three" }])(
+    "previous_signing_secret null beside %j ends the one before at once",
+    async (body: { signing_secret?: string }) => {
+      const source = await createSource(app, "service", { signing_secret: "one" });
+      await patch(source.id, { signing_secret: "two", previous_signing_secret: "***" });
+      const { json } = await patch(source.id, { ...body, previous_signing_secret: null });
+      expect(json["previous_secret_expires_at"]).toBeNull();
+      const current = body.signing_secret === "three" ? "three" : "two";
+      expect([await knock(source, "one"), await knock(source, current)]).toEqual([401, 200]);
+    },
+  );
+
   test("previous_signing_secret beside it keeps the one before for a day", async () => {
     const source = await createSource(app, "service", { signing_secret: "one" });
     const { json } = await patch(source.id, { signing_secret: "two", previous_signing_secret: "***" });
