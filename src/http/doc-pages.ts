@@ -1,5 +1,6 @@
 import filters from "../docs/filters.md" with { type: "text" };
 import operating from "../docs/operating.md" with { type: "text" };
+import promises from "../docs/promises.md" with { type: "text" };
 import polling from "../docs/polling.md" with { type: "text" };
 import retention from "../docs/retention.md" with { type: "text" };
 import schemas from "../docs/schemas.md" with { type: "text" };
@@ -18,6 +19,7 @@ export const DOC_PAGES: ReadonlyMap<string, string> = new Map([
   ["filters", filters],
   ["transformations", transformations],
   ["schemas", schemas],
+  ["promises", promises],
   ["polling", polling],
   ["retention", retention],
   ["operating", operating],

@@ -48,7 +48,7 @@ Every answer carries \`x-request-id\`. A path answers 405 to a method that it do
 whose target or \`Host\` cannot be read. What is no HTTP ends with the connection, or a 400, 431 or 505 without a body.
 
 Three small languages have a page each, with examples: [filters](/docs/filters), [transformations](/docs/transformations), and
-[event types and schemas](/docs/schemas). So has [polling](/docs/polling), and [what is kept, and how to erase it](/docs/retention). One is for whoever [operates](/docs/operating) the service. One page shows the kinds of
+[event types and schemas](/docs/schemas). So has [polling](/docs/polling), and [what is kept, and how to erase it](/docs/retention). One is for whoever [operates](/docs/operating) the service, one says [what is promised, and what shows it](/docs/promises). One page shows the kinds of
 [destinations](/docs/destinations), and each of the [providers](/docs/providers) whose webhooks come in has one.`;
 
 /** What each group of operations is about. */
