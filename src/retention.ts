@@ -171,8 +171,13 @@ export class Retention {
       cleared.reached = key;
       cost++;
       if (!this.#isDue(key, age)) continue;
-      if (age.open > 0) cleared.expired.push(...this.#expire(key));
-      else {
+      if (age.open > 0) {
+        const expired = this.#expire(key);
+        cost += expired.length;
+        cleared.expired.push(...expired);
+        // It may have more of them: the next slice begins with it.
+        if (expired.length >= limit("sliceRows")) cleared.reached = key - 1;
+      } else {
         cost += removal.remove(key).cost;
         // An entry whose event was gone already goes too.
         entries.drop(projectId, key);
@@ -187,13 +192,19 @@ export class Retention {
     return endedAt === null || endedAt <= this.parts.data.store.now() - limit("retentionGraceMs");
   }
 
-  /** Open deliveries that wait to be fetched. */
+  /** Open deliveries that wait to be fetched, up to a slice, wherever they stand among those that are sent. */
   #unfetched(eventId: number): HeldDelivery[] {
     const { endpoints, removal } = this.parts.data;
-    return removal.openOf(eventId).filter(({ endpointId }) => {
-      const endpoint = endpoints.get(endpointId);
-      return endpoint !== undefined && this.parts.expires(endpoint);
-    });
+    const found: HeldDelivery[] = [];
+    let open = removal.openOf(eventId);
+    while (open.length > 0 && found.length < limit("sliceRows")) {
+      for (const delivery of open) {
+        const endpoint = endpoints.get(delivery.endpointId);
+        if (endpoint !== undefined && this.parts.expires(endpoint)) found.push(delivery);
+      }
+      open = removal.openOf(eventId, open.at(-1)?.id);
+    }
+    return found;
   }
 
   /** Takes bodies or attempts of events that stay, where the plan keeps them for a shorter time. Whom it passes by it sees again in a day. */

@@ -247,6 +247,24 @@ describe("an event that is more than one transaction should hold", () => {
     expect(counts()).toEqual(NOTHING);
   });
 
+  test("lets expire what was never fetched, however many others are open before it and behind", async () => {
+    for (let n = 0; n < limit("sliceRows") + 10; n++) await endpoint({ status: "paused" });
+    for (let n = 0; n < limit("sliceRows") + 10; n++) await endpoint({ kind: "poll", config: {} });
+    await endpoint({ status: "paused" });
+    const { id } = await api.publish("a.b");
+    await api.data.digest.writeDown();
+    clock.advance(30 * DAY_MS);
+    expect([await pass(), count("event")]).toEqual([0, 1]);
+    const statuses = api.data.store.sqlite.query(
+      "SELECT status, count(*) AS n FROM delivery GROUP BY status",
+    );
+    expect(statuses.all()).toEqual([
+      { status: 0, n: limit("sliceRows") + 11 },
+      { status: 4, n: limit("sliceRows") + 10 },
+    ]);
+    expect((await api.get<Page<object>>(`/v1/events/${id}/timeline`)).data.length).toBeGreaterThan(0);
+  });
+
   test("is bounded by its bodies too", async () => {
     const body = "x".repeat(900_000);
     for (let n = 0; n < 5; n++) await api.publish("large", { data: { body } });

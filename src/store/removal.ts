@@ -92,10 +92,13 @@ export class Removal {
     return { cost: own, deliveries: event.delivery_count };
   }
 
-  /** Open deliveries of an event, up to a slice. */
-  openOf(eventId: number): HeldDelivery[] {
-    const unwritten = this.parts.unwritten.ofEvent(eventId);
-    return [...this.#statements.openOf.all(eventId, limit("sliceRows")), ...unwritten];
+  /** Open deliveries of an event with keys above this one, up to a slice, in the order of their keys. */
+  openOf(eventId: number, after = eventId): HeldDelivery[] {
+    const slice = limit("sliceRows");
+    const unwritten = this.parts.unwritten.ofEvent(eventId).filter(({ id }) => id > after);
+    return [...this.#statements.openOf.all(eventId, slice, after), ...unwritten]
+      .sort((a, b) => a.id - b.id)
+      .slice(0, slice);
   }
 
   /** Inside a write: what `run` deletes is overwritten with zeros, where otherwise its pages would only be free. */
@@ -229,8 +232,8 @@ function prepare(sqlite: Store["sqlite"]) {
     deliveriesOf: sqlite.prepare<DeliveryRow, [number, number]>(
       `${deliveriesOf(bound(1), "id, endpoint_id, project_id")} ORDER BY id LIMIT ${bound(2)}`,
     ),
-    openOf: sqlite.prepare<HeldDelivery, [number, number]>(
-      `${deliveriesOf(bound(1), "id, endpoint_id AS endpointId", { where: "status IN (0, 1)" })} ORDER BY id LIMIT ${bound(2)}`,
+    openOf: sqlite.prepare<HeldDelivery, [number, number, number]>(
+      `${deliveriesOf(bound(1), "id, endpoint_id AS endpointId", { above: bound(3), where: "status IN (0, 1)" })} ORDER BY id LIMIT ${bound(2)}`,
     ),
     weight: sqlite.prepare<{ n: number; bytes: number }, [number]>(
       `SELECT count(*) AS n, total(${BODY_BYTES}) AS bytes FROM attempt WHERE ${isAttemptOf(bound(1))}`,
