@@ -54,7 +54,7 @@ export async function disableFailing(data: Data, actors: Actors): Promise<Endpoi
   for (const some of slices(idle)) {
     const changed = await store.write(() =>
       some
-        .filter((id) => isFailing(id) && endpoints.get(id)?.status === "active")
+        .filter((id) => isFailing(id) && actors.isIdle(id) && endpoints.current(id)?.status === "active")
         .map((id) => endpoints.update(id, () => ({ status: "disabled", disabledReason: "failing" }))),
     );
     for (const endpoint of changed) {

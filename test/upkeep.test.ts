@@ -87,6 +87,16 @@ describe("an endpoint that has failed for five days", () => {
     return [endpoint?.status, endpoint?.disabledReason];
   };
 
+  test("stays paused where somebody pauses it in the same transaction", async () => {
+    const endpoint = await failing();
+    clock.advance(5 * DAY_MS);
+    const [, disabled] = await Promise.all([
+      api.change(endpoint, { status: "paused" }),
+      disableFailing(api.data, api.services.actors),
+    ]);
+    expect([disabled, statusOf(endpoint.id)]).toEqual([[], ["paused", null]]);
+  });
+
   test("is disabled where nothing is left to try, once", async () => {
     const endpoint = await failing();
     clock.advance(5 * DAY_MS - 1);
