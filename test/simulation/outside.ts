@@ -23,3 +23,16 @@ export interface Outside {
   paused: Set<number>;
   deleted: Set<number>;
 }
+
+export function newOutside(): Outside {
+  return {
+    acked: new Map(),
+    touched: new Set(),
+    renewed: new Set(),
+    byHand: new Set(),
+    replayed: [],
+    crashes: 0,
+    paused: new Set(),
+    deleted: new Set(),
+  };
+}

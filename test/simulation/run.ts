@@ -7,7 +7,7 @@ import { type Endpoint, HEALTHY } from "../../src/core/model.ts";
 import { openMemory } from "../kit/memory.ts";
 import { AttemptWatch } from "./attempt-watch.ts";
 import { Erasures } from "./erasures.ts";
-import type { Outside } from "./outside.ts";
+import { newOutside } from "./outside.ts";
 import { Liveness } from "./liveness.ts";
 import { check, unwrittenLieAboveMark, tallyAgrees } from "./invariants.ts";
 import { bootProcess, type Process, recoverProcess } from "./process.ts";
@@ -16,6 +16,7 @@ import { Replays } from "./replays.ts";
 import { FAULT_NAMES, type Faults, Receivers, type Tally } from "./receivers.ts";
 import { Rng, World } from "./world.ts";
 
+const SECOND_MS = 1000;
 const HOUR_MS = 3_600_000;
 const STARTS_AT = Date.UTC(2026, 10, 21);
 const STEPS_MAX = 60_000;
@@ -32,16 +33,7 @@ export class Simulation {
   readonly sqlite: Database = openMemory();
   readonly faults: Faults;
   readonly receivers: Receivers;
-  readonly outside: Outside = {
-    acked: new Map(),
-    touched: new Set(),
-    renewed: new Set(),
-    byHand: new Set(),
-    replayed: [],
-    crashes: 0,
-    paused: new Set(),
-    deleted: new Set(),
-  };
+  readonly outside = newOutside();
   readonly violations: string[] = [];
   process: Process;
   projectId = 0;
@@ -366,12 +358,17 @@ export class Simulation {
     this.process = this.#boot();
     this.#isUp = false;
     const life = this.world.process;
-    void recoverProcess(this.process).then(() => {
-      if (life !== this.world.process) return;
-      this.#isUp = true;
-      // Whoever resumes an endpoint and gets no answer asks again.
-      if (this.receivers.calm) void this.#calmDown();
-    });
+    const isAlive = () => life === this.world.process;
+    void recoverProcess(this.process).then(
+      () => {
+        if (!isAlive()) return;
+        this.#isUp = true;
+        // Whoever resumes an endpoint and gets no answer asks again.
+        if (this.receivers.calm) void this.#calmDown();
+      },
+      // On a full disk a start fails: somebody starts it again.
+      () => this.world.outside(SECOND_MS, () => isAlive() && this.#die()),
+    );
   }
 
   /** A crash just after an event's commit, a clock that is behind afterwards, and events at once: what was set aside is in danger. */
