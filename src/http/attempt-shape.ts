@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type Attempt, type Delivery, envelopeOf, OUTCOMES, TRIGGERS } from "../core/model.ts";
-import { isCredentialHeader, MASK, readRequestHead, varyingHeaders } from "../outbound/request-head.ts";
+import { isCredentialHeader, MASK } from "../outbound/credential-headers.ts";
+import { readRequestHead, varyingHeaders } from "../outbound/request-head.ts";
 import { type EventWithData, isBodyGone } from "../store/events.ts";
 import type { Services } from "./services.ts";
 import { nullable, oneOf, timeShape, timeText } from "./shapes.ts";

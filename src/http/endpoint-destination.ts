@@ -6,7 +6,7 @@ import type { Endpoint } from "../core/model.ts";
 import { addressesOf, type DestinationField, type KindRow } from "../outbound/destination.ts";
 import { findKind, listKinds } from "../outbound/destinations.ts";
 import type { Guard } from "../outbound/guard.ts";
-import { MASK } from "../outbound/request-head.ts";
+import { MASK } from "../outbound/credential-headers.ts";
 import type { EndpointChangeBody } from "./endpoint-shape.ts";
 
 /** Where an endpoint delivers to: `config` is what may be read again, `credentials` what may not. */

@@ -2,7 +2,7 @@ import type { Fault } from "../core/errors.ts";
 import { childPointer } from "../core/json-value.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
-import { isCredentialHeader, MASK } from "../outbound/request-head.ts";
+import { isCredentialHeader, MASK } from "../outbound/credential-headers.ts";
 import { TRANSPORT_HEADERS } from "../outbound/transport-request.ts";
 
 type Headers = Endpoint["headers"];

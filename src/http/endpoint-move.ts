@@ -4,7 +4,7 @@ import { childPointer } from "../core/json-value.ts";
 import type { Endpoint } from "../core/model.ts";
 import { addressesOf, type DestinationConfig } from "../outbound/destination.ts";
 import { findKind } from "../outbound/destinations.ts";
-import { isCredentialHeader, MASK } from "../outbound/request-head.ts";
+import { isCredentialHeader, MASK } from "../outbound/credential-headers.ts";
 import type { Destination } from "./endpoint-destination.ts";
 import type { EndpointChangeBody } from "./endpoint-shape.ts";
 

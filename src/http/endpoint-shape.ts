@@ -4,7 +4,7 @@ import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
 import { publicKeyOf, readPrivateKey } from "../core/signing.ts";
 import { findKind } from "../outbound/destinations.ts";
-import { isCredentialHeader, MASK } from "../outbound/request-head.ts";
+import { isCredentialHeader, MASK } from "../outbound/credential-headers.ts";
 import { configShape, kindShape, newEndpointVariants } from "./destination-shape.ts";
 import { warningFields } from "./filter-warnings.ts";
 import type { Services } from "./services.ts";
@@ -65,7 +65,8 @@ const TEXTS = {
   filter: "Conditions over `{type, timestamp, data}`; null: every event.",
   transformations: "Operations that reshape the body, in order; null: none.",
   consumer: "The customer's own user that this endpoint belongs to; null: the project itself.",
-  headers: "Sent with every request. Values of credential headers read `***`; sending `***` back keeps them.",
+  headers:
+    "Sent with every request. Values of [credential headers](/docs/retention) read `***`; sending `***` back keeps them.",
   versions: '`["v1"]` or `["v1", "v1a"]`.',
   retry: "null: the default schedule.",
   rate: "Attempts a second; null: no limit.",

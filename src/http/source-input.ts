@@ -3,7 +3,7 @@ import { childPointer } from "../core/json-value.ts";
 import type { Source } from "../core/model.ts";
 import type { Provider } from "../inbound/provider.ts";
 import { findProvider } from "../inbound/providers.ts";
-import { MASK } from "../outbound/request-head.ts";
+import { MASK } from "../outbound/credential-headers.ts";
 import type { NewSource } from "../store/sources.ts";
 import { overlapEnd } from "./overlap.ts";
 import { makeSourceSecret, NO_PREVIOUS, retire, settledStatus } from "./source-material.ts";

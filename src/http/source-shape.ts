@@ -6,7 +6,7 @@ import type { Source } from "../core/model.ts";
 import { nearName } from "../core/near-name.ts";
 import type { Provider, RefusalReason, SecretFrom } from "../inbound/provider.ts";
 import { findProvider, providerNames } from "../inbound/providers.ts";
-import { MASK } from "../outbound/request-head.ts";
+import { MASK } from "../outbound/credential-headers.ts";
 import { overlapShape } from "./overlap.ts";
 import type { Services } from "./services.ts";
 import { consumerText, nameText, nullable, oneOf, shownOnce, timeShape, timeText } from "./shapes.ts";

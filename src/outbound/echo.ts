@@ -1,4 +1,4 @@
-import { isCredentialHeader, MASK } from "./request-head.ts";
+import { isCredentialHeader, MASK } from "./credential-headers.ts";
 
 /**
  * Hides credentials in what a server said. Some repeat what they were sent: S3 answers a wrong signature with the whole canonical request,

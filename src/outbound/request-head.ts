@@ -1,3 +1,4 @@
+import { isCredentialHeader, MASK } from "./credential-headers.ts";
 import type { OutgoingRequest } from "./destination.ts";
 
 /**
@@ -5,24 +6,7 @@ import type { OutgoingRequest } from "./destination.ts";
  * same endpoint stands in the attempt's own row, so that the head itself is stored once; here only its name stands.
  */
 
-const CREDENTIAL_NAMES = /^(authorization|cookie|proxy-authorization)$|token|secret|key|password/i;
 const VARYING = new Set(["webhook-id", "webhook-timestamp", "webhook-signature", "x-amz-date", "x-ms-date"]);
-
-/** What stands in place of a credential wherever it is read. */
-export const MASK = "***";
-
-const known = new Map<string, boolean>();
-const KNOWN_MAX = 1000;
-
-/** True for a header whose value is a credential (contract section 5). Asked for every header of every attempt. */
-export function isCredentialHeader(name: string): boolean {
-  let verdict = known.get(name);
-  if (verdict === undefined) {
-    verdict = CREDENTIAL_NAMES.test(name);
-    if (known.size < KNOWN_MAX) known.set(name, verdict);
-  }
-  return verdict;
-}
 
 type Headed = Pick<OutgoingRequest, "method" | "url" | "headers">;
 
@@ -77,7 +61,10 @@ export function readRequestHead(
   const space = line.indexOf(" ");
   const headers = lines.map((text): [string, string] => {
     const colon = text.indexOf(": ");
-    return colon < 0 ? [text, varying[text] ?? ""] : [text.slice(0, colon), text.slice(colon + 2)];
+    if (colon < 0) return [text, varying[text] ?? ""];
+    const name = text.slice(0, colon);
+    // Asked once more: it may have been kept before the name was known as a credential's.
+    return [name, isCredentialHeader(name) ? MASK : text.slice(colon + 2)];
   });
   return { method: line.slice(0, space), url: line.slice(space + 1), headers: Object.fromEntries(headers) };
 }

@@ -3,12 +3,8 @@ import { describe, expect, test } from "bun:test";
 import { untriedDelivery } from "../../src/core/delivery.ts";
 import type { Endpoint } from "../../src/core/model.ts";
 import type { Load } from "../../src/outbound/actor-parts.ts";
-import {
-  isCredentialHeader,
-  MASK,
-  readRequestHead,
-  varyingHeaders,
-} from "../../src/outbound/request-head.ts";
+import { isCredentialHeader, MASK } from "../../src/outbound/credential-headers.ts";
+import { readRequestHead, varyingHeaders } from "../../src/outbound/request-head.ts";
 import { send } from "../../src/outbound/send.ts";
 import type { Transport, TransportRequest, TransportResult } from "../../src/outbound/transport-types.ts";
 import { startApi } from "../http/log-kit.ts";
