@@ -17,7 +17,7 @@ import { readTimestamp } from "../src/inbound/window.ts";
 import { isInside, parseAddress, parseCidr } from "../src/outbound/addresses.ts";
 import { readCode, readElement } from "../src/outbound/aws/answers.ts";
 import { readObject } from "../src/outbound/answers.ts";
-import { readConnectionString } from "../src/outbound/connection-string.ts";
+import { faultOf, readConnectionString } from "../src/outbound/connection-string.ts";
 import { objectKeyOf, OBJECT_KEY_FIELDS } from "../src/outbound/object-key.ts";
 import { renderHead } from "../src/outbound/transport-request.ts";
 
@@ -26,9 +26,17 @@ const DAY_MS = 86_400_000;
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const word = fc.stringMatching(/^[A-Za-z][A-Za-z0-9]{0,11}$/);
 
+/** Its parts, or the one sentence by which it is refused. */
+function readConnection(text: string) {
+  const fault = faultOf(() => readConnectionString(text));
+  if (fault === null) return [...readConnectionString(text)];
+  expect(fault).toBe("The connection string has one part twice.");
+  return fault;
+}
+
 /** Each with the characters that mean something to it, so that chance comes near its form. */
 const READERS: { name: string; letters: string; read: (text: string) => unknown }[] = [
-  { name: "a connection string", letters: "=; aB/", read: (text) => [...readConnectionString(text)] },
+  { name: "a connection string", letters: "=; aB/", read: readConnection },
   { name: "a template", letters: "{}bodyid.", read: parseTemplate },
   { name: "a form", letters: "a=&%2B+é", read: (text) => readForm(utf8(text)) },
   { name: "a timestamp in seconds", letters: "0123456789-", read: (text) => readTimestamp(text, "s") },
@@ -232,12 +240,12 @@ test("a template that is taken makes keys that hold the message's id and have no
   const message = { id: "msg_1", type: "order.paid", endpointId: "ep_1", createdAt: NOW } as Parameters<
     typeof objectKeyOf
   >[1];
-  const faultOf = (name: string, text: string) =>
+  const fieldFault = (name: string, text: string) =>
     OBJECT_KEY_FIELDS.find((field) => field.name === name)?.check?.(text) ?? null;
   fc.assert(
     fc.property(fc.array(piece, { minLength: 1, maxLength: 6 }), (pieces) => {
       const template = pieces.join("");
-      if (faultOf("key_template", template) !== null) return;
+      if (fieldFault("key_template", template) !== null) return;
       const key = objectKeyOf({ key_template: template }, message);
       expect(key).toContain("msg_1");
       expect(key.replace(/\/$/, "").split("/")).not.toContain("");

@@ -40,7 +40,7 @@ export function endpointCreationRoute(services: Services): AnyRoute {
     summary: "Create an endpoint",
     description:
       "`{url}`, or `{kind, config}`. The address is checked now and again at every attempt. A portal token makes endpoints of its " +
-      "consumer only, and is answered the secret where it has the grant `manage` too. With `verify=true` one test message is sent " +
+      "consumer only. The secret stands in this answer; later, only `manage` shows it. With `verify=true` one test message is sent " +
       "before anything is stored, as deliveries will be, but without the transformations; where the destination does not take it, the " +
       "answer is 422 `invalid_request` at `/config`, with the reason in `detail`, and there is no endpoint.",
     access: "create",
@@ -101,7 +101,7 @@ function insert(services: Services, context: CreationContext, fields: NewEndpoin
       json: {
         ...endpointOf(services, made),
         ...warningsPart(context.body.filter),
-        ...(context.caller.manage && { secret: made.secret }),
+        secret: made.secret,
       },
     }),
     remember: (made) => endpoints.remember(made),

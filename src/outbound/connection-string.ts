@@ -4,12 +4,16 @@
 
 export type ConnectionParts = ReadonlyMap<string, string>;
 
-/** The parts by their names in lower case; a part without a name is passed over. */
+/** The parts by their names in lower case; a part without a name is passed over. Throws a sentence where a name stands twice. */
 export function readConnectionString(text: string): ConnectionParts {
   const parts = new Map<string, string>();
   for (const part of text.split(";")) {
     const at = part.indexOf("=");
-    if (at > 0) parts.set(part.slice(0, at).trim().toLowerCase(), part.slice(at + 1).trim());
+    if (at < 1) continue;
+    const name = part.slice(0, at).trim().toLowerCase();
+    // Of two, nobody can tell which one is meant. The name is not repeated: it may be a piece of a secret.
+    if (parts.has(name)) throw new Error("The connection string has one part twice.");
+    parts.set(name, part.slice(at + 1).trim());
   }
   return parts;
 }

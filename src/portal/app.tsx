@@ -4,8 +4,8 @@ import { isOffline } from "./api.ts";
 import { Button } from "./components/button.tsx";
 import { Dialog, Questions } from "./components/dialog.tsx";
 import { Icon } from "./components/icons.tsx";
-import { Tabs } from "./components/layout.tsx";
-import { Empty, Failure, Skeleton } from "./components/states.tsx";
+import { Head, Tabs } from "./components/layout.tsx";
+import { Failure, Skeleton } from "./components/states.tsx";
 import { Time } from "./components/time.tsx";
 import { Toasts } from "./components/toast.tsx";
 import { LANGUAGES, language, t } from "./i18n.ts";
@@ -112,11 +112,12 @@ function ViewOf({ match }: { match: Match }): JSX.Element {
 
 function NoView(): JSX.Element {
   return (
-    <Empty title={t("noview.title")}>
+    <>
+      <Head title={t("noview.title")} />
       <p>
         <a href={to("/")}>{t("noview.back")}</a>
       </p>
-    </Empty>
+    </>
   );
 }
 

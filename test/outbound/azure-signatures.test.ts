@@ -65,6 +65,11 @@ describe("a connection string", () => {
     ]);
   });
 
+  test("is refused where a part stands twice, in whatever case", () => {
+    const text = "Endpoint=sb://a.example.com/;SharedAccessKey=a;ENDPOINT=sb://b.example.com/";
+    expect(() => readConnectionString(text)).toThrow("The connection string has one part twice.");
+  });
+
   test("says which part is missing, and repeats nothing of itself", () => {
     const parts = readConnectionString("SharedAccessKey=secret");
     expect(() => requirePart(parts, "Endpoint")).toThrow("The connection string has no Endpoint.");

@@ -107,7 +107,7 @@ describe.skipIf(!hasChromium)("the wizard", () => {
     await heading(page, "Overview").waitFor();
   });
 
-  test("shows who may create but not manage no secret and no test", async () => {
+  test("shows who may create but not manage the secret once, and no test", async () => {
     const address = world.receiver.at("creates", () => new Response());
     await using opened = await browser.open(
       `${await world.link({ consumer_id: CONSUMER, create: true })}/endpoints/new`,
@@ -119,8 +119,12 @@ describe.skipIf(!hasChromium)("the wizard", () => {
     await goOn(page);
     await button(page, "Create endpoint").click();
     await heading(page, "The endpoint is there").waitFor();
-    expect(await page.getByText("whsec_").count()).toBe(0);
+    expect(await page.getByText("whsec_").count()).toBe(1);
+    await page.getByText("It is shown now, and not again").waitFor();
+    await page.getByRole("button", { name: /^Copy/ }).first().click();
     expect(await button(page, "Send test event").count()).toBe(0);
+    await page.reload();
+    expect(await page.getByText("whsec_").count()).toBe(0);
   });
 });
 

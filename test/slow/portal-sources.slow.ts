@@ -95,7 +95,7 @@ describe.skipIf(!hasChromium)("a key", () => {
 
   test("is what it takes: a link has no tab of sources, and no view at their address", async () => {
     await using opened = await browser.open(`${await world.link({})}/sources`);
-    await visible(opened.page, "There is no such page").waitFor();
+    await opened.page.getByRole("heading", { level: 1, name: "There is no such page" }).waitFor();
     expect(await opened.page.getByRole("link", { name: "Sources" }).count()).toBe(0);
   });
 });

@@ -248,6 +248,8 @@ export const de: Messages = {
   "secret.title": "Geheimnis zum Signieren",
   "secret.text":
     "Jede Zustellung ist damit signiert, damit Sie sie von einer Fälschung unterscheiden können.",
+  "secret.once":
+    "Es wird jetzt gezeigt und dann nicht mehr: kopieren Sie es dorthin, wo Zustellungen geprüft werden.",
   "secret.verify": "So prüfen Sie",
   "secret.reveal": "Geheimnis zeigen",
   "secret.hide": "Verbergen",

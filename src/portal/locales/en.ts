@@ -240,6 +240,7 @@ export const en = {
   "delete.done": "The endpoint is deleted.",
   "secret.title": "Signing secret",
   "secret.text": "Every delivery is signed with it, so that you can tell it from a forgery.",
+  "secret.once": "It is shown now, and not again: copy it to where deliveries are verified.",
   "secret.verify": "How to verify",
   "secret.reveal": "Reveal secret",
   "secret.hide": "Hide",

@@ -248,6 +248,7 @@ function Done({ endpoint }: { endpoint: Made }): JSX.Element {
           <p class="muted">
             {t("secret.text")} <a href={to("/verify", { endpoint: endpoint.id })}>{t("secret.verify")}</a>
           </p>
+          {!may.manage && <p>{t("secret.once")}</p>}
           <Code text={secret} label={t("secret.label")} />
         </Section>
       )}

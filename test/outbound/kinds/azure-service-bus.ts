@@ -10,6 +10,11 @@ export const azureServiceBus: KindCase = {
   config: { connection_string: CONNECTION, entity: "orders" },
   refused: [
     {
+      name: "a connection string with a part twice",
+      config: { connection_string: `${CONNECTION};${CONNECTION}`, entity: "orders" },
+      pointer: POINTER,
+    },
+    {
       name: "a namespace on a private address",
       config: { connection_string: CONNECTION.replace("127.0.0.1", "10.0.0.1") },
       pointer: POINTER,

@@ -16,6 +16,11 @@ export const azureStorageQueue: KindCase = {
   config: { connection_string: CONNECTION, queue: "orders" },
   refused: [
     {
+      name: "a connection string with a part twice",
+      config: { connection_string: `${CONNECTION};${CONNECTION}`, queue: "orders" },
+      pointer: POINTER,
+    },
+    {
       name: "an endpoint on a private address",
       config: { connection_string: "QueueEndpoint=http://10.0.0.1/acme;SharedAccessSignature=sv=1" },
       pointer: POINTER,
