@@ -54,24 +54,33 @@ export interface SteadyOptions {
   passed: number;
   /** Hears of each new lead. */
   onStep: (lead: number) => void;
+  /** True while somebody waits by this clock. */
+  isAwaited: () => boolean;
+  /** Hears, while somebody waits, of instants that have passed: the next process is to know them. */
+  onPassed: (at: number) => void;
 }
 
 /** A smaller step back is waited for: no clock is more exact than that. */
 const STEP_MS = 1000;
+/** How far the next process may lag behind this one where the wall clock is set back in between. */
+const PASSED_EVERY_MS = 30_000;
 
 /** A job reads it every few seconds (src/schedule.ts): a step back lengthens no wait by more than that. */
-export function createSteadyClock(wall: Clock, { lead, passed, onStep }: SteadyOptions): SteadyClock {
-  let ahead = lead;
-  let last = passed;
+export function createSteadyClock(wall: Clock, options: SteadyOptions): SteadyClock {
+  let ahead = options.lead;
+  let last = options.passed;
+  let told = last;
   const listeners: (() => void)[] = [];
   const now = () => {
     const at = wall.now() + ahead;
     if (at < last - STEP_MS) {
       ahead += last - at;
-      onStep(ahead);
+      options.onStep(ahead);
       for (const listener of listeners) listener();
     }
-    return (last = Math.max(at, last));
+    last = Math.max(at, last);
+    if (last - told >= PASSED_EVERY_MS && options.isAwaited()) options.onPassed((told = last));
+    return last;
   };
   const leadNow = () => {
     now();

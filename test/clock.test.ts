@@ -10,8 +10,16 @@ const HOUR_MS = 3_600_000;
 function steadyAt(at: number, lead = 0, passed = 0) {
   const wall = new SetClock(at);
   const leads: number[] = [];
-  const steady = createSteadyClock(wall, { lead, passed, onStep: (now) => void leads.push(now) });
-  return { wall, steady, leads };
+  const told: number[] = [];
+  const awaited = { now: false };
+  const steady = createSteadyClock(wall, {
+    lead,
+    passed,
+    onStep: (now) => void leads.push(now),
+    isAwaited: () => awaited.now,
+    onPassed: (now) => void told.push(now),
+  });
+  return { wall, steady, leads, told, awaited };
 }
 
 describe("the steady clock", () => {
@@ -45,6 +53,22 @@ describe("the steady clock", () => {
     expect(steadyAt(NOON, HOUR_MS).steady.now()).toBe(NOON + HOUR_MS);
     const { steady, leads } = steadyAt(NOON, 0, NOON + HOUR_MS);
     expect([steady.now(), leads]).toEqual([NOON + HOUR_MS, [HOUR_MS]]);
+  });
+
+  test("tells every half minute what has passed, and at once where the wall clock jumps ahead, while somebody waits", () => {
+    const { wall, steady, told, awaited } = steadyAt(NOON, 0, NOON);
+    wall.advance(60_000);
+    steady.now();
+    expect(told).toEqual([]);
+    awaited.now = true;
+    steady.now();
+    wall.advance(29_000);
+    steady.now();
+    wall.advance(1000);
+    steady.now();
+    wall.advance(24 * HOUR_MS);
+    steady.now();
+    expect(told.map((at) => at - NOON)).toEqual([60_000, 90_000, 90_000 + 24 * HOUR_MS]);
   });
 
   test("wakes whoever waits after the time that was told, however the wall clock is set", () => {

@@ -2,7 +2,7 @@ import { type Clock, createSteadyClock, type SteadyClock } from "../../src/clock
 
 /** The clock of actors over one that nobody sets back. */
 export function steadyOver(clock: Clock): SteadyClock {
-  return createSteadyClock(clock, { lead: 0, passed: 0, onStep() {} });
+  return createSteadyClock(clock, { lead: 0, passed: 0, onStep() {}, isAwaited: () => false, onPassed() {} });
 }
 
 /** A clock that stands until the test moves it. */
