@@ -212,7 +212,11 @@ export class Spreader {
       const written = endpoint && writeDelivery(this.data, this.actors, event, endpoint, id, "later", waits);
       if (!written) return [];
       return [
-        { endpoint, waiting: written.waiting, load: { delivery: written.delivery, type: event.type, body } },
+        {
+          endpoint,
+          waiting: written.waiting,
+          load: { delivery: written.delivery, type: event.type, hops: event.hops, body },
+        },
       ];
     });
   }

@@ -28,6 +28,8 @@ export interface Incoming {
   externalId: string | null;
   sourceId: number | null;
   isTest: boolean;
+  /** Deliveries that led to it (core/hops.ts). */
+  hops: number;
 }
 
 /** How a provider's delivery is recognised when it comes again. */
@@ -197,6 +199,7 @@ export class Plan {
       externalId: incoming.externalId,
       sourceId: incoming.sourceId,
       isTest: incoming.isTest,
+      hops: incoming.hops,
       deliveryCount: endpoints.length,
       filtered,
       data: incoming.data,
@@ -306,7 +309,7 @@ export class Plan {
       const waits = this.#waits?.(endpoint) ?? false;
       const written = writeDelivery(this.#data, this.#actors, event, endpoint, id, "named", waits);
       if (!written) continue;
-      const load = { delivery: written.delivery, type: event.type, body };
+      const load = { delivery: written.delivery, type: event.type, hops: event.hops, body };
       this.#dispatches.push({ endpoint, waiting: written.waiting, load });
     }
   }
@@ -329,6 +332,7 @@ function forgotten(id: number, projectId: number, sourceId: number | null): Even
     externalId: null,
     sourceId,
     isTest: false,
+    hops: 0,
     deliveryCount: 0,
     filtered: [],
   };

@@ -20,6 +20,7 @@ export const ERRORS = {
   unsafe_destination: { status: 422, title: "This destination is not allowed" },
   rate_limited: { status: 429, title: "Too many requests" },
   internal: { status: 500, title: "Something went wrong on our side" },
+  loop_detected: { status: 508, title: "The event has come back too often" },
   unavailable: { status: 503, title: "The service cannot take this now" },
 } as const satisfies Record<string, { status: number; title: string }>;
 

@@ -270,6 +270,11 @@ export const LIMITS = {
     unit: "count",
     why: "Parked deliveries that an actor fetches at once, beside what it holds already.",
   },
+  hopsMax: {
+    value: 8,
+    unit: "count",
+    why: "Deliveries that may have led to an event: a chain of services that feed each other has two or three, a loop has no end.",
+  },
   bodyCacheBytesMax: {
     value: 64 * MIB,
     unit: "bytes",

@@ -176,6 +176,8 @@ export interface Event {
   externalId: string | null;
   sourceId: number | null;
   isTest: boolean;
+  /** Deliveries that led to it, as the request said that brought it. */
+  hops: number;
   deliveryCount: number;
   /** Keys of endpoints that subscribe to the type, and whose filter said no. */
   filtered: readonly number[];

@@ -78,6 +78,7 @@ async function writeTest(services: Services, endpoint: Endpoint, type: string): 
     externalId: null,
     sourceId: null,
     isTest: true,
+    hops: 0,
   };
   const plan = services.pipeline.planTest(endpoint, event);
   await services.data.store.write(() => plan.write());

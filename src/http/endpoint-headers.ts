@@ -1,5 +1,6 @@
 import type { Fault } from "../core/errors.ts";
 import { childPointer } from "../core/json-value.ts";
+import { HOPS_HEADER } from "../core/hops.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
 import { isCredentialHeader, MASK } from "../outbound/credential-headers.ts";
@@ -13,7 +14,7 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
 const VALUE = /^[\x20-\x7e\xa0-\xff]*$/;
 
 /** What Sealpost sets itself (contract section 5), and what concerns the connection (RFC 9110 section 7.6.1). */
-const RESERVED = new Set([...TRANSPORT_HEADERS, "content-type", "user-agent"]);
+const RESERVED = new Set([...TRANSPORT_HEADERS, "content-type", "user-agent", HOPS_HEADER]);
 
 /**
  * The custom headers of a body. A credential that reads `***` keeps the value that is stored under its name. Notes what

@@ -138,6 +138,7 @@ const NOTHING: Incoming = {
   externalId: null,
   sourceId: null,
   isTest: false,
+  hops: 0,
 };
 
 function readField(event: Incoming, name: string, value: unknown, pointer: string, faults: Fault[]): void {

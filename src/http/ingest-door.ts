@@ -1,4 +1,5 @@
 import { Problem, unavailable } from "../core/errors.ts";
+import { areFewHops, loopDetected, readHops } from "../core/hops.ts";
 import { minify } from "../core/json.ts";
 import type { Source } from "../core/model.ts";
 import type {
@@ -61,7 +62,8 @@ export class IngestDoor {
     }
     const provider = providerOf(source);
     const inbound = inboundRequest(() => addressOf(this.services, source), arrived);
-    return this.answer(source, provider, await judge(this.services, this.keys, source, inbound));
+    const reception = await judge(this.services, this.keys, source, inbound);
+    return this.answer(source, provider, reception, readHops(request.headers));
   }
 
   /** Whose body is above the limit is not verified; it is counted all the same, or its owner would look for it in vain. */
@@ -81,7 +83,12 @@ export class IngestDoor {
     throw unavailable("This account is suspended.", PAUSE_RETRY_SECONDS);
   }
 
-  private async answer(source: Source, provider: Provider, reception: Reception): Promise<Answer> {
+  private async answer(
+    source: Source,
+    provider: Provider,
+    reception: Reception,
+    hops: number,
+  ): Promise<Answer> {
     if (reception.kind === "refused") return this.refuse(source, reception.reason);
     if (reception.kind === "unavailable") {
       this.desk.refuse(source.id, "keys_unavailable");
@@ -89,7 +96,7 @@ export class IngestDoor {
     }
     this.requireOpenAccount(source);
     if (reception.kind === "answer") return this.answerHandshake(source, provider, reception);
-    return this.accept(source, reception);
+    return this.accept(source, reception, hops);
   }
 
   private refuse(source: Source | null, reason: RefusalReason): Answer {
@@ -132,13 +139,17 @@ export class IngestDoor {
     return kept !== null && isFirst;
   }
 
-  private async accept(source: Source, event: VerifiedEvent): Promise<Answer> {
+  private async accept(source: Source, event: VerifiedEvent, hops: number): Promise<Answer> {
     if (source.status === "paused") {
       this.desk.refuse(source.id, "paused");
       throw unavailable("This source is paused.", PAUSE_RETRY_SECONDS);
     }
+    if (!areFewHops(hops)) {
+      this.desk.refuse(source.id, "loop");
+      throw loopDetected(hops);
+    }
     const rate = this.charge(source);
-    const accepted = await this.write(source, event).catch((error: unknown) => {
+    const accepted = await this.write(source, event, hops).catch((error: unknown) => {
       if (error instanceof ProofSpent) return null;
       // Too many events wait for the account's plan already.
       if (error instanceof Problem && error.code === "rate_limited")
@@ -166,11 +177,11 @@ export class IngestDoor {
   }
 
   /** The event through the one door, on disk; the pending token of a handshake has served then. */
-  private async write(source: Source, event: VerifiedEvent): Promise<Accepted> {
+  private async write(source: Source, event: VerifiedEvent, hops: number): Promise<Accepted> {
     const { pipeline, data } = this.services;
     const { deliveryId, dedupSeconds: keptSeconds, proof } = event;
     const identity = deliveryId === null && proof === null ? null : { deliveryId, keptSeconds, proof };
-    const plan = await pipeline.plan(source.projectId, [this.incoming(source, event)], identity);
+    const plan = await pipeline.plan(source.projectId, [this.incoming(source, event, hops)], identity);
     const { accepted, changed } = await data.store.write(() => ({
       accepted: plan.write()[0],
       changed: this.forgetToken(source),
@@ -182,7 +193,7 @@ export class IngestDoor {
     return accepted;
   }
 
-  private incoming(source: Source, event: VerifiedEvent): Incoming {
+  private incoming(source: Source, event: VerifiedEvent, hops: number): Incoming {
     return {
       type: event.type,
       timestamp: this.services.now(),
@@ -191,6 +202,7 @@ export class IngestDoor {
       externalId: null,
       sourceId: source.id,
       isTest: false,
+      hops,
     };
   }
 

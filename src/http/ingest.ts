@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { limit } from "../core/limits.ts";
 import type { KeyCache } from "../inbound/keys.ts";
 import { IngestDoor } from "./ingest-door.ts";
+import { LOOP_DETECTED } from "./openapi-shared.ts";
 import { type AnyRoute, type RequestContext, route } from "./route.ts";
 import type { Services } from "./services.ts";
 import type { SourceDesk } from "./source-desk.ts";
@@ -80,6 +81,7 @@ const INGEST_ANSWERS = {
 };
 
 const INGEST_REFUSALS = {
+  loop_detected: LOOP_DETECTED,
   rate_limited:
     "Verified, but over the source's rate; or the plan is used up, and too many events wait for it already.",
   unavailable:

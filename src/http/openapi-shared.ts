@@ -75,6 +75,9 @@ export const TAGS: Readonly<Record<string, string>> = {
 /** Of a 402. */
 export const PLAN_LIMIT = "The plan's deliveries for this month are used up. Nothing was stored.";
 
+export const LOOP_DETECTED =
+  "`sealpost-hops` says that the event came out of as many deliveries as no chain of services has. Nothing was stored.";
+
 export const PROBLEM_SCHEMA: Json = {
   type: "object",
   required: ["type", "title", "status", "code", "detail", "request_id"],

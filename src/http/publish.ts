@@ -1,11 +1,12 @@
 import { Type } from "@sinclair/typebox";
 import { limit } from "../core/limits.ts";
+import { areFewHops, loopDetected, readHops } from "../core/hops.ts";
 import { isHeavy } from "../core/turn-queue.ts";
-import type { Accepted } from "../pipeline.ts";
+import type { Accepted, Incoming } from "../pipeline.ts";
 import { newBatchShape, readBatch } from "./batch-input.ts";
 import { newEventShape, readEvent, readLargeEvent } from "./event-input.ts";
 import { requireDescribed } from "./event-type-check.ts";
-import { PLAN_LIMIT } from "./openapi-shared.ts";
+import { LOOP_DETECTED, PLAN_LIMIT } from "./openapi-shared.ts";
 import { publishedExample, publishedOf, publishedShape } from "./event-shape.ts";
 import { type AnyRoute, route } from "./route.ts";
 import type { Services } from "./services.ts";
@@ -25,6 +26,7 @@ const REFUSALS = {
   plan_limit_reached: PLAN_LIMIT,
   invalid_request: "Fields are wrong, or the project rejects unknown event types.",
   schema_violation: "`data` violates the schema of its type.",
+  loop_detected: LOOP_DETECTED,
 };
 
 function publishEvent(services: Services): AnyRoute {
@@ -60,6 +62,7 @@ function publishEvent(services: Services): AnyRoute {
         ? await readLargeEvent(bytes, now, services.data.store.turns)
         : readEvent(bytes, now);
       const events = [incoming];
+      countHops(context.request, events);
       // Where neither a schema nor a filter is asked nothing is awaited but the commit: an await for nothing costs every event.
       const described = requireDescribed(services, projectId, events, atRoot);
       if (described instanceof Promise) await described;
@@ -76,6 +79,14 @@ function publishEvent(services: Services): AnyRoute {
       return answer;
     },
   });
+}
+
+/** Whoever publishes what came out of a delivery may say so. Throws 508 where that happened too often. */
+function countHops({ headers }: Request, events: readonly Incoming[]): void {
+  const hops = readHops(headers);
+  if (hops === 0) return;
+  if (!areFewHops(hops)) throw loopDetected(hops);
+  for (const event of events) event.hops = hops;
 }
 
 /** Where the event stands in the body. */
@@ -111,6 +122,7 @@ function publishBatch(services: Services): AnyRoute {
       const { projectId } = context.caller;
       const charge = (count: number) => context.charge(count - 1);
       const incoming = await readBatch(context.bytes, services.now(), services.data.store.turns, charge);
+      countHops(context.request, incoming);
       await requireDescribed(services, projectId, incoming, (at) => `/events/${at}`);
       const plan = await services.pipeline.plan(projectId, incoming);
       const answer = await context.commit(() => ({

@@ -32,6 +32,7 @@ export const REFUSAL_REASONS = [
   "paused",
   "rate_limited",
   "plan_limit",
+  "loop",
 ] as const satisfies readonly RefusalReason[];
 
 export const lastRefusalShape = Type.Object(

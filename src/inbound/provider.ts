@@ -30,7 +30,7 @@ export interface SourceMaterial {
 
 /**
  * Why a request was refused: for the owner's counters and the log, never for the answer. From `keys_unavailable` to `plan_limit` the provider is
- * told to try again; the last three were genuine.
+ * told to try again. They, `loop` too, were genuine, but for `keys_unavailable`.
  */
 export type RefusalReason =
   | "missing_header"
@@ -48,6 +48,7 @@ export type RefusalReason =
   | "paused"
   | "rate_limited"
   | "plan_limit"
+  | "loop"
   | "unknown_source";
 
 export interface HttpAnswer {

@@ -9,6 +9,8 @@ import type { Held } from "./queue.ts";
 export interface Load {
   delivery: Delivery;
   type: string;
+  /** Deliveries that led to its event. */
+  hops: number;
   /** The plain envelope: what is signed and sent unless transformations reshape it. */
   body: Uint8Array;
 }

@@ -300,6 +300,7 @@ export class Actors {
     return {
       delivery,
       type: event.type,
+      hops: event.hops,
       body: encoder.encode(envelopeOf(event.type, event.timestamp, event.data)),
     };
   }

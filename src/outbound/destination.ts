@@ -31,6 +31,8 @@ export interface Message {
   timestampSeconds: number;
   signature: string;
   type: string;
+  /** Deliveries that led to the event, this one not counted. */
+  hops: number;
   endpointId: string;
   /** When the delivery was made, in Unix milliseconds: the same on every attempt. */
   createdAt: number;

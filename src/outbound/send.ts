@@ -242,7 +242,8 @@ export function sign(ids: IdCodec, endpoint: Endpoint, load: Load, body: Uint8Ar
   const endpointId = compiled.publicId;
   const createdAt = keyTime(load.delivery.id);
   const { headers } = endpoint;
-  return { id, timestampSeconds, signature, type: load.type, endpointId, createdAt, headers, body };
+  const { type, hops } = load;
+  return { id, timestampSeconds, signature, type, hops, endpointId, createdAt, headers, body };
 }
 
 /** What attempts need of an endpoint, read once for each of its versions. */

@@ -23,6 +23,7 @@ export function sendTrial(
   const keys = { id: key, eventId: key, endpointId: key, projectId };
   return send(parts, endpoint, {
     type: TRIAL_TYPE,
+    hops: 0,
     body,
     delivery: untriedDelivery({ ...keys, origin: "test", due: now }),
   });

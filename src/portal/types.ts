@@ -199,7 +199,8 @@ export type RefusalReason =
   | "keys_unavailable"
   | "paused"
   | "rate_limited"
-  | "plan_limit";
+  | "plan_limit"
+  | "loop";
 
 export interface Source {
   id: string;

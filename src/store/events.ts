@@ -12,6 +12,7 @@ export interface EventRow {
   external_id: string | null;
   source_id: number | null;
   is_test: number;
+  hops: number;
   delivery_count: number;
   filtered: string | null;
 }
@@ -27,7 +28,7 @@ export function isBodyGone({ data }: Pick<EventWithData, "data">): boolean {
 }
 
 export const EVENT_COLUMNS =
-  "id, project_id, type, timestamp, consumer_id, external_id, source_id, is_test, delivery_count, filtered";
+  "id, project_id, type, timestamp, consumer_id, external_id, source_id, is_test, hops, delivery_count, filtered";
 
 export function toEvent(row: EventRow): Event {
   return {
@@ -39,6 +40,7 @@ export function toEvent(row: EventRow): Event {
     externalId: row.external_id,
     sourceId: row.source_id,
     isTest: row.is_test === 1,
+    hops: row.hops,
     deliveryCount: row.delivery_count,
     filtered: row.filtered === null ? [] : (JSON.parse(row.filtered) as number[]),
   };
@@ -74,11 +76,12 @@ export class Events {
         number | null,
         number,
         number,
+        number,
         string | null,
         string | null,
         string,
       ]
-    >(`INSERT INTO event (${EVENT_COLUMNS}, goes_to, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    >(`INSERT INTO event (${EVENT_COLUMNS}, goes_to, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
     this.#get = sqlite.prepare<EventRow, [number]>(`SELECT ${EVENT_COLUMNS} FROM event WHERE id = ?`);
     this.#getWithData = sqlite.prepare<EventRow & { data: string }, [number]>(
       `SELECT ${EVENT_COLUMNS}, data FROM event WHERE id = ?`,
@@ -102,6 +105,7 @@ export class Events {
       event.externalId,
       event.sourceId,
       event.isTest ? 1 : 0,
+      event.hops,
       event.deliveryCount,
       textOf(event.filtered),
       textOf(goesTo),

@@ -11,6 +11,7 @@ import projectStats from "../../drizzle/0009_project_stats.sql" with { type: "te
 import packedEntries from "../../drizzle/0010_packed_entries.sql" with { type: "text" };
 import fewerIndexes from "../../drizzle/0011_fewer_indexes.sql" with { type: "text" };
 import unwritten from "../../drizzle/0012_unwritten.sql" with { type: "text" };
+import hops from "../../drizzle/0013_hops.sql" with { type: "text" };
 
 /** In order; the n-th brings `PRAGMA user_version` to n. Imported as text, so that the executable carries them. */
 const MIGRATIONS: readonly string[] = [
@@ -26,6 +27,7 @@ const MIGRATIONS: readonly string[] = [
   packedEntries,
   fewerIndexes,
   unwritten,
+  hops,
 ];
 
 /** The schema's version before and after a start. */

@@ -89,6 +89,7 @@ async function planCost({ name, matched, endpoint, event }: Case, endpoints: num
     externalId: null,
     sourceId: null,
     isTest: false,
+    hops: 0,
   };
   const timesUs: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {

@@ -91,6 +91,7 @@ test("an event that was planned for an endpoint is not written for the consumer 
       externalId: null,
       sourceId: null,
       isTest: false,
+      hops: 0,
     },
   ]);
   const changed = api.data.store.write(() =>

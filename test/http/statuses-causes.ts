@@ -104,6 +104,7 @@ export const CAUSES: Readonly<Record<string, Cause>> = {
   rate_limited: overRate,
   internal: (walk, operation) => walk.whileBroken(() => asItIs(walk, operation)),
   unavailable: asItIs,
+  loop_detected: spoiled({ headers: { "sealpost-hops": "9" } }),
 };
 
 /** Of the requests that succeed, the one that is answered so. */

@@ -38,7 +38,7 @@ function makeActor(): EndpointActor<Performed> {
 function makeLoad(id: number): Load {
   const keys = { id, eventId: id, endpointId: 1, projectId: 1 };
   const delivery = untriedDelivery({ ...keys, origin: "publish", due: 1000 });
-  return { delivery, type: "order.paid", body: new Uint8Array(1024) };
+  return { delivery, type: "order.paid", hops: 0, body: new Uint8Array(1024) };
 }
 
 /**

@@ -54,12 +54,13 @@ class Capture implements Transport {
   close(): void {}
 }
 
-function loadOf(endpoint: Endpoint, id: number, type: string): Load {
+function loadOf(endpoint: Endpoint, id: number, type: string, hops: number): Load {
   const keys = { id, eventId: id, endpointId: endpoint.id, projectId: 1 };
   const delivery = untriedDelivery({ ...keys, origin: "publish", due: 0 });
   return {
     delivery,
     type,
+    hops,
     body: encoder.encode(`{"type":"${type}","timestamp":"2026-11-21T09:00:00.000Z","data":{"n":${id}}}`),
   };
 }
@@ -85,9 +86,10 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (kind, p
         throw error;
       },
     };
-    for (const type of TYPES) {
+    for (const [at, type] of TYPES.entries()) {
       now += 61_000;
-      const load = loadOf(endpoint, api.data.store.takeKey(), type);
+      // One that came out of a delivery stands between others that did not.
+      const load = loadOf(endpoint, api.data.store.takeKey(), type, at % 2);
       const sent = await send(parts, endpoint, load);
       const wire = transport.requests.at(-1);
       if (!sent?.requestHead || !wire) throw new Error(`nothing was sent: ${sent?.errorCode}`);

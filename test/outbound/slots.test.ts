@@ -22,8 +22,8 @@ test("an endpoint that finds none waits, is counted, and goes on when another on
   const { projectId } = await api.endpoint({ url: api.receiver.url("slots") });
   const event = { type: "a.b", timestamp: 0, data: "{}", consumerId: null, externalId: null, sourceId: null };
   const plan = await pipeline.plan(projectId, [
-    { ...event, isTest: false },
-    { ...event, isTest: false },
+    { ...event, isTest: false, hops: 0 },
+    { ...event, isTest: false, hops: 0 },
   ]);
   await data.store.write(() => plan.write());
   await plan.dispatch();

@@ -178,6 +178,7 @@ export class Simulation {
       externalId,
       sourceId: this.rng.chance(0.5) ? SOURCE : null,
       isTest: false,
+      hops: 0,
     };
     const expected = this.#audience(type, consumerId);
     const planned = Promise.try(() => pipeline.plan(this.projectId, [incoming]));

@@ -30,9 +30,10 @@ function insert(): number {
     externalId: null,
     sourceId: null,
   };
-  events.insert({ id: eventId, ...place, isTest: false, deliveryCount: 1, filtered: [], data: "{}" }, [
-    ENDPOINT,
-  ]);
+  events.insert(
+    { id: eventId, ...place, isTest: false, hops: 0, deliveryCount: 1, filtered: [], data: "{}" },
+    [ENDPOINT],
+  );
   const delivery = { id: eventId + 1, eventId, endpointId: ENDPOINT, projectId: 1, queueOrder: null };
   deliveries.insert({ ...delivery, status: "pending", origin: "publish", due: AT }, "named");
   return delivery.id;
@@ -101,7 +102,7 @@ test("keys of deliveries that have no row, or are still to be written, are not g
   const last = await store.write(() => {
     const eventId = store.takeKey(7);
     const place = { projectId: 1, type: "a.b", timestamp: AT, consumerId: null, externalId: null };
-    const more = { sourceId: null, isTest: false, deliveryCount: 5, filtered: [], data: "{}" };
+    const more = { sourceId: null, isTest: false, hops: 0, deliveryCount: 5, filtered: [], data: "{}" };
     events.insert({ id: eventId, ...place, ...more }, []);
     fanouts.insert(1, eventId, eventId + 1, [1, 2, 3, 4, 5, 6], 0);
     return eventId + 6;

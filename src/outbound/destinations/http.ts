@@ -1,3 +1,4 @@
+import { HOPS_HEADER } from "../../core/hops.ts";
 import { type DestinationKind, isSuccess } from "../destination.ts";
 import { perConfig } from "../requests.ts";
 import { urlParts } from "../url-parts.ts";
@@ -5,6 +6,7 @@ import { USER_AGENT } from "../user-agent.ts";
 
 const CONTENT_TYPE = ["content-type", "application/json"] as const;
 const AGENT = ["user-agent", USER_AGENT] as const;
+const FIRST_HOP = [HOPS_HEADER, "1"] as const;
 
 const urlOf = perConfig(({ url }) => urlParts(new URL(String(url))));
 
@@ -14,7 +16,7 @@ export const http: DestinationKind = {
   name: "HTTP URL",
   about: {
     sentAs:
-      "A POST with the body's exact bytes, the three `webhook-*` headers and the endpoint's own headers.",
+      "A POST with the body's exact bytes, the three `webhook-*` headers, `sealpost-hops` and the endpoint's own headers.",
     deliveredWhen: "The status is 2xx. Redirects are not followed.",
     testedAgainst:
       "receivers of the tests' own, well-behaved and hostile, and the published `standardwebhooks` package",
@@ -37,9 +39,12 @@ export const http: DestinationKind = {
       ["webhook-id", message.id],
       ["webhook-timestamp", String(message.timestampSeconds)],
       ["webhook-signature", message.signature],
+      message.hops === 0 ? FIRST_HOP : [HOPS_HEADER, String(message.hops + 1)],
       ...message.headers,
     ];
-    return { method: "POST", url: urlOf(config), headers, body: message.body };
+    // An address of its own: the head differs from that of the endpoint's other requests.
+    const url = message.hops === 0 ? urlOf(config) : urlParts(new URL(String(config["url"])));
+    return { method: "POST", url, headers, body: message.body };
   },
   judge: ({ status }) =>
     isSuccess(status) ? { delivered: true } : { delivered: false, errorCode: null, throttled: false },

@@ -924,6 +924,10 @@ export const de: Messages = {
     "Sie war echt, aber der Tarif ist aufgebraucht, und so viele Ereignisse warten, wie dürfen.",
   "refusal.plan_limit.next":
     "Wechseln Sie den Tarif, oder warten Sie auf den nächsten Monat; {provider} soll später noch einmal senden.",
+  "refusal.loop": "Im Kreis",
+  "refusal.loop.what": "Sie war echt, kam aber immer wieder aus Zustellungen dieses Dienstes.",
+  "refusal.loop.next":
+    "Suchen Sie den Endpunkt, der zu dieser Quelle zurückführt; löschen Sie ihn, oder nehmen Sie ihm den Ereignistyp.",
 
   // What went wrong, and what to do
   "explain.receiver": "der Empfänger",

@@ -883,6 +883,10 @@ export const en = {
   "refusal.plan_limit.what": "It was genuine, but the plan is used up, and as many events wait as may.",
   "refusal.plan_limit.next":
     "Change the plan, or wait until the month turns; {provider} was told to try again.",
+  "refusal.loop": "In a loop",
+  "refusal.loop.what": "It was genuine, but it came out of this service's own deliveries, again and again.",
+  "refusal.loop.next":
+    "Find the endpoint that leads back to this source, and delete it or narrow its event types.",
 
   // What went wrong, and what to do
   "explain.receiver": "the receiver",

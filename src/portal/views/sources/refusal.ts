@@ -46,6 +46,7 @@ export const REMEDIES: Readonly<Record<RefusalReason, "secret" | "check" | "sett
   paused: null,
   rate_limited: "settings",
   plan_limit: null,
+  loop: null,
 };
 
 /** Anybody who finds the address may cause these: they say nothing of the provider. */
