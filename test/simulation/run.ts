@@ -267,9 +267,10 @@ export class Simulation {
   #move(): void {
     const id = this.rng.pick(this.endpoints);
     const { data } = this.process;
-    if (data.endpoints.get(id)?.status === "disabled") return;
     const url = `http://receiver.test/${id % 1000}-${this.steps}`;
     const written = data.store.write(() => {
+      // What was disabled a moment ago stays so, wherever it leads.
+      if (data.endpoints.current(id)?.status === "disabled") return null;
       const made = data.endpoints.update(id, () => ({ config: { url } }));
       if (made) data.health.set(id, HEALTHY);
       return made;
