@@ -38,15 +38,24 @@ function sizeOf(bytes: number | null): string {
   return bytes === null ? "no bound of its own" : `${bytes.toLocaleString("en")} bytes`;
 }
 
-function sectionOf({ kind, name, about, fields, maxBytes }: KindRow): Html {
+function sectionOf(row: KindRow): Html {
+  const { kind, name, about, fields, maxBytes } = row;
   return html`<h2 id="${kind}">${name}</h2>
 ${markdown(`\`${kind}\`. ${about.sentAs}`)}
 ${fieldTable(fields)}
+${headersOf(row)}
 ${markdown(`**Delivered when:** ${about.deliveredWhen} The largest body: ${sizeOf(maxBytes)}.`)}
 ${about.notes === undefined ? "" : markdown(about.notes)}
 ${errorsOf(about)}
 ${markdown(`**Tested against:** ${about.testedAgainst}${about.testedAgainst.endsWith(".") ? "" : "."}`)}
 `;
+}
+
+function headersOf({ protocolHeaders = [], settableHeaders = [] }: KindRow): Html {
+  if (protocolHeaders.length === 0) return html``;
+  const list = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(", ");
+  const but = settableHeaders.length === 0 ? "" : `, but for ${list(settableHeaders)}`;
+  return markdown(`**Headers of its own** that it refuses: ${list(protocolHeaders)}${but}.`);
 }
 
 function fieldTable(fields: readonly DestinationField[]): Html {

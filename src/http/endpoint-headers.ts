@@ -4,6 +4,8 @@ import { HOPS_HEADER } from "../core/hops.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
 import { isCredentialHeader, MASK } from "../outbound/credential-headers.ts";
+import { isProtocolHeader } from "../outbound/destination.ts";
+import { findKind } from "../outbound/destinations.ts";
 import { TRANSPORT_HEADERS } from "../outbound/transport-request.ts";
 
 type Headers = Endpoint["headers"];
@@ -39,6 +41,15 @@ export function readHeaders(
     seen.add(lower);
     return [name, actual ?? ""];
   });
+}
+
+/** Notes what the protocol of the endpoint's kind gives a meaning to. */
+export function refuseProtocolHeaders(headers: Headers, kindName: string, faults: Fault[]): void {
+  const kind = findKind(kindName);
+  if (kind === undefined) return;
+  const detail = `The kind ${kindName} gives this header a meaning: an endpoint cannot set it.`;
+  for (const [name] of headers)
+    if (isProtocolHeader(kind, name)) faults.push({ pointer: pointerOf(name), detail });
 }
 
 function faultOf(name: string, value: string | undefined): string | null {

@@ -9,7 +9,7 @@ import { compileTransformations } from "../core/transform.ts";
 import { isPolled } from "../outbound/destinations.ts";
 import type { NewEndpoint } from "../store/endpoints.ts";
 import { readDestination } from "./endpoint-destination.ts";
-import { readHeaders } from "./endpoint-headers.ts";
+import { readHeaders, refuseProtocolHeaders } from "./endpoint-headers.ts";
 import type { EndpointChangeBody, NewEndpointBody } from "./endpoint-shape.ts";
 import { mergePatch } from "./merge-patch.ts";
 
@@ -75,12 +75,17 @@ export function readEndpointChange(body: EndpointChangeBody, before: Endpoint): 
 
 function changeOf(body: EndpointChangeBody, before: NewEndpoint, faults: Fault[]): EndpointChange {
   const { kind, config, credentials } = before;
+  const destination = readDestination(body, { kind, config, credentials }, faults);
+  const headers =
+    body.headers === undefined ? before.headers : readHeaders(body.headers ?? {}, before.headers, faults);
+  if (body.headers !== undefined || destination.kind !== kind)
+    refuseProtocolHeaders(headers, destination.kind, faults);
   return {
-    ...readDestination(body, { kind, config, credentials }, faults),
+    ...destination,
     ...readPlainFields(body),
     ...readRouting(body, faults),
     ...readVersions(body, before, faults),
-    ...(body.headers !== undefined && { headers: readHeaders(body.headers ?? {}, before.headers, faults) }),
+    headers,
     ...(body.metadata !== undefined && { metadata: readMetadata(body.metadata, before, faults) }),
   };
 }

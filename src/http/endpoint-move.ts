@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Caller } from "../core/caller.ts";
 import { type Fault, invalidAll } from "../core/errors.ts";
 import { childPointer } from "../core/json-value.ts";
@@ -9,25 +10,48 @@ import type { Destination } from "./endpoint-destination.ts";
 import type { EndpointChangeBody } from "./endpoint-shape.ts";
 
 /**
- * Who has a portal link may change where an endpoint leads, and cannot read what it is called with. So nothing that is stored goes along
- * to a host that the link's holder chose. A key of the project is asked for nothing: it stored them.
+ * Who has a portal link may change where an endpoint leads, and cannot read what it is called with. So nothing that is stored is used for
+ * what the link's holder chose: not at another host, and not for another queue, bucket, exchange or role. A key of the project is asked
+ * for nothing: it stored them.
  */
 
-const SECRET_DETAIL =
-  "The address leads to another host, which must not get what is stored for the one before: give this value again.";
-const HEADERS_DETAIL =
-  "The address leads to another host, which must not get the headers that are stored for the one before: give them again, or {}.";
+const ELSEWHERE = {
+  value:
+    "The address leads to another host, which must not get what is stored for the one before: give this value again.",
+  headers:
+    "The address leads to another host, which must not get the headers that are stored for the one before: give them again, or {}.",
+};
+const OTHERWISE = {
+  value: "The destination changes, and what is stored is for the one before: give this value again.",
+  headers:
+    "The destination changes, and the headers that are stored are for the one before: give them again, or {}.",
+};
 
-/** Throws 422 with every credential that would go from the host before to another one. */
+/** Throws 422 with every credential that would be used for another destination than the one before. */
 export function requireOwnCredentials(
   caller: Caller,
   body: EndpointChangeBody,
   before: Endpoint,
   after: Destination,
 ): void {
-  if (caller.kind !== "portal" || !leadsElsewhere(before, after)) return;
-  const faults = [...keptCredentials(body, after), ...keptHeaders(body, before)];
+  if (caller.kind !== "portal") return;
+  const isElsewhere = leadsElsewhere(before, after);
+  if (!isElsewhere && !isOtherwise(before, after)) return;
+  const why = isElsewhere ? ELSEWHERE : OTHERWISE;
+  const bound = isElsewhere ? before.headers : before.headers.filter(([name]) => isCredentialHeader(name));
+  const faults = [
+    ...keptCredentials(body, after, why.value),
+    ...(body.headers === undefined && bound.length > 0 ? [{ pointer: "/headers", detail: why.headers }] : []),
+    ...keptHeaders(body, why.value),
+  ];
   if (faults.length > 0) throw invalidAll(faults);
+}
+
+/** A URL of the customer's says by its host whom it leads to; any other kind's fields say together what is done with the credentials. */
+function isOtherwise(before: Destination, after: Destination): boolean {
+  if (before.kind !== after.kind) return true;
+  if (after.kind === "http") return false;
+  return !isDeepStrictEqual(before.config, after.config);
 }
 
 function leadsElsewhere(before: Destination, after: Destination): boolean {
@@ -52,19 +76,20 @@ function originsOf({ kind: name, config, credentials }: Destination): Map<string
 }
 
 /** Stored ones that stay. What `config` leaves out is gone after the change, and goes nowhere. */
-function keptCredentials({ config }: EndpointChangeBody, { credentials }: Destination): Fault[] {
+function keptCredentials(
+  { config }: EndpointChangeBody,
+  { credentials }: Destination,
+  detail: string,
+): Fault[] {
   const given: Readonly<Record<string, unknown>> | undefined = config;
   return Object.keys(credentials)
     .filter((name) => given === undefined || given[name] === MASK)
-    .map((name) => ({ pointer: childPointer("/config", name), detail: SECRET_DETAIL }));
+    .map((name) => ({ pointer: childPointer("/config", name), detail }));
 }
 
-function keptHeaders({ headers }: EndpointChangeBody, before: Endpoint): Fault[] {
-  if (headers === undefined && before.headers.length > 0) {
-    return [{ pointer: "/headers", detail: HEADERS_DETAIL }];
-  }
+function keptHeaders({ headers }: EndpointChangeBody, detail: string): Fault[] {
   const given: Readonly<Record<string, string>> = headers ?? {};
   return Object.keys(given)
     .filter((name) => given[name] === MASK && isCredentialHeader(name))
-    .map((name) => ({ pointer: childPointer("/headers", name), detail: SECRET_DETAIL }));
+    .map((name) => ({ pointer: childPointer("/headers", name), detail }));
 }

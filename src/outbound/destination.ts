@@ -100,6 +100,25 @@ export interface KindRow {
   maxBytes: number | null;
   /** Where it is not simply the fields that are addresses: all that the customer chose and that is connected to. */
   addresses?(config: DestinationConfig): readonly DestinationAddress[];
+  /**
+   * Headers that the destination's protocol gives a meaning to, in lower case; `x-amz-*` stands for all that begin so. An endpoint may
+   * not set them: they would make another call of what its credentials allow.
+   */
+  protocolHeaders?: readonly string[];
+  /** Of those, the ones that only say how what was sent is kept: an endpoint may set them. */
+  settableHeaders?: readonly string[];
+}
+
+/** True for a custom header that an endpoint of this kind may not have. */
+export function isProtocolHeader(
+  { protocolHeaders = [], settableHeaders = [] }: KindRow,
+  name: string,
+): boolean {
+  const lower = name.toLowerCase();
+  if (settableHeaders.includes(lower)) return false;
+  return protocolHeaders.some((own) =>
+    own.endsWith("*") ? lower.startsWith(own.slice(0, -1)) : lower === own,
+  );
 }
 
 /** A kind whose messages wait, without attempts and timers, until the customer's own program fetches them; what it never fetches expires. */

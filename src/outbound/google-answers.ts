@@ -3,6 +3,9 @@ import { readObject, rejected } from "./answers.ts";
 import type { Answer, DestinationConfig, Judgement } from "./destination.ts";
 import { forgetToken } from "./google-tokens.ts";
 
+/** What Google's interfaces give a meaning to: who calls, and how an upload is done. */
+export const GOOGLE_HEADERS = ["authorization", "x-goog-*", "x-upload-content-*", "x-http-method-override"];
+
 /** What an error of Google's JSON interfaces means; `missing` is the kind's word for what is not there. */
 export function judgeGoogleError(
   { status, body }: Answer,

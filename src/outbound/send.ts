@@ -20,6 +20,7 @@ import {
   type Ask,
   type DestinationConfig,
   type DestinationKind,
+  isProtocolHeader,
   isSuccess,
   type Judgement,
   type Message,
@@ -241,7 +242,7 @@ export function sign(ids: IdCodec, endpoint: Endpoint, load: Load, body: Uint8Ar
   compiled.publicId ??= ids.encode("ep", endpoint.id);
   const endpointId = compiled.publicId;
   const createdAt = keyTime(load.delivery.id);
-  const { headers } = endpoint;
+  const { headers } = compiled;
   const { type, hops } = load;
   return { id, timestampSeconds, signature, type, hops, endpointId, createdAt, headers, body };
 }
@@ -253,7 +254,9 @@ interface Compiled {
   head: { of: Pick<OutgoingRequest, "method" | "url" | "headers">; text: string } | null;
   /** With its credentials. */
   config: DestinationConfig;
-  /** Those, and what its own headers carry. */
+  /** Its own; without those that its kind's protocol gives a meaning to, which may be stored from before they were refused. */
+  headers: Endpoint["headers"];
+  /** Its credentials, and what its own headers carry. */
   credentials: readonly string[];
   current: readonly SigningKey[];
   /** During an overlap, newest first. */
@@ -267,9 +270,11 @@ const compiledOf = once((endpoint: Endpoint): Compiled => {
   // Nothing has narrowed what this endpoint gets (core/routes.ts): it is not for it.
   if (filter !== null && !compileFilter(filter).ok)
     throw new Error("an endpoint has a filter that is refused");
+  const kind = findKind(endpoint.kind);
   return {
     publicId: null,
     head: null,
+    headers: endpoint.headers.filter(([name]) => kind === undefined || !isProtocolHeader(kind, name)),
     config: { ...endpoint.config, ...endpoint.credentials },
     credentials: [...Object.values(endpoint.credentials), ...headerSecrets(endpoint.headers)],
     current,

@@ -1,6 +1,9 @@
 import type { DestinationField } from "../destination.ts";
 
-/** The fields that every AWS kind has, after its own. */
+/** The headers and fields that every AWS kind has. */
+
+/** What the signature and the service's protocol decide. */
+export const AWS_HEADERS = ["authorization", "date", "content-md5", "x-amz-*", "amz-sdk-*"];
 
 /** Regions and buckets stand in host names and paths. */
 export const NAME_PATTERN = "^[a-z0-9.-]+$";

@@ -4,9 +4,6 @@ import { type UrlParts, urlParts } from "../url-parts.ts";
 import { credentialsOf, serviceUrl } from "./session.ts";
 import { signAws } from "./sign.ts";
 
-/** What the signature or the service's protocol decides; an endpoint's own headers may add others, such as storage classes. */
-const RESERVED = /^(authorization|date|content-md5|x-amz-(date|security-token|content-sha256|target))$/i;
-
 export interface AwsCall {
   /** As in the credential scope. */
   service: string;
@@ -24,8 +21,7 @@ export async function awsRequest(
   now: number,
   ask: Ask,
 ): Promise<OutgoingRequest> {
-  const allowed = message.headers.filter(([name]) => !RESERVED.test(name));
-  const headers = headersWith(call.headers, { ...message, headers: allowed });
+  const headers = headersWith(call.headers, message);
   const credentials = await credentialsOf(config, message, now, ask);
   const region = textOf(config, "region") ?? "";
   const { timestampSeconds } = message;

@@ -1,6 +1,6 @@
 import { DELIVERED, firstOf, readObject, readText, rejected, UNEXPECTED } from "../answers.ts";
 import { judgeRefusal, readCode, refusalOf } from "../aws/answers.ts";
-import { AWS_NOTES, awsFields, field } from "../aws/fields.ts";
+import { AWS_HEADERS, AWS_NOTES, awsFields, field } from "../aws/fields.ts";
 import { awsRequest, jsonHeaders, serviceUrlOf } from "../aws/request.ts";
 import { grantedSecrets } from "../aws/session.ts";
 import type { DestinationConfig, DestinationKind, Message } from "../destination.ts";
@@ -45,6 +45,7 @@ export const awsEventbridge: DestinationKind = {
     ...awsFields("The service's own address in the region is called unless this is given."),
   ],
   maxBytes: MAX_BYTES,
+  protocolHeaders: AWS_HEADERS,
   secrets: grantedSecrets,
   request(config, message, now, ask) {
     const call = {

@@ -1,5 +1,5 @@
 import { judgeJson } from "../aws/answers.ts";
-import { AWS_NOTES, awsFields, field } from "../aws/fields.ts";
+import { AWS_HEADERS, AWS_NOTES, awsFields, field } from "../aws/fields.ts";
 import { awsRequest, jsonHeaders, serviceUrlOf } from "../aws/request.ts";
 import { grantedSecrets } from "../aws/session.ts";
 import type { DestinationKind } from "../destination.ts";
@@ -40,6 +40,7 @@ export const awsKinesis: DestinationKind = {
     ...awsFields("The service's own address in the region is called unless this is given."),
   ],
   maxBytes: 10_485_760,
+  protocolHeaders: AWS_HEADERS,
   secrets: grantedSecrets,
   request(config, message, now, ask) {
     const call = {

@@ -1,6 +1,6 @@
 import { DELIVERED, readText, rejected, UNEXPECTED } from "../answers.ts";
 import { judgeRefusal, readElement } from "../aws/answers.ts";
-import { AWS_NOTES, awsFields, field, GROUP_FIELD } from "../aws/fields.ts";
+import { AWS_HEADERS, AWS_NOTES, awsFields, field, GROUP_FIELD } from "../aws/fields.ts";
 import { groupOf, MESSAGE_BYTES_MAX, messageAttributes } from "../aws/messages.ts";
 import { awsRequest, serviceUrlOf } from "../aws/request.ts";
 import { grantedSecrets } from "../aws/session.ts";
@@ -39,6 +39,7 @@ export const awsSns: DestinationKind = {
     ...awsFields("The service's own address in the region is called unless this is given."),
   ],
   maxBytes: MESSAGE_BYTES_MAX,
+  protocolHeaders: AWS_HEADERS,
   secrets: grantedSecrets,
   request(config, message, now, ask) {
     const call = {

@@ -1,6 +1,6 @@
 import { readText } from "../answers.ts";
 import { judgeJson } from "../aws/answers.ts";
-import { AWS_NOTES, awsFields, field, GROUP_FIELD } from "../aws/fields.ts";
+import { AWS_HEADERS, AWS_NOTES, awsFields, field, GROUP_FIELD } from "../aws/fields.ts";
 import { groupOf, MESSAGE_BYTES_MAX, messageAttributes } from "../aws/messages.ts";
 import { awsRequest, jsonHeaders } from "../aws/request.ts";
 import { grantedSecrets } from "../aws/session.ts";
@@ -45,6 +45,7 @@ export const awsSqs: DestinationKind = {
     ...awsFields("The server of the queue's URL is called unless this is given."),
   ],
   maxBytes: MESSAGE_BYTES_MAX,
+  protocolHeaders: AWS_HEADERS,
   addresses,
   secrets: grantedSecrets,
   request(config, message, now, ask) {

@@ -103,6 +103,7 @@ export const azureServiceBus: DestinationKind = {
   ],
   // service-bus-quotas: the tier Premium takes 1 MB over HTTP, Standard 256 KB; both answer 403 to what is larger.
   maxBytes: 1_048_576,
+  protocolHeaders: ["authorization", "brokerproperties", "date", "x-ms-*"],
   addresses: (config) => [
     { field: "connection_string", url: readNamespace(textOf(config, "connection_string") ?? "").url },
   ],

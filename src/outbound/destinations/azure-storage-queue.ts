@@ -106,6 +106,7 @@ export const azureStorageQueue: DestinationKind = {
   ],
   // learn.microsoft.com/rest/api/storageservices/put-message: 64 KiB of text, in which base64 takes 4 bytes for 3.
   maxBytes: 49_152,
+  protocolHeaders: ["authorization", "date", "x-ms-*"],
   addresses: (config) => [
     { field: "connection_string", url: readAccount(textOf(config, "connection_string") ?? "").url },
   ],

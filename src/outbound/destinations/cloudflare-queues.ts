@@ -77,6 +77,7 @@ export const cloudflareQueues: DestinationKind = {
   ],
   // developers.cloudflare.com/queues/platform/limits: "Message size 128 KB", with about 100 bytes of metadata counted in.
   maxBytes: 127_900,
+  protocolHeaders: ["authorization", "x-auth-*", "cf-*"],
   request(config, message) {
     const { url, authorization } = connectionOf(config);
     const headers = headersWith(

@@ -1,6 +1,6 @@
 import { DELIVERED, readObject, rejected, UNEXPECTED } from "../answers.ts";
 import { type DestinationKind, isSuccess } from "../destination.ts";
-import { GOOGLE_ERRORS, judgeGoogleError } from "../google-answers.ts";
+import { GOOGLE_ERRORS, GOOGLE_HEADERS, judgeGoogleError } from "../google-answers.ts";
 import { bearerOf, googleAddressesOf, grantedTokens, serviceAccountField } from "../google-tokens.ts";
 import { attributesOf, base64, headersWith, jsonBytes, perConfig, textOf, urlBelow } from "../requests.ts";
 
@@ -60,6 +60,7 @@ export const gcpPubsub: DestinationKind = {
   ],
   // cloud.google.com/pubsub/quotas: "Message size (the data field): 10 MB".
   maxBytes: 10_000_000,
+  protocolHeaders: GOOGLE_HEADERS,
   addresses: googleAddressesOf,
   secrets: grantedTokens,
   async request(config, message, now, ask) {

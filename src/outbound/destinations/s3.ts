@@ -1,6 +1,6 @@
 import { DELIVERED, rejected, UNEXPECTED } from "../answers.ts";
 import { judgeRefusal } from "../aws/answers.ts";
-import { AWS_NOTES, awsFields, checkName, field, NAME_PATTERN } from "../aws/fields.ts";
+import { AWS_HEADERS, AWS_NOTES, awsFields, checkName, field, NAME_PATTERN } from "../aws/fields.ts";
 import { awsRequest } from "../aws/request.ts";
 import { domainOf, grantedSecrets } from "../aws/session.ts";
 import { type DestinationConfig, type DestinationKind, isSuccess } from "../destination.ts";
@@ -38,6 +38,8 @@ export const s3: DestinationKind = {
     ...awsFields("AWS is called unless this is given, as for MinIO or Cloudflare R2."),
   ],
   maxBytes: 5_368_709_120,
+  protocolHeaders: AWS_HEADERS,
+  settableHeaders: ["x-amz-storage-class", "x-amz-server-side-encryption"],
   secrets: grantedSecrets,
   request(config, message, now, ask) {
     const metadata = Object.entries(attributesOf(message)).map(
