@@ -78,8 +78,10 @@ export function createSteadyClock(wall: Clock, options: SteadyOptions): SteadyCl
       options.onStep(ahead);
       for (const listener of listeners) listener();
     }
+    // What is accepted after a leap waits by it: that is told before.
+    const isLeap = at - last >= PASSED_EVERY_MS;
     last = Math.max(at, last);
-    if (last - told >= PASSED_EVERY_MS && options.isAwaited()) options.onPassed((told = last));
+    if (last - told >= PASSED_EVERY_MS && (isLeap || options.isAwaited())) options.onPassed((told = last));
     return last;
   };
   const leadNow = () => {
