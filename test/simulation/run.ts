@@ -258,24 +258,28 @@ export class Simulation {
 
   #enable(): void {
     const id = this.rng.pick(this.endpoints);
-    const { data } = this.process;
-    if (data.endpoints.get(id)?.status !== "disabled") return;
-    this.#change(id, () => ({ status: "active", disabledReason: null }));
+    if (this.process.data.endpoints.get(id)?.status !== "disabled") return;
+    this.#startAfresh(id, { status: "active", disabledReason: null });
   }
 
   /** To another address, while attempts at the one before are under way. */
   #move(): void {
     const id = this.rng.pick(this.endpoints);
-    const { data } = this.process;
     const url = `http://receiver.test/${id % 1000}-${this.steps}`;
+    this.paths.get(id)?.push(new URL(url).pathname);
+    this.#startAfresh(id, { config: { url } });
+  }
+
+  /** A change after which nothing counts that the endpoint answered before. */
+  #startAfresh(id: number, change: Partial<Endpoint>): void {
+    const { data } = this.process;
     const written = data.store.write(() => {
       // What was disabled a moment ago stays so, wherever it leads.
-      if (data.endpoints.current(id)?.status === "disabled") return null;
-      const made = data.endpoints.update(id, () => ({ config: { url } }));
+      if (change.config && data.endpoints.current(id)?.status === "disabled") return null;
+      const made = data.endpoints.update(id, () => change);
       if (made) data.health.set(id, HEALTHY);
       return made;
     });
-    this.paths.get(id)?.push(new URL(url).pathname);
     void written.then((made) => {
       if (!made) return;
       this.watch.openGate(id);
