@@ -2,6 +2,7 @@ import { matchesPattern } from "./core/event-type.ts";
 import { firstKeyAt } from "./core/ids.ts";
 import { limit } from "./core/limits.ts";
 import type { Endpoint } from "./core/model.ts";
+import type { Turns } from "./core/turn-queue.ts";
 import { enqueueReplayed, type Pipeline, type Replayed, replayOne } from "./pipeline.ts";
 import { isTheirs } from "./fanout.ts";
 import type { Actors } from "./outbound/actors.ts";
@@ -10,6 +11,7 @@ import { type DeliveryFilter, DeliveryList } from "./store/delivery-list.ts";
 import { isBodyGone } from "./store/events.ts";
 import { LABELS } from "./store/labels.ts";
 import type { Replay, ReplayFilter } from "./store/replays.ts";
+import { holdsText } from "./store/text.ts";
 
 /** Whose deliveries a replay may take: a project's, or only those of one consumer's endpoints. */
 export interface ReplayScope {
@@ -25,8 +27,6 @@ interface Target {
 }
 
 const SECOND_MS = 1000;
-/** Bodies of up to 1 MiB each. */
-const SEARCHED_AT_ONCE = 20;
 
 /**
  * Bulk replays: a job walks the matching deliveries (or, with `missing`, events) from the oldest to the newest in slices. Each slice replays
@@ -51,16 +51,13 @@ export class Replayer {
     data.store.onRecovered(() => this.recover());
   }
 
-  /** How many a replay would take now. Throws where whoever asked has left. */
-  async count(scope: ReplayScope, filter: ReplayFilter, signal: AbortSignal): Promise<number> {
-    const { keys, turns } = this.data.store;
-    if (turns.isOver) await turns.next();
-    const walk = this.#walkOf(() => scope, filter, 0, keys.last);
+  /** How many a replay would take now. */
+  async count(scope: ReplayScope, filter: ReplayFilter, turns: Turns): Promise<number> {
+    const walk = this.#walkOf(() => scope, filter, 0, this.data.store.keys.last);
     let matched = 0;
     for (;;) {
-      if (turns.isOver) await turns.next();
-      signal.throwIfAborted();
-      const { targets, reached } = walk.next();
+      await turns.giveWay();
+      const { targets, reached } = await walk.next(turns);
       matched += targets.length;
       if (reached === null) return matched;
     }
@@ -90,11 +87,12 @@ export class Replayer {
     let { replayed } = replay;
     const { filter, position, last } = replay;
     const { ratePerSecond } = filter;
-    const { turns } = this.data.store;
+    // The jobs of a project share its turns, whoever started them.
+    const turns = this.data.store.turns.of(`replays:${replay.projectId}`, new AbortController().signal);
     const walk = this.#walkOf(() => this.scopeOf(replay), filter, position, last);
     while (this.data.store.writable) {
-      if (turns.isOver) await turns.next();
-      const slice = walk.next(ratePerSecond ?? undefined);
+      await turns.giveWay();
+      const slice = await walk.next(turns, ratePerSecond ?? undefined);
       const done = await this.#writeSlice(replay, slice, replayed);
       if (done === null || slice.reached === null) return;
       replayed += done;
@@ -143,12 +141,12 @@ export class Replayer {
   #walkOf(scopeOf: () => ReplayScope, filter: ReplayFilter, position: number, last: number): Walk {
     const from = Math.max(position, firstKeyOf(filter));
     const nextKeys = this.#keysAbove(scopeOf(), filter, from);
-    const most = filter.q ? SEARCHED_AT_ONCE : limit("sliceRows");
+    const most = limit("sliceRows");
     const targetsOf = filter.missing ? this.#missing(filter) : this.#deliveries(scopeOf, filter);
     return {
-      next: (count = most) => {
+      next: async (turns, count = most) => {
         const keys = nextKeys(Math.min(count, most)).filter((key) => key <= last);
-        return { targets: targetsOf(keys), reached: keys.at(-1) ?? null };
+        return { targets: await targetsOf(keys, turns), reached: keys.at(-1) ?? null };
       },
     };
   }
@@ -167,20 +165,33 @@ export class Replayer {
   }
 
   #deliveries(scopeOf: () => ReplayScope, filter: ReplayFilter): TargetsOf {
-    return (keys) => {
+    const { q = null } = filter;
+    return async (keys, turns) => {
       const wanted = deliveryFilterOf(scopeOf(), filter);
-      return keys.flatMap((key) => this.#deliveryTarget(wanted, filter, key));
+      const targets = keys.flatMap((key) => this.#deliveryTarget(wanted, filter, key) ?? []);
+      if (q === null) return targets;
+      const found: Target[] = [];
+      for (const target of targets) if (await this.#holds(target.eventId, q, turns)) found.push(target);
+      return found;
     };
   }
 
-  #deliveryTarget(wanted: DeliveryFilter, filter: ReplayFilter, key: number): Target[] {
+  /** Reads the event's body in a turn of its own. */
+  async #holds(eventId: number, text: string, turns: Turns): Promise<boolean> {
+    const { events } = this.data;
+    await turns.giveWay(events.bytesOf(eventId));
+    return holdsText(events.getWithData(eventId)?.data ?? "", text);
+  }
+
+  /** Whether its event holds the text that is looked for is asked apart. */
+  #deliveryTarget(wanted: DeliveryFilter, filter: ReplayFilter, key: number): Target | null {
     const delivery = this.#list.getIf(key, wanted);
     const endpoint = delivery && this.data.endpoints.get(delivery.endpointId);
     // A disabled endpoint would only turn it into a dead letter again: it is replayable once the endpoint is enabled.
     if (!delivery || !endpoint || endpoint.status === "disabled" || !inWindow(filter, delivery.eventId))
-      return [];
-    if (!this.data.thinning.has("bodies", delivery.eventId)) return [];
-    return [{ eventId: delivery.eventId, endpoint, deliveryId: key }];
+      return null;
+    if (!this.data.thinning.has("bodies", delivery.eventId)) return null;
+    return { eventId: delivery.eventId, endpoint, deliveryId: key };
   }
 
   #listsOf({ projectId, visible }: ReplayScope, { endpointId }: ReplayFilter): number[] {
@@ -191,26 +202,27 @@ export class Replayer {
 
   /** Events that the endpoint would get today, and has no delivery of. */
   #missing(filter: ReplayFilter): TargetsOf {
-    return (keys) => {
-      const endpoint = filter.endpointId === null ? undefined : this.data.endpoints.get(filter.endpointId);
-      return endpoint ? keys.flatMap((key) => this.#missingTarget(endpoint, filter, key)) : [];
+    return async (keys, turns) => {
+      const targets: Target[] = [];
+      for (const key of keys) {
+        const endpoint = filter.endpointId === null ? undefined : this.data.endpoints.get(filter.endpointId);
+        if (!endpoint || !this.#mayMiss(endpoint, filter, key)) continue;
+        await turns.giveWay(this.data.events.bytesOf(key));
+        const event = this.data.events.getWithData(key);
+        if (event && !isBodyGone(event) && this.pipeline.admits(endpoint, event))
+          targets.push({ eventId: key, endpoint, deliveryId: null });
+      }
+      return targets;
     };
   }
 
-  #missingTarget(endpoint: Endpoint, filter: ReplayFilter, key: number): Target[] {
-    const event = this.data.events.getWithData(key);
-    if (
-      endpoint.status === "disabled" ||
-      !event ||
-      event.isTest ||
-      isBodyGone(event) ||
-      !inWindow(filter, key) ||
-      !isWantedType(filter, event.type)
-    )
-      return [];
-    if (filter.consumerId !== null && event.consumerId !== filter.consumerId) return [];
-    if (hasDelivery(this.data, key, endpoint) || !this.pipeline.admits(endpoint, event)) return [];
-    return [{ eventId: key, endpoint, deliveryId: null }];
+  /** All that can be told without the event's body. */
+  #mayMiss(endpoint: Endpoint, filter: ReplayFilter, key: number): boolean {
+    const event = this.data.events.get(key);
+    if (endpoint.status === "disabled" || !event || event.isTest) return false;
+    if (!inWindow(filter, key) || !isWantedType(filter, event.type)) return false;
+    if (filter.consumerId !== null && event.consumerId !== filter.consumerId) return false;
+    return !hasDelivery(this.data, key, endpoint);
   }
 }
 
@@ -226,10 +238,10 @@ interface Slice {
 }
 
 interface Walk {
-  next(count?: number): Slice;
+  next(turns: Turns, count?: number): Promise<Slice>;
 }
 
-type TargetsOf = (keys: readonly number[]) => Target[];
+type TargetsOf = (keys: readonly number[], turns: Turns) => Promise<Target[]>;
 
 /** What `above` gives, each time above the last that it gave before. */
 function goingOn(
@@ -251,8 +263,8 @@ function firstKeyOf({ since }: ReplayFilter): number {
 
 /** Its times are those of the events (`inWindow`). */
 function deliveryFilterOf(scope: ReplayScope, filter: ReplayFilter): DeliveryFilter {
-  const { status, endpointId, eventTypes, consumerId, statusCode = null, q = null } = filter;
-  const narrowed = { status, endpointId, eventTypes, consumerId, statusCode, q };
+  const { status, endpointId, eventTypes, consumerId, statusCode = null } = filter;
+  const narrowed = { status, endpointId, eventTypes, consumerId, statusCode, q: null };
   return { ...scope, ...narrowed, eventId: null, since: null, until: null };
 }
 

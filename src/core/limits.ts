@@ -180,6 +180,16 @@ export const LIMITS = {
   },
   listLimitMax: { value: 250, unit: "count", why: "A page of a list is answered in a few milliseconds." },
   listLimitDefault: { value: 50, unit: "count", why: "A screenful." },
+  exportStallMs: {
+    value: 60_000,
+    unit: "ms",
+    why: "A reader of an export that takes nothing for so long is cut off: it holds a connection and a page.",
+  },
+  listScanBytesMax: {
+    value: 64 * MIB,
+    unit: "bytes",
+    why: "Bodies that one page of a text search may read before it answers a shorter page with a cursor: some seconds beside other work.",
+  },
   listScanMax: {
     value: 20_000,
     unit: "count",

@@ -94,12 +94,13 @@ function listRoute(services: Services): AnyRoute {
     budget: "management",
     query: listQuery,
     answers: { 200: { description: "A page of changes.", ...listShape(entryShape, entryExample) } },
-    async handle({ caller, query }) {
+    async handle({ caller, query, turns }) {
       const before = readCursor(services, "aud", query.cursor);
       const { rows, next } = await services.data.audit.page(
         readFilter(services, caller, query),
         before,
         pageSize(query),
+        turns,
       );
       const data = rows.map((row) => entryOf(services, row));
       return { status: 200, json: { data, next_cursor: writeCursor(services, "aud", next) } };

@@ -3,7 +3,7 @@ import { type Fault, invalid, invalidAll, Problem } from "../core/errors.ts";
 import { isObject, type Span } from "../core/json.ts";
 import { cutList, type CutText } from "../core/json-cut.ts";
 import { limit } from "../core/limits.ts";
-import type { TurnQueue } from "../core/turn-queue.ts";
+import type { Turns } from "../core/turn-queue.ts";
 import type { Incoming } from "../pipeline.ts";
 import { decodeJson, parseText } from "./body.ts";
 import {
@@ -37,7 +37,7 @@ export const newBatchShape = Type.Object(
 export async function readBatch(
   bytes: Uint8Array,
   now: number,
-  turns: TurnQueue,
+  turns: Turns,
   charge: (count: number) => void,
 ): Promise<Incoming[]> {
   const text = decodeJson(bytes);
@@ -58,7 +58,7 @@ export async function readBatch(
   return events;
 }
 
-async function cut(text: string, turns: TurnQueue): Promise<CutText> {
+async function cut(text: string, turns: Turns): Promise<CutText> {
   const parts = cutList(text, EVENTS);
   for (;;) {
     const { done, value } = parts.next();
@@ -94,7 +94,7 @@ async function parseAll(
   text: string,
   elements: readonly Span[],
   bytes: Uint8Array,
-  turns: TurnQueue,
+  turns: Turns,
 ): Promise<unknown[]> {
   const values: unknown[] = [];
   for (const [at, { start, end }] of elements.entries()) {

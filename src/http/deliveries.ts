@@ -66,11 +66,11 @@ function listDeliveries(services: Services): AnyRoute {
         },
       },
     },
-    async handle({ caller, query }) {
+    async handle({ caller, query, turns }) {
       const filter = readDeliveryFilter(services, caller, query);
       const before = readCursor(services, "msg", query.cursor);
-      if (query.format === "ndjson") return exportDeliveries(services, filter, before, query.limit);
-      const { rows, next } = await services.deliveryList.page(filter, before, pageSize(query));
+      if (query.format === "ndjson") return exportDeliveries(services, filter, before, turns, query.limit);
+      const { rows, next } = await services.deliveryList.page(filter, before, pageSize(query), turns);
       const data = rows.map((delivery) => deliveryOf(services, delivery, delivery.eventType));
       return { status: 200, json: { data, next_cursor: writeCursor(services, "msg", next) } };
     },

@@ -56,14 +56,14 @@ export function deliveryCountsRoute(services: Services): AnyRoute {
         example: { ...page.example, counted_since: null },
       },
     },
-    async handle({ caller, query }) {
+    async handle({ caller, query, turns }) {
       const filter = {
         ...readDeliveryFilter(services, caller, query),
         // Without an end: a delivery of this very millisecond stands in the list too.
         since: readSpan(query, services.now()).since,
       };
       const before = readCursor(services, "msg", query.cursor);
-      const { points, next } = await services.deliveryList.count(filter, query.by ?? "hour", before);
+      const { points, next } = await services.deliveryList.count(filter, query.by ?? "hour", before, turns);
       const json = {
         data: points.map(pointOf),
         next_cursor: writeCursor(services, "msg", next),

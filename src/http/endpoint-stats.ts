@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Caller } from "../core/caller.ts";
+import type { Turns } from "../core/turn-queue.ts";
 import { keyTime } from "../core/ids.ts";
 import type { StatNumbers, StatPoint, StatSpan, StatSum } from "../store/stats.ts";
 import { deliveryExample, deliveryStatusShape } from "./delivery-shape.ts";
@@ -84,10 +85,10 @@ function allStatsRoute(services: Services): AnyRoute {
     budget: "management",
     query: statsQuery,
     answers,
-    async handle({ caller, query }) {
+    async handle({ caller, query, turns }) {
       const sum = services.data.stats.over(spanOf(services, query));
-      await addAll(services, caller, sum);
-      return { status: 200, json: pointsOf(sum, await countWaiting(services, caller)) };
+      await addAll(services, caller, sum, turns);
+      return { status: 200, json: pointsOf(sum, await countWaiting(services, caller, turns)) };
     },
   });
 }
@@ -170,24 +171,23 @@ function spanOf(services: Services, query: StatsQuery): StatSpan {
 }
 
 /** A project's numbers stand by themselves; those of a consumer's endpoints are added up. */
-async function addAll(services: Services, caller: Caller, sum: StatSum): Promise<void> {
-  const { stats, store } = services.data;
+async function addAll(services: Services, caller: Caller, sum: StatSum, turns: Turns): Promise<void> {
+  const { stats } = services.data;
   if (caller.consumerId === null) {
     sum.addProject(caller.projectId);
     for (const id of stats.leavingOf(caller.projectId)) {
-      await store.turns.giveWay();
+      await turns.giveWay();
       sum.subtractEndpoint(id);
     }
     return;
   }
   for (const { id } of endpointsOf(services, caller)) {
-    await store.turns.giveWay();
+    await turns.giveWay();
     sum.addEndpoint(id);
   }
 }
 
-async function countWaiting(services: Services, caller: Caller): Promise<number> {
-  const { turns } = services.data.store;
+async function countWaiting(services: Services, caller: Caller, turns: Turns): Promise<number> {
   let waiting = 0;
   for (const { id } of endpointsOf(services, caller)) {
     await turns.giveWay();

@@ -5,7 +5,7 @@ import { depthOf, isObject, memberSpan, minify } from "../core/json.ts";
 import { childPointer } from "../core/json-value.ts";
 import { limit } from "../core/limits.ts";
 import { parseRfc3339 } from "../core/rfc3339.ts";
-import type { TurnQueue } from "../core/turn-queue.ts";
+import type { Turns } from "../core/turn-queue.ts";
 import type { Incoming } from "../pipeline.ts";
 import { decodeJson, parseText } from "./body.ts";
 import { EXPECTED_CONSUMER, consumerText, nameText, timeShape, typeText } from "./shapes.ts";
@@ -60,7 +60,7 @@ export function readEvent(bytes: Uint8Array, now: number): Incoming {
 }
 
 /** The same for a large one, each part of the work in a turn of its own. */
-export async function readLargeEvent(bytes: Uint8Array, now: number, turns: TurnQueue): Promise<Incoming> {
+export async function readLargeEvent(bytes: Uint8Array, now: number, turns: Turns): Promise<Incoming> {
   const text = textOf(bytes);
   await turns.ownTurn();
   const event = readWhole(text, bytes, now);

@@ -2,6 +2,7 @@ import { type Fault, invalidAll, Problem } from "../core/errors.ts";
 import type { Json } from "../core/json-value.ts";
 import type { EventSchema } from "../core/schema.ts";
 import type { Incoming } from "../pipeline.ts";
+import type { RequestContext } from "./route.ts";
 import type { Services } from "./services.ts";
 
 /**
@@ -12,31 +13,34 @@ import type { Services } from "./services.ts";
 /** More faults than a person reads. */
 const FAULTS_MAX = 50;
 
+/** What of a request is asked here. */
+type Publication = Pick<RequestContext<string, "publish">, "caller" | "turns">;
+
 /**
  * Throws 422 `invalid_request` at `/type` for types that the project does not know where it rejects those, and 422 `schema_violation`
  * below `/data` for what violates the schema of its type. `pointerTo` leads to an event of the request by its place.
  */
 export function requireDescribed(
   services: Services,
-  projectId: number,
+  context: Publication,
   events: readonly Incoming[],
   pointerTo: (at: number) => string,
 ): Promise<void> | undefined {
+  const { projectId } = context.caller;
   requireKnownTypes(services, projectId, events, pointerTo);
   for (const event of events)
     if (schemaFor(services, projectId, event) !== null)
-      return requireSchemas(services, projectId, events, pointerTo);
+      return requireSchemas(services, context, events, pointerTo);
   return undefined;
 }
 
 async function requireSchemas(
   services: Services,
-  projectId: number,
+  { caller: { projectId }, turns }: Publication,
   events: readonly Incoming[],
   pointerTo: (at: number) => string,
 ): Promise<void> {
   const faults: Fault[] = [];
-  const { turns } = services.data.store;
   for (const [at, event] of events.entries()) {
     const schema = schemaFor(services, projectId, event);
     if (schema === null || isThere(services, projectId, event)) continue;

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { notFound } from "../core/errors.ts";
 import type { Json } from "../core/json-value.ts";
+import type { Turns } from "../core/turn-queue.ts";
 import { limit } from "../core/limits.ts";
 import { SchemaInference } from "../core/schema-infer.ts";
 import { LABELS } from "../store/labels.ts";
@@ -49,11 +50,11 @@ export function inferenceRoute(services: Services): AnyRoute {
         example: { schema: eventTypeExample.schema, events: 118 },
       },
     },
-    async handle({ caller, params, body }) {
+    async handle({ caller, params, body, turns }) {
       const list = services.data.labels.find(caller.projectId, LABELS.type, params.name);
       const isDescribed = services.data.eventTypes.find(caller.projectId, params.name) !== undefined;
       if (list === null && !isDescribed) throw notFound("event type");
-      const proposal = await infer(services, list, body.last ?? LAST_DEFAULT);
+      const proposal = await infer(services, list, body.last ?? LAST_DEFAULT, turns);
       return { status: 200, json: proposal, isUnchanging: true };
     },
   });
@@ -63,12 +64,13 @@ async function infer(
   { data }: Services,
   list: number | null,
   last: number,
+  turns: Turns,
 ): Promise<{ schema: Json; events: number }> {
   const inference = new SchemaInference();
   let events = 0;
-  for await (const event of list === null ? [] : newestEvents(data, list, last)) {
+  for await (const event of list === null ? [] : newestEvents(data, list, last, turns)) {
     if (event.data.length > limit("inferredBytesMax")) continue;
-    await data.store.turns.giveWay(event.data.length);
+    await turns.giveWay(event.data.length);
     inference.add(JSON.parse(event.data) as Json);
     events++;
   }

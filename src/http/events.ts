@@ -76,10 +76,10 @@ function listEvents(services: Services): AnyRoute {
     budget: "management",
     query: listQuery,
     answers: { 200: { description: "A page of events.", ...listShape(eventShape, eventExample) } },
-    async handle({ caller, query }) {
+    async handle({ caller, query, turns }) {
       const filter = readFilter(services, caller, query);
       const before = readCursor(services, "evt", query.cursor);
-      const { rows, next } = await services.eventList.page(filter, before, pageSize(query));
+      const { rows, next } = await services.eventList.page(filter, before, pageSize(query), turns);
       const data = rows.map((event) =>
         eventOf(services, caller, event, countOf(services, event, filter.visible)),
       );

@@ -1,7 +1,7 @@
 import type { Caller } from "../core/caller.ts";
 import { type Fault, invalidAll, notFound, Problem, unavailable } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
-import { isHeavy } from "../core/turn-queue.ts";
+import { isHeavy, type Turns } from "../core/turn-queue.ts";
 import { admit } from "./access.ts";
 import { auditEntry } from "./audit-entry.ts";
 import { type BodyReader, type Bytes, compileBody, NO_BYTES, readBody, requireJson } from "./body.ts";
@@ -49,6 +49,8 @@ export interface Shared {
   buckets: { publish: TokenBuckets; management: TokenBuckets };
   runningKeys: RunningKeys;
   headers: AnswerHeaders;
+  /** How long the connection of a request may be idle; 0: as long as it takes. */
+  extendTimeout(request: Request, seconds: number): void;
 }
 
 /** A route with all that can be worked out before the first request. */
@@ -109,7 +111,7 @@ export class Exchange implements RequestContext {
       if (takesBody(this.prepared.route)) {
         this.bytes = await this.readBytes();
         // Several large ones that are complete at once are not read in one turn of the loop.
-        if (isHeavy(this.bytes.length)) await this.shared.parts.turns.ownTurn();
+        if (isHeavy(this.bytes.length)) await this.turns.ownTurn();
       }
       this.readFields();
       response = this.render(await this.handle());
@@ -118,6 +120,12 @@ export class Exchange implements RequestContext {
     }
     this.logAnswer(response.status);
     return response;
+  }
+
+  get turns(): Turns {
+    const who =
+      this.caller === null ? this.prepared.route.operationId : `${this.caller.kind}:${this.caller.id}`;
+    return this.shared.parts.turns.of(who, this.request.signal);
   }
 
   commit(run: () => Answer): Promise<Answer> {
@@ -229,6 +237,8 @@ export class Exchange implements RequestContext {
       answer.json === undefined
         ? new Response(answer.body ?? null, { status, headers: plain })
         : new Response(JSON.stringify(answer.json), { status, headers: json });
+    // It watches its reader itself.
+    if (answer.body instanceof ReadableStream) this.shared.extendTimeout(this.request, 0);
     const { headers } = response;
     headers.set("x-request-id", this.requestId);
     const { budget } = this.prepared.route;

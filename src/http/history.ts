@@ -1,4 +1,5 @@
 import { limit } from "../core/limits.ts";
+import type { Turns } from "../core/turn-queue.ts";
 import type { Data } from "../store/data.ts";
 import { type EventWithData, isBodyGone } from "../store/events.ts";
 
@@ -6,13 +7,18 @@ import { type EventWithData, isBodyGone } from "../store/events.ts";
  * The newest `count` events of a list (a project, a type or a consumer), newest first, each read when it is asked for; others have
  * their turn before each. Test events are left out, as nobody subscribes to them, and those whose body has left.
  */
-export async function* newestEvents(data: Data, list: number, count: number): AsyncGenerator<EventWithData> {
+export async function* newestEvents(
+  data: Data,
+  list: number,
+  count: number,
+  turns: Turns,
+): AsyncGenerator<EventWithData> {
   let given = 0;
   let before = Number.MAX_SAFE_INTEGER;
   for (let seen = 0; seen < limit("listScanMax"); seen += limit("listLimitMax")) {
     const keys = data.lists.below([list], before, limit("listLimitMax"));
     for (const key of keys) {
-      await data.store.turns.giveWay();
+      await turns.giveWay(data.events.bytesOf(key));
       const event = data.events.getWithData(key);
       if (event === null || event.isTest || isBodyGone(event)) continue;
       yield event;

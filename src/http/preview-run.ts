@@ -3,7 +3,7 @@ import type { Json } from "../core/json-value.ts";
 import { type Endpoint, envelopeOf } from "../core/model.ts";
 import { isSubscribed } from "../core/routes.ts";
 import { writeTransformed } from "../core/transform.ts";
-import type { TurnQueue } from "../core/turn-queue.ts";
+import type { Turns } from "../core/turn-queue.ts";
 import type { Shaping } from "./preview-input.ts";
 
 /** What an event went through: how far it came, why not further, and its body there, as JSON text. */
@@ -20,7 +20,7 @@ export interface Preview {
 export async function tryOn(
   { endpoint, filter, transformation }: Shaping,
   event: RoutedEvent,
-  turns: TurnQueue,
+  turns: Turns,
   explains: boolean,
 ): Promise<Preview> {
   if (endpoint !== null && !isSubscribed(endpoint, event))

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import type { Turns } from "../core/turn-queue.ts";
 import type { Caller } from "../core/caller.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
@@ -102,11 +103,11 @@ function previewRoute(services: Services): AnyRoute {
       },
     },
     refuses: { not_found: "There is no such event or endpoint." },
-    async handle({ caller, body, bytes, request }) {
+    async handle({ caller, body, bytes, turns }) {
       requireOneSubject(body);
       const shaping = readShaping(services, caller, body);
-      if (body.last !== undefined) return previewMany(services, caller, shaping, body.last, request.signal);
-      return previewOne(services, caller, shaping, body, bytes);
+      if (body.last !== undefined) return previewMany(services, caller, shaping, body.last, turns);
+      return previewOne(services, caller, shaping, { body, bytes, turns });
     },
   });
 }
@@ -115,11 +116,10 @@ async function previewOne(
   services: Services,
   caller: Caller,
   shaping: Shaping,
-  body: PreviewBody,
-  bytes: Uint8Array,
+  { body, bytes, turns }: { body: PreviewBody; bytes: Uint8Array; turns: Turns },
 ): Promise<Answer> {
   const event = readSubject(services, caller, body, bytes, shaping.endpoint);
-  const preview = await tryOn(shaping, event, services.data.store.turns, true);
+  const preview = await tryOn(shaping, event, turns, true);
   const matched = preview.outcome !== "unmatched";
   const tail = tailOf(shaping);
   return jsonText(
@@ -132,13 +132,11 @@ async function previewMany(
   caller: Caller,
   shaping: Shaping,
   last: number,
-  signal: AbortSignal,
+  turns: Turns,
 ): Promise<Answer> {
   const list = listFor(services, caller, shaping.endpoint);
   const tally = new PreviewTally(services.ids);
-  const { turns } = services.data.store;
-  for await (const event of list === null ? [] : newestEvents(services.data, list, last)) {
-    if (signal.aborted) break;
+  for await (const event of list === null ? [] : newestEvents(services.data, list, last, turns)) {
     tally.add(event, await tryOn(shaping, event, turns, tally.wantsUnmatched));
   }
   return jsonText(`${tally.write().slice(0, -1)}${tailOf(shaping)}`);

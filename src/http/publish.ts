@@ -59,12 +59,12 @@ function publishEvent(services: Services): AnyRoute {
       const { bytes } = context;
       const now = services.now();
       const incoming = isHeavy(bytes.length)
-        ? await readLargeEvent(bytes, now, services.data.store.turns)
+        ? await readLargeEvent(bytes, now, context.turns)
         : readEvent(bytes, now);
       const events = [incoming];
       countHops(context.request, events);
       // Where neither a schema nor a filter is asked nothing is awaited but the commit: an await for nothing costs every event.
-      const described = requireDescribed(services, projectId, events, atRoot);
+      const described = requireDescribed(services, context, events, atRoot);
       if (described instanceof Promise) await described;
       const planned = services.pipeline.plan(projectId, events);
       const plan = planned instanceof Promise ? await planned : planned;
@@ -121,9 +121,9 @@ function publishBatch(services: Services): AnyRoute {
     async handle(context) {
       const { projectId } = context.caller;
       const charge = (count: number) => context.charge(count - 1);
-      const incoming = await readBatch(context.bytes, services.now(), services.data.store.turns, charge);
+      const incoming = await readBatch(context.bytes, services.now(), context.turns, charge);
       countHops(context.request, incoming);
-      await requireDescribed(services, projectId, incoming, (at) => `/events/${at}`);
+      await requireDescribed(services, context, incoming, (at) => `/events/${at}`);
       const plan = await services.pipeline.plan(projectId, incoming);
       const answer = await context.commit(() => ({
         status: 202,

@@ -71,10 +71,10 @@ function createReplay(services: Services): AnyRoute {
         "More match than remain of the plan's deliveries for this month. Nothing was stored.",
     },
     async handle(context) {
-      const { caller, body, request } = context;
+      const { caller, body, turns } = context;
       const filter = readReplayFilter(services, caller, body);
       const scope = { projectId: caller.projectId, visible: visibleEndpoints(services, caller) };
-      const matched = await services.replayer.count(scope, filter, request.signal);
+      const matched = await services.replayer.count(scope, filter, turns);
       if (body.dry_run) return { status: 200, json: { matched }, isUnchanging: true };
       requirePlaces(services.data, caller.projectId, matched);
       return commitChange(context, {

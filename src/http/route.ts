@@ -1,3 +1,4 @@
+import type { Turns } from "../core/turn-queue.ts";
 import { type Static, type TObject, type TSchema, Type } from "@sinclair/typebox";
 import type { Caller } from "../core/caller.ts";
 import type { ErrorCode } from "../core/errors.ts";
@@ -77,6 +78,8 @@ export interface RequestContext<
    * Call it once; `run` is synchronous and may run again after a rollback.
    */
   commit(run: () => Answer): Promise<Answer>;
+  /** The caller's turns, for long work: it stops at the next one once the caller has left. */
+  readonly turns: Turns;
   /** Takes more from the route's budget than the one that was taken already. Throws 429 `rate_limited`. */
   charge(cost: number): void;
 }

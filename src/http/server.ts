@@ -27,7 +27,7 @@ export function createServer(routes: readonly AnyRoute[], parts: HttpParts): Htt
   const table = [...routes, ...systemRoutes(routes, parts)];
   requireDistinct(table.map((entry) => entry.operationId));
   requireDistinct(table.map((entry) => `${entry.method} ${entry.path}`));
-  const shared: Shared = {
+  const shared = {
     parts,
     buckets: {
       publish: new TokenBuckets(parts.rateLimits.publish),
@@ -43,8 +43,11 @@ class BunServer implements HttpServer {
   private readonly app: { fetch(request: Request): Response | Promise<Response> };
   private bun: Bun.Server<undefined> | null = null;
 
-  constructor(table: readonly AnyRoute[], shared: Shared) {
-    this.app = createApp(table, shared, (request, seconds) => this.bun?.timeout(request, seconds));
+  constructor(table: readonly AnyRoute[], shared: Omit<Shared, "extendTimeout">) {
+    this.app = createApp(table, {
+      ...shared,
+      extendTimeout: (request, seconds) => this.bun?.timeout(request, seconds),
+    });
   }
 
   async handle(request: Request): Promise<Response> {
@@ -80,13 +83,11 @@ class BunServer implements HttpServer {
   }
 }
 
-type ExtendTimeout = (request: Request, seconds: number) => void;
-
 /**
  * Elysia routes; it neither parses nor validates. `strictPath` tells `/q/` from `/q`; `standardHostname: false` keeps
  * a short Host (`a`) from shifting the path.
  */
-function createApp(table: readonly AnyRoute[], shared: Shared, extendTimeout: ExtendTimeout) {
+function createApp(table: readonly AnyRoute[], shared: Shared) {
   const app = new Elysia({ strictPath: true, normalize: false, handler: { standardHostname: false } });
   const unmatched = fallback(({ request }) => refusePath(table, request));
   app.onError(({ code, error, request }) => {
@@ -96,7 +97,7 @@ function createApp(table: readonly AnyRoute[], shared: Shared, extendTimeout: Ex
   for (const entry of table) {
     const prepared = prepareRoute(entry);
     for (const method of methodsOf(entry)) {
-      app.route(method, entry.path, answerWith(prepared, unmatched, shared, extendTimeout), {
+      app.route(method, entry.path, answerWith(prepared, unmatched, shared), {
         parse: "none",
       });
     }
@@ -129,15 +130,10 @@ interface ElysiaContext {
   params: Record<string, string>;
 }
 
-function answerWith(
-  prepared: PreparedRoute,
-  unmatched: PreparedRoute,
-  shared: Shared,
-  extendTimeout: ExtendTimeout,
-) {
+function answerWith(prepared: PreparedRoute, unmatched: PreparedRoute, shared: Shared) {
   const { waitMaxSeconds, refusesHead } = prepared.route;
   return async ({ request, params }: ElysiaContext) => {
-    if (waitMaxSeconds !== undefined) extendTimeout(request, waitMaxSeconds + IDLE_TIMEOUT_SECONDS);
+    if (waitMaxSeconds !== undefined) shared.extendTimeout(request, waitMaxSeconds + IDLE_TIMEOUT_SECONDS);
     // Elysia hands a HEAD to the GET where there is no route for it.
     const isRefused = refusesHead === true && request.method === "HEAD";
     return new Exchange(shared, isRefused ? unmatched : prepared, request, params).respond();

@@ -188,11 +188,11 @@ function exportUsage(services: Services): AnyRoute {
         example: `${JSON.stringify(lineExample)}\n`,
       },
     },
-    async handle({ query }): Promise<Answer> {
+    async handle({ query, turns }): Promise<Answer> {
       const month = readMonth(services, query.month);
       let body = "";
       for (const account of [...services.data.tenants.accounts()]) {
-        await services.data.store.turns.giveWay();
+        await turns.giveWay();
         body += `${JSON.stringify(lineOf(services, account, month))}\n`;
       }
       return { status: 200, body, headers: { "content-type": "application/x-ndjson" } };

@@ -1,6 +1,7 @@
 import { type AuditEntry, type AuditRow } from "../core/audit.ts";
 import { firstKeyAt } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
+import type { Turns } from "../core/turn-queue.ts";
 import { type Page, readPage } from "./lists.ts";
 import type { Store } from "./store.ts";
 
@@ -85,7 +86,7 @@ export class Audit {
   }
 
   /** Newest first, below the key `before`. */
-  async page(filter: AuditFilter, before: number, count: number): Promise<Page<AuditRow>> {
+  async page(filter: AuditFilter, before: number, count: number, turns: Turns): Promise<Page<AuditRow>> {
     const { since, until } = filter;
     const { rows, next } = await readPage<Row>({
       candidates: (below, most) => this.#candidates(filter, below, most),
@@ -95,7 +96,8 @@ export class Audit {
       before: until === null ? before : Math.min(before, firstKeyAt(until)),
       from: since === null ? 0 : firstKeyAt(since),
       count,
-      turns: this.store.turns,
+      body: null,
+      turns,
     });
     return { rows: rows.map(toAuditRow), next };
   }

@@ -1,6 +1,7 @@
 import { matchesPattern } from "../core/event-type.ts";
 import { firstKeyAt, keyTime } from "../core/ids.ts";
 import { type Delivery, DELIVERY_STATUS, type DeliveryStatus } from "../core/model.ts";
+import type { Turns } from "../core/turn-queue.ts";
 import { bound } from "./bound.ts";
 import type { Data } from "./data.ts";
 import { type DeliveryRow, statusNumber, toDelivery } from "./delivery-row.ts";
@@ -8,7 +9,7 @@ import { deliveriesOf, isLastAttemptOf } from "./hanging.ts";
 import { LABELS } from "./labels.ts";
 import { type Page, type PageRequest, readPage } from "./lists.ts";
 import { Merge, NEWEST_FIRST } from "./merge.ts";
-import { holdsText } from "./text.ts";
+import { searchOf } from "./text.ts";
 import { unwrittenRow } from "./unwritten.ts";
 
 /** Filters of GET /v1/deliveries and of bulk replays; null where one is not given. */
@@ -45,11 +46,11 @@ export interface DeliveryCount {
 
 const WIDTH_MS = { hour: 3_600_000, day: 86_400_000 } as const;
 
-/** `data` is empty and `last_code` null unless the filter asks for them. */
+/** `bytes`: of the event's `data`. `last_code` is null unless the filter asks for it. */
 type Row = DeliveryRow & {
   type: string;
   consumer_id: string | null;
-  data: string;
+  bytes: number;
   last_code: number | null;
 };
 
@@ -61,8 +62,8 @@ export class DeliveryList {
 
   constructor(private readonly data: Data) {
     const { sqlite } = data.store;
-    this.#load = sqlite.prepare<Row, [boolean, boolean, string]>(
-      `SELECT d.*, e.type, e.consumer_id, iif(?, e.data, '') AS data,
+    this.#load = sqlite.prepare<Row, [boolean, string]>(
+      `SELECT d.*, e.type, e.consumer_id, octet_length(e.data) AS bytes,
          iif(?, (SELECT status_code FROM attempt WHERE ${isLastAttemptOf("d.id", "d.first_attempt")}), NULL) AS last_code
        FROM delivery d JOIN event e ON e.id = d.event_id
        WHERE d.id IN (SELECT value FROM json_each(?)) ORDER BY d.id DESC`,
@@ -79,9 +80,13 @@ export class DeliveryList {
   }
 
   /** Newest first, below the key `before`. */
-  async page(filter: DeliveryFilter, before: number, count: number): Promise<Page<ListedDelivery>> {
-    const keep = (row: Row) => this.#keeps(filter, row);
-    const { rows, next } = await readPage<Row>({ ...this.#request(filter, before), keep, count });
+  async page(
+    filter: DeliveryFilter,
+    before: number,
+    count: number,
+    turns: Turns,
+  ): Promise<Page<ListedDelivery>> {
+    const { rows, next } = await readPage<Row>({ ...this.#request(filter, before), count, turns });
     return { rows: rows.map(toListed), next };
   }
 
@@ -90,55 +95,56 @@ export class DeliveryList {
     filter: DeliveryFilter,
     by: keyof typeof WIDTH_MS,
     before: number,
+    turns: Turns,
   ): Promise<{ points: DeliveryCount[]; next: number | null }> {
     const points = new Map<number, DeliveryCount>();
     const width = WIDTH_MS[by];
-    const keep = (row: Row) => {
-      if (!this.#keeps(filter, row)) return false;
+    const take = (row: Row) => {
       const at = Math.floor(keyTime(row.id) / width) * width;
       const point = points.get(at) ?? { at, counts: { ...NONE } };
       points.set(at, point);
       point.counts[DELIVERY_STATUS[row.status] ?? "pending"]++;
       return false;
     };
-    const { next } = await readPage<Row>({ ...this.#request(filter, before), keep, count: 0 });
+    const { next } = await readPage<Row>({ ...this.#request(filter, before), take, count: 0, turns });
     return { points: [...points.values()], next };
   }
 
-  #request(filter: DeliveryFilter, before: number): Omit<PageRequest<Row>, "keep" | "count"> {
+  #request(filter: DeliveryFilter, before: number): Omit<PageRequest<Row>, "count" | "turns"> {
+    const { q } = filter;
     return {
       candidates: this.#candidates(filter),
-      load: (ids) => this.#read(ids, ...needsOf(filter)),
+      load: (ids) => this.#read(ids, filter.statusCode !== null),
+      keep: (row) => this.#keeps(filter, row),
+      body: q === null ? null : searchOf(this.data.events, q, (row) => row.event_id),
       keyOf: (row) => row.id,
       before: Math.min(before, filter.until === null ? before : firstKeyAt(filter.until)),
       from: filter.since === null ? 0 : firstKeyAt(filter.since),
-      turns: this.data.store.turns,
-      readsBodies: filter.q !== null,
     };
   }
 
   get(id: number): ListedDelivery | null {
-    const [row] = this.#read([id], false, false);
+    const [row] = this.#read([id], false);
     return row ? toListed(row) : null;
   }
 
-  /** Null also where the filter, its times aside, does not admit it. */
+  /** Null also where the filter, its times and its text aside, does not admit it. */
   getIf(id: number, filter: DeliveryFilter): ListedDelivery | null {
-    const [row] = this.#read([id], ...needsOf(filter));
+    const [row] = this.#read([id], filter.statusCode !== null);
     return row && this.#keeps(filter, row) ? toListed(row) : null;
   }
 
   /** Newest first. */
-  #read(ids: readonly number[], needsBody: boolean, needsCode: boolean): Row[] {
-    const rows = this.#load.all(needsBody, needsCode, JSON.stringify(ids));
+  #read(ids: readonly number[], needsCode: boolean): Row[] {
+    const rows = this.#load.all(needsCode, JSON.stringify(ids));
     const { unwritten, events } = this.data;
     for (const delivery of unwritten.among(ids)) {
       const { eventId } = delivery;
       const event = events.get(eventId);
       if (!event) continue;
       const { type, consumerId } = event;
-      const data = (needsBody && events.getWithData(eventId)?.data) || "";
-      rows.push({ ...unwrittenRow(delivery), type, consumer_id: consumerId, data, last_code: null });
+      const bytes = events.bytesOf(eventId);
+      rows.push({ ...unwrittenRow(delivery), type, consumer_id: consumerId, bytes, last_code: null });
     }
     return rows.sort((a, b) => b.id - a.id);
   }
@@ -197,7 +203,6 @@ export class DeliveryList {
     if (filter.consumerId !== null && row.consumer_id !== filter.consumerId) return false;
     if (filter.eventTypes !== null && !filter.eventTypes.some((pattern) => matchesPattern(pattern, row.type)))
       return false;
-    if (filter.q !== null && !holdsText(row.data, filter.q)) return false;
     return filter.statusCode === null || row.last_code === filter.statusCode;
   }
 }
@@ -206,11 +211,6 @@ export class DeliveryList {
 function walking(begin: (before: number) => Merge): (before: number, count: number) => number[] {
   let walk: Merge | null = null;
   return (before, count) => (walk ??= begin(before)).next(count);
-}
-
-/** What costs a look-up more: whether the filter asks for the body, and for the last answer. */
-function needsOf({ q, statusCode }: DeliveryFilter): [boolean, boolean] {
-  return [q !== null, statusCode !== null];
 }
 
 const NONE: Readonly<Record<DeliveryStatus, number>> = {

@@ -1,14 +1,15 @@
 import { matchesPattern } from "../core/event-type.ts";
 import { firstKeyAt } from "../core/ids.ts";
 import { type DeliveryStatus, type Event } from "../core/model.ts";
+import type { Turns } from "../core/turn-queue.ts";
 import { bound } from "./bound.ts";
 import type { Data } from "./data.ts";
 import { type DeliveryRow, statusNumber } from "./delivery-row.ts";
-import { type EventRow, toEvent } from "./events.ts";
+import { EVENT_COLUMNS, type EventRow, toEvent } from "./events.ts";
 import { deliveriesOf } from "./hanging.ts";
 import { LABELS } from "./labels.ts";
 import { LISTS_MERGED_MAX, type Page, readPage } from "./lists.ts";
-import { holdsText } from "./text.ts";
+import { searchOf } from "./text.ts";
 import { unwrittenRow } from "./unwritten.ts";
 
 /** Filters of GET /v1/events; null where one is not given. */
@@ -30,12 +31,10 @@ export interface EventFilter {
   visible: ReadonlySet<number> | null;
 }
 
-/** `place`: the key that the row is sorted by. `data` is empty unless it is searched. */
-type Row = EventRow & { data: string; place: number };
+/** `place`: the key that the row is sorted by. `bytes`: of `data`, which is read where it is searched alone. */
+type Row = EventRow & { bytes: number; place: number };
 
-/** The first parameter says whether `data` is needed: events of a megabyte are not read for a list of their types. */
-const COLUMNS = `e.id, e.project_id, e.type, e.timestamp, e.consumer_id, e.external_id, e.source_id, e.is_test, e.delivery_count,
-  e.filtered, iif(?, e.data, '') AS data`;
+const COLUMNS = `${EVENT_COLUMNS.replaceAll(/\b(?=[a-z])/g, "e.")}, octet_length(e.data) AS bytes`;
 
 export class EventList {
   readonly #load;
@@ -45,10 +44,10 @@ export class EventList {
 
   constructor(private readonly data: Data) {
     const { sqlite } = data.store;
-    this.#load = sqlite.prepare<Row, [boolean, string]>(
+    this.#load = sqlite.prepare<Row, [string]>(
       `SELECT ${COLUMNS}, e.id AS place FROM event e WHERE e.id IN (SELECT value FROM json_each(?)) ORDER BY e.id DESC`,
     );
-    this.#loadOfEndpoint = sqlite.prepare<Row, [boolean, string]>(
+    this.#loadOfEndpoint = sqlite.prepare<Row, [string]>(
       `SELECT ${COLUMNS}, d.id AS place FROM delivery d JOIN event e ON e.id = d.event_id
        WHERE d.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (
          ${deliveriesOf("d.event_id", "1", { below: "d.id", where: "endpoint_id = d.endpoint_id" })}
@@ -64,20 +63,19 @@ export class EventList {
   }
 
   /** Newest first, below the key `before`. With an endpoint, an event stands where its first delivery to it does. */
-  async page(filter: EventFilter, before: number, count: number): Promise<Page<Event>> {
+  async page(filter: EventFilter, before: number, count: number, turns: Turns): Promise<Page<Event>> {
     const byEvent = filter.endpointId === null || filter.externalId !== null;
-    const needsBody = filter.q !== null;
+    const { q } = filter;
     const { rows, next } = await readPage<Row>({
       candidates: this.#candidates(filter),
-      load: (ids) =>
-        byEvent ? this.#load.all(needsBody, JSON.stringify(ids)) : this.#readOfEndpoint(ids, needsBody),
+      load: (ids) => (byEvent ? this.#load.all(JSON.stringify(ids)) : this.#readOfEndpoint(ids)),
       keyOf: (row) => row.place,
       keep: (row) => this.#keeps(filter, row),
+      body: q === null ? null : searchOf(this.data.events, q, ({ id }) => id),
       before,
       from: filter.since === null ? 0 : firstKeyAt(filter.since),
       count,
-      turns: this.data.store.turns,
-      readsBodies: needsBody,
+      turns,
     });
     return { rows: rows.map(toEvent), next };
   }
@@ -89,10 +87,10 @@ export class EventList {
   }
 
   /** Of deliveries to one endpoint, newest first. One without a row came with its event and is its only one. */
-  #readOfEndpoint(ids: readonly number[], needsBody: boolean): Row[] {
-    const rows = this.#loadOfEndpoint.all(needsBody, JSON.stringify(ids));
+  #readOfEndpoint(ids: readonly number[]): Row[] {
+    const rows = this.#loadOfEndpoint.all(JSON.stringify(ids));
     for (const { id, eventId } of this.data.unwritten.among(ids)) {
-      const row = this.#load.get(needsBody, JSON.stringify([eventId]));
+      const row = this.#load.get(JSON.stringify([eventId]));
       if (row) rows.push({ ...row, place: id });
     }
     return rows.sort((a, b) => b.place - a.place);
@@ -145,7 +143,6 @@ export class EventList {
     if (filter.type !== null && !matchesPattern(filter.type, row.type)) return false;
     if (filter.consumerId !== null && row.consumer_id !== filter.consumerId) return false;
     if (filter.sourceId !== null && row.source_id !== filter.sourceId) return false;
-    if (filter.q !== null && !holdsText(row.data, filter.q)) return false;
     return this.#keepsByDeliveries(filter, row);
   }
 

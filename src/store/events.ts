@@ -55,6 +55,7 @@ export class Events {
   readonly #insert;
   readonly #get;
   readonly #getWithData;
+  readonly #bytes;
   readonly #byExternal;
   readonly #count;
 
@@ -85,6 +86,9 @@ export class Events {
     this.#get = sqlite.prepare<EventRow, [number]>(`SELECT ${EVENT_COLUMNS} FROM event WHERE id = ?`);
     this.#getWithData = sqlite.prepare<EventRow & { data: string }, [number]>(
       `SELECT ${EVENT_COLUMNS}, data FROM event WHERE id = ?`,
+    );
+    this.#bytes = sqlite.prepare<{ bytes: number }, [number]>(
+      "SELECT octet_length(data) AS bytes FROM event WHERE id = ?",
     );
     this.#count = sqlite.prepare<void, [number, number]>(
       "UPDATE event SET delivery_count = delivery_count + ? WHERE id = ?",
@@ -131,6 +135,11 @@ export class Events {
   getWithData(id: number): EventWithData | null {
     const row = this.#getWithData.get(id);
     return row ? { ...toEvent(row), data: row.data } : null;
+  }
+
+  /** Of its `data`; 0 where there is none. */
+  bytesOf(id: number): number {
+    return this.#bytes.get(id)?.bytes ?? 0;
   }
 
   /** Inside a write: a replay added a delivery, or an endpoint was erased with its own. */

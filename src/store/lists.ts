@@ -1,12 +1,10 @@
 import { limit } from "../core/limits.ts";
-import type { TurnQueue } from "../core/turn-queue.ts";
+import type { Turns } from "../core/turn-queue.ts";
 import type { Digest } from "./digest.ts";
 import type { Entries } from "./entries.ts";
 import { Merge, NEWEST_FIRST, OLDEST_FIRST, type Order } from "./merge.ts";
 
 const CHUNK = 250;
-/** Candidates whose bodies are read at once: of up to 1 MiB each. */
-const CHUNK_OF_BODIES = 20;
 
 /** A page of events that would merge more lists than that looks through the whole project's instead. */
 export const LISTS_MERGED_MAX = 50;
@@ -19,12 +17,20 @@ export interface PageRequest<Row> {
   load(ids: readonly number[]): readonly Row[];
   keyOf(row: Row): number;
   keep(row: Row): boolean;
+  /** Asked last, of each row in a turn of its own; null where no body is searched. */
+  body: BodySearch<Row> | null;
+  /** What becomes of a row that is found; false: it does not go onto the page. */
+  take?(row: Row): boolean;
   before: number;
   from: number;
   count: number;
-  turns: TurnQueue;
-  /** True where rows carry bodies, which are searched. */
-  readsBodies?: boolean;
+  turns: Turns;
+}
+
+export interface BodySearch<Row> {
+  bytesOf(row: Row): number;
+  /** Reads the body. */
+  holds(row: Row): boolean;
 }
 
 /** `next`: the key to go on below, or null at the end. A page that had to look at very much is shorter than asked. */
@@ -85,19 +91,28 @@ export class Lists {
   }
 }
 
-/** One page. Looks at candidates in chunks, and lets the event loop go on between them. */
+/** One page. Looks at candidates in chunks, and reads one body at a time; the event loop goes on in between. */
 export async function readPage<Row>(request: PageRequest<Row>): Promise<Page<Row>> {
+  const { body, turns } = request;
   const rows: Row[] = [];
   let { before } = request;
-  const chunk = request.readsBodies ? CHUNK_OF_BODIES : CHUNK;
-  for (let seen = 0; seen < limit("listScanMax"); seen += chunk) {
-    if (request.turns.isOver) await request.turns.next();
-    const candidates = request.candidates(before, chunk);
+  let bytes = 0;
+  const holds = async (search: BodySearch<Row>, row: Row) => {
+    const size = search.bytesOf(row);
+    await turns.giveWay(size);
+    bytes += size;
+    return search.holds(row);
+  };
+  for (let seen = 0; seen < limit("listScanMax"); seen += CHUNK) {
+    await turns.giveWay();
+    const candidates = request.candidates(before, CHUNK);
     const ids = candidates.filter((id) => id >= request.from);
     for (const row of request.load(ids)) {
       if (!request.keep(row)) continue;
-      if (rows.length === request.count) return { rows, next: lastKey(rows, request) };
-      rows.push(row);
+      const isFound = (body === null || (await holds(body, row))) && request.take?.(row) !== false;
+      if (isFound && rows.length === request.count) return { rows, next: lastKey(rows, request) };
+      if (isFound) rows.push(row);
+      if (bytes >= limit("listScanBytesMax")) return { rows, next: request.keyOf(row) };
     }
     const last = ids.at(-1);
     if (last === undefined || ids.length < candidates.length) return { rows, next: null };

@@ -1,3 +1,18 @@
+import type { Events } from "./events.ts";
+import type { BodySearch } from "./lists.ts";
+
+/** Looks for text in the `data` of the events that rows name. */
+export function searchOf<Row extends { bytes: number }>(
+  events: Events,
+  text: string,
+  eventOf: (row: Row) => number,
+): BodySearch<Row> {
+  return {
+    bytesOf: ({ bytes }) => bytes,
+    holds: (row) => holdsText(events.getWithData(eventOf(row))?.data ?? "", text),
+  };
+}
+
 /**
  * True where JSON text holds `text`, in any case, however the publisher spelled it: "ü" and "\\u00fc" are one, as are a quotation
  * mark and its escape.

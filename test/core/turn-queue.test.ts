@@ -128,3 +128,34 @@ describe("a heavy piece", () => {
     ).toBe("light1, a1, b1");
   });
 });
+
+describe("callers", () => {
+  const stays = new AbortController().signal;
+
+  test("take turns, so that whoever asks for much holds up nobody else", async () => {
+    const crowd = Array.from({ length: 4 }, (_, n) =>
+      work(`a${n}.`, 2, () => queue.of("a", stays).ownTurn()),
+    );
+    const one = work("b", 2, () => queue.of("b", stays).ownTurn());
+    expect(await turnsOf(...crowd, one)).toBe("a0.1, b1, a1.1, b2, a2.1, a3.1, a0.2, a1.2, a2.2, a3.2");
+    const light = Array.from({ length: 4 }, (_, n) =>
+      work(`c${n}.`, 1, () => queue.of("c", stays).next(), PIECES),
+    );
+    const other = work("d", 1, () => queue.of("d", stays).next(), PIECES);
+    done = [];
+    expect(await turnsOf(...light, other)).toBe("c0.1, d1, c1.1, c2.1, c3.1");
+  });
+
+  test("that have left do no more: whoever waits for them is told by the signal's reason", async () => {
+    const leaving = new AbortController();
+    const left = work("a", 5, () => queue.of("a", leaving.signal).ownTurn()).catch(String);
+    const stayed = work("b", 2, () => queue.of("b", stays).ownTurn());
+    expect(await turn()).toBe("a1");
+    leaving.abort();
+    expect(await turnsOf(stayed)).toContain("b1, b2");
+    expect([await left, done.filter((piece) => piece.startsWith("a"))]).toEqual([
+      expect.stringContaining("AbortError"),
+      ["a1"],
+    ]);
+  });
+});

@@ -11,7 +11,7 @@ test("others have their turn before each event that is read, also before those t
   using giveWay = spyOn(api.data.store.turns, "giveWay");
   const found: string[] = [];
   const projectId = api.callers.get("full")?.projectId ?? 0;
-  for await (const event of newestEvents(api.data, projectId, 10))
+  for await (const event of newestEvents(api.data, projectId, 10, api.data.store.turns))
     found.push(api.data.ids.encode("evt", event.id));
   expect([found, giveWay.mock.calls.length]).toEqual([[id], 6]);
 });
