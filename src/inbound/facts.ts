@@ -149,19 +149,34 @@ export function joined(...extractors: readonly Extractor[]): Extractor {
   };
 }
 
+/** `extractor`, but for what `is` is true of: nothing tells two of those apart, so each is an event of its own. */
+export function except(text: string, is: (facts: Facts) => boolean, extractor: Extractor): Extractor {
+  return {
+    text: `${extractor.text}; none for ${text}`,
+    unsigned: unsignedOf([extractor]),
+    read: (facts) => (is(facts) ? null : extractor.read(facts)),
+  };
+}
+
+/** What is hashed of a body: its bytes, or of a form in parts what stands in it, as the boundary is another at each try. */
+function contentOf({ attempt, body }: Facts): string | Uint8Array {
+  const isInParts = attempt.request.headers.get("content-type")?.toLowerCase().startsWith("multipart/");
+  return isInParts ? body.data : attempt.request.body;
+}
+
 /** Marks an identity that holds for a short time only. */
 export const BODY_HASH_PREFIX = "body:";
 
 /** Identity where the provider gives none: equal bytes within ten minutes are one delivery. */
 export const bodyHash: Extractor = {
   text: "hash of the body, for 10 minutes",
-  read: (facts) => `${BODY_HASH_PREFIX}${hash("sha256", [facts.attempt.request.body], "hex")}`,
+  read: (facts) => `${BODY_HASH_PREFIX}${hash("sha256", [contentOf(facts)], "hex")}`,
 };
 
 /** The body's hash as one part of an identity, beside parts that tell equal bodies apart. */
 export const bodyDigest: Extractor = {
   text: "hash of the body",
-  read: (facts) => hash("sha256", [facts.attempt.request.body], "hex"),
+  read: (facts) => hash("sha256", [contentOf(facts)], "hex"),
 };
 
 export const nothing: Extractor = { text: "none", read: () => null };

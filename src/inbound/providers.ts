@@ -1,5 +1,6 @@
 import { defineProvider } from "./define.ts";
 import type { Provider } from "./provider.ts";
+import type { ProviderRow } from "./row.ts";
 import { ADYEN } from "./providers/adyen.ts";
 import { AWS_SNS } from "./providers/aws-sns.ts";
 import { AZURE_EVENT_GRID } from "./providers/azure-event-grid.ts";
@@ -84,7 +85,9 @@ const ODD = [
 ];
 
 /** THE table of providers. */
-const PROVIDERS: readonly Provider[] = [...BY_SCHEME, ...ODD].map(defineProvider);
+export const PROVIDER_ROWS: readonly ProviderRow[] = [...BY_SCHEME, ...ODD];
+
+const PROVIDERS: readonly Provider[] = PROVIDER_ROWS.map(defineProvider);
 
 const BY_NAME = new Map(
   PROVIDERS.flatMap((provider) => [provider.key, ...provider.aliases].map((name) => [name, provider])),

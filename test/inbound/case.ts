@@ -26,6 +26,9 @@ export interface ProviderCase {
   readonly alterations?: readonly ((request: InboundRequest) => InboundRequest)[];
   /** The window in seconds, where a timestamp is signed. */
   readonly window?: { readonly past: number; readonly future: number };
+  /** The time that is signed is the event's, and the same at each try; else each try is signed anew. */
+  readonly signsTimeOfEvent?: true;
+  /** `#` in the identity stands for the body's SHA-256 in hex. */
   readonly expected: { readonly type: string; readonly deliveryId: string | null };
   /** Material under which the genuine request is refused, where a wrong secret cannot show it. */
   readonly wrong?: Partial<SourceMaterial>;

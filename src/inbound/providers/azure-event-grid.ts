@@ -2,7 +2,7 @@ import { readBody } from "../body.ts";
 import { emptyHandshake, jsonHandshake } from "../answers.ts";
 import { credential, headerFault } from "../config.ts";
 import { checkedDocs, documentation } from "../define.ts";
-import { field, firstOf, readPath } from "../facts.ts";
+import { all, field, firstOf, readPath } from "../facts.ts";
 import type { Reception } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Attempt, refused, type Scheme } from "../schemes/scheme.ts";
@@ -57,7 +57,13 @@ export const AZURE_EVENT_GRID: ProviderRow = {
   ],
   typeExample: "Microsoft.Storage.BlobCreated",
   eventType: firstOf(field("0.eventType"), field("0.type"), field("eventType"), field("type")),
-  deliveryId: firstOf(field("*.id"), field("id")),
+  deliveryId: firstOf(
+    // An id is unique within its source (CloudEvents 1.0 section 3.1.1) or topic.
+    all(firstOf(field("*.source"), field("*.topic")), field("*.id")),
+    field("*.id"),
+    all(field("source"), field("id")),
+    field("id"),
+  ),
   verifiedWith: documentation("https://learn.microsoft.com/en-us/azure/event-grid/delivery-properties"),
   docs: checkedDocs(
     "Azure portal: the topic, + Event Subscription, Endpoint type Web Hook, Select an endpoint.",

@@ -49,7 +49,13 @@ export const BODY_HMAC_BASE64: readonly ProviderRow[] = [
     secretLabel: "Secret hash",
     typeExample: "charge.completed",
     eventType: field("type"),
-    deliveryId: firstOf(field("webhook_id"), field("id"), all(field("type"), field("data.id")), bodyHash),
+    deliveryId: firstOf(
+      all(field("webhook_id"), field("type"), field("data.id")),
+      field("webhook_id"),
+      field("id"),
+      all(field("type"), field("data.id")),
+      bodyHash,
+    ),
     verifiedWith: documentation("https://developer.flutterwave.com/docs/webhooks"),
     docs: docs(
       "Flutterwave dashboard (v4): Settings, Webhooks, URL.",

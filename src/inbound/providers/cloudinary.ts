@@ -46,7 +46,7 @@ export const CLOUDINARY: ProviderRow = {
   secretLabel: "API secret",
   typeExample: "upload",
   eventType: field("notification_type"),
-  deliveryId: firstOf(all(field("request_id"), field("public_id")), bodyHash),
+  deliveryId: firstOf(all(field("notification_type"), field("request_id"), field("public_id")), bodyHash),
   verifiedWith: officialSdk("cloudinary", "2.11.0"),
   docs: checkedDocs(
     "The parameter notification_url of a call to the Cloudinary API.",

@@ -1,7 +1,7 @@
 import { escape } from "node:querystring";
 import { checkedDocs, officialSdk } from "../define.ts";
 import { hmac } from "../digest.ts";
-import { all, bodyHash, field, firstOf, header, signedHeader } from "../facts.ts";
+import { all, bodyDigest, bodyHash, field, firstOf, header, signedHeader } from "../facts.ts";
 import { sorted } from "../form.ts";
 import type { InboundRequest, RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
@@ -70,7 +70,7 @@ export const CONTENTFUL: ProviderRow = {
   secretFrom: "customer",
   typeExample: "ContentManagement.Entry.publish",
   eventType: TOPIC,
-  deliveryId: firstOf(all(TOPIC, field("sys.id"), field("sys.revision")), bodyHash),
+  deliveryId: firstOf(all(TOPIC, field("sys.id"), field("sys.revision"), bodyDigest), bodyHash),
   verifiedWith: officialSdk("@contentful/node-apps-toolkit", "3.16.1"),
   docs: checkedDocs(
     "A webhook of the space, field url: PUT /spaces/{space}/webhook_definitions/{id} of Contentful's Management API.",

@@ -36,6 +36,9 @@ const COVERS: Coverage = {
 /** It retries for some three days, and a retry keeps its first time. */
 const WINDOW: Window = { pastSeconds: 4 * 86_400, futureSeconds: 300 };
 
+const HAPPENING = [field("json.event.event_time"), field("json.event.event_type")];
+const REQUEST = field("json.signature_request.signature_request_id");
+
 export const DROPBOX_SIGN: ProviderRow = {
   key: "dropbox_sign",
   name: "Dropbox Sign (HelloSign)",
@@ -60,11 +63,9 @@ export const DROPBOX_SIGN: ProviderRow = {
   typeExample: "signature_request_sent",
   eventType: field("json.event.event_type"),
   deliveryId: firstOf(
-    all(
-      field("json.event.event_time"),
-      field("json.event.event_type"),
-      field("json.signature_request.signature_request_id"),
-    ),
+    all(...HAPPENING, REQUEST, field("json.event.event_metadata.related_signature_id")),
+    all(...HAPPENING, REQUEST),
+    all(...HAPPENING, field("json.template.template_id")),
     bodyHash,
   ),
   proofs: ["json.event.event_hash"],

@@ -262,7 +262,7 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     typeExample: "order.created",
     eventType: header("X-WC-Webhook-Topic"),
     deliveryId: firstOf(
-      all(header("X-WC-Webhook-Delivery-ID"), header("X-WC-Webhook-Topic"), field("id")),
+      all(header("X-WC-Webhook-Delivery-ID"), header("X-WC-Webhook-Topic"), field("id"), bodyDigest),
       all(header("X-WC-Webhook-Delivery-ID"), header("X-WC-Webhook-Topic")),
       bodyHash,
     ),
@@ -310,7 +310,7 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     typeExample: "task.added",
     eventType: joined(field("events.0.resource.resource_type"), field("events.0.action")),
     deliveryId: firstOf(
-      all(field("events.*.created_at"), field("events.*.resource.gid"), field("events.*.action")),
+      all(field("events.*.created_at"), field("events.*.resource.gid"), field("events.*.action"), bodyDigest),
       bodyHash,
     ),
     verifiedWith: documentation("https://developers.asana.com/docs/webhooks-guide"),

@@ -103,7 +103,8 @@ export const HUBSPOT: readonly ProviderRow[] = [
     secretLabel: "App client secret",
     typeExample: "unknown",
     eventType: nothing,
-    deliveryId: nothing,
+    // Of workflow actions; a card's request has none, and asks for what is there now.
+    deliveryId: field("callbackId"),
     verifiedWith: vector("HubSpot/hubspot-api-nodejs test/unit/signature.spec.ts"),
     docs: docs(
       "HubSpot developer account: Apps, the app, CRM cards, Data fetch URL; or Create a workflow action, actionUrl.",

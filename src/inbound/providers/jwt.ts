@@ -114,7 +114,11 @@ export const JWT: readonly ProviderRow[] = [
     secretLabel: "JWS secret token",
     typeExample: "deploy_created",
     eventType: firstOf(header("X-Netlify-Event"), field("state")),
-    deliveryId: firstOf(all(field("id"), field("state")), bodyHash),
+    deliveryId: firstOf(
+      all(field("id"), field("state"), field("updated_at")),
+      all(field("id"), field("state")),
+      bodyHash,
+    ),
     verifiedWith: documentation("https://docs.netlify.com/deploy/deploy-notifications/"),
     docs: docs(
       "Netlify project: Project configuration, Notifications, Add notification, HTTP POST request, URL to notify.",

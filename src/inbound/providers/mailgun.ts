@@ -1,7 +1,7 @@
 import { readBody } from "../body.ts";
 import { checkedDocs, documentation } from "../define.ts";
 import { hmac } from "../digest.ts";
-import { field, firstOf, readPath } from "../facts.ts";
+import { all, field, firstOf, readPath } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
@@ -46,7 +46,12 @@ export const MAILGUN: ProviderRow = {
   form: "sometimes",
   typeExample: "opened",
   eventType: firstOf(field("event-data.event"), field("event")),
-  deliveryId: firstOf(field("event-data.id"), field("Message-Id"), field("token")),
+  deliveryId: firstOf(
+    field("event-data.id"),
+    all(field("Message-Id"), field("recipient")),
+    field("Message-Id"),
+    field("token"),
+  ),
   proofs: ["signature.signature", "signature"],
   proofTakenOnce: firstOf(field("signature.token"), field("token")),
   verifiedWith: documentation(

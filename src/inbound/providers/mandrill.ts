@@ -1,6 +1,6 @@
 import { checkedDocs, documentation } from "../define.ts";
 import { hmac } from "../digest.ts";
-import { all, field, firstOf, bodyHash } from "../facts.ts";
+import { all, bodyDigest, bodyHash, field, firstOf } from "../facts.ts";
 import { joinFields, readForm } from "../form.ts";
 import { emptyBatch, headProbe } from "../handshakes.ts";
 import type { RefusalReason } from "../provider.ts";
@@ -62,7 +62,12 @@ export const MANDRILL: ProviderRow = {
   typeExample: "send",
   eventType: field("mandrill_events.0.event"),
   deliveryId: firstOf(
-    all(field("mandrill_events.*._id"), field("mandrill_events.*.event"), field("mandrill_events.*.ts")),
+    all(
+      field("mandrill_events.*._id"),
+      field("mandrill_events.*.event"),
+      field("mandrill_events.*.ts"),
+      bodyDigest,
+    ),
     bodyHash,
   ),
   verifiedWith: documentation(

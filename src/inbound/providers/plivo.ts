@@ -1,6 +1,6 @@
 import { checkedDocs, officialSdk } from "../define.ts";
 import { hmac } from "../digest.ts";
-import { all, bodyHash, field, firstOf } from "../facts.ts";
+import { all, bodyDigest, bodyHash, field, firstOf } from "../facts.ts";
 import { joinFields, readForm, sorted } from "../form.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
@@ -52,7 +52,7 @@ export const PLIVO: ProviderRow = {
   eventType: firstOf(field("Event"), field("Status"), field("CallStatus")),
   deliveryId: firstOf(
     all(field("MessageUUID"), field("Status")),
-    all(field("CallUUID"), firstOf(field("Event"), field("CallStatus"))),
+    all(field("CallUUID"), firstOf(field("Event"), field("CallStatus")), bodyDigest),
     bodyHash,
   ),
   verifiedWith: officialSdk("plivo", "4.79.0"),

@@ -4,6 +4,7 @@ import {
   bodyDigest,
   bodyHash,
   derived,
+  except,
   type Facts,
   field,
   firstOf,
@@ -160,7 +161,11 @@ export const TIMESTAMPED_HMAC: readonly ProviderRow[] = [
     secretFrom: "customer",
     typeExample: "ORDER_COMPLETED",
     eventType: field("event"),
-    deliveryId: firstOf(all(field("event"), field("order_id")), bodyHash),
+    deliveryId: except(
+      "payments (ORDER_PAYMENT_…), of which an order may have several",
+      ({ body }) => readPath(body, "event")?.startsWith("ORDER_PAYMENT_") === true,
+      firstOf(all(field("event"), field("order_id")), bodyHash),
+    ),
     verifiedWith: documentation(
       "https://developer.revolut.com/docs/guides/accept-payments/tutorials/work-with-webhooks/verify-the-payload-signature",
     ),
@@ -294,7 +299,7 @@ export const TIMESTAMPED_HMAC: readonly ProviderRow[] = [
     secretLabel: "API key",
     typeExample: "call_ended",
     eventType: field("event"),
-    deliveryId: firstOf(all(field("event"), field("call.call_id")), bodyHash),
+    deliveryId: firstOf(all(field("event"), field("call.call_id"), bodyDigest), bodyHash),
     verifiedWith: officialSdk("retell-sdk", "5.66.1"),
     docs: docs(
       "Retell dashboard: Settings, Webhooks; or the agent's own Webhook URL.",
@@ -339,7 +344,11 @@ export const TIMESTAMPED_HMAC: readonly ProviderRow[] = [
     secretLabel: "Client secret or webhook secret key",
     typeExample: "form_submission",
     eventType: field("triggerType"),
-    deliveryId: firstOf(all(field("triggerType"), field("payload.id"), bodyDigest), bodyHash),
+    deliveryId: except(
+      "changes of stock (4, 5, then 4 again)",
+      ({ body }) => readPath(body, "triggerType") === "ecomm_inventory_changed",
+      firstOf(all(field("triggerType"), field("payload.id"), bodyDigest), bodyHash),
+    ),
     verifiedWith: officialSdk("webflow-api", "3.3.4"),
     docs: checkedDocs(
       "POST /sites/{site_id}/webhooks of the Webflow API, field url.",

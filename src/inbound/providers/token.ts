@@ -1,6 +1,6 @@
 import { answerEmpty, emptyHandshake, jsonHandshake } from "../answers.ts";
 import { checkedDocs, docs, documentation, officialSdk } from "../define.ts";
-import { all, bodyHash, derived, type Facts, field, firstOf, header, joined } from "../facts.ts";
+import { all, bodyDigest, bodyHash, derived, type Facts, field, firstOf, header, joined } from "../facts.ts";
 import type { Reception } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Attempt, keylessScheme, VERIFIED } from "../schemes/scheme.ts";
@@ -72,7 +72,12 @@ export const TOKEN: readonly ProviderRow[] = [
     secretLabel: "Secret hash",
     typeExample: "charge.completed",
     eventType: firstOf(field("event"), field("event\\.type")),
-    deliveryId: firstOf(all(field("event"), field("data.id")), bodyHash),
+    deliveryId: firstOf(
+      // A charge may be told of twice, pending and then successful.
+      all(field("event"), field("data.id"), field("data.status")),
+      all(field("event"), field("data.id")),
+      bodyHash,
+    ),
     verifiedWith: documentation("https://developer.flutterwave.com/v3.0/docs/webhooks"),
     docs: docs(
       "Flutterwave dashboard (v3): Settings, Webhooks, URL.",
@@ -111,6 +116,8 @@ export const TOKEN: readonly ProviderRow[] = [
         field("RecordType"),
         field("MessageID"),
         firstOf(field("DeliveredAt"), field("ReceivedAt"), field("ChangedAt"), field("BouncedAt")),
+        // A message has several recipients, and several links that are clicked in one second.
+        bodyDigest,
       ),
       bodyHash,
     ),

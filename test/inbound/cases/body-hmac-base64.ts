@@ -85,7 +85,7 @@ export const BODY_HMAC_BASE64_CASES: Readonly<Record<string, ProviderCase>> = {
     "flutterwave-signature",
     base64,
     { webhook_id: "wbk_1", type: "charge.completed", data: { id: "chg_1" } },
-    { type: "flutterwave_v4.charge.completed", deliveryId: "wbk_1" },
+    { type: "flutterwave_v4.charge.completed", deliveryId: "wbk_1|charge.completed|chg_1" },
   ),
   xero: bodyCase(
     "x-xero-signature",

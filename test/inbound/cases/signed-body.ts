@@ -212,6 +212,7 @@ export const SIGNED_BODY_CASES: Readonly<Record<string, ProviderCase>> = {
       type: "dropbox_sign.signature_request_sent",
       deliveryId: "1800000000|signature_request_sent|fa5c8a0b",
     },
+    signsTimeOfEvent: true,
     handshakes: [
       {
         name: "callback_test",

@@ -226,7 +226,7 @@ export const TIMESTAMPED_CASES: Readonly<Record<string, ProviderCase>> = {
       "x-retell-signature": `v=${at * 1000},d=${hexMac(secret, body, `${at * 1000}`)}`,
     }),
     JSON.parse(RETELL_BODY),
-    { type: "retell.call_ended", deliveryId: "call_ended|c-1" },
+    { type: "retell.call_ended", deliveryId: "call_ended|c-1|#" },
     {
       accepts: (request, secret) =>
         Retell.verify(textOf(request), secret, signatureOf(request, "x-retell-signature")),

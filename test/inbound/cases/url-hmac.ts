@@ -226,7 +226,7 @@ export const URL_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     sign: (secret) => signMandrill(secret, MANDRILL_EVENTS),
     requiredHeaders: ["x-mandrill-signature"],
     alterations: [otherAddress],
-    expected: { type: "mandrill.send", deliveryId: "m-1|send|1" },
+    expected: { type: "mandrill.send", deliveryId: "m-1|send|1|#" },
     handshakes: [
       HEAD,
       {
@@ -271,7 +271,7 @@ export const URL_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     window: { past: 30, future: 30 },
     expected: {
       type: "contentful.ContentManagement.Entry.publish",
-      deliveryId: "ContentManagement.Entry.publish|entry-1|3",
+      deliveryId: "ContentManagement.Entry.publish|entry-1|3|#",
     },
   },
 };
