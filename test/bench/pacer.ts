@@ -5,6 +5,7 @@
  * Started with an IPC channel and its `PacerSettings` as JSON in the first argument. It sends "ready", and answers `{runMs}` with
  * a `PacerReport`; the connections are of that run, as the server closes those that rest.
  */
+import { readFileSync } from "node:fs";
 import type { Socket } from "bun";
 import { nowUs, percentiles, type Percentiles } from "./clock.ts";
 import { createFramer, readStatus } from "./wire.ts";
@@ -13,6 +14,8 @@ export interface PacerSettings {
   port: number;
   /** The whole request, head and body. */
   request: string;
+  /** Where it stands instead, where it is too long for an argument. */
+  requestFile?: string;
   perSecond: number;
   connections: number;
 }
@@ -31,7 +34,8 @@ interface Connection {
 
 const TICK_MS = 1;
 const settings = JSON.parse(process.argv[2] ?? "{}") as PacerSettings;
-const request = Buffer.from(settings.request);
+const request =
+  settings.requestFile === undefined ? Buffer.from(settings.request) : readFileSync(settings.requestFile);
 
 let idle: Socket<Connection>[] = [];
 let latenciesUs: number[] = [];
