@@ -185,6 +185,11 @@ export const LIMITS = {
     unit: "ms",
     why: "A reader of an export that takes nothing for so long is cut off: it holds a connection and a page.",
   },
+  pageBytesMax: {
+    value: MIB,
+    unit: "bytes",
+    why: "A page of a list ends once it is that large: an attempt of a large event has a megabyte, and the loop writes a page in one turn.",
+  },
   listScanBytesMax: {
     value: 64 * MIB,
     unit: "bytes",

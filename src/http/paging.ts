@@ -56,12 +56,12 @@ export function writeCursor(services: Services, kind: IdKind, key: number | null
 }
 
 interface Listing<Row> {
-  /** Those below a key, newest first; no more than `count` of them are looked at. */
-  rows: (before: number, count: number) => readonly Row[];
+  /** Those below a key, newest first; no more than `count` of them are looked at. Large ones are read as the page comes to them. */
+  rows: (before: number, count: number) => Iterable<Row>;
   show: (row: Row) => unknown;
 }
 
-/** The answer of a list: the page that `query` asks for. */
+/** The answer of a list: the page that `query` asks for, or a shorter one where it would be very large. */
 export function pageOf<Row extends { id: number }>(
   services: Services,
   kind: IdKind,
@@ -69,16 +69,30 @@ export function pageOf<Row extends { id: number }>(
   { rows, show }: Listing<Row>,
 ): Answer {
   const size = pageSize(query);
-  const found = rows(readCursor(services, kind, query.cursor), size + 1);
-  const page = found.slice(0, size);
-  const next = found.length > size ? (page.at(-1)?.id ?? null) : null;
-  return { status: 200, json: { data: page.map(show), next_cursor: writeCursor(services, kind, next) } };
+  const data: string[] = [];
+  let bytes = 0;
+  let last = null;
+  let next = null;
+  for (const row of rows(readCursor(services, kind, query.cursor), size + 1)) {
+    if (data.length === size || bytes >= limit("pageBytesMax")) {
+      next = last;
+      break;
+    }
+    const text = JSON.stringify(show(row));
+    data.push(text);
+    bytes += text.length;
+    last = row.id;
+  }
+  const cursor = JSON.stringify(writeCursor(services, kind, next));
+  const headers = { "content-type": "application/json" };
+  return { status: 200, body: `{"data":[${data.join()}],"next_cursor":${cursor}}`, headers };
 }
 
 /** Schema and example of a page, for the `answers` of a route: `{description: "…", ...listShape(item, example)}`. */
 export function listShape<Item extends TSchema>(item: Item, example: unknown) {
   const nextCursor = Type.Union([Type.String(), Type.Null()], {
-    description: "Give it as `cursor` to get the next page; null at the end.",
+    description:
+      "Give it as `cursor` to get the next page; null at the end. A page that would be very large has fewer entries than asked for.",
   });
   return {
     schema: Type.Object(

@@ -84,6 +84,7 @@ export class Attempts {
   readonly #insert;
   readonly #acknowledge;
   readonly #ofDelivery;
+  readonly #get;
   readonly #ofEvent;
 
   constructor(
@@ -98,9 +99,10 @@ export class Attempts {
       `UPDATE attempt SET outcome = ${OUTCOMES.indexOf("delivered")}, duration_ms = max(0, ?1 - started_at)
        WHERE ${isAttemptOf(bound(2))} AND number = ${bound(3)} AND outcome = ${OUTCOMES.indexOf("handed_out")} RETURNING duration_ms AS durationMs`,
     );
-    this.#ofDelivery = sqlite.prepare<AttemptRow, [number, number, number]>(
-      `SELECT ${COLUMNS} FROM attempt WHERE ${isAttemptOf(bound(1))} AND id < ${bound(2)} ORDER BY id DESC LIMIT ${bound(3)}`,
+    this.#ofDelivery = sqlite.prepare<{ id: number }, [number, number, number]>(
+      `SELECT id FROM attempt WHERE ${isAttemptOf(bound(1))} AND id < ${bound(2)} ORDER BY id DESC LIMIT ${bound(3)}`,
     );
+    this.#get = sqlite.prepare<AttemptRow, [number]>(`SELECT ${COLUMNS} FROM attempt WHERE id = ?`);
     this.#ofEvent = sqlite.prepare<SummaryRow, [number, number, string | null, number]>(
       `SELECT attempt.id, attempt.delivery_id AS deliveryId, d.endpoint_id AS endpointId, attempt.number, attempt.trigger, attempt.started_at AS startedAt,
          attempt.duration_ms AS durationMs, attempt.outcome, attempt.status_code AS statusCode, attempt.error_code AS errorCode,
@@ -140,9 +142,12 @@ export class Attempts {
     );
   }
 
-  /** Newest first; those with keys below `before`. */
-  ofDelivery(deliveryId: number, before: number, count: number): Attempt[] {
-    return this.#ofDelivery.all(deliveryId, before, count).map((row) => this.#toAttempt(row));
+  /** Newest first; those with keys below `before`. Each is read when its turn comes: it may have bodies of a megabyte. */
+  *ofDelivery(deliveryId: number, before: number, count: number): Generator<Attempt> {
+    for (const { id } of this.#ofDelivery.all(deliveryId, before, count)) {
+      const row = this.#get.get(id);
+      if (row) yield this.#toAttempt(row);
+    }
   }
 
   /** Oldest first, above the key `after`; only those to `visible` endpoints (null: all). */

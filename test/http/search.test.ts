@@ -71,3 +71,22 @@ test("a dry run that looks for text, or for what is missing, reads each body in 
     expect(ownTurn.mock.calls.length).toBe(EVENTS);
   }
 });
+
+test("a page of attempts of a large event is shorter, and leads on", async () => {
+  const url = api.receiver.at("large", () => new Response());
+  await api.endpoint({ url, eventTypes: ["large"] });
+  const { id } = await api.publish("large", { data: { text: "x".repeat(600_000) } });
+  const [delivery] = await api.settled(id);
+  for (let n = 0; n < 2; n++)
+    await api.until(
+      async () => (await api.call("POST", `/v1/deliveries/${delivery?.id}/retry`, {})).status < 300,
+    );
+  const path = `/v1/deliveries/${delivery?.id}/attempts?limit=250`;
+  const first = await api.until(async () => {
+    const page = await api.get<Page<{ number: number }>>(path);
+    return page.data[0]?.number === 3 && page;
+  });
+  const second = await api.get<Page<{ number: number }>>(`${path}&cursor=${first.next_cursor}`);
+  expect([first, second].map(({ data }) => data.map(({ number }) => number))).toEqual([[3, 2], [1]]);
+  expect(second.next_cursor).toBeNull();
+});
