@@ -180,6 +180,11 @@ export const LIMITS = {
   },
   listLimitMax: { value: 250, unit: "count", why: "A page of a list is answered in a few milliseconds." },
   listLimitDefault: { value: 50, unit: "count", why: "A screenful." },
+  exportsAtOnceMax: {
+    value: 10,
+    unit: "count",
+    why: "Exports that one caller may have under way: each holds a connection and a page for as long as its reader takes.",
+  },
   exportStallMs: {
     value: 60_000,
     unit: "ms",

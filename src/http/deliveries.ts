@@ -6,7 +6,7 @@ import { attemptExample, attemptOf, attemptShape } from "./attempt-shape.ts";
 import { requirePlaces } from "../admission.ts";
 import { commitChange } from "./commit.ts";
 import { deliveryCountsRoute } from "./delivery-counts.ts";
-import { exportDeliveries } from "./delivery-export.ts";
+import { Exports } from "./delivery-export.ts";
 import { deliveryFilterQuery, readDeliveryFilter, textQuery } from "./delivery-filter.ts";
 import { deliveryExample, deliveryOf, deliveryShape } from "./delivery-shape.ts";
 import { BODY_GONE } from "./event-shape.ts";
@@ -45,6 +45,7 @@ const listQuery = Type.Object(
 );
 
 function listDeliveries(services: Services): AnyRoute {
+  const exports = new Exports(services);
   return route({
     method: "GET",
     path: "/v1/deliveries",
@@ -69,7 +70,13 @@ function listDeliveries(services: Services): AnyRoute {
     async handle({ caller, query, turns }) {
       const filter = readDeliveryFilter(services, caller, query);
       const before = readCursor(services, "msg", query.cursor);
-      if (query.format === "ndjson") return exportDeliveries(services, filter, before, turns, query.limit);
+      if (query.format === "ndjson")
+        return exports.begin(caller, {
+          filter,
+          before,
+          countMax: query.limit ?? Number.POSITIVE_INFINITY,
+          turns,
+        });
       const { rows, next } = await services.deliveryList.page(filter, before, pageSize(query), turns);
       const data = rows.map((delivery) => deliveryOf(services, delivery, delivery.eventType));
       return { status: 200, json: { data, next_cursor: writeCursor(services, "msg", next) } };
