@@ -157,7 +157,7 @@ describe.skipIf(!hasChromium)("settings", () => {
   );
 
   test(
-    "that lead to another host ask for credentials and headers again, in both languages, and send none that is stored",
+    "that lead to another destination ask for credentials and headers again, in both languages, and send none that is stored",
     async () => {
       const id = await make({
         url: undefined,
@@ -169,14 +169,18 @@ describe.skipIf(!hasChromium)("settings", () => {
           username: "u",
           password: "stored",
         },
-        headers: { authorization: "Bearer stored", "x-a": "1" },
+        headers: { "x-api-key": "stored", "x-a": "1" },
       });
       await using opened = await browser.open(`${await world.link(ALL)}/endpoints/${id}/settings`);
       const { page } = opened;
-      const [password, header] = [page.getByLabel("Password"), page.getByLabel("Value of authorization")];
-      const asked = page.getByText("The address leads to another host");
-      await page.getByLabel("Management URL").fill("http://127.0.0.1:15672/below");
+      const [password, header] = [page.getByLabel("Password"), page.getByLabel("Value of x-api-key")];
+      const asked = page.getByText("The destination changes");
       expect([await asked.count(), await header.inputValue()]).toEqual([0, "***"]);
+      // Also what is done at the same host: another exchange.
+      await page.getByLabel("Exchange").fill("amq.fanout");
+      await asked.waitFor();
+      await page.getByLabel("Exchange").fill("amq.topic");
+      await asked.waitFor({ state: "detached" });
       await page.getByLabel("Management URL").fill("http://127.0.0.9:15672");
       await asked.waitFor();
       expect([await header.inputValue(), await header.getAttribute("placeholder")]).toEqual([
@@ -199,13 +203,13 @@ describe.skipIf(!hasChromium)("settings", () => {
       await asked.waitFor({ state: "detached" });
       expect(await read(id)).toMatchObject({
         config: { url: "http://127.0.0.9:15672", password: "***" },
-        headers: { authorization: "***", "x-a": "1" },
+        headers: { "x-api-key": "***", "x-a": "1" },
       });
       await using german = await browser.open(`${await world.link(ALL)}/endpoints/${id}/settings`, {
         locale: "de-DE",
       });
       await german.page.getByLabel("Management-URL").fill("http://127.0.0.8:15672");
-      await german.page.getByText("Die Adresse führt zu einem anderen Host").waitFor();
+      await german.page.getByText("Das Ziel ändert sich").waitFor();
       opened.conduct.expectGood(world.app.url);
     },
     BROWSER_MS,

@@ -202,7 +202,7 @@ export const de: Messages = {
   "settings.saved": "Gespeichert. Es gilt ab dem nächsten Versuch.",
   "settings.discard": "Änderungen verwerfen",
   "settings.elsewhere":
-    "Die Adresse führt zu einem anderen Host, und der darf nicht bekommen, was für den bisherigen gespeichert ist. Gib die Zugangsdaten für den neuen Host ein, oder entferne, was er nicht braucht.",
+    "Das Ziel ändert sich: was gespeichert ist, gehört zum bisherigen und wird für kein anderes benutzt. Gib die Zugangsdaten noch einmal ein, oder entferne, was es nicht braucht.",
   "settings.sending": "Wie gesendet wird",
   "settings.retry": "Neue Versuche nach",
   "settings.retry.usual": "9 neue Versuche in drei Tagen",

@@ -196,7 +196,7 @@ export const en = {
   "settings.saved": "Saved. It holds from the next attempt on.",
   "settings.discard": "Discard changes",
   "settings.elsewhere":
-    "The address leads to another host, which must not get what is stored for the one before. Enter the credentials for the new host, or remove what it does not need.",
+    "The destination changes: what is stored is for the one before, and is used for no other. Enter the credentials again, or remove what it does not need.",
   "settings.sending": "How it is sent",
   "settings.retry": "Retries after",
   "settings.retry.usual": "9 retries over three days",

@@ -1,24 +1,29 @@
 import { may } from "../../session.ts";
-import type { FormField } from "../../types.ts";
+import type { DestinationKind } from "../../types.ts";
 import type { ConfigValues } from "../parts/config-form.tsx";
 
 /**
- * True where an address in the form leads to another host than the one that is stored, and what is stored must not go along: whoever
- * has a link cannot read it, and the API refuses it too.
+ * True where the form leads to another destination than the one that is stored, and what is stored must not be used for it: whoever has a
+ * link cannot read it, and the API refuses it too. A URL leads elsewhere by its host; of every other kind all fields say together what is
+ * done with the credentials.
  */
 export function leadsElsewhere(
-  fields: readonly FormField[],
+  { kind, fields }: Pick<DestinationKind, "kind" | "fields">,
   stored: Readonly<Record<string, unknown>>,
   values: ConfigValues,
 ): boolean {
   if (may.moveCredentials) return false;
-  return fields.some(({ name, address }) => {
-    if (!address) return false;
+  return fields.some(({ name, address, secret }) => {
     const typed = String(values[name] ?? "").trim();
+    if (kind !== "http") return !secret && typed !== textOf(stored[name]);
     // What is no address yet leads nowhere.
-    if (typed !== "" && originOf(typed) === null) return false;
+    if (!address || (typed !== "" && originOf(typed) === null)) return false;
     return originOf(typed) !== originOf(stored[name]);
   });
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" || typeof value === "boolean" ? String(value) : "";
 }
 
 function originOf(address: unknown): string | null {
