@@ -7,7 +7,8 @@ import { describe, expect, test } from "bun:test";
 import { readBody } from "../../src/inbound/body.ts";
 import { BODY_HASH_PREFIX } from "../../src/inbound/facts.ts";
 import { PROVIDER_ROWS } from "../../src/inbound/providers.ts";
-import { keysOf, NOW_MS, requestOf } from "./kit.ts";
+import { CASES } from "./cases.ts";
+import { headersOf, keysOf, NOW_MS, requestOf, textOf } from "./kit.ts";
 
 interface Sent {
   headers?: Record<string, string>;
@@ -34,10 +35,14 @@ function rowOf(key: string) {
   return row;
 }
 
-async function identityOf(key: string, { headers = {}, body, contentType = "application/json" }: Sent) {
+async function identityOf(
+  key: string,
+  { headers = {}, body, contentType = "application/json" }: Sent,
+  config: Readonly<Record<string, unknown>> = {},
+) {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const request = requestOf({ body: text, headers: { "content-type": contentType, ...headers } });
-  const material = { secrets: [], credentials: {}, config: {} };
+  const material = { secrets: [], credentials: {}, config };
   const attempt = { request, material, nowMs: NOW_MS, keys: keysOf(null) };
   const signedHeaders = Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
@@ -277,6 +282,56 @@ test("a template's form is the same whatever parts it: of what has no identity b
     await identityOf("dropbox_sign", template("b")),
   );
 });
+
+/** Their id stands inside something that is encoded: in XML in base64, and in the claims of a token. */
+const ENCODED = ["braintree", "vonage"];
+/** The id is a hash of all that is sent. */
+const isHashed = (key: string) => CASES[key]?.expected.deliveryId?.startsWith(BODY_HASH_PREFIX) === true;
+
+describe("a happening with another id is another event", () => {
+  const rows = PROVIDER_ROWS.filter(({ key }) => CASES[key]?.expected.deliveryId !== null);
+  test("of almost every row", () => expect(rows.length).toBeGreaterThan(110));
+
+  test.each(rows.map(({ key }) => key).filter((key) => !ENCODED.includes(key) && !isHashed(key)))(
+    "%s",
+    async (key) => {
+      const proof = CASES[key];
+      const request = await proof?.sign(proof.secrets[0] ?? "", NOW_MS);
+      if (!proof || !request) throw new Error(`nothing proves ${key}`);
+      const headers = headersOf(request);
+      const sent = { headers, body: textOf(request), contentType: headers["content-type"] ?? "" };
+      const id = await identityOf(key, sent, proof.config);
+      const parts = (proof.expected.deliveryId ?? "")
+        .split(/[|,]/)
+        .filter((part) => part !== "" && part !== "#")
+        // Mailchimp's parts are joined by a dot, which others have within theirs.
+        .flatMap((part) => (key === "mailchimp" ? part.split(".") : [part]));
+      const found: boolean[] = [];
+      for (const part of parts) {
+        const others = alterations(sent, part);
+        const ids = await Promise.all(others.map((other) => identityOf(key, other, proof.config)));
+        if (others.length > 0) found.push(ids.some((other) => other !== id));
+      }
+      expect([...new Set(found)]).toEqual([true]);
+    },
+  );
+});
+
+/** The request with a part of its id changed, where that stands: in a header, or in the body. */
+function alterations(sent: Sent, part: string): Sent[] {
+  const other = part.slice(0, -1) + (part.endsWith("7") ? "8" : "7");
+  const named = Object.entries(sent.headers ?? {}).filter(([, value]) => value === part);
+  const inHeaders = named.map(([name]) => ({ ...sent, headers: { ...sent.headers, [name]: other } }));
+  const spelled = [
+    part,
+    new URLSearchParams([["", part]]).toString().slice(1),
+    encodeURIComponent(part),
+    JSON.stringify(part).slice(1, -1).replaceAll('"', '\\"'),
+  ];
+  const found = spelled.find((text) => String(sent.body).includes(text));
+  if (found === undefined) return inHeaders;
+  return [...inHeaders, { ...sent, body: String(sent.body).replaceAll(found, other) }];
+}
 
 test("where nothing tells two happenings apart, the row says so", () => {
   const without = PROVIDER_ROWS.filter(({ deliveryId }) => /none/.test(deliveryId.text)).map(
