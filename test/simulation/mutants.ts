@@ -253,8 +253,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "what waits follows a wall clock that is set back",
     file: "clock.ts",
-    find: "return (last = Math.max(at, last));",
-    put: "last = at; return at - (ahead - lead);",
+    find: "last = Math.max(at, last);",
+    put: "last = at; return at - (ahead - options.lead);",
   },
   {
     name: "the lead of the clock is forgotten by a crash",

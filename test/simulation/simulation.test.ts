@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { MUTANTS } from "./mutants.ts";
 import { FAULT_NAMES, type Tally } from "./receivers.ts";
 import { Simulation } from "./run.ts";
 import { setBounds } from "./scenario.ts";
@@ -13,6 +15,11 @@ async function runSeed(seed: number): Promise<{ violations: string[]; hash: numb
   run.sqlite.close();
   return { violations, hash: run.hash };
 }
+
+test.each(MUTANTS)("there is a place for the planted bug: $name", async ({ file, find }) => {
+  const text = await Bun.file(join(import.meta.dir, "../../src", file)).text();
+  expect(text.split(find)).toHaveLength(2);
+});
 
 describe("the service under chance", () => {
   const seeds = Array.from({ length: 60 }, (_, n) => 10_000 + n);
