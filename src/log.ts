@@ -57,3 +57,14 @@ export function createLogger(level: LogLevel, write: (text: string) => void, now
     flush,
   };
 }
+
+/** What the log tells of a request: the pattern of the path, never the path, query, body or token. */
+export interface RequestLine {
+  requestId: string;
+  method: string;
+  route: string;
+  status: number;
+  durationMs: number;
+  /** null where nobody was recognised. */
+  projectId: number | null;
+}

@@ -1,6 +1,7 @@
 import type { AuditEntry } from "../core/audit.ts";
 import type { Caller } from "../core/caller.ts";
 import type { TurnQueue } from "../core/turn-queue.ts";
+import type { RequestLine } from "../log.ts";
 
 /** An answer kept under an Idempotency-Key. `body` is the JSON text, empty where there was none. */
 export interface KeptAnswer {
@@ -26,17 +27,6 @@ export interface IdempotencyStore {
 
 /** No project has this key: rows start at 1. */
 export const OPERATOR_PROJECT_ID = 0;
-
-/** What the log tells of a request: the pattern of the path, never the path, query, body or token. */
-export interface RequestLine {
-  requestId: string;
-  method: string;
-  route: string;
-  status: number;
-  durationMs: number;
-  /** null where nobody was recognised. */
-  projectId: number | null;
-}
 
 export interface FailureLine {
   requestId: string;

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { Type } from "@sinclair/typebox";
-import type { RequestLine } from "../../src/http/parts.ts";
+import type { RequestLine } from "../../src/log.ts";
 import { type AnyRoute, route } from "../../src/http/route.ts";
 import { createServer } from "../../src/http/server.ts";
 import { expectProblem, sendRaw, startServer, TestParts, type TestServer } from "./kit.ts";
