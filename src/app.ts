@@ -119,7 +119,7 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   if (data.tenants.isEmpty) await welcome(config, data, { logger, announce });
   warnOfForbidden(data, outbound.guard, logger);
   if ((config.secretKeys?.length ?? 1) > 1 && !data.sealing.isDue) tellSealed(data.sealing.left, logger);
-  const checkpointThread = startCheckpointThread(disk.path, fail);
+  const checkpointThread = startCheckpointThread(CHECKPOINTER, disk.path, fail);
   const checkpoints = new Checkpoints(data.store, checkpointThread, replication.isAttended);
   const jobs = openJobs({ data, outbound, eraser, checkpoints, logger });
   jobs.start();
@@ -138,6 +138,9 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   };
   return { url: `http://${host}:${port}`, port, stop };
 }
+
+/** Beside this file: in the executable it is found only there. */
+const CHECKPOINTER = new URL("./checkpointer.ts", import.meta.url);
 
 /** Makes the data directory this process's own, and its replica too. */
 async function takeDirectory(

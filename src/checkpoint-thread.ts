@@ -1,11 +1,12 @@
 import type { Checkpointer, CheckpointResult } from "./store/checkpoint.ts";
 
-/** Starts the thread of checkpointer.ts. `fail` is told when it ends by itself: without it the WAL would grow for ever. */
+/** Starts the thread of checkpointer.ts, which lies at `url`. `fail` is told when it ends by itself: without it the WAL would grow for ever. */
 export function startCheckpointThread(
+  url: URL,
   path: string,
   fail: (error: Error) => void,
 ): Checkpointer & { stop(): Promise<void> } {
-  const worker = new Worker(new URL("./checkpointer.ts", import.meta.url));
+  const worker = new Worker(url);
   const waiting: ((result: CheckpointResult) => void)[] = [];
   let stopping = false;
   const end = (reason: string) => {

@@ -89,6 +89,7 @@ const mayImport: Record<string, string[]> = {
   app: [
     "http",
     "checkpoint-thread",
+    "checkpointer",
     "jobs",
     "replica",
     "replication",
@@ -104,7 +105,7 @@ const mayImport: Record<string, string[]> = {
   command: ["config", "outbound/user-agent"],
   main: ["app", "command", "replica", "outbound/user-agent", "store", "core", ...settings],
   checkpointer: ["store"],
-  "checkpoint-thread": ["checkpointer", "store"],
+  "checkpoint-thread": ["store"],
   build: ["portal-build"],
 };
 

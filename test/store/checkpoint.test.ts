@@ -12,6 +12,8 @@ import { storeParts } from "../kit/store-parts.ts";
 let dir: string;
 let disk: Disk;
 let store: Store;
+const CHECKPOINTER = new URL("../../src/checkpointer.ts", import.meta.url);
+
 let thread: ReturnType<typeof startCheckpointThread>;
 let failure: Error | null;
 
@@ -24,7 +26,7 @@ beforeEach(() => {
     failure = error;
   };
   store = new Store(disk.sqlite, storeParts({ sync: disk.sync, fail }));
-  thread = startCheckpointThread(disk.path, fail);
+  thread = startCheckpointThread(CHECKPOINTER, disk.path, fail);
 });
 
 afterEach(async () => {
@@ -107,7 +109,7 @@ test("where Litestream has been and is gone, the WAL does not grow for ever", as
 test("a thread that cannot work ends the service", async () => {
   await thread.stop();
   const failed = new Promise<Error>((resolve) => {
-    thread = startCheckpointThread(join(dir, "missing", "sealpost.db"), resolve);
+    thread = startCheckpointThread(CHECKPOINTER, join(dir, "missing", "sealpost.db"), resolve);
   });
   expect((await failed).message).toContain("checkpoint thread");
 });
