@@ -28,7 +28,7 @@ RUN npm install --global "$(node -p 'require("./package.json").packageManager')"
 COPY tsconfig.json ./
 COPY drizzle drizzle
 COPY src src
-RUN bun src/build.ts /build/dist/sealpost
+RUN bun src/platform/build.ts /build/dist/sealpost
 
 FROM ${DEBIAN}
 RUN groupadd --gid 10001 sealpost \

@@ -1,5 +1,5 @@
 -- An index that every event writes to costs 2 to 3 % of it. These three hold no more than what cannot be found without them
--- (src/store/hanging.ts, src/store/digest.ts).
+-- (src/store/index/hanging.ts, src/store/index/digest.ts).
 
 -- Deliveries of an event lie right behind it; those that a replay made or reopened are found here.
 DROP INDEX delivery_event;

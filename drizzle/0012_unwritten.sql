@@ -1,4 +1,4 @@
--- Most deliveries get their row with the outcome of their first attempt: until then their event names them (src/store/unwritten.ts).
+-- Most deliveries get their row with the outcome of their first attempt: until then their event names them (src/store/index/unwritten.ts).
 
 -- The keys of the endpoints whose deliveries have the keys right behind the event's, as a JSON array; read above the digest's mark only.
 ALTER TABLE event ADD COLUMN goes_to TEXT;

@@ -1,38 +1,38 @@
 import { mkdirSync, readFileSync } from "node:fs";
-import type { Clock } from "./clock.ts";
-import { startCheckpointThread } from "./checkpoint-thread.ts";
+import type { Clock } from "./platform/clock.ts";
+import { startCheckpointThread } from "./maintenance/checkpoint-thread.ts";
 import type { Config } from "./config.ts";
 import { Cipher } from "./core/cipher.ts";
 import { PublicIds } from "./core/ids.ts";
 import { limit } from "./core/limits.ts";
 import type { Endpoint } from "./core/model.ts";
-import { authenticator } from "./authenticate.ts";
+import { authenticator } from "./http/framework/authenticate.ts";
 import { allRoutes } from "./http/routes.ts";
-import { createServer, type HttpServer } from "./http/server.ts";
-import { Eraser } from "./eraser.ts";
-import { Jobs } from "./jobs.ts";
-import type { Logger } from "./log.ts";
-import { createMetrics, type Metrics } from "./metrics.ts";
-import { Actors } from "./outbound/actors.ts";
-import { addressesOf } from "./outbound/destination.ts";
-import { findKind, isPolled } from "./outbound/destinations.ts";
-import { createGuard, type Guard } from "./outbound/guard.ts";
-import { handOut } from "./outbound/hand-out.ts";
-import { send, type SendParts } from "./outbound/send.ts";
-import { sendTrial } from "./outbound/trial.ts";
-import { createTransport } from "./outbound/transport.ts";
-import type { Transport } from "./outbound/transport-types.ts";
-import { VERSION } from "./outbound/user-agent.ts";
-import { Pipeline } from "./pipeline.ts";
-import { Poller } from "./poller.ts";
-import { Releaser } from "./releaser.ts";
+import { createServer, type HttpServer } from "./http/framework/server.ts";
+import { Eraser } from "./maintenance/eraser.ts";
+import { Jobs } from "./platform/jobs.ts";
+import type { Logger } from "./platform/log.ts";
+import { createMetrics, type Metrics } from "./platform/metrics.ts";
+import { Actors } from "./delivery/actors.ts";
+import { addressesOf } from "./destinations/destination.ts";
+import { findKind, isPolled } from "./destinations/destinations.ts";
+import { createGuard, type Guard } from "./transport/guard.ts";
+import { handOut } from "./delivery/hand-out.ts";
+import { send, type SendParts } from "./delivery/send.ts";
+import { sendTrial } from "./delivery/trial.ts";
+import { createTransport } from "./transport/transport.ts";
+import type { Transport } from "./transport/types.ts";
+import { VERSION } from "./transport/user-agent.ts";
+import { Pipeline } from "./pipeline/pipeline.ts";
+import { Poller } from "./delivery/poller.ts";
+import { Releaser } from "./delivery/releaser.ts";
 import type { Replica } from "./replica/replica.ts";
-import { openReplication, type Replication } from "./replication.ts";
-import { Replayer } from "./replayer.ts";
-import { Retention } from "./retention.ts";
-import { scheduledJobs } from "./schedule.ts";
-import { directoryKey } from "./secret-key.ts";
-import { SettingsError, orExplain } from "./start-error.ts";
+import { openReplication, type Replication } from "./replica/replication.ts";
+import { Replayer } from "./pipeline/replayer.ts";
+import { Retention } from "./maintenance/retention.ts";
+import { scheduledJobs } from "./maintenance/schedule.ts";
+import { directoryKey } from "./platform/secret-key.ts";
+import { SettingsError, orExplain } from "./platform/start-error.ts";
 import { Checkpoints } from "./store/checkpoint.ts";
 import { type Data, openData } from "./store/data.ts";
 import { type Disk, hasDatabase, lockDirectory, openDatabase } from "./store/database.ts";
@@ -40,8 +40,8 @@ import { DeliveryList } from "./store/delivery-list.ts";
 import { EventList } from "./store/event-list.ts";
 import { readIdentity } from "./store/identity.ts";
 import type { FirstKeys } from "./store/tenants.ts";
-import { openSteadyClock } from "./steady.ts";
-import { takeUp } from "./take-up.ts";
+import { openSteadyClock } from "./delivery/steady.ts";
+import { takeUp } from "./maintenance/take-up.ts";
 import {
   countAccepted,
   readGauges,
@@ -56,8 +56,8 @@ import {
   tellSealed,
   tellSetBack,
   watchAll,
-} from "./tell.ts";
-import { turnParts } from "./turns.ts";
+} from "./maintenance/tell.ts";
+import { turnParts } from "./platform/turns.ts";
 
 /** Of the ten seconds between SIGTERM and the end: what is left for the disk once attempts are given up. */
 const DRAIN_RESERVE_MS = 1500;

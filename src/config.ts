@@ -1,5 +1,5 @@
 import { BUILT_IN_PLANS, findPlan, type Plan, type Plans } from "./core/plans.ts";
-import { LOG_LEVELS, type LogLevel } from "./log.ts";
+import { LOG_LEVELS, type LogLevel } from "./platform/log.ts";
 
 /** Settings are environment variables, read once and checked all together (contract section 11). */
 

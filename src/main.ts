@@ -1,11 +1,11 @@
 import { type App, type FirstKeys, startApp } from "./app.ts";
-import { systemClock } from "./clock.ts";
-import { runCommand } from "./command.ts";
+import { systemClock } from "./platform/clock.ts";
+import { runCommand } from "./cli/command.ts";
 import { readConfig } from "./config.ts";
-import { createLogger } from "./log.ts";
-import { VERSION } from "./outbound/user-agent.ts";
+import { createLogger } from "./platform/log.ts";
+import { VERSION } from "./transport/user-agent.ts";
 import { findReplica } from "./replica/replica.ts";
-import { SettingsError, StartError } from "./start-error.ts";
+import { SettingsError, StartError } from "./platform/start-error.ts";
 import { DatabaseError } from "./store/database.ts";
 
 const EXIT = { failed: 1, wrongSettings: 2 } as const;

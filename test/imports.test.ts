@@ -1,5 +1,5 @@
 /**
- * Guards the shape of `src/`: arrows point one way (`http → pipeline → store → core`), there is no cycle, types included,
+ * Guards the shape of `src/`: arrows point one way (`http → pipeline → delivery → store → core`), there is no cycle, types included,
  * and the database, the server framework, the clock and randomness stay where they belong.
  */
 import { describe, expect, test } from "bun:test";
@@ -8,114 +8,54 @@ import manifest from "../package.json";
 
 type SourceFile = { path: string; text: string; imports: string[] };
 
-const settings = ["clock", "config", "log", "metrics", "secret-key", "start-error"];
-const services = [
-  "admission",
-  "authenticate",
-  "releaser",
-  "replayer",
-  "poller",
-  "eraser",
-  "pipeline",
-  "audience",
-  "store",
-  "inbound",
-  "outbound",
-  "core",
-];
-
 /**
- * The parts of `src/` and what each may import besides itself. A part is a folder, or a file at the top; a file in a folder
- * that has a row of its own goes by that one.
+ * The rooms of `src/` and what each may import besides itself: a folder, or a file at the top. Read from the bottom of the house: what
+ * stands further down knows more.
  */
 const mayImport: Record<string, string[]> = {
   core: [],
-  clock: [],
-  "secret-key": ["start-error"],
-  log: ["core"],
-  metrics: ["core"],
-  config: ["core", "log"],
-  store: ["core", "drizzle"],
-  inbound: ["core"],
-  outbound: ["outbound/user-agent", "core", "clock"],
-  // The actors stand between what is stored and what is sent; the machine, the kinds and the transport know no database.
-  "outbound/actors": ["outbound", "store", "core", "clock"],
-  "outbound/user-agent": ["package.json"],
   portal: [],
-  "portal-build": [],
-  authenticate: ["store", "core"],
-  "start-error": [],
-  turns: ["core"],
-  audience: ["store", "core"],
-  fanout: ["outbound/actor-parts", "outbound/actors", "outbound/dispatcher", "store", "core"],
-  admission: ["store", "core"],
-  pipeline: [
-    "admission",
-    "audience",
-    "fanout",
-    "outbound/actor-parts",
-    "outbound/actors",
-    "outbound/dispatcher",
-    "store",
-    "core",
+  platform: ["core"],
+  inbound: ["core"],
+  store: ["core", "drizzle"],
+  transport: ["core", "package.json"],
+  destinations: ["transport", "core"],
+  delivery: ["destinations", "transport", "store", "platform", "core"],
+  pipeline: ["delivery", "store", "core"],
+  replica: ["store", "platform", "core"],
+  maintenance: ["pipeline", "delivery", "replica", "transport", "store", "platform", "core"],
+  http: [
+    ...["docs", "inbound", "maintenance", "pipeline", "delivery", "destinations", "transport", "store"],
+    ...["platform", "core"],
   ],
-  releaser: ["outbound/actors", "outbound/dispatcher", "store", "core", "clock"],
-  replayer: ["fanout", "pipeline", "outbound/actors", "store", "core", "clock", "log", "metrics"],
-  poller: ["outbound", "outbound/actors", "store", "core", "clock"],
-  http: ["docs", "portal-build", ...services, ...settings],
-  replica: ["start-error"],
-  replication: ["replica", "store", "log", "clock"],
-  jobs: ["pace"],
-  pace: ["core"],
-  tell: [
-    "audience",
-    "http",
-    "jobs",
-    "log",
-    "metrics",
-    "outbound",
-    "outbound/actors",
-    "pipeline",
-    "replication",
-    "store",
-    "core",
-  ],
-  retention: ["pace", "outbound/actors", "store", "core"],
-  eraser: ["pace", "retention", "outbound/actors", "store", "core"],
-  upkeep: ["outbound/actors", "store", "core"],
-  steady: ["clock", "store", "core"],
-  "take-up": ["pipeline", "releaser", "replayer", "outbound/actors", "store"],
-  schedule: ["eraser", "jobs", "retention", "upkeep", "outbound/actors", "store", "core"],
+  config: ["platform", "core"],
+  cli: ["config", "transport"],
   app: [
-    "http",
-    "checkpoint-thread",
-    "checkpointer",
-    "jobs",
-    "replica",
-    "replication",
-    "retention",
-    "schedule",
-    "steady",
-    "take-up",
-    "tell",
-    "turns",
-    ...services,
-    ...settings,
+    ...[
+      "checkpointer",
+      "http",
+      "maintenance",
+      "pipeline",
+      "delivery",
+      "destinations",
+      "transport",
+      "replica",
+      "store",
+    ],
+    ...["config", "platform", "core"],
   ],
-  command: ["config", "outbound/user-agent"],
-  main: ["app", "command", "replica", "outbound/user-agent", "store", "core", ...settings],
+  // The thread's own entry: it lies beside main, as the executable looks for it there.
   checkpointer: ["store"],
-  "checkpoint-thread": ["store"],
-  build: ["portal-build"],
+  main: ["app", "cli", "config", "replica", "transport", "store", "platform", "core"],
 };
 
-/** Packages and modules that only one part may import. */
-const ownerOf: [module: RegExp, part: string][] = [
+/** Packages and modules that only one room may import. */
+const ownerOf: [module: RegExp, room: string][] = [
   [/^(bun:sqlite|drizzle-orm)(\/|$)/, "store"],
   [/^(elysia|@elysiajs\/.+)(\/|$)/, "http"],
 ];
 
-const pureParts = ["core", "inbound"];
+const pureRooms = ["core", "inbound"];
 const ioModule =
   /^(node:)?(fs|net|tls|http|https|http2|dns|dgram|child_process|worker_threads|cluster)(\/|$)/;
 const clockOrChance =
@@ -147,10 +87,14 @@ describe("the reader of imports", () => {
   });
 });
 
-describe("the parts of src", () => {
+describe("the rooms of src", () => {
   test("each has its row in the table of this file", () => {
-    const parts = new Set(sources.map(({ path }) => partOf(path)));
-    expect([...parts].filter((part) => !(part in mayImport))).toEqual([]);
+    const rooms = new Set(sources.map(({ path }) => roomOf(path)));
+    expect([...rooms].filter((room) => !(room in mayImport))).toEqual([]);
+  });
+
+  test("none stands below another that stands below it", () => {
+    expect(findCycle(mayImport)).toEqual([]);
   });
 
   test("each imports only what its row allows", () => {
@@ -164,12 +108,12 @@ describe("the parts of src", () => {
   });
 
   test("core and inbound are pure: no file, network or process module", () => {
-    expect(findBreaches((from, to) => pureParts.includes(from) && ioModule.test(to))).toEqual([]);
+    expect(findBreaches((from, to) => pureRooms.includes(from) && ioModule.test(to))).toEqual([]);
   });
 
   test("core reads no clock, no chance and sets no timer", () => {
     const readers = sources.filter(
-      ({ path, text }) => partOf(path) === "core" && clockOrChance.test(withoutComments(text)),
+      ({ path, text }) => roomOf(path) === "core" && clockOrChance.test(withoutComments(text)),
     );
     expect(readers.map(({ path }) => path)).toEqual([]);
   });
@@ -216,16 +160,10 @@ function withoutComments(text: string): string {
   return text.replace(/^\s*(\/\/|\/?\*).*$/gm, "");
 }
 
-/** What a table may call a path: `src/outbound/actors.ts` → `outbound/actors`, `outbound`; `package.json` as it is. */
-function namesOf(path: string): string[] {
-  const name = path.replace(/^src\//, "").replace(/\.tsx?$/, "");
-  return [name, name.split("/")[0] ?? name];
-}
-
-/** The row that a file goes by. */
-function partOf(path: string): string {
-  const [own = path, folder = path] = namesOf(path);
-  return own in mayImport ? own : folder;
+/** The room of a path: `src/delivery/actors.ts` → `delivery`, `src/app.ts` → `app`; `package.json` as it is. */
+function roomOf(path: string): string {
+  const [first = path] = path.replace(/^src\//, "").split("/");
+  return first.replace(/\.tsx?$/, "");
 }
 
 function isLocal(module: string): boolean {
@@ -243,13 +181,13 @@ function packageName(module: string): string {
 
 function isForbidden(from: string, to: string): boolean {
   if (!isLocal(to)) return to.startsWith("..") || to.startsWith("test/");
-  return partOf(to) !== from && !namesOf(to).some((name) => mayImport[from]?.includes(name));
+  return roomOf(to) !== from && mayImport[from]?.includes(roomOf(to)) !== true;
 }
 
-/** Every import of the sources that breaks a rule over (part, module), as `file → module`. */
-function findBreaches(isBreach: (part: string, module: string) => boolean): string[] {
+/** Every import of the sources that breaks a rule over (room, module), as `file → module`. */
+function findBreaches(isBreach: (room: string, module: string) => boolean): string[] {
   return sources.flatMap(({ path, imports }) =>
-    imports.filter((module) => isBreach(partOf(path), module)).map((module) => `${path} → ${module}`),
+    imports.filter((module) => isBreach(roomOf(path), module)).map((module) => `${path} → ${module}`),
   );
 }
 

@@ -1,5 +1,5 @@
 import { matchesPattern, patternsFor } from "./event-type.ts";
-import { compileFilter } from "./filter.ts";
+import { compileFilter } from "./filter/filter.ts";
 import type { Endpoint } from "./model.ts";
 import { type Subscriber, Subscribers } from "./subscribers.ts";
 

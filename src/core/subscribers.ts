@@ -1,6 +1,6 @@
-import type { Filter } from "./filter.ts";
-import { type Requirement, valuesAt } from "./filter-requirements.ts";
-import type { Json } from "./json-value.ts";
+import type { Filter } from "./filter/filter.ts";
+import { type Requirement, valuesAt } from "./filter/requirements.ts";
+import type { Json } from "./json/value.ts";
 import type { Endpoint } from "./model.ts";
 
 /** An endpoint with its filter, ready to be asked; null: it takes every event of its types. */

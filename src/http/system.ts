@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { unavailable } from "../core/errors.ts";
-import { docsRoutes } from "./docs.ts";
-import { openApiDocument } from "./openapi.ts";
-import type { HttpParts } from "./parts.ts";
-import { type AnyRoute, route } from "./route.ts";
+import { docsRoutes } from "./docs/docs.ts";
+import { openApiDocument } from "./openapi/document.ts";
+import type { HttpParts } from "./framework/parts.ts";
+import { type AnyRoute, route } from "./framework/route.ts";
 
 const Status = Type.Object({ status: Type.String() }, { $id: "Status" });
 

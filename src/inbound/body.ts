@@ -1,4 +1,4 @@
-import { depthOf } from "../core/json.ts";
+import { depthOf } from "../core/json/json.ts";
 import { limit } from "../core/limits.ts";
 import { byName, type Fields, isForm, readForm } from "./form.ts";
 import { decodeUtf8 } from "./utf8.ts";

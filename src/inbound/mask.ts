@@ -1,4 +1,4 @@
-import { elementSpans, memberSpan, OPEN_BRACE, OPEN_BRACKET, type Span } from "../core/json.ts";
+import { elementSpans, memberSpan, OPEN_BRACE, OPEN_BRACKET, type Span } from "../core/json/json.ts";
 import { parsePath } from "./facts.ts";
 
 /** What stands in `data` in place of a proof. */

@@ -11,7 +11,7 @@ import { paint, setIcon, startLook } from "./theme.ts";
 import type { Portal } from "./types.ts";
 import { overviewPaths } from "./views/overview.tsx";
 
-// What several later views share comes with the first, so that each of them is one file more (src/portal-build.ts).
+// What several later views share comes with the first, so that each of them is one file more (src/platform/portal-build.ts).
 export { Code } from "./components/code.tsx";
 export { SearchField } from "./components/search.tsx";
 export { ReplayDialog } from "./views/deliveries/replay-dialog.tsx";

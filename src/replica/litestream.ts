@@ -1,6 +1,6 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { StartError } from "../start-error.ts";
+import { StartError } from "../platform/start-error.ts";
 
 /** Where litestream.yml puts Litestream's control socket: in the data directory. */
 export const SOCKET_FILE = "litestream.sock";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
-import { SettingsError, StartError } from "../start-error.ts";
+import { SettingsError, StartError } from "../platform/start-error.ts";
 import { findLitestream, isUnderLitestream, Litestream, LitestreamGone } from "./litestream.ts";
 import { judge, type Mark, type MarkStore, openMarkStore, type Own, readMark } from "./mark.ts";
 

@@ -1,8 +1,8 @@
 import { type Attempt, type AttemptFacts, type AttemptPlace, OUTCOMES, TRIGGERS } from "../core/model.ts";
 import { once } from "../core/once.ts";
 import { bound } from "./bound.ts";
-import type { Heads } from "./heads.ts";
-import { deliveriesOf, goesToOneOf, isAttemptOf } from "./hanging.ts";
+import type { Heads } from "./index/heads.ts";
+import { deliveriesOf, goesToOneOf, isAttemptOf } from "./index/hanging.ts";
 import type { Store } from "./store.ts";
 
 interface AttemptRow {

@@ -9,13 +9,13 @@ import {
 import { type DeliveryChange, isFree, isOpen, type Place, placeOf } from "../core/delivery.ts";
 import { bound } from "./bound.ts";
 import { DELIVERY_COLUMNS, type DeliveryRow, type NewDelivery, STATUS, toDelivery } from "./delivery-row.ts";
-import type { Digest } from "./digest.ts";
-import { deliveriesOf, goesToOneOf } from "./hanging.ts";
-import { LABELS, type Labels } from "./labels.ts";
+import type { Digest } from "./index/digest.ts";
+import { deliveriesOf, goesToOneOf } from "./index/hanging.ts";
+import { LABELS, type Labels } from "./index/labels.ts";
 import type { Meter } from "./meter.ts";
 import type { Store } from "./store.ts";
 import { endingOf, type Tally } from "./tally.ts";
-import { type Unwritten, unwrittenRow } from "./unwritten.ts";
+import { type Unwritten, unwrittenRow } from "./index/unwritten.ts";
 
 /** What an actor needs to know of a delivery that waits. */
 export interface QueuedDelivery {

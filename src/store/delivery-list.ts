@@ -5,12 +5,12 @@ import type { Turns } from "../core/turn-queue.ts";
 import { bound } from "./bound.ts";
 import type { Data } from "./data.ts";
 import { type DeliveryRow, statusNumber, toDelivery } from "./delivery-row.ts";
-import { deliveriesOf, isLastAttemptOf } from "./hanging.ts";
-import { LABELS } from "./labels.ts";
-import { type Page, type PageRequest, readPage } from "./lists.ts";
-import { Merge, NEWEST_FIRST } from "./merge.ts";
+import { deliveriesOf, isLastAttemptOf } from "./index/hanging.ts";
+import { LABELS } from "./index/labels.ts";
+import { type Page, type PageRequest, readPage } from "./index/lists.ts";
+import { Merge, NEWEST_FIRST } from "./index/merge.ts";
 import { searchOf } from "./text.ts";
-import { unwrittenRow } from "./unwritten.ts";
+import { unwrittenRow } from "./index/unwritten.ts";
 
 /** Filters of GET /v1/deliveries and of bulk replays; null where one is not given. */
 export interface DeliveryFilter {

@@ -6,11 +6,11 @@ import { bound } from "./bound.ts";
 import type { Data } from "./data.ts";
 import { type DeliveryRow, statusNumber } from "./delivery-row.ts";
 import { EVENT_COLUMNS, type EventRow, toEvent } from "./events.ts";
-import { deliveriesOf } from "./hanging.ts";
-import { LABELS } from "./labels.ts";
-import { LISTS_MERGED_MAX, type Page, readPage } from "./lists.ts";
+import { deliveriesOf } from "./index/hanging.ts";
+import { LABELS } from "./index/labels.ts";
+import { LISTS_MERGED_MAX, type Page, readPage } from "./index/lists.ts";
 import { searchOf } from "./text.ts";
-import { unwrittenRow } from "./unwritten.ts";
+import { unwrittenRow } from "./index/unwritten.ts";
 
 /** Filters of GET /v1/events; null where one is not given. */
 export interface EventFilter {

@@ -2,7 +2,7 @@ import { and, count, eq } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { EventType } from "../core/model.ts";
 import { once } from "../core/once.ts";
-import { compileSchema, type EventSchema } from "../core/schema.ts";
+import { compileSchema, type EventSchema } from "../core/schema/schema.ts";
 import { eventType as table } from "./schema.ts";
 import type { Store } from "./store.ts";
 

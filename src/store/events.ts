@@ -1,6 +1,6 @@
 import type { Event } from "../core/model.ts";
-import type { Digest } from "./digest.ts";
-import { LABELS, type Labels } from "./labels.ts";
+import type { Digest } from "./index/digest.ts";
+import { LABELS, type Labels } from "./index/labels.ts";
 import type { Store } from "./store.ts";
 
 export interface EventRow {

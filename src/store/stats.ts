@@ -1,5 +1,5 @@
 import { limit } from "../core/limits.ts";
-import type { Digest } from "./digest.ts";
+import type { Digest } from "./index/digest.ts";
 import type { Endpoints } from "./endpoints.ts";
 import {
   addNumbers,

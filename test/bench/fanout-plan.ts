@@ -1,9 +1,9 @@
 import { steadyOver } from "../kit/clock.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import { Cipher } from "../../src/core/cipher.ts";
 import { makeSecret } from "../../src/core/signing.ts";
-import { Actors } from "../../src/outbound/actors.ts";
-import { type Incoming, Pipeline } from "../../src/pipeline.ts";
+import { Actors } from "../../src/delivery/actors.ts";
+import { type Incoming, Pipeline } from "../../src/pipeline/pipeline.ts";
 import { type Data, openData } from "../../src/store/data.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
 import { openMemory } from "../kit/memory.ts";

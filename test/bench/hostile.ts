@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { limit } from "../../src/core/limits.ts";
-import { busyMs } from "../../src/turns.ts";
+import { busyMs } from "../../src/platform/turns.ts";
 import { LocalService } from "./local-service.ts";
 import { LoopMeter } from "./loop-meter.ts";
 import { describeMachine } from "./machine.ts";

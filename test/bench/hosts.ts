@@ -8,9 +8,9 @@
  */
 import { tmpdir } from "node:os";
 import { parseArgs } from "node:util";
-import { createGuard } from "../../src/outbound/guard.ts";
-import { createTransport } from "../../src/outbound/transport.ts";
-import { createAuthority } from "../outbound/transport-certificates.ts";
+import { createGuard } from "../../src/transport/guard.ts";
+import { createTransport } from "../../src/transport/transport.ts";
+import { createAuthority } from "../transport/certificates.ts";
 import { startPeer } from "./children.ts";
 import { describeMachine } from "./machine.ts";
 

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { startApp } from "../../src/app.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import { readConfig } from "../../src/config.ts";
-import { createLogger } from "../../src/log.ts";
+import { createLogger } from "../../src/platform/log.ts";
 
 /** The service in this process, so that its event loop can be watched. */
 export class LocalService {

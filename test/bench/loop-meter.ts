@@ -1,4 +1,4 @@
-import { busyMs } from "../../src/turns.ts";
+import { busyMs } from "../../src/platform/turns.ts";
 
 const GAP_MS = 1;
 

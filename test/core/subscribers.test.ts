@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { compileFilter } from "../../src/core/filter.ts";
-import { requirementsOf, valuesAt } from "../../src/core/filter-requirements.ts";
-import type { Json } from "../../src/core/json-value.ts";
+import { compileFilter } from "../../src/core/filter/filter.ts";
+import { requirementsOf, valuesAt } from "../../src/core/filter/requirements.ts";
+import type { Json } from "../../src/core/json/value.ts";
 import type { Endpoint } from "../../src/core/model.ts";
 import { type Subscriber, Subscribers } from "../../src/core/subscribers.ts";
 

@@ -1,7 +1,7 @@
 /** The page of the kinds of destinations is made from their table, and says what its rows say. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type KindRow } from "../../src/outbound/destination.ts";
-import { listKinds } from "../../src/outbound/destinations.ts";
+import { type KindRow } from "../../src/destinations/destination.ts";
+import { listKinds } from "../../src/destinations/destinations.ts";
 import { startApp, type TestApp } from "../kit/app.ts";
 
 let app: TestApp;

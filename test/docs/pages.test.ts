@@ -1,11 +1,11 @@
 /** The pages below /docs are true: every example in them is run, every limit is the source's, and nothing else loads. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { compileFilter } from "../../src/core/filter.ts";
-import type { Json } from "../../src/core/json-value.ts";
+import { compileFilter } from "../../src/core/filter/filter.ts";
+import type { Json } from "../../src/core/json/value.ts";
 import { LIMITS } from "../../src/core/limits.ts";
-import { compileSchema } from "../../src/core/schema.ts";
-import { compileTransformations } from "../../src/core/transform.ts";
-import { DOC_PAGES } from "../../src/http/doc-pages.ts";
+import { compileSchema } from "../../src/core/schema/schema.ts";
+import { compileTransformations } from "../../src/core/transform/transform.ts";
+import { DOC_PAGES } from "../../src/http/docs/pages.ts";
 import { startApp, type TestApp } from "../kit/app.ts";
 import { type Service, startService } from "../kit/service.ts";
 import { requireTool } from "../kit/tools.ts";

@@ -31,7 +31,7 @@ const MUTANTS = {
   },
   /** What a poller was handed counts as delivered, whether or not the answer ever reached it. */
   "delivers by handing out": {
-    file: "poller.ts",
+    file: "delivery/poller.ts",
     changes: [
       [
         'status: "pending", step, due: delivery.due, deadReason: null',

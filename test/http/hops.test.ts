@@ -5,7 +5,7 @@ import { limit } from "../../src/core/limits.ts";
 import { startApp } from "../kit/app.ts";
 import { Receiver } from "../kit/receiver.ts";
 import { expectProblem } from "./kit.ts";
-import { createSource, readSource } from "./source-kit.ts";
+import { createSource, readSource } from "./sources/kit.ts";
 
 test("a loop through a service that passes the header on ends after a few rounds", async () => {
   await using app = await startApp();

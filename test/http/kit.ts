@@ -4,11 +4,11 @@ import { connect } from "node:net";
 import type { AuditEntry } from "../../src/core/audit.ts";
 import type { Caller } from "../../src/core/caller.ts";
 import { TurnQueue } from "../../src/core/turn-queue.ts";
-import type { FailureLine, HttpParts, KeptAnswer } from "../../src/http/parts.ts";
-import type { RequestLine } from "../../src/log.ts";
-import type { AnyRoute } from "../../src/http/route.ts";
-import { createServer } from "../../src/http/server.ts";
-import { turnParts } from "../../src/turns.ts";
+import type { FailureLine, HttpParts, KeptAnswer } from "../../src/http/framework/parts.ts";
+import type { RequestLine } from "../../src/platform/log.ts";
+import type { AnyRoute } from "../../src/http/framework/route.ts";
+import { createServer } from "../../src/http/framework/server.ts";
+import { turnParts } from "../../src/platform/turns.ts";
 import { conformance } from "../kit/app.ts";
 
 /** A key with scope full; others derive from it. */

@@ -1,8 +1,8 @@
 /** Routes for the tests of the framework: each shows one thing that a resource may do. */
 import { Type } from "@sinclair/typebox";
 import { Problem } from "../../src/core/errors.ts";
-import type { Access } from "../../src/http/access.ts";
-import { type Answer, type AnyRoute, type RequestContext, route } from "../../src/http/route.ts";
+import type { Access } from "../../src/http/framework/access.ts";
+import { type Answer, type AnyRoute, type RequestContext, route } from "../../src/http/framework/route.ts";
 
 /** What handlers fail with; it must never leave. */
 export const MARKER = "MARKER-at-/srv/sealpost.db";

@@ -87,7 +87,9 @@ describe("/docs", () => {
   test.each(["swagger-ui-bundle.js", "swagger-ui.css"])(
     "serves %s as its NOTICE states it, compressed or not",
     async (name) => {
-      const notice = await Bun.file(`${import.meta.dir}/../../src/http/assets/swagger-ui.NOTICE.txt`).text();
+      const notice = await Bun.file(
+        `${import.meta.dir}/../../src/http/docs/assets/swagger-ui.NOTICE.txt`,
+      ).text();
       const url = `${server.url}/docs/assets/${name}`;
       for (const encoding of ["gzip", "identity"]) {
         const response = await fetch(url, { headers: { "accept-encoding": encoding } });

@@ -7,9 +7,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type App, type FirstKeys, startApp as startService } from "../../src/app.ts";
-import { type Clock, systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/platform/clock.ts";
 import { readConfig } from "../../src/config.ts";
-import { createLogger } from "../../src/log.ts";
+import { createLogger } from "../../src/platform/log.ts";
 import type { Reply, ReplyJson, SendOptions } from "../http/kit.ts";
 import { Conformance, type OpenApi } from "./conformance.ts";
 

@@ -1,7 +1,7 @@
 /** The service with endpoints of the AWS kinds: what is published, what became of it, and what the SDK reads of it. */
 import { expect } from "bun:test";
 import { Webhook } from "standardwebhooks";
-import type { AttemptAnswer } from "../../src/http/attempt-shape.ts";
+import type { AttemptAnswer } from "../../src/http/deliveries/attempt-shape.ts";
 import type { TestApp } from "./app.ts";
 import type { AwsTarget, Keys } from "./aws-targets.ts";
 

@@ -1,4 +1,4 @@
-import { type Clock, createSteadyClock, type SteadyClock } from "../../src/clock.ts";
+import { type Clock, createSteadyClock, type SteadyClock } from "../../src/platform/clock.ts";
 
 /** The clock of actors over one that nobody sets back. */
 export function steadyOver(clock: Clock): SteadyClock {

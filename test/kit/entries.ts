@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { unpack } from "../../src/store/entries.ts";
+import { unpack } from "../../src/store/index/entries.ts";
 
 /** All that the lists of a database hold on disk. */
 export function entriesOf(sqlite: Database): ReadonlyMap<number, ReadonlySet<number>> {

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/clock.ts";
+import type { Clock } from "../../src/platform/clock.ts";
 import { Client, startApp, type TestApp } from "./app.ts";
 
 export const OPERATOR_TOKEN = "operator-token-of-the-tests";

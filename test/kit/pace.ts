@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Pace } from "../../src/pace.ts";
+import type { Pace } from "../../src/platform/pace.ts";
 
 /** Of work that nothing stops, and that rests for a turn of the loop. */
 export function paceOf(parts: Partial<Pace> = {}): Pace {

@@ -8,7 +8,7 @@ import { createServer as createHttpServer, type ServerResponse } from "node:http
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createGuard } from "../../src/outbound/guard.ts";
+import { createGuard } from "../../src/transport/guard.ts";
 import { type LoggedDelivery, readList } from "../durability/books.ts";
 import { addEndpoint, clientOf, LOAD_ENV } from "../durability/setup.ts";
 import { type Service, startService } from "../kit/service.ts";

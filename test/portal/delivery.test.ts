@@ -1,8 +1,8 @@
 /** What the page of a delivery is made of: steps in time, and the command that sends it again. */
 import { describe, expect, test } from "bun:test";
 import { DEFAULT_SCHEDULE } from "../../src/core/retry.ts";
-import { listKinds } from "../../src/outbound/destinations.ts";
-import { ERROR_CODES } from "../../src/outbound/transport-errors.ts";
+import { listKinds } from "../../src/destinations/destinations.ts";
+import { ERROR_CODES } from "../../src/transport/errors.ts";
 import { explain } from "../../src/portal/explain.ts";
 import { en } from "../../src/portal/locales/en.ts";
 import type { Attempt, Delivery } from "../../src/portal/types.ts";

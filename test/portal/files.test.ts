@@ -1,7 +1,7 @@
 /** The portal's files: typed for a browser, small, kept by browsers for good, and the same ones in the page and the server. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { buildPortal } from "../../src/portal-build.ts";
+import { buildPortal } from "../../src/platform/portal-build.ts";
 import { startApp, type TestApp } from "../kit/app.ts";
 import { expectProblem } from "../http/kit.ts";
 

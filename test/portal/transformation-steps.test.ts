@@ -1,8 +1,8 @@
 /** What the editor of transformations is made of: steps, and back. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { compileTransformations } from "../../src/core/transform.ts";
-import { OPERATIONS as SERVED } from "../../src/core/transform-operations.ts";
+import { compileTransformations } from "../../src/core/transform/transform.ts";
+import { OPERATIONS as SERVED } from "../../src/core/transform/operations.ts";
 import type { Json } from "../../src/portal/filter-rows.ts";
 import {
   OPERATIONS,

@@ -2,7 +2,7 @@
 import { sign } from "@octokit/webhooks-methods";
 import type { TestApp } from "../kit/app.ts";
 import type { Receiver } from "../kit/receiver.ts";
-import { type CreatedSource, knock } from "../http/source-kit.ts";
+import { type CreatedSource, knock } from "../http/sources/kit.ts";
 
 /** Ids by what they are for. */
 export type Sources = Record<"works" | "refuses" | "awaits" | "paused" | "hmac", string>;

@@ -169,7 +169,7 @@ describe("what the README says about the source", () => {
   });
 
   test("it names the actor's states, and every status and dead reason of a delivery", async () => {
-    const actor = await Bun.file(join(repository, "src/outbound/actor.ts")).text();
+    const actor = await Bun.file(join(repository, "src/delivery/actor.ts")).text();
     const states = actor.match(/^export type Mode =(.*);$/m)?.[1]?.match(/\w+/g) ?? [];
     expect(states.length).toBeGreaterThan(5);
     expect(states.filter((state) => !readme.includes(`\n| ${state} |`))).toEqual([]);

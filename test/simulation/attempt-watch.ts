@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../src/core/model.ts";
-import type { Load } from "../../src/outbound/actor-parts.ts";
-import type { Sent } from "../../src/outbound/send.ts";
+import type { Load } from "../../src/delivery/actor-parts.ts";
+import type { Sent } from "../../src/delivery/send.ts";
 import type { Simulation } from "./run.ts";
 
 const SLOWING = [429, 502, 503, 504];

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { Transport, TransportRequest, TransportResult } from "../../src/outbound/transport-types.ts";
+import type { Transport, TransportRequest, TransportResult } from "../../src/transport/types.ts";
 import type { Rng, World } from "./world.ts";
 
 /** What may strike in a run, each kind switched on or off by its seed. */

@@ -1,4 +1,4 @@
-import { type Clock, waitUntil } from "../../src/clock.ts";
+import { type Clock, waitUntil } from "../../src/platform/clock.ts";
 
 /** Pseudo-random numbers from a seed (mulberry32): the same seed gives the same run. */
 export class Rng {

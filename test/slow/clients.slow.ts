@@ -17,7 +17,7 @@ import { OPERATOR_TOKEN } from "../kit/operator.ts";
 import { installPython, PYTHON_HINT } from "../kit/python.ts";
 import { runCommand } from "../kit/real-server.ts";
 import { requireTool } from "../kit/tools.ts";
-import { Walk } from "../http/statuses-kit.ts";
+import { Walk } from "../http/statuses/kit.ts";
 
 const GENERATOR_TS = "@hey-api/openapi-ts@0.99.0";
 const BESIDE_TS = ["typescript@5.9.3", "zod@4.6.7"];

@@ -10,11 +10,14 @@ const folder = mkdtempSync(join(tmpdir(), "sealpost-executable-"));
 const executable = join(folder, "sealpost");
 
 beforeAll(async () => {
-  const build = Bun.spawn([process.execPath, join(import.meta.dir, "../../src/build.ts"), executable], {
-    stdin: "ignore",
-    stdout: "inherit",
-    stderr: "inherit",
-  });
+  const build = Bun.spawn(
+    [process.execPath, join(import.meta.dir, "../../src/platform/build.ts"), executable],
+    {
+      stdin: "ignore",
+      stdout: "inherit",
+      stderr: "inherit",
+    },
+  );
   expect(await build.exited).toBe(0);
 }, 120_000);
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Lines, readLine } from "../kit/lines.ts";
 import { hasMaven, unpackDistribution } from "../kit/maven.ts";
 import { freePorts, makeFolder, RealServer } from "../kit/real-server.ts";
-import { type LiveKind, testLive } from "../outbound/kinds/live.ts";
+import { type LiveKind, testLive } from "../destinations/kinds/live.ts";
 
 const VERSION = "5.18.3";
 const folder = makeFolder("activemq");

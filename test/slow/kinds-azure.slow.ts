@@ -12,7 +12,7 @@ import {
 } from "@azure/storage-queue";
 import { installProgram } from "../kit/npm.ts";
 import { freePorts, makeFolder, RealServer } from "../kit/real-server.ts";
-import { type Arrived, type LiveKind, testLive } from "../outbound/kinds/live.ts";
+import { type Arrived, type LiveKind, testLive } from "../destinations/kinds/live.ts";
 
 const ACCOUNT = "devstoreaccount1";
 /** The emulator's own, the same everywhere. */

@@ -4,10 +4,10 @@
  * 120 MB, so it is installed beside the project.
  */
 import { afterAll, expect, test } from "bun:test";
-import { cloudflareQueues } from "../../src/outbound/destinations/cloudflare-queues.ts";
+import { cloudflareQueues } from "../../src/destinations/kinds/cloudflare-queues.ts";
 import { installProgram } from "../kit/npm.ts";
 import { startReceiver } from "../kit/receiver.ts";
-import { messageAt } from "../outbound/kinds/case.ts";
+import { messageAt } from "../destinations/kinds/case.ts";
 
 /** What is used of the package. */
 interface Client {

@@ -7,7 +7,7 @@ import { afterAll } from "bun:test";
 import { buildGoTool } from "../kit/go.ts";
 import { freePorts, makeFolder, RealServer } from "../kit/real-server.ts";
 import { TokenServer } from "../kit/token-server.ts";
-import { type Arrived, type LiveKind, testLive } from "../outbound/kinds/live.ts";
+import { type Arrived, type LiveKind, testLive } from "../destinations/kinds/live.ts";
 
 const folder = makeFolder("gcs");
 const tokens = new TokenServer();

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { Lines, readLine } from "../kit/lines.ts";
 import { fetchJars, hasMaven } from "../kit/maven.ts";
 import { freePorts, makeFolder, RealServer, runCommand } from "../kit/real-server.ts";
-import { type LiveKind, testLive } from "../outbound/kinds/live.ts";
+import { type LiveKind, testLive } from "../destinations/kinds/live.ts";
 
 const KAFKA = "org.apache.kafka:kafka_2.13:4.3.1";
 const LOGGER = "org.slf4j:slf4j-simple:1.7.36";

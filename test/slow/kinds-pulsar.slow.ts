@@ -7,7 +7,7 @@ import { SignJWT } from "jose";
 import { Lines, readLine } from "../kit/lines.ts";
 import { hasMaven, unpackDistribution } from "../kit/maven.ts";
 import { freePorts, makeFolder, RealServer } from "../kit/real-server.ts";
-import { type LiveKind, testLive } from "../outbound/kinds/live.ts";
+import { type LiveKind, testLive } from "../destinations/kinds/live.ts";
 
 const VERSION = "4.0.8";
 const MARK = "message ";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { connect } from "amqplib";
 import { freePorts, makeFolder, RealServer, runCommand } from "../kit/real-server.ts";
 import { requireTool } from "../kit/tools.ts";
-import { type Arrived, type LiveKind, testLive } from "../outbound/kinds/live.ts";
+import { type Arrived, type LiveKind, testLive } from "../destinations/kinds/live.ts";
 
 const BIN = "/usr/lib/rabbitmq/bin";
 const HINT = "apt-get install --no-install-recommends rabbitmq-server";

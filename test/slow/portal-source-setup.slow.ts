@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { sign } from "@octokit/webhooks-methods";
 import type { Page } from "playwright-core";
 import Stripe from "stripe";
-import { type CreatedSource, knock, sendToken } from "../http/source-kit.ts";
+import { type CreatedSource, knock, sendToken } from "../http/sources/kit.ts";
 import { expectAccessible, expectNoSidewaysScroll, hasChromium, visible } from "../kit/browser.ts";
 import { BROWSER_MS, openStage } from "../portal/stage.ts";
 

@@ -2,7 +2,7 @@
 /** The portal as a console: opened with a key, and its screens of sources, in a real browser against the real service (contract sections 8 and 9). */
 import { describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { type CreatedSource, knock, sendToken } from "../http/source-kit.ts";
+import { type CreatedSource, knock, sendToken } from "../http/sources/kit.ts";
 import { expectAccessible, expectNoSidewaysScroll, hasChromium, visible } from "../kit/browser.ts";
 import { BROWSER_MS, openStage } from "../portal/stage.ts";
 import { CONSUMER, HOSTILE } from "../portal/world.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { startCheckpointThread } from "../../src/checkpoint-thread.ts";
+import { startCheckpointThread } from "../../src/maintenance/checkpoint-thread.ts";
 import { Checkpoints } from "../../src/store/checkpoint.ts";
 import { type Disk, openDatabase } from "../../src/store/database.ts";
 import { Store } from "../../src/store/store.ts";

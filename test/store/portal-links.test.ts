@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { authenticator } from "../../src/authenticate.ts";
+import { authenticator } from "../../src/http/framework/authenticate.ts";
 import { Cipher } from "../../src/core/cipher.ts";
 import type { Project } from "../../src/core/model.ts";
 import { type Data, openData } from "../../src/store/data.ts";

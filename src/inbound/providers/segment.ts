@@ -1,4 +1,4 @@
-import { elementSpans } from "../../core/json.ts";
+import { elementSpans } from "../../core/json/json.ts";
 import { checkedDocs, documentation } from "../define.ts";
 import { hmac } from "../digest.ts";
 import { field, firstOf, joined } from "../facts.ts";

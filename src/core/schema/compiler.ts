@@ -1,0 +1,163 @@
+import type { Fault } from "../errors.ts";
+import { childPointer, excerpt, isJsonObject, type Json, type JsonObject } from "../json/value.ts";
+import { limit } from "../limits.ts";
+import { compileAnnotations, compileDefinitions } from "./annotations.ts";
+import * as arrays from "./arrays.ts";
+import * as logic from "./logic.ts";
+import * as objects from "./objects.ts";
+import { type Dialect, dialectOf } from "./dialect.ts";
+import { type Reference, type SchemaHost, SchemaPart } from "./part.ts";
+import { findEndless, ReferenceTable } from "./references.ts";
+import type { Check, Resource, SchemaNode } from "./run.ts";
+import * as values from "./values.ts";
+
+type KeywordCompiler = (part: SchemaPart) => Check | null;
+
+/** What both drafts say alike, in the order in which values are judged. */
+const COMMON: readonly KeywordCompiler[] = [
+  compileAnnotations,
+  compileDefinitions,
+  values.compileType,
+  values.compileEnum,
+  values.compileConst,
+  values.compileMinimum,
+  values.compileMaximum,
+  values.compileAbove,
+  values.compileBelow,
+  values.compileMultiple,
+  values.compileLength,
+  values.compileTextPattern,
+  arrays.compileItemCount,
+  arrays.compileUnique,
+  arrays.compileContains,
+  objects.compileRequired,
+  objects.compileFieldCount,
+  objects.compileFieldNames,
+  objects.compileFields,
+  objects.compileDependencies,
+  logic.compileAllOf,
+  logic.compileAnyOf,
+  logic.compileOneOf,
+  logic.compileNot,
+  logic.compileIf,
+];
+
+/** The `unevaluated…` keywords stand last, as they judge what all others left. */
+const KEYWORDS: Readonly<Record<Dialect, readonly KeywordCompiler[]>> = {
+  "2020-12": [
+    ...COMMON,
+    logic.compileRef,
+    logic.compileDynamicRef,
+    arrays.compileItems,
+    objects.compileDependentRequired,
+    objects.compileDependentSchemas,
+    arrays.compileUnevaluatedItems,
+    objects.compileUnevaluatedFields,
+  ],
+  "draft-07": [...COMMON, arrays.compileItemsOfDraft07],
+};
+
+/** In draft-07 a `$ref` stands alone: what is beside it is ignored. */
+const REF_ALONE: readonly KeywordCompiler[] = [logic.compileRef];
+
+/** Compiles one document: its schemas to nodes, then its references to the nodes that they mean. */
+export class SchemaCompiler implements SchemaHost {
+  readonly faults: Fault[] = [];
+  readonly room = { statesLeft: limit("patternStatesMax") };
+  readonly #nodes = new Map<string, SchemaNode>();
+  readonly #references = new ReferenceTable();
+  readonly #pending: { from: SchemaNode; keyword: string; uri: string; reference: Reference }[] = [];
+
+  constructor(
+    readonly document: JsonObject,
+    readonly dialect: Dialect,
+  ) {}
+
+  compileDocument(): SchemaNode {
+    const root = this.compile(this.document, "", this.#references.document);
+    for (let next = this.#pending.shift(); next !== undefined; next = this.#pending.shift()) {
+      next.reference.target = this.#findTarget(next.uri, next.from, next.keyword);
+    }
+    const endless = findEndless(this.#nodes.values());
+    if (endless !== null)
+      this.#refuse(endless.pointer, "This schema refers to itself without going into the data.");
+    return root;
+  }
+
+  #refuse(pointer: string, detail: string): null {
+    this.faults.push({ pointer, detail });
+    return null;
+  }
+
+  compile(source: Json, pointer: string, resource: Resource): SchemaNode {
+    const known = this.#nodes.get(pointer);
+    if (known !== undefined) return known;
+    const node: SchemaNode = { pointer, checks: [], resource, collects: false, inPlace: [] };
+    this.#nodes.set(pointer, node);
+    if (source === false) node.checks.push((_value, run) => run.fail("Nothing is allowed here."));
+    else if (isJsonObject(source)) this.#compileObject(source, node);
+    else if (source !== true) this.#refuse(pointer, "A schema is an object, true or false.");
+    return node;
+  }
+
+  #compileObject(source: JsonObject, node: SchemaNode): void {
+    const part = new SchemaPart(this, source, node);
+    const isRefAlone = this.dialect === "draft-07" && part.get("$ref") !== undefined;
+    if (!isRefAlone) this.#references.identify(part);
+    if (part.get("$schema") !== undefined && dialectOf(part.get("$schema")) !== this.dialect) {
+      part.refuse(["$schema"], "One document has one dialect.");
+    }
+    for (const compileKeyword of isRefAlone ? REF_ALONE : KEYWORDS[this.dialect]) {
+      const check = compileKeyword(part);
+      if (check !== null) node.checks.push(check);
+    }
+  }
+
+  refer(from: SchemaNode, keyword: string, uri: string): Reference {
+    const reference = { target: null };
+    this.#pending.push({ from, keyword, uri, reference });
+    return reference;
+  }
+
+  #findTarget(uri: string, from: SchemaNode, keyword: string): SchemaNode | null {
+    const pointer = childPointer(from.pointer, keyword);
+    const place = this.#references.resolve(uri, from.resource);
+    if (place === null) {
+      return this.#refuse(
+        pointer,
+        `${excerpt(uri)} leads out of this schema; only references within it are followed.`,
+      );
+    }
+    const { resource, fragment } = place;
+    const isPointer = fragment === "" || fragment.startsWith("/");
+    const target = isPointer ? this.#nodeAt(resource, fragment) : (resource.anchors.get(fragment) ?? null);
+    if (target === null) return this.#refuse(pointer, `There is no schema at ${excerpt(uri)}.`);
+    from.inPlace.push(target);
+    return target;
+  }
+
+  /** The node at a pointer in a resource; one that no keyword led to is compiled now. */
+  #nodeAt(resource: Resource, fragment: string): SchemaNode | null {
+    const names = `${resource.pointer}${fragment}`.split("/").slice(1).map(unescapeName);
+    let value: Json | undefined = this.document;
+    let pointer = "";
+    let around = this.#references.document;
+    for (const name of names) {
+      around = this.#nodes.get(pointer)?.resource ?? around;
+      value = childOf(value, name);
+      pointer = childPointer(pointer, name);
+    }
+    if (typeof value !== "boolean" && !isJsonObject(value)) return null;
+    return this.compile(value, pointer, around);
+  }
+}
+
+function unescapeName(token: string): string {
+  return token.replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+function childOf(value: Json | undefined, name: string): Json | undefined {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? Reflect.get(value, name)
+    : undefined;
+}

@@ -1,0 +1,74 @@
+import type { DeliveryChange, Finding } from "../core/delivery.ts";
+import type { Delivery, DisabledReason, Endpoint, Health, Trigger } from "../core/model.ts";
+import type { SteadyClock } from "../platform/clock.ts";
+import type { Held } from "./queue.ts";
+
+/** What an actor is handed, what it says of an attempt, and what it needs of others. */
+
+/** A delivery with what its message is made of. */
+export interface Load {
+  delivery: Delivery;
+  type: string;
+  /** Deliveries that led to its event. */
+  hops: number;
+  /** The plain envelope: what is signed and sent unless transformations reshape it. */
+  body: Uint8Array;
+}
+
+/** A delivery that waits, as the store has it. */
+export interface Waiting {
+  id: number;
+  due: number;
+  queueOrder: number | null;
+}
+
+/** What one attempt did; `null` where it was given up because the process stops, which costs no attempt. */
+export interface Performed {
+  finding: Finding;
+}
+
+/** An attempt and all that follows from it, to be written in one transaction. */
+export interface Settlement<P extends Performed> {
+  endpoint: Endpoint;
+  load: Load;
+  trigger: Trigger;
+  performed: P;
+  change: DeliveryChange | null;
+  /** Null where it waits in memory. */
+  queueOrder: number | null;
+  health: Health;
+  healthChanged: boolean;
+  disable: DisabledReason | null;
+}
+
+export interface ActorParts<P extends Performed> {
+  /** What the queues of all actors hold. */
+  held: Held;
+  /** What is due, and what waits, is told by it. */
+  clock: SteadyClock;
+  random(): number;
+  load(deliveryId: number): Load | null;
+  parked(endpointId: number, count: number): Waiting[];
+  firstParked(endpointId: number): number | null;
+  /** Never rejects. Once it has resolved, `landed` is to be called. */
+  perform(endpoint: Endpoint, load: Load): Promise<P | null>;
+  /** An attempt is over: another one may have its slot. */
+  landed(): void;
+  /** Never rejects. Resolves once it is on disk; false where the delivery was reopened or cancelled while the attempt ran. */
+  record(settlement: Settlement<P>): Promise<boolean>;
+  /** Ends these open deliveries of disabled (dead) and deleted (cancelled) endpoints; answers those whose endpoint is neither. */
+  dispose(ids: readonly number[]): Promise<readonly number[]>;
+  /**
+   * False where all endpoints together have too many attempts in flight for one more of this endpoint, which has `own`; the actor is
+   * woken when there is room again.
+   */
+  hasSlot(endpointId: number, own: number): boolean;
+  /** False while the disk takes nothing: an outcome that cannot be recorded must not come about. */
+  canRecord(): boolean;
+  /** True where the actors together hold few enough to take more than a head each. */
+  isRoomy(): boolean;
+  /** Goes on without anybody who waits; a failure is told. */
+  unattended(work: string, running: Promise<unknown>): void;
+  /** Deliveries that may not be sent now, whatever their endpoint says: the account is suspended or its plan used up. */
+  isHeldBack(projectId: number): boolean;
+}

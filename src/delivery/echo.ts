@@ -1,0 +1,56 @@
+import { isCredentialHeader, MASK } from "../destinations/credential-headers.ts";
+
+/**
+ * Hides credentials in what a server said. Some repeat what they were sent: S3 answers a wrong signature with the whole canonical request,
+ * session token included, once as text and once as bytes in hexadecimal.
+ */
+
+/** Shorter ones are words, which a server says for reasons of its own. */
+const LENGTH_MIN = 4;
+/** A header may be called like a credential and hold none, such as `x-key-format: json`. */
+const HEADER_LENGTH_MIN = 8;
+
+type Headers = readonly (readonly [string, string])[];
+
+/** What the headers of an endpoint carry that nobody may read: their values, without the word for the scheme. */
+export function headerSecrets(headers: Headers): string[] {
+  return headers
+    .filter(([name]) => isCredentialHeader(name))
+    .map(([, value]) => /^[A-Za-z]+ +(\S+)$/.exec(value)?.[1] ?? value)
+    .filter((secret) => secret.length >= HEADER_LENGTH_MIN);
+}
+
+export function hideSecrets(text: string, secrets: readonly string[]): string {
+  return secrets.flatMap(spellingsOf).reduce((shown, spelling) => shown.replaceAll(spelling, MASK), text);
+}
+
+/** The same list where nothing had to be hidden. */
+export function hideSecretHeaders(headers: Headers, secrets: readonly string[]): Headers {
+  const latin1 = secrets.map(asLatin1);
+  const text = headers.map(([, value]) => value).join("\n");
+  if (hideSecrets(text, latin1) === text) return headers;
+  return headers.map(([name, value]) => [name, hideSecrets(value, latin1)]);
+}
+
+/** The same bytes where nothing had to be hidden. */
+export function hideSecretBytes(body: Uint8Array, secrets: readonly string[]): Uint8Array {
+  if (body.length === 0 || secrets.length === 0) return body;
+  // Latin-1 keeps every byte, whatever the body is.
+  const text = Buffer.from(body.buffer, body.byteOffset, body.length).toString("latin1");
+  const shown = hideSecrets(text, secrets.map(asLatin1));
+  return shown === text ? body : Buffer.from(shown, "latin1");
+}
+
+function asLatin1(secret: string): string {
+  return Buffer.from(secret).toString("latin1");
+}
+
+/** As text, in JSON, in XML, in a URL, and byte by byte. */
+function spellingsOf(secret: string): string[] {
+  if (secret.length < LENGTH_MIN) return [];
+  const hex = Buffer.from(secret, "latin1").toString("hex");
+  const bytes = hex.match(/../g)?.join(" ") ?? hex;
+  const xml = secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  const json = JSON.stringify(secret).slice(1, -1);
+  return [secret, json, xml, encodeURIComponent(secret), bytes, bytes.toUpperCase()];
+}

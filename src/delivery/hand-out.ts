@@ -1,0 +1,45 @@
+import type { Endpoint } from "../core/model.ts";
+import type { Load } from "./actor-parts.ts";
+import type { Message } from "../destinations/destination.ts";
+import { malformed, reshape, type SendParts, type Sent, sign } from "./send.ts";
+
+export type HandOutParts = Pick<SendParts, "ids" | "turns" | "now" | "onBroken">;
+
+/** A delivery in the form in which a poller gets it; `message` is null where it could not be rendered. */
+export interface HandOut extends Sent {
+  message: Message | null;
+}
+
+/** Shapes and signs a delivery at this moment. Never rejects. */
+export async function handOut(parts: HandOutParts, endpoint: Endpoint, load: Load): Promise<HandOut> {
+  const now = parts.now();
+  try {
+    const shaped = await reshape(parts.turns, endpoint, load);
+    if (!shaped.ok) return { ...malformed(now, shaped.reason), message: null };
+    const message = sign(parts.ids, endpoint, load, shaped.body, now);
+    return { ...factsOf(message, load, now), message };
+  } catch (error) {
+    parts.onBroken(endpoint, error);
+    return { ...malformed(now, "The endpoint's settings cannot be read."), message: null };
+  }
+}
+
+/** What the attempt shows: what was handed out, and no answer yet. */
+function factsOf(message: Message, load: Load, startedAt: number): Sent {
+  return {
+    startedAt,
+    durationMs: 0,
+    statusCode: null,
+    errorCode: null,
+    requestHead: `GET /poll/${message.endpointId}\nwebhook-id\nwebhook-timestamp\nwebhook-signature`,
+    messageId: message.id,
+    endpointId: message.endpointId,
+    sentAt: message.timestampSeconds,
+    signature: message.signature,
+    requestBody: message.body === load.body ? null : message.body,
+    responseHeaders: [],
+    responseBody: null,
+    truncated: false,
+    finding: { outcome: "handed_out", statusCode: null, retryAfterAt: null },
+  };
+}

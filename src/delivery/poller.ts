@@ -1,0 +1,184 @@
+import type { Clock } from "../platform/clock.ts";
+import { triggerOf } from "../core/delivery.ts";
+import { limit } from "../core/limits.ts";
+import { type Endpoint, HEALTHY } from "../core/model.ts";
+import type { Load, Settlement, Waiting } from "./actor-parts.ts";
+import type { Actors } from "./actors.ts";
+import type { Message } from "../destinations/destination.ts";
+import type { HandOut } from "./hand-out.ts";
+import type { PollActor } from "./poll-actor.ts";
+import type { Data } from "../store/data.ts";
+import type { Tally } from "../store/index/digest.ts";
+
+/** What a poller asks for. */
+export interface Ask {
+  /** Everything up to this position that was handed out is acknowledged; 0: nothing. */
+  position: number;
+  /** Messages that the page holds at most. */
+  limit: number;
+  /** How long the answer may wait for something to come. */
+  until: number;
+  /** The client has left. */
+  signal: AbortSignal;
+  /** Asked whenever something has changed: the secret may have been rotated meanwhile. */
+  isAllowed(): boolean;
+}
+
+/** What a poller gets: the first of all that is not acknowledged. */
+export interface Page {
+  messages: readonly Message[];
+  /** Acknowledges this page, and all before it. */
+  position: number;
+  /** Nothing more waits now. */
+  done: boolean;
+}
+
+/** `gone`: deleted or not polled. `full`: too many wait already. `stopping`: the process ends. */
+export type Refusal = "gone" | "disabled" | "full" | "stopping";
+
+export interface PollerParts {
+  clock: Clock;
+  /** Polls that wait at once, over all endpoints: each holds a connection that others need. */
+  heldMax: number;
+  /** Shapes and signs a delivery at this moment. Never rejects. */
+  handOut(endpoint: Endpoint, load: Load): Promise<HandOut>;
+  /** Hears of acknowledged deliveries, once that is on disk. */
+  onAcknowledged(endpoint: Endpoint, deliveries: number): void;
+}
+
+/**
+ * Polling (contract section 10): the first of an endpoint's open deliveries, in the order of their positions, are handed out, and stay
+ * where they are until a cursor acknowledges them. So a page is always what follows the last acknowledged delivery, whichever of several
+ * pollers asks, before and after a restart; the states of a delivery stand at outbound/poll-actor.ts.
+ *
+ * A page is answered once its first hand-outs are on disk, as attempts. An acknowledgement takes only what was handed out: a delivery
+ * that nobody was given cannot be lost by any cursor.
+ */
+export class Poller {
+  #held = 0;
+
+  constructor(
+    private readonly data: Data,
+    private readonly actors: Actors,
+    private readonly parts: PollerParts,
+  ) {}
+
+  async poll(endpointId: number, ask: Ask): Promise<Page | Refusal> {
+    const { clock } = this.actors;
+    const until = clock.fromWall(ask.until);
+    let acknowledged = false;
+    for (;;) {
+      const actor = this.actors.polled(endpointId);
+      const endpoint = this.data.endpoints.get(endpointId);
+      const refusal = ask.isAllowed() ? refusalOf(actor, endpoint) : "gone";
+      if (refusal !== null || actor === null || endpoint === undefined) return refusal ?? "gone";
+      if (!acknowledged) await this.#acknowledge(endpoint, ask.position);
+      acknowledged = true;
+      const seen = actor.changes;
+      const page = actor.isHeldBack ? nothing(ask) : await this.#page(endpoint, ask);
+      if (page.messages.length > 0 || clock.now() >= until || ask.signal.aborted) return page;
+      if (actor.pollers >= limit("pollersMax") || this.#held >= this.parts.heldMax) return "full";
+      this.#held++;
+      await actor.changed(seen, until, ask.signal);
+      this.#held--;
+    }
+  }
+
+  /** What was handed out up to a position has arrived. */
+  async #acknowledge(endpoint: Endpoint, position: number): Promise<void> {
+    const slice = limit("sliceRows");
+    // The first look costs no write: most often there is nothing, or one slice.
+    while (this.data.deliveries.handedOutUpTo(endpoint.id, position, 1).length > 0) {
+      const count = await this.data.store.write(() => this.#writeSlice(endpoint, position, slice));
+      this.parts.onAcknowledged(endpoint, count);
+    }
+  }
+
+  /** Inside a write: how many were acknowledged. */
+  #writeSlice({ id: endpointId, projectId }: Endpoint, position: number, slice: number): number {
+    const { attempts, deliveries, digest } = this.data;
+    const now = this.parts.clock.now();
+    const tallies = deliveries
+      .handedOutUpTo(endpointId, position, slice)
+      .map(({ id, attemptCount }): Tally => {
+        deliveries.acknowledge(id);
+        const durationMs = attempts.acknowledge(id, attemptCount, now) ?? 0;
+        return { endpointId, projectId, at: now, delivered: true, dead: false, durationMs };
+      });
+    digest.insertTallies(tallies);
+    return tallies.length;
+  }
+
+  /** The first that are open. What turns out malformed is dead with that, and makes room for what follows. */
+  async #page(endpoint: Endpoint, ask: Ask): Promise<Page> {
+    for (;;) {
+      const rows = this.data.deliveries.parkedOf(endpoint.id, ask.limit + 1);
+      const { tried, seen } = await this.#prepare(endpoint, rows.slice(0, ask.limit));
+      const open = await this.actors.recordHandOuts(tried);
+      const done = seen === rows.length;
+      const messages = open.flatMap(({ performed }) => performed.message ?? []);
+      if (messages.length === 0 && !done && tried.length > 0) continue;
+      if (messages.length === 0) return { ...nothing(ask), done };
+      return { messages, position: tried.at(-1)?.queueOrder ?? ask.position, done };
+    }
+  }
+
+  /** Renders as many as one answer holds, some a turn of the loop. */
+  async #prepare(
+    endpoint: Endpoint,
+    rows: readonly Waiting[],
+  ): Promise<{ tried: Settlement<HandOut>[]; seen: number }> {
+    const { turns } = this.data.store;
+    const tried: Settlement<HandOut>[] = [];
+    let bytes = 0;
+    let seen = 0;
+    for (const { id, queueOrder } of rows) {
+      if (turns.isOver) await turns.next();
+      const load = this.actors.load(id);
+      const settlement = load && (await this.#settlement(endpoint, load, queueOrder));
+      bytes += settlement?.performed.message?.body.length ?? 0;
+      if (tried.length > 0 && bytes > limit("pollAnswerBytesMax")) break;
+      if (settlement) tried.push(settlement);
+      seen++;
+    }
+    return { tried, seen };
+  }
+
+  /** What follows where this is the delivery's first hand-out, or where it cannot be rendered. */
+  async #settlement(
+    endpoint: Endpoint,
+    load: Load,
+    queueOrder: number | null,
+  ): Promise<Settlement<HandOut> | null> {
+    const { delivery } = load;
+    if (delivery.due === null) return null;
+    const performed = await this.parts.handOut(endpoint, load);
+    const step = delivery.step + 1;
+    const change =
+      performed.message === null
+        ? ({ status: "dead", step, due: null, deadReason: "malformed" } as const)
+        : ({ status: "pending", step, due: delivery.due, deadReason: null } as const);
+    return {
+      endpoint,
+      load,
+      trigger: triggerOf(delivery),
+      performed,
+      change,
+      queueOrder,
+      health: HEALTHY,
+      healthChanged: false,
+      disable: null,
+    };
+  }
+}
+
+function refusalOf(actor: PollActor | null, endpoint: Endpoint | undefined): Refusal | null {
+  if (actor?.isStopped) return "stopping";
+  if (endpoint === undefined) return "gone";
+  return endpoint.status === "disabled" ? "disabled" : null;
+}
+
+/** Nothing is handed out, and nothing new can be acknowledged by it. */
+function nothing({ position }: Ask): Page {
+  return { messages: [], position, done: true };
+}

@@ -1,0 +1,108 @@
+import type { Clock } from "../platform/clock.ts";
+import { waitsForPlan } from "../core/delivery.ts";
+import { limit } from "../core/limits.ts";
+import type { Account, Endpoint } from "../core/model.ts";
+import { monthAt } from "../core/plans.ts";
+import type { Actors } from "./actors.ts";
+import type { Dispatch } from "./dispatcher.ts";
+import type { Data } from "../store/data.ts";
+
+/** How often places are looked for that others gave back: a delivery was cancelled, or could not be sent at all. */
+const LOOK_MS = 60_000;
+/** Events that one turn looks through for the deliveries of an endpoint. */
+const SEARCHED_A_TURN = 500;
+
+/**
+ * Lets deliveries go that wait for their account's plan, oldest first, when there is room again: the month turns, the plan
+ * changes, or others gave their places back. Each slice is one transaction, so that a crash repeats nothing and forgets nothing.
+ */
+export class Releaser {
+  /** Accounts that a walk is under way for. */
+  readonly #walking = new Set<number>();
+  #callOff: () => void = () => {};
+
+  constructor(
+    private readonly data: Data,
+    private readonly actors: Actors,
+    private readonly clock: Clock,
+  ) {
+    data.tenants.onAccountChange((account) => this.#go(account));
+    data.endpoints.onChange((endpoint) => data.store.unattended("end of what waits", this.#endAll(endpoint)));
+    data.store.onRecovered(() => this.#releaseAll());
+  }
+
+  /** Releases what can go, now and from time to time, and the moment the month turns. */
+  start(): void {
+    this.#releaseAll();
+    const now = this.clock.now();
+    this.#callOff = this.clock.timer(Math.min(now + LOOK_MS, monthAt(now).end), () => this.start());
+  }
+
+  stop(): void {
+    this.#callOff();
+  }
+
+  #releaseAll(): void {
+    for (const account of this.data.tenants.accounts()) this.#go(account);
+  }
+
+  #go(account: Account): void {
+    this.data.store.unattended("release", this.#release(account));
+  }
+
+  async #release({ id }: Account): Promise<void> {
+    if (this.#walking.has(id)) return;
+    this.#walking.add(id);
+    try {
+      while (this.data.store.writable && this.#mayRelease(id)) {
+        const released = await this.data.store.write(() => this.#writeSlice(id), true);
+        this.actors.dispatcher.dispatch(released);
+      }
+    } finally {
+      this.#walking.delete(id);
+    }
+  }
+
+  #mayRelease(accountId: number): boolean {
+    const account = this.data.tenants.account(accountId);
+    if (!account || this.data.meter.waitingEventsOf(accountId) === 0) return false;
+    return this.data.meter.placesFree(account) > 0;
+  }
+
+  #writeSlice(accountId: number): Dispatch[] {
+    const released: Dispatch[] = [];
+    const room = limit("sliceRows");
+    for (const eventId of this.data.waitingEvents.above(accountId, 0, room)) {
+      if (!this.#mayRelease(accountId) || released.length >= room) break;
+      const waiting = this.data.deliveries.awaitingOf(eventId, room);
+      for (const { id, endpointId } of waiting) released.push(...this.#writeOne(id, endpointId));
+      if (waiting.length < room) this.data.waitingEvents.delete(accountId, eventId);
+    }
+    return released;
+  }
+
+  #writeOne(id: number, endpointId: number): Dispatch[] {
+    const endpoint = this.data.endpoints.getAnyway(endpointId);
+    if (!endpoint) return [];
+    const due = this.actors.clock.now();
+    const queueOrder = this.actors.placeFor(endpoint, id, due);
+    this.data.deliveries.release(id, due, queueOrder);
+    return [{ endpoint, waiting: { id, due, queueOrder }, load: null }];
+  }
+
+  /** Of an endpoint that is disabled or deleted: what waits for the plan ends as what waits in its queue. */
+  async #endAll({ id, projectId, status }: Endpoint): Promise<void> {
+    if (status !== "disabled" && status !== "deleted") return;
+    const { waitingEvents, deliveries, meter, tenants } = this.data;
+    const accountId = tenants.project(projectId)?.accountId ?? 0;
+    let position = 0;
+    while (meter.waitingEvents(projectId) > 0) {
+      const events = waitingEvents.above(accountId, position, SEARCHED_A_TURN);
+      const open = events.flatMap((eventId) => deliveries.findOf(eventId, id) ?? []).filter(waitsForPlan);
+      await this.actors.dispose(open.map((delivery) => delivery.id));
+      const last = events.at(-1);
+      if (last === undefined) return;
+      position = last;
+    }
+  }
+}

@@ -1,0 +1,353 @@
+import type { Finding } from "../core/delivery.ts";
+import { type IdCodec, keyTime } from "../core/ids.ts";
+import type { Json } from "../core/json/value.ts";
+import { limit } from "../core/limits.ts";
+import type { AttemptFacts, Endpoint } from "../core/model.ts";
+import { once } from "../core/once.ts";
+import { readRetryAfter } from "../core/retry.ts";
+import { readPrivateKey, readSecret, type SigningKey, signatureHeader } from "../core/signing.ts";
+import { compileFilter } from "../core/filter/filter.ts";
+import {
+  compileTransformations,
+  type Transformation,
+  type Transformed,
+  writeTransformed,
+} from "../core/transform/transform.ts";
+import { isHeavy, type TurnQueue } from "../core/turn-queue.ts";
+import type { Load, Performed } from "./actor-parts.ts";
+import {
+  type Answer,
+  type Ask,
+  type DestinationConfig,
+  type DestinationKind,
+  isProtocolHeader,
+  isSuccess,
+  type Judgement,
+  type Message,
+  type OutgoingRequest,
+  Unprepared,
+} from "../destinations/destination.ts";
+import { findKind } from "../destinations/destinations.ts";
+import { headerSecrets, hideSecretBytes, hideSecretHeaders, hideSecrets } from "./echo.ts";
+import { hasSameHead, requestHeadOf } from "../destinations/request-head.ts";
+import type { Transport, TransportResult } from "../transport/types.ts";
+
+/** One attempt as it went: what its row shows, and what the states of delivery and endpoint depend on. */
+export interface Sent extends Performed, AttemptFacts {
+  /** Public ids, as they were made for the message; null where there was none. */
+  messageId: string | null;
+  endpointId: string | null;
+}
+
+export interface SendParts {
+  transport: Transport;
+  ids: IdCodec;
+  turns: TurnQueue;
+  now(): number;
+  /** Monotonic milliseconds, for durations. */
+  monotonic(): number;
+  /** An endpoint's row made no sense. */
+  onBroken(endpoint: Endpoint, error: unknown): void;
+  /** Aborts what is in flight when the process must end. */
+  signal: AbortSignal;
+}
+
+/** Renders, signs and sends a delivery once. Never rejects; null where it was given up because the process ends. */
+export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Promise<Sent | null> {
+  const startedAt = parts.now();
+  const began = parts.monotonic();
+  try {
+    const kind = kindOf(endpoint);
+    // Most are reshaped and rendered at once: an await for nothing costs every attempt.
+    const reshaped = reshape(parts.turns, endpoint, load);
+    const shaped = reshaped instanceof Promise ? await reshaped : reshaped;
+    if (!shaped.ok) return malformed(startedAt, shaped.reason);
+    const message = sign(parts.ids, endpoint, load, shaped.body, startedAt);
+    // What is ours is done: from now on it is the destination that takes time.
+    const until = parts.monotonic() + endpoint.timeoutSeconds * 1000;
+    const begun: Begun = { parts, endpoint, startedAt, began, until };
+    const rendered = render(begun, kind, message);
+    const request = rendered instanceof Promise ? await rendered : rendered;
+    if (typeof request === "string") return malformed(startedAt, request);
+    if (request instanceof Unprepared) {
+      const sent = unprepared(request, begun, message);
+      return sent && hidden(sent, kind, endpoint);
+    }
+    const result = await transmit(begun, request);
+    if (result.kind === "aborted") return null;
+    const response = result.kind === "response" ? result : null;
+    const judgement = response && kind.judge(response, compiledOf(endpoint).config);
+    const sent: Sent = {
+      startedAt,
+      durationMs: elapsedMs(begun),
+      statusCode: response && response.status,
+      errorCode: errorCodeOf(result, judgement),
+      requestHead: headOf(endpoint, request),
+      messageId: message.id,
+      endpointId: message.endpointId,
+      sentAt: message.timestampSeconds,
+      signature: message.signature,
+      requestBody: request.body === load.body ? null : request.body,
+      responseHeaders: response ? response.headers : [],
+      responseBody: response && response.body,
+      truncated: response !== null && response.truncated,
+      finding: findingOf(result, judgement, parts),
+    };
+    return hidden(sent, kind, endpoint);
+  } catch (error) {
+    // An endpoint that this version cannot read must not end the process, which serves the others.
+    parts.onBroken(endpoint, error);
+    return malformed(parts.now(), "The endpoint's settings cannot be read.");
+  }
+}
+
+/** An attempt whose message is signed. */
+interface Begun {
+  parts: SendParts;
+  endpoint: Endpoint;
+  /** By the wall clock, and by the monotonic one. */
+  startedAt: number;
+  began: number;
+  /** When its time is up, by the monotonic clock. */
+  until: number;
+}
+
+function elapsedMs({ parts, began }: Begun): number {
+  return Math.max(0, Math.round(parts.monotonic() - began));
+}
+
+/** What was said, without the credentials that a server may repeat. */
+function hidden(sent: Sent, kind: DestinationKind, endpoint: Endpoint): Sent {
+  const { credentials, config } = compiledOf(endpoint);
+  if (credentials.length === 0) return sent;
+  const secrets = [...credentials, ...(kind.secrets?.(config) ?? [])];
+  return {
+    ...sent,
+    errorCode: sent.errorCode && hideSecrets(sent.errorCode, secrets),
+    responseHeaders: hideSecretHeaders(sent.responseHeaders, secrets),
+    responseBody: sent.responseBody && hideSecretBytes(sent.responseBody, secrets),
+  };
+}
+
+/** Within what is left of the attempt's time. */
+function transmit(begun: Begun, { method, url, headers, body }: OutgoingRequest): Promise<TransportResult> {
+  const { transport, signal } = begun.parts;
+  const timeoutMs = begun.until - begun.parts.monotonic();
+  if (timeoutMs <= 0) return Promise.resolve({ kind: "timeout", code: "timeout_connect" });
+  return transport.send({
+    method,
+    url,
+    headers,
+    body,
+    timeoutMs,
+    maxReadBytes: limit("responseReadMax"),
+    maxKeepBytes: limit("responseKeptMax"),
+    signal,
+  });
+}
+
+/** Nothing was sent: whoever had to be asked first gave nothing to go on. */
+function unprepared(
+  { result, errorCode, throttled }: Unprepared,
+  begun: Begun,
+  message: Message,
+): Sent | null {
+  if (result.kind === "aborted") return null;
+  const response = result.kind === "response" ? result : null;
+  const judgement = response && { delivered: false as const, errorCode, throttled };
+  return {
+    ...malformed(begun.startedAt, ""),
+    durationMs: elapsedMs(begun),
+    statusCode: response && response.status,
+    errorCode: errorCodeOf(result, judgement),
+    messageId: message.id,
+    endpointId: message.endpointId,
+    responseHeaders: response ? response.headers : [],
+    // What was granted may stand in a success, whose shape alone was wrong.
+    responseBody: response && !isSuccess(response.status) ? response.body : null,
+    truncated: response !== null && response.truncated,
+    finding: findingOf(result, judgement, begun.parts),
+  };
+}
+
+/** Nothing was sent: the message could not be made. */
+export function malformed(startedAt: number, reason: string): Sent {
+  return {
+    startedAt,
+    durationMs: 0,
+    statusCode: null,
+    errorCode: reason,
+    requestHead: null,
+    messageId: null,
+    endpointId: null,
+    sentAt: null,
+    signature: null,
+    requestBody: null,
+    responseHeaders: [],
+    responseBody: null,
+    truncated: false,
+    finding: { outcome: "malformed", statusCode: null, retryAfterAt: null },
+  };
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+function kindOf(endpoint: Endpoint): DestinationKind {
+  const kind = findKind(endpoint.kind);
+  if (!kind || "isPolled" in kind)
+    throw new Error(`an endpoint has the kind ${endpoint.kind}, which is none`);
+  return kind;
+}
+
+type Shaped = { ok: true; body: Uint8Array } | { ok: false; reason: string };
+
+/** The body after the endpoint's transformations; the plain envelope's own bytes where there are none. */
+export function reshape(turns: TurnQueue, endpoint: Endpoint, { body }: Load): Shaped | Promise<Shaped> {
+  const { transformation } = compiledOf(endpoint);
+  if (!transformation) return { ok: true, body };
+  if (isHeavy(body.length)) return reshapeInTurns(turns, transformation, body);
+  const text = decoder.decode(body);
+  return write(text, transformation.apply(JSON.parse(text) as Json));
+}
+
+async function reshapeInTurns(
+  turns: TurnQueue,
+  transformation: Transformation,
+  body: Uint8Array,
+): Promise<Shaped> {
+  await turns.ownTurn();
+  const text = decoder.decode(body);
+  const result = await transformation.applyInTurns(JSON.parse(text) as Json, () => turns.ownTurn());
+  await turns.ownTurn();
+  return write(text, result);
+}
+
+function write(source: string, result: Transformed): Shaped {
+  const written = writeTransformed(source, result);
+  return written.ok ? { ok: true, body: encoder.encode(written.text) } : written;
+}
+
+export function sign(ids: IdCodec, endpoint: Endpoint, load: Load, body: Uint8Array, now: number): Message {
+  const id = ids.encode("msg", load.delivery.id);
+  const timestampSeconds = Math.floor(now / 1000);
+  const signature = signatureHeader(
+    keysOf(endpoint, now),
+    endpoint.signatureVersions,
+    id,
+    timestampSeconds,
+    body,
+  );
+  const compiled = compiledOf(endpoint);
+  compiled.publicId ??= ids.encode("ep", endpoint.id);
+  const endpointId = compiled.publicId;
+  const createdAt = keyTime(load.delivery.id);
+  const { headers } = compiled;
+  const { type, hops } = load;
+  return { id, timestampSeconds, signature, type, hops, endpointId, createdAt, headers, body };
+}
+
+/** What attempts need of an endpoint, read once for each of its versions. */
+interface Compiled {
+  publicId: string | null;
+  /** The last request, and its head: most requests to an endpoint have the same one. */
+  head: { of: Pick<OutgoingRequest, "method" | "url" | "headers">; text: string } | null;
+  /** With its credentials. */
+  config: DestinationConfig;
+  /** Its own; without those that its kind's protocol gives a meaning to, which may be stored from before they were refused. */
+  headers: Endpoint["headers"];
+  /** Its credentials, and what its own headers carry. */
+  credentials: readonly string[];
+  current: readonly SigningKey[];
+  /** During an overlap, newest first. */
+  both: readonly SigningKey[];
+  transformation: Transformation | null;
+}
+
+const compiledOf = once((endpoint: Endpoint): Compiled => {
+  const { filter, previous, transformations } = endpoint;
+  const current = [readKey(endpoint.secret, endpoint.privateKey)];
+  // Nothing has narrowed what this endpoint gets (core/routes.ts): it is not for it.
+  if (filter !== null && !compileFilter(filter).ok)
+    throw new Error("an endpoint has a filter that is refused");
+  const kind = findKind(endpoint.kind);
+  return {
+    publicId: null,
+    head: null,
+    headers: endpoint.headers.filter(([name]) => kind === undefined || !isProtocolHeader(kind, name)),
+    config: { ...endpoint.config, ...endpoint.credentials },
+    credentials: [...Object.values(endpoint.credentials), ...headerSecrets(endpoint.headers)],
+    current,
+    both: previous ? [...current, readKey(previous.secret, previous.privateKey)] : current,
+    transformation: transformations === null ? null : compileStored(transformations),
+  };
+});
+
+function compileStored(transformations: unknown): Transformation {
+  const result = compileTransformations(transformations);
+  if (!result.ok) throw new Error("an endpoint has transformations that were refused");
+  return result.transformation;
+}
+
+/** The keys that are valid now, newest first. */
+function keysOf(endpoint: Endpoint, now: number): readonly SigningKey[] {
+  const { current, both } = compiledOf(endpoint);
+  return endpoint.previous !== null && endpoint.previous.expiresAt > now ? both : current;
+}
+
+function readKey(secret: string, privateKey: string | null): SigningKey {
+  const hmac = readSecret(secret);
+  if (!hmac) throw new Error("an endpoint has a secret that is none");
+  return { hmac, ed25519: privateKey === null ? null : readPrivateKey(privateKey) };
+}
+
+function headOf(endpoint: Endpoint, request: OutgoingRequest): string {
+  const compiled = compiledOf(endpoint);
+  if (compiled.head === null || !hasSameHead(compiled.head.of, request)) {
+    const { method, url, headers } = request;
+    compiled.head = { of: { method, url, headers }, text: requestHeadOf(request) };
+  }
+  return compiled.head.text;
+}
+
+/** The request, or the sentence that says why the message cannot be rendered, or what kept it from being prepared. */
+type Rendered = OutgoingRequest | string | Unprepared;
+
+function render(begun: Begun, kind: DestinationKind, message: Message): Rendered | Promise<Rendered> {
+  if (kind.maxBytes !== null && message.body.length > kind.maxBytes) {
+    return `The body has ${message.body.length} bytes; ${kind.name} takes at most ${kind.maxBytes}.`;
+  }
+  const ask: Ask = async (request) => answered(await transmit(begun, request));
+  try {
+    const request = kind.request(compiledOf(begun.endpoint).config, message, begun.startedAt, ask);
+    return request instanceof Promise ? request.catch(reasonOf) : request;
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
+
+function answered(result: TransportResult): Answer {
+  if (result.kind === "response") return result;
+  throw new Unprepared(result);
+}
+
+function reasonOf(error: unknown): string | Unprepared {
+  if (error instanceof Unprepared) return error;
+  return error instanceof Error ? error.message : String(error);
+}
+
+type Result = Exclude<TransportResult, { kind: "aborted" }>;
+
+function errorCodeOf(result: Result, judgement: Judgement | null): string | null {
+  if (result.kind !== "response") return result.code;
+  return judgement && !judgement.delivered ? judgement.errorCode : null;
+}
+
+function findingOf(result: Result, judgement: Judgement | null, parts: SendParts): Finding {
+  if (result.kind !== "response") return { outcome: result.kind, statusCode: null, retryAfterAt: null };
+  if (judgement?.delivered) return { outcome: "delivered", statusCode: result.status, retryAfterAt: null };
+  const retryAfter = result.headers.find(([name]) => name === "retry-after")?.[1];
+  // The states know throttling by its status: a kind that says so in a 200 or 400 is taken as a 429.
+  const statusCode = judgement?.throttled ? 429 : result.status;
+  return { outcome: "rejected", statusCode, retryAfterAt: readRetryAfter(retryAfter, parts.now()) };
+}

@@ -1,0 +1,36 @@
+import { isObject } from "../core/json/json.ts";
+import type { Judgement } from "./destination.ts";
+
+/** What judges of answers have in common. */
+
+const decoder = new TextDecoder();
+
+export const DELIVERED: Judgement = { delivered: true };
+
+/** `null` where the status says all there is to say. */
+export function rejected(errorCode: string | null = null, throttled = false): Judgement {
+  return { delivered: false, errorCode, throttled };
+}
+
+/** A status of success without what a success must hold: something else answers there. */
+export const UNEXPECTED = "unexpected_answer";
+
+/** The answer's JSON object; an empty one where it is anything else, or was cut. */
+export function readObject(body: Uint8Array): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(decoder.decode(body));
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** The first object of a list, as batch calls answer for their one message. */
+export function firstOf(list: unknown): Readonly<Record<string, unknown>> {
+  const first: unknown = Array.isArray(list) ? list[0] : null;
+  return isObject(first) ? first : {};
+}
+
+export function readText(body: Uint8Array): string {
+  return decoder.decode(body);
+}

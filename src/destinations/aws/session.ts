@@ -1,0 +1,155 @@
+import { type Answer, type Ask, type DestinationConfig, type Message, Unprepared } from "../destination.ts";
+import { perConfig, textOf } from "../requests.ts";
+import { USER_AGENT } from "../../transport/user-agent.ts";
+import { judgeRefusal, readElement } from "./answers.ts";
+import { type AwsCredentials, signAws } from "./sign.ts";
+
+/**
+ * The credentials that a request is signed with: those of `config`, or those of the role that they assume.
+ * A role's credentials are asked for once for each version of the endpoint, however many deliveries wait for them, and
+ * again some minutes before they expire.
+ */
+
+interface RoleCredentials extends AwsCredentials {
+  expiresAt: number;
+}
+
+/** Credentials live for an hour: so long before their end new ones are asked for. */
+const REFRESH_MS = 5 * 60_000;
+/** Less than this is not worth a request: it must still arrive. */
+const USABLE_MS = 30_000;
+
+const encoder = new TextEncoder();
+
+export function credentialsOf(
+  config: DestinationConfig,
+  message: Message,
+  now: number,
+  ask: Ask,
+): AwsCredentials | Promise<AwsCredentials> {
+  const session = sessionOf(config);
+  return session === null ? longTermOf(config) : session.credentials(message, now, ask);
+}
+
+/** What was granted and must not be shown either. */
+export function grantedSecrets(config: DestinationConfig): readonly string[] {
+  return sessionOf(config)?.secrets ?? [];
+}
+
+function longTermOf(config: DestinationConfig): AwsCredentials {
+  const sessionToken = textOf(config, "session_token");
+  return {
+    accessKeyId: textOf(config, "access_key_id") ?? "",
+    secretAccessKey: textOf(config, "secret_access_key") ?? "",
+    ...(sessionToken !== null && { sessionToken }),
+  };
+}
+
+const sessionOf = perConfig((config) => {
+  const roleArn = textOf(config, "role_arn");
+  return roleArn === null ? null : new RoleSession(config, roleArn);
+});
+
+class RoleSession {
+  #held: RoleCredentials | null = null;
+  #asking: Promise<RoleCredentials> | null = null;
+
+  constructor(
+    private readonly config: DestinationConfig,
+    private readonly roleArn: string,
+  ) {}
+
+  get secrets(): readonly string[] {
+    const { accessKeyId, secretAccessKey, sessionToken = "" } = this.#held ?? {};
+    return [accessKeyId ?? "", secretAccessKey ?? "", sessionToken].filter(Boolean);
+  }
+
+  credentials(message: Message, now: number, ask: Ask): AwsCredentials | Promise<AwsCredentials> {
+    const held = this.#held;
+    const leftMs = held === null ? 0 : held.expiresAt - now;
+    if (held !== null && leftMs > REFRESH_MS) return held;
+    const fresh = this.#refresh(message, ask);
+    if (held === null || leftMs <= USABLE_MS) return fresh;
+    // The old ones serve until the new ones are there; where none come, the next delivery asks again.
+    fresh.catch(() => {});
+    return held;
+  }
+
+  #refresh(message: Message, ask: Ask): Promise<RoleCredentials> {
+    this.#asking ??= this.#assume(message, ask).finally(() => {
+      this.#asking = null;
+    });
+    return this.#asking;
+  }
+
+  async #assume({ endpointId, timestampSeconds }: Message, ask: Ask): Promise<RoleCredentials> {
+    const externalId = textOf(this.config, "external_id");
+    const form = new URLSearchParams({
+      Action: "AssumeRole",
+      Version: "2011-06-15",
+      RoleArn: this.roleArn,
+      // Shows in the account's CloudTrail.
+      RoleSessionName: `sealpost-${endpointId}`,
+      ...(externalId !== null && { ExternalId: externalId }),
+    });
+    const region = textOf(this.config, "region") ?? "";
+    const request = await signAws(
+      {
+        method: "POST",
+        url: stsUrlOf(this.config, region),
+        headers: [
+          ["user-agent", USER_AGENT],
+          ["content-type", "application/x-www-form-urlencoded; charset=utf-8"],
+        ],
+        body: encoder.encode(form.toString()),
+      },
+      { service: "sts", region, credentials: longTermOf(this.config), timestampSeconds },
+    );
+    this.#held = this.#read(await ask(request));
+    return this.#held;
+  }
+
+  #read(answer: Answer): RoleCredentials {
+    const refusal = (code: string | null, throttled: boolean) =>
+      new Unprepared(
+        { kind: "response", truncated: false, ...answer },
+        `sts: ${code ?? answer.status}`,
+        throttled,
+      );
+    if (answer.status !== 200) {
+      const judged = judgeRefusal(answer, { action: "sts:AssumeRole", resource: this.roleArn });
+      throw refusal(judged.errorCode, judged.throttled);
+    }
+    const accessKeyId = readElement(answer.body, "AccessKeyId");
+    const secretAccessKey = readElement(answer.body, "SecretAccessKey");
+    const sessionToken = readElement(answer.body, "SessionToken");
+    const expiresAt = Date.parse(readElement(answer.body, "Expiration") ?? "");
+    if (!accessKeyId || !secretAccessKey || !sessionToken || Number.isNaN(expiresAt)) {
+      throw refusal("unexpected_answer", false);
+    }
+    return { accessKeyId, secretAccessKey, sessionToken, expiresAt };
+  }
+}
+
+/** A compatible server that is called for its queues has the roles too; AWS's own addresses have one service each. */
+function stsUrlOf(config: DestinationConfig, region: string): URL {
+  const own = textOf(config, "sts_endpoint");
+  if (own !== null) return new URL(own);
+  const endpoint = textOf(config, "endpoint");
+  if (endpoint !== null && !isAws(new URL(endpoint))) return new URL(endpoint);
+  return serviceUrl("sts", region);
+}
+
+function isAws({ hostname }: URL): boolean {
+  return /\.amazonaws\.(com|com\.cn|eu)$/.test(hostname);
+}
+
+/** The address of a service in a region, in the partition that the region is of. */
+export function serviceUrl(service: string, region: string): URL {
+  return new URL(`https://${service}.${region}.${domainOf(region)}/`);
+}
+
+export function domainOf(region: string): string {
+  if (region.startsWith("cn-")) return "amazonaws.com.cn";
+  return region.startsWith("eusc-") ? "amazonaws.eu" : "amazonaws.com";
+}

@@ -1,0 +1,172 @@
+import type { TransportResult } from "../transport/types.ts";
+import type { UrlParts } from "../transport/url-parts.ts";
+
+/**
+ * Every push destination is one HTTP request. A kind is data and two pure functions: how a message becomes a request, and how the
+ * answer is judged. Timeouts, retries, address guard and log exist once, outside.
+ */
+
+/** One field of `config`; drives validation, masking, the portal's form and the docs (contract section 10). */
+export interface DestinationField {
+  name: string;
+  label: string;
+  help: string;
+  required: boolean;
+  /** Write-only, encrypted at rest, masked on reads. */
+  secret: boolean;
+  /** Guarded: the host that it names is connected to. */
+  address: boolean;
+  /** Default: "string". */
+  type?: "string" | "boolean";
+  /** Source of a regular expression over the whole value. */
+  pattern?: string;
+  /** What is wrong with a text that the pattern cannot tell, as one sentence; null where nothing is. */
+  check?: (text: string) => string | null;
+}
+
+/** What is sent, signed at this moment. */
+export interface Message {
+  /** `webhook-id`: the delivery's public id, the same on every attempt. */
+  id: string;
+  timestampSeconds: number;
+  signature: string;
+  type: string;
+  /** Deliveries that led to the event, this one not counted. */
+  hops: number;
+  endpointId: string;
+  /** When the delivery was made, in Unix milliseconds: the same on every attempt. */
+  createdAt: number;
+  /** The endpoint's custom headers. */
+  headers: ReadonlyArray<readonly [string, string]>;
+  body: Uint8Array;
+}
+
+export interface OutgoingRequest {
+  method: string;
+  /** The same object as for the endpoint's last request only where method and headers, but for `webhook-*`, are the same too. */
+  url: UrlParts;
+  headers: ReadonlyArray<readonly [string, string]>;
+  body: Uint8Array;
+  /** The URL's query is a credential: attempts show it as `***`. */
+  secretQuery?: boolean;
+}
+
+/** What a server said. */
+export interface Answer {
+  status: number;
+  /** Names in lower case. */
+  headers: ReadonlyArray<readonly [string, string]>;
+  /** Its beginning where it is long (`limit("responseKeptMax")`). */
+  body: Uint8Array;
+}
+
+/** `errorCode` says what is wrong where the status alone does not. `throttled` slows the endpoint down like a 429. */
+export type Judgement =
+  | { delivered: true }
+  | { delivered: false; errorCode: string | null; throttled: boolean };
+
+export type DestinationConfig = Readonly<Record<string, unknown>>;
+
+/** Something that a kind connects to, and the field of `config` that names it. */
+export interface DestinationAddress {
+  field: string;
+  url: string;
+}
+
+/** Asks another server for what a request needs, under the same guard and within the same time. Rejects with `Unprepared`. */
+export type Ask = (request: OutgoingRequest) => Promise<Answer>;
+
+/** What the documentation says of a kind beside its fields, in Markdown. */
+export interface DestinationAbout {
+  /** The call that is made, and where body and the three headers stand in it. */
+  sentAs: string;
+  /** What the answer must be. */
+  deliveredWhen: string;
+  /** The real server, or the recorder, that the tests run against, with its version. */
+  testedAgainst: string;
+  /** Permissions, set-up, peculiarities. */
+  notes?: string;
+  /** Each `error_code` that the kind's judge gives → what is wrong, and what to do. */
+  errors?: Readonly<Record<string, string>>;
+}
+
+/** What a row of the table says of every kind. */
+export interface KindRow {
+  kind: string;
+  name: string;
+  about: DestinationAbout;
+  fields: readonly DestinationField[];
+  /** The largest body that the destination takes, in bytes; null where it sets no bound. */
+  maxBytes: number | null;
+  /** Where it is not simply the fields that are addresses: all that the customer chose and that is connected to. */
+  addresses?(config: DestinationConfig): readonly DestinationAddress[];
+  /**
+   * Headers that the destination's protocol gives a meaning to, in lower case; `x-amz-*` stands for all that begin so. An endpoint may
+   * not set them: they would make another call of what its credentials allow.
+   */
+  protocolHeaders?: readonly string[];
+  /** Of those, the ones that only say how what was sent is kept: an endpoint may set them. */
+  settableHeaders?: readonly string[];
+}
+
+/** True for a custom header that an endpoint of this kind may not have. */
+export function isProtocolHeader(
+  { protocolHeaders = [], settableHeaders = [] }: KindRow,
+  name: string,
+): boolean {
+  const lower = name.toLowerCase();
+  if (settableHeaders.includes(lower)) return false;
+  return protocolHeaders.some((own) =>
+    own.endsWith("*") ? lower.startsWith(own.slice(0, -1)) : lower === own,
+  );
+}
+
+/** A kind whose messages wait, without attempts and timers, until the customer's own program fetches them; what it never fetches expires. */
+export interface PolledKind extends KindRow {
+  isPolled: true;
+}
+
+/** A kind that is pushed to. */
+export interface DestinationKind extends KindRow {
+  /** What was granted for these credentials (a session, a token) and must not be shown either. */
+  secrets?(config: DestinationConfig): readonly string[];
+  /**
+   * `config` with its credentials: one object for each version of the endpoint. Throws where the message cannot be rendered (the
+   * delivery is malformed then), and `Unprepared` where another try may succeed.
+   */
+  request(
+    config: DestinationConfig,
+    message: Message,
+    now: number,
+    ask: Ask,
+  ): OutgoingRequest | Promise<OutgoingRequest>;
+  judge(answer: Answer, config: DestinationConfig): Judgement;
+}
+
+/**
+ * A server that had to be asked before the request could be made (for credentials, a token) gave nothing to go on: the attempt ends
+ * as if the destination itself had answered so.
+ */
+export class Unprepared extends Error {
+  /** `errorCode` names the server too, as in `sts: AccessDenied`; null: the transport's own. */
+  constructor(
+    readonly result: TransportResult,
+    readonly errorCode: string | null = null,
+    readonly throttled = false,
+  ) {
+    super("the request could not be prepared");
+  }
+}
+
+/** All that the customer chose and that is connected to: what the guard is asked for when an endpoint is saved. */
+export function addressesOf(kind: KindRow, config: DestinationConfig): readonly DestinationAddress[] {
+  if (kind.addresses) return kind.addresses(config);
+  return kind.fields.flatMap(({ name, address }) => {
+    const url = config[name];
+    return address && typeof url === "string" ? [{ field: name, url }] : [];
+  });
+}
+
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}

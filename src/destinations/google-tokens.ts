@@ -1,0 +1,181 @@
+import { createPrivateKey } from "node:crypto";
+import { SignJWT } from "jose";
+import { isObject } from "../core/json/json.ts";
+import { readObject } from "./answers.ts";
+import {
+  type Ask,
+  type DestinationAddress,
+  type DestinationConfig,
+  type DestinationField,
+  isSuccess,
+  Unprepared,
+} from "./destination.ts";
+import { perConfig, textOf } from "./requests.ts";
+import { USER_AGENT } from "../transport/user-agent.ts";
+
+/**
+ * Access tokens of Google service accounts (developers.google.com/identity/protocols/oauth2/service-account): a JWT signed with the
+ * account's key is exchanged at its `token_uri`. A token serves all attempts of an endpoint until shortly before its end;
+ * however many want one at a time, one request is made.
+ */
+
+const TOKEN_URI = "https://oauth2.googleapis.com/token";
+const GRANT_TYPE = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+/** The longest that Google takes. */
+const ASSERTION_SECONDS = 3600;
+/** How long before its end a token is made anew; it still serves meanwhile, should that fail. */
+const RENEW_BEFORE_MS = 300_000;
+/** A token that ends sooner is not sent any more: it might end on its way. */
+const USABLE_MS = 10_000;
+
+const encoder = new TextEncoder();
+
+export interface ServiceAccount {
+  email: string;
+  privateKey: string;
+  privateKeyId: string | null;
+  tokenUri: string;
+}
+
+/** Reads a key file. Throws the sentence that says what is wrong, and never repeats what it read. */
+export function readServiceAccount(text: string): ServiceAccount {
+  const file = readObject(encoder.encode(text));
+  const {
+    client_email: email,
+    private_key: privateKey,
+    private_key_id: keyId,
+    token_uri: tokenUri = TOKEN_URI,
+  } = file;
+  if (typeof email !== "string" || typeof privateKey !== "string") {
+    throw new Error("Expected the JSON key file of a service account, as Google Cloud made it.");
+  }
+  if (!isPrivateKey(privateKey)) throw new Error("The key file's private_key is none.");
+  if (typeof tokenUri !== "string" || !URL.canParse(tokenUri)) {
+    throw new Error("The key file's token_uri is no URL.");
+  }
+  return { email, privateKey, privateKeyId: typeof keyId === "string" ? keyId : null, tokenUri };
+}
+
+function isPrivateKey(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).asymmetricKeyType === "rsa";
+  } catch {
+    return false;
+  }
+}
+
+/** The field of every Google kind that is written with a service account. */
+export function serviceAccountField(role: string): DestinationField {
+  return {
+    name: "service_account_json",
+    label: "Service account key",
+    help: `The whole JSON key file of a service account with the role ${role}.`,
+    required: true,
+    secret: true,
+    address: false,
+    check(text) {
+      try {
+        readServiceAccount(text);
+        return null;
+      } catch (error) {
+        return error instanceof Error ? error.message : "This cannot be read.";
+      }
+    },
+  };
+}
+
+/** What a customer chose that a Google kind connects to. */
+export function googleAddressesOf(config: DestinationConfig): DestinationAddress[] {
+  const endpoint = textOf(config, "endpoint");
+  const token = { field: "service_account_json", url: accountOf(config).tokenUri };
+  return endpoint === null ? [token] : [{ field: "endpoint", url: endpoint }, token];
+}
+
+const accountOf = perConfig((config) => readServiceAccount(textOf(config, "service_account_json") ?? ""));
+
+interface Token {
+  text: string;
+  endsAt: number;
+}
+
+interface Held {
+  token: Token | null;
+  pending: Promise<Token> | null;
+  /** Of the last token, also after it was refused. */
+  lastText: string | null;
+}
+
+const heldOf = perConfig((): Held => ({ token: null, pending: null, lastText: null }));
+
+/** `authorization` for a request at `now`. Rejects with `Unprepared` where no token can be had. */
+export async function bearerOf(
+  config: DestinationConfig,
+  scope: string,
+  now: number,
+  ask: Ask,
+): Promise<string> {
+  const held = heldOf(config);
+  const { token } = held;
+  if (token && now < token.endsAt - RENEW_BEFORE_MS) return `Bearer ${token.text}`;
+  held.pending ??= fetchToken(accountOf(config), scope, now, ask).finally(() => (held.pending = null));
+  try {
+    held.token = await held.pending;
+    held.lastText = held.token.text;
+  } catch (error) {
+    if (!token || now >= token.endsAt - USABLE_MS) throw error;
+  }
+  return `Bearer ${(held.token ?? token)?.text}`;
+}
+
+/** What must not be shown beside the account's key: a server may repeat it. */
+export function grantedTokens(config: DestinationConfig): readonly string[] {
+  const { lastText } = heldOf(config);
+  return lastText === null ? [] : [lastText];
+}
+
+/** The token was refused: the next attempt asks for another one. */
+export function forgetToken(config: DestinationConfig): void {
+  heldOf(config).token = null;
+}
+
+async function fetchToken(account: ServiceAccount, scope: string, now: number, ask: Ask): Promise<Token> {
+  const assertion = await signAssertion(account, scope, Math.floor(now / 1000));
+  const body = new URLSearchParams({ grant_type: GRANT_TYPE, assertion }).toString();
+  const answer = await ask({
+    method: "POST",
+    url: new URL(account.tokenUri),
+    headers: [
+      ["user-agent", USER_AGENT],
+      ["content-type", "application/x-www-form-urlencoded"],
+      ["accept", "application/json"],
+    ],
+    body: encoder.encode(body),
+  });
+  const { access_token: text, expires_in: seconds, error } = readObject(answer.body);
+  if (isSuccess(answer.status) && typeof text === "string" && typeof seconds === "number") {
+    return { text, endsAt: now + seconds * 1000 };
+  }
+  throw new Unprepared({ kind: "response", truncated: false, ...answer }, `token: ${nameOf(error)}`);
+}
+
+/** OAuth has a text here, other interfaces of Google an object. */
+function nameOf(error: unknown): string {
+  if (typeof error === "string") return error;
+  const status = isObject(error) ? error["status"] : null;
+  return typeof status === "string" ? status : "unexpected_answer";
+}
+
+export function signAssertion(account: ServiceAccount, scope: string, nowSeconds: number): Promise<string> {
+  const header = {
+    alg: "RS256",
+    typ: "JWT",
+    ...(account.privateKeyId !== null && { kid: account.privateKeyId }),
+  };
+  return new SignJWT({ scope })
+    .setProtectedHeader(header)
+    .setIssuer(account.email)
+    .setAudience(account.tokenUri)
+    .setIssuedAt(nowSeconds)
+    .setExpirationTime(nowSeconds + ASSERTION_SECONDS)
+    .sign(createPrivateKey(account.privateKey));
+}

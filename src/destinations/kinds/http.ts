@@ -1,0 +1,51 @@
+import { HOPS_HEADER } from "../../core/hops.ts";
+import { type DestinationKind, isSuccess } from "../destination.ts";
+import { perConfig } from "../requests.ts";
+import { urlParts } from "../../transport/url-parts.ts";
+import { USER_AGENT } from "../../transport/user-agent.ts";
+
+const CONTENT_TYPE = ["content-type", "application/json"] as const;
+const AGENT = ["user-agent", USER_AGENT] as const;
+const FIRST_HOP = [HOPS_HEADER, "1"] as const;
+
+const urlOf = perConfig(({ url }) => urlParts(new URL(String(url))));
+
+/** A URL of the customer's: Standard Webhooks over HTTP (contract section 4). */
+export const http: DestinationKind = {
+  kind: "http",
+  name: "HTTP URL",
+  about: {
+    sentAs:
+      "A POST with the body's exact bytes, the three `webhook-*` headers, `sealpost-hops` and the endpoint's own headers.",
+    deliveredWhen: "The status is 2xx. Redirects are not followed.",
+    testedAgainst:
+      "receivers of the tests' own, well-behaved and hostile, and the published `standardwebhooks` package",
+  },
+  fields: [
+    {
+      name: "url",
+      label: "URL",
+      help: "Where deliveries are posted to. It must resolve to public addresses only.",
+      required: true,
+      secret: false,
+      address: true,
+    },
+  ],
+  maxBytes: null,
+  request(config, message) {
+    const headers: (readonly [string, string])[] = [
+      CONTENT_TYPE,
+      AGENT,
+      ["webhook-id", message.id],
+      ["webhook-timestamp", String(message.timestampSeconds)],
+      ["webhook-signature", message.signature],
+      message.hops === 0 ? FIRST_HOP : [HOPS_HEADER, String(message.hops + 1)],
+      ...message.headers,
+    ];
+    // An address of its own: the head differs from that of the endpoint's other requests.
+    const url = message.hops === 0 ? urlOf(config) : urlParts(new URL(String(config["url"])));
+    return { method: "POST", url, headers, body: message.body };
+  },
+  judge: ({ status }) =>
+    isSuccess(status) ? { delivered: true } : { delivered: false, errorCode: null, throttled: false },
+};

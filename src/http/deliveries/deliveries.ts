@@ -1,0 +1,248 @@
+import { Type } from "@sinclair/typebox";
+import { isFree, isOpen, placeOf } from "../../core/delivery.ts";
+import { notFound, Problem, unavailable } from "../../core/errors.ts";
+import type { Delivery } from "../../core/model.ts";
+import { attemptExample, attemptOf, attemptShape } from "./attempt-shape.ts";
+import { requirePlaces } from "../../pipeline/admission.ts";
+import { commitChange } from "../framework/commit.ts";
+import { deliveryCountsRoute } from "./counts.ts";
+import { Exports } from "./export.ts";
+import { deliveryFilterQuery, readDeliveryFilter, textQuery } from "./filter.ts";
+import { deliveryExample, deliveryOf, deliveryShape } from "./shape.ts";
+import { BODY_GONE } from "../events/shape.ts";
+import { findDelivery } from "../framework/lookups.ts";
+import {
+  listShape,
+  pageOf,
+  pageSize,
+  pagingQuery,
+  readCursor,
+  SHORT_PAGES,
+  writeCursor,
+} from "../framework/paging.ts";
+import { type AnyRoute, NO_FIELDS, route } from "../framework/route.ts";
+import type { Services } from "../framework/services.ts";
+import { oneOf } from "../framework/shapes.ts";
+
+/** Deliveries and their attempts (contract section 4). */
+export function deliveriesRoutes(services: Services): AnyRoute[] {
+  return [
+    listDeliveries(services),
+    deliveryCountsRoute(services),
+    readDelivery(services),
+    listAttempts(services),
+    retryDelivery(services),
+    cancelDelivery(services),
+  ];
+}
+
+const listQuery = Type.Object(
+  {
+    ...pagingQuery,
+    ...deliveryFilterQuery,
+    ...textQuery,
+    format: Type.Optional(
+      oneOf(["json", "ndjson"], {
+        description:
+          "`ndjson`: all that match, one delivery a line, as `application/x-ndjson`; `limit` then bounds the whole, and " +
+          "there is no `next_cursor`.",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+function listDeliveries(services: Services): AnyRoute {
+  const exports = new Exports(services);
+  return route({
+    method: "GET",
+    path: "/v1/deliveries",
+    operationId: "listDeliveries",
+    tag: "Deliveries",
+    summary: "List or export deliveries",
+    description: `Newest first. Filters are ANDed. Dead letters: \`status=dead\`. ${SHORT_PAGES}`,
+    access: "read",
+    budget: "management",
+    query: listQuery,
+    answers: {
+      200: {
+        description: "A page of deliveries, or with `format=ndjson` all of them, one a line.",
+        ...listShape(deliveryShape, deliveryExample),
+        otherwise: {
+          contentType: "application/x-ndjson",
+          schema: Type.String({ description: "A delivery as JSON on each line." }),
+          example: `${JSON.stringify(deliveryExample)}\n`,
+        },
+      },
+    },
+    async handle({ caller, query, turns }) {
+      const filter = readDeliveryFilter(services, caller, query);
+      const before = readCursor(services, "msg", query.cursor);
+      if (query.format === "ndjson")
+        return exports.begin(caller, {
+          filter,
+          before,
+          countMax: query.limit ?? Number.POSITIVE_INFINITY,
+          turns,
+        });
+      const { rows, next } = await services.deliveryList.page(filter, before, pageSize(query), turns);
+      const data = rows.map((delivery) => deliveryOf(services, delivery, delivery.eventType));
+      return { status: 200, json: { data, next_cursor: writeCursor(services, "msg", next) } };
+    },
+  });
+}
+
+function readDelivery(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/deliveries/:id",
+    operationId: "getDelivery",
+    tag: "Deliveries",
+    summary: "Read a delivery",
+    access: "read",
+    budget: "management",
+    answers: { 200: { description: "The delivery.", schema: deliveryShape, example: deliveryExample } },
+    handle({ caller, params }) {
+      const delivery = findDelivery(services, caller, params.id);
+      return { status: 200, json: deliveryOf(services, delivery, delivery.eventType) };
+    },
+  });
+}
+
+function listAttempts(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/deliveries/:id/attempts",
+    operationId: "listAttempts",
+    tag: "Deliveries",
+    summary: "List the attempts of a delivery",
+    description: "Newest first, each with what was sent and what was answered.",
+    access: "read",
+    budget: "management",
+    query: Type.Object(pagingQuery, { additionalProperties: false }),
+    answers: { 200: { description: "A page of attempts.", ...listShape(attemptShape, attemptExample) } },
+    handle({ caller, params, query }) {
+      const delivery = findDelivery(services, caller, params.id);
+      const event = services.data.events.getWithData(delivery.eventId);
+      if (event === null) throw new Error("a delivery stands in the log without its event");
+      return pageOf(services, "att", query, {
+        rows: (before, count) => services.data.attempts.ofDelivery(delivery.id, before, count),
+        show: (attempt) => attemptOf(services, attempt, delivery, event),
+      });
+    },
+  });
+}
+
+function retryDelivery(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/deliveries/:id/retry",
+    operationId: "retryDelivery",
+    tag: "Deliveries",
+    summary: "Try a delivery now",
+    description:
+      "One attempt at once, whatever the delivery's state, also while the endpoint is paused or backing off. It uses up no " +
+      "scheduled attempt, and changes the state only by succeeding. The answer does not wait for it.",
+    access: "manage",
+    budget: "management",
+    audit: "Its attempt stands in the log as made by hand.",
+    body: NO_FIELDS,
+    bodyExample: {},
+    answers: {
+      202: { description: "The attempt is under way.", schema: deliveryShape, example: deliveryExample },
+    },
+    refuses: {
+      plan_limit_reached: "It was never attempted, and the plan's deliveries for this month are used up.",
+      conflict:
+        "An attempt of it is under way, its endpoint is disabled, deleted or of the kind `poll`, or its body is no longer kept.",
+    },
+    async handle({ caller, params }) {
+      findDelivery(services, caller, params.id);
+      // The end of an attempt is seen a moment before the disk has it, and whoever saw it may ask for the next one: this write waits for that,
+      // and a full disk refuses it.
+      await services.data.store.write(() => {});
+      const delivery = findDelivery(services, caller, params.id);
+      if (!services.data.store.writable) throw unavailable("The service cannot write at the moment.");
+      if (!services.data.thinning.has("bodies", delivery.eventId)) throw new Problem("conflict", BODY_GONE);
+      const giveBack = takePlace(services, delivery);
+      const attempt = services.actors.attemptNow(delivery.id, "manual");
+      // It never rejects; what it finds out stands among the attempts.
+      void Promise.resolve(attempt).then(giveBack);
+      if (attempt === "busy") throw new Problem("conflict", "An attempt of this delivery is under way.");
+      if (attempt === "stopping") throw unavailable("The service is stopping. Try again in a moment.");
+      if (attempt === "closed")
+        throw new Problem(
+          "conflict",
+          "The delivery's endpoint is disabled or deleted. Enable it first, where it is still there.",
+        );
+      if (attempt === "polled")
+        throw new Problem(
+          "conflict",
+          "The delivery's endpoint is polled: replay it, and it is handed out again.",
+        );
+      return { status: 202, json: deliveryOf(services, delivery, delivery.eventType) };
+    },
+  });
+}
+
+const NOT_OPEN = "Only a delivery that is pending or retrying can be cancelled.";
+
+/** A place for a first attempt that the account's plan does not expect; answers how to give it back. Throws 402 where there is none. */
+function takePlace({ data }: Services, delivery: Delivery): () => void {
+  const isPaid = delivery.metered || placeOf(delivery) === "taken";
+  if (isPaid || isFree(delivery)) return () => {};
+  requirePlaces(data, delivery.projectId);
+  return data.meter.lend(delivery.projectId);
+}
+
+function cancelDelivery(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/deliveries/:id/cancel",
+    operationId: "cancelDelivery",
+    tag: "Deliveries",
+    summary: "Cancel a delivery",
+    description:
+      "No further attempt starts. One that is under way may still arrive, and then counts as delivered.",
+    access: "manage",
+    budget: "management",
+    audit: { action: "delivery.cancelled", object: "delivery" },
+    body: NO_FIELDS,
+    bodyExample: {},
+    answers: {
+      200: {
+        description: "The delivery, cancelled.",
+        schema: deliveryShape,
+        example: {
+          ...deliveryExample,
+          status: "cancelled",
+          next_attempt_at: null,
+          completed_at: "2026-11-20T09:00:03.000Z",
+        },
+      },
+    },
+    refuses: { conflict: NOT_OPEN },
+    handle(context) {
+      const delivery = findDelivery(services, context.caller, context.params.id);
+      const { id, endpointId } = delivery;
+      // Asked here too: a throw inside the write costs all that share its transaction a second try.
+      if (!isOpen(delivery)) throw new Problem("conflict", NOT_OPEN);
+      return commitChange(context, {
+        write: () => cancel(services, id),
+        answer: (json) => ({ status: 200, json }),
+        remember: () => services.actors.forget(endpointId, id),
+      });
+    },
+  });
+}
+
+/** Inside a write. Throws 409 where the delivery came to its end a moment ago. */
+function cancel(services: Services, id: number) {
+  const { deliveries, notes } = services.data;
+  if (!deliveries.cancel(id)) throw new Problem("conflict", NOT_OPEN);
+  const delivery = services.deliveryList.get(id);
+  // The event left the log a moment ago, and its deliveries follow.
+  if (delivery === null) throw notFound("delivery");
+  notes.add(delivery.eventId, id, "cancelled");
+  return deliveryOf(services, delivery, delivery.eventType);
+}

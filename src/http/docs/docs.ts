@@ -1,0 +1,122 @@
+import swaggerScript from "./assets/swagger-ui-bundle.js.gz" with { type: "file" };
+import swaggerStyle from "./assets/swagger-ui.css.gz" with { type: "file" };
+import pagesStyle from "../../docs/pages.css" with { type: "text" };
+import { notFound } from "../../core/errors.ts";
+import { docPageRoutes } from "./pages.ts";
+import { PAGE_ROUTE } from "./shell.ts";
+import { type AnyRoute, type Answer, route } from "../framework/route.ts";
+
+/**
+ * The interactive page of the API, whole without internet: Swagger UI's one bundle, kept compressed beside this file
+ * (assets/swagger-ui.NOTICE.txt) and embedded in the executable. The swagger plugin's own pages cannot be that: its Swagger UI comes
+ * from a CDN, and its Scalar page needs a bundle of 4.4 MB.
+ */
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Sealpost API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/docs/assets/swagger-ui.css">
+</head>
+<body>
+<noscript>This page needs JavaScript. The document itself is at <a href="/openapi.json">/openapi.json</a>.</noscript>
+<main id="api"></main>
+<script src="/docs/assets/swagger-ui-bundle.js"></script>
+<script src="/docs/assets/start.js"></script>
+</body>
+</html>
+`;
+
+const START_SCRIPT = `SwaggerUIBundle({
+  url: "/openapi.json",
+  dom_id: "#api",
+  deepLinking: true,
+  docExpansion: "list",
+  defaultModelsExpandDepth: 0,
+  validatorUrl: null,
+});
+`;
+
+/** Swagger UI sets style attributes, hence 'unsafe-inline' for styles; nothing may come from, or go to, another host. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const PAGE_HEADERS = {
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy": CONTENT_SECURITY_POLICY,
+  "referrer-policy": "no-referrer",
+  "cache-control": "no-cache",
+};
+
+interface Asset {
+  contentType: string;
+  /** Path of a gzipped file, or the text itself. */
+  gzipped?: string;
+  text?: string;
+}
+
+const JAVASCRIPT = "text/javascript; charset=utf-8";
+const STYLE = "text/css; charset=utf-8";
+
+const ASSETS: ReadonlyMap<string, Asset> = new Map([
+  ["swagger-ui-bundle.js", { contentType: JAVASCRIPT, gzipped: swaggerScript }],
+  ["swagger-ui.css", { contentType: STYLE, gzipped: swaggerStyle }],
+  ["pages.css", { contentType: STYLE, text: pagesStyle }],
+  ["start.js", { contentType: JAVASCRIPT, text: START_SCRIPT }],
+]);
+
+export const docsRoutes: readonly AnyRoute[] = [
+  route({
+    ...PAGE_ROUTE,
+    path: "/",
+    operationId: "getRoot",
+    summary: "Leads to the documentation",
+    answers: { 302: "To /docs." },
+    handle: () => ({ status: 302, headers: { location: "/docs" } }),
+  }),
+  route({
+    ...PAGE_ROUTE,
+    path: "/docs",
+    operationId: "getDocs",
+    summary: "The API as an interactive page",
+    answers: { 200: "The page." },
+    handle: () => ({ status: 200, body: PAGE, headers: PAGE_HEADERS }),
+  }),
+  route({
+    ...PAGE_ROUTE,
+    path: "/docs/assets/:file",
+    operationId: "getDocsAsset",
+    summary: "Scripts and styles of the page",
+    answers: { 200: "The file." },
+    handle({ params, request }) {
+      const asset = ASSETS.get(params.file);
+      if (asset === undefined) throw notFound("file");
+      return serveAsset(asset, request);
+    },
+  }),
+  ...docPageRoutes,
+];
+
+async function serveAsset(asset: Asset, request: Request): Promise<Answer> {
+  const headers = {
+    "content-type": asset.contentType,
+    "cache-control": "public, max-age=3600",
+    vary: "accept-encoding",
+  };
+  if (asset.gzipped === undefined) return { status: 200, body: asset.text ?? "", headers };
+  const gzipped = Bun.file(asset.gzipped);
+  if (/\bgzip\b/.test(request.headers.get("accept-encoding") ?? "")) {
+    return { status: 200, body: gzipped, headers: { ...headers, "content-encoding": "gzip" } };
+  }
+  return { status: 200, body: Bun.gunzipSync(await gzipped.bytes()), headers };
+}

@@ -1,0 +1,84 @@
+import filters from "../../docs/filters.md" with { type: "text" };
+import operating from "../../docs/operating.md" with { type: "text" };
+import promises from "../../docs/promises.md" with { type: "text" };
+import polling from "../../docs/polling.md" with { type: "text" };
+import retention from "../../docs/retention.md" with { type: "text" };
+import schemas from "../../docs/schemas.md" with { type: "text" };
+import transformations from "../../docs/transformations.md" with { type: "text" };
+import { notFound } from "../../core/errors.ts";
+import { findProvider } from "../../inbound/providers.ts";
+import { destinationPage } from "./destination-page.ts";
+import { DOC_HEADERS, docPage, PAGE_ROUTE } from "./shell.ts";
+import { Html, html } from "./html.ts";
+import { providerIndex } from "./provider-index.ts";
+import { providerPage } from "./provider-page.ts";
+import { type AnyRoute, type Answer, route } from "../framework/route.ts";
+
+/** The pages that explain a language each, polling, what is kept, and operating, in the order of their links; test/docs runs every example in them. */
+export const DOC_PAGES: ReadonlyMap<string, string> = new Map([
+  ["filters", filters],
+  ["transformations", transformations],
+  ["schemas", schemas],
+  ["promises", promises],
+  ["polling", polling],
+  ["retention", retention],
+  ["operating", operating],
+]);
+
+const DESTINATIONS = "destinations";
+const PROVIDERS = "providers";
+const NAMES = [...DOC_PAGES.keys(), DESTINATIONS, PROVIDERS];
+
+const rendered = new Map([...DOC_PAGES].map(([name, text]) => [name, render(text)]));
+rendered.set(DESTINATIONS, docPage("Destinations", NAMES, destinationPage()));
+rendered.set(PROVIDERS, docPage("Providers", NAMES, providerIndex()));
+
+export const docPageRoutes: readonly AnyRoute[] = [
+  route({
+    ...PAGE_ROUTE,
+    answers: { 200: "The page." },
+    path: "/docs/:page",
+    operationId: "getDocPage",
+    summary: "A page that explains a language, or lists the destinations or the providers",
+    handle({ params, request }) {
+      const body = rendered.get(params.page);
+      return body === undefined ? noSuchPage(request) : { status: 200, body, headers: DOC_HEADERS };
+    },
+  }),
+  route({
+    ...PAGE_ROUTE,
+    answers: { 200: "The page." },
+    path: `/docs/${PROVIDERS}/:key`,
+    operationId: "getProviderPage",
+    summary: "How a provider is set up, and what is verified",
+    handle({ params, request }) {
+      const provider = findProvider(params.key);
+      if (provider === undefined) return noSuchPage(request);
+      return {
+        status: 200,
+        body: docPage(provider.name, NAMES, providerPage(provider)),
+        headers: DOC_HEADERS,
+      };
+    },
+  }),
+];
+
+/** A browser is led back; whoever else asks gets the problem that every unknown address is. */
+function noSuchPage(request: Request): Answer {
+  if (!request.headers.get("accept")?.includes("text/html")) throw notFound("page");
+  const content = html`<h1>There is no such page</h1>
+<p>All pages stand in the line above: <a href="/docs">the API</a>, and what explains it. Each provider has its page in
+<a href="/docs/${PROVIDERS}">the list of providers</a>.</p>`;
+  return { status: 404, body: docPage("No such page", NAMES, content), headers: DOC_HEADERS };
+}
+
+/** What a fence says beside the language stands above its block. */
+function withCaptions(text: string): string {
+  return text.replaceAll(/^```(\w+) (.+)$/gm, "*$2:*\n\n```$1");
+}
+
+function render(text: string): string {
+  const title = text.slice(text.indexOf("# ") + 2, text.indexOf("\n"));
+  const content = Bun.markdown.html(withCaptions(text), { headings: { ids: true } });
+  return docPage(title, NAMES, new Html(content));
+}

@@ -1,0 +1,112 @@
+import { Type } from "@sinclair/typebox";
+import { invalid, notFound, unavailable } from "../../core/errors.ts";
+import { isEventType } from "../../core/event-type.ts";
+import type { Endpoint } from "../../core/model.ts";
+import { isPolled } from "../../destinations/destinations.ts";
+import { TRIAL_DATA, TRIAL_TYPE } from "../../delivery/trial.ts";
+import type { Incoming } from "../../pipeline/pipeline.ts";
+import { type AttemptAnswer, attemptExample, attemptOf, attemptShape } from "../deliveries/attempt-shape.ts";
+import { type DeliveryAnswer, deliveryExample, deliveryOf, deliveryShape } from "../deliveries/shape.ts";
+import { disabledConflict, findEndpoint } from "./change.ts";
+import { type AnyRoute, ATTEMPT_WAIT_SECONDS, route } from "../framework/route.ts";
+import type { Services } from "../framework/services.ts";
+import { typeText } from "../framework/shapes.ts";
+
+/** One example event, sent to one endpoint at once (contract section 5). */
+export function endpointTestRoutes(services: Services): AnyRoute[] {
+  return [testRoute(services)];
+}
+
+const TEST_ANSWERS = {
+  200: {
+    description: "The attempt, also where it failed.",
+    schema: attemptShape,
+    example: { ...attemptExample, trigger: "test", next_attempt_at: null },
+  },
+  202: {
+    description: "Of the kind `poll`: the delivery, which waits to be fetched.",
+    schema: deliveryShape,
+    example: { ...deliveryExample, status: "pending", attempt_count: 0, next_attempt_at: null },
+  },
+} as const;
+
+function testRoute(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/endpoints/:id/test",
+    operationId: "testEndpoint",
+    tag: "Endpoints",
+    summary: "Send a test event to an endpoint",
+    description:
+      "One event, with the example of its type where it has one, sent once and at once, also while the endpoint is paused or " +
+      "backing off, whatever it subscribes to. It stands in the log with `test: true` and is not metered. The answer comes when the " +
+      "attempt is over. An endpoint of the kind `poll` is sent nothing: there the event waits to be fetched like any other.",
+    access: "manage",
+    budget: "management",
+    audit: "Its event and attempt stand in the log as tests.",
+    body: Type.Object(
+      {
+        type: Type.Optional(typeText({ description: "The type of the event.", default: TRIAL_TYPE })),
+      },
+      { additionalProperties: false },
+    ),
+    bodyExample: { type: "invoice.paid" },
+    waitMaxSeconds: ATTEMPT_WAIT_SECONDS,
+    answers: TEST_ANSWERS,
+    refuses: { conflict: "It is disabled." },
+    async handle({ caller, params, body }) {
+      const type = body.type ?? TRIAL_TYPE;
+      if (!isEventType(type))
+        throw invalid("/type", "Expected the name of an event type, such as invoice.paid.");
+      const endpoint = findEndpoint(services, caller, params.id);
+      if (endpoint.status === "disabled") throw disabledConflict();
+      const deliveryId = await writeTest(services, endpoint, type);
+      if (isPolled(endpoint.kind)) return { status: 202, json: waitingTest(services, deliveryId, type) };
+      await attempt(services, deliveryId);
+      return { status: 200, json: lastAttempt(services, deliveryId) };
+    },
+  });
+}
+
+/** The event and its delivery, on disk. */
+async function writeTest(services: Services, endpoint: Endpoint, type: string): Promise<number> {
+  const event: Incoming = {
+    type,
+    timestamp: services.now(),
+    data: JSON.stringify(services.data.eventTypes.find(endpoint.projectId, type)?.example ?? TRIAL_DATA),
+    consumerId: endpoint.consumerId,
+    externalId: null,
+    sourceId: null,
+    isTest: true,
+    hops: 0,
+  };
+  const plan = services.pipeline.planTest(endpoint, event);
+  await services.data.store.write(() => plan.write());
+  if (plan.testDelivery === null) throw disabledConflict();
+  return plan.testDelivery;
+}
+
+/** The delivery that a poller gets next, once all before it are acknowledged. */
+function waitingTest(services: Services, deliveryId: number, type: string): DeliveryAnswer {
+  const delivery = services.data.deliveries.get(deliveryId);
+  if (delivery === null) throw notFound("delivery");
+  services.actors.polled(delivery.endpointId)?.enqueue();
+  return deliveryOf(services, delivery, type);
+}
+
+async function attempt({ actors }: Services, deliveryId: number): Promise<void> {
+  const sent = await actors.attemptNow(deliveryId, "test");
+  if (sent === "closed") throw disabledConflict();
+  if (sent === null || typeof sent === "string")
+    throw unavailable("The service is stopping; the test is sent later.");
+}
+
+/** The attempt as the store has it. */
+function lastAttempt(services: Services, deliveryId: number): AttemptAnswer {
+  const { attempts, deliveries, events } = services.data;
+  const [made] = attempts.ofDelivery(deliveryId, Number.MAX_SAFE_INTEGER, 1);
+  const delivery = deliveries.get(deliveryId);
+  const event = delivery && events.getWithData(delivery.eventId);
+  if (!made || !delivery || !event) throw notFound("attempt");
+  return attemptOf(services, made, delivery, event);
+}

@@ -1,0 +1,95 @@
+import type { Caller } from "../../core/caller.ts";
+import { invalid, notFound, Problem } from "../../core/errors.ts";
+import { limit } from "../../core/limits.ts";
+import { type Endpoint, HEALTHY, isSameDestination } from "../../core/model.ts";
+import { commitChange } from "../framework/commit.ts";
+import { endpointOf } from "./shape.ts";
+import type { Answer, RequestContext } from "../framework/route.ts";
+import type { Services } from "../framework/services.ts";
+
+/** What every change of one endpoint goes through: who may see it, and how it is written and takes effect. */
+
+/** True where the endpoint is of the caller's project, and, for a portal token, of its consumer (contract section 9). */
+function isVisible(caller: Caller, endpoint: Endpoint): boolean {
+  if (endpoint.projectId !== caller.projectId) return false;
+  return caller.consumerId === null || endpoint.consumerId === caller.consumerId;
+}
+
+/** Throws 404 for an id that is malformed, unknown or foreign, or whose endpoint is deleted. */
+export function findEndpoint({ ids, data }: Services, caller: Caller, id: string): Endpoint {
+  const key = ids.decode("ep", id);
+  const endpoint = key === null ? undefined : data.endpoints.get(key);
+  if (endpoint === undefined || !isVisible(caller, endpoint)) throw notFound("endpoint");
+  return endpoint;
+}
+
+/** All endpoints that the caller may see. */
+export function* endpointsOf({ data }: Services, caller: Caller): Generator<Endpoint> {
+  for (const endpoint of data.endpoints.ofProject(caller.projectId).values())
+    if (isVisible(caller, endpoint)) yield endpoint;
+}
+
+/** Inside a write: throws 422 where the consumer has as many endpoints as it may have. */
+export function requireRoom(
+  { data }: Services,
+  { projectId, consumerId }: Pick<Endpoint, "projectId" | "consumerId">,
+): void {
+  if (consumerId === null) return;
+  const max = limit("endpointsPerConsumerMax");
+  if (data.endpoints.countOf(projectId, consumerId) < max) return;
+  throw invalid("/consumer_id", `A consumer has at most ${max} endpoints.`);
+}
+
+/** Inside a write: throws where the endpoint cannot become this consumer's. What it got so far stays with whom it was for. */
+export function requireMovable(services: Services, now: Endpoint, consumerId: string | null): void {
+  if (consumerId === now.consumerId) return;
+  requireRoom(services, { projectId: now.projectId, consumerId });
+  if (services.data.lists.isEmpty(now.id)) return;
+  throw new Problem("conflict", "It has deliveries already: its consumer stays. Create another endpoint.");
+}
+
+type Committer = Pick<RequestContext, "commit">;
+
+/**
+ * Changes an endpoint as it stands at the moment of the write, in one durable transaction with its answer (default: 200 with the
+ * endpoint); it takes effect at the next attempt. `change` may throw a Problem: nothing is written then.
+ */
+export function changeEndpoint(
+  services: Services,
+  context: Committer,
+  id: number,
+  change: (now: Endpoint) => Partial<Endpoint>,
+  answer: (made: Endpoint) => Answer = (made) => ({ status: 200, json: endpointOf(services, made) }),
+  remember: (made: Endpoint) => void = () => {},
+): Promise<Answer> {
+  const { endpoints } = services.data;
+  return commitChange(context, {
+    write() {
+      let before: unknown;
+      let moved = false;
+      const made = endpoints.update(id, (now) => {
+        before = endpointOf(services, now);
+        const changes = change(now);
+        moved = !isSameDestination(now, { ...now, ...changes });
+        return changes;
+      });
+      if (made === null) throw notFound("endpoint");
+      // How the destination before has been answering says nothing of this one.
+      if (moved) services.data.health.set(id, HEALTHY);
+      return { made, before };
+    },
+    answer({ made, before }) {
+      const after = made.status === "deleted" ? null : endpointOf(services, made);
+      return { ...answer(made), audited: { before, after } };
+    },
+    remember({ made }) {
+      endpoints.remember(made);
+      remember(made);
+    },
+  });
+}
+
+/** 409, for what an endpoint that is disabled cannot do. */
+export function disabledConflict(): Problem {
+  return new Problem("conflict", "This endpoint is disabled. Enable it first.");
+}

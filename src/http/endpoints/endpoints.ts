@@ -1,0 +1,238 @@
+import { Type } from "@sinclair/typebox";
+import type { Caller } from "../../core/caller.ts";
+import { Problem } from "../../core/errors.ts";
+import { childPointer } from "../../core/json/value.ts";
+import type { Endpoint } from "../../core/model.ts";
+import { limit } from "../../core/limits.ts";
+import { listKinds } from "../../destinations/destinations.ts";
+import { changeEndpoint, findEndpoint, requireMovable, endpointsOf } from "./change.ts";
+import { endpointCreationRoute } from "./creation.ts";
+import { requireSafeDestination } from "./destination.ts";
+import { readEndpointChange } from "./input.ts";
+import { requireOwnCredentials } from "./move.ts";
+import {
+  type EndpointChangeBody,
+  endpointChangeShape,
+  endpointExample,
+  endpointOf,
+  endpointShape,
+  changedEndpointShape,
+} from "./shape.ts";
+import { endpointStateRoutes } from "./state.ts";
+import { warningsPart } from "./filter-warnings.ts";
+import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
+import { type AnyRoute, route } from "../framework/route.ts";
+import type { Services } from "../framework/services.ts";
+import { consumerText, oneOf } from "../framework/shapes.ts";
+import { idsShape, readIds } from "../framework/stats-query.ts";
+
+/** Endpoints (contract section 5), for the project's keys and, where they are their consumer's, for portal tokens. */
+export function endpointRoutes(services: Services): AnyRoute[] {
+  return [
+    endpointCreationRoute(services),
+    listRoute(services),
+    readRoute(services),
+    changeRoute(services),
+    deleteRoute(services),
+    ...endpointStateRoutes(services),
+  ];
+}
+
+function listRoute(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/endpoints",
+    operationId: "listEndpoints",
+    tag: "Endpoints",
+    summary: "List endpoints",
+    description: "Newest first. A portal token sees the endpoints of its consumer.",
+    access: "read",
+    budget: "management",
+    query: Type.Object(
+      {
+        consumer_id: Type.Optional(consumerText({ description: "Of this consumer only." })),
+        status: Type.Optional(oneOf(["active", "paused", "disabled"])),
+        kind: Type.Optional(oneOf(listKinds().map(({ kind }) => kind))),
+        failing: Type.Optional(
+          Type.Boolean({
+            description:
+              "`true`: those that do not work, failing since some time or disabled. `false`: the others.",
+          }),
+        ),
+        endpoint_ids: Type.Optional(idsShape),
+        q: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: limit("searchTextMax"),
+            description: "Its id, or text in its description, event types or config, whatever the case.",
+          }),
+        ),
+        ...pagingQuery,
+      },
+      { additionalProperties: false },
+    ),
+    answers: { 200: { description: "A page of endpoints.", ...listShape(endpointShape, endpointExample) } },
+    handle({ caller, query }) {
+      const matches = matcherOf(services, query);
+      return pageOf(services, "ep", query, {
+        rows: (before) =>
+          [...endpointsOf(services, caller)]
+            .filter((endpoint) => endpoint.id < before && matches(endpoint))
+            .toSorted((a, b) => b.id - a.id),
+        show: (endpoint) => endpointOf(services, endpoint),
+      });
+    },
+  });
+}
+
+interface ListFilter {
+  consumer_id?: string;
+  status?: string;
+  kind?: string;
+  failing?: boolean;
+  endpoint_ids?: string;
+  q?: string;
+}
+
+function matcherOf(services: Services, query: ListFilter): (endpoint: Endpoint) => boolean {
+  const { consumer_id: consumerId, status, kind, failing } = query;
+  const { endpoint_ids: named, q } = query;
+  const keyOf = (id: string) => services.ids.decode("ep", id);
+  const keys = named === undefined ? null : new Set(readIds("endpoint_ids", named).map(keyOf));
+  const troubled = failing === undefined ? null : services.data.health.allFailing();
+  const wanted = q === undefined ? null : { key: keyOf(q), text: q.toLowerCase() };
+  return (endpoint) => {
+    if (consumerId !== undefined && endpoint.consumerId !== consumerId) return false;
+    if (status !== undefined && endpoint.status !== status) return false;
+    if (kind !== undefined && endpoint.kind !== kind) return false;
+    if (troubled && (endpoint.status === "disabled" || troubled.has(endpoint.id)) !== failing) return false;
+    if (keys && !keys.has(endpoint.id)) return false;
+    return wanted === null || wanted.key === endpoint.id || holds(endpoint, wanted.text);
+  };
+}
+
+/** Of the config what is shown: credentials stand apart from it. */
+function holds({ description, eventTypes, config }: Endpoint, text: string): boolean {
+  const texts = [description ?? "", ...(eventTypes ?? []), ...Object.values(config).map(String)];
+  return texts.some((one) => one.toLowerCase().includes(text));
+}
+
+function readRoute(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/endpoints/:id",
+    operationId: "getEndpoint",
+    tag: "Endpoints",
+    summary: "Read an endpoint",
+    access: "read",
+    budget: "management",
+    answers: { 200: { description: "The endpoint.", schema: endpointShape, example: endpointExample } },
+    handle: ({ caller, params }) => ({
+      status: 200,
+      json: endpointOf(services, findEndpoint(services, caller, params.id)),
+    }),
+  });
+}
+
+/** What the grant `manage` may change (contract section 9); the rest is for the project's own keys: 403. */
+const PORTAL_FIELDS = new Set([
+  "url",
+  "config",
+  "description",
+  "event_types",
+  "filter",
+  "transformations",
+  "headers",
+]);
+
+const CHANGE_DESCRIPTION =
+  "A merge patch (RFC 7396): null resets a field to its default; `filter`, `transformations`, `retry`, `headers` and `config` " +
+  "are replaced whole. Takes effect at the next attempt. Adding `v1a` makes a key and answers its `public_key`. A portal token " +
+  `may change ${[...PORTAL_FIELDS].map((name) => `\`${name}\``).join(", ")}; any other field is answered 403. Where it changes the host of an ` +
+  "address, the credentials and headers that are stored must be given again, or left out, in the same request: `***` is 422 then, and so is a " +
+  "body without `headers` where there are some.";
+
+const CHANGED = {
+  description: "The endpoint as it now is.",
+  schema: changedEndpointShape,
+  example: endpointExample,
+};
+
+function changeRoute(services: Services): AnyRoute {
+  return route({
+    method: "PATCH",
+    path: "/v1/endpoints/:id",
+    operationId: "updateEndpoint",
+    tag: "Endpoints",
+    summary: "Change an endpoint",
+    description: CHANGE_DESCRIPTION,
+    access: "manage",
+    budget: "management",
+    audit: { action: "endpoint.updated", object: "endpoint" },
+    body: endpointChangeShape,
+    bodyExample: { event_types: ["invoice.paid"], description: null },
+    answers: { 200: CHANGED },
+    refuses: {
+      conflict: "It has deliveries already: its consumer stays.",
+      unsafe_destination: "The address is not allowed.",
+    },
+    async handle(context) {
+      const { caller, params, body } = context;
+      const endpoint = findEndpoint(services, caller, params.id);
+      requirePortalFields(caller, body);
+      const preview = { ...endpoint, ...readEndpointChange(body, endpoint) };
+      await requireSafeDestination(services.guard, body, preview);
+      requireOwnCredentials(caller, body, endpoint, preview);
+      return changeEndpoint(
+        services,
+        context,
+        endpoint.id,
+        (now) => {
+          const change = readEndpointChange(body, now);
+          requireOwnCredentials(caller, body, now, { ...now, ...change });
+          if (change.consumerId !== undefined) requireMovable(services, now, change.consumerId);
+          return change;
+        },
+        (made) => ({ status: 200, json: { ...endpointOf(services, made), ...warningsPart(body.filter) } }),
+      );
+    },
+  });
+}
+
+function requirePortalFields(caller: Caller, body: EndpointChangeBody): void {
+  if (caller.kind !== "portal") return;
+  const names = Object.keys(body).filter((name) => !PORTAL_FIELDS.has(name));
+  if (names.length === 0) return;
+  const errors = names.map((name) => ({
+    pointer: childPointer("", name),
+    detail: "A portal link may not change this field.",
+  }));
+  throw new Problem("forbidden", "A portal link may not change this.", { errors });
+}
+
+function deleteRoute(services: Services): AnyRoute {
+  return route({
+    method: "DELETE",
+    path: "/v1/endpoints/:id",
+    operationId: "deleteEndpoint",
+    tag: "Endpoints",
+    summary: "Delete an endpoint",
+    description:
+      "What is pending is cancelled; an attempt that is under way may still arrive, and its delivery then counts as delivered. Events, " +
+      "deliveries and attempts stay readable.",
+    access: "create",
+    budget: "management",
+    audit: { action: "endpoint.deleted", object: "endpoint" },
+    answers: { 204: "It is deleted." },
+    handle(context) {
+      const endpoint = findEndpoint(services, context.caller, context.params.id);
+      return changeEndpoint(
+        services,
+        context,
+        endpoint.id,
+        () => ({ status: "deleted" }),
+        () => ({ status: 204 }),
+      );
+    },
+  });
+}

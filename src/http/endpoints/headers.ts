@@ -1,0 +1,66 @@
+import type { Fault } from "../../core/errors.ts";
+import { childPointer } from "../../core/json/value.ts";
+import { HOPS_HEADER } from "../../core/hops.ts";
+import { limit } from "../../core/limits.ts";
+import type { Endpoint } from "../../core/model.ts";
+import { isCredentialHeader, MASK } from "../../destinations/credential-headers.ts";
+import { isProtocolHeader } from "../../destinations/destination.ts";
+import { findKind } from "../../destinations/destinations.ts";
+import { TRANSPORT_HEADERS } from "../../transport/request.ts";
+
+type Headers = Endpoint["headers"];
+
+/** RFC 9110 section 5.6.2; the length keeps a head readable. */
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
+/** Latin-1 without control characters. */
+const VALUE = /^[\x20-\x7e\xa0-\xff]*$/;
+
+/** What Sealpost sets itself (contract section 5), and what concerns the connection (RFC 9110 section 7.6.1). */
+const RESERVED = new Set([...TRANSPORT_HEADERS, "content-type", "user-agent", HOPS_HEADER]);
+
+/**
+ * The custom headers of a body. A credential that reads `***` keeps the value that is stored under its name. Notes what
+ * is wrong, each with its pointer, and never repeats a value.
+ */
+export function readHeaders(
+  given: Readonly<Record<string, string>>,
+  stored: Headers,
+  faults: Fault[],
+): Headers {
+  const max = limit("customHeadersMax");
+  const pairs = Object.entries(given);
+  if (pairs.length > max) faults.push({ pointer: "/headers", detail: `Expected at most ${max} headers.` });
+  const kept = new Map(stored.map(([name, value]) => [name.toLowerCase(), value]));
+  const seen = new Set<string>();
+  return pairs.slice(0, max).map(([name, value]): [string, string] => {
+    const lower = name.toLowerCase();
+    const isMasked = value === MASK && isCredentialHeader(name);
+    const actual = isMasked ? kept.get(lower) : value;
+    const detail = faultOf(name, actual) ?? (seen.has(lower) ? "This header stands here twice." : null);
+    if (detail !== null) faults.push({ pointer: pointerOf(name), detail });
+    seen.add(lower);
+    return [name, actual ?? ""];
+  });
+}
+
+/** Notes what the protocol of the endpoint's kind gives a meaning to. */
+export function refuseProtocolHeaders(headers: Headers, kindName: string, faults: Fault[]): void {
+  const kind = findKind(kindName);
+  if (kind === undefined) return;
+  const detail = `The kind ${kindName} gives this header a meaning: an endpoint cannot set it.`;
+  for (const [name] of headers)
+    if (isProtocolHeader(kind, name)) faults.push({ pointer: pointerOf(name), detail });
+}
+
+function faultOf(name: string, value: string | undefined): string | null {
+  if (!NAME.test(name)) return "This is not the name of a header.";
+  const lower = name.toLowerCase();
+  if (RESERVED.has(lower) || lower.startsWith("webhook-")) return "This header is set by Sealpost itself.";
+  if (value === undefined) return `Nothing is stored yet that ${MASK} could stand for.`;
+  return VALUE.test(value) ? null : "Expected Latin-1 text without control characters.";
+}
+
+/** What is no name of a header is not repeated: it may be anything. */
+function pointerOf(name: string): string {
+  return NAME.test(name) ? childPointer("/headers", name) : "/headers";
+}

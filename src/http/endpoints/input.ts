@@ -1,0 +1,186 @@
+import { type Fault, invalidAll } from "../../core/errors.ts";
+import { isEventTypePattern } from "../../core/event-type.ts";
+import { compileFilter } from "../../core/filter/filter.ts";
+import { isObject } from "../../core/json/json.ts";
+import { limit } from "../../core/limits.ts";
+import type { Endpoint } from "../../core/model.ts";
+import { makePrivateKey, makeSecret, readPrivateKey, readSecret } from "../../core/signing.ts";
+import { compileTransformations } from "../../core/transform/transform.ts";
+import { isPolled } from "../../destinations/destinations.ts";
+import type { NewEndpoint } from "../../store/endpoints.ts";
+import { readDestination } from "./destination.ts";
+import { readHeaders, refuseProtocolHeaders } from "./headers.ts";
+import type { EndpointChangeBody, NewEndpointBody } from "./shape.ts";
+import { mergePatch } from "../framework/merge-patch.ts";
+
+/** What a body changes: fields of the endpoint, by their names in the model. */
+export type EndpointChange = Partial<NewEndpoint>;
+
+const DEFAULTS = {
+  eventTypes: null,
+  headers: [],
+  signatureVersions: ["v1"],
+  timeoutSeconds: limit("attemptTimeoutDefault"),
+  maxConcurrency: limit("concurrencyDefault"),
+  ordering: "none",
+  metadata: {},
+} as const;
+
+/** An endpoint before its body is read: every field has its default, and there is no destination yet. */
+function blankEndpoint(projectId: number, now: number): NewEndpoint {
+  return {
+    ...DEFAULTS,
+    projectId,
+    consumerId: null,
+    kind: "http",
+    config: {},
+    credentials: {},
+    description: null,
+    filter: null,
+    transformations: null,
+    secret: makeSecret(),
+    privateKey: null,
+    previous: null,
+    retry: null,
+    rateLimitPerSecond: null,
+    status: "active",
+    disabledReason: null,
+    updatedAt: now,
+  };
+}
+
+/** The endpoint that a body asks for. Throws 422 with every fault; the addresses are still to be guarded. */
+export function readNewEndpoint(body: NewEndpointBody, projectId: number, now: number): NewEndpoint {
+  const blank = blankEndpoint(projectId, now);
+  const faults: Fault[] = [];
+  const change = changeOf(body, blank, faults);
+  const secrets = readGivenSecrets(body, faults);
+  if (faults.length > 0) throw invalidAll(faults);
+  // A patch would drop members that are null; here they are what was sent.
+  return { ...blank, ...change, metadata: body.metadata ?? blank.metadata, ...secrets };
+}
+
+/** What a merge patch changes of an endpoint as it stands. Throws 422 with every fault, as above. */
+export function readEndpointChange(body: EndpointChangeBody, before: Endpoint): EndpointChange {
+  const faults: Fault[] = [];
+  // The queues of the two are not alike, and what waits in one must not be lost.
+  if (body.kind !== undefined && isPolled(body.kind) !== isPolled(before.kind)) {
+    const detail = "An endpoint that is polled stays so, and one that is pushed to too: create another.";
+    faults.push({ pointer: "/kind", detail });
+  }
+  const change = changeOf(body, before, faults);
+  if (faults.length > 0) throw invalidAll(faults);
+  return change;
+}
+
+function changeOf(body: EndpointChangeBody, before: NewEndpoint, faults: Fault[]): EndpointChange {
+  const { kind, config, credentials } = before;
+  const destination = readDestination(body, { kind, config, credentials }, faults);
+  const headers =
+    body.headers === undefined ? before.headers : readHeaders(body.headers ?? {}, before.headers, faults);
+  if (body.headers !== undefined || destination.kind !== kind)
+    refuseProtocolHeaders(headers, destination.kind, faults);
+  return {
+    ...destination,
+    ...readPlainFields(body),
+    ...readRouting(body, faults),
+    ...readVersions(body, before, faults),
+    headers,
+    ...(body.metadata !== undefined && { metadata: readMetadata(body.metadata, before, faults) }),
+  };
+}
+
+/** Fields that the schema alone decides on; null stands for the default. */
+function readPlainFields(body: EndpointChangeBody): EndpointChange {
+  const change: EndpointChange = {};
+  if (body.description !== undefined) change.description = body.description;
+  if (body.consumer_id !== undefined) change.consumerId = body.consumer_id;
+  if (body.retry !== undefined) change.retry = body.retry;
+  if (body.rate_limit_per_second !== undefined) change.rateLimitPerSecond = body.rate_limit_per_second;
+  if (body.timeout_seconds !== undefined) {
+    change.timeoutSeconds = body.timeout_seconds ?? DEFAULTS.timeoutSeconds;
+  }
+  if (body.max_concurrency !== undefined) {
+    change.maxConcurrency = body.max_concurrency ?? DEFAULTS.maxConcurrency;
+  }
+  if (body.ordering !== undefined) change.ordering = body.ordering ?? DEFAULTS.ordering;
+  return change;
+}
+
+/** Which events an endpoint gets, and in what shape. Filter and transformations are compiled as a trial. */
+function readRouting(body: EndpointChangeBody, faults: Fault[]): EndpointChange {
+  const change: EndpointChange = {};
+  if (body.event_types !== undefined) change.eventTypes = readEventTypes(body.event_types, faults);
+  if (body.filter !== undefined) {
+    if (body.filter !== null) addFaults("/filter", compileFilter(body.filter), faults);
+    change.filter = body.filter;
+  }
+  if (body.transformations !== undefined) {
+    if (body.transformations !== null) {
+      addFaults("/transformations", compileTransformations(body.transformations), faults);
+    }
+    change.transformations = body.transformations;
+  }
+  return change;
+}
+
+function addFaults(
+  prefix: string,
+  compiled: { ok: true } | { ok: false; faults: Fault[] },
+  faults: Fault[],
+): void {
+  if (compiled.ok) return;
+  for (const { pointer, detail } of compiled.faults) faults.push({ pointer: prefix + pointer, detail });
+}
+
+function readEventTypes(patterns: readonly string[] | null, faults: Fault[]): readonly string[] | null {
+  if (patterns === null) return DEFAULTS.eventTypes;
+  for (const [at, pattern] of patterns.entries()) {
+    if (isEventTypePattern(pattern)) continue;
+    const detail = "Expected a name such as invoice.paid, a pattern such as invoice.*, or *.";
+    faults.push({ pointer: `/event_types/${at}`, detail });
+  }
+  return [...new Set(patterns)];
+}
+
+/** `v1` always signs; the key for `v1a` is made where it begins to, and forgotten where it ends. */
+function readVersions(body: NewEndpointBody, before: NewEndpoint, faults: Fault[]): EndpointChange {
+  if (body.signature_versions === undefined) return {};
+  const versions: Endpoint["signatureVersions"] = body.signature_versions ?? DEFAULTS.signatureVersions;
+  if (!versions.includes("v1")) {
+    faults.push({ pointer: "/signature_versions", detail: 'Expected ["v1"] or ["v1", "v1a"].' });
+  }
+  if (versions.includes("v1a")) {
+    return { signatureVersions: ["v1", "v1a"], privateKey: before.privateKey ?? makePrivateKey() };
+  }
+  const previous = before.previous && { ...before.previous, privateKey: null };
+  return { signatureVersions: DEFAULTS.signatureVersions, privateKey: null, previous };
+}
+
+/** The keys that someone brings along from another sender. What is refused is never repeated. */
+function readGivenSecrets(body: NewEndpointBody, faults: Fault[]): EndpointChange {
+  const { secret, private_key: privateKey, signature_versions: versions } = body;
+  if (secret !== undefined && readSecret(secret) === null) {
+    faults.push({ pointer: "/secret", detail: "Expected whsec_ and 24 to 64 bytes in base64." });
+  }
+  if (privateKey !== undefined && !versions?.includes("v1a")) {
+    faults.push({
+      pointer: "/private_key",
+      detail: "Only an endpoint with the signature version v1a has one.",
+    });
+  } else if (privateKey !== undefined && readPrivateKey(privateKey) === null) {
+    const detail = "Expected whsk_ and a 32-byte seed, or seed and its public key, in base64.";
+    faults.push({ pointer: "/private_key", detail });
+  }
+  return { ...(secret !== undefined && { secret }), ...(privateKey !== undefined && { privateKey }) };
+}
+
+function readMetadata(patch: object | null, before: NewEndpoint, faults: Fault[]): NewEndpoint["metadata"] {
+  if (patch === null) return DEFAULTS.metadata;
+  const merged = mergePatch(before.metadata, patch);
+  const max = limit("metadataBytesMax");
+  if (Buffer.byteLength(JSON.stringify(merged)) > max) {
+    faults.push({ pointer: "/metadata", detail: `Expected at most ${max} bytes of JSON.` });
+  }
+  return isObject(merged) ? merged : DEFAULTS.metadata;
+}

@@ -1,0 +1,95 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Caller } from "../../core/caller.ts";
+import { type Fault, invalidAll } from "../../core/errors.ts";
+import { childPointer } from "../../core/json/value.ts";
+import type { Endpoint } from "../../core/model.ts";
+import { addressesOf, type DestinationConfig } from "../../destinations/destination.ts";
+import { findKind } from "../../destinations/destinations.ts";
+import { isCredentialHeader, MASK } from "../../destinations/credential-headers.ts";
+import type { Destination } from "./destination.ts";
+import type { EndpointChangeBody } from "./shape.ts";
+
+/**
+ * Who has a portal link may change where an endpoint leads, and cannot read what it is called with. So nothing that is stored is used for
+ * what the link's holder chose: not at another host, and not for another queue, bucket, exchange or role. A key of the project is asked
+ * for nothing: it stored them.
+ */
+
+const ELSEWHERE = {
+  value:
+    "The address leads to another host, which must not get what is stored for the one before: give this value again.",
+  headers:
+    "The address leads to another host, which must not get the headers that are stored for the one before: give them again, or {}.",
+};
+const OTHERWISE = {
+  value: "The destination changes, and what is stored is for the one before: give this value again.",
+  headers:
+    "The destination changes, and the headers that are stored are for the one before: give them again, or {}.",
+};
+
+/** Throws 422 with every credential that would be used for another destination than the one before. */
+export function requireOwnCredentials(
+  caller: Caller,
+  body: EndpointChangeBody,
+  before: Endpoint,
+  after: Destination,
+): void {
+  if (caller.kind !== "portal") return;
+  const isElsewhere = leadsElsewhere(before, after);
+  if (!isElsewhere && !isOtherwise(before, after)) return;
+  const why = isElsewhere ? ELSEWHERE : OTHERWISE;
+  const bound = isElsewhere ? before.headers : before.headers.filter(([name]) => isCredentialHeader(name));
+  const faults = [
+    ...keptCredentials(body, after, why.value),
+    ...(body.headers === undefined && bound.length > 0 ? [{ pointer: "/headers", detail: why.headers }] : []),
+    ...keptHeaders(body, why.value),
+  ];
+  if (faults.length > 0) throw invalidAll(faults);
+}
+
+/** A URL of the customer's says by its host whom it leads to; any other kind's fields say together what is done with the credentials. */
+function isOtherwise(before: Destination, after: Destination): boolean {
+  if (before.kind !== after.kind) return true;
+  if (after.kind === "http") return false;
+  return !isDeepStrictEqual(before.config, after.config);
+}
+
+function leadsElsewhere(before: Destination, after: Destination): boolean {
+  const [old, now] = [originsOf(before), originsOf(after)];
+  return [...new Set([...old.keys(), ...now.keys()])].some((field) => old.get(field) !== now.get(field));
+}
+
+/** Each address of a destination, those inside credentials and those that are not called now too: field → origin. */
+function originsOf({ kind: name, config, credentials }: Destination): Map<string, string> {
+  const kind = findKind(name);
+  const values: DestinationConfig = { ...config, ...credentials };
+  const inFields = kind?.fields.filter(({ address }) => address) ?? [];
+  const addresses = [
+    ...inFields.map((field) => ({ field: field.name, url: values[field.name] })),
+    ...(kind ? addressesOf(kind, values) : []),
+  ];
+  return new Map(
+    addresses.flatMap(({ field, url }) =>
+      typeof url === "string" && URL.canParse(url) ? [[field, new URL(url).origin]] : [],
+    ),
+  );
+}
+
+/** Stored ones that stay. What `config` leaves out is gone after the change, and goes nowhere. */
+function keptCredentials(
+  { config }: EndpointChangeBody,
+  { credentials }: Destination,
+  detail: string,
+): Fault[] {
+  const given: Readonly<Record<string, unknown>> | undefined = config;
+  return Object.keys(credentials)
+    .filter((name) => given === undefined || given[name] === MASK)
+    .map((name) => ({ pointer: childPointer("/config", name), detail }));
+}
+
+function keptHeaders({ headers }: EndpointChangeBody, detail: string): Fault[] {
+  const given: Readonly<Record<string, string>> = headers ?? {};
+  return Object.keys(given)
+    .filter((name) => given[name] === MASK && isCredentialHeader(name))
+    .map((name) => ({ pointer: childPointer("/headers", name), detail }));
+}

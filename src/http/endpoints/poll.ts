@@ -1,0 +1,203 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { Type } from "@sinclair/typebox";
+import { invalid, Problem, unavailable } from "../../core/errors.ts";
+import { limit } from "../../core/limits.ts";
+import type { Endpoint } from "../../core/model.ts";
+import type { Message } from "../../destinations/destination.ts";
+import { isPolled } from "../../destinations/destinations.ts";
+import type { Page, Refusal } from "../../delivery/poller.ts";
+import { CHALLENGE, endpointSecret } from "../framework/access.ts";
+import { disabledConflict } from "./change.ts";
+import { rateLimitHeaders, TokenBuckets } from "../framework/ratelimit.ts";
+import { type AnyRoute, route } from "../framework/route.ts";
+import type { Services } from "../framework/services.ts";
+
+/** Where the customer's own program fetches what waits for it (contract section 10). */
+export function pollRoutes(services: Services): AnyRoute[] {
+  return [pollRoute(services, new TokenBuckets(services.pollRateLimit))];
+}
+
+const pollQuery = Type.Object(
+  {
+    cursor: Type.Optional(
+      Type.String({
+        maxLength: 200,
+        description: "`next_cursor` of the page before: acknowledges everything up to the end of that page.",
+        expected: "the `next_cursor` of a page of this endpoint",
+      }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: limit("pollLimitMax"),
+        default: limit("pollLimitDefault"),
+        description: `Messages that the page holds at most; their bodies together hold at most ${limit("pollAnswerBytesMax")} bytes.`,
+      }),
+    ),
+    wait: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: limit("pollWaitMax"),
+        default: 0,
+        description: "Seconds that the answer may wait where nothing is there yet.",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const messageShape = Type.Object(
+  {
+    headers: Type.Object({
+      "webhook-id": Type.String({ description: "The same whenever this delivery is handed out." }),
+      "webhook-timestamp": Type.String({ description: "Seconds: when this page was made." }),
+      "webhook-signature": Type.String({ description: "One entry for each valid secret and version." }),
+    }),
+    body: Type.String({ description: "The exact text that is signed: verify it before you parse it." }),
+  },
+  { $id: "PolledMessage" },
+);
+
+const pageShape = Type.Object(
+  {
+    data: Type.Array(messageShape, { description: "Oldest first." }),
+    next_cursor: Type.String({ description: "Give it as `cursor` once this page is worked off." }),
+    done: Type.Boolean({ description: "Nothing more waits now." }),
+  },
+  { $id: "PolledPage" },
+);
+
+const CURSOR_EXAMPLE = "ZXBfMDFLQUhNOFpaWjAwSzFNMk4zUDRRNVI2UzcucG9zXzAxS0FITTlRN1cwMEI1QzFEN0U5RjNHNkhK";
+
+const pageExample = {
+  data: [
+    {
+      headers: {
+        "webhook-id": "msg_01KAHM9Q7W00B5C1D7E9F3G6HJ",
+        "webhook-timestamp": "1795165200",
+        "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+      },
+      body: '{"type":"invoice.paid","timestamp":"2026-11-20T09:00:00.000Z","data":{"id":"in_42","total":990}}',
+    },
+  ],
+  next_cursor: CURSOR_EXAMPLE,
+  done: true,
+};
+
+function pollRoute(services: Services, buckets: TokenBuckets): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/poll/:id",
+    operationId: "poll",
+    tag: "Polling",
+    summary: "Fetch what waits for an endpoint of the kind poll",
+    description:
+      "Oldest first, each message signed at this moment. Nothing is taken off by reading: a page comes again until its `next_cursor` is " +
+      "sent back, which acknowledges everything up to its end; those deliveries are `delivered` then. Without a cursor the page " +
+      "begins behind the last acknowledged message. Several pollers of one endpoint get the same messages: tell repeated ones by " +
+      "`webhook-id`. A paused endpoint hands out nothing.",
+    access: "endpoint",
+    budget: "none",
+    query: pollQuery,
+    waitMaxSeconds: limit("pollWaitMax"),
+    refusesHead: true,
+    takesAnyPath: true,
+    answers: {
+      200: { description: "The page; it may be empty.", schema: pageShape, example: pageExample },
+    },
+    refuses: {
+      conflict: "The endpoint is disabled, or not of the kind `poll`.",
+      rate_limited: "Too many polls of this endpoint in a second, or waiting at once.",
+    },
+    async handle({ params, query, request }) {
+      const endpoint = requireOpened(services, params.id, request);
+      const rate = charge(services, buckets, endpoint);
+      if (!isPolled(endpoint.kind)) {
+        throw new Problem("conflict", "This endpoint is pushed to: only those of the kind poll are polled.");
+      }
+      const page = await services.poller.poll(endpoint.id, {
+        position: query.cursor === undefined ? 0 : readCursor(services, endpoint.id, query.cursor),
+        limit: query.limit ?? limit("pollLimitDefault"),
+        until: services.now() + (query.wait ?? 0) * 1000,
+        signal: request.signal,
+        isAllowed: () => findOpened(services, params.id, request) !== null,
+      });
+      if (typeof page === "string") throw REFUSALS[page]();
+      return { status: 200, json: pageOf(services, endpoint.id, page), headers: rate };
+    },
+  });
+}
+
+function pageOf(services: Services, endpointId: number, { messages, position, done }: Page) {
+  return { data: messages.map(messageOf), next_cursor: writeCursor(services, endpointId, position), done };
+}
+
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+function messageOf({ id, timestampSeconds, signature, body }: Message) {
+  const headers = {
+    "webhook-id": id,
+    "webhook-timestamp": String(timestampSeconds),
+    "webhook-signature": signature,
+  };
+  return { headers, body: decoder.decode(body) };
+}
+
+const UNKNOWN = "This is not the secret of this endpoint.";
+
+/** The endpoint that the secret opens. Throws the same 401 for a wrong secret and for an endpoint that is not there. */
+function requireOpened(services: Services, id: string, request: Request): Endpoint {
+  const endpoint = findOpened(services, id, request);
+  if (endpoint === null) throw new Problem("unauthenticated", UNKNOWN, CHALLENGE);
+  return endpoint;
+}
+
+function findOpened(services: Services, id: string, request: Request): Endpoint | null {
+  const key = services.ids.decode("ep", id);
+  const endpoint = key === null ? undefined : services.data.endpoints.get(key);
+  const token = digest(endpointSecret(request));
+  // Two comparisons whatever there is to compare with: time tells nothing either.
+  const overlap =
+    endpoint?.previous && endpoint.previous.expiresAt > services.now() ? endpoint.previous : null;
+  const isCurrent = timingSafeEqual(token, digest(endpoint?.secret ?? ""));
+  const isPrevious = timingSafeEqual(token, digest(overlap?.secret ?? ""));
+  return endpoint && (isCurrent || isPrevious) ? endpoint : null;
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+/** Counted per endpoint, once the secret is right: nobody else can use it up. Answers the headers that tell of it. */
+function charge(services: Services, buckets: TokenBuckets, { id }: Endpoint): Record<string, string> {
+  const { perSecond } = buckets;
+  if (perSecond === 0) return {};
+  const allowance = buckets.take(String(id), 1, services.now());
+  const rate = rateLimitHeaders("poll", perSecond, allowance);
+  if (allowance.isGranted) return rate;
+  const headers = { ...rate, "retry-after": String(allowance.retryAfterSeconds) };
+  throw new Problem("rate_limited", `The limit of this endpoint is ${perSecond} a second.`, { headers });
+}
+
+const REFUSALS: Readonly<Record<Refusal, () => Problem>> = {
+  gone: () => new Problem("unauthenticated", UNKNOWN, CHALLENGE),
+  disabled: disabledConflict,
+  full: () =>
+    new Problem("rate_limited", "Too many polls wait at once. Ask again later, or without `wait`.", {
+      headers: { "retry-after": String(limit("pollWaitMax")) },
+    }),
+  stopping: () => unavailable("The service is stopping. Try again in a moment."),
+};
+
+/** A position in the queue of one endpoint, as its poller carries it. */
+function writeCursor({ ids }: Services, endpointId: number, position: number): string {
+  return Buffer.from(`${ids.encode("ep", endpointId)}.${ids.encode("pos", position)}`).toString("base64url");
+}
+
+/** Throws 422 with the parameter's name for a text that `writeCursor` never wrote for this endpoint. */
+function readCursor(services: Services, endpointId: number, cursor: string): number {
+  const [, position = ""] = Buffer.from(cursor, "base64url").toString().split(".");
+  const key = services.ids.decode("pos", position);
+  if (key !== null && writeCursor(services, endpointId, key) === cursor) return key;
+  throw invalid("cursor", "Expected the `next_cursor` of a page of this endpoint.");
+}

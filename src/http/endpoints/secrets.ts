@@ -1,0 +1,104 @@
+import { Type } from "@sinclair/typebox";
+import type { Endpoint, PreviousSecret } from "../../core/model.ts";
+import { makePrivateKey, makeSecret } from "../../core/signing.ts";
+import { changeEndpoint, findEndpoint } from "./change.ts";
+import { publicKeyPart } from "./shape.ts";
+import { overlapEnd, overlapShape } from "../framework/overlap.ts";
+import { type AnyRoute, route } from "../framework/route.ts";
+import type { Services } from "../framework/services.ts";
+import { nullable, shownOnce, timeShape, timeText } from "../framework/shapes.ts";
+
+/** Reading and rotating the secret of an endpoint (contract section 5). */
+export function endpointSecretRoutes(services: Services): AnyRoute[] {
+  return [rotateRoute(services), readSecretRoute(services)];
+}
+
+const expiryShape = nullable(timeShape, "Until when the previous secret holds; null where there is none.");
+const EXAMPLE = {
+  secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+  previous_secret_expires_at: "2026-11-21T09:00:00.000Z",
+};
+
+function rotateRoute(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/endpoints/:id/rotate-secret",
+    operationId: "rotateEndpointSecret",
+    tag: "Endpoints",
+    summary: "Rotate the secret of an endpoint",
+    description:
+      "The new secret signs from the next attempt on, the previous one beside it until the overlap ends. A second rotation " +
+      "inside the overlap drops the oldest secret: at most two are ever valid. The key of `v1a` is rotated with it.",
+    access: "manage",
+    budget: "management",
+    audit: { action: "endpoint.secret_rotated", object: "endpoint" },
+    body: Type.Object({ expiry_hours: overlapShape }, { additionalProperties: false }),
+    bodyExample: { expiry_hours: 24 },
+    answers: {
+      200: {
+        description: "The new secret.",
+        schema: Type.Object({
+          secret: shownOnce("It signs from now on."),
+          public_key: Type.Optional(
+            Type.String({ description: "Where `v1a` signs too: the new public key." }),
+          ),
+          previous_secret_expires_at: expiryShape,
+        }),
+        example: EXAMPLE,
+      },
+    },
+    handle(context) {
+      const { caller, params, body } = context;
+      const endpoint = findEndpoint(services, caller, params.id);
+      return changeEndpoint(
+        services,
+        context,
+        endpoint.id,
+        (now) => rotate(now, overlapEnd(services.now(), body.expiry_hours)),
+        (made) => ({
+          status: 200,
+          json: {
+            secret: made.secret,
+            ...publicKeyPart(made),
+            previous_secret_expires_at: timeText(made.previous?.expiresAt ?? null),
+          },
+        }),
+      );
+    },
+  });
+}
+
+function rotate(now: Endpoint, expiresAt: number | null): Partial<Endpoint> {
+  const { secret, privateKey } = now;
+  const previous: PreviousSecret | null = expiresAt === null ? null : { secret, privateKey, expiresAt };
+  return { secret: makeSecret(), privateKey: privateKey === null ? null : makePrivateKey(), previous };
+}
+
+function readSecretRoute(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/endpoints/:id/secret",
+    operationId: "getEndpointSecret",
+    tag: "Endpoints",
+    summary: "Read the secret of an endpoint",
+    access: "manage",
+    budget: "management",
+    audit: { action: "endpoint.secret_read", object: "endpoint" },
+    answers: {
+      200: {
+        description: "The secret that signs now.",
+        schema: Type.Object({ secret: Type.String(), previous_secret_expires_at: expiryShape }),
+        example: { ...EXAMPLE, previous_secret_expires_at: null },
+      },
+    },
+    handle(context) {
+      const { caller, params } = context;
+      const { secret, previous } = findEndpoint(services, caller, params.id);
+      const isOverlapping = previous !== null && previous.expiresAt > services.now();
+      const expiresAt = isOverlapping ? previous.expiresAt : null;
+      const answer = { status: 200, json: { secret, previous_secret_expires_at: timeText(expiresAt) } };
+      // Nobody reads a secret unseen: the answer waits for the audit log.
+      return context.commit(() => answer);
+    },
+  });
+}

@@ -1,0 +1,110 @@
+import { withoutWaits } from "../../core/delivery.ts";
+import { type Endpoint, HEALTHY } from "../../core/model.ts";
+import { changeEndpoint, disabledConflict, findEndpoint } from "./change.ts";
+import { endpointExample, endpointOf, endpointShape } from "./shape.ts";
+import { type Answer, type AnyRoute, type RequestContext, route } from "../framework/route.ts";
+import type { Services } from "../framework/services.ts";
+
+/** Pause, resume, enable: each answers 200 with the endpoint, also where nothing was left to do. */
+export function endpointStateRoutes(services: Services): AnyRoute[] {
+  return [pauseRoute(services), resumeRoute(services), enableRoute(services)];
+}
+
+type EndpointContext = RequestContext<"/v1/endpoints/:id", "manage">;
+
+const answered = (description: string, status: "active" | "paused") => ({
+  description,
+  schema: endpointShape,
+  example: { ...endpointExample, status },
+});
+
+function pauseRoute(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/endpoints/:id/pause",
+    operationId: "pauseEndpoint",
+    tag: "Endpoints",
+    summary: "Pause an endpoint",
+    description: "Its deliveries wait and lose nothing; the pause outlives a restart.",
+    access: "manage",
+    budget: "management",
+    audit: { action: "endpoint.paused", object: "endpoint" },
+    answers: { 200: answered("It is paused.", "paused") },
+    refuses: { conflict: "It is disabled." },
+    handle: (context) => setStatus(services, context, "paused"),
+  });
+}
+
+function resumeRoute(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/endpoints/:id/resume",
+    operationId: "resumeEndpoint",
+    tag: "Endpoints",
+    summary: "Resume an endpoint",
+    description:
+      "What waited goes out, oldest first, and at once: a backoff and a break that the receiver asked for end, also where the endpoint " +
+      "was not paused.",
+    access: "manage",
+    budget: "management",
+    audit: { action: "endpoint.resumed", object: "endpoint" },
+    answers: { 200: answered("It is active.", "active") },
+    refuses: { conflict: "It is disabled; enable it." },
+    handle: (context) => setStatus(services, context, "active"),
+  });
+}
+
+function setStatus(
+  services: Services,
+  context: EndpointContext,
+  status: "active" | "paused",
+): Answer | Promise<Answer> {
+  const { actors, data } = services;
+  const endpoint = findEndpoint(services, context.caller, context.params.id);
+  const clears = status === "active" && actors.isLeftAlone(endpoint.id);
+  if (endpoint.status === status && !clears) return { status: 200, json: endpointOf(services, endpoint) };
+  const change = (now: Endpoint) => {
+    if (now.status === "disabled") throw disabledConflict();
+    if (clears) data.health.set(now.id, withoutWaits(data.health.get(now.id)));
+    return { status };
+  };
+  // Refused before the write, so that a refusal costs its neighbours in the transaction nothing.
+  if (endpoint.status === "disabled") throw disabledConflict();
+  return changeEndpoint(services, context, endpoint.id, change, undefined, ({ id }) => {
+    if (clears) actors.clearWaits(id);
+  });
+}
+
+function enableRoute(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/endpoints/:id/enable",
+    operationId: "enableEndpoint",
+    tag: "Endpoints",
+    summary: "Enable an endpoint that was disabled",
+    description:
+      "After a 410, or five days without a success. Its failures are forgotten; what died meanwhile may be replayed. An " +
+      "endpoint that is not disabled stays as it is.",
+    access: "manage",
+    budget: "management",
+    audit: { action: "endpoint.enabled", object: "endpoint" },
+    answers: { 200: answered("It is enabled.", "active") },
+    handle(context) {
+      const endpoint = findEndpoint(services, context.caller, context.params.id);
+      if (endpoint.status !== "disabled") return { status: 200, json: endpointOf(services, endpoint) };
+      // The actor forgets the failures once it hears of the change; the answer is made before.
+      const answer = (made: Endpoint) => ({
+        status: 200,
+        json: { ...endpointOf(services, made), failing_since: null },
+      });
+      return changeEndpoint(services, context, endpoint.id, (now) => enable(services, now), answer);
+    },
+  });
+}
+
+/** Inside the write: the row, and the health that a restart would read. */
+function enable({ data }: Services, now: Endpoint): Partial<Endpoint> {
+  if (now.status !== "disabled") return {};
+  data.health.set(now.id, HEALTHY);
+  return { status: "active", disabledReason: null };
+}

@@ -1,0 +1,210 @@
+import { Type } from "@sinclair/typebox";
+import type { Caller } from "../../core/caller.ts";
+import type { Turns } from "../../core/turn-queue.ts";
+import { keyTime } from "../../core/ids.ts";
+import type { StatNumbers, StatPoint, StatSpan, StatSum } from "../../store/stats.ts";
+import { deliveryExample, deliveryStatusShape } from "../deliveries/shape.ts";
+import { findEndpoint, endpointsOf } from "./change.ts";
+import { seenEndpoint } from "../framework/lookups.ts";
+import { type AnyRoute, route } from "../framework/route.ts";
+import type { Services } from "../framework/services.ts";
+import { nullable, timeShape, timeText } from "../framework/shapes.ts";
+import {
+  idsShape,
+  readIds,
+  readSpan,
+  SPAN_TEXT,
+  spanQuery,
+  type StatsQuery,
+  statsQuery,
+} from "../framework/stats-query.ts";
+
+/** Numbers for charts: of one endpoint, and of all that the caller may see. */
+export function statsRoutes(services: Services): AnyRoute[] {
+  return [endpointStatsRoute(services), allStatsRoute(services), statsByEndpointRoute(services)];
+}
+
+const numbers = {
+  delivered: Type.Integer({ description: "Deliveries that arrived." }),
+  failed: Type.Integer({ description: "Attempts that failed." }),
+  dead: Type.Integer({ description: "Deliveries that were given up." }),
+  p50_ms: nullable(Type.Integer(), "Of the durations of all attempts, to within 4 %."),
+  p95_ms: nullable(Type.Integer()),
+};
+
+const pointShape = Type.Object({ at: timeShape, ...numbers }, { $id: "StatPoint" });
+const totalShape = Type.Object(numbers, { $id: "StatTotal" });
+const waitingShape = Type.Integer({
+  description: "Deliveries that are open now: not tried yet, or to be tried again.",
+});
+
+const totalExample = { delivered: 412, failed: 3, dead: 0, p50_ms: 84, p95_ms: 310 };
+
+const answers = {
+  200: {
+    description: "Points, oldest first; those at which nothing happened are left out.",
+    schema: Type.Object({ data: Type.Array(pointShape), total: totalShape, waiting: waitingShape }),
+    example: {
+      data: [{ at: "2026-11-20T09:00:00.000Z", ...totalExample }],
+      total: totalExample,
+      waiting: 0,
+    },
+  },
+};
+
+function endpointStatsRoute(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/endpoints/:id/stats",
+    operationId: "getEndpointStats",
+    tag: "Endpoints",
+    summary: "Read the numbers of an endpoint",
+    description: SPAN_TEXT,
+    access: "read",
+    budget: "management",
+    query: statsQuery,
+    answers,
+    handle({ caller, params, query }) {
+      const endpoint = findEndpoint(services, caller, params.id);
+      const sum = services.data.stats.over(spanOf(services, query));
+      sum.addEndpoint(endpoint.id);
+      return { status: 200, json: pointsOf(sum, services.actors.openCount(endpoint.id)) };
+    },
+  });
+}
+
+function allStatsRoute(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/stats",
+    operationId: "getStats",
+    tag: "Endpoints",
+    summary: "Read the numbers of all endpoints together",
+    description: `Of all endpoints that the caller may see. ${SPAN_TEXT}`,
+    access: "read",
+    budget: "management",
+    query: statsQuery,
+    answers,
+    async handle({ caller, query, turns }) {
+      const sum = services.data.stats.over(spanOf(services, query));
+      await addAll(services, caller, sum, turns);
+      return { status: 200, json: pointsOf(sum, await countWaiting(services, caller, turns)) };
+    },
+  });
+}
+
+const endpointTotalShape = Type.Object(
+  {
+    endpoint_id: Type.String(),
+    ...numbers,
+    waiting: waitingShape,
+    last_delivery: nullable(
+      Type.Object(
+        { id: Type.String(), status: deliveryStatusShape, created_at: timeShape },
+        { $id: "LastDelivery" },
+      ),
+      "The newest.",
+    ),
+  },
+  { $id: "EndpointTotal" },
+);
+
+function statsByEndpointRoute(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/stats/endpoints",
+    operationId: "getStatsByEndpoint",
+    tag: "Endpoints",
+    summary: "Read the numbers of several endpoints, each for itself",
+    description: "For a list of endpoints. Those that the caller does not see are left out.",
+    access: "read",
+    budget: "management",
+    query: Type.Object({ endpoint_ids: idsShape, ...spanQuery }, { additionalProperties: false }),
+    answers: {
+      200: {
+        description: "In the order of the ids.",
+        schema: Type.Object({ data: Type.Array(endpointTotalShape) }),
+        example: {
+          data: [
+            {
+              endpoint_id: deliveryExample.endpoint_id,
+              ...totalExample,
+              waiting: 1,
+              last_delivery: {
+                id: deliveryExample.id,
+                status: "delivered",
+                created_at: deliveryExample.created_at,
+              },
+            },
+          ],
+        },
+      },
+    },
+    handle({ caller, query }) {
+      const ids = readIds("endpoint_ids", query.endpoint_ids);
+      const { since, until } = readSpan(query, services.now());
+      const seen = ids.flatMap((id) => seenEndpoint(services, caller, id) ?? []);
+      return { status: 200, json: { data: seen.map(({ id }) => totalOf(services, id, since, until)) } };
+    },
+  });
+}
+
+function totalOf({ data, ids, actors }: Services, endpointId: number, since: number, until: number) {
+  const [newest] = data.lists.below([endpointId], Number.MAX_SAFE_INTEGER, 1);
+  const last = newest === undefined ? null : data.deliveries.get(newest);
+  const sum = data.stats.over({ by: "hour", since, until });
+  sum.addEndpoint(endpointId);
+  return {
+    endpoint_id: ids.encode("ep", endpointId),
+    ...numbersOf(sum.result().total),
+    waiting: actors.openCount(endpointId),
+    last_delivery: last && {
+      id: ids.encode("msg", last.id),
+      status: last.status,
+      created_at: timeText(keyTime(last.id)),
+    },
+  };
+}
+
+function spanOf(services: Services, query: StatsQuery): StatSpan {
+  return { by: query.by ?? "hour", ...readSpan(query, services.now()) };
+}
+
+/** A project's numbers stand by themselves; those of a consumer's endpoints are added up. */
+async function addAll(services: Services, caller: Caller, sum: StatSum, turns: Turns): Promise<void> {
+  const { stats } = services.data;
+  if (caller.consumerId === null) {
+    sum.addProject(caller.projectId);
+    for (const id of stats.leavingOf(caller.projectId)) {
+      await turns.giveWay();
+      sum.subtractEndpoint(id);
+    }
+    return;
+  }
+  for (const { id } of endpointsOf(services, caller)) {
+    await turns.giveWay();
+    sum.addEndpoint(id);
+  }
+}
+
+async function countWaiting(services: Services, caller: Caller, turns: Turns): Promise<number> {
+  let waiting = 0;
+  for (const { id } of endpointsOf(services, caller)) {
+    await turns.giveWay();
+    waiting += services.actors.openCount(id);
+  }
+  return waiting;
+}
+
+function pointsOf(sum: StatSum, waiting: number) {
+  const { points, total } = sum.result();
+  return { data: points.map(pointOf), total: numbersOf(total), waiting };
+}
+
+function pointOf({ at, ...point }: StatPoint) {
+  return { at: timeText(at), ...numbersOf(point) };
+}
+
+function numbersOf({ delivered, failed, dead, p50Ms, p95Ms }: StatNumbers) {
+  return { delivered, failed, dead, p50_ms: p50Ms, p95_ms: p95Ms };
+}

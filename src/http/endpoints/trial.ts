@@ -1,0 +1,56 @@
+import { Problem, unavailable } from "../../core/errors.ts";
+import { findKind, isPolled } from "../../destinations/destinations.ts";
+import type { Sent } from "../../delivery/send.ts";
+import { ERROR_CODES } from "../../transport/errors.ts";
+import type { NewEndpoint } from "../../store/endpoints.ts";
+import type { Services } from "../framework/services.ts";
+
+/** So much of what the destination answered stands in the refusal. */
+const QUOTE_MAX = 300;
+
+/**
+ * Sends a test message to a destination before anything is stored. Throws 422 with the reason where it is not taken (contract
+ * section 10, `?verify=true`).
+ */
+export async function requireDelivered(services: Services, endpoint: NewEndpoint): Promise<void> {
+  // Nothing is sent to a poller: there is nothing to try.
+  if (isPolled(endpoint.kind)) return;
+  const sent = await services.sendTrial(endpoint);
+  if (sent === null) throw unavailable("The service is stopping. Try again in a moment.");
+  if (sent.finding.outcome === "delivered") return;
+  const detail = reasonOf(sent, endpoint);
+  throw new Problem("invalid_request", detail, { errors: [{ pointer: "/config", detail }] });
+}
+
+function reasonOf(sent: Sent, { kind, timeoutSeconds }: NewEndpoint): string {
+  const { statusCode, errorCode } = sent;
+  const hint = hintOf(kind, errorCode ?? "");
+  const code = errorCode === null ? "" : ` (${errorCode})`;
+  switch (sent.finding.outcome) {
+    case "timeout":
+      return `The destination did not answer the test message within ${timeoutSeconds} s${code}.`;
+    case "unreachable":
+      return `The destination could not be reached${code}.${hint}`;
+    case "blocked":
+      return "The destination's address is not allowed.";
+    case "malformed":
+      return `The test message could not be made: ${errorCode}`;
+    default:
+      return `The destination refused the test message with status ${statusCode}${code}.${hint}${quoteOf(sent)}`;
+  }
+}
+
+/** What the tables have to say of an error code; `N` in them stands for a number of the server's own. */
+function hintOf(kind: string, errorCode: string): string {
+  const own = findKind(kind)?.about.errors ?? {};
+  const text = ERROR_CODES[errorCode] ?? own[errorCode] ?? own[errorCode.replace(/\d+$/, "N")];
+  return text === undefined ? "" : ` ${text}`;
+}
+
+/** What the destination said, where it is text: it names the permission that is missing, or the queue that is not there. */
+function quoteOf({ responseBody }: Sent): string {
+  const text = new TextDecoder().decode(responseBody ?? new Uint8Array());
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  if (line === "" || /[\p{Cc}\uFFFD]/u.test(line)) return "";
+  return ` It said: ${line.length > QUOTE_MAX ? `${line.slice(0, QUOTE_MAX)}…` : line}`;
+}

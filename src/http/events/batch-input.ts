@@ -1,0 +1,119 @@
+import { Type } from "@sinclair/typebox";
+import { type Fault, invalid, invalidAll, Problem } from "../../core/errors.ts";
+import { isObject, type Span } from "../../core/json/json.ts";
+import { cutList, type CutText } from "../../core/json/cut.ts";
+import { limit } from "../../core/limits.ts";
+import type { Turns } from "../../core/turn-queue.ts";
+import type { Incoming } from "../../pipeline/pipeline.ts";
+import { decodeJson, parseText } from "../framework/body.ts";
+import { addUnknownField, dataOf, FAULTS_MAX, newEventShape, readFields, requireDepth } from "./input.ts";
+
+/**
+ * Reads a batch. It may be eight times as long as an event, so it is never parsed as a whole: its events are cut out of the text,
+ * and each is read by itself, with turns for others in between.
+ */
+
+const EVENTS = { name: "events", countMax: limit("batchEventsMax"), lengthMax: limit("eventBodyMax") };
+/** Objects around an event. */
+const LEVELS_ABOVE = 2;
+
+/** For the document; `readBatch` is what checks. */
+export const newBatchShape = Type.Object(
+  { events: Type.Array(newEventShape, { minItems: 1, maxItems: limit("batchEventsMax") }) },
+  { additionalProperties: false },
+);
+
+/**
+ * The events of a batch, in order. `charge` is told their number before their fields are looked at. Rejects with 400, 422 with the
+ * faults of all events, and 413 where one event is larger than an event may be.
+ */
+export async function readBatch(
+  bytes: Uint8Array,
+  now: number,
+  turns: Turns,
+  charge: (count: number) => void,
+): Promise<Incoming[]> {
+  const text = decodeJson(bytes);
+  const { rest, elements, superseded } = await cut(text, turns);
+  requireWhole(rest, [...superseded, ...elements], bytes);
+  await parseAll(text, superseded, bytes, turns);
+  const values = await parseAll(text, elements, bytes, turns);
+  charge(values.length);
+  const faults: Fault[] = [];
+  const events: Incoming[] = [];
+  for (const [at, { start, end }] of elements.entries()) {
+    await turns.giveWay();
+    const event = readFields(values[at], `/events/${at}`, now, faults);
+    if (faults.length >= FAULTS_MAX) break;
+    if (event !== null) events.push({ ...event, data: dataOf(text.slice(start, end), 0) });
+  }
+  if (faults.length > 0) throw invalidAll(faults.slice(0, FAULTS_MAX));
+  return events;
+}
+
+async function cut(text: string, turns: Turns): Promise<CutText> {
+  const parts = cutList(text, EVENTS);
+  for (;;) {
+    const { done, value } = parts.next();
+    if (done) return value;
+    await turns.giveWay();
+  }
+}
+
+/** The body around its events: an object with nothing but a list of the right length. */
+function requireWhole(rest: string, elements: readonly Span[], bytes: Uint8Array): void {
+  const last = elements.at(-1);
+  if (last !== undefined && last.end - last.start > EVENTS.lengthMax) throw tooLarge(elements.length - 1);
+  if (elements.length > EVENTS.countMax) throw invalidAll([EXPECTED_EVENTS]);
+  if (rest.length > limit("eventBodyMax")) {
+    throw invalid("", "Expected an object with `events` alone, and little white space.");
+  }
+  requireDepth(rest);
+  const whole = parseText(rest, bytes);
+  if (!isObject(whole)) throw invalid("", "Expected an object.");
+  const faults: Fault[] = [];
+  for (const name of Object.keys(whole)) if (name !== EVENTS.name) addUnknownField(faults, "", name);
+  if (whole.events === undefined) faults.push({ pointer: "/events", detail: "This field is required." });
+  else if (!Array.isArray(whole.events) || whole.events.length === 0) faults.push(EXPECTED_EVENTS);
+  if (faults.length > 0) throw invalidAll(faults.slice(0, FAULTS_MAX));
+}
+
+const EXPECTED_EVENTS: Fault = {
+  pointer: "/events",
+  detail: `Expected a list of 1 to ${EVENTS.countMax} entries.`,
+};
+
+async function parseAll(
+  text: string,
+  elements: readonly Span[],
+  bytes: Uint8Array,
+  turns: Turns,
+): Promise<unknown[]> {
+  const values: unknown[] = [];
+  for (const [at, { start, end }] of elements.entries()) {
+    await turns.giveWay(end - start);
+    const element = text.slice(start, end);
+    requireSize(element, at);
+    requireDepth(element, LEVELS_ABOVE);
+    await turns.giveWay(end - start);
+    values.push(withoutData(parseText(element, bytes, `/events/${at}`)));
+  }
+  return values;
+}
+
+/** `data` is cut out of the text: of what was parsed nobody needs more than that it is an object. */
+function withoutData(value: unknown): unknown {
+  if (isObject(value) && isObject(value.data)) value.data = {};
+  return value;
+}
+
+function requireSize(text: string, at: number): void {
+  const max = limit("eventBodyMax");
+  if (text.length * 3 > max && Buffer.byteLength(text) > max) throw tooLarge(at);
+}
+
+function tooLarge(at: number): Problem {
+  const detail = `An event may have at most ${limit("eventBodyMax")} bytes.`;
+  const errors = [{ pointer: `/events/${at}`, detail }];
+  return new Problem("payload_too_large", "An event of the batch is too large.", { errors });
+}

@@ -1,0 +1,165 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { Caller } from "../../core/caller.ts";
+import { notFound } from "../../core/errors.ts";
+import { keyTime } from "../../core/ids.ts";
+import type { Erasure } from "../../store/cleanup/erasures.ts";
+import { LABELS } from "../../store/index/labels.ts";
+import type { HeldDelivery } from "../../store/cleanup/removal.ts";
+import { findEvent } from "../framework/lookups.ts";
+import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
+import { type AnyRoute, route } from "../framework/route.ts";
+import type { Services } from "../framework/services.ts";
+import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
+
+/** Forgetting for good, for privacy requests: one event, or all that is known of a consumer. */
+export function erasureRoutes(services: Services): AnyRoute[] {
+  return [deleteEvent(services), deleteConsumer(services), listErasures(services), readErasure(services)];
+}
+
+const erasureShape = Type.Object(
+  {
+    id: Type.String(),
+    consumer_id: Type.String(),
+    status: oneOf(["running", "completed"]),
+    events: Type.Integer({ description: "Events that are gone so far." }),
+    deliveries: Type.Integer({ description: "Their deliveries." }),
+    created_at: timeShape,
+    completed_at: nullable(timeShape),
+  },
+  { $id: "Erasure" },
+);
+
+const erasureExample: Static<typeof erasureShape> = {
+  id: "era_01KAHMC4T900F6G7H8J9K0M1N2",
+  consumer_id: "cust_7",
+  status: "running",
+  events: 250,
+  deliveries: 310,
+  created_at: "2026-11-20T09:01:20.000Z",
+  completed_at: null,
+};
+
+function deleteEvent(services: Services): AnyRoute {
+  const { eraser } = services;
+  return route({
+    method: "DELETE",
+    path: "/v1/events/:id",
+    operationId: "deleteEvent",
+    tag: "Events",
+    summary: "Erase an event",
+    description:
+      "With its deliveries, attempts and timeline, at once and for good. What waits is not sent any more; an attempt that is under way may " +
+      "still arrive. What was metered stays metered, and its `external_id` is free again.",
+    access: "owner",
+    budget: "management",
+    audit: { action: "event.deleted", object: "event" },
+    answers: { 204: "It is gone." },
+    async handle(context) {
+      const { caller, params } = context;
+      const { id } = findEvent(services, caller, params.id);
+      await eraser.close(id);
+      let held: readonly HeldDelivery[] = [];
+      const answer = await context.commit(() => {
+        const closed = eraser.remove(id);
+        if (closed === null) throw notFound("event");
+        held = closed;
+        return { status: 204 };
+      });
+      eraser.forget(held);
+      eraser.wake();
+      return answer;
+    },
+  });
+}
+
+function deleteConsumer(services: Services): AnyRoute {
+  const { erasures } = services.data;
+  return route({
+    method: "DELETE",
+    path: "/v1/consumers/:id",
+    operationId: "deleteConsumer",
+    tag: "Consumers",
+    summary: "Erase a consumer",
+    description:
+      "All that was published for this `consumer_id` until now, with deliveries and attempts; its endpoints, sources and portal links; and " +
+      "what the audit log shows of them. It goes on by itself, also over a restart; `GET /v1/erasures/:id` tells how far it is. What was " +
+      "metered stays metered. What is published for the consumer afterwards is kept.",
+    access: "owner",
+    budget: "management",
+    audit: { action: "consumer.erased", object: "consumer" },
+    answers: { 202: { description: "It runs.", schema: erasureShape, example: erasureExample } },
+    async handle(context) {
+      const { caller, params } = context;
+      if (!isKnown(services, caller, params.id)) throw notFound("consumer");
+      const answer = await context.commit(() => ({
+        status: 202,
+        json: erasureOf(services, erasures.begin(caller.projectId, params.id)),
+        audited: { objectId: params.id },
+      }));
+      services.eraser.wake();
+      return answer;
+    },
+  });
+}
+
+/** A consumer is made by naming it: where nothing names it, there is none. */
+function isKnown({ data }: Services, { projectId }: Caller, consumerId: string): boolean {
+  const { erasures, labels, store } = data;
+  const owned = { projectId, consumerId, last: store.keys.last };
+  if (labels.find(projectId, LABELS.consumer, consumerId) !== null) return true;
+  return [erasures.endpoints(owned), erasures.sources(owned), erasures.portalLinks(owned)].some(
+    (keys) => keys.length > 0,
+  );
+}
+
+function listErasures(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/erasures",
+    operationId: "listErasures",
+    tag: "Consumers",
+    summary: "List erasures of consumers",
+    description: "Newest first.",
+    access: "owner_read",
+    budget: "management",
+    query: Type.Object(pagingQuery, { additionalProperties: false }),
+    answers: { 200: { description: "A page of erasures.", ...listShape(erasureShape, erasureExample) } },
+    handle({ caller, query }) {
+      return pageOf(services, "era", query, {
+        rows: (before, count) => services.data.erasures.list(caller.projectId, before, count),
+        show: (erasure) => erasureOf(services, erasure),
+      });
+    },
+  });
+}
+
+function readErasure(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/erasures/:id",
+    operationId: "getErasure",
+    tag: "Consumers",
+    summary: "Read how far an erasure is",
+    access: "owner_read",
+    budget: "management",
+    answers: { 200: { description: "The erasure.", schema: erasureShape, example: erasureExample } },
+    handle({ caller, params }) {
+      const key = services.ids.decode("era", params.id);
+      const erasure = key === null ? null : services.data.erasures.get(key);
+      if (erasure?.projectId !== caller.projectId) throw notFound("erasure");
+      return { status: 200, json: erasureOf(services, erasure) };
+    },
+  });
+}
+
+function erasureOf({ ids }: Services, erasure: Erasure): Static<typeof erasureShape> {
+  return {
+    id: ids.encode("era", erasure.id),
+    consumer_id: erasure.consumerId,
+    status: erasure.status,
+    events: erasure.events,
+    deliveries: erasure.deliveries,
+    created_at: timeText(keyTime(erasure.id)),
+    completed_at: timeText(erasure.completedAt),
+  };
+}

@@ -1,0 +1,166 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { Caller } from "../../core/caller.ts";
+import { limit } from "../../core/limits.ts";
+import { DELIVERY_STATUS, type Event } from "../../core/model.ts";
+import type { EventFilter } from "../../store/event-list.ts";
+import {
+  eventExample,
+  eventOf,
+  eventShape,
+  eventText,
+  eventWithDataExample,
+  eventWithDataShape,
+} from "./shape.ts";
+import { consumerFilter, findEvent, visibleEndpoints } from "../framework/lookups.ts";
+import {
+  listShape,
+  pageSize,
+  pagingQuery,
+  parseTime,
+  readCursor,
+  readFilterId,
+  requirePattern,
+  SHORT_PAGES,
+  timeParameter,
+  writeCursor,
+} from "../framework/paging.ts";
+import { type AnyRoute, route } from "../framework/route.ts";
+import type { Services } from "../framework/services.ts";
+import { consumerText, idText, nameText, oneOf, typePatternText } from "../framework/shapes.ts";
+import { timelineCursor, timelineExample, timelineOf, timelineShape } from "./timeline.ts";
+
+/** The event log (contract section 3). */
+export function eventsRoutes(services: Services): AnyRoute[] {
+  return [listEvents(services), readEvent(services), readTimeline(services)];
+}
+
+/** More deliveries than that are read by the list of deliveries. */
+const DELIVERIES_SHOWN_MAX = 1000;
+
+const listQuery = Type.Object(
+  {
+    ...pagingQuery,
+    type: Type.Optional(typePatternText({ description: "A name, `invoice.*` (any depth below), or `*`." })),
+    consumer_id: Type.Optional(consumerText()),
+    source_id: Type.Optional(idText("src")),
+    endpoint_id: Type.Optional(
+      idText("ep", {
+        description: "Events with a delivery to this endpoint, in the order of those deliveries.",
+      }),
+    ),
+    external_id: Type.Optional(nameText(limit("externalIdLengthMax"))),
+    status: Type.Optional(oneOf(DELIVERY_STATUS, { description: "Events with a delivery in this state." })),
+    matched: Type.Optional(Type.Boolean({ description: "Whether it has a delivery." })),
+    since: timeParameter("Accepted at this time or later."),
+    until: timeParameter("Accepted before this time."),
+    q: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: limit("searchTextMax"),
+        description: "Text that stands in `data`, in upper or lower case.",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+function listEvents(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/events",
+    operationId: "listEvents",
+    tag: "Events",
+    summary: "List events",
+    description: `Newest first. Filters are ANDed. ${SHORT_PAGES}`,
+    access: "read",
+    budget: "management",
+    query: listQuery,
+    answers: { 200: { description: "A page of events.", ...listShape(eventShape, eventExample) } },
+    async handle({ caller, query, turns }) {
+      const filter = readFilter(services, caller, query);
+      const before = readCursor(services, "evt", query.cursor);
+      const { rows, next } = await services.eventList.page(filter, before, pageSize(query), turns);
+      const data = rows.map((event) =>
+        eventOf(services, caller, event, countOf(services, event, filter.visible)),
+      );
+      return { status: 200, json: { data, next_cursor: writeCursor(services, "evt", next) } };
+    },
+  });
+}
+
+function readFilter(services: Services, caller: Caller, query: Static<typeof listQuery>): EventFilter {
+  if (query.type !== undefined) requirePattern("type", query.type);
+  return {
+    projectId: caller.projectId,
+    type: query.type ?? null,
+    consumerId: consumerFilter(caller, query.consumer_id),
+    sourceId: readFilterId(services, "src", "source_id", query.source_id),
+    endpointId: readFilterId(services, "ep", "endpoint_id", query.endpoint_id),
+    externalId: query.external_id ?? null,
+    status: query.status ?? null,
+    matched: query.matched ?? null,
+    since: query.since === undefined ? null : parseTime("since", query.since),
+    until: query.until === undefined ? null : parseTime("until", query.until),
+    q: query.q ?? null,
+    visible: visibleEndpoints(services, caller),
+  };
+}
+
+/** The deliveries of an event that the caller sees. */
+function countOf(services: Services, event: Event, visible: ReadonlySet<number> | null): number {
+  return visible === null ? event.deliveryCount : services.eventList.deliveryCount(event.id, visible);
+}
+
+function readEvent(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/events/:id",
+    operationId: "getEvent",
+    tag: "Events",
+    summary: "Read an event",
+    description:
+      "`data` is what was published, byte for byte but for white space between tokens. Of `deliveries` the first " +
+      `${DELIVERIES_SHOWN_MAX} are answered; all of them by \`GET /v1/deliveries?event_id=…\`.`,
+    access: "read",
+    budget: "management",
+    answers: {
+      200: { description: "The event.", schema: eventWithDataShape, example: eventWithDataExample },
+    },
+    handle({ caller, params }) {
+      const event = findEvent(services, caller, params.id);
+      const visible = visibleEndpoints(services, caller);
+      const deliveries = services.data.deliveries.ofEvent(event.id, visible, DELIVERIES_SHOWN_MAX);
+      const body = eventText(services, caller, event, countOf(services, event, visible), deliveries);
+      return { status: 200, body, headers: { "content-type": "application/json" } };
+    },
+  });
+}
+
+function readTimeline(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/events/:id/timeline",
+    operationId: "getEventTimeline",
+    tag: "Events",
+    summary: "Read what happened to an event",
+    description:
+      "Oldest first. One answer holds what happened when the event was accepted and up to 1,000 attempts and other " +
+      "happenings; `next_cursor` leads on.",
+    access: "read",
+    budget: "management",
+    query: Type.Object({ cursor: pagingQuery.cursor }, { additionalProperties: false }),
+    answers: {
+      200: {
+        description: "The timeline.",
+        schema: timelineShape,
+        example: { data: timelineExample, next_cursor: null },
+      },
+    },
+    handle({ caller, params, query }) {
+      const event = findEvent(services, caller, params.id);
+      const after = timelineCursor(services, query.cursor);
+      const { data, next } = timelineOf(services, caller, event, after);
+      return { status: 200, json: { data, next_cursor: writeCursor(services, "att", next) } };
+    },
+  });
+}

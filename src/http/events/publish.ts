@@ -1,0 +1,140 @@
+import { Type } from "@sinclair/typebox";
+import { limit } from "../../core/limits.ts";
+import { areFewHops, loopDetected, readHops } from "../../core/hops.ts";
+import { isHeavy } from "../../core/turn-queue.ts";
+import type { Accepted, Incoming } from "../../pipeline/pipeline.ts";
+import { newBatchShape, readBatch } from "./batch-input.ts";
+import { newEventShape, readEvent, readLargeEvent } from "./input.ts";
+import { requireDescribed } from "./type-check.ts";
+import { LOOP_DETECTED, PLAN_LIMIT } from "../openapi/shared.ts";
+import { publishedExample, publishedOf, publishedShape } from "./shape.ts";
+import { type AnyRoute, route } from "../framework/route.ts";
+import type { Services } from "../framework/services.ts";
+
+/** Publishing (contract section 3). The answer leaves after the commit: a crash behind it loses nothing. */
+export function publishRoutes(services: Services): AnyRoute[] {
+  return [publishEvent(services), publishBatch(services)];
+}
+
+const newEventExample = {
+  type: "invoice.paid",
+  data: { id: "in_42", total: 990 },
+  consumer_id: "cust_7",
+};
+
+const REFUSALS = {
+  plan_limit_reached: PLAN_LIMIT,
+  invalid_request: "Fields are wrong, or the project rejects unknown event types.",
+  schema_violation: "`data` violates the schema of its type.",
+  loop_detected: LOOP_DETECTED,
+};
+
+function publishEvent(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/events",
+    operationId: "publishEvent",
+    tag: "Events",
+    summary: "Publish an event",
+    description:
+      "The event is on disk before the answer leaves. An event whose `external_id` is there already is not accepted again: " +
+      "the first one is answered, with 200 and `duplicate: true`, whatever type and data it comes with now.",
+    access: "publish",
+    budget: "publish",
+    body: newEventShape,
+    bodyMode: "raw",
+    bodyMaxBytes: limit("eventBodyMax"),
+    bodyExample: newEventExample,
+    answers: {
+      202: { description: "Accepted.", schema: publishedShape, example: publishedExample },
+      200: {
+        description: "It was there before.",
+        schema: publishedShape,
+        example: { ...publishedExample, external_id: "order-1042", duplicate: true },
+      },
+    },
+    refuses: REFUSALS,
+    async handle(context) {
+      const { projectId } = context.caller;
+      const { bytes } = context;
+      const now = services.now();
+      const incoming = isHeavy(bytes.length)
+        ? await readLargeEvent(bytes, now, context.turns)
+        : readEvent(bytes, now);
+      const events = [incoming];
+      countHops(context.request, events);
+      // Where neither a schema nor a filter is asked nothing is awaited but the commit: an await for nothing costs every event.
+      const described = requireDescribed(services, context, events, atRoot);
+      if (described instanceof Promise) await described;
+      const planned = services.pipeline.plan(projectId, events);
+      const plan = planned instanceof Promise ? await planned : planned;
+      const answer = await context.commit(() => {
+        const [accepted] = plan.write();
+        if (accepted === undefined) throw new Error("a plan of one event wrote none");
+        const { event, duplicate } = accepted;
+        return { status: duplicate ? 200 : 202, json: publishedOf(services, event, duplicate) };
+      });
+      const written = plan.dispatch();
+      if (written !== null) await written;
+      return answer;
+    },
+  });
+}
+
+/** Whoever publishes what came out of a delivery may say so. Throws 508 where that happened too often. */
+function countHops({ headers }: Request, events: readonly Incoming[]): void {
+  const hops = readHops(headers);
+  if (hops === 0) return;
+  if (!areFewHops(hops)) throw loopDetected(hops);
+  for (const event of events) event.hops = hops;
+}
+
+/** Where the event stands in the body. */
+function atRoot(): string {
+  return "";
+}
+
+function publishBatch(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/events/batch",
+    operationId: "publishBatch",
+    tag: "Events",
+    summary: "Publish events together",
+    description:
+      "All of them or none. Each one costs as much of the rate limit as if it were published alone, and may be as large. " +
+      "The answer has one entry for each event, in their order; `duplicate` is true where its `external_id` was there before.",
+    access: "publish",
+    budget: "publish",
+    body: newBatchShape,
+    bodyMode: "raw",
+    bodyMaxBytes: limit("batchBodyMax"),
+    bodyExample: { events: [newEventExample, { ...newEventExample, external_id: "order-1042" }] },
+    answers: {
+      202: {
+        description: "Accepted.",
+        schema: Type.Object({ data: Type.Array(publishedShape) }),
+        example: { data: [publishedExample] },
+      },
+    },
+    refuses: REFUSALS,
+    async handle(context) {
+      const { projectId } = context.caller;
+      const charge = (count: number) => context.charge(count - 1);
+      const incoming = await readBatch(context.bytes, services.now(), context.turns, charge);
+      countHops(context.request, incoming);
+      await requireDescribed(services, context, incoming, (at) => `/events/${at}`);
+      const plan = await services.pipeline.plan(projectId, incoming);
+      const answer = await context.commit(() => ({
+        status: 202,
+        json: { data: plan.write().map(describe) },
+      }));
+      await plan.dispatch();
+      return answer;
+    },
+  });
+
+  function describe({ event, duplicate }: Accepted) {
+    return publishedOf(services, event, duplicate);
+  }
+}

@@ -1,0 +1,171 @@
+import { Type } from "@sinclair/typebox";
+import type { Caller } from "../../core/caller.ts";
+import { disabledConflict } from "../endpoints/change.ts";
+import { invalid, notFound, Problem } from "../../core/errors.ts";
+import { limit } from "../../core/limits.ts";
+import { PLAN_LIMIT } from "../openapi/shared.ts";
+import type { Endpoint, Event } from "../../core/model.ts";
+import { requirePlaces } from "../../pipeline/admission.ts";
+import { enqueueReplayed, type Replayed, replayOne } from "../../pipeline/pipeline.ts";
+import { commitChange } from "../framework/commit.ts";
+import { type DeliveryAnswer, deliveryExample, deliveryOf, deliveryShape } from "../deliveries/shape.ts";
+import { isBodyGone } from "../../store/events.ts";
+import { BODY_GONE } from "./shape.ts";
+import { findEvent, seenEndpoint, visibleEndpoints } from "../framework/lookups.ts";
+import { type Answer, type AnyRoute, type RequestContext, route } from "../framework/route.ts";
+import type { Services } from "../framework/services.ts";
+import { idText } from "../framework/shapes.ts";
+
+const ENDPOINT_IDS_MAX = 100;
+
+const bodyShape = Type.Object(
+  {
+    endpoint_ids: Type.Optional(
+      Type.Array(idText("ep"), {
+        minItems: 1,
+        maxItems: ENDPOINT_IDS_MAX,
+        uniqueItems: true,
+        description:
+          "Endpoints to send it to, also such as were added after it. Default: all that have a delivery of it.",
+      }),
+    ),
+    new_message_id: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          "False: the delivery is opened afresh and keeps its `webhook-id`, so that a consumer that has it drops it. " +
+          "True: a new delivery with a `webhook-id` of its own.",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** Replay of one event (contract section 3); bulk replays stand in replays.ts. */
+export function eventReplayRoutes(services: Services): AnyRoute[] {
+  return [replayEvent(services)];
+}
+
+function replayEvent(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/events/:id/replay",
+    operationId: "replayEvent",
+    tag: "Events",
+    summary: "Send an event again",
+    description:
+      "With the endpoints' settings of today, a new timestamp, a new signature and the full retry schedule. A delivery " +
+      "that is still open starts its schedule again.",
+    access: "manage",
+    budget: "management",
+    audit: { action: "event.replayed", object: "event", fields: Object.keys(bodyShape.properties) },
+    body: bodyShape,
+    bodyExample: { endpoint_ids: [deliveryExample.endpoint_id], new_message_id: false },
+    answers: {
+      202: {
+        description: "The deliveries, on their way.",
+        schema: Type.Object({ data: Type.Array(deliveryShape) }),
+        example: { data: [{ ...deliveryExample, status: "pending", waiting_for: null }] },
+      },
+    },
+    refuses: {
+      plan_limit_reached: PLAN_LIMIT,
+      conflict: "The endpoint is disabled: replay once it is enabled. Or the event's body is no longer kept.",
+    },
+    async handle(context) {
+      const { caller, params, body } = context;
+      const event = findEvent(services, caller, params.id);
+      if (isBodyGone(event)) throw new Problem("conflict", BODY_GONE);
+      const endpoints =
+        body.endpoint_ids === undefined
+          ? formerEndpoints(services, caller, event)
+          : body.endpoint_ids.map((id, at) => findEndpoint(services, caller, event, id, at));
+      return new EventReplay(services, event, body.new_message_id ?? false).run(context, endpoints);
+    },
+  });
+}
+
+/** The endpoints that have a delivery of the event, as far as the caller sees them and they take one: not deleted, not disabled. */
+function formerEndpoints(services: Services, caller: Caller, event: Event): Endpoint[] {
+  const { deliveries, endpoints } = services.data;
+  const visible = visibleEndpoints(services, caller);
+  const keys = new Set(deliveries.ofEvent(event.id, visible).map((delivery) => delivery.endpointId));
+  const former = [...keys]
+    .flatMap((key) => endpoints.get(key) ?? [])
+    .filter((endpoint) => mayGet(endpoint, event));
+  const enabled = former.filter(({ status }) => status !== "disabled");
+  if (former.length > 0 && enabled.length === 0) throw disabledConflict();
+  return enabled;
+}
+
+/** The endpoint that the body names at this place. Throws 422. */
+function findEndpoint(services: Services, caller: Caller, event: Event, id: string, at: number): Endpoint {
+  const pointer = `/endpoint_ids/${at}`;
+  const endpoint = seenEndpoint(services, caller, id);
+  if (endpoint === null) throw invalid(pointer, "There is no such endpoint.");
+  if (!mayGet(endpoint, event))
+    throw invalid(pointer, "This endpoint belongs to another consumer than the event.");
+  if (endpoint.status === "disabled") throw disabledConflict();
+  return endpoint;
+}
+
+/** Contract section 3: an endpoint of a consumer gets only that consumer's events. */
+function mayGet(endpoint: Endpoint, event: Event): boolean {
+  return endpoint.consumerId === null || endpoint.consumerId === event.consumerId;
+}
+
+/** One event on its way to endpoints again. */
+class EventReplay {
+  private readonly done: Replayed[] = [];
+
+  constructor(
+    private readonly services: Services,
+    private readonly event: Event,
+    private readonly isNewMessage: boolean,
+  ) {}
+
+  /** In one transaction; a fan-out wider than that of publishing in several, the answer with the last. */
+  async run(context: Pick<RequestContext, "commit">, endpoints: readonly Endpoint[]): Promise<Answer> {
+    const size = limit("eventRowsMax");
+    this.requirePlaces();
+    let rest = endpoints;
+    for (; rest.length > size; rest = rest.slice(size)) {
+      const slice = rest.slice(0, size);
+      this.send(await this.services.data.store.write(() => this.write(slice)));
+    }
+    return commitChange(context, {
+      write: () => this.write(rest),
+      answer: (last) => ({
+        status: 202,
+        json: { data: [...this.done, ...last].map((one) => this.describe(one)) },
+      }),
+      remember: (last) => this.send(last),
+    });
+  }
+
+  private write(endpoints: readonly Endpoint[]): Replayed[] {
+    const { data, actors } = this.services;
+    if (this.done.length === 0) this.requirePlaces();
+    if (data.events.get(this.event.id) === null) throw notFound("event");
+    return endpoints.flatMap((endpoint) => {
+      const known = this.isNewMessage ? null : data.deliveries.findOf(this.event.id, endpoint.id);
+      if (known === null && !this.isNewMessage && data.fanouts.names(this.event.id, endpoint.id))
+        throw new Problem("conflict", "The event is still on its way to this endpoint for the first time.");
+      return replayOne(data, actors, this.event, endpoint, known) ?? [];
+    });
+  }
+
+  /** Tests go on whatever the plan says, and so do their replays. */
+  private requirePlaces(): void {
+    if (!this.event.isTest) requirePlaces(this.services.data, this.event.projectId);
+  }
+
+  private send(replayed: readonly Replayed[]): void {
+    enqueueReplayed(this.services.actors, replayed);
+    this.done.push(...replayed);
+  }
+
+  private describe({ delivery }: Replayed): DeliveryAnswer {
+    return deliveryOf(this.services, delivery, this.event.type);
+  }
+}

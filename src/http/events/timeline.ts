@@ -1,0 +1,241 @@
+import { type Static, type TSchema, Type } from "@sinclair/typebox";
+import type { Caller } from "../../core/caller.ts";
+import { keyTime } from "../../core/ids.ts";
+import { DEAD_REASONS, type DeadReason, type Event } from "../../core/model.ts";
+import type { AttemptSummary } from "../../store/attempts.ts";
+import type { Note } from "../../store/notes.ts";
+import { outcomeShape, triggerShape } from "../deliveries/attempt-shape.ts";
+import { deadReasonShape } from "../deliveries/shape.ts";
+import { sourceIdFor } from "./shape.ts";
+import { visibleEndpoints } from "../framework/lookups.ts";
+import { readCursor } from "../framework/paging.ts";
+import type { Services } from "../framework/services.ts";
+import { nullable, oneOf, shownAs, taggedBy, timeShape, timeText } from "../framework/shapes.ts";
+
+/**
+ * The timeline of an event (contract section 3) is not stored: it is read from the event (accepted, matched, filtered), the
+ * attempts of its deliveries (attempt, delivered, dead_lettered) and its notes (what happened without an attempt).
+ */
+
+/** Attempts and notes that one answer holds at most. */
+const PAGE_MAX = 1000;
+
+const shapeOf = <Kind extends string, Fields extends Record<string, TSchema>>(kind: Kind, fields: Fields) =>
+  Type.Object({ at: timeShape, kind: Type.Literal(kind), ...fields }, { $id: nameOf(kind) });
+
+/** dead_lettered: DeadLetteredEntry. */
+function nameOf(kind: string): string {
+  const words = kind.split("_").map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return `${words.join("")}Entry`;
+}
+
+const ofDelivery = { delivery_id: Type.String(), endpoint_id: Type.String() };
+
+const entryShapes = Type.Union([
+  shapeOf("accepted", {
+    via: oneOf(["publish", "ingest", "test"]),
+    source_id: nullable(Type.String()),
+  }),
+  shapeOf("unmatched", {}),
+  shapeOf("matched", { delivery_count: Type.Integer() }),
+  shapeOf("filtered", { endpoint_id: Type.String() }),
+  shapeOf("attempt", {
+    ...ofDelivery,
+    number: Type.Integer(),
+    trigger: triggerShape,
+    outcome: outcomeShape,
+    status_code: nullable(Type.Integer()),
+    error_code: nullable(Type.String()),
+    duration_ms: Type.Integer(),
+    next_attempt_at: nullable(timeShape),
+  }),
+  shapeOf("delivered", ofDelivery),
+  shapeOf("dead_lettered", { ...ofDelivery, reason: deadReasonShape }),
+  shapeOf("replayed", ofDelivery),
+  shapeOf("cancelled", ofDelivery),
+  shapeOf("expired", ofDelivery),
+]);
+
+const entryShape = shownAs(entryShapes, {
+  ...taggedBy(
+    "kind",
+    Object.fromEntries(entryShapes.anyOf.map((shape) => [shape.properties.kind.const, shape])),
+  ),
+  $id: "TimelineEntry",
+});
+
+type Entry = Static<typeof entryShape>;
+
+export const timelineShape = Type.Object(
+  {
+    data: Type.Array(entryShape),
+    next_cursor: nullable(Type.String()),
+  },
+  { $id: "Timeline" },
+);
+
+const delivery = {
+  delivery_id: "msg_01KAHM9Q7W00B5C1D7E9F3G6HJ",
+  endpoint_id: "ep_01KAHM8ZZZ00K1M2N3P4Q5R6S7",
+};
+
+export const timelineExample: Entry[] = [
+  { at: "2026-11-20T09:00:00.000Z", kind: "accepted", via: "publish", source_id: null },
+  { at: "2026-11-20T09:00:00.000Z", kind: "matched", delivery_count: 1 },
+  {
+    at: "2026-11-20T09:00:00.012Z",
+    kind: "attempt",
+    ...delivery,
+    number: 1,
+    trigger: "publish",
+    outcome: "delivered",
+    status_code: 200,
+    error_code: null,
+    duration_ms: 84,
+    next_attempt_at: null,
+  },
+  { at: "2026-11-20T09:00:00.096Z", kind: "delivered", ...delivery },
+];
+
+/** An entry with the key of what it comes from, by which pages are cut. */
+interface Placed {
+  key: number;
+  entry: Entry;
+}
+
+/** The key behind which the timeline goes on; 0 where no cursor is given. Throws 422. */
+export function timelineCursor(services: Services, cursor: string | undefined): number {
+  return cursor === undefined ? 0 : readCursor(services, "att", cursor);
+}
+
+/** The part of the timeline behind the key `after`, and the key to go on behind; null at the end. */
+export function timelineOf(
+  services: Services,
+  caller: Caller,
+  event: Event,
+  after: number,
+): { data: Entry[]; next: number | null } {
+  const { attempts, notes } = services.data;
+  const visible = visibleEndpoints(services, caller);
+  const all = notes.ofEvent(event.id).filter((note) => isSeen(visible, note.endpointId));
+  const tried = attempts.ofEvent(event.id, visible, after, PAGE_MAX + 1);
+  const happened: Placed[] = [
+    ...tried.flatMap((attempt) => entriesOfAttempt(services, event, attempt, all)),
+    ...all.filter((note) => note.id > after).map((note) => entryOfNote(services, note)),
+  ].toSorted((a, b) => a.key - b.key);
+  const page = cutPage(happened);
+  const begin = after === 0 ? entriesOfAcceptance(services, caller, event, all) : [];
+  const data = [...begin, ...page.rows.map((row) => row.entry)].toSorted(byInstant);
+  return { data, next: page.next };
+}
+
+/** The first `PAGE_MAX` happenings; an attempt and what follows from it share a key and are not parted. */
+function cutPage(happened: readonly Placed[]): { rows: readonly Placed[]; next: number | null } {
+  const keys = [...new Set(happened.map(({ key }) => key))];
+  const last = keys[PAGE_MAX - 1];
+  if (last === undefined || keys.length === PAGE_MAX) return { rows: happened, next: null };
+  return { rows: happened.filter(({ key }) => key <= last), next: last };
+}
+
+/** Stable: what happened in the same millisecond keeps its order. */
+function byInstant(a: Entry, b: Entry): number {
+  return a.at < b.at ? -1 : Number(a.at > b.at);
+}
+
+function isSeen(visible: ReadonlySet<number> | null, endpointId: number): boolean {
+  return visible === null || visible.has(endpointId);
+}
+
+function entriesOfAcceptance(
+  services: Services,
+  caller: Caller,
+  event: Event,
+  notes: readonly Note[],
+): Entry[] {
+  const { ids } = services;
+  const visible = visibleEndpoints(services, caller);
+  const at = timeText(keyTime(event.id));
+  const via = event.isTest ? "test" : event.sourceId === null ? "publish" : "ingest";
+  const count = firstDeliveries(services, event, visible, notes);
+  const filtered = event.filtered.filter((endpointId) => isSeen(visible, endpointId));
+  return [
+    { at, kind: "accepted", via, source_id: sourceIdFor(ids, caller, event) },
+    count === 0 ? { at, kind: "unmatched" } : { at, kind: "matched", delivery_count: count },
+    ...filtered.map((id): Entry => ({ at, kind: "filtered", endpoint_id: ids.encode("ep", id) })),
+  ];
+}
+
+/** Deliveries that came with the event. Their keys follow the event's; those that a replay added have later ones. */
+function firstDeliveries(
+  services: Services,
+  event: Event,
+  visible: ReadonlySet<number> | null,
+  notes: readonly Note[],
+): number {
+  const last = event.id + event.deliveryCount;
+  const replayed = notes.filter((note) => note.kind === "replayed" && note.deliveryId > last);
+  const added = new Set(replayed.map((note) => note.deliveryId)).size;
+  const now = visible === null ? event.deliveryCount : services.eventList.deliveryCount(event.id, visible);
+  return now - added;
+}
+
+function entriesOfAttempt(
+  services: Services,
+  event: Event,
+  attempt: AttemptSummary,
+  notes: readonly Note[],
+): Placed[] {
+  const of = deliveryFields(services, attempt);
+  const startedAt = Math.max(attempt.startedAt, keyTime(event.id));
+  const tried: Entry = {
+    at: timeText(startedAt),
+    kind: "attempt",
+    ...of,
+    number: attempt.number,
+    trigger: attempt.trigger,
+    outcome: attempt.outcome,
+    status_code: attempt.statusCode,
+    error_code: attempt.errorCode,
+    duration_ms: attempt.durationMs,
+    next_attempt_at: timeText(attempt.nextAttemptAt),
+  };
+  const ended = endOf(attempt, timeText(startedAt + attempt.durationMs), of, notes);
+  return [tried, ...ended].map((entry) => ({ key: attempt.id, entry }));
+}
+
+type DeliveryFields = typeof delivery;
+
+/** What follows from an attempt: nothing where it is tried again, or where the attempt no longer counted. */
+function endOf(attempt: AttemptSummary, at: string, of: DeliveryFields, notes: readonly Note[]): Entry[] {
+  if (attempt.outcome === "handed_out") return [];
+  if (attempt.outcome === "delivered") return [{ at, kind: "delivered", ...of }];
+  const isLast = attempt.trigger !== "manual" && attempt.nextAttemptAt === null;
+  if (!isLast || wasOvertaken(attempt, notes)) return [];
+  return [{ at, kind: "dead_lettered", ...of, reason: reasonOf(attempt) }];
+}
+
+/** True where the delivery was cancelled or replayed while the attempt ran: then its failure ended nothing. */
+function wasOvertaken(attempt: AttemptSummary, notes: readonly Note[]): boolean {
+  return notes.some(
+    (note) =>
+      note.deliveryId === attempt.deliveryId && note.id < attempt.id && keyTime(note.id) >= attempt.startedAt,
+  );
+}
+
+/** Why the last failed attempt ended its delivery (contract section 4). */
+function reasonOf({ outcome, statusCode }: AttemptSummary): DeadReason {
+  if (outcome === "blocked" || outcome === "malformed") return outcome;
+  return statusCode === 410 ? "gone" : "exhausted";
+}
+
+function entryOfNote(services: Services, note: Note): Placed {
+  const at = timeText(keyTime(note.id));
+  const of = deliveryFields(services, note);
+  if (note.kind !== "dead_lettered") return { key: note.id, entry: { at, kind: note.kind, ...of } };
+  const reason = DEAD_REASONS.find((known) => known === note.detail) ?? "endpoint_disabled";
+  return { key: note.id, entry: { at, kind: "dead_lettered", ...of, reason } };
+}
+
+function deliveryFields({ ids }: Services, row: { deliveryId: number; endpointId: number }): DeliveryFields {
+  return { delivery_id: ids.encode("msg", row.deliveryId), endpoint_id: ids.encode("ep", row.endpointId) };
+}

@@ -1,0 +1,85 @@
+import { type Fault, invalidAll, Problem } from "../../core/errors.ts";
+import type { Json } from "../../core/json/value.ts";
+import type { EventSchema } from "../../core/schema/schema.ts";
+import type { Incoming } from "../../pipeline/pipeline.ts";
+import type { RequestContext } from "../framework/route.ts";
+import type { Services } from "../framework/services.ts";
+
+/**
+ * What the project's event types ask of published events (contract sections 3 and 7). Inbound and test events are not held to it,
+ * and neither is an event whose `external_id` is there already: it is answered, not accepted.
+ */
+
+/** More faults than a person reads. */
+const FAULTS_MAX = 50;
+
+/** What of a request is asked here. */
+type Publication = Pick<RequestContext<string, "publish">, "caller" | "turns">;
+
+/**
+ * Throws 422 `invalid_request` at `/type` for types that the project does not know where it rejects those, and 422 `schema_violation`
+ * below `/data` for what violates the schema of its type. `pointerTo` leads to an event of the request by its place.
+ */
+export function requireDescribed(
+  services: Services,
+  context: Publication,
+  events: readonly Incoming[],
+  pointerTo: (at: number) => string,
+): Promise<void> | undefined {
+  const { projectId } = context.caller;
+  requireKnownTypes(services, projectId, events, pointerTo);
+  for (const event of events)
+    if (schemaFor(services, projectId, event) !== null)
+      return requireSchemas(services, context, events, pointerTo);
+  return undefined;
+}
+
+async function requireSchemas(
+  services: Services,
+  { caller: { projectId }, turns }: Publication,
+  events: readonly Incoming[],
+  pointerTo: (at: number) => string,
+): Promise<void> {
+  const faults: Fault[] = [];
+  for (const [at, event] of events.entries()) {
+    const schema = schemaFor(services, projectId, event);
+    if (schema === null || isThere(services, projectId, event)) continue;
+    await turns.giveWay(event.data.length);
+    // A large one was parsed a moment ago, and is parsed again here: to keep what came of it costs more.
+    const data = JSON.parse(event.data) as Json;
+    await turns.giveWay(event.data.length);
+    for (const { pointer, detail } of schema.validate(data))
+      faults.push({ pointer: `${pointerTo(at)}/data${pointer}`, detail });
+    if (faults.length >= FAULTS_MAX) break;
+  }
+  if (faults.length === 0) return;
+  const errors = faults.slice(0, FAULTS_MAX);
+  throw new Problem("schema_violation", "The data violates the schema of its event type.", { errors });
+}
+
+function requireKnownTypes(
+  services: Services,
+  projectId: number,
+  events: readonly Incoming[],
+  pointerTo: (at: number) => string,
+): void {
+  const { tenants, eventTypes } = services.data;
+  if (tenants.project(projectId)?.unknownEventTypes !== "reject") return;
+  const faults: Fault[] = [];
+  for (const [at, event] of events.entries()) {
+    if (eventTypes.find(projectId, event.type) || isThere(services, projectId, event)) continue;
+    const detail = `This project has no event type ${event.type}, and rejects unknown ones.`;
+    faults.push({ pointer: `${pointerTo(at)}/type`, detail });
+    if (faults.length === FAULTS_MAX) break;
+  }
+  if (faults.length > 0) throw invalidAll(faults);
+}
+
+function schemaFor({ data }: Services, projectId: number, { type }: Incoming): EventSchema | null {
+  const known = data.eventTypes.find(projectId, type);
+  return known === undefined ? null : data.eventTypes.schemaOf(known);
+}
+
+function isThere({ data }: Services, projectId: number, { externalId }: Incoming): boolean {
+  return externalId !== null && data.events.findExternal(projectId, externalId) !== null;
+}

@@ -1,0 +1,81 @@
+import type { AuditChanges, AuditEntry } from "../../core/audit.ts";
+import type { Caller } from "../../core/caller.ts";
+import { isObject } from "../../core/json/json.ts";
+import type { AuditRule } from "./audit-rule.ts";
+import { SECRET_FIELDS } from "./idempotency.ts";
+import type { Answer } from "./route.ts";
+
+/** What is known of a request when its change is written. */
+export interface AuditedRequest {
+  caller: Caller | null;
+  params: Readonly<Record<string, string>>;
+  body: unknown;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Nobody changes these; they follow from something else, or say what the entry says already. */
+const DERIVED = new Set([
+  "id",
+  "created_at",
+  "updated_at",
+  "failing_since",
+  "hint",
+  "counters",
+  "last_rejected",
+  "pending_verification_token",
+]);
+const MASK = "***";
+
+/** The entry for a change that a route with this rule has just written. */
+export function auditEntry(rule: AuditRule, request: AuditedRequest, answer: Answer): AuditEntry {
+  const { caller } = request;
+  const note = answer.audited ?? {};
+  const scope = caller?.projectId ?? note.scope;
+  if (scope === undefined) throw new Error(`${rule.action} does not say whose audit log it stands in`);
+  return {
+    scope,
+    actor: caller === null ? { kind: "operator", id: null } : { kind: caller.kind, id: caller.id },
+    action: rule.action,
+    object: { kind: rule.object, id: note.objectId ?? objectIdOf(request, answer) },
+    changes: changesOf(rule, request, answer),
+  };
+}
+
+function objectIdOf({ params }: AuditedRequest, { json }: Answer): string {
+  const { id = params["id"] } = fieldsOf(json);
+  if (typeof id !== "string") throw new Error("a change does not say what it changed");
+  const tail = id.indexOf("_") + 1;
+  // Ids are taken in either case; one object has one spelling here.
+  return id.slice(0, tail) + id.slice(tail).toUpperCase();
+}
+
+function changesOf(rule: AuditRule, { body }: AuditedRequest, answer: Answer): AuditChanges {
+  const { before, after = answer.json } = answer.audited ?? {};
+  const sent = fieldsOf(body);
+  const was = fieldsOf(before);
+  const is = fieldsOf(after);
+  const isChanged =
+    before === undefined
+      ? (name: string) => name in sent
+      : (name: string) => !Bun.deepEquals(was[name] ?? null, is[name] ?? null) || isHidden(sent, is, name);
+  const names = Object.keys({ ...was, ...is }).filter((name) => !DERIVED.has(name) && isChanged(name));
+  const shown = names.map((name) => [name, { from: masked(name, was[name]), to: masked(name, is[name]) }]);
+  const asSent = (rule.fields ?? []).filter((name) => name in sent);
+  const kept = asSent.map((name) => [name, { from: null, to: sent[name] }]);
+  return Object.fromEntries([...shown, ...kept]) as AuditChanges;
+}
+
+/** A secret that was sent may be another one than before, although both are shown masked. */
+function isHidden(sent: Fields, is: Fields, name: string): boolean {
+  return name in sent && JSON.stringify(is[name] ?? null).includes(`"${MASK}"`);
+}
+
+function masked(name: string, value: unknown): unknown {
+  if (value === undefined || value === null) return null;
+  return SECRET_FIELDS.includes(name) ? MASK : value;
+}
+
+function fieldsOf(value: unknown): Fields {
+  return isObject(value) ? value : {};
+}

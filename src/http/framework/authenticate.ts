@@ -1,0 +1,41 @@
+import type { Caller } from "../../core/caller.ts";
+import type { Project } from "../../core/model.ts";
+import { isWellFormedToken } from "../../core/tokens.ts";
+import type { Data } from "../../store/data.ts";
+
+type Verdict = Caller | { refused: string } | null;
+
+/** What a token stands for, beside its project. */
+type Rights = Omit<Caller, "accountId" | "mode">;
+
+/** Answers who a bearer token belongs to: null for nobody, `refused` with the reason for a suspended account. */
+export function authenticator(data: Data, now: () => number): (token: string) => Verdict {
+  return (token) => {
+    if (!isWellFormedToken(token)) return null;
+    const rights = token.startsWith("spl_") ? rightsOfLink(data, token) : rightsOfKey(data, token, now());
+    const project = rights && data.tenants.project(rights.projectId);
+    return rights && project ? admit(data, project, rights) : null;
+  };
+}
+
+function admit({ tenants }: Data, project: Project, rights: Rights): Verdict {
+  const account = tenants.account(project.accountId);
+  if (!account) return null;
+  if (account.suspended) return { refused: "This account is suspended. Ask the operator of this service." };
+  return { ...rights, accountId: account.id, mode: project.mode };
+}
+
+function rightsOfKey({ tenants }: Data, token: string, now: number): Rights | null {
+  const key = tenants.findKey(token, now);
+  if (!key) return null;
+  const isFull = key.scopes.includes("full");
+  const { id, projectId, scopes } = key;
+  return { kind: "api_key", id, projectId, scopes, consumerId: null, manage: isFull, create: isFull };
+}
+
+function rightsOfLink({ portalLinks }: Data, token: string): Rights | null {
+  const link = portalLinks.find(token);
+  if (!link) return null;
+  const { id, projectId, consumerId, manage, create } = link;
+  return { kind: "portal", id, projectId, scopes: [], consumerId, manage, create };
+}

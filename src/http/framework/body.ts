@@ -1,0 +1,147 @@
+import type { TSchema } from "@sinclair/typebox";
+import { type Fault, invalid, Problem } from "../../core/errors.ts";
+import { findOutOfRange } from "../../core/json/range.ts";
+import { limit } from "../../core/limits.ts";
+import { compileValidator } from "./validate.ts";
+
+export type Bytes = Uint8Array<ArrayBuffer>;
+
+export const NO_BYTES: Bytes = new Uint8Array(0);
+
+const JSON_TYPE = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
+/** RFC 7396, section 4. */
+export const MERGE_PATCH_TYPE = "application/merge-patch+json";
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function tooLarge(maxBytes: number): Problem {
+  return new Problem("payload_too_large", `The body may hold at most ${maxBytes} bytes.`);
+}
+
+/** Throws 415 where a body is announced that is not plain `application/json` in UTF-8, nor, for a PATCH, a merge patch by its own name. */
+export function requireJson(request: Request): void {
+  const { headers } = request;
+  const type = headers.get("content-type");
+  const isEncoded = (headers.get("content-encoding") ?? "identity") !== "identity";
+  if (!isEncoded && type !== null && (type === "application/json" || JSON_TYPE.test(type))) return;
+  const isPatch = request.method === "PATCH";
+  if (!isEncoded && isPatch && type?.trim().toLowerCase() === MERGE_PATCH_TYPE) return;
+  if (request.body === null) return;
+  const detail = isEncoded
+    ? "Send the body without a content-encoding."
+    : `Send the body as application/json${isPatch ? ` or ${MERGE_PATCH_TYPE}` : ""}.`;
+  throw new Problem("unsupported_media_type", detail);
+}
+
+/**
+ * The whole body. Throws 413 as soon as it is, or says it will be, longer than `maxBytes`.
+ * Bun's own limit answers without a body, so it is set out of reach and the bytes are counted here.
+ */
+export function readBody(request: Request, maxBytes: number): Bytes | Promise<Bytes> {
+  const length = request.headers.get("content-length");
+  if (length !== null) {
+    if (Number(length) > maxBytes) throw tooLarge(maxBytes);
+    return request.bytes() as Promise<Bytes>;
+  }
+  return request.body === null ? NO_BYTES : readChunks(request.body, maxBytes);
+}
+
+async function readChunks(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Bytes> {
+  const reader = body.getReader();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return new Uint8Array(Buffer.concat(chunks));
+    size += value.byteLength;
+    if (size > maxBytes) {
+      await reader.cancel();
+      throw tooLarge(maxBytes);
+    }
+    chunks.push(value);
+  }
+}
+
+/**
+ * The JSON value that the bytes spell. Throws 400 `invalid_json`, also for invalid UTF-8, and 422 where it is nested too
+ * deeply; the depth is counted before parsing, as JSON.parse itself takes half a million levels.
+ */
+export function parseJson(bytes: Uint8Array): unknown {
+  if (isTooDeep(bytes, limit("jsonDepthMax"))) {
+    throw invalid("", `Expected JSON of at most ${limit("jsonDepthMax")} levels.`);
+  }
+  return parseText(decodeJson(bytes), bytes);
+}
+
+/** The text of a JSON body. Throws 400 where it is no UTF-8. */
+export function decodeJson(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw invalidJson(bytes);
+  }
+}
+
+/**
+ * The value of a text that is, or is part of, what `bytes` spell. Throws 400, and 422 for a number that no double holds: it could
+ * not be compared, nor written again. `place`: where the part stands.
+ */
+export function parseText(text: string, bytes: Uint8Array, place = ""): unknown {
+  const value = tryParse(text, bytes);
+  const pointer = findOutOfRange(text, value);
+  if (pointer !== null) throw invalid(place + pointer, "Expected a number within the range of a double.");
+  return value;
+}
+
+function tryParse(text: string, bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalidJson(bytes);
+  }
+}
+
+/** 400; says what is known of the fault without repeating what was sent. */
+export function invalidJson(bytes: Uint8Array): Problem {
+  const detail =
+    bytes.length === 0 ? "The body is empty; JSON is expected." : "The body is not JSON in UTF-8.";
+  return new Problem("invalid_json", detail);
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+function isTooDeep(bytes: Uint8Array, max: number): boolean {
+  if (bytes.length <= max) return false;
+  let depth = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) at = endOfString(bytes, at);
+    // With bit 5 set, "[" is "{" and "]" is "}"; no other byte of JSON outside strings is either.
+    else if (byte !== undefined && (byte | 0x20) === 0x7b && ++depth > max) return true;
+    else if (byte !== undefined && (byte | 0x20) === 0x7d) depth--;
+  }
+  return false;
+}
+
+/** The index of the quote that closes the string which opens at `start`. */
+function endOfString(bytes: Uint8Array, start: number): number {
+  for (let at = start + 1; at < bytes.length; at++) {
+    if (bytes[at] === BACKSLASH) at++;
+    else if (bytes[at] === QUOTE) return at;
+  }
+  return bytes.length;
+}
+
+/** Parses and checks a JSON body: its value, and the faults that the schema finds in it. */
+export type BodyReader = (bytes: Bytes) => { value: unknown; faults: readonly Fault[] };
+
+/** Compiles the body of a route. An empty body counts as `{}` where every field is optional (contract section 1). */
+export function compileBody(schema: TSchema): BodyReader {
+  const validate = compileValidator(schema);
+  const mayBeEmpty = validate({}).length === 0;
+  return (bytes) => {
+    if (bytes.length === 0 && mayBeEmpty) return { value: {}, faults: [] };
+    const value = parseJson(bytes);
+    return { value, faults: validate(value) };
+  };
+}

@@ -1,0 +1,268 @@
+import type { Caller } from "../../core/caller.ts";
+import { type Fault, invalidAll, notFound, Problem, unavailable } from "../../core/errors.ts";
+import { limit } from "../../core/limits.ts";
+import { isHeavy, type Turns } from "../../core/turn-queue.ts";
+import { admit } from "./access.ts";
+import { auditEntry } from "./audit-entry.ts";
+import { type BodyReader, type Bytes, compileBody, NO_BYTES, readBody, requireJson } from "./body.ts";
+import {
+  fingerprint,
+  KeyedRequest,
+  type KeyOwner,
+  type RunningKeys,
+  readIdempotencyKey,
+  takesIdempotencyKey,
+} from "./idempotency.ts";
+import { type HttpParts, OPERATOR_PROJECT_ID } from "./parts.ts";
+import { INTERNAL, problemAnswer } from "./problem.ts";
+import { compileQuery, type QueryReader } from "./query.ts";
+import { type Allowance, rateLimited, rateLimitHeaders, type TokenBuckets } from "./ratelimit.ts";
+import { type Answer, type AnyRoute, NO_FIELDS, type RequestContext, takesBody } from "./route.ts";
+
+const REFUSED = 401;
+/** nginx's code for a client that went away: it stands in the log only, as nobody is there to read an answer. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+const COMMON_HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+/** For a year this host is asked by https only; what other hosts of the domain do is not ours to say. */
+const STRICT_TRANSPORT = { "strict-transport-security": "max-age=31536000" };
+
+/** Made once: a copy of them, with a few set in it, costs half of what a list of names and values does. */
+interface AnswerHeaders {
+  plain: Headers;
+  json: Headers;
+}
+
+/** The headers that every answer has. Browsers ignore HSTS where it comes over plain http. */
+export function answerHeaders(baseUrl: string): AnswerHeaders {
+  const common = { ...COMMON_HEADERS, ...(baseUrl.startsWith("https:") && STRICT_TRANSPORT) };
+  return { plain: new Headers(common), json: new Headers({ ...common, "content-type": "application/json" }) };
+}
+
+function setAll(headers: Headers, more: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(more)) headers.set(name, value);
+}
+
+/** What all requests of a server share. */
+export interface Shared {
+  parts: HttpParts;
+  buckets: { publish: TokenBuckets; management: TokenBuckets };
+  runningKeys: RunningKeys;
+  headers: AnswerHeaders;
+  /** How long the connection of a request may be idle; 0: as long as it takes. */
+  extendTimeout(request: Request, seconds: number): void;
+}
+
+/** A route with all that can be worked out before the first request. */
+export interface PreparedRoute {
+  route: AnyRoute;
+  takesKey: boolean;
+  bodyMaxBytes: number;
+  /** null: the query string is not looked at. */
+  readQuery: QueryReader | null;
+  /** null: the handler parses the bytes itself. */
+  parseBody: BodyReader | null;
+}
+
+/** Compiles a route. Throws where one of its schemas lets unknown fields pass. */
+export function prepareRoute(route: AnyRoute): PreparedRoute {
+  const isParsed = takesBody(route) && (route.bodyMode ?? "parsed") === "parsed";
+  return {
+    route,
+    takesKey: takesIdempotencyKey(route),
+    bodyMaxBytes: route.bodyMaxBytes ?? limit("managementBodyMax"),
+    readQuery: route.ignoresQuery ? null : compileQuery(route.query ?? NO_FIELDS),
+    parseBody: isParsed ? compileBody(route.body ?? NO_FIELDS) : null,
+  };
+}
+
+/** A link over the whole project has a key space of its own too, below the one of operators: no project has that key. */
+function keyOwnerOf(caller: Caller | null): KeyOwner {
+  if (caller === null) return { projectId: OPERATOR_PROJECT_ID, consumerId: null };
+  const { kind, projectId, consumerId } = caller;
+  const isProjectLink = kind === "portal" && consumerId === null;
+  return { projectId: isProjectLink ? -projectId : projectId, consumerId };
+}
+
+/** One request, from its arrival to its answer; handlers see it as their context. */
+export class Exchange implements RequestContext {
+  readonly requestId = crypto.randomUUID();
+  caller: Caller | null = null;
+  query: Readonly<Record<string, unknown>> = {};
+  body: unknown = undefined;
+  bytes: Bytes = NO_BYTES;
+  private allowance: Allowance | null = null;
+  private charged = 0;
+  private keyed: KeyedRequest | null = null;
+  private readonly startedAt = performance.now();
+
+  constructor(
+    private readonly shared: Shared,
+    private readonly prepared: PreparedRoute,
+    readonly request: Request,
+    readonly params: Record<string, string>,
+  ) {}
+
+  /** Whatever goes wrong becomes a problem document. */
+  async respond(): Promise<Response> {
+    let response: Response;
+    try {
+      this.begin();
+      if (takesBody(this.prepared.route)) {
+        this.bytes = await this.readBytes();
+        // Several large ones that are complete at once are not read in one turn of the loop.
+        if (isHeavy(this.bytes.length)) await this.turns.ownTurn();
+      }
+      this.readFields();
+      response = this.render(await this.handle());
+    } catch (error) {
+      response = this.render(this.explain(error));
+    }
+    this.logAnswer(response.status);
+    return response;
+  }
+
+  get turns(): Turns {
+    const who =
+      this.caller === null ? this.prepared.route.operationId : `${this.caller.kind}:${this.caller.id}`;
+    return this.shared.parts.turns.of(who, this.request.signal);
+  }
+
+  commit(run: () => Answer): Promise<Answer> {
+    return this.shared.parts.write(() => {
+      const answer = run();
+      const { audit } = this.prepared.route;
+      if (typeof audit === "object") this.shared.parts.audit.add(auditEntry(audit, this, answer));
+      this.keyed?.save(answer);
+      return answer;
+    });
+  }
+
+  charge(cost: number): void {
+    const { budget } = this.prepared.route;
+    if (budget === "none" || this.caller === null) return;
+    const buckets = this.shared.buckets[budget];
+    if (buckets.perSecond === 0) return;
+    const key =
+      budget === "publish" ? `project:${this.caller.projectId}` : `${this.caller.kind}:${this.caller.id}`;
+    this.allowance = buckets.take(key, cost, this.shared.parts.now());
+    this.charged += cost;
+    if (!this.allowance.isGranted) throw rateLimited(buckets.perSecond, this.charged, this.allowance);
+  }
+
+  /** What is known without the body: whether the request may be answered at all. */
+  private begin(): void {
+    const { route } = this.prepared;
+    if (!route.answersWhileDraining && this.shared.parts.isDraining()) {
+      throw unavailable("The service is starting or stopping. Try again in a moment.");
+    }
+    this.requireReadablePath();
+    this.caller = admit(route.access, route.method, this.request, this.shared.parts);
+    this.charge(1);
+  }
+
+  private handle(): Answer | Promise<Answer> {
+    const { route, takesKey } = this.prepared;
+    const key = takesKey ? readIdempotencyKey(this.request) : null;
+    return key === null ? route.handle(this) : this.answerOnce(key);
+  }
+
+  /** Elysia hands on a parameter whose percent-encoding is broken as null. */
+  private requireReadablePath(): void {
+    for (const name in this.params) {
+      if (typeof this.params[name] === "string") continue;
+      if (!this.prepared.route.takesAnyPath) throw notFound("path");
+      this.params[name] = "";
+    }
+  }
+
+  private async readBytes(): Promise<Bytes> {
+    const { route, bodyMaxBytes } = this.prepared;
+    if (route.bodyMode !== "opaque") requireJson(this.request);
+    try {
+      return await readBody(this.request, bodyMaxBytes);
+    } catch (error) {
+      if (error instanceof Problem && error.code === "payload_too_large") route.onTooLarge?.(this.params);
+      throw error;
+    }
+  }
+
+  private readFields(): void {
+    const { readQuery, parseBody } = this.prepared;
+    const faults: Fault[] = [];
+    if (readQuery) {
+      const query = readQuery(this.request.url);
+      this.query = query.values;
+      faults.push(...query.faults);
+    }
+    if (parseBody) {
+      const body = parseBody(this.bytes);
+      this.body = body.value;
+      faults.push(...body.faults);
+    }
+    if (faults.length > 0) throw invalidAll(faults);
+  }
+
+  private answerOnce(key: string): Promise<Answer> {
+    const { route } = this.prepared;
+    const owner = keyOwnerOf(this.caller);
+    const print = fingerprint(this.request, this.bytes);
+    const keyed = new KeyedRequest(this.shared.parts, owner, key, print, route.secretFields ?? []);
+    return this.shared.runningKeys.hold(owner, key, async () => {
+      const kept = keyed.findKept();
+      if (kept !== null) return kept;
+      this.keyed = keyed;
+      const answer = await route.handle(this);
+      await keyed.saveUnlessSaved(answer);
+      return answer;
+    });
+  }
+
+  private explain(error: unknown): Answer {
+    if (error instanceof Problem) return problemAnswer(error, this.requestId);
+    const hasLeft = this.request.signal.aborted && error instanceof Error && error.name === "AbortError";
+    if (hasLeft) return { status: CLIENT_CLOSED_REQUEST };
+    this.shared.parts.logFailure({
+      requestId: this.requestId,
+      route: this.prepared.route.path,
+      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    });
+    return problemAnswer(INTERNAL, this.requestId);
+  }
+
+  private render(answer: Answer): Response {
+    const { status } = answer;
+    const { plain, json } = this.shared.headers;
+    const response =
+      answer.json === undefined
+        ? new Response(answer.body ?? null, { status, headers: plain })
+        : new Response(JSON.stringify(answer.json), { status, headers: json });
+    // It watches its reader itself.
+    if (answer.body instanceof ReadableStream) this.shared.extendTimeout(this.request, 0);
+    const { headers } = response;
+    headers.set("x-request-id", this.requestId);
+    const { budget } = this.prepared.route;
+    if (this.allowance && budget !== "none") {
+      const { perSecond } = this.shared.buckets[budget];
+      setAll(headers, rateLimitHeaders(budget, perSecond, this.allowance));
+    }
+    if (budget === "publish" && this.caller) {
+      const remaining = this.shared.parts.usageRemaining(this.caller.projectId);
+      if (remaining !== null) headers.set("sealpost-usage-remaining", String(remaining));
+    }
+    if (answer.headers) setAll(headers, answer.headers);
+    return response;
+  }
+
+  private logAnswer(status: number): void {
+    if (status === REFUSED && this.prepared.route.logsRefusals) return;
+    this.shared.parts.logRequest({
+      requestId: this.requestId,
+      method: this.request.method,
+      route: this.prepared.route.path,
+      status,
+      durationMs: Math.round((performance.now() - this.startedAt) * 1000) / 1000,
+      projectId: this.caller === null ? null : this.caller.projectId,
+    });
+  }
+}

@@ -1,0 +1,31 @@
+import { limit } from "../../core/limits.ts";
+import type { Turns } from "../../core/turn-queue.ts";
+import type { Data } from "../../store/data.ts";
+import { type EventWithData, isBodyGone } from "../../store/events.ts";
+
+/**
+ * The newest `count` events of a list (a project, a type or a consumer), newest first, each read when it is asked for; others have
+ * their turn before each. Test events are left out, as nobody subscribes to them, and those whose body has left.
+ */
+export async function* newestEvents(
+  data: Data,
+  list: number,
+  count: number,
+  turns: Turns,
+): AsyncGenerator<EventWithData> {
+  let given = 0;
+  let before = Number.MAX_SAFE_INTEGER;
+  for (let seen = 0; seen < limit("listScanMax"); seen += limit("listLimitMax")) {
+    const keys = data.lists.below([list], before, limit("listLimitMax"));
+    for (const key of keys) {
+      await turns.giveWay(data.events.bytesOf(key));
+      const event = data.events.getWithData(key);
+      if (event === null || event.isTest || isBodyGone(event)) continue;
+      yield event;
+      if (++given === count) return;
+    }
+    const last = keys.at(-1);
+    if (last === undefined) return;
+    before = last;
+  }
+}

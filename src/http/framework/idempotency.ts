@@ -1,0 +1,125 @@
+import { invalid, Problem } from "../../core/errors.ts";
+import { limit } from "../../core/limits.ts";
+import type { HttpParts } from "./parts.ts";
+import type { Answer, AnyRoute } from "./route.ts";
+
+/** Whose keys these are: a portal token's never meet the project's own (contract section 1). */
+export interface KeyOwner {
+  projectId: number;
+  consumerId: string | null;
+}
+
+/** Fields that are secret in every answer that has them at its top. */
+export const SECRET_FIELDS: readonly string[] = ["secret", "key", "api_key", "private_key", "embed_html"];
+
+export const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
+
+/** The request's Idempotency-Key, or null where it has none. Throws 422 where it is malformed. */
+export function readIdempotencyKey(request: Request): string | null {
+  const key = request.headers.get("idempotency-key");
+  if (key === null) return null;
+  const max = limit("idempotencyKeyLengthMax");
+  if (key.length <= max && PRINTABLE_ASCII.test(key)) return key;
+  throw invalid("Idempotency-Key", `Expected 1 to ${max} printable ASCII characters.`);
+}
+
+/** SHA-256 over method, path with query, and body. */
+export function fingerprint(request: Request, bytes: Uint8Array): string {
+  const { pathname, search } = new URL(request.url);
+  const hash = new Bun.CryptoHasher("sha256");
+  return hash.update(`${request.method} ${pathname}${search}\n`).update(bytes).digest("hex");
+}
+
+/** One request that carries an Idempotency-Key. */
+export class KeyedRequest {
+  private isSaved = false;
+
+  constructor(
+    private readonly parts: HttpParts,
+    private readonly owner: KeyOwner,
+    private readonly key: string,
+    private readonly print: string,
+    private readonly secretFields: readonly string[],
+  ) {}
+
+  /** The answer that the first request with this key got. Throws 422 where that was another request. */
+  findKept(): Answer | null {
+    const kept = this.parts.idempotency.find(this.owner.projectId, this.owner.consumerId, this.key);
+    if (kept === null) return null;
+    if (kept.fingerprint !== this.print) {
+      throw new Problem("idempotency_key_reused", "Use a new Idempotency-Key for another path or body.");
+    }
+    const headers = { "idempotency-replayed": "true" };
+    if (kept.body === "") return { status: kept.status, headers };
+    return {
+      status: kept.status,
+      body: kept.body,
+      headers: { ...headers, "content-type": "application/json" },
+    };
+  }
+
+  /** Keeps a success, without its secrets. Runs inside the transaction of `parts.write`. */
+  save(answer: Answer): void {
+    if (answer.status < 200 || answer.status > 299) return;
+    const { projectId, consumerId } = this.owner;
+    const text = typeof answer.body === "string" ? answer.body : "";
+    const body = answer.json === undefined ? text : withoutFields(answer.json, this.secretFields);
+    this.parts.idempotency.save(projectId, consumerId, this.key, this.print, answer.status, body);
+    this.isSaved = true;
+  }
+
+  private hasRoom(answer: Answer): boolean {
+    const { projectId, consumerId } = this.owner;
+    return !answer.isUnchanging || this.parts.idempotency.takeRoom(projectId, consumerId, bytesOf(answer));
+  }
+
+  /** Keeps the answer of a handler that did not commit it with its own writes, unless it changed nothing and there is no room for it. */
+  async saveUnlessSaved(answer: Answer): Promise<void> {
+    if (!this.isSaved && this.hasRoom(answer)) await this.parts.write(() => this.save(answer));
+  }
+}
+
+function bytesOf({ json, body }: Answer): number {
+  return typeof body === "string" ? body.length : JSON.stringify(json ?? "").length;
+}
+
+/** Lets one request per key run at a time. A restart forgets them: what was cut is not running. */
+export class RunningKeys {
+  private readonly running = new Set<string>();
+
+  /** Throws 409 where a request with this key is running. */
+  async hold<T>(owner: KeyOwner, key: string, run: () => Promise<T>): Promise<T> {
+    const name = JSON.stringify([owner.projectId, owner.consumerId, key]);
+    if (this.running.has(name)) {
+      throw new Problem("idempotency_in_progress", "Try again when the first request has been answered.");
+    }
+    this.running.add(name);
+    try {
+      return await run();
+    } finally {
+      this.running.delete(name);
+    }
+  }
+}
+
+/** True where the contract promises idempotency: a POST under `/v1` by a caller who is known. */
+export function takesIdempotencyKey(route: AnyRoute): boolean {
+  return route.method === "POST" && route.path.startsWith("/v1/") && route.access !== "none";
+}
+
+function withoutFields(json: unknown, paths: readonly string[]): string {
+  const copy: unknown = JSON.parse(JSON.stringify(json));
+  for (const path of [...SECRET_FIELDS, ...paths]) removeField(copy, path.split("."));
+  return JSON.stringify(copy);
+}
+
+function removeField(value: unknown, [name = "", ...rest]: readonly string[]): void {
+  if (typeof value !== "object" || value === null) return;
+  if (Array.isArray(value)) {
+    for (const entry of value) removeField(entry, [name, ...rest]);
+  } else if (rest.length === 0) {
+    Reflect.deleteProperty(value, name);
+  } else {
+    removeField(Reflect.get(value, name), rest);
+  }
+}

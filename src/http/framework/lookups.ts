@@ -1,0 +1,64 @@
+import type { Caller } from "../../core/caller.ts";
+import { notFound } from "../../core/errors.ts";
+import type { Endpoint } from "../../core/model.ts";
+import { visibleTo } from "../../pipeline/replayer.ts";
+import type { ListedDelivery } from "../../store/delivery-list.ts";
+import type { EventWithData } from "../../store/events.ts";
+import type { Services } from "./services.ts";
+
+/**
+ * What a caller may see (contract section 9). A key sees its project; a portal token sees its consumer's events, and of
+ * them what went to the consumer's own endpoints. What is foreign does not exist.
+ */
+
+/** No consumer has this id: it has at least one character. */
+const NO_CONSUMER = "";
+
+/** Keys of the endpoints whose deliveries count for the caller; null: all of the project. */
+export function visibleEndpoints(services: Services, caller: Caller): ReadonlySet<number> | null {
+  return visibleTo(services.data, caller.projectId, caller.consumerId);
+}
+
+/** The consumer that a list is held to; null: none. A portal token that asks for another one finds nothing. */
+export function consumerFilter(caller: Caller, asked: string | undefined): string | null {
+  if (caller.consumerId === null) return asked ?? null;
+  return asked === undefined || asked === caller.consumerId ? caller.consumerId : NO_CONSUMER;
+}
+
+/** Throws 404 for an id that is malformed, unknown or foreign. */
+export function findEvent(services: Services, caller: Caller, id: string): EventWithData {
+  const key = services.ids.decode("evt", id);
+  const event = key === null ? null : services.data.events.getWithData(key);
+  if (event?.projectId !== caller.projectId) throw notFound("event");
+  if (caller.consumerId !== null && event.consumerId !== caller.consumerId) throw notFound("event");
+  return event;
+}
+
+/** Throws 404 for an id that is malformed, unknown or foreign. */
+export function findDelivery(services: Services, caller: Caller, id: string): ListedDelivery {
+  const delivery = seenDelivery(services, caller, id);
+  if (delivery === null) throw notFound("delivery");
+  return delivery;
+}
+
+/** The delivery that a body names; null where the caller has none of this id. */
+export function seenDelivery(services: Services, caller: Caller, id: string): ListedDelivery | null {
+  const key = services.ids.decode("msg", id);
+  const delivery = key === null ? null : services.deliveryList.get(key);
+  if (delivery?.projectId !== caller.projectId) return null;
+  return isVisible(services, caller, delivery) ? delivery : null;
+}
+
+function isVisible(services: Services, { consumerId }: Caller, delivery: ListedDelivery): boolean {
+  if (consumerId === null) return true;
+  const endpoint = services.data.endpoints.getAnyway(delivery.endpointId);
+  return endpoint?.consumerId === consumerId && delivery.eventConsumerId === consumerId;
+}
+
+/** The endpoint that a body names; null where the caller has none of this id, or it is deleted. */
+export function seenEndpoint(services: Services, caller: Caller, id: string): Endpoint | null {
+  const key = services.ids.decode("ep", id);
+  const endpoint = key === null ? undefined : services.data.endpoints.get(key);
+  if (endpoint?.projectId !== caller.projectId) return null;
+  return caller.consumerId === null || endpoint.consumerId === caller.consumerId ? endpoint : null;
+}

@@ -1,0 +1,151 @@
+import { type TSchema, Type } from "@sinclair/typebox";
+import { invalid } from "../../core/errors.ts";
+import { isEventTypePattern } from "../../core/event-type.ts";
+import type { IdKind } from "../../core/ids.ts";
+import { limit } from "../../core/limits.ts";
+import { parseRfc3339 } from "../../core/rfc3339.ts";
+import type { Answer } from "./route.ts";
+import type { Services } from "./services.ts";
+import { timeInput } from "./shapes.ts";
+
+/** What lists have in common (contract section 1): `limit` and `cursor`, newest first, `{data, next_cursor}`. */
+
+const CURSOR_LENGTH_MAX = 100;
+/** 26 characters of Crockford base32, in either case (contract section 1). */
+const ID_TAIL = /^[0-9A-HJKMNP-TV-Z]{26}$/i;
+
+/** Query parameters of every list. */
+export const pagingQuery = {
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: limit("listLimitMax"),
+      default: limit("listLimitDefault"),
+      description: "How many entries the page has at most.",
+    }),
+  ),
+  cursor: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: CURSOR_LENGTH_MAX,
+      description: "`next_cursor` of the page before.",
+      expected: "the `next_cursor` of the page before",
+    }),
+  ),
+};
+
+/** How many entries a page has. */
+export function pageSize(query: { limit?: number }): number {
+  return query.limit ?? limit("listLimitDefault");
+}
+
+/**
+ * The key below which the list goes on; above every key where no cursor is given. `kind` tells the cursors of different
+ * lists apart. Throws 422 with the pointer `cursor` for a text that `writeCursor` never wrote.
+ */
+export function readCursor(services: Services, kind: IdKind, cursor: string | undefined): number {
+  if (cursor === undefined) return Number.MAX_SAFE_INTEGER;
+  const key = services.ids.decode(kind, Buffer.from(cursor, "base64url").toString());
+  if (key !== null && writeCursor(services, kind, key) === cursor) return key;
+  throw invalid("cursor", "Expected the `next_cursor` of the page before.");
+}
+
+/** The cursor to go on below `key`; null at the end of the list. */
+export function writeCursor(services: Services, kind: IdKind, key: number | null): string | null {
+  return key === null ? null : Buffer.from(services.ids.encode(kind, key)).toString("base64url");
+}
+
+interface Listing<Row> {
+  /** Those below a key, newest first; no more than `count` of them are looked at. Large ones are read as the page comes to them. */
+  rows: (before: number, count: number) => Iterable<Row>;
+  show: (row: Row) => unknown;
+}
+
+/** The answer of a list: the page that `query` asks for, or a shorter one where it would be very large. */
+export function pageOf<Row extends { id: number }>(
+  services: Services,
+  kind: IdKind,
+  query: { limit?: number; cursor?: string },
+  { rows, show }: Listing<Row>,
+): Answer {
+  const size = pageSize(query);
+  const data: string[] = [];
+  let bytes = 0;
+  let last = null;
+  let next = null;
+  for (const row of rows(readCursor(services, kind, query.cursor), size + 1)) {
+    if (data.length === size || bytes >= limit("pageBytesMax")) {
+      next = last;
+      break;
+    }
+    const text = JSON.stringify(show(row));
+    data.push(text);
+    bytes += text.length;
+    last = row.id;
+  }
+  const cursor = JSON.stringify(writeCursor(services, kind, next));
+  const headers = { "content-type": "application/json" };
+  return { status: 200, body: `{"data":[${data.join()}],"next_cursor":${cursor}}`, headers };
+}
+
+/** Schema and example of a page, for the `answers` of a route: `{description: "…", ...listShape(item, example)}`. */
+export function listShape<Item extends TSchema>(item: Item, example: unknown) {
+  const nextCursor = Type.Union([Type.String(), Type.Null()], {
+    description:
+      "Give it as `cursor` to get the next page; null at the end. A page that would be very large has fewer entries than asked for.",
+  });
+  return {
+    schema: Type.Object(
+      { data: Type.Array(item), next_cursor: nextCursor },
+      item.$id === undefined ? {} : { $id: `${item.$id}Page` },
+    ),
+    example: { data: [example], next_cursor: null },
+  };
+}
+
+/** A query parameter that is a time; `parseTime` reads it. */
+export function timeParameter(description: string) {
+  return Type.Optional(timeInput({ description, examples: ["2026-11-20T09:00:00.000Z"] }));
+}
+
+/**
+ * The instant that a query parameter names in RFC 3339, in Unix milliseconds. Throws 422 with the parameter's name.
+ * The space that an unescaped `+` of an offset becomes in a query string counts as the `+` that was meant.
+ */
+export function parseTime(name: string, text: string): number {
+  const at = parseRfc3339(text.replace(" ", "+"));
+  if (at === null) throw invalid(name, "Expected a time as RFC 3339 has it, such as 2026-11-20T09:00:00Z.");
+  return at;
+}
+
+/** What filtered lists say about their pages. */
+export const SHORT_PAGES =
+  `A page looks at ${limit("listScanMax")} entries at most, so that with rare matches it may be short, or empty, ` +
+  "and still carry a `next_cursor`.";
+
+/** Throws 422 where a filter is neither an event type nor a pattern of them. */
+export function requirePattern(pointer: string, pattern: string): void {
+  if (!isEventTypePattern(pattern)) {
+    throw invalid(pointer, "Expected an event type, a pattern such as invoice.*, or *.");
+  }
+}
+
+/** No row has this key. */
+const NO_KEY = -1;
+
+/**
+ * The key behind an id that filters a list; null where the filter is not given. An id that nothing has filters all out.
+ * Throws 422 with the parameter's name where the text does not look like an id of this kind.
+ */
+export function readFilterId(
+  services: Services,
+  kind: IdKind,
+  name: string,
+  id: string | undefined,
+): number | null {
+  if (id === undefined) return null;
+  if (!id.startsWith(`${kind}_`) || !ID_TAIL.test(id.slice(kind.length + 1))) {
+    throw invalid(name, `Expected an id that begins with ${kind}_.`);
+  }
+  return services.ids.decode(kind, id) ?? NO_KEY;
+}

@@ -1,0 +1,73 @@
+import type { AuditEntry } from "../../core/audit.ts";
+import type { Caller } from "../../core/caller.ts";
+import type { TurnQueue } from "../../core/turn-queue.ts";
+import type { RequestLine } from "../../platform/log.ts";
+
+/** An answer kept under an Idempotency-Key. `body` is the JSON text, empty where there was none. */
+export interface KeptAnswer {
+  fingerprint: string;
+  status: number;
+  body: string;
+}
+
+/** The store of Idempotency-Keys. Operator calls have no project: they use `OPERATOR_PROJECT_ID`. */
+export interface IdempotencyStore {
+  takeRoom(projectId: number, consumerId: string | null, bytes: number): boolean;
+  find(projectId: number, consumerId: string | null, key: string): KeptAnswer | null;
+  /** Called inside `write` only. */
+  save(
+    projectId: number,
+    consumerId: string | null,
+    key: string,
+    fingerprint: string,
+    status: number,
+    body: string,
+  ): void;
+}
+
+/** No project has this key: rows start at 1. */
+export const OPERATOR_PROJECT_ID = 0;
+
+export interface FailureLine {
+  requestId: string;
+  route: string;
+  /** With the stack. */
+  error: string;
+}
+
+/** What the HTTP side needs from the rest of the service. */
+export interface HttpParts {
+  /** Printed in the OpenAPI document. */
+  version: string;
+  /** Where the service is reached from outside. */
+  baseUrl: string;
+  /** `refused` is the detail of the 401 (a suspended account); null: the token is not known. */
+  authenticate(token: string): Caller | { refused: string } | null;
+  /** null: operator calls are off. */
+  operatorToken: string | null;
+  /** null: only the operator's token reads the metrics. */
+  metricsToken: string | null;
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** One line for each request that was answered. */
+  logRequest(line: RequestLine): void;
+  /** A request that failed for a reason of ours. */
+  logFailure(line: FailureLine): void;
+  /** While true, every request but `/healthz` answers 503. */
+  isDraining(): boolean;
+  /** One durable transaction. `run` is synchronous and may run again after a rollback; resolves once it is on disk. */
+  write<T>(run: () => T): Promise<T>;
+  /** For work on large bodies. */
+  turns: TurnQueue;
+  idempotency: IdempotencyStore;
+  /** Called inside `write` only. */
+  audit: { add(entry: AuditEntry): void };
+  /** Requests per second; 0 means no limit. */
+  rateLimits: { publish: number; management: number };
+  /** What remains of the plan's deliveries to a project; null where nothing limits them. */
+  usageRemaining(projectId: number): number | null;
+  /** For `/readyz`: `reason` says what is missing. */
+  ready(): { ready: boolean; reason?: string };
+  /** For `/metrics`: the Prometheus text. */
+  metrics(): Promise<string>;
+}

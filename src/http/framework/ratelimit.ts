@@ -1,0 +1,87 @@
+import { Problem } from "../../core/errors.ts";
+import type { Budget } from "./route.ts";
+
+interface Bucket {
+  tokens: number;
+  filledAt: number;
+}
+
+/** What one taking from a budget came to. */
+export interface Allowance {
+  isGranted: boolean;
+  remaining: number;
+  /** Until the budget is whole again. */
+  resetSeconds: number;
+  /** Until the same cost would be granted. */
+  retryAfterSeconds: number;
+}
+
+/** A bucket that was left alone this long is full, and so is the same as none. */
+const REFILL_MS = 1000;
+const SWEEP_MIN = 1000;
+
+/** Token buckets of one budget, one per key; each holds one second's worth (contract section 1). */
+export class TokenBuckets {
+  private readonly buckets = new Map<string, Bucket>();
+  private sweepSize = SWEEP_MIN;
+
+  constructor(readonly perSecond: number) {}
+
+  /** How many keys are remembered; those at rest are forgotten. */
+  get size(): number {
+    return this.buckets.size;
+  }
+
+  /** Takes `cost` tokens at `now` (ms), or none where there are fewer. */
+  take(key: string, cost: number, now: number): Allowance {
+    const bucket = this.buckets.get(key) ?? this.open(key, now);
+    const elapsedMs = Math.max(0, now - bucket.filledAt);
+    bucket.tokens = Math.min(this.perSecond, bucket.tokens + (elapsedMs * this.perSecond) / 1000);
+    bucket.filledAt = now;
+    const isGranted = bucket.tokens >= cost;
+    if (isGranted) bucket.tokens -= cost;
+    return {
+      isGranted,
+      remaining: Math.floor(bucket.tokens),
+      resetSeconds: Math.ceil((this.perSecond - bucket.tokens) / this.perSecond),
+      retryAfterSeconds: Math.max(1, Math.ceil((cost - bucket.tokens) / this.perSecond)),
+    };
+  }
+
+  private open(key: string, now: number): Bucket {
+    if (this.buckets.size >= this.sweepSize) this.sweep(now);
+    const bucket = { tokens: this.perSecond, filledAt: now };
+    this.buckets.set(key, bucket);
+    return bucket;
+  }
+
+  private sweep(now: number): void {
+    for (const [key, bucket] of this.buckets) {
+      if (now - bucket.filledAt >= REFILL_MS) this.buckets.delete(key);
+    }
+    this.sweepSize = Math.max(SWEEP_MIN, this.buckets.size * 2);
+  }
+}
+
+/** The headers that tell a caller where it stands (draft-ietf-httpapi-ratelimit-headers-10). */
+export function rateLimitHeaders(
+  budget: Budget | "ingest" | "poll",
+  perSecond: number,
+  allowance: Allowance,
+): Record<string, string> {
+  return {
+    "ratelimit-policy": `"${budget}";q=${perSecond};w=1`,
+    ratelimit: `"${budget}";r=${allowance.remaining};t=${allowance.resetSeconds}`,
+  };
+}
+
+/** 429. A request that costs more in all than the whole budget is told so, as no waiting would help. */
+export function rateLimited(perSecond: number, cost: number, allowance: Allowance): Problem {
+  const detail =
+    cost > perSecond
+      ? `This request counts as ${cost}, and the limit is ${perSecond} a second: split it.`
+      : `The limit is ${perSecond} a second.`;
+  return new Problem("rate_limited", detail, {
+    headers: { "retry-after": String(allowance.retryAfterSeconds) },
+  });
+}

@@ -1,0 +1,45 @@
+import type { IdCodec } from "../../core/ids.ts";
+import type { Actors } from "../../delivery/actors.ts";
+import type { Guard } from "../../transport/guard.ts";
+import type { Sent } from "../../delivery/send.ts";
+import type { Transport } from "../../transport/types.ts";
+import type { Pipeline } from "../../pipeline/pipeline.ts";
+import type { Poller } from "../../delivery/poller.ts";
+import type { Eraser } from "../../maintenance/eraser.ts";
+import type { Replayer } from "../../pipeline/replayer.ts";
+import type { Data } from "../../store/data.ts";
+import type { DeliveryList } from "../../store/delivery-list.ts";
+import type { NewEndpoint } from "../../store/endpoints.ts";
+import type { EventList } from "../../store/event-list.ts";
+
+/** What the routes stand on. */
+export interface Services {
+  data: Data;
+  ids: IdCodec;
+  eventList: EventList;
+  deliveryList: DeliveryList;
+  pipeline: Pipeline;
+  actors: Actors;
+  replayer: Replayer;
+  poller: Poller;
+  eraser: Eraser;
+  guard: Guard;
+  transport: Transport;
+  /** Sends one message to a destination that is not stored; null where the service stops. Never rejects. */
+  sendTrial(endpoint: NewEndpoint): Promise<Sent | null>;
+  /** Without a slash at the end. */
+  baseUrl: string;
+  /** Requests a second that a source takes unless it says otherwise; 0: no limit. */
+  ingestRateLimit: number;
+  /** Polls a second that an endpoint takes; 0: no limit. */
+  pollRateLimit: number;
+  now(): number;
+  /** An inbound request was refused; for the metrics. */
+  onRejected(reason: string): void;
+  /** One line of the log; only facts that may be read by the operator: no bodies, no secrets, no queries. */
+  log(
+    level: "info" | "warn" | "error",
+    msg: string,
+    fields: Readonly<Record<string, string | number | boolean | null>>,
+  ): void;
+}

@@ -1,0 +1,103 @@
+import { Kind, type TSchema } from "@sinclair/typebox";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
+import type { Fault } from "../../core/errors.ts";
+
+/** More faults than a person reads, and few enough that a hostile body cannot make the answer large. */
+const FAULTS_MAX = 50;
+/** A longer name is not repeated in the answer: the fault points at the object that holds it. */
+const FIELD_NAME_MAX = 128;
+
+/** Tells all faults of a value, each with its JSON Pointer; none where the value is right. */
+export type Validator = (value: unknown) => Fault[];
+
+/** Compiles a schema once. Throws where an object of it would let unknown fields pass. */
+export function compileValidator(schema: TSchema): Validator {
+  requireClosedObjects(schema);
+  const check = TypeCompiler.Compile(schema);
+  return (value) => (check.Check(value) ? [] : collectFaults(check.Errors(value)));
+}
+
+function requireClosedObjects(schema: unknown): void {
+  if (typeof schema !== "object" || schema === null) return;
+  if (Kind in schema && "type" in schema && schema.type === "object" && !("additionalProperties" in schema)) {
+    throw new Error("Every object of a request schema needs `additionalProperties`.");
+  }
+  for (const part of Object.values(schema)) requireClosedObjects(part);
+}
+
+/** One fault per place, the first that was found. */
+function collectFaults(errors: Iterable<ValueError>): Fault[] {
+  const faults = new Map<string, Fault>();
+  for (const error of flattened(errors)) {
+    const fault = describeError(error);
+    if (!faults.has(fault.pointer)) faults.set(fault.pointer, fault);
+    if (faults.size === FAULTS_MAX) break;
+  }
+  return [...faults.values()];
+}
+
+/** Replaces the error of a union by those of the variant that was meant, where one has the right shape. */
+function* flattened(errors: Iterable<ValueError>): Generator<ValueError> {
+  for (const error of errors) {
+    const meant = error.type === ValueErrorType.Union ? meantVariant(error) : null;
+    if (meant === null) yield error;
+    else yield* flattened(meant);
+  }
+}
+
+function meantVariant(union: ValueError): ValueError[] | null {
+  const variants = union.errors.map((errors) => Iterator.from(errors).take(FAULTS_MAX).toArray());
+  const shaped = variants.filter((errors) => errors.every((error) => error.path !== union.path));
+  return shaped.toSorted((a, b) => a.length - b.length)[0] ?? null;
+}
+
+function describeError(error: ValueError): Fault {
+  if (error.type === ValueErrorType.ObjectRequiredProperty) {
+    return { pointer: error.path, detail: "This field is required." };
+  }
+  if (error.type !== ValueErrorType.ObjectAdditionalProperties) {
+    return { pointer: error.path, detail: `Expected ${expectation(error.schema, error.value)}.` };
+  }
+  const cut = error.path.lastIndexOf("/");
+  if (error.path.length - cut <= FIELD_NAME_MAX)
+    return { pointer: error.path, detail: "There is no such field." };
+  return { pointer: error.path.slice(0, cut), detail: "This object has a field that does not exist." };
+}
+
+/** What a schema asks for, in plain words; its own `expected` goes first ("a URL that begins with https"), which may depend on the value. */
+export function expectation(schema: TSchema, value?: unknown): string {
+  if (typeof schema.expected === "function") return (schema.expected as (value: unknown) => string)(value);
+  if (typeof schema.expected === "string") return schema.expected;
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (Array.isArray(schema.anyOf)) return schema.anyOf.map(expectation).join(" or ");
+  switch (schema.type) {
+    case "string":
+      return `a string${span(schema.minLength, schema.maxLength, "characters")}${matching(schema.pattern)}`;
+    case "integer":
+      return `a whole number${span(schema.minimum, schema.maximum)}`;
+    case "number":
+      return `a number${span(schema.minimum, schema.maximum)}`;
+    case "boolean":
+      return "true or false";
+    case "array":
+      return `a list${span(schema.minItems, schema.maxItems, "entries")}${schema.uniqueItems ? ", none twice" : ""}`;
+    case "object":
+      return `an object${span(schema.minProperties, schema.maxProperties, "fields")}`;
+    default:
+      return schema.type === "null" ? "null" : "another value";
+  }
+}
+
+function matching(pattern: unknown): string {
+  return typeof pattern === "string" ? ` that matches ${pattern}` : "";
+}
+
+/** " of 1 to 5 entries", " from 1 to 5", " of at most 5 entries", or nothing. */
+function span(min: number | undefined, max: number | undefined, unit?: string): string {
+  const noun = unit === undefined ? "" : ` ${unit}`;
+  if (min !== undefined && max !== undefined)
+    return ` ${unit === undefined ? "from" : "of"} ${min} to ${max}${noun}`;
+  if (min !== undefined) return ` of at least ${min}${noun}`;
+  return max === undefined ? "" : ` of at most ${max}${noun}`;
+}

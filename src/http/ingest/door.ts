@@ -1,0 +1,217 @@
+import { Problem, unavailable } from "../../core/errors.ts";
+import { areFewHops, loopDetected, readHops } from "../../core/hops.ts";
+import { minify } from "../../core/json/json.ts";
+import type { Source } from "../../core/model.ts";
+import type {
+  HandshakeAnswer,
+  HttpAnswer,
+  Provider,
+  Reception,
+  RefusalReason,
+  VerifiedEvent,
+} from "../../inbound/provider.ts";
+import type { KeyCache } from "../../inbound/keys.ts";
+import { refuseUnknownSource } from "../../inbound/receive.ts";
+import { type Accepted, type Incoming, ProofSpent } from "../../pipeline/pipeline.ts";
+import { addressOf, inboundRequest, readerOf, searchOf } from "./request.ts";
+import { visit } from "../sources/provider-network.ts";
+import { refuseInTime } from "./refusal-time.ts";
+import type { Answer } from "../framework/route.ts";
+import { rateLimitHeaders } from "../framework/ratelimit.ts";
+import type { Services } from "../framework/services.ts";
+import { providerOf } from "../sources/change.ts";
+import type { SourceDesk } from "../sources/desk.ts";
+import { judge } from "../sources/judge.ts";
+import { settledStatus } from "../sources/material.ts";
+
+/** How long a provider should wait before it sends again what a paused source or a suspended account refused. */
+const PAUSE_RETRY_SECONDS = 60;
+
+/** Stands in for a source that does not exist, so that its refusal takes as long as another's. */
+const NO_SOURCE = { id: 0, config: {} };
+
+const REFUSED: Answer = { status: 401 };
+
+/** Judges requests to sources, and lets what is verified through the one door (contract section 8). */
+export class IngestDoor {
+  constructor(
+    private readonly services: Services,
+    private readonly desk: SourceDesk,
+    private readonly keys: KeyCache,
+  ) {}
+
+  /** The answer to a request to the source `id`. Throws 429 and 503; everything that is refused gets the same empty 401. */
+  receive(id: string, request: Request, bytes: Uint8Array): Promise<Answer> {
+    return refuseInTime(bytes.length, () => this.judge(id, request, bytes));
+  }
+
+  private async judge(id: string, request: Request, bytes: Uint8Array): Promise<Answer> {
+    const source = this.findSource(id);
+    const arrived = {
+      method: request.method,
+      headers: readerOf(request.headers),
+      search: searchOf(request.url),
+      body: bytes,
+    };
+    if (source === undefined) {
+      await refuseUnknownSource(
+        id,
+        inboundRequest(() => addressOf(this.services, NO_SOURCE), arrived),
+      );
+      return this.refuse(null, "unknown_source");
+    }
+    const provider = providerOf(source);
+    const inbound = inboundRequest(() => addressOf(this.services, source), arrived);
+    const reception = await judge(this.services, this.keys, source, inbound);
+    return this.answer(source, provider, reception, readHops(request.headers));
+  }
+
+  /** Whose body is above the limit is not verified; it is counted all the same, or its owner would look for it in vain. */
+  refuseTooLarge(id: string): void {
+    const source = this.findSource(id);
+    this.refuse(source ?? null, source === undefined ? "unknown_source" : "too_large");
+  }
+
+  private findSource(id: string): Source | undefined {
+    const key = this.services.ids.decode("src", id);
+    return key === null ? undefined : this.services.data.sources.get(key);
+  }
+
+  /** Whoever forges learns nothing of a suspension: this is asked after the verification. */
+  private requireOpenAccount({ projectId }: Source): void {
+    if (!this.services.data.tenants.isSuspended(projectId)) return;
+    throw unavailable("This account is suspended.", PAUSE_RETRY_SECONDS);
+  }
+
+  private async answer(
+    source: Source,
+    provider: Provider,
+    reception: Reception,
+    hops: number,
+  ): Promise<Answer> {
+    if (reception.kind === "refused") return this.refuse(source, reception.reason);
+    if (reception.kind === "unavailable") {
+      this.desk.refuse(source.id, "keys_unavailable");
+      throw unavailable(reception.reason);
+    }
+    this.requireOpenAccount(source);
+    if (reception.kind === "answer") return this.answerHandshake(source, provider, reception);
+    return this.accept(source, reception, hops);
+  }
+
+  private refuse(source: Source | null, reason: RefusalReason): Answer {
+    this.desk.refuse(source?.id ?? null, reason);
+    return REFUSED;
+  }
+
+  private async answerHandshake(
+    source: Source,
+    provider: Provider,
+    handshake: HandshakeAnswer,
+  ): Promise<Answer> {
+    const { visitUrl, learnedSecret, pendingVerificationToken: token } = handshake;
+    if (visitUrl !== undefined && !(await visit(this.services, visitUrl))) {
+      throw unavailable("The address that the provider named could not be visited.");
+    }
+    const brings = learnedSecret !== undefined || token !== undefined;
+    if (brings && !(await this.keep(source, provider, handshake))) return this.refuse(source, "unknown_key");
+    this.desk.answer(source.id);
+    return answerOf(handshake);
+  }
+
+  /** Keeps what a handshake brought; false where another one brought its secret meanwhile. */
+  private async keep(source: Source, provider: Provider, handshake: HandshakeAnswer): Promise<boolean> {
+    const { store, sources } = this.services.data;
+    const { learnedSecret, pendingVerificationToken } = handshake;
+    let isFirst = true;
+    const kept = await store.write(() =>
+      sources.update(source.id, (now) => {
+        isFirst = learnedSecret === undefined || now.signingSecret === source.signingSecret;
+        if (!isFirst) return {};
+        const change = {
+          ...(learnedSecret !== undefined && { signingSecret: learnedSecret }),
+          ...(pendingVerificationToken !== undefined && { pendingVerificationToken }),
+        };
+        return { ...change, status: settledStatus(provider, { ...now, ...change }, this.services.now()) };
+      }),
+    );
+    if (kept !== null) sources.remember(kept);
+    return kept !== null && isFirst;
+  }
+
+  private async accept(source: Source, event: VerifiedEvent, hops: number): Promise<Answer> {
+    if (source.status === "paused") {
+      this.desk.refuse(source.id, "paused");
+      throw unavailable("This source is paused.", PAUSE_RETRY_SECONDS);
+    }
+    if (!areFewHops(hops)) {
+      this.desk.refuse(source.id, "loop");
+      throw loopDetected(hops);
+    }
+    const rate = this.charge(source);
+    const accepted = await this.write(source, event, hops).catch((error: unknown) => {
+      if (error instanceof ProofSpent) return null;
+      // Too many events wait for the account's plan already.
+      if (error instanceof Problem && error.code === "rate_limited")
+        this.desk.refuse(source.id, "plan_limit");
+      throw error;
+    });
+    // Its proof has come before, with other data.
+    if (accepted === null) return this.refuse(source, "body_altered");
+    const { event: made, duplicate } = accepted;
+    this.desk.accept(source.id, duplicate);
+    const answer = answerOf(event.answer(this.services.ids.encode("evt", made.id), duplicate));
+    return { ...answer, headers: { ...rate, ...answer.headers } };
+  }
+
+  /** Forgeries were refused before: they use up nothing of the rate, and learn nothing of it. Answers the headers that tell of it. */
+  private charge(source: Source): Record<string, string> {
+    const perSecond = source.rateLimitPerSecond ?? this.services.ingestRateLimit;
+    const allowance = this.desk.take(source.id, perSecond);
+    if (allowance === null) return {};
+    const rate = rateLimitHeaders("ingest", perSecond, allowance);
+    if (allowance.isGranted) return rate;
+    this.desk.refuse(source.id, "rate_limited");
+    const headers = { ...rate, "retry-after": String(allowance.retryAfterSeconds) };
+    throw new Problem("rate_limited", `The limit of this source is ${perSecond} a second.`, { headers });
+  }
+
+  /** The event through the one door, on disk; the pending token of a handshake has served then. */
+  private async write(source: Source, event: VerifiedEvent, hops: number): Promise<Accepted> {
+    const { pipeline, data } = this.services;
+    const { deliveryId, dedupSeconds: keptSeconds, proof } = event;
+    const identity = deliveryId === null && proof === null ? null : { deliveryId, keptSeconds, proof };
+    const plan = await pipeline.plan(source.projectId, [this.incoming(source, event, hops)], identity);
+    const { accepted, changed } = await data.store.write(() => ({
+      accepted: plan.write()[0],
+      changed: this.forgetToken(source),
+    }));
+    const written = plan.dispatch();
+    if (changed !== null) data.sources.remember(changed);
+    await written;
+    if (accepted === undefined) throw new Error("a plan of one event wrote none");
+    return accepted;
+  }
+
+  private incoming(source: Source, event: VerifiedEvent, hops: number): Incoming {
+    return {
+      type: event.type,
+      timestamp: this.services.now(),
+      data: minify(event.data),
+      consumerId: source.consumerId,
+      externalId: null,
+      sourceId: source.id,
+      isTest: false,
+      hops,
+    };
+  }
+
+  private forgetToken({ id, pendingVerificationToken }: Source): Source | null {
+    if (pendingVerificationToken === null) return null;
+    return this.services.data.sources.update(id, () => ({ pendingVerificationToken: null }));
+  }
+}
+
+function answerOf({ status, headers, body }: HttpAnswer): Answer {
+  return { status, headers, ...(body !== "" && { body }) };
+}

@@ -1,0 +1,120 @@
+import { notFound } from "../../core/errors.ts";
+import { buildPortal, type PortalFile } from "../../platform/portal-build.ts";
+import { type AnyRoute, type Answer, route } from "../framework/route.ts";
+import type { Services } from "../framework/services.ts";
+
+/** The portal's page and its files (contract section 9). The page knows nothing: all that it shows comes from /v1, with the token. */
+export function portalPageRoutes(services: Services): AnyRoute[] {
+  return [consoleRoute, pageRoute(services), fileRoute];
+}
+
+const HIDDEN = { tag: "Portal", access: "none", budget: "none", ignoresQuery: true, hidden: true } as const;
+
+interface ReadyFile {
+  contentType: string;
+  br: Buffer<ArrayBuffer>;
+  gzip: Buffer<ArrayBuffer>;
+}
+
+/** The better one first. */
+const ENCODINGS = ["br", "gzip"] as const;
+
+let files: Promise<{ page: string; byName: ReadonlyMap<string, ReadyFile> }> | undefined;
+
+function portalFiles() {
+  files ??= buildPortal().then(({ page, files: built }) => ({ page, byName: new Map(built.map(toReady)) }));
+  return files;
+}
+
+function toReady({ name, contentType, br, gzip }: PortalFile): [string, ReadyFile] {
+  return [name, { contentType, br: Buffer.from(br, "base64"), gzip: Buffer.from(gzip, "base64") }];
+}
+
+/** Nothing inline, nobody else; framed by the project's `portal_origins`, or by anyone while none is set. */
+function securityPolicy(origins: readonly string[]): string {
+  return [
+    "default-src 'self'",
+    "img-src 'self' data:",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+    `frame-ancestors ${origins.length === 0 ? "*" : origins.join(" ")}`,
+  ].join("; ");
+}
+
+function pageRoute({ data, ids }: Services): AnyRoute {
+  return route({
+    ...HIDDEN,
+    method: "GET",
+    path: "/portal/:project_id",
+    operationId: "getPortalPage",
+    summary: "The portal",
+    answers: { 200: "The page." },
+    handle({ params, request }) {
+      const key = ids.decode("proj", params.project_id);
+      const project = key === null ? undefined : data.tenants.project(key);
+      if (project === undefined) throw notFound("portal");
+      return servePage(project.portalOrigins, request);
+    },
+  });
+}
+
+/** For whoever has a key, which says whose project it is: never within another page. */
+const consoleRoute = route({
+  ...HIDDEN,
+  method: "GET",
+  path: "/portal",
+  operationId: "getConsolePage",
+  summary: "The portal, to be opened with an API key",
+  answers: { 200: "The page." },
+  handle: ({ request }) => servePage(["'none'"], request),
+});
+
+async function servePage(origins: readonly string[], request: Request): Promise<Answer> {
+  const { page } = await portalFiles();
+  const headers = {
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": securityPolicy(origins),
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-cache",
+  };
+  return { status: 200, body: dress(page, new URL(request.url).searchParams), headers };
+}
+
+/** The look that the address asks for (src/portal/theme.ts) holds before the script runs. */
+function dress(page: string, asked: URLSearchParams): string {
+  const theme = /^(?:light|dark)$/.exec(asked.get("theme") ?? "");
+  const look = `${theme ? ` data-theme="${theme[0]}"` : ""}${asked.get("dir") === "rtl" ? ' dir="rtl"' : ""}`;
+  return page.replace("<html", `<html${look}`);
+}
+
+const fileRoute = route({
+  ...HIDDEN,
+  method: "GET",
+  path: "/portal/assets/:file",
+  operationId: "getPortalFile",
+  summary: "Scripts and style of the portal",
+  answers: { 200: "The file." },
+  async handle({ params, request }) {
+    const file = (await portalFiles()).byName.get(params.file);
+    if (file === undefined) throw notFound("file");
+    return serve(file, request);
+  },
+});
+
+function serve(file: ReadyFile, request: Request): Answer {
+  const headers = {
+    "content-type": file.contentType,
+    "cache-control": "public, max-age=31536000, immutable",
+    vary: "accept-encoding",
+  };
+  const taken = request.headers.get("accept-encoding")?.split(/[,;\s]+/) ?? [];
+  const encoding = ENCODINGS.find((one) => taken.includes(one));
+  if (encoding === undefined) return { status: 200, body: Bun.gunzipSync(file.gzip), headers };
+  return {
+    status: 200,
+    body: new Uint8Array(file[encoding]),
+    headers: { ...headers, "content-encoding": encoding },
+  };
+}

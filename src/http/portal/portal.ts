@@ -1,0 +1,114 @@
+import { Type } from "@sinclair/typebox";
+import type { Caller } from "../../core/caller.ts";
+import { notFound } from "../../core/errors.ts";
+import type { Project } from "../../core/model.ts";
+import { brandingOf } from "./address.ts";
+import { type AnyRoute, route } from "../framework/route.ts";
+import type { Services } from "../framework/services.ts";
+import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
+
+/** What the portal page begins with, and the picture that it shows (contract section 9). */
+export function portalRoutes(services: Services): AnyRoute[] {
+  return [readRoute(services), logoRoute(services)];
+}
+
+const portalShape = Type.Object(
+  {
+    kind: oneOf(["portal", "api_key"], { description: "What opened it." }),
+    project_id: Type.String(),
+    consumer_id: nullable(Type.String(), "null: the whole project."),
+    manage: Type.Boolean(),
+    create: Type.Boolean(),
+    expires_at: nullable(timeShape, "Of the link; null for a key."),
+    mode: oneOf(["live", "test"]),
+    branding: Type.Object({
+      name: Type.String({ description: "The project's own where none is set." }),
+      logo_url: nullable(Type.String(), "The picture, from our own origin."),
+      color: nullable(Type.String()),
+    }),
+  },
+  { $id: "Portal" },
+);
+
+function readRoute(services: Services): AnyRoute {
+  const { tenants } = services.data;
+  return route({
+    method: "GET",
+    path: "/v1/portal",
+    operationId: "getPortal",
+    tag: "Portal",
+    summary: "Read what a token may, and how its project shows itself",
+    access: "read",
+    budget: "management",
+    answers: {
+      200: {
+        description: "What the portal page needs to begin.",
+        schema: portalShape,
+        example: {
+          kind: "portal",
+          project_id: "proj_01KAHM8ZZZ00K1M2N3P4Q5R6S7",
+          consumer_id: "cust_7",
+          manage: true,
+          create: false,
+          expires_at: "2026-11-21T09:00:00.000Z",
+          mode: "live",
+          branding: {
+            name: "Acme",
+            logo_url:
+              "https://hooks.example.com/portal/proj_01KAHM8ZZZ00K1M2N3P4Q5R6S7/logo?v=9f86d081884c7d65",
+            color: "#0f62fe",
+          },
+        },
+      },
+    },
+    handle({ caller }) {
+      const project = tenants.project(caller.projectId);
+      if (project === undefined) throw notFound("project");
+      return { status: 200, json: portalOf(services, caller, project) };
+    },
+  });
+}
+
+function portalOf(services: Services, caller: Caller, project: Project) {
+  const { kind, consumerId, manage, create, mode } = caller;
+  return {
+    kind,
+    project_id: services.ids.encode("proj", project.id),
+    consumer_id: consumerId,
+    manage,
+    create,
+    expires_at: timeText(kind === "portal" ? services.data.portalLinks.expiryOf(caller.id) : null),
+    mode,
+    branding: brandingOf(services, project),
+  };
+}
+
+const LOGO_HEADERS = {
+  "content-security-policy": "default-src 'none'; sandbox",
+  "cross-origin-resource-policy": "cross-origin",
+  "referrer-policy": "no-referrer",
+  // Its address changes with the picture.
+  "cache-control": "public, max-age=31536000, immutable",
+};
+
+function logoRoute({ data, ids }: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/portal/:project_id/logo",
+    operationId: "getPortalLogo",
+    tag: "Portal",
+    summary: "A project's logo",
+    access: "none",
+    budget: "none",
+    ignoresQuery: true,
+    hidden: true,
+    answers: { 200: "The picture." },
+    handle({ params }) {
+      const projectId = ids.decode("proj", params.project_id);
+      const logo = projectId === null ? null : data.logos.find(projectId);
+      if (logo === null) throw notFound("logo");
+      const headers = { ...LOGO_HEADERS, "content-type": logo.contentType };
+      return { status: 200, body: new Uint8Array(logo.bytes), headers };
+    },
+  });
+}

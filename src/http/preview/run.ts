@@ -1,0 +1,55 @@
+import type { RoutedEvent } from "../../pipeline/audience.ts";
+import type { Json } from "../../core/json/value.ts";
+import { type Endpoint, envelopeOf } from "../../core/model.ts";
+import { isSubscribed } from "../../core/routes.ts";
+import { writeTransformed } from "../../core/transform/transform.ts";
+import type { Turns } from "../../core/turn-queue.ts";
+import type { Shaping } from "./input.ts";
+
+/** What an event went through: how far it came, why not further, and its body there, as JSON text. */
+export interface Preview {
+  outcome: "matched" | "unmatched" | "failed";
+  explanation: string | null;
+  body: string | null;
+}
+
+/**
+ * As the pipeline and an attempt would do it, one after the other: types, consumer, filter, transformations. `explains`: whether
+ * a filter that says no is asked why.
+ */
+export async function tryOn(
+  { endpoint, filter, transformation }: Shaping,
+  event: RoutedEvent,
+  turns: Turns,
+  explains: boolean,
+): Promise<Preview> {
+  if (endpoint !== null && !isSubscribed(endpoint, event))
+    return unmatched(whyNotSubscribed(endpoint, event));
+  const text = envelopeOf(event.type, event.timestamp, event.data);
+  if (filter === null && transformation === null)
+    return { outcome: "matched", explanation: null, body: text };
+  const giveWay = () => turns.giveWay(text.length);
+  await giveWay();
+  const envelope = JSON.parse(text) as Json;
+  await giveWay();
+  if (filter !== null && !filter.matches(envelope)) {
+    const verdict = explains ? filter.explain(envelope) : null;
+    return unmatched(verdict?.matched === false ? verdict.explanation : null);
+  }
+  if (transformation === null) return { outcome: "matched", explanation: null, body: text };
+  const result = await transformation.applyInTurns(envelope, giveWay);
+  await giveWay();
+  const written = writeTransformed(text, result);
+  if (!written.ok) return { outcome: "failed", explanation: written.reason, body: null };
+  return { outcome: "matched", explanation: null, body: written.text };
+}
+
+function unmatched(explanation: string | null): Preview {
+  return { outcome: "unmatched", explanation, body: null };
+}
+
+function whyNotSubscribed({ eventTypes, consumerId }: Endpoint, event: RoutedEvent): string {
+  if (consumerId !== null && consumerId !== event.consumerId)
+    return "The endpoint belongs to a consumer that this event was not published for.";
+  return `The endpoint's types are ${eventTypes?.join(", ")}; the event is of the type ${event.type}.`;
+}

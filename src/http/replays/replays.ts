@@ -1,0 +1,201 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { Caller } from "../../core/caller.ts";
+import { notFound, Problem } from "../../core/errors.ts";
+import { keyTime } from "../../core/ids.ts";
+import type { Replay, ReplayFilter } from "../../store/replays.ts";
+import { requirePlaces } from "../../pipeline/admission.ts";
+import { commitChange } from "../framework/commit.ts";
+import { visibleEndpoints } from "../framework/lookups.ts";
+import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
+import { readReplayFilter, replayInputShape } from "./input.ts";
+import { type AnyRoute, NO_FIELDS, route } from "../framework/route.ts";
+import type { Services } from "../framework/services.ts";
+import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
+
+/** Bulk replays (contract section 4). */
+export function replaysRoutes(services: Services): AnyRoute[] {
+  return [createReplay(services), listReplays(services), readReplay(services), cancelReplay(services)];
+}
+
+const replayShape = Type.Object(
+  {
+    id: Type.String(),
+    status: oneOf(["running", "completed", "cancelled"]),
+    matched: Type.Integer({ description: "How many matched when it began." }),
+    replayed: Type.Integer({ description: "How many were replayed so far." }),
+    created_at: timeShape,
+    completed_at: nullable(timeShape),
+  },
+  { $id: "Replay" },
+);
+
+/** What was asked for, as the audit log keeps it. */
+const FILTER_FIELDS = Object.keys(replayInputShape.properties);
+
+const replayExample: Static<typeof replayShape> = {
+  id: "rpl_01KAHMC4T900F6G7H8J9K0M1N2",
+  status: "running",
+  matched: 41,
+  replayed: 0,
+  created_at: "2026-11-20T09:01:20.000Z",
+  completed_at: null,
+};
+
+function createReplay(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/replays",
+    operationId: "createReplay",
+    tag: "Replays",
+    summary: "Replay many deliveries",
+    description:
+      "Takes the deliveries that match now, oldest first, and opens each one afresh, with its `webhook-id`. It goes on by " +
+      "itself, also over a restart.",
+    access: "manage",
+    budget: "management",
+    audit: { action: "replay.started", object: "replay", fields: FILTER_FIELDS },
+    // All that matches is counted before the answer: some 13 µs each.
+    waitMaxSeconds: 120,
+    body: replayInputShape,
+    bodyExample: { status: ["dead"], endpoint_id: "ep_01KAHM8ZZZ00K1M2N3P4Q5R6S7", rate_per_second: 50 },
+    answers: {
+      202: { description: "It runs.", schema: replayShape, example: replayExample },
+      200: {
+        description: "What a dry run found.",
+        schema: Type.Object({ matched: Type.Integer() }),
+        example: { matched: 41 },
+      },
+    },
+    refuses: {
+      plan_limit_reached:
+        "More match than remain of the plan's deliveries for this month. Nothing was stored.",
+    },
+    async handle(context) {
+      const { caller, body, turns } = context;
+      const filter = readReplayFilter(services, caller, body);
+      const scope = { projectId: caller.projectId, visible: visibleEndpoints(services, caller) };
+      const matched = await services.replayer.count(scope, filter, turns);
+      if (body.dry_run) return { status: 200, json: { matched }, isUnchanging: true };
+      requirePlaces(services.data, caller.projectId, matched);
+      return commitChange(context, {
+        write: () => insert(services, caller, filter, matched),
+        answer: (replay) => ({ status: 202, json: replayOf(services, replay) }),
+        remember: (replay) => services.replayer.run(replay),
+      });
+    },
+  });
+}
+
+/** Inside a write. */
+function insert({ data }: Services, caller: Caller, filter: ReplayFilter, matched: number): Replay {
+  const { projectId, consumerId } = caller;
+  requirePlaces(data, projectId, matched);
+  return data.replays.insert({
+    projectId,
+    consumerId,
+    filter,
+    matched,
+    position: 0,
+    last: data.store.keys.last,
+  });
+}
+
+function listReplays(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/replays",
+    operationId: "listReplays",
+    tag: "Replays",
+    summary: "List bulk replays",
+    description: "Newest first. A portal token sees those that were asked for with its consumer's tokens.",
+    access: "read",
+    budget: "management",
+    query: Type.Object(pagingQuery, { additionalProperties: false }),
+    answers: { 200: { description: "A page of replays.", ...listShape(replayShape, replayExample) } },
+    handle({ caller, query }) {
+      return pageOf(services, "rpl", query, {
+        rows: (before, count) =>
+          services.data.replays.list(caller.projectId, caller.consumerId, before, count),
+        show: (replay) => replayOf(services, replay),
+      });
+    },
+  });
+}
+
+function readReplay(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/replays/:id",
+    operationId: "getReplay",
+    tag: "Replays",
+    summary: "Read how far a bulk replay is",
+    access: "read",
+    budget: "management",
+    answers: { 200: { description: "The replay.", schema: replayShape, example: replayExample } },
+    handle({ caller, params }) {
+      return { status: 200, json: replayOf(services, findReplay(services, caller, params.id)) };
+    },
+  });
+}
+
+const NOT_RUNNING = "Only a replay that is running can be cancelled.";
+
+function cancelReplay(services: Services): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/replays/:id/cancel",
+    operationId: "cancelReplay",
+    tag: "Replays",
+    summary: "Stop a bulk replay",
+    description: "What was replayed already stays so.",
+    access: "manage",
+    budget: "management",
+    audit: { action: "replay.cancelled", object: "replay" },
+    body: NO_FIELDS,
+    bodyExample: {},
+    answers: {
+      200: {
+        description: "The replay, cancelled.",
+        schema: replayShape,
+        example: { ...replayExample, status: "cancelled", completed_at: "2026-11-20T09:01:24.000Z" },
+      },
+    },
+    refuses: { conflict: NOT_RUNNING },
+    handle(context) {
+      const { id, status } = findReplay(services, context.caller, context.params.id);
+      if (status !== "running") throw new Problem("conflict", NOT_RUNNING);
+      return context.commit(() => ({ status: 200, json: cancel(services, id) }));
+    },
+  });
+}
+
+/** Inside a write. Throws 409 where the replay came to its end a moment ago. */
+function cancel(services: Services, id: number) {
+  const { replays } = services.data;
+  if (!replays.update(id, { status: "cancelled", completedAt: services.now() })) {
+    throw new Problem("conflict", NOT_RUNNING);
+  }
+  const replay = replays.get(id);
+  if (replay === null) throw new Error("a replay is gone that was just cancelled");
+  return replayOf(services, replay);
+}
+
+/** Throws 404 for an id that is malformed, unknown or foreign. */
+function findReplay(services: Services, caller: Caller, id: string): Replay {
+  const key = services.ids.decode("rpl", id);
+  const replay = key === null ? null : services.data.replays.get(key);
+  const isForeign = caller.consumerId !== null && replay?.consumerId !== caller.consumerId;
+  if (replay?.projectId !== caller.projectId || isForeign) throw notFound("replay");
+  return replay;
+}
+
+function replayOf({ ids }: Services, replay: Replay): Static<typeof replayShape> {
+  return {
+    id: ids.encode("rpl", replay.id),
+    status: replay.status,
+    matched: replay.matched,
+    replayed: replay.replayed,
+    created_at: timeText(keyTime(replay.id)),
+    completed_at: timeText(replay.completedAt),
+  };
+}

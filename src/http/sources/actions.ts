@@ -1,0 +1,198 @@
+import { Type } from "@sinclair/typebox";
+import { invalid } from "../../core/errors.ts";
+import type { Source } from "../../core/model.ts";
+import type { KeyCache } from "../../inbound/keys.ts";
+import type { Reception } from "../../inbound/provider.ts";
+import { addressOf, inboundRequest, searchOf } from "../ingest/request.ts";
+import { parseTime } from "../framework/paging.ts";
+import { type AnyRoute, route } from "../framework/route.ts";
+import type { Services } from "../framework/services.ts";
+import { nullable, shownAs, shownOnce, timeInput, timeShape, timeText } from "../framework/shapes.ts";
+import { changeSource, findSource, providerOf } from "./change.ts";
+import type { SourceDesk } from "./desk.ts";
+import { readRotation } from "./input.ts";
+import { judge } from "./judge.ts";
+import { settledStatus } from "./material.ts";
+import { sourceExample, sourceOf, sourceRotationShape, sourceShape } from "./shape.ts";
+
+/** What can be done with a source beyond reading and changing it. */
+export function sourceActionRoutes(services: Services, desk: SourceDesk, keys: KeyCache): AnyRoute[] {
+  return [
+    rotateRoute(services, desk),
+    pauseRoute(services, desk),
+    resumeRoute(services, desk),
+    verifySampleRoute(services, keys),
+  ];
+}
+
+function rotateRoute(services: Services, desk: SourceDesk): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/sources/:id/rotate-secret",
+    operationId: "rotateSourceSecret",
+    tag: "Sources",
+    summary: "Rotate the secret of a source",
+    description:
+      "The secret before holds until the overlap ends; a second rotation inside the overlap drops the oldest. Where the provider " +
+      "issues the secret, send its new one as `signing_secret`.",
+    access: "owner",
+    budget: "management",
+    audit: { action: "source.secret_rotated", object: "source" },
+    body: sourceRotationShape,
+    bodyExample: { expiry_hours: 24 },
+    answers: {
+      200: {
+        description: "The new secret, where it is our own.",
+        schema: Type.Object({
+          secret: shownOnce("Where it is our own."),
+          previous_secret_expires_at: nullable(timeShape, "Null where the secret before holds no longer."),
+        }),
+        example: {
+          secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+          previous_secret_expires_at: "2026-11-21T09:00:00.000Z",
+        },
+      },
+    },
+    handle(context) {
+      const { caller, params, body } = context;
+      const source = findSource(services, caller, params.id);
+      const provider = providerOf(source);
+      const rotate = (before: Source) => readRotation(body, provider, before, services.now());
+      // Refused before the write, so that a wrong body costs its neighbours in the transaction nothing.
+      rotate(source);
+      return changeSource(services, desk, context, source.id, rotate, (made) => ({
+        status: 200,
+        json: {
+          ...(body.signing_secret === undefined && { secret: made.secret }),
+          previous_secret_expires_at: timeText(made.previousExpiresAt),
+        },
+      }));
+    },
+  });
+}
+
+const answered = (description: string, status: "active" | "paused") => ({
+  description,
+  schema: sourceShape,
+  example: { ...sourceExample, status },
+});
+
+function pauseRoute(services: Services, desk: SourceDesk): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/sources/:id/pause",
+    operationId: "pauseSource",
+    tag: "Sources",
+    summary: "Pause a source",
+    description:
+      "Verified requests are answered 503, so that the provider tries again; forged ones 401 as ever, and handshakes are answered.",
+    access: "owner",
+    budget: "management",
+    audit: { action: "source.paused", object: "source" },
+    answers: { 200: answered("It is paused.", "paused") },
+    handle(context) {
+      const source = findSource(services, context.caller, context.params.id);
+      const answer = (made: Source) => ({ status: 200, json: sourceOf(services, desk, made) });
+      if (source.status === "paused") return answer(source);
+      return changeSource(services, desk, context, source.id, () => ({ status: "paused" }), answer);
+    },
+  });
+}
+
+function resumeRoute(services: Services, desk: SourceDesk): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/sources/:id/resume",
+    operationId: "resumeSource",
+    tag: "Sources",
+    summary: "Resume a source",
+    access: "owner",
+    budget: "management",
+    audit: { action: "source.resumed", object: "source" },
+    answers: { 200: answered("It is active, or awaits its secret.", "active") },
+    handle(context) {
+      const source = findSource(services, context.caller, context.params.id);
+      const answer = (made: Source) => ({ status: 200, json: sourceOf(services, desk, made) });
+      if (source.status !== "paused") return answer(source);
+      const resume = (now: Source) => ({
+        status: settledStatus(providerOf(now), { ...now, status: "active" }, services.now()),
+      });
+      return changeSource(services, desk, context, source.id, resume, answer);
+    },
+  });
+}
+
+const URL_TEXT = {
+  description: "The address that was called, with its query; by default the source's own.",
+};
+
+const sampleShape = Type.Object(
+  {
+    method: Type.Optional(Type.String({ default: "POST", maxLength: 20 })),
+    url: Type.Optional(shownAs(Type.String(URL_TEXT), Type.String({ format: "uri", ...URL_TEXT }))),
+    headers: Type.Object({}, { additionalProperties: Type.String() }),
+    body: Type.String({ description: "Exactly as it came: a changed byte makes a signature wrong." }),
+    at: Type.Optional(
+      timeInput({
+        description:
+          "When it came, for one that was captured: signed times are held against this one; by default now.",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+function verifySampleRoute(services: Services, keys: KeyCache): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/sources/:id/verify-sample",
+    operationId: "verifySample",
+    tag: "Sources",
+    summary: "Check a request against a source",
+    description:
+      "Says whether the source would accept this request. Nothing is made of it, and nothing is counted.",
+    access: "owner",
+    budget: "management",
+    audit: "It changes nothing.",
+    body: sampleShape,
+    bodyExample: { headers: { "x-service-token": "whsec_…" }, body: '{"type":"order.created"}' },
+    answers: {
+      200: {
+        description: "The verdict.",
+        schema: Type.Object({
+          verified: Type.Boolean(),
+          reason: nullable(
+            Type.String(),
+            "Why it is refused. `handshake`: it would be answered at the door, and make no event. `keys_unavailable`: the provider's " +
+              "keys could not be had, it would be answered 503.",
+          ),
+        }),
+        example: { verified: false, reason: "bad_signature" },
+      },
+    },
+    async handle({ caller, params, body }) {
+      const source = findSource(services, caller, params.id);
+      const address = body.url ?? addressOf(services, source);
+      if (!URL.canParse(address)) throw invalid("/url", "Expected a URL.");
+      const request = inboundRequest(() => address, {
+        method: body.method ?? "POST",
+        headers: lowerCased(body.headers),
+        search: searchOf(address),
+        body: Buffer.from(body.body),
+      });
+      const at = body.at === undefined ? services.now() : parseTime("/at", body.at);
+      const json = verdictOf(await judge(services, keys, source, request, at));
+      return { status: 200, json, isUnchanging: true };
+    },
+  });
+}
+
+function lowerCased(headers: Readonly<Record<string, string>>): Map<string, string> {
+  return new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function verdictOf(reception: Reception): { verified: boolean; reason: string | null } {
+  if (reception.kind === "event") return { verified: true, reason: null };
+  if (reception.kind === "answer") return { verified: true, reason: "handshake" };
+  return { verified: false, reason: reception.kind === "refused" ? reception.reason : "keys_unavailable" };
+}

@@ -1,0 +1,56 @@
+import type { Caller } from "../../core/caller.ts";
+import { notFound } from "../../core/errors.ts";
+import type { Source } from "../../core/model.ts";
+import type { Provider } from "../../inbound/provider.ts";
+import { findProvider } from "../../inbound/providers.ts";
+import { commitChange } from "../framework/commit.ts";
+import type { Answer, RequestContext } from "../framework/route.ts";
+import type { Services } from "../framework/services.ts";
+import type { SourceDesk } from "./desk.ts";
+import { sourceOf } from "./shape.ts";
+
+/** Throws 404 for an id that is malformed, unknown or foreign, or whose source is deleted. */
+export function findSource({ ids, data }: Services, caller: Caller, id: string): Source {
+  const key = ids.decode("src", id);
+  const source = key === null ? undefined : data.sources.get(key);
+  if (source?.projectId !== caller.projectId) throw notFound("source");
+  return source;
+}
+
+/** The row of a source's provider; sources are made for rows that exist, and rows are never taken out. */
+export function providerOf({ provider: key }: Pick<Source, "provider">): Provider {
+  const provider = findProvider(key);
+  if (provider === undefined) throw new Error(`a source has the provider ${key}, which is none`);
+  return provider;
+}
+
+/**
+ * Changes a source as it stands at the moment of the write, in one durable transaction with its answer. `change` may throw a
+ * Problem: nothing is written then.
+ */
+export function changeSource(
+  services: Services,
+  desk: SourceDesk,
+  context: Pick<RequestContext, "commit">,
+  id: number,
+  change: (now: Source) => Partial<Source>,
+  answer: (made: Source) => Answer,
+): Promise<Answer> {
+  const { sources } = services.data;
+  return commitChange(context, {
+    write() {
+      let before: unknown;
+      const made = sources.update(id, (now) => {
+        before = sourceOf(services, desk, now);
+        return change(now);
+      });
+      if (made === null) throw notFound("source");
+      return { made, before };
+    },
+    answer({ made, before }) {
+      const after = made.status === "deleted" ? null : sourceOf(services, desk, made);
+      return { ...answer(made), audited: { before, after } };
+    },
+    remember: ({ made }) => sources.remember(made),
+  });
+}

@@ -1,0 +1,24 @@
+import type { Source } from "../../core/model.ts";
+import type { KeyCache } from "../../inbound/keys.ts";
+import type { InboundRequest, Reception } from "../../inbound/provider.ts";
+import type { Services } from "../framework/services.ts";
+import { providerOf } from "./change.ts";
+import { materialOf } from "./material.ts";
+
+/**
+ * The verdict of a source on a request, whether it came to its door or is a sample, which may have come `at` another time. Nothing is made of it,
+ * and nothing counted.
+ */
+export async function judge(
+  { now }: Pick<Services, "now">,
+  keys: KeyCache,
+  source: Source,
+  request: InboundRequest,
+  at = now(),
+): Promise<Reception> {
+  const provider = providerOf(source);
+  const material = materialOf(provider, source, now());
+  const reception = await provider.receive(request, material, at, keys.readerFor(source.id));
+  const isEarly = reception.kind === "event" && provider.isAwaiting(material);
+  return isEarly ? { kind: "refused", reason: "awaiting_secret" } : reception;
+}

@@ -1,0 +1,145 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { Caller } from "../../core/caller.ts";
+import type { OutcomeCounts } from "../../store/source-stats.ts";
+import { type AnyRoute, route } from "../framework/route.ts";
+import type { Services } from "../framework/services.ts";
+import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
+import { findSource } from "./change.ts";
+import { lastRefusalShape, REFUSAL_REASONS } from "./shape.ts";
+import { idsShape, readIds, readSpan, SPAN_TEXT, spanQuery, statsQuery } from "../framework/stats-query.ts";
+
+/** Numbers of sources over time: what was taken, and what was refused for which reason (contract section 8). */
+export function sourceStatsRoutes(services: Services): AnyRoute[] {
+  return [statsRoute(services), statsBySourceRoute(services)];
+}
+
+const numbers = {
+  accepted: Type.Integer({ description: "Requests that became an event." }),
+  duplicates: Type.Integer({ description: "Genuine ones that had come before." }),
+  handshakes: Type.Integer({ description: "Handshakes and pings, answered at the door." }),
+  rejected: Type.Partial(Type.Record(oneOf(REFUSAL_REASONS), Type.Integer()), {
+    description:
+      "By reason, those that occurred. `paused`, `rate_limited` and `plan_limit` were genuine: the provider was told to try again.",
+  }),
+};
+
+const last = {
+  last_received_at: nullable(timeShape, "When the last genuine request came, a duplicate included."),
+  last_handshake_at: nullable(timeShape),
+  last_rejected: nullable(lastRefusalShape, "Nothing of the request itself is kept."),
+};
+
+const pointShape = Type.Object({ at: timeShape, ...numbers }, { $id: "SourceStatPoint" });
+const totalShape = Type.Object(numbers, { $id: "SourceStatTotal" });
+const sourceTotalShape = Type.Object(
+  { source_id: Type.String(), ...numbers, ...last },
+  { $id: "SourceTotal" },
+);
+
+const totalExample: Static<typeof totalShape> = {
+  accepted: 412,
+  duplicates: 3,
+  handshakes: 1,
+  rejected: { bad_signature: 2 },
+};
+const lastExample = {
+  last_received_at: "2026-11-20T09:41:12.310Z",
+  last_handshake_at: "2026-11-20T08:00:00.000Z",
+  last_rejected: { at: "2026-11-20T09:12:03.004Z", reason: "bad_signature" as const },
+};
+
+const DURABILITY =
+  "Kept as long as events are; the last seconds before a crash may be missing in them, never an event.";
+
+function statsRoute(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/sources/:id/stats",
+    operationId: "getSourceStats",
+    tag: "Sources",
+    summary: "Read the numbers of a source",
+    description: `${DURABILITY} ${SPAN_TEXT}`,
+    access: "owner_read",
+    budget: "management",
+    query: statsQuery,
+    answers: {
+      200: {
+        description: "Points, oldest first; those at which nothing came are left out.",
+        schema: Type.Object({ data: Type.Array(pointShape), total: totalShape, ...last }),
+        example: {
+          data: [{ at: "2026-11-20T09:00:00.000Z", ...totalExample }],
+          total: totalExample,
+          ...lastExample,
+        },
+      },
+    },
+    handle({ caller, params, query }) {
+      const { id } = findSource(services, caller, params.id);
+      const { since, until } = readSpan(query, services.now());
+      const { points, total } = services.data.sourceStats.read(id, query.by ?? "hour", since, until);
+      const data = points.map(({ at, counts }) => ({ at: timeText(at), ...numbersOf(counts) }));
+      return { status: 200, json: { data, total: numbersOf(total), ...lastOf(services, id) } };
+    },
+  });
+}
+
+function statsBySourceRoute(services: Services): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/stats/sources",
+    operationId: "getStatsBySource",
+    tag: "Sources",
+    summary: "Read the numbers of several sources, each for itself",
+    description: `For a list of sources. Unknown ones are left out. ${DURABILITY}`,
+    access: "owner_read",
+    budget: "management",
+    query: Type.Object({ source_ids: idsShape, ...spanQuery }, { additionalProperties: false }),
+    answers: {
+      200: {
+        description: "In the order of the ids.",
+        schema: Type.Object({ data: Type.Array(sourceTotalShape) }),
+        example: {
+          data: [{ source_id: "src_01KAHM8ZZZ00K1M2N3P4Q5R6S7", ...totalExample, ...lastExample }],
+        },
+      },
+    },
+    handle({ caller, query }) {
+      const keys = readIds("source_ids", query.source_ids).flatMap((id) => keyOf(services, caller, id));
+      const { since, until } = readSpan(query, services.now());
+      const data = keys.map((key) => ({
+        source_id: services.ids.encode("src", key),
+        ...numbersOf(services.data.sourceStats.read(key, "hour", since, until).total),
+        ...lastOf(services, key),
+      }));
+      return { status: 200, json: { data } };
+    },
+  });
+}
+
+/** The key of a source that the caller has; empty where there is none of this id. */
+function keyOf({ ids, data }: Services, { projectId }: Caller, id: string): [number] | [] {
+  const key = ids.decode("src", id);
+  return key !== null && data.sources.get(key)?.projectId === projectId ? [key] : [];
+}
+
+function numbersOf(counts: OutcomeCounts): Static<typeof totalShape> {
+  const rejected = REFUSAL_REASONS.flatMap((reason) => {
+    const count = counts.get(reason) ?? 0;
+    return count === 0 ? [] : [[reason, count]];
+  });
+  return {
+    accepted: counts.get("accepted") ?? 0,
+    duplicates: counts.get("duplicate") ?? 0,
+    handshakes: counts.get("handshake") ?? 0,
+    rejected: Object.fromEntries(rejected),
+  };
+}
+
+function lastOf({ data }: Services, key: number) {
+  const { takenAt, answeredAt, refused } = data.sourceStats.last(key);
+  return {
+    last_received_at: timeText(takenAt),
+    last_handshake_at: timeText(answeredAt),
+    last_rejected: refused && { at: timeText(refused.at), reason: refused.outcome },
+  };
+}

@@ -1,0 +1,135 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { keyTime } from "../../core/ids.ts";
+import type { Account, Project } from "../../core/model.ts";
+import { monthText } from "../../core/plans.ts";
+import type { NewProject } from "../../store/tenants.ts";
+import type { Services } from "../framework/services.ts";
+import { nullable, oneOf, shownOnce, timeShape, timeText } from "../framework/shapes.ts";
+
+/** Accounts as the operator sees them (contract section 2). */
+
+export const modeShape = oneOf(["live", "test"], {
+  description: "Traffic of a test project is never metered.",
+});
+
+const projectFields = { id: Type.String(), name: Type.String(), mode: modeShape, created_at: timeShape };
+
+const withKey = {
+  ...projectFields,
+  api_key: shownOnce("A key with scope `full`."),
+};
+
+export const createdProjectShape = Type.Object(withKey, { $id: "CreatedProject" });
+
+const usageShape = Type.Object({
+  month: Type.String({ description: "In UTC." }),
+  deliveries: Type.Integer({ description: "Metered so far." }),
+  limit: nullable(Type.Integer(), "What the plan includes; null: no limit."),
+  remaining: nullable(Type.Integer(), "Of the limit."),
+  overage: Type.Integer({ description: "Above the limit of a plan that goes on, to be billed." }),
+});
+
+const accountFields = {
+  id: Type.String(),
+  name: Type.String(),
+  plan: Type.String(),
+  suspended: Type.Boolean(),
+  created_at: timeShape,
+};
+
+export const accountShape = Type.Object(
+  {
+    ...accountFields,
+    projects: Type.Array(Type.Object(projectFields, { $id: "AccountProject" })),
+    usage: Type.Object(usageShape.properties, { description: "This month's." }),
+  },
+  { $id: "Account" },
+);
+
+export const createdAccountShape = Type.Object(
+  { ...accountFields, projects: Type.Array(createdProjectShape) },
+  { $id: "CreatedAccount" },
+);
+
+export type AccountAnswer = Static<typeof accountShape>;
+
+export const createdProjectExample: Static<typeof createdProjectShape> = {
+  id: "proj_01KAHM8ZZZ00K1M2N3P4Q5R6S7",
+  name: "live",
+  mode: "live",
+  created_at: "2026-11-20T08:00:00.000Z",
+  api_key: "sp_live_00kY3t…",
+};
+
+const accountExampleFields = {
+  id: "acct_01KAHM8ZZZ00B5C1D7E9F3G6HJ",
+  name: "Acme",
+  plan: "free",
+  suspended: false,
+  created_at: "2026-11-20T08:00:00.000Z",
+};
+
+export const createdAccountExample: Static<typeof createdAccountShape> = {
+  ...accountExampleFields,
+  projects: [
+    createdProjectExample,
+    {
+      ...createdProjectExample,
+      id: "proj_01KAHM8ZZZ00M2N3P4Q5R6S7T8",
+      name: "test",
+      mode: "test",
+      api_key: "sp_test_00b7Qx…",
+    },
+  ],
+};
+
+const { api_key: _, ...projectExample } = createdProjectExample;
+
+export const accountExample: AccountAnswer = {
+  ...accountExampleFields,
+  projects: [projectExample],
+  usage: { month: "2026-11", deliveries: 1204, limit: 10_000, remaining: 8796, overage: 0 },
+};
+
+export function fieldsOf({ ids }: Services, account: Account): Omit<AccountAnswer, "projects" | "usage"> {
+  return {
+    id: ids.encode("acct", account.id),
+    name: account.name,
+    plan: account.plan,
+    suspended: account.suspended,
+    created_at: timeText(keyTime(account.id)),
+  };
+}
+
+function projectOf({ ids }: Services, { id, name, mode }: Project): AccountAnswer["projects"][number] {
+  return { id: ids.encode("proj", id), name, mode, created_at: timeText(keyTime(id)) };
+}
+
+export function accountOf(services: Services, account: Account, projects: readonly Project[]): AccountAnswer {
+  const { month, ...numbers } = services.data.meter.standing(account);
+  return {
+    ...fieldsOf(services, account),
+    projects: projects.map((project) => projectOf(services, project)),
+    usage: { month: monthText(month), ...numbers },
+  };
+}
+
+/** Holds keys that are shown once. */
+export function createdProjectOf(
+  services: Services,
+  { project, token }: NewProject,
+): Static<typeof createdProjectShape> {
+  return { ...projectOf(services, project), api_key: token };
+}
+
+/** Holds keys that are shown once. */
+export function createdAccountOf(
+  services: Services,
+  account: Account,
+  projects: readonly NewProject[],
+): Static<typeof createdAccountShape> {
+  return {
+    ...fieldsOf(services, account),
+    projects: projects.map((project) => createdProjectOf(services, project)),
+  };
+}

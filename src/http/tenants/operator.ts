@@ -1,0 +1,211 @@
+import { Type } from "@sinclair/typebox";
+import { invalid, notFound } from "../../core/errors.ts";
+import { limit } from "../../core/limits.ts";
+import type { Account } from "../../core/model.ts";
+import { PLAN_DEFAULT } from "../../core/plans.ts";
+import {
+  accountExample,
+  accountOf,
+  accountShape,
+  createdAccountExample,
+  createdAccountOf,
+  createdAccountShape,
+  createdProjectExample,
+  createdProjectOf,
+  createdProjectShape,
+  fieldsOf,
+  modeShape,
+} from "./account-shape.ts";
+import { commitChange } from "../framework/commit.ts";
+import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
+import { type AnyRoute, route } from "../framework/route.ts";
+import type { Services } from "../framework/services.ts";
+import { nameText } from "../framework/shapes.ts";
+
+/** What the operator does: accounts, their plans and projects (contract section 2). */
+export function operatorRoutes(services: Services): AnyRoute[] {
+  return [
+    createAccount(services),
+    listAccounts(services),
+    readAccount(services),
+    changeAccount(services),
+    createProject(services),
+  ];
+}
+
+const SHARED = { tag: "Operator", access: "operator", budget: "none" } as const;
+
+const nameShape = nameText(limit("nameLengthMax"));
+
+const UNKNOWN_PLAN = { invalid_request: "Fields are wrong, or there is no such plan." };
+
+function createAccount(services: Services): AnyRoute {
+  const { tenants } = services.data;
+  return route({
+    ...SHARED,
+    method: "POST",
+    path: "/v1/operator/accounts",
+    operationId: "createAccount",
+    audit: { action: "account.created", object: "account" },
+    summary: "Create an account",
+    description: "With a live and a test project, and a full key for each, shown here only.",
+    body: Type.Object(
+      {
+        name: nameShape,
+        plan: Type.Optional(Type.String({ default: PLAN_DEFAULT, description: PLAN_TEXT })),
+      },
+      { additionalProperties: false },
+    ),
+    bodyExample: { name: "Acme", plan: "free" },
+    secretFields: ["projects.api_key"],
+    answers: {
+      201: { description: "The account.", schema: createdAccountShape, example: createdAccountExample },
+    },
+    refuses: UNKNOWN_PLAN,
+    handle(context) {
+      const { name, plan = PLAN_DEFAULT } = context.body;
+      requirePlan(services, plan);
+      return commitChange(context, {
+        write: () => tenants.insertAccount({ name, plan }),
+        answer: ({ account, live, test }) => ({
+          status: 201,
+          json: createdAccountOf(services, account, [live, test]),
+          audited: { scope: account.id },
+        }),
+        remember: (made) => tenants.rememberNewAccount(made),
+      });
+    },
+  });
+}
+
+const PLAN_TEXT = "`free`, `pro`, `unlimited`, or a row of the setting SEALPOST_PLANS.";
+
+function requirePlan({ data: { meter } }: Services, plan: string): void {
+  if (!meter.hasPlan(plan)) throw invalid("/plan", `Expected one of ${meter.planNames.join(", ")}.`);
+}
+
+function listAccounts(services: Services): AnyRoute {
+  const { tenants } = services.data;
+  return route({
+    ...SHARED,
+    method: "GET",
+    path: "/v1/operator/accounts",
+    operationId: "listAccounts",
+    summary: "List accounts",
+    description: "Newest first, with their projects and this month's usage.",
+    query: Type.Object(pagingQuery, { additionalProperties: false }),
+    answers: { 200: { description: "A page of accounts.", ...listShape(accountShape, accountExample) } },
+    handle({ query }) {
+      const accounts = [...tenants.accounts()].sort((a, b) => b.id - a.id);
+      const projects = Map.groupBy(tenants.projects(), ({ accountId }) => accountId);
+      return pageOf(services, "acct", query, {
+        rows: (before) => accounts.filter(({ id }) => id < before),
+        show: (account) => accountOf(services, account, projects.get(account.id) ?? []),
+      });
+    },
+  });
+}
+
+function readAccount(services: Services): AnyRoute {
+  return route({
+    ...SHARED,
+    method: "GET",
+    path: "/v1/operator/accounts/:id",
+    operationId: "getAccount",
+    summary: "Read an account",
+    answers: { 200: { description: "The account.", schema: accountShape, example: accountExample } },
+    handle: ({ params }) => ({ status: 200, json: describe(services, findAccount(services, params.id)) }),
+  });
+}
+
+function changeAccount(services: Services): AnyRoute {
+  const { tenants } = services.data;
+  return route({
+    ...SHARED,
+    method: "PATCH",
+    path: "/v1/operator/accounts/:id",
+    operationId: "updateAccount",
+    audit: { action: "account.updated", object: "account" },
+    summary: "Change an account's name or plan, or suspend it",
+    description:
+      "At once. While it is suspended its keys are answered 401 and its sources 503; its deliveries wait, and lose nothing.",
+    body: Type.Object(
+      {
+        name: Type.Optional(nameShape),
+        plan: Type.Optional(Type.String({ description: PLAN_TEXT })),
+        suspended: Type.Optional(Type.Boolean()),
+      },
+      { additionalProperties: false },
+    ),
+    bodyExample: { plan: "pro" },
+    answers: {
+      200: {
+        description: "The account as it now is.",
+        schema: accountShape,
+        example: { ...accountExample, plan: "pro" },
+      },
+    },
+    refuses: UNKNOWN_PLAN,
+    handle(context) {
+      const { id } = findAccount(services, context.params.id);
+      if (context.body.plan !== undefined) requirePlan(services, context.body.plan);
+      return commitChange(context, {
+        write: () => tenants.updateAccount(id, context.body),
+        answer: ({ made, before }) => ({
+          status: 200,
+          json: describe(services, made),
+          audited: { scope: id, before: fieldsOf(services, before), after: fieldsOf(services, made) },
+        }),
+        remember: ({ made }) => tenants.rememberAccount(made),
+      });
+    },
+  });
+}
+
+function createProject(services: Services): AnyRoute {
+  const { tenants } = services.data;
+  return route({
+    ...SHARED,
+    method: "POST",
+    path: "/v1/operator/accounts/:id/projects",
+    operationId: "createProject",
+    audit: { action: "project.created", object: "project" },
+    summary: "Add a project to an account",
+    description: "With a full key, shown here only.",
+    body: Type.Object({ name: nameShape, mode: modeShape }, { additionalProperties: false }),
+    bodyExample: { name: "Shop", mode: "live" },
+    answers: {
+      201: {
+        description: "The project.",
+        schema: createdProjectShape,
+        example: { ...createdProjectExample, name: "Shop" },
+      },
+    },
+    handle(context) {
+      const { id } = findAccount(services, context.params.id);
+      const { name, mode } = context.body;
+      return commitChange(context, {
+        write: () => tenants.insertProject(id, name, mode),
+        answer: (made) => ({
+          status: 201,
+          json: createdProjectOf(services, made),
+          audited: { scope: id },
+        }),
+        remember: (made) => tenants.rememberNewProject(made),
+      });
+    },
+  });
+}
+
+/** Throws 404 for an id that is malformed or unknown. */
+function findAccount({ ids, data }: Services, id: string): Account {
+  const key = ids.decode("acct", id);
+  const account = key === null ? undefined : data.tenants.account(key);
+  if (account === undefined) throw notFound("account");
+  return account;
+}
+
+function describe(services: Services, account: Account) {
+  const projects = [...services.data.tenants.projects()].filter(({ accountId }) => accountId === account.id);
+  return accountOf(services, account, projects);
+}

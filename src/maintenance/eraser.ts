@@ -1,0 +1,258 @@
+import { limit } from "../core/limits.ts";
+import type { Actors } from "../delivery/actors.ts";
+import type { Pace } from "../platform/pace.ts";
+import { removeRest } from "./retention.ts";
+import type { Data } from "../store/data.ts";
+import type { Erasure } from "../store/cleanup/erasures.ts";
+import { LABELS } from "../store/index/labels.ts";
+import type { HeldDelivery } from "../store/cleanup/removal.ts";
+
+export interface EraserParts {
+  data: Data;
+  actors: Actors;
+}
+
+/**
+ * Forgets events and consumers for good. A consumer is forgotten step by step, each step slice by slice, and each slice finds by itself
+ * what is left: cut short at any moment, it goes on at the next start. SQLite overwrites what is erased here.
+ */
+export class Eraser {
+  #onWake: () => void = () => {};
+
+  constructor(private readonly parts: EraserParts) {}
+
+  /** Calls `listener` when there is something to erase. */
+  onWake(listener: () => void): void {
+    this.#onWake = listener;
+  }
+
+  /** Something was asked for, or follows an event that is gone. */
+  wake(): void {
+    this.#onWake();
+  }
+
+  /** Ends the open deliveries of an event, so that it can be removed; nothing of it is sent any more. */
+  async close(eventId: number): Promise<void> {
+    const { digest, removal, store } = this.parts.data;
+    // Else entries that are still in memory would be written of an event that is gone.
+    await digest.settle();
+    for (;;) {
+      const open = await store.write(() => removal.close(eventId));
+      this.forget(open);
+      if (open.length === 0) return;
+    }
+  }
+
+  /**
+   * Inside a write, after `close`: the event is gone, with what a replay has opened again since. Answers the deliveries that actors have
+   * to forget; null where it was gone already.
+   */
+  remove(eventId: number): HeldDelivery[] | null {
+    const { events, removal } = this.parts.data;
+    if (events.get(eventId) === null) return null;
+    const held: HeldDelivery[] = [];
+    for (let open = removal.close(eventId); open.length > 0; open = removal.close(eventId))
+      held.push(...open);
+    removal.securely(() => removal.remove(eventId));
+    return held;
+  }
+
+  /** After the commit: actors hold these in memory. */
+  forget(held: readonly HeldDelivery[]): void {
+    for (const { endpointId, id } of held) this.parts.actors.forget(endpointId, id);
+  }
+
+  /** Does all that was asked for. Answers how many events are gone. */
+  async run(pace: Pace): Promise<number> {
+    let events = 0;
+    for (;;) {
+      const [erasure] = this.parts.data.erasures.running();
+      if (erasure === undefined || pace.isStopping()) break;
+      events += await this.#erase(erasure, pace);
+    }
+    await removeRest(this.parts, pace);
+    return events;
+  }
+
+  async #erase(erasure: Erasure, pace: Pace): Promise<number> {
+    const { digest } = this.parts.data;
+    let events = 0;
+    const steps: (() => Promise<boolean>)[] = [
+      () => this.#closeEndpoints(erasure),
+      () => this.#closeSources(erasure),
+      () => this.#dropPortalLinks(erasure),
+      async () => {
+        const gone = await this.#eraseEvents(erasure);
+        events += gone ?? 0;
+        return gone !== null;
+      },
+      () => this.#dropReplays(erasure),
+      () => this.#dropEndpoints(erasure),
+      () => this.#dropSources(erasure),
+      () => this.#dropAnswers(erasure),
+    ];
+    for (const step of steps) {
+      await digest.settle();
+      while (!pace.isStopping() && (await step())) await pace.rest();
+    }
+    await this.#forgetChanges(erasure, pace);
+    await removeRest(this.parts, pace);
+    if (!pace.isStopping()) await this.#complete(erasure);
+    return events;
+  }
+
+  /** From here on nothing more is sent: their actors cancel what waits. False when none were left. */
+  async #closeEndpoints(erasure: Erasure): Promise<boolean> {
+    const { endpoints, erasures } = this.parts.data;
+    const closed = await this.#write(() =>
+      erasures.openEndpoints(erasure).map((id) => endpoints.update(id, () => ({ status: "deleted" }))),
+    );
+    for (const endpoint of closed) if (endpoint !== null) endpoints.remember(endpoint);
+    return closed.length > 0;
+  }
+
+  async #closeSources(erasure: Erasure): Promise<boolean> {
+    const { erasures, sources } = this.parts.data;
+    const closed = await this.#write(() =>
+      erasures.openSources(erasure).map((id) => sources.update(id, () => ({ status: "deleted" }))),
+    );
+    for (const source of closed) if (source !== null) sources.remember(source);
+    return closed.length > 0;
+  }
+
+  #dropPortalLinks(erasure: Erasure): Promise<boolean> {
+    const { audit, erasures, ids } = this.parts.data;
+    return this.#write(() => {
+      const links = erasures.portalLinks(erasure);
+      for (const id of links) {
+        erasures.dropPortalLink(id);
+        audit.blank(ids.encode("plk", id));
+      }
+      return links.length > 0;
+    });
+  }
+
+  /** How many events a slice removed; null when none were left. */
+  async #eraseEvents(erasure: Erasure): Promise<number | null> {
+    const { erasures, labels, lists } = this.parts.data;
+    const list = labels.find(erasure.projectId, LABELS.consumer, erasure.consumerId);
+    if (list === null) return null;
+    const keys = lists.above([list], 0, limit("sliceRows")).filter((key) => key <= erasure.last);
+    if (keys.length === 0) return null;
+    const { events, held } = await this.#write(() => {
+      const erased = this.#eraseSome(keys, list);
+      erasures.advance(erasure.id, erased.events, erased.deliveries);
+      return erased;
+    });
+    this.forget(held);
+    return events;
+  }
+
+  /** Inside a write: as many of these events as one transaction should hold; those with open deliveries are closed first. */
+  #eraseSome(keys: readonly number[], list: number) {
+    const { entries, removal } = this.parts.data;
+    const erased = { events: 0, deliveries: 0, held: [] as HeldDelivery[] };
+    for (let cost = 0, at = 0; at < keys.length && cost < limit("sliceRows"); at++) {
+      const key = keys[at] ?? 0;
+      const open = removal.close(key);
+      cost += 1 + open.length;
+      erased.held.push(...open);
+      if (open.length > 0) continue;
+      const removed = removal.remove(key);
+      entries.drop(list, key);
+      cost += removed.cost;
+      erased.events++;
+      erased.deliveries += removed.deliveries;
+    }
+    return erased;
+  }
+
+  #dropReplays(erasure: Erasure): Promise<boolean> {
+    const { erasures } = this.parts.data;
+    return this.#write(() => {
+      const replays = erasures.replaysOf(erasure);
+      for (const id of replays) erasures.dropReplay(id);
+      return replays.length > 0;
+    });
+  }
+
+  /** With what they still got of events that stay: those came after the erasure was asked for, and before the endpoints were closed. */
+  async #dropEndpoints(erasure: Erasure): Promise<boolean> {
+    const { digest, erasures } = this.parts.data;
+    await digest.settle();
+    const dropped = await this.#write(() => {
+      const held: HeldDelivery[] = [];
+      const keys = erasures.endpoints(erasure);
+      let rows = 0;
+      for (const id of keys)
+        if (rows < limit("sliceRows")) rows += this.#dropEndpoint(id, erasure.projectId, held);
+      return { isAny: keys.length > 0, held };
+    });
+    this.forget(dropped.held);
+    return dropped.isAny;
+  }
+
+  /** Inside a write: as much of an endpoint as a slice holds; it goes once nothing of it is left, or about to be written. */
+  #dropEndpoint(id: number, projectId: number, held: HeldDelivery[]): number {
+    const { audit, digest, entries, ids, lists, orphans, removal, stats } = this.parts.data;
+    const keys = lists.above([id], 0, limit("sliceRows"));
+    const removed = removal.removeDeliveries(keys, limit("sliceRows"));
+    held.push(...removed.held);
+    let rows = removed.cost;
+    if (rows >= limit("sliceRows")) return rows;
+    // Also those that were gone before.
+    for (const key of keys) entries.drop(id, key);
+    rows += stats.takeAway(id, projectId) + keys.length;
+    if (rows >= limit("sliceRows") || digest.holds(id) || digest.counts(id)) return rows;
+    audit.blank(ids.encode("ep", id));
+    orphans.dropEndpoint(id);
+    return rows + 1;
+  }
+
+  #dropSources(erasure: Erasure): Promise<boolean> {
+    const { audit, entries, erasures, ids, orphans } = this.parts.data;
+    return this.#write(() => {
+      const keys = erasures.sources(erasure);
+      let rows = 0;
+      for (const id of keys) {
+        rows += orphans.dropDedup(id) + entries.clear(id, limit("sliceRows"));
+        rows += orphans.dropSourceStats(id, Number.MAX_SAFE_INTEGER);
+        if (rows >= limit("sliceRows")) return true;
+        audit.blank(ids.encode("src", id));
+        orphans.dropSource(id);
+        rows++;
+      }
+      return keys.length > 0;
+    });
+  }
+
+  #dropAnswers(erasure: Erasure): Promise<boolean> {
+    return this.#write(() => this.parts.data.erasures.dropAnswers(erasure) > 0);
+  }
+
+  /** What the audit log shows of the consumer; that something was changed stays. */
+  async #forgetChanges({ projectId, consumerId }: Erasure, pace: Pace): Promise<void> {
+    const { audit } = this.parts.data;
+    const text = JSON.stringify(consumerId);
+    for (let after: number | null = 0; after !== null && !pace.isStopping(); await pace.rest()) {
+      const from: number = after;
+      after = await this.#write(() => audit.blankWith(projectId, text, from));
+    }
+  }
+
+  #complete({ id, projectId, consumerId }: Erasure): Promise<void> {
+    const { erasures, labels, lists } = this.parts.data;
+    return this.#write(() => {
+      const label = labels.find(projectId, LABELS.consumer, consumerId);
+      // Events that came since are the consumer's new story.
+      if (label !== null && lists.isEmpty(label))
+        labels.drop({ id: label, projectId, kind: LABELS.consumer, name: consumerId });
+      erasures.complete(id);
+    });
+  }
+
+  #write<T>(run: () => T): Promise<T> {
+    const { removal, store } = this.parts.data;
+    return store.write(() => removal.securely(run));
+  }
+}

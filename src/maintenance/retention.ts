@@ -1,0 +1,278 @@
+import { firstKeyAt } from "../core/ids.ts";
+import { limit } from "../core/limits.ts";
+import type { Endpoint, Project } from "../core/model.ts";
+import type { Plan } from "../core/plans.ts";
+import type { Actors } from "../delivery/actors.ts";
+import type { Pace } from "../platform/pace.ts";
+import type { EventAge } from "../store/cleanup/ages.ts";
+import type { Data } from "../store/data.ts";
+import type { Walked } from "../store/cleanup/orphans.ts";
+import type { HeldDelivery } from "../store/cleanup/removal.ts";
+import type { Part } from "../store/cleanup/thinning.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Projects that have nothing to remove cost a look-up each. */
+const PROJECTS_A_TURN = 250;
+/** Events that one turn looks at: with deliveries and attempts, as many as a transaction should remove. */
+const EVENTS_A_TURN = 100;
+
+const PARTS: readonly Part[] = ["bodies", "attempts"];
+
+export interface RetentionParts {
+  data: Data;
+  actors: Actors;
+  /** True where what was never fetched expires with its event: nothing is ever sent to the endpoint. */
+  expires: (endpoint: Endpoint) => boolean;
+}
+
+/** What became of a slice. */
+interface Cleared {
+  /** The last event that was looked at. */
+  reached: number;
+  removed: number;
+  expired: HeldDelivery[];
+}
+
+/** How far parts of events went. */
+interface Begun {
+  /** The last event that has lost its part whole. */
+  reached: number;
+  /** The one that is under way, and its last delivery that is done. */
+  event: number;
+  delivery: number;
+}
+
+const NONE_BEGUN: Begun = { reached: 0, event: 0, delivery: 0 };
+
+/**
+ * Removes events that are older than their account's plan keeps them, with all that hangs on them; never one that still has an open
+ * delivery, or had one within the last day, so that whoever waited for its end can read how it came.
+ *
+ * A pass walks each project's events from the oldest on, in slices. What it has to leave it passes by, and looks at again in the next pass,
+ * an hour later, or a day later where only bodies or attempts are to leave; meanwhile each run goes on where the last one ended. Nothing is
+ * written of how far it came: after a restart it begins anew.
+ */
+export class Retention {
+  /** By project: the last event that this pass looked at. */
+  readonly #reached = new Map<number, number>();
+  #passBegan = Number.NEGATIVE_INFINITY;
+  /** The last event that lost a part: by part, then by project. */
+  readonly #thinned = { bodies: new Map<number, number>(), attempts: new Map<number, number>() };
+  #thinningBegan = Number.NEGATIVE_INFINITY;
+  #isSwept = false;
+
+  constructor(private readonly parts: RetentionParts) {}
+
+  /** Answers how many events were removed. */
+  async run(pace: Pace): Promise<number> {
+    this.#beginPass();
+    let removed = 0;
+    let seen = 0;
+    for (const project of this.parts.data.tenants.projects()) {
+      if (++seen % PROJECTS_A_TURN === 0) await pace.rest();
+      removed += await this.#clear(project, pace);
+      for (const part of PARTS) await this.#thin(project, part, pace);
+    }
+    await removeRest(this.parts, pace);
+    return removed;
+  }
+
+  /** What nothing leads to any more, once a pass. Answers how many rows were removed. */
+  async sweep(pace: Pace): Promise<number> {
+    if (this.#isSwept) return 0;
+    const { orphans, tenants } = this.parts.data;
+    const keptSince = (projectId: number) => this.#keptSince(tenants.project(projectId));
+    const walks: ((after: number) => Walked)[] = [
+      () => orphans.heads(),
+      () => orphans.erasures(),
+      (after) => orphans.replays(after, keptSince),
+      (after) => orphans.projects(after, keptSince),
+      (after) => orphans.endpoints(after, keptSince),
+      (after) => orphans.sources(after, keptSince),
+      (after) => orphans.names(after),
+    ];
+    let rows = 0;
+    for (const walk of walks) rows += await this.#walk(walk, pace);
+    this.#isSwept = !pace.isStopping();
+    return rows;
+  }
+
+  #beginPass(): void {
+    const now = this.parts.data.store.now();
+    // A clock that was set back after a jump would never come to the next pass.
+    if (Math.abs(now - this.#thinningBegan) >= DAY_MS) {
+      this.#thinningBegan = now;
+      for (const part of PARTS) this.#thinned[part].clear();
+    }
+    if (Math.abs(now - this.#passBegan) < HOUR_MS) return;
+    this.#passBegan = now;
+    this.#reached.clear();
+    this.#isSwept = false;
+  }
+
+  async #walk(walk: (after: number) => Walked, pace: Pace): Promise<number> {
+    let rows = 0;
+    for (let after: number | null = 0; after !== null && !pace.isStopping(); ) {
+      const from: number = after;
+      const walked = await this.parts.data.store.write(() => walk(from));
+      rows += walked.rows;
+      after = walked.next;
+      await pace.rest();
+    }
+    return rows;
+  }
+
+  #planOf(project: Project | undefined): Plan | undefined {
+    const { meter, tenants } = this.parts.data;
+    const account = tenants.account(project?.accountId ?? 0);
+    return account && meter.planOf(account);
+  }
+
+  /** Since when events of a project are kept; an unknown one's for ever. */
+  #keptSince(project: Project | undefined): number {
+    const plan = this.#planOf(project);
+    return plan === undefined ? 0 : this.parts.data.store.now() - plan.retentionDays * DAY_MS;
+  }
+
+  async #clear(project: Project, pace: Pace): Promise<number> {
+    const before = firstKeyAt(this.#keptSince(project));
+    let removed = 0;
+    while (!pace.isStopping()) {
+      const after = this.#reached.get(project.id) ?? 0;
+      const keys = this.parts.data.ages.oldest(project.id, after, before, EVENTS_A_TURN);
+      const last = keys.at(-1);
+      if (last === undefined) break;
+      const cleared = await this.#clearSlice(project.id, keys, last);
+      this.#reached.set(project.id, cleared.reached);
+      removed += cleared.removed;
+      for (const { endpointId, id } of cleared.expired) this.parts.actors.forget(endpointId, id);
+      await pace.rest();
+    }
+    return removed;
+  }
+
+  /** A slice that has to stay is not worth a write. */
+  async #clearSlice(projectId: number, keys: readonly number[], last: number): Promise<Cleared> {
+    const { ages, store } = this.parts.data;
+    const due = keys.filter((key) => this.#isDue(key, ages.of(key)));
+    if (due.length === 0) return { reached: last, removed: 0, expired: [] };
+    const cleared = await store.write(() => this.#remove(projectId, due));
+    return cleared.reached === due.at(-1) ? { ...cleared, reached: last } : cleared;
+  }
+
+  /** Inside a write: as many of these events as one transaction should hold; each is looked at once more. */
+  #remove(projectId: number, keys: readonly number[]): Cleared {
+    const { ages, entries, removal } = this.parts.data;
+    const cleared: Cleared = { reached: 0, removed: 0, expired: [] };
+    for (let cost = 0, at = 0; at < keys.length && cost < limit("sliceRows"); at++) {
+      const key = keys[at] ?? 0;
+      const age = ages.of(key);
+      cleared.reached = key;
+      cost++;
+      if (!this.#isDue(key, age)) continue;
+      if (age.open > 0) {
+        const expired = this.#expire(key);
+        cost += expired.length;
+        cleared.expired.push(...expired);
+        // It may have more of them: the next slice begins with it.
+        if (expired.length >= limit("sliceRows")) cleared.reached = key - 1;
+      } else {
+        cost += removal.remove(key).cost;
+        // An entry whose event was gone already goes too.
+        entries.drop(projectId, key);
+        cleared.removed++;
+      }
+    }
+    return cleared;
+  }
+
+  #isDue(eventId: number, { open, endedAt }: EventAge): boolean {
+    if (open > 0) return this.#unfetched(eventId).length > 0;
+    return endedAt === null || endedAt <= this.parts.data.store.now() - limit("retentionGraceMs");
+  }
+
+  /** Open deliveries that wait to be fetched, up to a slice, wherever they stand among those that are sent. */
+  #unfetched(eventId: number): HeldDelivery[] {
+    const { endpoints, removal } = this.parts.data;
+    const found: HeldDelivery[] = [];
+    let open = removal.openOf(eventId);
+    while (open.length > 0 && found.length < limit("sliceRows")) {
+      for (const delivery of open) {
+        const endpoint = endpoints.get(delivery.endpointId);
+        if (endpoint !== undefined && this.parts.expires(endpoint)) found.push(delivery);
+      }
+      open = removal.openOf(eventId, open.at(-1)?.id);
+    }
+    return found;
+  }
+
+  /** Takes bodies or attempts of events that stay, where the plan keeps them for a shorter time. Whom it passes by it sees again in a day. */
+  async #thin(project: Project, part: Part, pace: Pace): Promise<void> {
+    const { ages, store } = this.parts.data;
+    const plan = this.#planOf(project);
+    const days = part === "bodies" ? plan?.bodyRetentionDays : plan?.attemptRetentionDays;
+    if (plan === undefined || days === undefined || days >= plan.retentionDays) return;
+    const before = firstKeyAt(store.now() - days * DAY_MS);
+    let begun = NONE_BEGUN;
+    while (!pace.isStopping()) {
+      const after = this.#thinned[part].get(project.id) ?? 0;
+      const keys = ages.oldest(project.id, after, before, EVENTS_A_TURN);
+      const last = keys.at(-1);
+      if (last === undefined) return;
+      const due = keys.filter((key) => this.#mayThin(part, key));
+      const from = { ...begun, reached: after };
+      begun = due.length === 0 ? from : await store.write(() => this.#thinSlice(part, due, from));
+      const isWhole = due.length === 0 || begun.reached === due.at(-1);
+      this.#thinned[part].set(project.id, isWhole ? last : begun.reached);
+      await pace.rest();
+    }
+  }
+
+  /** Inside a write: as many of these events as one transaction should hold. */
+  #thinSlice(part: Part, keys: readonly number[], from: Begun): Begun {
+    const room = limit("sliceRows");
+    let { reached } = from;
+    for (let cost = 0, at = 0; at < keys.length && cost < room; at++) {
+      const key = keys[at] ?? 0;
+      cost++;
+      if (this.#mayThin(part, key)) {
+        const after = key === from.event ? from.delivery : 0;
+        const thinned = this.parts.data.thinning.drop(part, key, after, room - cost);
+        cost += thinned.cost;
+        if (thinned.next !== null) return { reached, event: key, delivery: thinned.next };
+      }
+      reached = key;
+    }
+    return { ...NONE_BEGUN, reached };
+  }
+
+  /** Nothing that may still be sent, or has ended within the last day, loses anything. */
+  #mayThin(part: Part, eventId: number): boolean {
+    const { ages, thinning } = this.parts.data;
+    const age = ages.of(eventId);
+    return age.open === 0 && this.#isDue(eventId, age) && thinning.has(part, eventId);
+  }
+
+  /** Inside a write: they are cancelled, and the timeline says why; the event goes a day later. */
+  #expire(eventId: number): HeldDelivery[] {
+    const { deliveries, notes } = this.parts.data;
+    const unfetched = this.#unfetched(eventId);
+    for (const { id } of unfetched) {
+      deliveries.cancel(id);
+      notes.add(eventId, id, "expired");
+    }
+    return unfetched;
+  }
+}
+
+/** What hangs on events that have left the log follows them. */
+export async function removeRest(
+  { data: { removal, store } }: Pick<RetentionParts, "data">,
+  pace: Pace,
+): Promise<void> {
+  while (!pace.isStopping() && removal.hasRest()) {
+    await store.write(() => removal.securely(() => removal.removeRest()));
+    await pace.rest();
+  }
+}

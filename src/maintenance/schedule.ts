@@ -1,0 +1,86 @@
+import type { Eraser } from "./eraser.ts";
+import type { Job } from "../platform/jobs.ts";
+import type { Actors } from "../delivery/actors.ts";
+import type { Endpoint } from "../core/model.ts";
+import type { Retention } from "./retention.ts";
+import type { Checkpoints } from "../store/checkpoint.ts";
+import type { Data } from "../store/data.ts";
+import { disableFailing, dropExpiredSecrets } from "./upkeep.ts";
+
+const MINUTELY = "* * * * *";
+/** What a crash may lose of the numbers of sources. */
+const SOURCE_STATS_MS = 5000;
+const CLOCK_READ_MS = 5000;
+
+export interface ScheduleParts {
+  data: Data;
+  actors: Actors;
+  checkpoints: Checkpoints;
+  eraser: Eraser;
+  retention: Retention;
+  /** Hears of an endpoint that was disabled although no attempt said so. */
+  onDisabled: (endpoint: Endpoint) => void;
+  /** Hears when every secret was looked at that another key than the first encrypted. */
+  onSealed: () => void;
+}
+
+/** The one table of scheduled work. */
+export function scheduledJobs(parts: ScheduleParts): Job[] {
+  const { data, actors, checkpoints, eraser, retention, onDisabled, onSealed } = parts;
+  return [
+    // List entries and hourly numbers, which readers take from memory meanwhile.
+    { name: "digest", every: 200, run: () => data.digest.writeDown() },
+    // What the door counted, which readers take from memory meanwhile.
+    { name: "source_stats", every: SOURCE_STATS_MS, run: () => data.sourceStats.writeDown() },
+    { name: "checkpoint", every: 500, run: () => checkpoints.run() },
+    // What a step back of the wall clock costs a wait is the time since the clock was read last.
+    { name: "clock", every: CLOCK_READ_MS, run: async () => void actors.clock.now() },
+    { name: "last_use", every: MINUTELY, run: () => data.tenants.saveLastUse() },
+    { name: "idempotency", every: MINUTELY, run: inSlices(() => data.idempotency.expire()) },
+    { name: "dedup", every: MINUTELY, run: inSlices(() => data.dedup.expire()) },
+    { name: "portal_links", every: MINUTELY, run: inSlices(() => data.portalLinks.expire()) },
+    { name: "audit", every: MINUTELY, run: inSlices(() => data.audit.expire()) },
+    { name: "secrets", every: MINUTELY, run: () => dropExpiredSecrets(data) },
+    {
+      name: "disabling",
+      every: MINUTELY,
+      async run() {
+        const disabled = await disableFailing(data, actors);
+        for (const endpoint of disabled) onDisabled(endpoint);
+        return disabled.length;
+      },
+    },
+    {
+      name: "sealing",
+      every: MINUTELY,
+      async run(pace) {
+        if (!data.sealing.isDue) return 0;
+        let rows = 0;
+        for (; data.sealing.isDue && !pace.isStopping(); await pace.rest()) rows += await data.sealing.step();
+        if (!data.sealing.isDue) onSealed();
+        return rows;
+      },
+    },
+    { name: "erasure", every: MINUTELY, run: (pace) => eraser.run(pace) },
+    { name: "retention", every: MINUTELY, run: (pace) => retention.run(pace) },
+    { name: "sweep", every: MINUTELY, run: (pace) => retention.sweep(pace) },
+    {
+      name: "vacuum",
+      every: MINUTELY,
+      async run(pace) {
+        let pages = 0;
+        for (; data.vacuum.isDue && !pace.isStopping(); await pace.rest()) pages += await data.vacuum.step();
+        return pages;
+      },
+    },
+  ];
+}
+
+/** Slice after slice until one finds nothing. */
+function inSlices(expire: () => Promise<number>): Job["run"] {
+  return async ({ isStopping }) => {
+    let rows = 0;
+    for (let some = -1; some !== 0 && !isStopping(); rows += some) some = await expire();
+    return rows;
+  };
+}

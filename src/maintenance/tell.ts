@@ -1,0 +1,261 @@
+import { statSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Exhaustion } from "../pipeline/audience.ts";
+import type { PublicIds } from "../core/ids.ts";
+import { limit } from "../core/limits.ts";
+import type { Outcome } from "../core/model.ts";
+import { formatRfc3339 } from "../core/rfc3339.ts";
+import type { JobReport } from "../platform/jobs.ts";
+import { hideCredentials, type Logger, type RequestLine } from "../platform/log.ts";
+import type { Gauges, Metrics } from "../platform/metrics.ts";
+import type { Actors, AttemptReport } from "../delivery/actors.ts";
+import type { Transport } from "../transport/types.ts";
+import type { Accepted } from "../pipeline/pipeline.ts";
+import type { Replication } from "../replica/replication.ts";
+import type { Data } from "../store/data.ts";
+import { roomIn } from "../store/disk-error.ts";
+import type { Migrated } from "../store/migrations.ts";
+
+/** What parts report, as lines of the log and as numbers of the metrics. */
+
+export function countAccepted({ eventsAccepted, duplicates }: Metrics, { event, duplicate }: Accepted): void {
+  if (duplicate) duplicates.count();
+  else eventsAccepted.count(event.isTest ? "test" : event.sourceId === null ? "publish" : "ingest");
+}
+
+export function tellExhausted(
+  { projectId, type, endpointId, count }: Exhaustion,
+  { ids }: Data,
+  logger: Logger,
+): void {
+  logger.log("warn", "filter exhausted", {
+    project_id: ids.encode("proj", projectId),
+    event_type: type,
+    endpoint_id: ids.encode("ep", endpointId),
+    endpoints: count,
+  });
+}
+
+export function tellRefusedFilter(endpointId: string, logger: Logger): void {
+  const hint =
+    "The filter of an endpoint is refused by this version: what it gets is malformed until it is given another.";
+  logger.log("error", hint, { endpoint_id: endpointId });
+}
+
+export function tellJob({ name, rows, seconds, error }: JobReport, metrics: Metrics, logger: Logger): void {
+  metrics.jobRuns.count(name);
+  metrics.jobRows.count(name, rows);
+  metrics.jobSeconds.set(name, seconds);
+  if (error === undefined) return;
+  metrics.jobFailures.count(name);
+  logger.log("error", "job failed", { job: name, error });
+}
+
+export function tellMigrated({ from, to }: Migrated, logger: Logger): void {
+  if (from === to) return;
+  const what = from === 0 ? "the database was made" : "the database was brought up to date";
+  logger.log("info", what, { schema_before: from, schema: to });
+}
+
+/** Has the store and the event loop tell what they find out. Answers how to stop. */
+export function watchAll(data: Data, metrics: Metrics, logger: Logger): () => void {
+  watchStore(data, metrics, logger);
+  const stop = [watchLoop(metrics), watchDisk(data, logger)];
+  return () => stop.forEach((end) => end());
+}
+
+/** One line when the disk is full, and one when it is not any more. */
+function watchStore({ store, tally }: Data, metrics: Metrics, logger: Logger): void {
+  store.onFull(() => {
+    metrics.diskFull.count();
+    logger.log("error", "the disk is full: nothing is accepted until there is room");
+  });
+  store.onRecovered(() => logger.log("info", "the disk takes writes again"));
+  store.onTimed((what, ms) => {
+    const histogram = what === "commit" ? metrics.commitSeconds : metrics.syncSeconds;
+    histogram.observe(ms / 1000);
+  });
+  tally.onEnded((ending) => metrics.deliveriesEnded.count(ending));
+}
+
+const DISK_LOOK_MS = 1000;
+
+/** A disk that hangs throws nothing: one line when it has been silent for too long, and one when it answers again. */
+function watchDisk({ store }: Data, logger: Logger): () => void {
+  let isSilent = false;
+  const timer = setInterval(() => {
+    const was = isSilent;
+    isSilent = store.silentMs > limit("diskSilenceMs");
+    if (isSilent && !was) logger.log("error", "the disk does not answer", { writes_waiting: store.waiting });
+    if (was && !isSilent) logger.log("info", "the disk answers again");
+  }, DISK_LOOK_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+const LAG_LOOK_MS = 100;
+
+/** Looks how much later than asked for the event loop comes round. */
+function watchLoop({ loopLagSeconds }: Metrics): () => void {
+  let expected = performance.now() + LAG_LOOK_MS;
+  const timer = setInterval(() => {
+    const now = performance.now();
+    loopLagSeconds.observe(Math.max(0, now - expected) / 1000);
+    expected = now + LAG_LOOK_MS;
+  }, LAG_LOOK_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+export function tellDisabled(endpointId: string, reason: string, logger: Logger): void {
+  logger.log("warn", "endpoint disabled", { endpoint_id: endpointId, reason });
+}
+
+/** `left`: those whose key is not there. */
+export function tellSealed(left: number, logger: Logger): void {
+  const done =
+    "every stored secret is encrypted by the first key of SEALPOST_SECRET_KEY: the other keys may go";
+  const hint =
+    "some stored secrets need a key that SEALPOST_SECRET_KEY lacks: give it again, behind the first";
+  if (left === 0) logger.log("info", done);
+  else logger.log("warn", hint, { secrets: left });
+}
+
+/** One line when an endpoint starts to be left alone, for as long as it is; one when it answers again. */
+function tellHealth(
+  { settlement: { health, disable }, leftAloneUntil }: AttemptReport,
+  endpointId: string,
+  logger: Logger,
+): void {
+  if (disable) tellDisabled(endpointId, disable, logger);
+  if (health.failingSince === null && leftAloneUntil === null)
+    logger.log("info", "endpoint answers again", { endpoint_id: endpointId });
+  else if (leftAloneUntil !== null) {
+    logger.log("warn", "endpoint is left alone", {
+      endpoint_id: endpointId,
+      until: formatRfc3339(leftAloneUntil),
+      failures: health.failuresInRow,
+    });
+  }
+}
+
+/** An endpoint's row holds what this program cannot read. */
+export function tellBroken(endpointId: string, error: unknown, logger: Logger): void {
+  logger.log("error", "endpoint cannot be read", { endpoint_id: endpointId, error: String(error) });
+}
+
+/** The wall clock was set back: `lead` is how far the actors' clock is ahead now, in milliseconds. */
+export function tellSetBack(lead: number, logger: Logger): void {
+  logger.log("warn", "the clock was set back; what waits is not held up by that", { lead_ms: lead });
+}
+
+interface GaugeParts {
+  data: Data;
+  actors: Actors;
+  /** Of the database. */
+  path: string;
+  transport: Transport;
+  replication: Replication;
+}
+
+/** How things stand. */
+export function readGauges({ data, actors, path, transport, replication }: GaugeParts): Gauges {
+  const size = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  const { open, idle } = transport.stats();
+  const replica = replication.state();
+  return {
+    ...actors.counts(),
+    backlog: data.tally.waiting,
+    oldestWriteSeconds: data.store.silentMs / 1000,
+    writable: Number(data.store.writable),
+    diskFreeBytes: roomIn(dirname(path)),
+    waitingForPlan: data.meter.allWaitingEvents,
+    fanningOut: data.fanouts.count(),
+    replays: data.replays.countRunning(),
+    erasures: data.erasures.countRunning(),
+    writesWaiting: data.store.waiting,
+    dispatchWaiting: actors.dispatcher.waiting,
+    digestWaiting: data.digest.size,
+    secretsUnderOtherKeys: data.sealing.left,
+    replicas: replica ? 1 : 0,
+    replicaUp: replica && Number(replica.isUp),
+    replicaAge: replica && replica.ageSeconds,
+    replicaContested: replica && Number(replica.isContested),
+    replicaMarked: replica && Number(replica.isMarked),
+    openSockets: open,
+    idleSockets: idle,
+    databaseBytes: size(path),
+    walBytes: size(`${path}-wal`),
+  };
+}
+
+/** Probes come every few seconds and say nothing. */
+const QUIET_ROUTES = new Set(["/healthz", "/readyz", "/metrics"]);
+
+const requestLabels = new Map<string, string[]>();
+
+/** The API and the status. Each is put together once: they come with every request. */
+function requestLabel(api: string, status: number): string {
+  let known = requestLabels.get(api);
+  if (!known) requestLabels.set(api, (known = []));
+  return (known[status] ??= `${api} ${status}`);
+}
+
+/** What is published, what comes in, what is held open, and all the rest. */
+function apiOf(method: string, route: string): string {
+  if (method === "POST" && (route === "/v1/events" || route === "/v1/events/batch")) return "publish";
+  if (route.startsWith("/ingest/")) return "ingest";
+  return route.startsWith("/poll/") ? "poll" : "management";
+}
+
+function countRequest({ method, route, status, durationMs }: RequestLine, metrics: Metrics): void {
+  const api = apiOf(method, route);
+  metrics.requests.count(requestLabel(api, status));
+  if (api !== "poll") metrics.requestSeconds.observe(durationMs / 1000, api);
+}
+
+export function tellRequest(
+  line: RequestLine,
+  projectIds: PublicIds,
+  logger: Logger,
+  metrics: Metrics,
+): void {
+  const { requestId, method, route, status, durationMs, projectId } = line;
+  countRequest(line, metrics);
+  const project = projectId === null ? "" : `,"project_id":"${projectIds.of(projectId)}"`;
+  const request = `"request_id":"${requestId}","method":"${method}","route":"${route}"`;
+  const level = QUIET_ROUTES.has(route) ? "debug" : "info";
+  logger.logPlain(level, "request", `${request},"status":${status},"duration_ms":${durationMs}${project}`);
+}
+
+const labels = new Map<Outcome, string[]>();
+
+/** Outcome and class of status. Each is put together once: they come with every attempt. */
+function attemptLabels(outcome: Outcome, code: number | null): string {
+  const hundreds = code === null ? 0 : Math.floor(code / 100);
+  let known = labels.get(outcome);
+  if (!known) labels.set(outcome, (known = []));
+  return (known[hundreds] ??= `${outcome} ${code === null ? "none" : `${hundreds}xx`}`);
+}
+
+export function tellAttempt(report: AttemptReport, data: Data, logger: Logger, metrics: Metrics): void {
+  const { settlement, number, nextAttemptAt, lagMs } = report;
+  const { load, performed, endpoint, trigger, change } = settlement;
+  const { outcome } = performed.finding;
+  const code = performed.statusCode;
+  metrics.attempts.count(attemptLabels(outcome, code));
+  if (outcome !== "handed_out") metrics.attemptSeconds.observe(performed.durationMs / 1000);
+  if (lagMs !== null) metrics.lagSeconds.observe(Math.max(0, lagMs) / 1000);
+  const endpointId = performed.endpointId ?? data.ids.encode("ep", endpoint.id);
+  const eventId = data.ids.encode("evt", load.delivery.eventId);
+  const deliveryId = performed.messageId ?? data.ids.encode("msg", load.delivery.id);
+  const what = `"event_id":"${eventId}","delivery_id":"${deliveryId}","endpoint_id":"${endpointId}"`;
+  const how = `"number":${number},"trigger":"${trigger}","outcome":"${outcome}","status_code":${code}`;
+  const then = `"duration_ms":${performed.durationMs},"status":"${change?.status ?? load.delivery.status}"`;
+  const next = nextAttemptAt === null ? "" : `,"next_attempt_at":"${formatRfc3339(nextAttemptAt)}"`;
+  const level = outcome === "delivered" || outcome === "handed_out" ? "info" : "warn";
+  const { errorCode } = performed;
+  const error = errorCode === null ? "null" : hideCredentials(JSON.stringify(errorCode));
+  logger.logPlain(level, "attempt", `${what},${how},"error_code":${error},${then}${next}`);
+  if (settlement.healthChanged || settlement.disable) tellHealth(report, endpointId, logger);
+}

@@ -1,0 +1,71 @@
+import { limit } from "../core/limits.ts";
+import type { Endpoint, Source } from "../core/model.ts";
+import type { Actors } from "../delivery/actors.ts";
+import type { Data } from "../store/data.ts";
+
+/** Each costs an encryption, some 20 µs, and a row that is written anew. */
+const CHANGED_AT_ONCE = 50;
+
+/** Previous secrets whose overlap is over leave the database: nobody who reads it then can sign with them. Answers how many. */
+export async function dropExpiredSecrets(data: Data): Promise<number> {
+  const { endpoints, sources, store } = data;
+  const now = store.now();
+  const pastEndpoints = [...endpoints.all()].filter((endpoint) => isPast(endpoint, now));
+  for (const some of slices(pastEndpoints)) {
+    const changed = await store.write(() => some.map(({ id }) => endpoints.update(id, withoutPrevious(now))));
+    for (const endpoint of changed) if (endpoint !== null) endpoints.remember(endpoint);
+  }
+  const pastSources = [...sources.all()].filter(({ previousExpiresAt: at }) => at !== null && at <= now);
+  for (const some of slices(pastSources)) {
+    const changed = await store.write(() => some.map(({ id }) => sources.update(id, withoutOld(now))));
+    for (const source of changed) if (source !== null) sources.remember(source);
+  }
+  return pastEndpoints.length + pastSources.length;
+}
+
+function isPast({ previous }: Endpoint, now: number): boolean {
+  return previous !== null && previous.expiresAt <= now;
+}
+
+/** Nobody changed anything: `updated_at` stays. */
+function withoutPrevious(at: number): (now: Endpoint) => Partial<Endpoint> {
+  return (now) =>
+    isPast(now, at) ? { previous: null, updatedAt: now.updatedAt } : { updatedAt: now.updatedAt };
+}
+
+function withoutOld(at: number): (now: Source) => Partial<Source> {
+  return ({ previousExpiresAt, updatedAt }) => {
+    if (previousExpiresAt === null || previousExpiresAt > at) return { updatedAt };
+    return { previousSecret: null, previousSigningSecret: null, previousExpiresAt: null, updatedAt };
+  };
+}
+
+/**
+ * Disables endpoints that have failed for five days without one success and have nothing to try any more: where something waits, its
+ * attempt decides (core/delivery.ts). Answers those that were disabled.
+ */
+export async function disableFailing(data: Data, actors: Actors): Promise<Endpoint[]> {
+  const { endpoints, health, store } = data;
+  const before = actors.clock.now() - limit("disableAfterMs");
+  const isFailing = (id: number) => (health.get(id).failingSince ?? Number.POSITIVE_INFINITY) <= before;
+  const failing = health.failingSince(before).filter((id) => endpoints.get(id)?.status === "active");
+  const idle = failing.filter((id) => actors.isIdle(id));
+  const disabled: Endpoint[] = [];
+  for (const some of slices(idle)) {
+    const changed = await store.write(() =>
+      some
+        .filter((id) => isFailing(id) && actors.isIdle(id) && endpoints.current(id)?.status === "active")
+        .map((id) => endpoints.update(id, () => ({ status: "disabled", disabledReason: "failing" }))),
+    );
+    for (const endpoint of changed) {
+      if (endpoint === null) continue;
+      endpoints.remember(endpoint);
+      disabled.push(endpoint);
+    }
+  }
+  return disabled;
+}
+
+function* slices<T>(all: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0; at < all.length; at += CHANGED_AT_ONCE) yield all.slice(at, at + CHANGED_AT_ONCE);
+}

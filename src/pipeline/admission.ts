@@ -1,0 +1,31 @@
+import { Problem } from "../core/errors.ts";
+import { limit } from "../core/limits.ts";
+import { monthAt } from "../core/plans.ts";
+import type { Data } from "../store/data.ts";
+
+/** What an account's plan lets in, and what it turns away (contract section 2). */
+
+const RETRY_SECONDS_MAX = 3600;
+
+/** Throws 402 where the plan has no room for `count` deliveries more; none is asked for where one has at least to be left. */
+export function requirePlaces(data: Data, projectId: number, count = 0): void {
+  const remaining = data.meter.remaining(projectId);
+  if (remaining === null || (remaining > 0 && count <= remaining)) return;
+  const { tenants, meter, store } = data;
+  const account = tenants.account(tenants.project(projectId)?.accountId ?? 0);
+  const plan = account && meter.planOf(account);
+  const included = `The plan ${account?.plan} includes ${plan?.deliveries?.toLocaleString("en")} deliveries a month`;
+  const turn = new Date(monthAt(store.now()).end).toISOString();
+  const state = remaining === 0 ? "they are used up" : `${remaining} remain, fewer than these ${count}`;
+  throw new Problem("plan_limit_reached", `${included}, and ${state}. The next month begins ${turn}.`);
+}
+
+/** Throws 429 where so many inbound events wait for the plan that no other may. */
+export function requireWaitingRoom(data: Data, projectId: number): void {
+  const waiting = limit("planWaitingEventsMax");
+  if (data.meter.waitingEvents(projectId) < waiting) return;
+  const untilTurn = Math.ceil((monthAt(data.store.now()).end - data.store.now()) / 1000);
+  const headers = { "retry-after": String(Math.min(RETRY_SECONDS_MAX, untilTurn)) };
+  const detail = `The plan's deliveries are used up, and ${waiting} events wait for the next month already.`;
+  throw new Problem("rate_limited", detail, { headers });
+}

@@ -1,0 +1,154 @@
+import type { Evaluation } from "../core/filter/filter.ts";
+import type { Json } from "../core/json/value.ts";
+import { limit } from "../core/limits.ts";
+import { type Endpoint, envelopeOf } from "../core/model.ts";
+import { AnswerMemory, isSubscribed, Routes } from "../core/routes.ts";
+import type { Subscribers } from "../core/subscribers.ts";
+import { isHeavy } from "../core/turn-queue.ts";
+import type { Data } from "../store/data.ts";
+
+/** What decides who gets an event. */
+export interface RoutedEvent {
+  type: string;
+  timestamp: number;
+  consumerId: string | null;
+  /** JSON text. */
+  data: string;
+}
+
+/** Who gets an event. */
+export interface Audience {
+  endpoints: readonly Endpoint[];
+  /** Keys of endpoints that subscribe to the type and whose filter said no. */
+  filtered: readonly number[];
+}
+
+/** Filters that an event was too much for: they count as having said no. */
+export interface Exhaustion {
+  projectId: number;
+  type: string;
+  /** The first of them. */
+  endpointId: number;
+  count: number;
+}
+
+export interface AudienceListeners {
+  /** Hears of filters that an event was too much for. */
+  onExhausted: (exhaustion: Exhaustion) => void;
+  /** Hears of an endpoint whose stored filter this version refuses: what it gets fails. */
+  onRefusedFilter: (endpoint: Endpoint) => void;
+}
+
+/** Chooses who gets an event, project by project: types and consumer by an index, then each filter. */
+export class Audiences {
+  readonly #routes = new Map<number, Routes>();
+  readonly #memory = new AnswerMemory();
+
+  constructor(
+    private readonly data: Data,
+    private readonly tell: AudienceListeners,
+  ) {
+    for (const endpoint of data.endpoints.all()) this.#set(endpoint);
+    data.endpoints.onChange((endpoint) => this.#set(endpoint));
+  }
+
+  #set(endpoint: Endpoint): void {
+    if (!this.#routesOf(endpoint.projectId).set(endpoint)) this.tell.onRefusedFilter(endpoint);
+  }
+
+  /**
+   * Who gets each of these events, as the project's endpoints are now: at once for a single narrow event that no filter is asked about;
+   * otherwise others go first where it takes long.
+   */
+  of(projectId: number, events: readonly RoutedEvent[]): Audience[] | Promise<Audience[]> {
+    const [first] = events;
+    if (first === undefined || events.length > 1) return this.#ofAll(projectId, events);
+    const { hasFilters, endpoints } = this.#routesOf(projectId).match(first.type, first.consumerId);
+    if (hasFilters || isWide(endpoints)) return this.#ofAll(projectId, events);
+    return [{ endpoints, filtered: NOBODY }];
+  }
+
+  async #ofAll(projectId: number, events: readonly RoutedEvent[]): Promise<Audience[]> {
+    const audiences: Audience[] = [];
+    const { turns } = this.data.store;
+    for (const event of events) audiences.push(await this.#ofOne(projectId, event));
+    // What follows a wide one is work too.
+    if (audiences.some(({ endpoints }) => isWide(endpoints))) await turns.next();
+    return audiences;
+  }
+
+  async #ofOne(projectId: number, event: RoutedEvent): Promise<Audience> {
+    const { turns } = this.data.store;
+    if (turns.isOver) await turns.next();
+    const subscribers = this.#routesOf(projectId).match(event.type, event.consumerId);
+    if (!subscribers.hasFilters) return { endpoints: subscribers.endpoints, filtered: NOBODY };
+    if (isHeavy(event.data.length)) await turns.ownTurn();
+    // To look them up the first time is work too.
+    else if (turns.isOver || isWide(subscribers.endpoints)) await turns.next();
+    const matched = await this.#ask(projectId, subscribers, event);
+    if (matched.size === subscribers.all.length)
+      return { endpoints: subscribers.endpoints, filtered: NOBODY };
+    if (turns.isOver) await turns.next();
+    const endpoints: Endpoint[] = [];
+    const filtered: number[] = [];
+    for (const { endpoint } of subscribers.all) {
+      if (matched.has(endpoint.id)) endpoints.push(endpoint);
+      else filtered.push(endpoint.id);
+    }
+    return { endpoints, filtered };
+  }
+
+  /**
+   * Keys of the endpoints whose filter says yes. Once the filters of an event have taken very much together, each further one may take
+   * little: what people write is not touched by that, and what is counts as exhausted, as one filter alone may be.
+   */
+  async #ask(projectId: number, subscribers: Subscribers, event: RoutedEvent): Promise<ReadonlySet<number>> {
+    const { turns } = this.data.store;
+    const envelope = read(event);
+    const matched = new Set<number>();
+    const exhausted: number[] = [];
+    let stepsLeft = EVENT_STEPS_MAX;
+    for (const { endpoint, filter } of subscribers.candidates(envelope)) {
+      if (turns.isOver) await turns.next();
+      const { judgement, steps } =
+        filter?.evaluate(envelope, stepsLeft > 0 ? STEPS_MAX : LATE_STEPS_MAX) ?? UNFILTERED;
+      stepsLeft -= steps;
+      if (judgement === "matched") matched.add(endpoint.id);
+      if (judgement === "exhausted") exhausted.push(endpoint.id);
+    }
+    this.#tellExhausted(projectId, event.type, exhausted);
+    return matched;
+  }
+
+  /** True where the endpoint's types, consumer and filter admit the event. */
+  admits(endpoint: Endpoint, event: RoutedEvent): boolean {
+    if (!isSubscribed(endpoint, event)) return false;
+    const filter = this.#routesOf(endpoint.projectId).subscriber(endpoint.id)?.filter ?? null;
+    return filter === null || filter.matches(read(event));
+  }
+
+  #tellExhausted(projectId: number, type: string, [endpointId, ...others]: readonly number[]): void {
+    if (endpointId !== undefined)
+      this.tell.onExhausted({ projectId, type, endpointId, count: 1 + others.length });
+  }
+
+  #routesOf(projectId: number): Routes {
+    const routes = this.#routes.get(projectId) ?? new Routes(this.#memory);
+    this.#routes.set(projectId, routes);
+    return routes;
+  }
+}
+
+const NOBODY: readonly number[] = [];
+const UNFILTERED: Evaluation = { judgement: "matched", steps: 0 };
+const STEPS_MAX = limit("filterStepsMax");
+const LATE_STEPS_MAX = limit("lateFilterStepsMax");
+const EVENT_STEPS_MAX = limit("eventFilterStepsMax");
+
+function isWide(endpoints: readonly Endpoint[]): boolean {
+  return endpoints.length > limit("eventRowsMax");
+}
+
+function read({ type, timestamp, data }: RoutedEvent): Json {
+  return JSON.parse(envelopeOf(type, timestamp, data)) as Json;
+}

@@ -1,0 +1,227 @@
+import { untriedDelivery } from "../core/delivery.ts";
+import { Problem } from "../core/errors.ts";
+import { keyTime } from "../core/ids.ts";
+import { limit } from "../core/limits.ts";
+import { type Delivery, type Endpoint, type Event, envelopeOf, type Origin } from "../core/model.ts";
+import type { Waiting } from "../delivery/actor-parts.ts";
+import type { Actors } from "../delivery/actors.ts";
+import type { Dispatch } from "../delivery/dispatcher.ts";
+import type { Data } from "../store/data.ts";
+import type { EventWithData } from "../store/events.ts";
+import type { Fanout } from "../store/fanouts.ts";
+
+const encoder = new TextEncoder();
+
+/** The bytes that deliveries of an event have in common. */
+export function bodyOf({ type, timestamp, data }: EventWithData): Uint8Array {
+  return encoder.encode(envelopeOf(type, timestamp, data));
+}
+
+/**
+ * Writes one delivery, inside a write; null where there is nothing to send yet: it waits for the account's plan, or is dead at birth
+ * because its endpoint is disabled.
+ */
+export function writeDelivery(
+  data: Data,
+  actors: Actors,
+  event: Event,
+  endpoint: Endpoint,
+  id: number,
+  by: "named" | "later",
+  waitsForPlan: boolean,
+): { waiting: Waiting; delivery: Delivery } | null {
+  const origin: Origin = event.isTest ? "test" : "publish";
+  const dead = endpoint.status === "disabled";
+  const isSent = !dead && !waitsForPlan;
+  const due = isSent ? firstDue(data, actors, event) : null;
+  const queueOrder = due === null ? null : actors.placeFor(endpoint, id, due);
+  const eventId = event.id;
+  const endpointId = endpoint.id;
+  const { projectId } = event;
+  const status = dead ? "dead" : "pending";
+  data.deliveries.insert({ id, eventId, endpointId, projectId, status, origin, due, queueOrder }, by);
+  if (dead) data.notes.add(event.id, id, "dead_lettered", "endpoint_disabled");
+  if (due === null) return null;
+  const delivery = untriedDelivery({ id, eventId, endpointId, projectId, origin, due });
+  return { waiting: { id, due, queueOrder }, delivery };
+}
+
+/** Keys only grow: after the wall clock was set back they are ahead of it, and the event is due all the same. */
+function firstDue(data: Data, { clock }: Actors, { id, isTest }: Event): number {
+  const now = data.store.now();
+  return clock.fromWall(isTest ? now : Math.min(keyTime(id), now));
+}
+
+/** True where an event is the endpoint's to get: it may have been given to another consumer since the event was planned. */
+export function isTheirs({ consumerId }: Endpoint, event: Pick<Event, "consumerId" | "isTest">): boolean {
+  return event.isTest || consumerId === null || consumerId === event.consumerId;
+}
+
+/** A part of a fan-out that one transaction writes: endpoints `from` up to, and without, `until`. */
+interface Slice {
+  fanout: Fanout;
+  from: number;
+  until: number;
+}
+
+/**
+ * Writes the deliveries of wide fan-outs after their events, `fanoutSliceRows` a transaction, and hands them to the actors. One
+ * transaction at a time, so that a slice stays small, however many fan-outs there are. Endpoints that keep the order stand first in a
+ * fan-out, and the next one's wait until they are written.
+ */
+export class Spreader {
+  /** Those with endpoints that keep the order still to be written, oldest first. */
+  readonly #ordered: Fanout[] = [];
+  readonly #others: Fanout[] = [];
+  /** Whoever waits until all of a short fan-out is written. */
+  readonly #waiting = new Map<Fanout, () => void>();
+  #isRunning = false;
+
+  constructor(
+    private readonly data: Data,
+    private readonly actors: Actors,
+  ) {
+    data.store.onRecovered(() => this.#start());
+  }
+
+  /**
+   * Takes up a fan-out whose row is on disk. Resolves once all of it is written, or the disk is full, as then it goes on later; at once
+   * where it is too long to wait for.
+   */
+  add(fanout: Fanout): Promise<void> {
+    const written = isShort(fanout)
+      ? new Promise<void>((resolve) => this.#waiting.set(fanout, resolve))
+      : Promise.resolve();
+    this.#queueOf(fanout).push(fanout);
+    this.#start();
+    return written;
+  }
+
+  /** Takes up those that a crash cut short. */
+  recover(): void {
+    const keepsOrder = (id: number) => {
+      const endpoint = this.data.endpoints.getAnyway(id);
+      return endpoint === undefined || this.actors.keepsOrder(endpoint);
+    };
+    for (const fanout of this.data.fanouts.unfinished(keepsOrder)) void this.add(fanout);
+  }
+
+  #queueOf({ written, ordered }: Fanout): Fanout[] {
+    return written < ordered ? this.#ordered : this.#others;
+  }
+
+  #start(): void {
+    if (!this.#isRunning) void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    while (this.data.store.writable && !this.#isAhead) {
+      const slices = this.#takeSlices();
+      if (slices.length === 0) break;
+      await this.#writeAll(slices);
+    }
+    this.#isRunning = false;
+    if (!this.data.store.writable) for (const fanout of this.#waiting.keys()) this.#tell(fanout);
+    else if (this.#isAhead) void this.actors.dispatcher.isEmpty.then(() => this.#start());
+  }
+
+  /** Very many are written no faster than they go out, unless somebody waits for them. */
+  get #isAhead(): boolean {
+    return this.#waiting.size === 0 && this.actors.dispatcher.waiting > limit("fanoutAtOnceMax");
+  }
+
+  /** In one transaction; where the disk is full, not at all. */
+  async #writeAll(slices: readonly Slice[]): Promise<void> {
+    try {
+      const written = await this.data.store.write(() => slices.map((slice) => this.#write(slice)));
+      this.actors.dispatcher.dispatch(written.flat());
+      for (const { fanout, until } of slices) if (until === fanout.endpoints.length) this.#tell(fanout);
+    } catch (error) {
+      if (error instanceof Problem) this.#putBack(slices);
+      else this.#giveUp(slices, error);
+    }
+  }
+
+  /** Their rows are still there: the next start takes them up where they are. */
+  #giveUp(slices: readonly Slice[], error: unknown): void {
+    this.data.store.report("fan-out", error);
+    for (const { fanout } of slices) {
+      this.#takeOut(fanout);
+      this.#tell(fanout);
+    }
+  }
+
+  #tell(fanout: Fanout): void {
+    this.#waiting.get(fanout)?.();
+    this.#waiting.delete(fanout);
+  }
+
+  /** What the next transaction writes; half of it is for those that keep the order, where others wait too. */
+  #takeSlices(): Slice[] {
+    const slices: Slice[] = [];
+    let room = limit("fanoutSliceRows");
+    const kept = this.#others.length > 0 ? Math.floor(room / 2) : 0;
+    for (let [first] = this.#ordered; first !== undefined && room > kept; [first] = this.#ordered)
+      room -= this.#take(this.#ordered, Math.min(room - kept, first.ordered - first.written), slices);
+    while (room > 0 && this.#others.length > 0) room -= this.#take(this.#others, room, slices);
+    return slices;
+  }
+
+  /** A slice of the first of a queue. One that is not done stays the first where order is kept or somebody waits; else the others go on. */
+  #take(queue: Fanout[], count: number, slices: Slice[]): number {
+    const fanout = queue.shift();
+    if (fanout === undefined) return 0;
+    const from = fanout.written;
+    const until = Math.min(from + count, fanout.endpoints.length);
+    slices.push({ fanout, from, until });
+    fanout.written = until;
+    if (until < fanout.ordered) queue.unshift(fanout);
+    else if (until < fanout.endpoints.length)
+      if (isShort(fanout)) this.#others.unshift(fanout);
+      else this.#others.push(fanout);
+    return until - from;
+  }
+
+  #putBack(slices: readonly Slice[]): void {
+    for (const { fanout, from } of slices.toReversed()) {
+      this.#takeOut(fanout);
+      fanout.written = from;
+      this.#queueOf(fanout).unshift(fanout);
+    }
+  }
+
+  #takeOut(fanout: Fanout): void {
+    for (const queue of [this.#ordered, this.#others])
+      if (queue.includes(fanout)) queue.splice(queue.indexOf(fanout), 1);
+  }
+
+  #write({ fanout, from, until }: Slice): Dispatch[] {
+    // Its row goes with the event that is erased: what waits here is not made any more.
+    if (!this.data.fanouts.advance(fanout, from, until)) return [];
+    const event = this.data.events.getWithData(fanout.eventId);
+    if (event === null) return [];
+    const body = bodyOf(event);
+    const waits = this.data.waitingEvents.has(event.projectId, event.id);
+    return fanout.endpoints.slice(from, until).flatMap((endpointId, at): Dispatch[] => {
+      const known = this.data.endpoints.current(endpointId) ?? this.data.endpoints.getAnyway(endpointId);
+      const id = fanout.firstKey + from + at;
+      // It was erased with its consumer, or is another one's by now.
+      const endpoint = known && isTheirs(known, event) ? known : undefined;
+      if (endpoint === undefined) this.data.events.countDelivery(event.id, -1);
+      const written = endpoint && writeDelivery(this.data, this.actors, event, endpoint, id, "later", waits);
+      if (!written) return [];
+      return [
+        {
+          endpoint,
+          waiting: written.waiting,
+          load: { delivery: written.delivery, type: event.type, hops: event.hops, body },
+        },
+      ];
+    });
+  }
+}
+
+function isShort({ endpoints }: Fanout): boolean {
+  return endpoints.length <= limit("fanoutAtOnceMax");
+}

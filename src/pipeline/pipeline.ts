@@ -1,0 +1,404 @@
+import { requirePlaces, requireWaitingRoom } from "./admission.ts";
+import { type Audience, type AudienceListeners, Audiences, type RoutedEvent } from "./audience.ts";
+import { keyTime } from "../core/ids.ts";
+import { limit } from "../core/limits.ts";
+import type { Delivery, Endpoint, Event, Origin } from "../core/model.ts";
+import { bodyOf, isTheirs, Spreader, writeDelivery } from "./fanout.ts";
+import type { Waiting } from "../delivery/actor-parts.ts";
+import type { Actors } from "../delivery/actors.ts";
+import type { Dispatch } from "../delivery/dispatcher.ts";
+import type { Data } from "../store/data.ts";
+import type { EventWithData } from "../store/events.ts";
+import type { Fanout } from "../store/fanouts.ts";
+
+/**
+ * The one door: whatever becomes an event, published or verified at ingest, comes in by `plan`. Replay stands beside it. Nothing else creates
+ * a delivery.
+ *
+ * A plan is made before the write (who gets it: audience.ts), writes itself inside the caller's transaction, and is dispatched to
+ * the actors after the commit (fanout.ts).
+ */
+
+/** An event on its way in; `data` is minified JSON text of an object. */
+export interface Incoming {
+  type: string;
+  timestamp: number;
+  data: string;
+  consumerId: string | null;
+  externalId: string | null;
+  sourceId: number | null;
+  isTest: boolean;
+  /** Deliveries that led to it (core/hops.ts). */
+  hops: number;
+}
+
+/** How a provider's delivery is recognised when it comes again. */
+export interface Identity {
+  /** null: it is an event of its own. */
+  deliveryId: string | null;
+  keptSeconds: number;
+  /** What proved it and may make no other event; null where it may. */
+  proof: { id: string; keptSeconds: number } | null;
+}
+
+/** Thrown where an event came with a proof that has made another one. */
+export class ProofSpent extends Error {}
+
+export interface Accepted {
+  event: Event;
+  /** True where the event was there before. */
+  duplicate: boolean;
+}
+
+export interface PipelineParts extends AudienceListeners {
+  data: Data;
+  actors: Actors;
+  /** Hears of every event that came in, once it is on disk. */
+  onAccepted: (accepted: Accepted) => void;
+}
+
+export class Pipeline {
+  readonly #audiences: Audiences;
+  readonly #spreader: Spreader;
+
+  constructor(private readonly parts: PipelineParts) {
+    const { data, actors } = parts;
+    this.#audiences = new Audiences(data, parts);
+    this.#spreader = new Spreader(data, actors);
+  }
+
+  /**
+   * Plans events of one project, at once where no filter is asked; `identity` belongs to a single inbound one. Throws where the
+   * account's plan takes no more.
+   */
+  plan(
+    projectId: number,
+    incoming: readonly Incoming[],
+    identity: Identity | null = null,
+  ): Plan | Promise<Plan> {
+    const audiences = this.#audiences.of(projectId, incoming);
+    if (audiences instanceof Promise)
+      return audiences.then((found) => this.#planFor(projectId, incoming, found, identity));
+    return this.#planFor(projectId, incoming, audiences, identity);
+  }
+
+  #planFor(
+    projectId: number,
+    incoming: readonly Incoming[],
+    audiences: readonly Audience[],
+    identity: Identity | null,
+  ): Plan {
+    const plan = new Plan(this.parts, this.#spreader, projectId, incoming, audiences, identity);
+    plan.requireFreshProofs();
+    plan.requirePlaces();
+    return plan;
+  }
+
+  /** A test event for one endpoint, whatever it subscribes to. The caller makes the one attempt. */
+  planTest(endpoint: Endpoint, incoming: Incoming): Plan {
+    const audience = { endpoints: [endpoint], filtered: [] };
+    return new Plan(this.parts, this.#spreader, endpoint.projectId, [incoming], [audience], null);
+  }
+
+  /** True where the endpoint's types, consumer and filter admit the event. */
+  admits(endpoint: Endpoint, event: RoutedEvent): boolean {
+    return this.#audiences.admits(endpoint, event);
+  }
+
+  /** Takes up the fan-outs that a crash cut short. */
+  recover(): void {
+    this.#spreader.recover();
+  }
+}
+
+/** An event's endpoints: those whose deliveries come with it, and those whose follow, `ordered` of which keep the order and stand first. */
+interface Share {
+  named: readonly Endpoint[];
+  later: readonly Endpoint[];
+  ordered: number;
+}
+
+const NOBODY: readonly Endpoint[] = [];
+
+/** Events of one project with their audiences: written in the caller's transaction, then dispatched. */
+export class Plan {
+  #dispatches: Dispatch[] = [];
+  #fanouts: Fanout[] = [];
+  /** How many deliveries may still be written with their events. */
+  #room = 0;
+  #accepted: Accepted[] = [];
+  /** Whether the event that is being written has to wait for the account's plan at an endpoint. */
+  #waits: ((endpoint: Endpoint) => boolean) | null = null;
+  readonly #data: Data;
+  readonly #actors: Actors;
+
+  constructor(
+    private readonly parts: PipelineParts,
+    private readonly spreader: Spreader,
+    private readonly projectId: number,
+    private readonly incoming: readonly Incoming[],
+    private readonly audiences: readonly Audience[],
+    private readonly identity: Identity | null,
+  ) {
+    this.#data = parts.data;
+    this.#actors = parts.actors;
+  }
+
+  /** Asked before the write too: a throw inside costs all that share its transaction a second try. */
+  requirePlaces(): void {
+    if (this.#data.meter.remaining(this.projectId) !== 0) return;
+    for (const event of this.incoming) if (!this.#findKnown(event)) this.#mustWait(event);
+  }
+
+  /** Asked before the write too, for the same reason. */
+  requireFreshProofs(): void {
+    if (!this.identity?.proof) return;
+    for (const event of this.incoming) this.#requireFreshProof(event, this.#findKnown(event));
+  }
+
+  /** Inside a write; may run again after a rollback. Answers in the order of the events. */
+  write(): Accepted[] {
+    this.#dispatches = [];
+    this.#fanouts = [];
+    this.#room = limit("fanoutAtOnceMax");
+    this.#accepted = [];
+    for (const event of this.incoming) {
+      const audience = this.audiences[this.#accepted.length] ?? { endpoints: [], filtered: [] };
+      this.#accepted.push(this.#writeOne(event, audience));
+    }
+    return this.#accepted;
+  }
+
+  /** After the commit. Where deliveries are still to be written, and not too many to wait for: resolves when they are. */
+  dispatch(): Promise<unknown> | null {
+    for (const accepted of this.#accepted) this.parts.onAccepted(accepted);
+    this.#actors.dispatcher.dispatch(this.#dispatches);
+    if (this.#fanouts.length === 0) return null;
+    return Promise.all(this.#fanouts.map((fanout) => this.spreader.add(fanout)));
+  }
+
+  /** The delivery of a test event; after the commit, in place of `dispatch`. */
+  get testDelivery(): number | null {
+    return this.#dispatches[0]?.waiting.id ?? null;
+  }
+
+  #writeOne(incoming: Incoming, audience: Audience): Accepted {
+    const known = this.#findKnown(incoming);
+    this.#requireFreshProof(incoming, known);
+    if (known) return { event: known, duplicate: true };
+    const mustWait = this.#mustWait(incoming);
+    const { filtered } = audience;
+    const endpoints = this.#asTheyAre(audience.endpoints, incoming);
+    const id = this.#data.store.takeKey(1 + endpoints.length);
+    const event: EventWithData = {
+      id,
+      projectId: this.projectId,
+      type: incoming.type,
+      timestamp: incoming.timestamp,
+      consumerId: incoming.consumerId,
+      externalId: incoming.externalId,
+      sourceId: incoming.sourceId,
+      isTest: incoming.isTest,
+      hops: incoming.hops,
+      deliveryCount: endpoints.length,
+      filtered,
+      data: incoming.data,
+    };
+    const share = this.#shareOut(event, endpoints);
+    this.#data.events.insert(
+      event,
+      share.named.map(({ id: key }) => key),
+    );
+    if (this.identity && incoming.sourceId !== null) this.#remember(this.identity, incoming.sourceId, id);
+    this.#deliver(event, share, mustWait);
+    return { event, duplicate: false };
+  }
+
+  /** As they are now, without those that were deleted, or given to another consumer, since the event was planned. */
+  #asTheyAre(endpoints: readonly Endpoint[], event: Incoming): readonly Endpoint[] {
+    // Those of a wide event are looked at when their turn comes (fanout.ts).
+    if (endpoints.length > limit("eventRowsMax")) return endpoints;
+    const all = this.#data.endpoints;
+    if (endpoints.every((endpoint) => all.current(endpoint.id) === endpoint)) return endpoints;
+    return endpoints
+      .flatMap(({ id }) => all.current(id) ?? [])
+      .filter((endpoint) => isTheirs(endpoint, event));
+  }
+
+  #remember({ deliveryId, keptSeconds, proof }: Identity, sourceId: number, eventId: number): void {
+    const { dedup } = this.#data;
+    if (deliveryId !== null) dedup.save(sourceId, deliveryId, eventId, keptSeconds);
+    if (proof !== null) dedup.save(sourceId, keyOfProof(proof.id), eventId, proof.keptSeconds);
+  }
+
+  /** A proof makes one event: with it comes that one again, or nothing. */
+  #requireFreshProof({ sourceId }: Incoming, known: Event | null): void {
+    if (!this.identity?.proof || sourceId === null) return;
+    const made = this.#data.dedup.find(sourceId, keyOfProof(this.identity.proof.id));
+    if (made !== null && made !== known?.id) throw new ProofSpent();
+  }
+
+  #findKnown({ externalId, sourceId }: Incoming): Event | null {
+    const { dedup, events } = this.#data;
+    const deliveryId = this.identity?.deliveryId ?? null;
+    const id =
+      deliveryId !== null && sourceId !== null
+        ? dedup.find(sourceId, deliveryId)
+        : externalId === null
+          ? null
+          : events.findExternal(this.projectId, externalId);
+    if (id === null) return null;
+    return events.get(id) ?? forgotten(id, this.projectId, sourceId);
+  }
+
+  /** Where the plan takes no more: true for an event of a provider, which would not send it again; else throws. */
+  #mustWait({ isTest, sourceId }: Incoming): boolean {
+    if (isTest || this.#data.meter.remaining(this.projectId) !== 0) return false;
+    if (sourceId === null) requirePlaces(this.#data, this.projectId);
+    else requireWaitingRoom(this.#data, this.projectId);
+    return true;
+  }
+
+  /** A narrow event's deliveries come with it; those of a wide one follow. */
+  #shareOut({ isTest }: Event, endpoints: readonly Endpoint[]): Share {
+    const isNarrow = endpoints.length <= Math.min(this.#room, limit("eventRowsMax"));
+    if (isTest || (isNarrow && !this.#isBehind(endpoints)))
+      return { named: endpoints, later: NOBODY, ordered: 0 };
+    const ordered: Endpoint[] = [];
+    const others: Endpoint[] = [];
+    for (const endpoint of endpoints) (this.#actors.keepsOrder(endpoint) ? ordered : others).push(endpoint);
+    if (isNarrow) return { named: others, later: ordered, ordered: ordered.length };
+    return { named: NOBODY, later: [...ordered, ...others], ordered: ordered.length };
+  }
+
+  #deliver(event: EventWithData, { named, later, ordered }: Share, mustWait: boolean): void {
+    if (named.length + later.length === 0) return;
+    const waits = (this.#waits = this.#whoWaits(event, mustWait));
+    if (waits !== null && (this.#hasWaiting(named, waits) || this.#hasWaiting(later, waits)))
+      this.#data.waitingEvents.insert(this.projectId, event.id);
+    this.#deliverNow(event, named);
+    if (later.length === 0) return;
+    const firstKey = event.id + 1 + named.length;
+    const keys = later.map(({ id }) => id);
+    this.#fanouts.push(this.#data.fanouts.insert(this.projectId, event.id, firstKey, keys, ordered));
+  }
+
+  /** Nor does an endpoint that keeps the order get an event before those that wait for the plan. Null: none waits. */
+  #whoWaits({ isTest }: Event, mustWait: boolean): ((endpoint: Endpoint) => boolean) | null {
+    if (mustWait) return () => true;
+    const isQueued = !isTest && this.#data.meter.waitingEvents(this.projectId) > 0;
+    return isQueued ? ({ ordering }) => ordering === "fifo" : null;
+  }
+
+  /** Behind a wide event that is still being written comes what has to keep the order. */
+  #isBehind(endpoints: readonly Endpoint[]): boolean {
+    return endpoints.some(this.#actors.keepsOrder) && this.#data.fanouts.isPending(this.projectId);
+  }
+
+  #hasWaiting(endpoints: readonly Endpoint[], waits: (endpoint: Endpoint) => boolean): boolean {
+    return endpoints.some((endpoint) => endpoint.status !== "disabled" && waits(endpoint));
+  }
+
+  #deliverNow(event: EventWithData, endpoints: readonly Endpoint[]): void {
+    if (endpoints.length === 0) return;
+    this.#room -= endpoints.length;
+    const body = bodyOf(event);
+    let id = event.id;
+    for (const endpoint of endpoints) {
+      id++;
+      const waits = this.#waits?.(endpoint) ?? false;
+      const written = writeDelivery(this.#data, this.#actors, event, endpoint, id, "named", waits);
+      if (!written) continue;
+      const load = { delivery: written.delivery, type: event.type, hops: event.hops, body };
+      this.#dispatches.push({ endpoint, waiting: written.waiting, load });
+    }
+  }
+}
+
+/** Beside the ids of deliveries, none of which begins so. */
+function keyOfProof(id: string): string {
+  return `proof\n${id}`;
+}
+
+/** An event that was seen before and has left the log since: only its id is known. */
+function forgotten(id: number, projectId: number, sourceId: number | null): Event {
+  const at = keyTime(id);
+  return {
+    id,
+    projectId,
+    type: "",
+    timestamp: at,
+    consumerId: null,
+    externalId: null,
+    sourceId,
+    isTest: false,
+    hops: 0,
+    deliveryCount: 0,
+    filtered: [],
+  };
+}
+
+/** What a replay did to one endpoint. */
+export interface Replayed {
+  endpoint: Endpoint;
+  delivery: Delivery;
+  waiting: Waiting;
+}
+
+/**
+ * Replays an event to one endpoint, inside a write: the delivery `known` is opened afresh, or, where it is null, a new one is
+ * made with a `webhook-id` of its own. `enqueueReplayed` after the commit. Null where the event, or its body, has left the log meanwhile, or the
+ * endpoint is deleted.
+ */
+export function replayOne(
+  data: Data,
+  actors: Actors,
+  event: Event,
+  endpoint: Endpoint,
+  known: Delivery | null,
+): Replayed | null {
+  if (!data.thinning.has("bodies", event.id) || data.endpoints.current(endpoint.id) === undefined)
+    return null;
+  const due = actors.clock.now();
+  const id = known?.id ?? data.store.takeKey();
+  const queueOrder = actors.placeFor(endpoint, id, due);
+  const origin = event.isTest ? "test_replay" : "replay";
+  if (known) data.deliveries.reopen(id, origin, due, queueOrder);
+  else addDelivery(data, event, endpoint, id, origin, due, queueOrder);
+  data.notes.add(event.id, id, "replayed");
+  const delivery = data.deliveries.get(id);
+  if (!delivery) throw new Error("a delivery is gone that was just written");
+  return { endpoint, delivery, waiting: { id, due, queueOrder } };
+}
+
+function addDelivery(
+  data: Data,
+  event: Event,
+  endpoint: Endpoint,
+  id: number,
+  origin: Origin,
+  due: number,
+  queueOrder: number | null,
+): void {
+  const { projectId } = event;
+  // That an endpoint has a second one is read from rows.
+  data.unwritten.writeOf(event.id);
+  data.deliveries.insert(
+    {
+      id,
+      eventId: event.id,
+      endpointId: endpoint.id,
+      projectId,
+      status: "pending",
+      origin,
+      due,
+      queueOrder,
+    },
+    "later",
+  );
+  data.events.countDelivery(event.id, 1);
+}
+
+export function enqueueReplayed(actors: Actors, replayed: readonly Replayed[]): void {
+  actors.dispatcher.dispatch(replayed.map(({ endpoint, waiting }) => ({ endpoint, waiting, load: null })));
+}

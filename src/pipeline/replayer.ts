@@ -1,0 +1,286 @@
+import { matchesPattern } from "../core/event-type.ts";
+import { firstKeyAt } from "../core/ids.ts";
+import { limit } from "../core/limits.ts";
+import type { Endpoint } from "../core/model.ts";
+import type { Turns } from "../core/turn-queue.ts";
+import { enqueueReplayed, type Pipeline, type Replayed, replayOne } from "./pipeline.ts";
+import { isTheirs } from "./fanout.ts";
+import type { Actors } from "../delivery/actors.ts";
+import type { Data } from "../store/data.ts";
+import { type DeliveryFilter, DeliveryList } from "../store/delivery-list.ts";
+import { isBodyGone } from "../store/events.ts";
+import { LABELS } from "../store/index/labels.ts";
+import type { Replay, ReplayFilter } from "../store/replays.ts";
+import { holdsText } from "../store/text.ts";
+
+/** Whose deliveries a replay may take: a project's, or only those of one consumer's endpoints. */
+export interface ReplayScope {
+  projectId: number;
+  visible: ReadonlySet<number> | null;
+}
+
+/** Something to replay: an event to an endpoint, by opening this delivery afresh or, where it is null, by a new one. */
+interface Target {
+  eventId: number;
+  endpoint: Endpoint;
+  deliveryId: number | null;
+}
+
+const SECOND_MS = 1000;
+
+/**
+ * Bulk replays: a job walks the matching deliveries (or, with `missing`, events) from the oldest to the newest in slices. Each slice replays
+ * and moves the job's position in one transaction, so that a crash repeats nothing and forgets nothing.
+ *
+ * | state     | leaves when                                                       |
+ * |-----------|-------------------------------------------------------------------|
+ * | running   | the walk reaches `last` (completed), cancel (cancelled), the process ends (goes on at the next start) |
+ * | completed | never                                                             |
+ * | cancelled | never                                                             |
+ */
+export class Replayer {
+  readonly #list: DeliveryList;
+  readonly #walking = new Set<number>();
+
+  constructor(
+    private readonly data: Data,
+    private readonly actors: Actors,
+    private readonly pipeline: Pipeline,
+  ) {
+    this.#list = new DeliveryList(data);
+    data.store.onRecovered(() => this.recover());
+  }
+
+  /** How many a replay would take now. */
+  async count(scope: ReplayScope, filter: ReplayFilter, turns: Turns): Promise<number> {
+    const walk = this.#walkOf(() => scope, filter, 0, this.data.store.keys.last);
+    let matched = 0;
+    for (;;) {
+      await turns.giveWay();
+      const { targets, reached } = await walk.next(turns);
+      matched += targets.length;
+      if (reached === null) return matched;
+    }
+  }
+
+  /** Starts a job whose row is on disk, or takes up one that a restart interrupted. */
+  run(replay: Replay): void {
+    if (this.#walking.has(replay.id)) return;
+    this.#walking.add(replay.id);
+    const walk = this.#walk(replay).finally(() => this.#walking.delete(replay.id));
+    this.data.store.unattended("replay", walk);
+  }
+
+  recover(): void {
+    for (const replay of this.data.replays.running()) this.run(replay);
+  }
+
+  /** The endpoints that count for a job: those of its consumer as they are now. */
+  scopeOf(replay: Replay): ReplayScope {
+    return {
+      projectId: replay.projectId,
+      visible: visibleTo(this.data, replay.projectId, replay.consumerId),
+    };
+  }
+
+  async #walk(replay: Replay): Promise<void> {
+    let { replayed } = replay;
+    const { filter, position, last } = replay;
+    const { ratePerSecond } = filter;
+    // The jobs of a project share its turns, whoever started them.
+    const turns = this.data.store.turns.of(`replays:${replay.projectId}`, new AbortController().signal);
+    const walk = this.#walkOf(() => this.scopeOf(replay), filter, position, last);
+    while (this.data.store.writable) {
+      await turns.giveWay();
+      const slice = await walk.next(turns, ratePerSecond ?? undefined);
+      const done = await this.#writeSlice(replay, slice, replayed);
+      if (done === null || slice.reached === null) return;
+      replayed += done;
+      if (ratePerSecond !== null && done > 0) await this.#wait((done * SECOND_MS) / ratePerSecond);
+    }
+  }
+
+  /** How many were replayed; null where the job was cancelled meanwhile. A slice without targets is not worth a write. */
+  async #writeSlice(replay: Replay, { targets, reached }: Slice, before: number): Promise<number | null> {
+    if (targets.length === 0 && reached !== null) return this.#isRunning(replay) ? 0 : null;
+    const ended =
+      reached === null ? { status: "completed" as const, completedAt: this.data.store.now() } : {};
+    const position = reached ?? replay.last;
+    const written = await this.data.store.write(() => {
+      if (!this.#isRunning(replay)) return null;
+      const done = targets.flatMap((target) => this.#replayTarget(replay.filter, target));
+      this.data.replays.update(replay.id, { position, replayed: before + done.length, ...ended });
+      return done;
+    }, true);
+    enqueueReplayed(this.actors, written ?? []);
+    return written && written.length;
+  }
+
+  #isRunning({ id }: Replay): boolean {
+    return this.data.replays.get(id)?.status === "running";
+  }
+
+  /** Looks once more: since the slice was read, the delivery may have gone on by itself, or another replay may have made it. */
+  #replayTarget(filter: ReplayFilter, target: Target): Replayed[] {
+    const { eventId, deliveryId } = target;
+    const event = this.data.events.get(eventId);
+    const endpoint = this.data.endpoints.current(target.endpoint.id);
+    if (!event || !endpoint || endpoint.status === "disabled") return [];
+    if (deliveryId === null && (!isTheirs(endpoint, event) || hasDelivery(this.data, eventId, endpoint)))
+      return [];
+    const delivery = deliveryId === null ? null : this.data.deliveries.get(deliveryId);
+    if (deliveryId !== null && !(delivery && filter.status.includes(delivery.status))) return [];
+    return [replayOne(this.data, this.actors, event, endpoint, delivery) ?? []].flat();
+  }
+
+  #wait(ms: number): Promise<void> {
+    return new Promise((resolve) => this.actors.clock.timer(this.actors.clock.now() + ms, resolve));
+  }
+
+  /** The targets above `position` and up to `last`, slice by slice; whose deliveries count is looked up for each slice. */
+  #walkOf(scopeOf: () => ReplayScope, filter: ReplayFilter, position: number, last: number): Walk {
+    const from = Math.max(position, firstKeyOf(filter));
+    const nextKeys = this.#keysAbove(scopeOf(), filter, from);
+    const most = limit("sliceRows");
+    const targetsOf = filter.missing ? this.#missing(filter) : this.#deliveries(scopeOf, filter);
+    return {
+      next: async (turns, count = most) => {
+        const keys = nextKeys(Math.min(count, most)).filter((key) => key <= last);
+        return { targets: await targetsOf(keys, turns), reached: keys.at(-1) ?? null };
+      },
+    };
+  }
+
+  /** Keys of the deliveries, or with `missing` of the events, that the filter may mean, oldest first: each call gives the next. */
+  #keysAbove(scope: ReplayScope, filter: ReplayFilter, from: number): (count: number) => readonly number[] {
+    const { deliveries, lists } = this.data;
+    const { deliveryIds, endpointId, missing } = filter;
+    const onlyDead = filter.status.length === 1 && filter.status[0] === "dead";
+    if (!missing && deliveryIds)
+      return goingOn(from, (after, count) => deliveryIds.filter((key) => key > after).slice(0, count));
+    if (!missing && onlyDead)
+      return goingOn(from, (after, count) => deliveries.deadAbove(scope.projectId, endpointId, after, count));
+    const walk = lists.walkUp(missing ? [scope.projectId] : this.#listsOf(scope, filter), from);
+    return (count) => walk.next(count);
+  }
+
+  #deliveries(scopeOf: () => ReplayScope, filter: ReplayFilter): TargetsOf {
+    const { q = null } = filter;
+    return async (keys, turns) => {
+      const wanted = deliveryFilterOf(scopeOf(), filter);
+      const targets = keys.flatMap((key) => this.#deliveryTarget(wanted, filter, key) ?? []);
+      if (q === null) return targets;
+      const found: Target[] = [];
+      for (const target of targets) if (await this.#holds(target.eventId, q, turns)) found.push(target);
+      return found;
+    };
+  }
+
+  /** Reads the event's body in a turn of its own. */
+  async #holds(eventId: number, text: string, turns: Turns): Promise<boolean> {
+    const { events } = this.data;
+    await turns.giveWay(events.bytesOf(eventId));
+    return holdsText(events.getWithData(eventId)?.data ?? "", text);
+  }
+
+  /** Whether its event holds the text that is looked for is asked apart. */
+  #deliveryTarget(wanted: DeliveryFilter, filter: ReplayFilter, key: number): Target | null {
+    const delivery = this.#list.getIf(key, wanted);
+    const endpoint = delivery && this.data.endpoints.get(delivery.endpointId);
+    // A disabled endpoint would only turn it into a dead letter again: it is replayable once the endpoint is enabled.
+    if (!delivery || !endpoint || endpoint.status === "disabled" || !inWindow(filter, delivery.eventId))
+      return null;
+    if (!this.data.thinning.has("bodies", delivery.eventId)) return null;
+    return { eventId: delivery.eventId, endpoint, deliveryId: key };
+  }
+
+  #listsOf({ projectId, visible }: ReplayScope, { endpointId }: ReplayFilter): number[] {
+    if (endpointId !== null) return [endpointId];
+    if (visible !== null) return [...visible];
+    return [this.data.labels.find(projectId, LABELS.deliveries, "") ?? []].flat();
+  }
+
+  /** Events that the endpoint would get today, and has no delivery of. */
+  #missing(filter: ReplayFilter): TargetsOf {
+    return async (keys, turns) => {
+      const targets: Target[] = [];
+      for (const key of keys) {
+        const endpoint = filter.endpointId === null ? undefined : this.data.endpoints.get(filter.endpointId);
+        if (!endpoint || !this.#mayMiss(endpoint, filter, key)) continue;
+        await turns.giveWay(this.data.events.bytesOf(key));
+        const event = this.data.events.getWithData(key);
+        if (event && !isBodyGone(event) && this.pipeline.admits(endpoint, event))
+          targets.push({ eventId: key, endpoint, deliveryId: null });
+      }
+      return targets;
+    };
+  }
+
+  /** All that can be told without the event's body. */
+  #mayMiss(endpoint: Endpoint, filter: ReplayFilter, key: number): boolean {
+    const event = this.data.events.get(key);
+    if (endpoint.status === "disabled" || !event || event.isTest) return false;
+    if (!inWindow(filter, key) || !isWantedType(filter, event.type)) return false;
+    if (filter.consumerId !== null && event.consumerId !== filter.consumerId) return false;
+    return !hasDelivery(this.data, key, endpoint);
+  }
+}
+
+/** Inside a write it holds for the write. A wide event's fan-out may not have come to the endpoint yet. */
+function hasDelivery({ deliveries, fanouts }: Data, eventId: number, { id }: Endpoint): boolean {
+  return deliveries.findOf(eventId, id) !== null || fanouts.names(eventId, id);
+}
+
+/** `reached`: the last key that was looked at, or null at the end. */
+interface Slice {
+  targets: Target[];
+  reached: number | null;
+}
+
+interface Walk {
+  next(turns: Turns, count?: number): Promise<Slice>;
+}
+
+type TargetsOf = (keys: readonly number[], turns: Turns) => Promise<Target[]>;
+
+/** What `above` gives, each time above the last that it gave before. */
+function goingOn(
+  from: number,
+  above: (after: number, count: number) => readonly number[],
+): (count: number) => readonly number[] {
+  let reached = from;
+  return (count) => {
+    const keys = above(reached, count);
+    reached = keys.at(-1) ?? reached;
+    return keys;
+  };
+}
+
+/** The key just before the first event that `since` admits. */
+function firstKeyOf({ since }: ReplayFilter): number {
+  return since === null ? 0 : Math.max(0, firstKeyAt(since) - 1);
+}
+
+/** Its times are those of the events (`inWindow`). */
+function deliveryFilterOf(scope: ReplayScope, filter: ReplayFilter): DeliveryFilter {
+  const { status, endpointId, eventTypes, consumerId, statusCode = null } = filter;
+  const narrowed = { status, endpointId, eventTypes, consumerId, statusCode, q: null };
+  return { ...scope, ...narrowed, eventId: null, since: null, until: null };
+}
+
+function inWindow({ since, until }: ReplayFilter, eventId: number): boolean {
+  return (since === null || eventId >= firstKeyAt(since)) && (until === null || eventId < firstKeyAt(until));
+}
+
+function isWantedType({ eventTypes }: ReplayFilter, type: string): boolean {
+  return eventTypes === null || eventTypes.some((pattern) => matchesPattern(pattern, type));
+}
+
+/** Keys of a consumer's endpoints, deleted ones included; null for the project itself, which sees all. */
+export function visibleTo(
+  data: Data,
+  projectId: number,
+  consumerId: string | null,
+): ReadonlySet<number> | null {
+  return consumerId === null ? null : new Set(data.endpoints.keysOf(projectId, consumerId));
+}

@@ -1,0 +1,22 @@
+import { limit } from "../core/limits.ts";
+
+/** How long work that goes on in slices steps back for the others, who have the disk and the loop meanwhile. */
+export interface Pace {
+  /** True where no further slice may begin. */
+  isStopping: () => boolean;
+  /** Between two slices. */
+  rest: () => Promise<void>;
+}
+
+/** Rests a little, and twice as long as the slice took, so that work steps back by itself where the disk or the processor is busy. */
+export function createPace(isStopping: () => boolean): Pace {
+  let begin = performance.now();
+  return {
+    isStopping,
+    async rest() {
+      const ms = Math.min(2 * (performance.now() - begin), limit("sliceRestMax"));
+      await new Promise((resolve) => setTimeout(resolve, Math.max(ms, limit("sliceRestMs"))));
+      begin = performance.now();
+    },
+  };
+}

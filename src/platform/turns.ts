@@ -1,0 +1,42 @@
+import type { Share, TurnParts } from "../core/turn-queue.ts";
+
+/** Processor time for which work that can be divided may hold the event loop in one turn: several such works may meet in it. */
+const SHARE_MS = 2;
+
+/**
+ * A work's share of a turn of the loop: it ends soon after it began. Counted in processor time: on a machine that is busy with others
+ * the clock goes on meanwhile, and work that stopped by it would come to very little in each turn.
+ */
+class BusyShare implements Share {
+  readonly #busyAt = busyMs();
+  /** Before this instant it cannot be over. */
+  #lookAt = performance.now() + SHARE_MS;
+
+  get isOver(): boolean {
+    const now = performance.now();
+    if (now < this.#lookAt) return false;
+    const left = SHARE_MS - (busyMs() - this.#busyAt);
+    this.#lookAt = now + left;
+    return left <= 0;
+  }
+}
+
+declare global {
+  namespace NodeJS {
+    interface Process {
+      /** As Node has it; the types of Bun lack it. In microseconds. */
+      threadCpuUsage(): { user: number; system: number };
+    }
+  }
+}
+
+/** Processor time of this thread so far, to the microsecond. */
+export function busyMs(): number {
+  // Brings the account of the running thread up to date: by itself the kernel does so at its own tick, every 4 ms.
+  process.cpuUsage();
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
+/** The turns of this process's event loop. */
+export const turnParts: TurnParts = { schedule: setImmediate, beginShare: () => new BusyShare() };

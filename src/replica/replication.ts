@@ -1,0 +1,69 @@
+import type { Clock } from "../platform/clock.ts";
+import type { Logger } from "../platform/log.ts";
+import type { Replica, ReplicaParts, ReplicaState } from "./replica.ts";
+import type { Data } from "../store/data.ts";
+import { beginStart, nextBeat } from "../store/identity.ts";
+
+/** What the other parts ask of the replica, whether there is one or not. */
+export interface Replication {
+  /** True where Litestream does the checkpoints. */
+  isAttended: () => boolean;
+  /** Null where there is no replica. */
+  state: () => ReplicaState | null;
+  /** Why the service is not ready; null where the replica is no reason. */
+  problem: () => string | null;
+  stop: () => Promise<void>;
+}
+
+interface ReplicationParts {
+  replica: Replica | null;
+  logger: Logger;
+  clock: Clock;
+}
+
+/** Counts the start, and lets the replica go on from here. */
+export async function openReplication(
+  { store }: Data,
+  { replica, logger, clock }: ReplicationParts,
+): Promise<Replication> {
+  if (replica === null) {
+    await beginStart(store);
+    if (wasReplicated(store))
+      logger.log("warn", "The database was replicated once, and nobody replicates it now.");
+    return { isAttended: () => false, state: () => null, problem: () => null, stop: async () => {} };
+  }
+  let beat = 0;
+  let commits = 0;
+  const parts: ReplicaParts = {
+    now: clock.now,
+    log: (level, msg, fields) => logger.log(level, msg, fields),
+    async begin() {
+      const begun = await beginStart(store);
+      ({ beat } = begun);
+      return begun;
+    },
+    async beat() {
+      if (store.commits === commits) return beat;
+      beat = await nextBeat(store);
+      ({ commits } = store);
+      return beat;
+    },
+  };
+  await replica.begin(parts);
+  const state = () => replica.state(clock.now());
+  return {
+    isAttended: () => state().isUp && !state().isContested,
+    state,
+    problem: () => problemOf(state()),
+    stop: () => replica.stop(parts),
+  };
+}
+
+function problemOf({ isUp, isContested }: ReplicaState): string | null {
+  if (isContested) return "another service writes to the replica";
+  return isUp ? null : "Litestream is gone: nothing is replicated";
+}
+
+function wasReplicated({ sqlite }: Data["store"]): boolean {
+  return sqlite.query("SELECT 1 FROM sqlite_schema WHERE name = '_litestream_seq'").get() !== null;
+}

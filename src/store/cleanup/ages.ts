@@ -1,0 +1,42 @@
+import { bound } from "../bound.ts";
+import type { Entries } from "../index/entries.ts";
+import { deliveriesOf } from "../index/hanging.ts";
+import type { Store } from "../store.ts";
+import type { Unwritten } from "../index/unwritten.ts";
+
+/** What decides whether an old event may leave. */
+export interface EventAge {
+  /** False: only its list entry is left. */
+  exists: boolean;
+  /** Deliveries that are open, or still to be made. */
+  open: number;
+  /** When the last of its deliveries came to its end; null where it has none. */
+  endedAt: number | null;
+}
+
+/** Finds old events: a project's list holds them by their key, which is their time. */
+export class Ages {
+  readonly #age;
+
+  constructor(
+    { sqlite }: Store,
+    private readonly entries: Entries,
+    private readonly unwritten: Unwritten,
+  ) {
+    this.#age = sqlite.prepare<{ found: number; open: number; ended: number | null }, [number]>(
+      `SELECT EXISTS (SELECT 1 FROM event WHERE id = ?1) AS found,
+         count(*) FILTER (WHERE status IN (0, 1)) + EXISTS (SELECT 1 FROM fanout WHERE event_id = ?1) AS open, max(completed_at) AS ended
+       FROM (${deliveriesOf(bound(1), "status, completed_at")})`,
+    );
+  }
+
+  /** Keys of a project's events above `after` and below `before`, oldest first. */
+  oldest(projectId: number, after: number, before: number, count: number): number[] {
+    return this.entries.above(projectId, after, count, before);
+  }
+
+  of(eventId: number): EventAge {
+    const { found = 0, open = 0, ended = null } = this.#age.get(eventId) ?? {};
+    return { exists: found === 1, open: open + this.unwritten.ofEvent(eventId).length, endedAt: ended };
+  }
+}

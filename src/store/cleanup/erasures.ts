@@ -1,0 +1,185 @@
+import { limit } from "../../core/limits.ts";
+import type { Replays } from "../replays.ts";
+import type { Store } from "../store.ts";
+
+/** A request to forget a consumer (DELETE /v1/consumers/:id). */
+export interface Erasure {
+  id: number;
+  projectId: number;
+  consumerId: string;
+  status: "running" | "completed";
+  /** Key of the newest thing that existed when it was asked for: what came later stays. */
+  last: number;
+  /** How many are gone so far. */
+  events: number;
+  deliveries: number;
+  completedAt: number | null;
+}
+
+interface Row {
+  id: number;
+  project_id: number;
+  consumer_id: string;
+  status: Erasure["status"];
+  last: number;
+  events: number;
+  deliveries: number;
+  completed_at: number | null;
+}
+
+/** What of a consumer lies apart from events; `last` bounds it. */
+export type Owned = Pick<Erasure, "projectId" | "consumerId" | "last">;
+
+type OwnedKey = [number, string, number, number];
+
+/** Rows of `erasure`, and what else belongs to a consumer. Everything that changes runs inside a write. */
+export class Erasures {
+  readonly #statements;
+
+  constructor(
+    private readonly store: Store,
+    private readonly replays: Replays,
+  ) {
+    this.#statements = prepare(store.sqlite);
+  }
+
+  /** The one that runs for this consumer already, or a new one. */
+  begin(projectId: number, consumerId: string): Erasure {
+    const running = this.#statements.runningOf.get(projectId, consumerId);
+    if (running) return toErasure(running);
+    const last = this.store.keys.last;
+    const id = this.store.takeKey();
+    this.#statements.insert.run(id, projectId, consumerId, last);
+    return this.get(id) as Erasure;
+  }
+
+  get(id: number): Erasure | null {
+    const row = this.#statements.get.get(id);
+    return row ? toErasure(row) : null;
+  }
+
+  /** Newest first, below the key `before`. */
+  list(projectId: number, before: number, count: number): Erasure[] {
+    return this.#statements.list.all(projectId, before, count).map(toErasure);
+  }
+
+  running(): Erasure[] {
+    return this.#statements.running.all().map(toErasure);
+  }
+
+  countRunning(): number {
+    return this.#statements.countRunning.get()?.n ?? 0;
+  }
+
+  advance(id: number, events: number, deliveries: number): void {
+    this.#statements.advance.run(events, deliveries, id);
+  }
+
+  complete(id: number): void {
+    this.#statements.complete.run(this.store.now(), id);
+  }
+
+  /** Endpoints that are still there, then portal links, then all endpoints, also deleted ones: a slice of their keys. */
+  openEndpoints(of: Owned): number[] {
+    return this.#keys(this.#statements.openEndpoints, of);
+  }
+
+  endpoints(of: Owned): number[] {
+    return this.#keys(this.#statements.endpoints, of);
+  }
+
+  openSources(of: Owned): number[] {
+    return this.#keys(this.#statements.openSources, of);
+  }
+
+  sources(of: Owned): number[] {
+    return this.#keys(this.#statements.sources, of);
+  }
+
+  portalLinks(of: Owned): number[] {
+    return this.#keys(this.#statements.portalLinks, of);
+  }
+
+  dropPortalLink(id: number): void {
+    this.#statements.dropPortalLink.run(id);
+  }
+
+  /** Bulk replays that were asked for by the consumer's portal, or for it. */
+  replaysOf(of: Owned): number[] {
+    const { projectId, consumerId, last } = of;
+    const rows = this.#statements.replays.all(projectId, consumerId, consumerId, last, limit("sliceRows"));
+    return rows.map(({ id }) => id);
+  }
+
+  dropReplay(id: number): void {
+    // One that runs gives its places back.
+    this.replays.update(id, { status: "cancelled", completedAt: this.store.now() });
+    this.#statements.dropReplay.run(id);
+  }
+
+  /** A slice of the answers kept for the portal's Idempotency-Keys. */
+  dropAnswers({ projectId, consumerId }: Owned): number {
+    return this.#statements.dropAnswers.run(projectId, consumerId, limit("sliceRows")).changes;
+  }
+
+  #keys(statement: { all(...key: OwnedKey): { id: number }[] }, { projectId, consumerId, last }: Owned) {
+    return statement.all(projectId, consumerId, last, limit("erasedAtOnce")).map(({ id }) => id);
+  }
+}
+
+function toErasure(row: Row): Erasure {
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    consumerId: row.consumer_id,
+    status: row.status,
+    last: row.last,
+    events: row.events,
+    deliveries: row.deliveries,
+    completedAt: row.completed_at,
+  };
+}
+
+function prepare(sqlite: Store["sqlite"]) {
+  const owned = (table: string, more = "") =>
+    sqlite.prepare<{ id: number }, OwnedKey>(
+      `SELECT id FROM ${table} WHERE project_id = ? AND consumer_id = ? AND id <= ? ${more} ORDER BY id LIMIT ?`,
+    );
+  return {
+    insert: sqlite.prepare<void, [number, number, string, number]>(
+      "INSERT INTO erasure (id, project_id, consumer_id, status, last) VALUES (?, ?, ?, 'running', ?)",
+    ),
+    get: sqlite.prepare<Row, [number]>("SELECT * FROM erasure WHERE id = ?"),
+    runningOf: sqlite.prepare<Row, [number, string]>(
+      "SELECT * FROM erasure WHERE project_id = ? AND consumer_id = ? AND status = 'running'",
+    ),
+    list: sqlite.prepare<Row, [number, number, number]>(
+      "SELECT * FROM erasure WHERE project_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
+    ),
+    running: sqlite.prepare<Row, []>("SELECT * FROM erasure WHERE status = 'running' ORDER BY id"),
+    countRunning: sqlite.prepare<{ n: number }, []>(
+      "SELECT count(*) AS n FROM erasure WHERE status = 'running'",
+    ),
+    advance: sqlite.prepare<void, [number, number, number]>(
+      "UPDATE erasure SET events = events + ?, deliveries = deliveries + ? WHERE id = ?",
+    ),
+    complete: sqlite.prepare<void, [number, number]>(
+      "UPDATE erasure SET status = 'completed', completed_at = ? WHERE id = ?",
+    ),
+    openEndpoints: owned("endpoint", "AND status <> 'deleted'"),
+    endpoints: owned("endpoint"),
+    openSources: owned("source", "AND status <> 'deleted'"),
+    sources: owned("source"),
+    portalLinks: owned("portal_link"),
+    dropPortalLink: sqlite.prepare<void, [number]>("DELETE FROM portal_link WHERE id = ?"),
+    replays: sqlite.prepare<{ id: number }, [number, string, string, number, number]>(
+      `SELECT id FROM replay WHERE project_id = ? AND (consumer_id = ? OR filter ->> 'consumerId' = ?) AND id <= ?
+       ORDER BY id LIMIT ?`,
+    ),
+    dropReplay: sqlite.prepare<void, [number]>("DELETE FROM replay WHERE id = ?"),
+    dropAnswers: sqlite.prepare<void, [number, string, number]>(
+      `DELETE FROM idempotency WHERE project_id = ?1 AND consumer_id = ?2 AND key IN
+       (SELECT key FROM idempotency WHERE project_id = ?1 AND consumer_id = ?2 LIMIT ?3)`,
+    ),
+  };
+}

@@ -1,0 +1,258 @@
+import { limit } from "../../core/limits.ts";
+import { bound } from "../bound.ts";
+import type { Deliveries } from "../deliveries.ts";
+import { deliveriesOf, isAttemptOf } from "../index/hanging.ts";
+import { LABELS, type Labels } from "../index/labels.ts";
+import type { Entries } from "../index/entries.ts";
+import type { Fanouts } from "../fanouts.ts";
+import type { Store } from "../store.ts";
+import type { Unwritten } from "../index/unwritten.ts";
+import type { WaitingEvents } from "../waiting-events.ts";
+
+/** A delivery that its actor may hold in memory. */
+export interface HeldDelivery {
+  id: number;
+  endpointId: number;
+}
+
+/** What a removal did. */
+export interface Removed {
+  /** Rows that are gone, and pages of bodies: what it cost. */
+  cost: number;
+  deliveries: number;
+}
+
+export interface RemovalParts {
+  entries: Entries;
+  labels: Labels;
+  deliveries: Deliveries;
+  unwritten: Unwritten;
+  fanouts: Fanouts;
+  waitingEvents: WaitingEvents;
+}
+
+interface EventRow {
+  id: number;
+  project_id: number;
+  type: string;
+  consumer_id: string | null;
+  source_id: number | null;
+  delivery_count: number;
+  bytes: number;
+}
+
+interface DeliveryRow {
+  id: number;
+  endpoint_id: number;
+  project_id: number;
+}
+
+const PAGE_BYTES = 4096;
+
+/**
+ * Takes events out of the database, with all that hangs on them. An event leaves in one transaction with its deliveries, attempts,
+ * notes and list entries. One with more than a transaction should hold leaves the log at once, as readers reach deliveries by way of
+ * their event only; what hangs on it follows in slices (table `removal`), also over a restart.
+ */
+export class Removal {
+  readonly #statements;
+
+  constructor(
+    private readonly store: Store,
+    private readonly parts: RemovalParts,
+  ) {
+    this.#statements = prepare(store.sqlite);
+  }
+
+  /**
+   * Inside a write: ends a slice of the event's open deliveries, and the fan-out that would make more of them. Answers those that their
+   * actors have to forget; none: it may be removed.
+   */
+  close(eventId: number): HeldDelivery[] {
+    const event = this.#statements.event.get(eventId);
+    if (event) this.parts.fanouts.callOff(event.project_id, eventId);
+    const open = this.openOf(eventId);
+    for (const { id } of open) this.parts.deliveries.cancel(id);
+    return open;
+  }
+
+  /** Inside a write: an event of which nothing is open is gone. */
+  remove(eventId: number): Removed {
+    const event = this.#statements.event.get(eventId);
+    if (!event) return { cost: 1, deliveries: 0 };
+    this.#dropEntries(eventId, this.#listsOf(event));
+    this.#statements.dropEvent.run(eventId);
+    this.parts.waitingEvents.drop(event.project_id, eventId);
+    const own = 1 + pagesOf(event.bytes);
+    const room = limit("sliceRows");
+    const rows = this.#statements.deliveriesOf.all(eventId, room);
+    if (rows.length < room && this.#costOf(rows) <= room)
+      return { cost: own + this.#dropHanging(eventId, rows, room), deliveries: rows.length };
+    this.#statements.keep.run(eventId);
+    return { cost: own, deliveries: event.delivery_count };
+  }
+
+  /** Open deliveries of an event with keys above this one, up to a slice, in the order of their keys. */
+  openOf(eventId: number, after = eventId): HeldDelivery[] {
+    const slice = limit("sliceRows");
+    const unwritten = this.parts.unwritten.ofEvent(eventId).filter(({ id }) => id > after);
+    return [...this.#statements.openOf.all(eventId, slice, after), ...unwritten]
+      .sort((a, b) => a.id - b.id)
+      .slice(0, slice);
+  }
+
+  /** Inside a write: what `run` deletes is overwritten with zeros, where otherwise its pages would only be free. */
+  securely<T>(run: () => T): T {
+    // Not prepared once: such a statement does nothing the first time it runs.
+    this.store.sqlite.exec("PRAGMA secure_delete = ON");
+    try {
+      const done = run();
+      this.parts.entries.flush();
+      return done;
+    } finally {
+      this.store.sqlite.exec("PRAGMA secure_delete = OFF");
+    }
+  }
+
+  /** True where something still hangs on an event that has left the log. */
+  hasRest(): boolean {
+    return this.#statements.next.get() !== null;
+  }
+
+  /** Inside a write: a slice of what hangs on events that have left the log. */
+  removeRest(): void {
+    const next = this.#statements.next.get();
+    if (!next) return;
+    const room = limit("sliceRows");
+    const rows = this.#statements.deliveriesOf.all(next.id, room);
+    this.#dropHanging(next.id, rows, room);
+    if (!this.#statements.deliveriesOf.get(next.id, 1)) this.#statements.forget.run(next.id);
+  }
+
+  /**
+   * Inside a write: of events that stay, deliveries to an endpoint that is erased, as far as there is room. Answers those that were open,
+   * and what it cost.
+   */
+  removeDeliveries(ids: readonly number[], room: number): { held: HeldDelivery[]; cost: number } {
+    const held: HeldDelivery[] = [];
+    let cost = 0;
+    for (const id of ids) {
+      if (cost >= room) break;
+      const delivery = this.parts.deliveries.get(id);
+      if (delivery === null) continue;
+      if (this.parts.deliveries.cancel(id)) held.push({ id, endpointId: delivery.endpointId });
+      const { eventId, endpointId, projectId } = delivery;
+      const spent = this.#dropDelivery({ id, endpoint_id: endpointId, project_id: projectId }, room - cost);
+      cost += spent.cost;
+      if (!spent.isWhole) continue;
+      cost += this.#statements.dropNotesOf.run(eventId, id).changes;
+      this.#leaveEvent(eventId);
+    }
+    return { held, cost };
+  }
+
+  /** One delivery fewer. The event names none any more, so those that have no row get one. */
+  #leaveEvent(eventId: number): void {
+    this.parts.unwritten.writeOf(eventId);
+    this.#statements.leaveEvent.run(eventId);
+  }
+
+  #listsOf(event: EventRow): (number | null)[] {
+    const { project_id: projectId, type, consumer_id: consumerId, source_id: sourceId } = event;
+    return [
+      projectId,
+      this.parts.labels.find(projectId, LABELS.type, type),
+      consumerId === null ? null : this.parts.labels.find(projectId, LABELS.consumer, consumerId),
+      sourceId,
+    ];
+  }
+
+  /** Inside a write: a row stands in these lists no more. */
+  #dropEntries(id: number, lists: readonly (number | null)[]): void {
+    for (const list of lists) if (list !== null) this.parts.entries.drop(list, id);
+  }
+
+  /** What it costs to remove these deliveries. */
+  #costOf(rows: readonly DeliveryRow[]): number {
+    let cost = 0;
+    for (const { id } of rows) {
+      const { n = 0, bytes = 0 } = this.#statements.weight.get(id) ?? {};
+      cost += 1 + n + pagesOf(bytes);
+    }
+    return cost;
+  }
+
+  /** Removes deliveries with their attempts, and the event's notes with the last of them, as far as there is room; answers what it cost. */
+  #dropHanging(eventId: number, rows: readonly DeliveryRow[], room: number): number {
+    let cost = 0;
+    for (const row of rows) {
+      if (cost >= room) return cost;
+      cost += this.#dropDelivery(row, room - cost).cost;
+    }
+    return cost + this.#statements.dropNotes.run(eventId).changes;
+  }
+
+  /** With its attempts, as far as there is room. */
+  #dropDelivery(row: DeliveryRow, room: number): { cost: number; isWhole: boolean } {
+    const spent = this.#dropAttempts(row.id, room);
+    if (!spent.isWhole) return spent;
+    this.#dropEntries(row.id, [
+      row.endpoint_id,
+      this.parts.labels.find(row.project_id, LABELS.deliveries, ""),
+    ]);
+    this.#statements.dropDelivery.run(row.id);
+    return { cost: spent.cost + 1, isWhole: true };
+  }
+
+  /** At least one, and more while there is room. */
+  #dropAttempts(deliveryId: number, room: number): { cost: number; isWhole: boolean } {
+    let cost = 0;
+    for (const { id, bytes } of this.#statements.attemptsOf.all(deliveryId)) {
+      if (cost >= room) return { cost, isWhole: false };
+      this.#statements.dropAttempt.run(id);
+      cost += 1 + pagesOf(bytes);
+    }
+    return { cost, isWhole: true };
+  }
+}
+
+/** Pages beside the row's own that are freed with it. */
+export function pagesOf(bytes: number): number {
+  return Math.floor(bytes / PAGE_BYTES);
+}
+
+/** SQL of what the bodies of a row of `attempt` weigh. */
+export const BODY_BYTES = "ifnull(octet_length(request_body), 0) + ifnull(octet_length(response_body), 0)";
+
+function prepare(sqlite: Store["sqlite"]) {
+  return {
+    event: sqlite.prepare<EventRow, [number]>(
+      "SELECT id, project_id, type, consumer_id, source_id, delivery_count, octet_length(data) AS bytes FROM event WHERE id = ?",
+    ),
+    deliveriesOf: sqlite.prepare<DeliveryRow, [number, number]>(
+      `${deliveriesOf(bound(1), "id, endpoint_id, project_id")} ORDER BY id LIMIT ${bound(2)}`,
+    ),
+    openOf: sqlite.prepare<HeldDelivery, [number, number, number]>(
+      `${deliveriesOf(bound(1), "id, endpoint_id AS endpointId", { above: bound(3), where: "status IN (0, 1)" })} ORDER BY id LIMIT ${bound(2)}`,
+    ),
+    weight: sqlite.prepare<{ n: number; bytes: number }, [number]>(
+      `SELECT count(*) AS n, total(${BODY_BYTES}) AS bytes FROM attempt WHERE ${isAttemptOf(bound(1))}`,
+    ),
+    attemptsOf: sqlite.prepare<{ id: number; bytes: number }, [number]>(
+      `SELECT id, ${BODY_BYTES} AS bytes FROM attempt WHERE ${isAttemptOf(bound(1))}`,
+    ),
+    dropEvent: sqlite.prepare<void, [number]>("DELETE FROM event WHERE id = ?"),
+    dropDelivery: sqlite.prepare<void, [number]>("DELETE FROM delivery WHERE id = ?"),
+    dropAttempt: sqlite.prepare<void, [number]>("DELETE FROM attempt WHERE id = ?"),
+    dropNotes: sqlite.prepare<void, [number]>("DELETE FROM note WHERE event_id = ?"),
+    dropNotesOf: sqlite.prepare<void, [number, number]>(
+      "DELETE FROM note WHERE event_id = ? AND delivery_id = ?",
+    ),
+    leaveEvent: sqlite.prepare<void, [number]>(
+      "UPDATE event SET delivery_count = delivery_count - 1, goes_to = NULL WHERE id = ?",
+    ),
+    keep: sqlite.prepare<void, [number]>("INSERT OR IGNORE INTO removal (event_id) VALUES (?)"),
+    next: sqlite.prepare<{ id: number }, []>("SELECT event_id AS id FROM removal ORDER BY event_id LIMIT 1"),
+    forget: sqlite.prepare<void, [number]>("DELETE FROM removal WHERE event_id = ?"),
+  };
+}

@@ -1,0 +1,75 @@
+import { bound } from "../bound.ts";
+import { deliveriesOf, isAttemptOf } from "../index/hanging.ts";
+import { BODY_BYTES, pagesOf } from "./removal.ts";
+import type { Store } from "../store.ts";
+
+/** What may leave earlier than its event: what was sent and answered, or the attempts whole. */
+export type Part = "bodies" | "attempts";
+
+/** How far a part of one event went. */
+export interface Thinned {
+  /** Rows that changed, and pages of bodies: what it cost. */
+  cost: number;
+  /** The delivery to go on after; null: the part is gone. */
+  next: number | null;
+}
+
+/**
+ * Takes the bodies or the attempts of events that stay. A body leaves by overwriting it in its place: an event without one has empty `data`,
+ * which no event ever came with.
+ */
+export class Thinning {
+  readonly #statements;
+
+  constructor({ sqlite }: Store) {
+    this.#statements = prepare(sqlite);
+  }
+
+  /** True where the event has this part. */
+  has(part: Part, eventId: number): boolean {
+    const { hasBody, hasAttempts } = this.#statements;
+    return (part === "bodies" ? hasBody : hasAttempts).get(eventId)?.found === 1;
+  }
+
+  /** Inside a write: a slice of the part, of deliveries after `after`. The event's own body goes last, and says that all of them are gone. */
+  drop(part: Part, eventId: number, after: number, room: number): Thinned {
+    const { next, hasBody, clearEvent, clearAttempts, dropAttempts, weight } = this.#statements;
+    const change = part === "bodies" ? clearAttempts : dropAttempts;
+    let cost = 0;
+    let last = after;
+    for (const { id } of next.all(eventId, after, room)) {
+      if (cost >= room) return { cost, next: last };
+      cost += 1 + pagesOf(weight.get(id)?.bytes ?? 0) + change.run(id).changes;
+      last = id;
+    }
+    if (cost >= room) return { cost, next: last };
+    if (part === "bodies") {
+      cost += pagesOf(hasBody.get(eventId)?.bytes ?? 0);
+      clearEvent.run(eventId);
+    }
+    return { cost: cost + 1, next: null };
+  }
+}
+
+function prepare(sqlite: Store["sqlite"]) {
+  return {
+    hasBody: sqlite.prepare<{ found: number; bytes: number }, [number]>(
+      "SELECT octet_length(data) > 0 AS found, octet_length(data) AS bytes FROM event WHERE id = ?",
+    ),
+    hasAttempts: sqlite.prepare<{ found: number }, [number]>(
+      `SELECT 1 AS found FROM (${deliveriesOf(bound(1), "id, first_attempt")}) d JOIN attempt ON ${isAttemptOf("d.id", "d.first_attempt")} LIMIT 1`,
+    ),
+    next: sqlite.prepare<{ id: number }, [number, number, number]>(
+      `${deliveriesOf(bound(1), "id", { above: bound(2) })} ORDER BY id LIMIT ${bound(3)}`,
+    ),
+    weight: sqlite.prepare<{ bytes: number }, [number]>(
+      `SELECT total(${BODY_BYTES}) AS bytes FROM attempt WHERE ${isAttemptOf(bound(1))}`,
+    ),
+    clearEvent: sqlite.prepare<void, [number]>("UPDATE event SET data = '' WHERE id = ?"),
+    clearAttempts: sqlite.prepare<void, [number]>(
+      `UPDATE attempt SET request_body = NULL, response_body = NULL
+       WHERE ${isAttemptOf(bound(1))} AND (request_body IS NOT NULL OR response_body IS NOT NULL)`,
+    ),
+    dropAttempts: sqlite.prepare<void, [number]>(`DELETE FROM attempt WHERE ${isAttemptOf(bound(1))}`),
+  };
+}

@@ -1,0 +1,127 @@
+import { limit } from "../../core/limits.ts";
+import type { Turns } from "../../core/turn-queue.ts";
+import type { Digest } from "./digest.ts";
+import type { Entries } from "./entries.ts";
+import { Merge, NEWEST_FIRST, OLDEST_FIRST, type Order } from "./merge.ts";
+
+const CHUNK = 250;
+
+/** A page of events that would merge more lists than that looks through the whole project's instead. */
+export const LISTS_MERGED_MAX = 50;
+
+/** What a page of a list looks for. Keys lie below `before` and at or above `from`. */
+export interface PageRequest<Row> {
+  /** Candidate keys below `before`, newest first, at most `count`. Each call goes on below the last of the one before. */
+  candidates(before: number, count: number): readonly number[];
+  /** Their rows, in the same order; rows that are gone are left out. */
+  load(ids: readonly number[]): readonly Row[];
+  keyOf(row: Row): number;
+  keep(row: Row): boolean;
+  /** Asked last, of each row in a turn of its own; null where no body is searched. */
+  body: BodySearch<Row> | null;
+  /** What becomes of a row that is found; false: it does not go onto the page. */
+  take?(row: Row): boolean;
+  before: number;
+  from: number;
+  count: number;
+  turns: Turns;
+}
+
+export interface BodySearch<Row> {
+  bytesOf(row: Row): number;
+  /** Reads the body. */
+  holds(row: Row): boolean;
+}
+
+/** `next`: the key to go on below, or null at the end. A page that had to look at very much is shorter than asked. */
+export interface Page<Row> {
+  rows: Row[];
+  next: number | null;
+}
+
+/** Lists kept by the digest: what stands in the table, and what is still in memory. */
+export class Lists {
+  constructor(
+    private readonly entries: Entries,
+    private readonly digest: Digest,
+  ) {}
+
+  /** Newest first, over several lists together. */
+  below(lists: readonly number[], before: number, count: number): number[] {
+    return this.walkDown(lists, before).next(count);
+  }
+
+  /** Oldest first, over several lists together. */
+  above(lists: readonly number[], after: number, count: number): number[] {
+    return this.walkUp(lists, after).next(count);
+  }
+
+  /** From the newest below `before` on. */
+  walkDown(lists: readonly number[], before: number): Merge {
+    return new Merge(lists, before, NEWEST_FIRST, (list, from, most) => {
+      const written = this.entries.below(list, from, most);
+      return this.#withRecent(list, written, most, NEWEST_FIRST, (id) => id < from);
+    });
+  }
+
+  /** From the oldest above `after` on. */
+  walkUp(lists: readonly number[], after: number): Merge {
+    return new Merge(lists, after, OLDEST_FIRST, (list, from, most) => {
+      const written = this.entries.above(list, from, most);
+      return this.#withRecent(list, written, most, OLDEST_FIRST, (id) => id > from);
+    });
+  }
+
+  /** True where nothing stands in the list, or is about to. */
+  isEmpty(list: number): boolean {
+    return this.entries.isEmpty(list) && !this.digest.holds(list);
+  }
+
+  /** Something may be in memory and in the table for a moment. */
+  #withRecent(
+    list: number,
+    written: number[],
+    most: number,
+    order: Order,
+    isBeyond: (id: number) => boolean,
+  ): number[] {
+    const recent = this.digest.recentOf(list).filter(isBeyond);
+    if (recent.length === 0) return written;
+    return [...new Set([...written, ...recent])].sort(order).slice(0, most);
+  }
+}
+
+/** One page. Looks at candidates in chunks, and reads one body at a time; the event loop goes on in between. */
+export async function readPage<Row>(request: PageRequest<Row>): Promise<Page<Row>> {
+  const { body, turns } = request;
+  const rows: Row[] = [];
+  let { before } = request;
+  let bytes = 0;
+  const holds = async (search: BodySearch<Row>, row: Row) => {
+    const size = search.bytesOf(row);
+    await turns.giveWay(size);
+    bytes += size;
+    return search.holds(row);
+  };
+  for (let seen = 0; seen < limit("listScanMax"); seen += CHUNK) {
+    await turns.giveWay();
+    const candidates = request.candidates(before, CHUNK);
+    const ids = candidates.filter((id) => id >= request.from);
+    for (const row of request.load(ids)) {
+      if (!request.keep(row)) continue;
+      const isFound = (body === null || (await holds(body, row))) && request.take?.(row) !== false;
+      if (isFound && rows.length === request.count) return { rows, next: lastKey(rows, request) };
+      if (isFound) rows.push(row);
+      if (bytes >= limit("listScanBytesMax")) return { rows, next: request.keyOf(row) };
+    }
+    const last = ids.at(-1);
+    if (last === undefined || ids.length < candidates.length) return { rows, next: null };
+    before = last;
+  }
+  return { rows, next: before };
+}
+
+function lastKey<Row>(rows: readonly Row[], request: PageRequest<Row>): number | null {
+  const last = rows.at(-1);
+  return last === undefined ? null : request.keyOf(last);
+}

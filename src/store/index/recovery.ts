@@ -1,0 +1,85 @@
+import type { Data } from "../data.ts";
+import { toEvent, EVENT_COLUMNS, type EventRow } from "../events.ts";
+import { OUTCOMES, TRIGGERS } from "../../core/model.ts";
+import { STATUS } from "../delivery-row.ts";
+import { NOTE_KINDS } from "../notes.ts";
+
+const REPLAYED = NOTE_KINDS.indexOf("replayed");
+
+interface DeliveryKeys {
+  id: number;
+  project_id: number;
+  endpoint_id: number;
+}
+
+interface AttemptRow {
+  id: number;
+  project_id: number;
+  endpoint_id: number;
+  started_at: number;
+  outcome: number;
+  trigger: number;
+  duration_ms: number;
+  is_last: 0 | 1;
+}
+
+/**
+ * True of an attempt that ended its delivery where it failed. It did not where the delivery had ended while the attempt ran: the last note
+ * before it says so, or, of an event that is being erased, the delivery is cancelled and nobody opened it again.
+ */
+const IS_LAST = `a.next_attempt_at IS NULL
+  AND coalesce((SELECT n.kind FROM note n WHERE n.event_id = d.event_id AND n.delivery_id = d.id AND n.id < a.id
+                ORDER BY n.id DESC LIMIT 1), ${REPLAYED}) = ${REPLAYED}
+  AND (d.status <> ${STATUS.cancelled}
+       OR EXISTS (SELECT 1 FROM note n WHERE n.event_id = d.event_id AND n.delivery_id = d.id AND n.id > a.id))`;
+
+/** A row above the mark: its key, and how it is gathered. */
+type Gathering = [key: number, gather: () => void];
+
+/**
+ * Gathers again what a crash cut off from the digest: everything above its mark, once the deliveries there that had no row have one. At
+ * start, before anything is accepted.
+ */
+export async function recoverDigest(data: Data): Promise<void> {
+  const mark = data.digest.mark;
+  await data.store.write(() => {
+    data.unwritten.recover(mark);
+    const rows = [...eventsAbove(data, mark), ...deliveriesAbove(data, mark), ...attemptsAbove(data, mark)];
+    // In the order of their keys, as the mark moves along them.
+    for (const [, gather] of rows.sort(([a], [b]) => a - b)) gather();
+  });
+  await data.digest.writeDown();
+}
+
+function eventsAbove({ store, events, digest }: Data, mark: number): Gathering[] {
+  const rows = store.sqlite
+    .query<EventRow, [number]>(`SELECT ${EVENT_COLUMNS} FROM event WHERE id > ?`)
+    .all(mark);
+  return rows.map((row) => [row.id, () => digest.addEntries(row.id, events.listsOf(toEvent(row)))]);
+}
+
+function deliveriesAbove({ store, deliveries, digest }: Data, mark: number): Gathering[] {
+  const sql = "SELECT id, project_id, endpoint_id FROM delivery WHERE id > ?";
+  const rows = store.sqlite.query<DeliveryKeys, [number]>(sql).all(mark);
+  return rows.map((row) => [
+    row.id,
+    () => digest.addEntries(row.id, deliveries.listsOf(row.project_id, row.endpoint_id)),
+  ]);
+}
+
+/** Those of polled endpoints are counted with their acknowledgement (Digest.insertTallies). */
+function attemptsAbove({ store, digest }: Data, mark: number): Gathering[] {
+  const sql = `SELECT a.id, d.project_id, d.endpoint_id, a.started_at, a.outcome, a.trigger, a.duration_ms, (${IS_LAST}) AS is_last
+    FROM attempt a JOIN delivery d ON d.id = a.delivery_id
+    WHERE a.id > ? AND NOT (a.status_code IS NULL AND a.outcome IN (${OUTCOMES.indexOf("delivered")}, ${OUTCOMES.indexOf("handed_out")}))`;
+  return store.sqlite
+    .query<AttemptRow, [number]>(sql)
+    .all(mark)
+    .map((row) => {
+      const delivered = OUTCOMES[row.outcome] === "delivered";
+      const dead = !delivered && row.is_last === 1 && TRIGGERS[row.trigger] !== "manual";
+      const { project_id: projectId, endpoint_id: endpointId, started_at: at, duration_ms: durationMs } = row;
+      const tally = { endpointId, projectId, at, delivered, dead, durationMs };
+      return [row.id, () => digest.addTally(row.id, tally)];
+    });
+}

@@ -1,0 +1,166 @@
+/**
+ * One socket to one vetted address, over `Bun.connect`.
+ *
+ * | phase        | true in it                                             | leaves when                    |
+ * |--------------|--------------------------------------------------------|--------------------------------|
+ * | `connecting` | the kernel connects; Bun hands the socket out later    | open, refused                  |
+ * | `securing`   | TLS handshake; not one byte of a request has been sent | verified, refused, closed      |
+ * | `ready`      | bytes may be written                                   | closed by either side          |
+ * | `closed`     | terminal; the owner hears nothing any more             | –                              |
+ *
+ * A socket that is given up while `connecting` cannot be taken back from the kernel (Bun 1.4 has no way to);
+ * it is closed the moment it opens, and counts as open until then.
+ */
+import type { Socket, SocketHandler } from "bun";
+import { isIP } from "node:net";
+import { classifySocketError, classifyTlsError } from "./errors.ts";
+
+/** Where to connect: the vetted address, and the name that the certificate must prove. */
+export interface ConnectionTarget {
+  /** Scheme, host and port: what tells the connections of a pool apart. */
+  readonly key: string;
+  readonly address: string;
+  readonly port: number;
+  /** The host of the URL for https, null for http. */
+  readonly tlsName: string | null;
+  /** PEM of the authorities to trust in place of the built-in ones. */
+  readonly tlsCa: string | undefined;
+}
+
+/** Whoever uses a connection at the moment: an exchange, or the pool while it is idle. */
+export interface ConnectionOwner {
+  onReady(connection: Connection): void;
+  onBytes(connection: Connection, bytes: Buffer): void;
+  /** Called once at most, and never after `destroy()`. `code` is a key of `ERROR_CODES`. */
+  onClosed(connection: Connection, code: string): void;
+}
+
+/** Owns what is closed, so that a socket the kernel still holds keeps no request in memory. */
+const NOBODY: ConnectionOwner = { onReady() {}, onBytes() {}, onClosed() {} };
+
+export type ConnectionPhase = "connecting" | "securing" | "ready" | "closed";
+
+export class Connection {
+  /** One handler object for all sockets; `socket.data` is the connection. */
+  static readonly #handlers: SocketHandler<Connection> = {
+    open: (socket) => socket.data.#opened(socket),
+    handshake: (socket, isAuthorized, error) => socket.data.#secured(socket, isAuthorized, error),
+    data: (socket, bytes) => socket.data.#received(bytes),
+    drain: (socket) => socket.data.#drained(),
+    error: (socket, error) => socket.data.#fail(classifySocketError(error)),
+    close: (socket, error) => socket.data.#ended(error),
+    connectError: (socket) => socket.data.#refused(),
+  };
+
+  owner: ConnectionOwner;
+  phase: ConnectionPhase = "connecting";
+  /** These belong to the pool: since when it is idle, and its neighbours in the list of those that are. */
+  idleSince = 0;
+  older: Connection | null = null;
+  newer: Connection | null = null;
+  readonly key: string;
+  readonly openedAt: number;
+  readonly #target: ConnectionTarget;
+  readonly #onGone: (connection: Connection) => void;
+  #socket: Socket<Connection> | null = null;
+  #unsent: Uint8Array | null = null;
+
+  /** `onGone` is called as soon as the socket no longer exists, maybe twice. Call `open()` next. */
+  constructor(
+    target: ConnectionTarget,
+    owner: ConnectionOwner,
+    openedAt: number,
+    onGone: (connection: Connection) => void,
+  ) {
+    this.key = target.key;
+    this.owner = owner;
+    this.openedAt = openedAt;
+    this.#target = target;
+    this.#onGone = onGone;
+  }
+
+  open(): void {
+    const { address, port } = this.#target;
+    const socket = Connection.#handlers;
+    const options = { hostname: address, port, socket, data: this, ...this.#tlsOptions() };
+    Bun.connect(options).catch(() => this.#refused());
+  }
+
+  /** Whether a part of what was written is still waiting for the receiver to read. */
+  get hasUnsent(): boolean {
+    return this.#unsent !== null;
+  }
+
+  /** Sends the bytes, the rest of them whenever the socket drains; of that it keeps a copy. */
+  write(bytes: Uint8Array): void {
+    const rest = this.#send(bytes);
+    this.#unsent = rest && new Uint8Array(rest);
+  }
+
+  /** What the socket did not take; null where nothing is left, or the socket is gone. */
+  #send(bytes: Uint8Array): Uint8Array | null {
+    const written = this.#socket?.write(bytes) ?? -1;
+    if (written < 0) this.#fail("connection_closed");
+    return written >= 0 && written < bytes.length ? bytes.subarray(written) : null;
+  }
+
+  /** Closes at once and abruptly: with TLS, Bun's graceful `end()` waits for the peer, maybe for ever. */
+  destroy(): void {
+    this.phase = "closed";
+    this.owner = NOBODY;
+    this.#unsent = null;
+    this.#socket?.terminate();
+  }
+
+  /** Always verified, whatever `NODE_TLS_REJECT_UNAUTHORIZED` says; an address is no name and sends no SNI. */
+  #tlsOptions() {
+    const { tlsName, tlsCa } = this.#target;
+    if (tlsName === null) return {};
+    const serverName = isIP(tlsName) === 0 ? tlsName : "";
+    return { tls: { serverName, rejectUnauthorized: true, ca: tlsCa } };
+  }
+
+  #opened(socket: Socket<Connection>): void {
+    this.#socket = socket;
+    if (this.phase === "closed") return socket.terminate();
+    if (this.#target.tlsName !== null) {
+      this.phase = "securing";
+      return;
+    }
+    this.phase = "ready";
+    this.owner.onReady(this);
+  }
+
+  #secured(socket: Socket<Connection>, isAuthorized: boolean, error: Error | null): void {
+    if (this.phase !== "securing") return;
+    if (!isAuthorized || error !== null || !socket.authorized) return this.#fail(classifyTlsError(error));
+    this.phase = "ready";
+    this.owner.onReady(this);
+  }
+
+  #received(bytes: Buffer): void {
+    if (this.phase === "ready") this.owner.onBytes(this, bytes);
+  }
+
+  #drained(): void {
+    if (this.#unsent !== null) this.#unsent = this.#send(this.#unsent);
+  }
+
+  #ended(error: Error | undefined): void {
+    const code = this.phase === "securing" ? "tls_failed" : classifySocketError(error);
+    this.#fail(code);
+    this.#onGone(this);
+  }
+
+  #refused(): void {
+    this.#fail("connection_refused");
+    this.#onGone(this);
+  }
+
+  #fail(code: string): void {
+    if (this.phase === "closed") return;
+    const { owner } = this;
+    this.destroy();
+    owner.onClosed(this, code);
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * One request and its answer: from the first look at the pool to exactly one result.
+ *
+ * 1. An idle connection of the pool, or a new one to an address that the guard has vetted just now.
+ * 2. The whole request in one write; the answer goes through the parser.
+ * 3. The first of answer, failure, deadline and abort settles it; the connection goes back or is destroyed.
+ *
+ * A reused connection that dies before the first byte of an answer was closed by the receiver while it was
+ * idle: the request is sent once more, at once, on a new one, within the same deadline (contract section 4).
+ */
+import type { Connection, ConnectionOwner } from "./connection.ts";
+import type { Connections } from "./connections.ts";
+import type { Guard } from "./guard.ts";
+import { ResponseParser } from "./response.ts";
+import { joinRequest } from "./request.ts";
+import type { TransportRequest, TransportResult } from "./types.ts";
+
+/** What all exchanges of a transport share. */
+export interface ExchangeParts {
+  readonly guard: Guard;
+  readonly connections: Connections;
+  /** Those that wait for the guard and therefore own no connection. */
+  readonly resolving: Set<Exchange>;
+  readonly tlsCa: string | undefined;
+}
+
+export class Exchange implements ConnectionOwner {
+  readonly #request: TransportRequest;
+  readonly #head: string;
+  readonly #parts: ExchangeParts;
+  readonly #onSettled: (result: TransportResult) => void;
+  readonly #parser: ResponseParser;
+  readonly #deadline: Timer;
+  #connection: Connection | null = null;
+  #isReused = false;
+  #isSettled = false;
+  /** Vetted addresses that were not tried yet. */
+  #addresses: string[] = [];
+
+  /** `head` is the rendered one; `onSettled` is called once. Call `start()` next. */
+  constructor(
+    request: TransportRequest,
+    head: string,
+    parts: ExchangeParts,
+    onSettled: (result: TransportResult) => void,
+  ) {
+    this.#request = request;
+    this.#head = head;
+    this.#parts = parts;
+    this.#onSettled = onSettled;
+    this.#parser = new ResponseParser(request);
+    this.#deadline = setTimeout(expire, request.timeoutMs, this);
+  }
+
+  start(): void {
+    const idle = this.#parts.connections.take(this.#request.url.origin, this);
+    if (idle === null) return void this.#connect();
+    this.#connection = idle;
+    this.#isReused = true;
+    this.#writeTo(idle);
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#request.signal;
+  }
+
+  abort(): void {
+    this.#settle({ kind: "aborted" });
+  }
+
+  /** The deadline has come; the code says how far the exchange was. */
+  expire(): void {
+    const phase = this.#connection?.phase ?? "connecting";
+    if (phase === "connecting") return this.#settle({ kind: "timeout", code: "timeout_connect" });
+    if (phase === "securing") return this.#settle({ kind: "timeout", code: "timeout_tls" });
+    const code = this.#parser.state === "body" ? "timeout_body" : "timeout_response";
+    this.#settle({ kind: "timeout", code });
+  }
+
+  onReady(connection: Connection): void {
+    this.#writeTo(connection);
+  }
+
+  #writeTo(connection: Connection): void {
+    connection.write(joinRequest(this.#head, this.#request.body));
+  }
+
+  onBytes(_connection: Connection, bytes: Buffer): void {
+    this.#parser.push(bytes);
+    this.#judge();
+  }
+
+  onClosed(_connection: Connection, code: string): void {
+    if (code === "connection_refused" && this.#addresses.length > 0) return this.#dial();
+    if (this.#isReused && !this.#parser.hasStarted) {
+      this.#isReused = false;
+      return void this.#connect();
+    }
+    this.#parser.end(code === "connection_closed");
+    this.#judge();
+    this.#settle({ kind: "unreachable", code });
+  }
+
+  async #connect(): Promise<void> {
+    this.#connection = null;
+    this.#parts.resolving.add(this);
+    const verdict = await this.#parts.guard.pin(this.#request.url.hostname);
+    this.#parts.resolving.delete(this);
+    if (this.#isSettled) return;
+    if (verdict.kind === "blocked") return this.#settle({ kind: "blocked", code: "address_not_allowed" });
+    if (verdict.kind === "unresolved") return this.#settle({ kind: "unreachable", code: verdict.code });
+    this.#addresses = [verdict.address, ...(verdict.others ?? [])];
+    this.#dial();
+  }
+
+  /** Connects to the next vetted address, and to no other. */
+  #dial(): void {
+    const { origin, protocol, hostname, port } = this.#request.url;
+    const isTls = protocol === "https:";
+    const target = {
+      key: origin,
+      address: this.#addresses.shift() ?? "",
+      port: port === "" ? (isTls ? 443 : 80) : Number(port),
+      tlsName: isTls ? hostname.replace(/^\[|\]$|\.$/g, "") : null,
+      tlsCa: this.#parts.tlsCa,
+    };
+    this.#connection = this.#parts.connections.open(target, this);
+  }
+
+  #judge(): void {
+    const { state, failure } = this.#parser;
+    if (state === "failed") this.#settle({ kind: "unreachable", code: failure });
+    if (state === "done") this.#settle(this.#parser.response());
+  }
+
+  #settle(result: TransportResult): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    clearTimeout(this.#deadline);
+    this.#release();
+    this.#onSettled(result);
+  }
+
+  /** An answer that came before the whole request was sent leaves the connection in no known state. */
+  #release(): void {
+    const connection = this.#connection;
+    if (connection === null) return;
+    const isReusable = this.#parser.isReusable && this.#parser.state === "done" && !connection.hasUnsent;
+    if (isReusable && connection.phase === "ready") this.#parts.connections.put(connection);
+    else connection.destroy();
+  }
+}
+
+function expire(exchange: Exchange): void {
+  exchange.expire();
+}

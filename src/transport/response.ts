@@ -1,0 +1,189 @@
+/**
+ * The incremental parser of one HTTP/1.1 answer (RFC 9112). Pure: bytes in, verdicts out, no socket, no clock.
+ *
+ * | state    | true in it                                        | leaves when                            |
+ * |----------|---------------------------------------------------|----------------------------------------|
+ * | `head`   | no final head yet; informational ones are skipped | a final head is complete, or is wrong  |
+ * | `body`   | the head has decided; its body is being read      | the body ends, breaks off, is too long |
+ * | `done`   | `response()` is the answer                        | –                                      |
+ * | `failed` | `failure` says why there is no answer             | –                                      |
+ */
+import { ChunkedDecoder } from "./chunked.ts";
+import {
+  EMPTY_LINE_CHARS,
+  findEmptyLine,
+  findHeadEnd,
+  framingFor,
+  type Head,
+  HEAD_MAX_BYTES,
+  type Headers,
+  PREFIX_CHARS,
+  readHead,
+} from "./head.ts";
+
+export interface ParsedResponse {
+  readonly kind: "response";
+  readonly status: number;
+  readonly headers: Headers;
+  /** The first `maxKeepBytes` of the body, as sent: nothing is decompressed. */
+  readonly body: Uint8Array;
+  /** The body was longer than what is kept, or broke off. */
+  readonly truncated: boolean;
+}
+
+export interface ResponseLimits {
+  /** The request's method: an answer to HEAD has no body. */
+  readonly method: string;
+  /** At most this much of the body is read; a longer one is cut there. */
+  readonly maxReadBytes: number;
+  /** At most this much of the body is kept. */
+  readonly maxKeepBytes: number;
+}
+
+export type ResponseState = "head" | "body" | "done" | "failed";
+export type ResponseFailure = "invalid_response" | "head_too_large";
+
+const NO_BYTES = Buffer.alloc(0);
+const UNBOUNDED = Number.POSITIVE_INFINITY;
+
+export class ResponseParser {
+  state: ResponseState = "head";
+  failure: ResponseFailure = "invalid_response";
+  /** Whether the connection is in a known state after this answer, so that another request may use it. */
+  isReusable = false;
+  /** Whether any byte has come. */
+  hasStarted = false;
+
+  readonly #limits: ResponseLimits;
+  /** What has come of the head that is read, as Latin-1. It grows as a rope: joined once, when the head is whole. */
+  #headText = "";
+  /** The end of it, where the empty line may have begun. */
+  #headTail = "";
+  #headBytesLeft = HEAD_MAX_BYTES;
+  #head: Head | null = null;
+  #chunked: ChunkedDecoder | null = null;
+  #bodyBytesLeft = 0;
+  #readBytes = 0;
+  #keptBytes = 0;
+  #kept: Buffer[] = [];
+  #isTruncated = false;
+
+  constructor(limits: ResponseLimits) {
+    this.#limits = limits;
+  }
+
+  /** Takes the next bytes of the connection. Bytes behind a complete answer make it not reusable. */
+  push(bytes: Buffer): void {
+    this.hasStarted = true;
+    if (this.state === "head") this.#readHeads(bytes);
+    else if (this.state === "body") this.#readBody(bytes);
+    else this.isReusable = false;
+  }
+
+  /** The connection has ended: in order (`isClean`), a body that runs until then is complete, any other broken off. */
+  end(isClean: boolean): void {
+    this.isReusable = false;
+    if (this.state !== "body") return;
+    this.#isTruncated ||= !isClean || this.#chunked !== null || this.#bodyBytesLeft !== UNBOUNDED;
+    this.state = "done";
+  }
+
+  /** The answer, once the state is `done`. */
+  response(): ParsedResponse {
+    if (this.#head === null) throw new Error("there is no answer before its head is complete");
+    const body = this.#kept.length === 0 ? NO_BYTES : Buffer.concat(this.#kept);
+    const { status, headers } = this.#head;
+    return { kind: "response", status, headers, body, truncated: this.#isTruncated };
+  }
+
+  /** Informational answers are skipped; all heads together may take 16 KiB, so that endless ones end. */
+  #readHeads(bytes: Buffer): void {
+    let rest = bytes;
+    while (this.state === "head") {
+      const known = this.#headText.length;
+      const text = rest.toString("latin1", 0, Math.min(rest.length, this.#headBytesLeft - known));
+      const end = known === 0 ? findHeadEnd(text, this.#headBytesLeft) : this.#findEndBehind(text);
+      if (end === "more") {
+        this.#headText += text;
+        this.#headTail = (this.#headTail + text).slice(-EMPTY_LINE_CHARS);
+        return;
+      }
+      if (typeof end === "string") return this.#fail(end);
+      const head = readHead(known === 0 ? text.slice(0, end) : (this.#headText + text).slice(0, end));
+      if (head === null || head.status === 101) return this.#fail("invalid_response");
+      if (known > 0) this.#headText = this.#headTail = "";
+      this.#headBytesLeft -= end;
+      rest = rest.subarray(end - known);
+      if (head.status >= 200) this.#decide(head, rest);
+    }
+  }
+
+  /** As `findHeadEnd`, for a head of which a part has come. However small the parts are, each is looked at once. */
+  #findEndBehind(text: string): ReturnType<typeof findHeadEnd> {
+    const known = this.#headText.length;
+    if (known < PREFIX_CHARS) return findHeadEnd(this.#headText + text, this.#headBytesLeft);
+    const length = findEmptyLine(this.#headTail + text);
+    if (length !== null) return known - this.#headTail.length + length;
+    return known + text.length < this.#headBytesLeft ? "more" : "head_too_large";
+  }
+
+  #decide(head: Head, rest: Buffer): void {
+    const framing = framingFor(this.#limits.method, head);
+    if (framing === null) return this.#fail("invalid_response");
+    this.#head = head;
+    this.isReusable = framing.isReusable;
+    this.#chunked = framing.kind === "chunked" ? new ChunkedDecoder() : null;
+    this.#bodyBytesLeft = framing.kind === "length" ? framing.bytes : UNBOUNDED;
+    this.state = "body";
+    this.#readBody(rest);
+  }
+
+  #readBody(bytes: Buffer): void {
+    if (this.#chunked !== null) return this.#readChunked(this.#chunked, bytes);
+    const body = bytes.length > this.#bodyBytesLeft ? bytes.subarray(0, this.#bodyBytesLeft) : bytes;
+    this.#bodyBytesLeft -= body.length;
+    this.#keep(body);
+    if (this.#bodyBytesLeft === 0) this.#finish(bytes.length - body.length);
+    else if (this.#isMoreThanReadable()) this.#cut();
+  }
+
+  /** An announced length that exceeds what is read: nothing is gained by waiting for the next byte. */
+  #isMoreThanReadable(): boolean {
+    return this.#bodyBytesLeft !== UNBOUNDED && this.#readBytes === this.#limits.maxReadBytes;
+  }
+
+  /** A body that is not chunked as announced counts as broken off: the head has decided (contract section 4). */
+  #readChunked(decoder: ChunkedDecoder, bytes: Buffer): void {
+    const unread = decoder.push(bytes, (data) => this.#keep(data));
+    if (decoder.state === "done") this.#finish(unread);
+    if (decoder.state === "broken") this.#cut();
+  }
+
+  #keep(data: Buffer): void {
+    const readable = Math.min(data.length, this.#limits.maxReadBytes - this.#readBytes);
+    const keepable = Math.min(readable, this.#limits.maxKeepBytes - this.#keptBytes);
+    if (keepable > 0) this.#kept.push(data.subarray(0, keepable));
+    this.#readBytes += readable;
+    this.#keptBytes += keepable;
+    if (keepable < data.length) this.#isTruncated = true;
+    if (readable < data.length) this.#cut();
+  }
+
+  #finish(unexpectedBytes: number): void {
+    if (unexpectedBytes > 0) this.isReusable = false;
+    this.state = "done";
+  }
+
+  /** Ends the answer inside its body. */
+  #cut(): void {
+    this.isReusable = false;
+    this.#isTruncated = true;
+    this.state = "done";
+  }
+
+  #fail(failure: ResponseFailure): void {
+    this.isReusable = false;
+    this.failure = failure;
+    this.state = "failed";
+  }
+}

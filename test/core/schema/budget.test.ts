@@ -1,0 +1,207 @@
+import { describe, expect, test } from "bun:test";
+import type { Json } from "../../../src/core/json/value.ts";
+import { compileSchema } from "../../../src/core/schema/schema.ts";
+
+/** Schemas and data made to be slow. The budget is counted in steps, so these end alike on every machine. */
+
+const TOO_MANY = [{ pointer: "", detail: "Judging this data by its schema takes too many steps." }];
+
+function listOf<T>(length: number, make: (index: number) => T): T[] {
+  return Array.from({ length }, (_, index) => make(index));
+}
+
+function objectOf(
+  length: number,
+  name: (index: number) => string,
+  value: (index: number) => Json,
+): { [key: string]: Json } {
+  return Object.fromEntries(listOf(length, (index) => [name(index), value(index)]));
+}
+
+function nestedList(levels: number): Json {
+  return levels === 0 ? 1 : [nestedList(levels - 1)];
+}
+
+/** Each definition names the next one twice: 2^n ways through n of them. */
+function web(keyword: string, length: number): Json {
+  const twice = (index: number): Json => {
+    const next = { $ref: `#/$defs/d${index + 1}` };
+    return index === length - 1 ? { type: "string" } : { [keyword]: [next, next] };
+  };
+  return { $ref: "#/$defs/d0", $defs: objectOf(length, (index) => `d${index}`, twice) };
+}
+
+const manyNames = objectOf(
+  90_000,
+  (index) => `k${index}`,
+  (index) => index,
+);
+const manyNumbers = listOf(400_000, (index) => index % 10);
+
+const BOMBS: [name: string, schema: Json, data: Json][] = [
+  ["a web of anyOf", web("anyOf", 40), 1],
+  ["a web of oneOf", web("oneOf", 40), "x"],
+  ["a web of allOf over valid data", web("allOf", 40), "x"],
+  [
+    "a web of references through the data",
+    {
+      $ref: "#/$defs/n",
+      $defs: {
+        n: {
+          anyOf: [
+            { type: "array", items: { $ref: "#/$defs/n" } },
+            { type: "array", items: { $ref: "#/$defs/n" } },
+          ],
+        },
+      },
+    },
+    nestedList(60),
+  ],
+  [
+    "a chain of references at every level",
+    {
+      $ref: "#/$defs/d0",
+      $defs: objectOf(
+        800,
+        (index) => `d${index}`,
+        (index) => (index === 799 ? { items: { $ref: "#/$defs/d0" } } : { $ref: `#/$defs/d${index + 1}` }),
+      ),
+    },
+    nestedList(60),
+  ],
+  ["contains over and over", { allOf: listOf(500, () => ({ contains: { const: -1 } })) }, manyNumbers],
+  [
+    "uniqueItems over and over",
+    { allOf: listOf(800, () => ({ uniqueItems: true })) },
+    listOf(20_000, (index) => ({ a: index })),
+  ],
+  ["minProperties over and over", { allOf: listOf(1000, () => ({ minProperties: 1 })) }, manyNames],
+  ["maxLength over and over", { allOf: listOf(1000, () => ({ maxLength: 2_000_000 })) }, "é".repeat(500_000)],
+  [
+    "enum of objects over and over",
+    { allOf: listOf(600, () => ({ not: { enum: [{ a: 1 }] } })) },
+    objectOf(
+      5000,
+      (index) => `k${index}`,
+      () => 1,
+    ),
+  ],
+  [
+    "patternProperties",
+    {
+      patternProperties: objectOf(
+        800,
+        (index) => `^x${index}(a+)+$`,
+        () => true,
+      ),
+    },
+    manyNames,
+  ],
+  [
+    "a pattern with thousands of states",
+    { items: { not: { pattern: "^(a|b|c|d|e|f){1000}$" } } },
+    listOf(1000, () => "ab".repeat(400)),
+  ],
+  ["a pattern over a long text", { pattern: "^(?:[a-z]+ ?)*$" }, "ab ".repeat(350_000)],
+  ["Unicode properties over a long text", { pattern: "^(\\p{L}|\\p{N}|\\p{P})+$" }, "漢".repeat(300_000)],
+  [
+    "alternatives for every element",
+    { items: { anyOf: listOf(1500, (index) => ({ const: -1 - index })) } },
+    manyNumbers.map(() => -1500),
+  ],
+  [
+    "unevaluatedProperties behind many alternatives",
+    { allOf: [{ anyOf: listOf(800, () => ({ additionalProperties: true })) }], unevaluatedProperties: false },
+    objectOf(
+      5000,
+      (index) => `k${index}`,
+      () => 1,
+    ),
+  ],
+  ["tiny divisors", { items: { multipleOf: 1e-300 } }, listOf(200_000, (index) => index + 0.5)],
+];
+
+describe("what would take too long is one fault", () => {
+  for (const [name, schema, data] of BOMBS) {
+    test(name, () => {
+      const compiled = compileSchema(schema);
+      expect(compiled.ok ? [] : compiled.faults).toEqual([]);
+      expect(compiled.ok && compiled.schema.validate(data)).toEqual(TOO_MANY);
+    });
+  }
+});
+
+describe("what is large but honest is judged", () => {
+  const line = (index: number): Json => ({
+    sku: `SKU-${index}`,
+    quantity: index % 7,
+    price: index / 100,
+    tags: ["a", "b"],
+    id: "0190c2d4-7d3e-7c3a-9f5e-2b1f0a6c4e11",
+  });
+  const order: Json = {
+    type: "object",
+    required: ["lines"],
+    properties: {
+      lines: {
+        type: "array",
+        items: {
+          type: "object",
+          required: ["sku", "quantity", "price"],
+          additionalProperties: false,
+          properties: {
+            sku: { type: "string", pattern: "^SKU-[0-9]+$", maxLength: 20 },
+            quantity: { type: "integer", minimum: 0 },
+            price: { type: "number", multipleOf: 0.01 },
+            tags: { type: "array", uniqueItems: true, items: { enum: ["a", "b", "c"] } },
+            id: { type: "string", pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$" },
+          },
+        },
+      },
+    },
+  };
+
+  test("a thousand lines with patterns, some 120 KB", () => {
+    const compiled = compileSchema(order);
+    expect(compiled.ok && compiled.schema.validate({ lines: listOf(1000, line) })).toEqual([]);
+    const oneWrong = listOf(1000, (index) =>
+      index === 998 ? { sku: "SKU-x", quantity: 1, price: 1 } : line(index),
+    );
+    const faults = compiled.ok ? compiled.schema.validate({ lines: oneWrong }) : [];
+    expect(faults.map((fault) => fault.pointer)).toEqual(["/lines/998/sku"]);
+  });
+
+  test("a long base64 text", () => {
+    const compiled = compileSchema({ pattern: "^[A-Za-z0-9+/]*={0,2}$" });
+    expect(compiled.ok && compiled.schema.validate("QUJD".repeat(33_000))).toEqual([]);
+  });
+
+  test("a megabyte that a pattern gives up at the first character", () => {
+    const compiled = compileSchema({ not: { pattern: "^x" } });
+    expect(compiled.ok && compiled.schema.validate("a".repeat(1_000_000))).toEqual([]);
+  });
+
+  test("a chain of references is no web", () => {
+    const length = 500;
+    const step = (index: number): Json =>
+      index === length - 1 ? { type: "integer" } : { $ref: `#/$defs/d${index + 1}` };
+    const compiled = compileSchema({
+      $ref: "#/$defs/d0",
+      $defs: objectOf(length, (index) => `d${index}`, step),
+    });
+    expect(compiled.ok && compiled.schema.validate(1)).toEqual([]);
+    expect(compiled.ok && compiled.schema.validate("x")).toHaveLength(1);
+  });
+});
+
+test("a wrong answer is never given for lack of steps: not and oneOf do not turn it into a pass", () => {
+  const slow: Json = { pattern: "(a|b|c|d|e|f){1000}z" };
+  for (const schema of [
+    { not: slow },
+    { oneOf: [slow, true] },
+    { anyOf: [{ not: slow }, false] },
+  ] as Json[]) {
+    const compiled = compileSchema(schema);
+    expect(compiled.ok && compiled.schema.validate("ab".repeat(5000))).toEqual(TOO_MANY);
+  }
+});

@@ -1,0 +1,80 @@
+/** What a server repeats of the credentials that it was sent is hidden before anything is kept. */
+import { expect, test } from "bun:test";
+import { headerSecrets, hideSecretBytes, hideSecrets } from "../../src/delivery/echo.ts";
+import { startApp } from "../kit/app.ts";
+import { startReceiver } from "../kit/receiver.ts";
+
+const TOKEN = 'FwoGZXIv"YXdz/EBYa<D2>&';
+const encode = (text: string) => new TextEncoder().encode(text);
+const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+
+test.each([
+  ["as text", `x-amz-security-token:${TOKEN}\n`],
+  ["in JSON", JSON.stringify({ message: `token ${TOKEN}` })],
+  ["in XML", '<m>FwoGZXIv"YXdz/EBYa&lt;D2&gt;&amp;</m>'],
+  ["in a URL", `/?token=${encodeURIComponent(TOKEN)}`],
+  ["byte by byte", `41 ${Buffer.from(TOKEN).toString("hex").match(/../g)?.join(" ")} 42`],
+])("a credential %s", (_where, text) => {
+  const shown = decode(hideSecretBytes(encode(text), ["short-lived", TOKEN]));
+  expect(shown).toContain("***");
+  for (const part of ["FwoGZXIv", "46 77 6f 47"]) expect(shown).not.toContain(part);
+});
+
+test("bytes that are no text survive beside it", () => {
+  const body = Buffer.concat([Buffer.from([0xff, 0x00, 0xfe]), Buffer.from(TOKEN), Buffer.from([0x80])]);
+  const shown = Buffer.from(hideSecretBytes(body, [TOKEN]));
+  expect(shown).toEqual(
+    Buffer.concat([Buffer.from([0xff, 0x00, 0xfe]), Buffer.from("***"), Buffer.from([0x80])]),
+  );
+});
+
+test("a credential beyond ASCII is found in UTF-8", () => {
+  expect(decode(hideSecretBytes(encode("password pässwörd!"), ["pässwörd"]))).toBe("password ***!");
+});
+
+test("what holds none stays the same object; the shortest passwords are words, which servers say too", () => {
+  const body = encode("no such key");
+  expect(hideSecretBytes(body, [TOKEN])).toBe(body);
+  expect(hideSecretBytes(body, [])).toBe(body);
+  expect(hideSecrets("no such key", ["key", ""])).toBe("no such key");
+});
+
+test("of a header the credential counts, without the scheme before it; what is short is a word", () => {
+  const headers: [string, string][] = [
+    ["Authorization", "Bearer abcdefghij"],
+    ["cookie", "session=0123456789; theme=dark"],
+    ["x-plain", "visible to all"],
+    ["x-key-format", "json"],
+  ];
+  expect(headerSecrets(headers)).toEqual(["abcdefghij", "session=0123456789; theme=dark"]);
+});
+
+const PASSWORD = "correct-horse-battery";
+const BASIC = Buffer.from(`u:${PASSWORD}`).toString("base64");
+const API_KEY = "k3y-of-this-endpoint";
+const KAFKA = { topic: "t", username: "u", password: PASSWORD };
+
+test.each([
+  ["http", "", {}, { authorization: `Bearer ${PASSWORD}`, "x-api-key": API_KEY }],
+  ["kafka_rest", "/topics/t", KAFKA, { "x-api-key": API_KEY }],
+])(
+  "an attempt of the kind %s does not show what a receiver repeats, in the head or in the body",
+  async (kind, path, fields, headers) => {
+    await using app = await startApp();
+    await using receiver = startReceiver();
+    const url = receiver.at(`echo${path}`, ({ headers: sent }) => {
+      const { authorization = "", "x-api-key": key = "" } = sent;
+      const answered = { "x-echo": authorization, "x-kept": "as it came" };
+      return new Response(`You sent ${authorization} and ${key}.`, { status: 500, headers: answered });
+    });
+    const config = { url: url.slice(0, url.length - path.length), ...fields };
+    const { id } = await app.live.create("/v1/endpoints", { kind, config, headers });
+    const { text, json } = await app.live.post(`/v1/endpoints/${id}/test`);
+    expect(json as object).toMatchObject({
+      status_code: 500,
+      response_body: expect.stringMatching(/^You sent \w+ \*\*\* and \*\*\*\.$/),
+      response_headers: { "x-echo": expect.stringMatching(/^\w+ \*\*\*$/), "x-kept": "as it came" },
+    });
+    for (const secret of [PASSWORD, BASIC, API_KEY]) expect(text).not.toContain(secret);
+  },
+);

@@ -1,0 +1,106 @@
+/** Two things that happen to an endpoint in the same moment (src/delivery/actors.ts). */
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { startApp, type TestApp } from "../kit/app.ts";
+import { startReceiver } from "../kit/receiver.ts";
+
+type Made = { id: string };
+
+function change(app: TestApp, sql: string): void {
+  const sqlite = new Database(join(app.dataDir, "sealpost.db"));
+  sqlite.exec(sql);
+  sqlite.close();
+}
+
+async function isDisabled(app: TestApp, id: string): Promise<boolean> {
+  return (await app.live.get(`/v1/endpoints/${id}`)).json["disabled_reason"] === "gone";
+}
+
+/** True where one delivery has this status. */
+async function listed(app: TestApp, status: string): Promise<boolean> {
+  const { json } = await app.live.get(`/v1/deliveries?status=${status}`);
+  return (json["data"] as unknown[]).length === 1;
+}
+
+test("a 410 to an event that was erased meanwhile disables the endpoint, which can be enabled again", async () => {
+  await using app = await startApp();
+  await using receiver = startReceiver();
+  const answer = Promise.withResolvers<void>();
+  const url = receiver.at("gone", async (_, nth) => {
+    if (nth > 1) return new Response(null, { status: 204 });
+    await answer.promise;
+    return new Response(null, { status: 410 });
+  });
+  const { id } = await app.live.create<Made>("/v1/endpoints", { url });
+  const event = await app.live.post("/v1/events", { type: "a.b", data: {} });
+  await receiver.arrived("gone");
+  expect((await app.live.delete(`/v1/events/${String(event.json["id"])}`)).status).toBe(204);
+  answer.resolve();
+  await app.until(() => isDisabled(app, id));
+  await app.live.post(`/v1/endpoints/${id}/enable`);
+  await app.live.post("/v1/events", { type: "a.b", data: {} });
+  await receiver.arrived("gone", 2);
+});
+
+test("an endpoint that ceases to keep the order forgets nothing that is parked in the same transaction", async () => {
+  await using app = await startApp();
+  await using receiver = startReceiver();
+  const ordered = { url: receiver.url("parked"), ordering: "fifo", max_concurrency: 100 };
+  const { id } = await app.live.create<Made>("/v1/endpoints", ordered);
+  await app.live.post(`/v1/endpoints/${id}/pause`);
+  const events = Array.from({ length: 500 }, () => ({ type: "a.b", data: {} }));
+  for (let times = 0; times < 2; times++) await app.live.post("/v1/events/batch", { events });
+  await Promise.all([
+    app.live.patch(`/v1/endpoints/${id}`, { ordering: "none" }),
+    app.live.post("/v1/events", { type: "a.b", data: {} }),
+    app.live.post("/v1/events", { type: "a.b", data: {} }),
+  ]);
+  await app.live.post(`/v1/endpoints/${id}/resume`);
+  await receiver.arrived("parked", 1002);
+});
+
+test("an attempt that cannot be recorded is told of, holds up no other, and is made again after the next start", async () => {
+  await using app = await startApp();
+  await using receiver = startReceiver();
+  await app.live.create<Made>("/v1/endpoints", { url: receiver.url("refused") });
+  change(
+    app,
+    `CREATE TRIGGER refusal BEFORE INSERT ON attempt WHEN NEW.delivery_id = (SELECT min(id) + 1 FROM event)
+     BEGIN SELECT RAISE(ABORT, 'refused by the test'); END`,
+  );
+  await app.live.post("/v1/events", { type: "a.b", data: { number: 1 } });
+  await app.live.post("/v1/events", { type: "a.b", data: { number: 2 } });
+  await receiver.arrived("refused", 2);
+  await app.until(() => listed(app, "delivered"));
+  await app.stop();
+  expect(app.log()).toContain("record of an attempt failed");
+  change(app, "DROP TRIGGER refusal");
+  await app.start();
+  await receiver.arrived("refused", 3);
+});
+
+test("a replay that cannot be written is told of, and the service goes on", async () => {
+  await using app = await startApp();
+  await using receiver = startReceiver();
+  const url = receiver.at("replayed", () => new Response(null, { status: 410 }));
+  const { id } = await app.live.create<Made>("/v1/endpoints", { url });
+  await app.live.post("/v1/events", { type: "a.b", data: {} });
+  await app.until(() => isDisabled(app, id));
+  receiver.at("replayed", () => new Response(null, { status: 204 }));
+  await app.live.post(`/v1/endpoints/${id}/enable`);
+  change(
+    app,
+    `CREATE TRIGGER refusal BEFORE UPDATE OF generation ON delivery
+     BEGIN SELECT RAISE(ABORT, 'refused by the test'); END`,
+  );
+  await app.live.post("/v1/replays", { status: ["dead"] });
+  await app.until(async () => {
+    const { status } = await app.live.get("/healthz");
+    return status === 200 && app.log().includes("replay failed");
+  });
+  change(app, "DROP TRIGGER refusal");
+  await app.stop();
+  await app.start();
+  await receiver.arrived("replayed", 2);
+});

@@ -1,0 +1,63 @@
+/** One attempt, with a transport and clocks of the test's own (src/delivery/send.ts). */
+import { expect, test } from "bun:test";
+import { untriedDelivery } from "../../src/core/delivery.ts";
+import { IdCodec } from "../../src/core/ids.ts";
+import type { Endpoint } from "../../src/core/model.ts";
+import { TurnQueue } from "../../src/core/turn-queue.ts";
+import { send } from "../../src/delivery/send.ts";
+import type { TransportRequest } from "../../src/transport/types.ts";
+import { plainEndpoint } from "../kit/endpoint.ts";
+
+const TURN_MS = 6000;
+
+const endpoint: Endpoint = {
+  ...plainEndpoint,
+  id: 1,
+  transformations: [{ op: "omit", paths: ["data.z"] }],
+};
+
+const keys = { id: 4, eventId: 3, endpointId: endpoint.id, projectId: endpoint.projectId };
+const delivery = untriedDelivery({ ...keys, origin: "publish", due: 0 });
+
+test("what an attempt waits for in our own turns is not taken from the destination's time", async () => {
+  let clock = 0;
+  const asked: TransportRequest[] = [];
+  const schedule = (next: () => void) => {
+    setImmediate(() => {
+      clock += TURN_MS;
+      next();
+    });
+  };
+  const parts = {
+    turns: new TurnQueue({ schedule, beginShare: () => ({ isOver: true }) }),
+    ids: new IdCodec("00", new Uint8Array(16)),
+    now: () => 1_700_000_000_000 + clock,
+    monotonic: () => clock,
+    onBroken: (_endpoint: Endpoint, error: unknown) => {
+      throw error;
+    },
+    signal: new AbortController().signal,
+    transport: {
+      send: (request: TransportRequest) => {
+        asked.push(request);
+        const body = new Uint8Array();
+        return Promise.resolve({
+          kind: "response" as const,
+          status: 200,
+          headers: [],
+          body,
+          truncated: false,
+        });
+      },
+      stats: () => ({ open: 0, idle: 0, connects: 0, reused: 0 }),
+      close() {},
+    },
+  };
+  const body = new TextEncoder().encode(
+    JSON.stringify({ type: "a.b", timestamp: "2026-01-01T00:00:00Z", data: { x: "y".repeat(100_000) } }),
+  );
+  const sent = await send(parts, endpoint, { type: "a.b", hops: 0, body, delivery });
+  expect(sent?.finding.outcome).toBe("delivered");
+  expect(clock).toBeGreaterThan(endpoint.timeoutSeconds * 1000 - TURN_MS);
+  expect(asked.map(({ timeoutMs }) => timeoutMs)).toEqual([endpoint.timeoutSeconds * 1000]);
+});

@@ -1,0 +1,112 @@
+/** What an attempt shows is what was sent, for every kind and over several messages of one endpoint. */
+import { describe, expect, test } from "bun:test";
+import { untriedDelivery } from "../../src/core/delivery.ts";
+import type { Endpoint } from "../../src/core/model.ts";
+import type { Load } from "../../src/delivery/actor-parts.ts";
+import { isCredentialHeader, MASK } from "../../src/destinations/credential-headers.ts";
+import { readRequestHead, varyingHeaders } from "../../src/destinations/request-head.ts";
+import { send } from "../../src/delivery/send.ts";
+import type { Transport, TransportRequest, TransportResult } from "../../src/transport/types.ts";
+import { startApi } from "../http/log-kit.ts";
+import { plainEndpoint } from "../kit/endpoint.ts";
+import { CASES } from "../destinations/kinds/cases.ts";
+import type { KindCase } from "../destinations/kinds/case.ts";
+
+const TYPES = ["invoice.paid", "order.created", "invoice.paid"];
+const encoder = new TextEncoder();
+
+/** Keeps each request, and answers as the kind's servers do. */
+class Capture implements Transport {
+  readonly requests: TransportRequest[] = [];
+
+  constructor(private readonly proof: KindCase) {}
+
+  async send(request: TransportRequest): Promise<TransportResult> {
+    this.requests.push(request);
+    const answer = await this.#answerTo(request);
+    const headers = Object.entries(answer.headers ?? {});
+    return {
+      kind: "response",
+      status: answer.status,
+      headers,
+      body: encoder.encode(answer.body ?? ""),
+      truncated: false,
+    };
+  }
+
+  async #answerTo({ url, ...request }: TransportRequest) {
+    const { asked, answers } = this.proof;
+    const asks =
+      asked && !request.headers.some(([name]) => name === "webhook-id" || name === "authorization");
+    if (!asks) return answers[0] ?? { status: 200 };
+    const answer = await asked({ ...request, url });
+    return {
+      status: answer.status,
+      headers: Object.fromEntries(answer.headers),
+      body: Buffer.from(answer.body).toString(),
+    };
+  }
+
+  stats() {
+    return { open: 0, idle: 0, connects: 0, reused: 0 };
+  }
+
+  close(): void {}
+}
+
+function loadOf(endpoint: Endpoint, id: number, type: string, hops: number): Load {
+  const keys = { id, eventId: id, endpointId: endpoint.id, projectId: 1 };
+  const delivery = untriedDelivery({ ...keys, origin: "publish", due: 0 });
+  return {
+    delivery,
+    type,
+    hops,
+    body: encoder.encode(`{"type":"${type}","timestamp":"2026-11-21T09:00:00.000Z","data":{"n":${id}}}`),
+  };
+}
+
+const shownUrl = (url: string) => url.replace(/\?.*$/, "");
+
+describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (kind, proof) => {
+  test("each attempt shows its own request", async () => {
+    await using api = await startApi();
+    // Without a role: what is asked for its session is no part of the message.
+    const { role_arn: _role, external_id: _external, ...config } = proof.config;
+    const endpoint: Endpoint = { ...plainEndpoint, id: api.data.store.takeKey(), kind, config };
+    const transport = new Capture(proof);
+    let now = Date.UTC(2026, 10, 21, 9);
+    const parts = {
+      transport,
+      ids: api.data.ids,
+      turns: api.data.store.turns,
+      now: () => now,
+      monotonic: () => now,
+      signal: new AbortController().signal,
+      onBroken: (_: Endpoint, error: unknown) => {
+        throw error;
+      },
+    };
+    for (const [at, type] of TYPES.entries()) {
+      now += 61_000;
+      // One that came out of a delivery stands between others that did not.
+      const load = loadOf(endpoint, api.data.store.takeKey(), type, at % 2);
+      const sent = await send(parts, endpoint, load);
+      const wire = transport.requests.at(-1);
+      if (!sent?.requestHead || !wire) throw new Error(`nothing was sent: ${sent?.errorCode}`);
+      const id = api.data.ids.encode("msg", load.delivery.id);
+      const shown = readRequestHead(
+        sent.requestHead,
+        varyingHeaders(id, sent.sentAt ?? 0, sent.signature ?? ""),
+      );
+      const headers = wire.headers.map(([name, value]) => [name, isCredentialHeader(name) ? MASK : value]);
+      const url = new URL(`${wire.url.protocol}//${wire.url.host}${wire.url.pathname}${wire.url.search}`)
+        .href;
+      expect({ ...shown, url: shownUrl(shown.url) }).toEqual({
+        method: wire.method,
+        url: shownUrl(url),
+        headers: Object.fromEntries(headers),
+      });
+      expect(Buffer.from(sent.requestBody ?? load.body).toString()).toBe(Buffer.from(wire.body).toString());
+    }
+  });
+});

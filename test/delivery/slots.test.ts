@@ -1,0 +1,35 @@
+/** Attempts of all endpoints share a number of slots (src/delivery/actors.ts). */
+import { expect, test } from "bun:test";
+import { systemClock } from "../../src/platform/clock.ts";
+import { Actors } from "../../src/delivery/actors.ts";
+import { malformed, type Sent } from "../../src/delivery/send.ts";
+import { Pipeline } from "../../src/pipeline/pipeline.ts";
+import { steadyOver } from "../kit/clock.ts";
+import { startApi } from "../http/log-kit.ts";
+
+test("an endpoint that finds none waits, is counted, and goes on when another one has ended", async () => {
+  await using api = await startApi();
+  const { data } = api;
+  const ends: ((sent: Sent) => void)[] = [];
+  const actors = new Actors(data, {
+    clock: steadyOver(systemClock),
+    random: Math.random,
+    send: () => new Promise((resolve) => ends.push(resolve)),
+    onAttempt: () => {},
+    attemptsMax: 2,
+  });
+  const pipeline = new Pipeline({ data, actors, onAccepted() {}, onExhausted() {}, onRefusedFilter() {} });
+  const { projectId } = await api.endpoint({ url: api.receiver.url("slots") });
+  const event = { type: "a.b", timestamp: 0, data: "{}", consumerId: null, externalId: null, sourceId: null };
+  const plan = await pipeline.plan(projectId, [
+    { ...event, isTest: false, hops: 0 },
+    { ...event, isTest: false, hops: 0 },
+  ]);
+  await data.store.write(() => plan.write());
+  await plan.dispatch();
+  expect(actors.counts()).toMatchObject({ inFlight: 1, withoutSlot: 1 });
+  ends.shift()?.(malformed(0, "It ends."));
+  await api.until(async () => ends.length === 1 && actors.counts().withoutSlot === 0);
+  ends.shift()?.(malformed(0, "It ends."));
+  await actors.stop();
+});

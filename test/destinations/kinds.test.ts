@@ -1,0 +1,216 @@
+/** One suite over the table of destination kinds: a row without a case fails (contract section 10). */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Webhook } from "standardwebhooks";
+import { UNEXPECTED } from "../../src/destinations/answers.ts";
+import {
+  addressesOf,
+  type Ask,
+  type DestinationKind,
+  type OutgoingRequest,
+  Unprepared,
+} from "../../src/destinations/destination.ts";
+import { findKind, isPolled, listKinds } from "../../src/destinations/destinations.ts";
+import { requestHeadOf } from "../../src/destinations/request-head.ts";
+import { renderHead } from "../../src/transport/request.ts";
+import { expectFault } from "../http/endpoints/kit.ts";
+import { startApp, type TestApp } from "../kit/app.ts";
+import { answerOf, type KindCase, messageAt, SECRET } from "./kinds/case.ts";
+import { CASES } from "./kinds/cases.ts";
+
+const PRIVATE_URL = "http://169.254.169.254/latest/meta-data/";
+const MASK = "***";
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startApp();
+});
+
+afterAll(() => app[Symbol.asyncDispose]());
+
+function kindOf({ kind }: KindCase): DestinationKind {
+  const found = findKind(kind);
+  if (found === undefined || "isPolled" in found)
+    throw new Error(`no kind that is pushed to is called ${kind}`);
+  return found;
+}
+
+const askOf = ({ asked }: KindCase): Ask => {
+  return async (request) => {
+    // What is asked must be possible to send, too.
+    renderHead(request);
+    if (asked === undefined) throw new Unprepared({ kind: "unreachable", code: "connection_refused" });
+    return await Promise.resolve(asked(request));
+  };
+};
+
+const credentialsOf = (proof: KindCase): string[] =>
+  kindOf(proof).fields.flatMap(({ name, secret }) => {
+    const value = proof.config[name];
+    return secret && typeof value === "string" ? [value] : [];
+  });
+
+async function render(proof: KindCase, now: number, config = proof.config): Promise<OutgoingRequest> {
+  return await kindOf(proof).request({ ...config }, messageAt(now), now, askOf(proof));
+}
+
+test("every row that is pushed to has a case, and every case a row", () => {
+  const pushed = listKinds().filter(({ kind }) => !isPolled(kind));
+  expect(CASES.map(({ kind }) => kind)).toEqual(pushed.map(({ kind }) => kind));
+});
+
+test("every row says what a form and the documentation need", () => {
+  for (const { name, about, fields } of listKinds()) {
+    expect([name, about.sentAs, about.deliveredWhen, about.testedAgainst, about.notes ?? "-"]).not.toContain(
+      "",
+    );
+    for (const field of fields) {
+      expect([field.label, field.help]).not.toContain("");
+      expect(field.help).toEndWith(".");
+      if (field.pattern !== undefined) expect(() => new RegExp(`^(?:${field.pattern})$`)).not.toThrow();
+    }
+  }
+});
+
+describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (_kind, proof) => {
+  const create = (config: unknown) => app.live.post("/v1/endpoints", { kind: proof.kind, config });
+  const kind = kindOf(proof);
+
+  test("its case gives every field that it has", () => {
+    expect(Object.keys(proof.config).toSorted()).toEqual(kind.fields.map(({ name }) => name).toSorted());
+  });
+
+  test("a right config is stored; its credentials are read by nobody, and *** keeps them", async () => {
+    const made = await create(proof.config);
+    expect([made.status, made.json.errors]).toEqual([201, undefined]);
+    const shown = kind.fields.map(({ name, secret }) => [name, secret ? MASK : proof.config[name]]);
+    expect(made.json["config"]).toEqual(Object.fromEntries(shown));
+    const path = `/v1/endpoints/${String(made.json["id"])}`;
+    expect((await app.live.get(path)).json["config"]).toEqual(made.json["config"]);
+    const kept = await app.live.patch(path, { config: made.json["config"], description: "changed" });
+    expect([kept.status, kept.json["config"]]).toEqual([200, made.json["config"]]);
+    const files = readdirSync(app.dataDir).map((name) => readFileSync(join(app.dataDir, name), "latin1"));
+    for (const secret of credentialsOf(proof)) {
+      const seen = [made.text, kept.text, app.log(), ...files].filter((text) => text.includes(secret));
+      expect(seen).toEqual([]);
+    }
+  });
+
+  test("what is required must be there; what has another type or form is refused at its place", async () => {
+    for (const field of kind.fields) {
+      const pointer = `/config/${field.name}`;
+      const { [field.name]: _left, ...without } = proof.config;
+      if (field.required) expectFault(await create(without), pointer);
+      else expect((await create({ ...without, [field.name]: null })).status).toBe(201);
+      expectFault(await create({ ...proof.config, [field.name]: 7 }), pointer);
+      if (field.type === "boolean") continue;
+      expectFault(await create({ ...proof.config, [field.name]: "" }), pointer);
+      expectFault(await create({ ...proof.config, [field.name]: "x".repeat(20_000) }), pointer);
+      if (field.pattern === undefined) continue;
+      expectFault(await create({ ...proof.config, [field.name]: `${proof.config[field.name]}\n` }), pointer);
+      expectFault(await create({ ...proof.config, [field.name]: "\u0000" }), pointer);
+    }
+    expectFault(await create({ ...proof.config, no_such_field: "x" }), "/config/no_such_field");
+  });
+
+  test("every address that it connects to is guarded", async () => {
+    const fields = new Set(addressesOf(kind, proof.config).map(({ field }) => field));
+    for (const { name } of kind.fields.filter(({ address }) => address)) {
+      if (!fields.has(name)) continue;
+      const reply = await create({ ...proof.config, [name]: PRIVATE_URL });
+      expectFault(reply, `/config/${name}`, "unsafe_destination");
+      fields.delete(name);
+    }
+    // The others are derived from their field: the case shows one that is refused.
+    const shown = (proof.refused ?? []).filter(({ code }) => code === "unsafe_destination");
+    expect(shown.map(({ pointer }) => pointer)).toEqual(
+      expect.arrayContaining([...fields].map((name) => `/config/${name}`)),
+    );
+  });
+
+  test.each((proof.refused ?? []).map((each) => [each.name, each] as const))(
+    "refuses %s",
+    async (_name, each) => {
+      expectFault(await create({ ...proof.config, ...each.config }), each.pointer, each.code);
+    },
+  );
+
+  test("what arrives is the body's exact text, and the three headers verify it", async () => {
+    const now = Date.now();
+    const request = await render(proof, now);
+    renderHead(request);
+    const { body, headers } = proof.received(request);
+    expect(body).toBe(new TextDecoder().decode(messageAt(now).body));
+    if (headers !== null)
+      expect(new Webhook(SECRET).verify(body, headers)).toMatchObject({ type: "invoice.paid" });
+  });
+
+  test("a repeat is the same message; another message is another", async () => {
+    const now = Date.now();
+    const identity = async (at: number, over = {}) => {
+      const message = messageAt(at, over);
+      return proof.received(await kind.request({ ...proof.config }, message, at, askOf(proof))).identity;
+    };
+    const first = await identity(now);
+    expect(await identity(now + 86_400_000)).toBe(first);
+    if (first === null) return;
+    expect(await identity(now, { id: "msg_01KAHM9Q7W00B5C1D7E9F3G6HK" })).not.toBe(first);
+  });
+
+  test("neither the head that attempts keep nor the body holds a credential", async () => {
+    const request = await render(proof, Date.now());
+    const kept = `${requestHeadOf(request)}\n${new TextDecoder().decode(request.body)}`;
+    for (const secret of credentialsOf(proof)) expect(kept).not.toContain(secret);
+  });
+
+  test.each(proof.answers.map((each) => [each.name, each] as const))("judges %s", (_name, each) => {
+    expect(kind.judge(answerOf(each), proof.config)).toEqual(each.judged);
+  });
+
+  test("its answers show a success, and where it can be told a refusal for permission and one for throttling", () => {
+    expect(proof.answers.some(({ judged }) => judged.delivered)).toBe(true);
+    expect(proof.answers.some(({ judged }) => !judged.delivered)).toBe(true);
+    if (proof.statusDecides) return;
+    expect(proof.answers.some(({ judged }) => !judged.delivered && judged.errorCode !== null)).toBe(true);
+  });
+
+  test("explains every error code that it gives, and gives every one that it explains", () => {
+    const { errors } = kind.about;
+    if (errors === undefined) return;
+    // `N` stands for a number of the server's own; a name with a space for what other suites show.
+    const given = proof.answers.flatMap(({ judged }) => {
+      const code = judged.delivered ? null : judged.errorCode;
+      return code === null || code === UNEXPECTED ? [] : [code in errors ? code : code.replace(/\d+$/, "N")];
+    });
+    const explained = Object.keys(errors).filter((code) => !code.includes(" "));
+    expect([...new Set(given)].toSorted()).toEqual(explained.toSorted());
+  });
+
+  test("an answer that cannot be read is judged all the same, and is no success unless the status says all", () => {
+    const bodies = [
+      "",
+      "null",
+      "[]",
+      "7",
+      '"x"',
+      "{",
+      "{}",
+      "<html>",
+      "\u0000\uffff",
+      '{"a":',
+      "x".repeat(16_384),
+    ];
+    for (const body of bodies) {
+      for (const status of [200, 201, 204, 400, 403, 500, 503]) {
+        const { delivered } = kind.judge(answerOf({ status, body }), proof.config);
+        if (!delivered) continue;
+        expect([body, status, status < 300 && proof.statusDecides === true]).toEqual([body, status, true]);
+      }
+    }
+    expect(
+      kind.judge({ status: 200, headers: [], body: new Uint8Array([0xff, 0xfe, 0x80]) }, proof.config),
+    ).toBeDefined();
+  });
+});

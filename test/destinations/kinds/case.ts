@@ -1,0 +1,89 @@
+import { signatureHeader, readSecret } from "../../../src/core/signing.ts";
+import type { Answer, Judgement, Message, OutgoingRequest } from "../../../src/destinations/destination.ts";
+
+/** What proves one row of the table of destination kinds; `../kinds.test.ts` walks over all of them. */
+export interface KindCase {
+  kind: string;
+  /** Every field of the kind, each with a right value; addresses on 127.0.0.1, which the tests' service allows. */
+  config: Config;
+  /** What is refused beside what the fields themselves say: unsafe derived addresses, texts that a `check` refuses. */
+  refused?: readonly RefusedConfig[];
+  /** What whoever is asked before the request answers (STS, a token service). */
+  asked?: (request: OutgoingRequest) => Answer;
+  /** What a consumer gets of the request. */
+  received(request: OutgoingRequest): Received;
+  answers: readonly AnswerCase[];
+  /** True where a 2xx says all, whatever its body. */
+  statusDecides?: boolean;
+}
+
+export type Config = Readonly<Record<string, string | boolean>>;
+
+export interface RefusedConfig {
+  name: string;
+  /** Over the right config; undefined takes a field away. */
+  config: Readonly<Record<string, unknown>>;
+  pointer: string;
+  code?: "invalid_request" | "unsafe_destination";
+}
+
+export interface Received {
+  body: string;
+  /** Null where headers cannot travel: the row's `about` says so. */
+  headers: Record<string, string> | null;
+  /** What a repeat has in common with the first; null where the destination knows no such thing. */
+  identity: string | null;
+}
+
+export interface AnswerCase {
+  name: string;
+  status: number;
+  headers?: Readonly<Record<string, string>>;
+  body?: string;
+  judged: Judgement;
+}
+
+export const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+export const DELIVERED: Judgement = { delivered: true };
+
+export function refused(errorCode: string | null, throttled = false): Judgement {
+  return { delivered: false, errorCode, throttled };
+}
+
+const encoder = new TextEncoder();
+
+/** A message as the endpoint's own signature has it. The text has what encoders trip over. */
+export function messageAt(now: number, over: Partial<Message> = {}): Message {
+  const body = encoder.encode(
+    '{"type":"invoice.paid","timestamp":"2026-11-21T09:00:00.000Z","data":{"id":"in_42","note":"50 € \\"due\\" \\\\ +/=&<ü> \\u0000 \u{1f600}"}}',
+  );
+  const id = "msg_01KAHM9Q7W00B5C1D7E9F3G6HJ";
+  const timestampSeconds = Math.floor(now / 1000);
+  const hmac = readSecret(SECRET);
+  if (hmac === null) throw new Error("the secret is none");
+  return {
+    id,
+    timestampSeconds,
+    signature: signatureHeader([{ hmac, ed25519: null }], ["v1"], id, timestampSeconds, body),
+    type: "invoice.paid",
+    hops: 0,
+    endpointId: "ep_01KAHM8ZZZ00K1M2N3P4Q5R6S7",
+    createdAt: Date.UTC(2026, 10, 21, 23, 59, 59, 999),
+    headers: [],
+    body,
+    ...over,
+  };
+}
+
+export function answerOf({ status, headers = {}, body = "" }: Omit<AnswerCase, "name" | "judged">): Answer {
+  return { status, headers: Object.entries(headers), body: encoder.encode(body) };
+}
+
+/** The three headers where they are ordinary ones. */
+export function webhookHeaders(pairs: Iterable<readonly [string, string]>): Record<string, string> {
+  return Object.fromEntries([...pairs].filter(([name]) => name.startsWith("webhook-")));
+}
+
+export function textOf({ body }: OutgoingRequest): string {
+  return new TextDecoder("utf-8", { fatal: true }).decode(body);
+}

@@ -1,0 +1,41 @@
+/** An export ends complete, or by an error that its reader sees; test/slow/export.slow.ts has it over a socket, with pauses. */
+import { expect, test } from "bun:test";
+import { limit, LIMITS } from "../../../src/core/limits.ts";
+import { startApi } from "../log-kit.ts";
+
+test("a reader that takes nothing for long is cut off by an error, and never sees an end", async () => {
+  await using api = await startApi();
+  await api.endpoint({ url: api.receiver.url("x"), eventTypes: ["x.export"], status: "disabled" });
+  const events = Array.from({ length: 300 }, () => ({ type: "x.export", data: {} }));
+  await api.call("POST", "/v1/events/batch", { events });
+  const usual = limit("exportStallMs");
+  (LIMITS.exportStallMs as { value: number }).value = 20;
+  try {
+    const { body } = await api.handle("GET", "/v1/deliveries?format=ndjson");
+    const reader = body?.getReader();
+    expect(await reader?.closed.catch(String)).toContain("takes nothing");
+    expect(await reader?.read().catch(String)).toContain("takes nothing");
+  } finally {
+    (LIMITS.exportStallMs as { value: number }).value = usual;
+  }
+});
+
+test("one caller has ten under way at most, however they end", async () => {
+  await using api = await startApi();
+  await api.endpoint({ url: api.receiver.url("x"), eventTypes: ["x.export"], status: "disabled" });
+  const events = Array.from({ length: 500 }, () => ({ type: "x.export", data: {} }));
+  for (let n = 0; n < 2; n++) await api.call("POST", "/v1/events/batch", { events });
+  const path = "/v1/deliveries?format=ndjson";
+  const begin = () => api.handle("GET", path);
+  const open = [];
+  for (let n = 0; n < limit("exportsAtOnceMax"); n++) open.push(await begin());
+  const refused = await api.call("GET", path);
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "5"]);
+  expect((await api.handle("GET", path, undefined, "read")).status).toBe(200);
+  await open[0]?.body?.cancel();
+  expect((await open[1]?.text())?.trimEnd().split("\n")).toHaveLength(1000);
+  const more = [await begin(), await begin()];
+  expect(more.map(({ status }) => status)).toEqual([200, 200]);
+  expect((await begin()).status).toBe(429);
+  for (const { body } of [...open.slice(2), ...more]) await body?.cancel();
+});

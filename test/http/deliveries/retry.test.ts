@@ -1,0 +1,72 @@
+/** A retry by hand, and the disk that has to have what came before it (contract section 4). */
+import { expect, test } from "bun:test";
+import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
+import { expectRefusal, type Page, startApi } from "../log-kit.ts";
+
+test("a retry by hand is made for whoever saw the last one end, once the disk has that", async () => {
+  await using slow = await startApi();
+  const disk = Promise.withResolvers<void>();
+  const url = slow.receiver.at("seen", async () => {
+    // So that nothing but the outcome is left to be written.
+    await slow.data.digest.writeDown();
+    slow.diskWaitsFor = disk.promise;
+    return new Response(null, { status: 500 });
+  });
+  await slow.endpoint({ url, eventTypes: ["seen"] });
+  await slow.publish("seen");
+  const dead = () => slow.get<Page<DeliveryAnswer>>("/v1/deliveries?status=dead");
+  // Not by `settled`: that waits for the disk.
+  while ((await dead()).data.length === 0) await Bun.sleep(1);
+  const [delivery] = (await dead()).data;
+  const retried = slow.call("POST", `/v1/deliveries/${delivery?.id}/retry`);
+  await Bun.sleep(20);
+  const before = slow.receiver.requests("seen").length;
+  disk.resolve();
+  expect([before, (await retried).status]).toEqual([1, 202]);
+  await slow.receiver.arrived("seen", 2);
+});
+
+test("a retry by hand does not wait for a full disk to have the last one", async () => {
+  await using full = await startApi();
+  const { sqlite } = full.data.store;
+  const url = full.receiver.at("filling", (_, nth) => {
+    if (nth > 1) return new Response(null, { status: 204 });
+    const { page_count: pages } = sqlite.query<{ page_count: number }, []>("PRAGMA page_count").get() ?? {};
+    sqlite.run(`PRAGMA max_page_count = ${pages}`);
+    return new Response("x".repeat(16 * 1024), { status: 500 });
+  });
+  await full.endpoint({ url, eventTypes: ["filling"] });
+  const { id } = await full.publish("filling");
+  while (full.data.store.writable) await Bun.sleep(1);
+  const [delivery] = (await full.get<Page<DeliveryAnswer>>(`/v1/deliveries?event_id=${id}`)).data;
+  const path = `/v1/deliveries/${delivery?.id}/retry`;
+  const recovered = new Promise<void>((resolve) => full.data.store.onRecovered(resolve));
+  const refused = await full.call("POST", path);
+  sqlite.run("PRAGMA max_page_count = 1000000");
+  expectRefusal(refused, 503, "unavailable");
+  await recovered;
+  await full.settled(id, ["dead"]);
+  expect((await full.call("POST", path)).status).toBe(202);
+  await full.receiver.arrived("filling", 2);
+});
+
+test("a retry by hand is not begun while the service stops", async () => {
+  await using stopping = await startApi();
+  await stopping.endpoint({ url: stopping.receiver.url("stopping"), eventTypes: ["stopping"] });
+  const [delivery] = await stopping.settled((await stopping.publish("stopping")).id);
+  await stopping.services.actors.stop();
+  const reply = await stopping.call("POST", `/v1/deliveries/${delivery?.id}/retry`);
+  expectRefusal(reply, 503, "unavailable");
+  expect(stopping.receiver.requests("stopping")).toHaveLength(1);
+});
+
+test("a retry by hand is not begun while its outcome could not be written", async () => {
+  await using full = await startApi();
+  await full.endpoint({ url: full.receiver.url("full"), eventTypes: ["full"] });
+  const { id } = await full.publish("full");
+  const [delivery] = await full.settled(id);
+  await full.data.store.close();
+  const reply = await full.call("POST", `/v1/deliveries/${delivery?.id}/retry`);
+  expectRefusal(reply, 503, "unavailable");
+  expect(full.receiver.requests("full")).toHaveLength(1);
+});

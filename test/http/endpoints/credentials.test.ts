@@ -1,0 +1,127 @@
+/**
+ * What is stored of an endpoint is used for what its owner stored it for. A walk over all kinds: a portal link that changes any one field of
+ * `config` has to bring the credentials itself, and nobody sets a header that the kind's protocol gives a meaning to.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { MASK } from "../../../src/destinations/credential-headers.ts";
+import { findKind } from "../../../src/destinations/destinations.ts";
+import { CASES } from "../../destinations/kinds/cases.ts";
+import { type Config, type KindCase } from "../../destinations/kinds/case.ts";
+import { type Api, expectRefusal, startApi } from "../log-kit.ts";
+
+let api: Api;
+
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+const fieldsOf = (kind: string) => findKind(kind)?.fields ?? [];
+const secretsOf = (kind: string) => fieldsOf(kind).filter(({ secret }) => secret);
+
+/** With `***` in place of each credential. */
+function masked(kind: string, config: Config): Config {
+  const secrets = secretsOf(kind).filter(({ name }) => name in config);
+  return { ...config, ...Object.fromEntries(secrets.map(({ name }) => [name, MASK])) };
+}
+
+async function create({ kind, config }: Pick<KindCase, "kind" | "config">, more: object = {}) {
+  const reply = await api.call("POST", "/v1/endpoints", { kind, config, consumer_id: "anna", ...more });
+  expect([kind, reply.status, reply.json.errors]).toEqual([kind, 201, undefined]);
+  return `/v1/endpoints/${String(reply.json["id"])}`;
+}
+
+/** The config without the field, or with another right value in it: the first that a key of the project may set. */
+async function changed({ kind, config }: KindCase, name: string): Promise<Config> {
+  const { [name]: value, ...without } = config;
+  const texts = [
+    `${value}a`,
+    `${value}1`,
+    `a${value}`,
+    String(value).replace(/:([^:]*)$/, ":x$1"),
+    String(value).replace(/[a-z0-9](?=[^a-z0-9]*$)/i, "7"),
+  ];
+  const tried: Config[] = [
+    without,
+    { ...config, [name]: !value },
+    ...texts.map((text) => ({ ...config, [name]: text })),
+  ];
+  for (const one of tried) {
+    const reply = await api.call("POST", "/v1/endpoints", { kind, config: one, consumer_id: "anna" });
+    if (reply.status === 201) return one;
+  }
+  throw new Error(`nothing else is right for ${kind}.${name}`);
+}
+
+const WITH_SECRETS = CASES.filter(({ kind }) => secretsOf(kind).length > 0);
+
+test("the walk meets every kind that stores credentials", () =>
+  expect(WITH_SECRETS.length).toBeGreaterThan(12));
+
+describe.each(WITH_SECRETS)("$kind", (row) => {
+  const { kind, config } = row;
+  const open = fieldsOf(kind).filter(({ secret, name }) => !secret && name in config);
+
+  test.each(open.map(({ name }) => name))(
+    "%s is not changed by a link without the credentials",
+    async (name) => {
+      const path = await create(row);
+      const other = await changed(row, name);
+      const pointers = secretsOf(kind)
+        .map((field) => `/config/${field.name}`)
+        .filter((at) => at.slice(8) in config);
+      const patch = (body: object, token = "annaManages") => api.call("PATCH", path, body, token);
+      expectRefusal(await patch({ config: masked(kind, other) }), 422, "invalid_request", pointers);
+      expect((await patch({ config: masked(kind, config) })).status).toBe(200);
+      expect((await patch({ config: masked(kind, other) }, "full")).status).toBe(200);
+      expect((await patch({ config })).status).toBe(200);
+    },
+  );
+
+  test("credential headers are asked for again, too", async () => {
+    const [first] = open;
+    if (!first) throw new Error("a kind has credentials alone");
+    const path = await create(row, { headers: { "x-api-key": "stored", "x-tenant": "7" } });
+    const other = await changed(row, first.name);
+    const patch = (body: object) => api.call("PATCH", path, { config: other, ...body }, "annaManages");
+    expectRefusal(await patch({}), 422, "invalid_request", ["/headers"]);
+    expectRefusal(await patch({ headers: { "x-api-key": MASK } }), 422, "invalid_request", [
+      "/headers/x-api-key",
+    ]);
+    expect((await patch({ headers: { "x-api-key": "own" } })).status).toBe(200);
+  });
+});
+
+const WITH_HEADERS = CASES.filter(({ kind }) => findKind(kind)?.protocolHeaders !== undefined);
+
+describe.each(WITH_HEADERS)("$kind", (row) => {
+  const { protocolHeaders = [], settableHeaders = [] } = findKind(row.kind) ?? {};
+  const names = protocolHeaders.map((name) => name.replace("*", "copy-source").toUpperCase());
+
+  test.each(names)("takes no %s of an endpoint", async (name) => {
+    const headers = { [name]: "x", "x-tenant": "7" };
+    const given = { kind: row.kind, config: row.config, headers };
+    expectRefusal(await api.call("POST", "/v1/endpoints", given), 422, "invalid_request", [
+      `/headers/${name}`,
+    ]);
+    const path = await create(row);
+    expectRefusal(await api.call("PATCH", path, { headers }), 422, "invalid_request", [`/headers/${name}`]);
+    const url = api.receiver.url("http");
+    const plain = await create({ kind: "http", config: { url } }, { headers });
+    const moved = { kind: row.kind, config: row.config };
+    expectRefusal(await api.call("PATCH", plain, moved), 422, "invalid_request", [`/headers/${name}`]);
+  });
+
+  test("takes the others", async () => {
+    const headers = Object.fromEntries([...settableHeaders, "x-tenant"].map((name) => [name, "x"]));
+    expect(await create(row, { headers })).toBeString();
+  });
+});
+
+test("the kinds that are called with credentials alone say which headers are theirs", () => {
+  const without = CASES.filter(({ kind }) => findKind(kind)?.protocolHeaders === undefined).map(
+    ({ kind }) => kind,
+  );
+  // These can be called without a user, behind a proxy that asks for a header of its own.
+  expect(without).toEqual(["http", "kafka_rest", "activemq", "pulsar"]);
+});

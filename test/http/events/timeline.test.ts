@@ -1,0 +1,203 @@
+/** The timeline of an event, as it follows from attempts and notes (contract section 3). */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
+import { type Api, expectRefusal, type Page, startApi } from "../log-kit.ts";
+
+type Entry = { at: string; kind: string; [field: string]: unknown };
+
+let api: Api;
+
+beforeAll(async () => {
+  api = await startApi();
+});
+
+afterAll(() => api[Symbol.asyncDispose]());
+
+const timeline = async (id: string, token?: string) =>
+  (await api.get<Page<Entry>>(`/v1/events/${id}/timeline`, token)).data;
+const kinds = (entries: Entry[]) => entries.map((entry) => entry.kind).join(" ");
+const reasons = (entries: Entry[]) => entries.flatMap((entry) => entry["reason"] ?? []);
+const answers = (status: number) => () => new Response(null, { status });
+
+describe("an event that", () => {
+  test("nobody subscribes to is accepted and unmatched", async () => {
+    const { id, created_at: at } = await api.publish("n.none");
+    expect(await timeline(id)).toEqual([
+      { at, kind: "accepted", via: "publish", source_id: null },
+      { at, kind: "unmatched" },
+    ]);
+  });
+
+  test("arrives says how", async () => {
+    const endpoint = await api.endpoint({ url: api.receiver.url("fine"), eventTypes: ["a.fine"] });
+    const { id, created_at: at } = await api.publish("a.fine");
+    const [delivery] = await api.settled(id);
+    const of = { delivery_id: delivery?.id, endpoint_id: endpoint.publicId };
+    const entries = await timeline(id);
+    expect(kinds(entries)).toBe("accepted matched attempt delivered");
+    expect(entries[1]).toEqual({ at, kind: "matched", delivery_count: 1 });
+    expect(entries[2]).toMatchObject({
+      ...of,
+      number: 1,
+      trigger: "publish",
+      outcome: "delivered",
+      status_code: 204,
+      error_code: null,
+      next_attempt_at: null,
+    });
+    expect(entries[3]).toMatchObject(of);
+    expect(entries.map((entry) => entry.at)).toEqual(entries.map((entry) => entry.at).toSorted());
+  });
+
+  test("a filter refuses names the endpoint", async () => {
+    const filter = { data: { n: 1 } };
+    const endpoint = await api.endpoint({ url: api.receiver.url("f"), eventTypes: ["f.filtered"], filter });
+    const { id, created_at: at } = await api.publish("f.filtered", { data: { n: 2 } });
+    const entries = await timeline(id);
+    expect(kinds(entries)).toBe("accepted unmatched filtered");
+    expect(entries[2]).toEqual({ at, kind: "filtered", endpoint_id: endpoint.publicId });
+  });
+
+  test("fails for good says why", async () => {
+    for (const [type, status, reason] of [
+      ["d.exhausted", 500, "exhausted"],
+      ["d.gone", 410, "gone"],
+    ] as const) {
+      await api.endpoint({ url: api.receiver.at(type, answers(status)), eventTypes: [type] });
+      const { id } = await api.publish(type);
+      await api.settled(id);
+      const entries = await timeline(id);
+      expect([kinds(entries), reasons(entries)]).toEqual([
+        "accepted matched attempt dead_lettered",
+        [reason],
+      ]);
+    }
+    await api.endpoint({ url: "http://10.0.0.1/", eventTypes: ["d.blocked"] });
+    const { id } = await api.publish("d.blocked");
+    await api.settled(id);
+    expect(reasons(await timeline(id))).toEqual(["blocked"]);
+  });
+
+  test("fails by hand when it is dead does not die twice", async () => {
+    await api.endpoint({ url: api.receiver.at("dead", answers(500)), eventTypes: ["d.twice"] });
+    const { id } = await api.publish("d.twice");
+    const [delivery] = await api.settled(id);
+    await api.call("POST", `/v1/deliveries/${delivery?.id}/retry`);
+    const entries = await api.until(async () => {
+      const found = await timeline(id);
+      return found.length > 4 && found;
+    });
+    expect(kinds(entries)).toBe("accepted matched attempt dead_lettered attempt");
+  });
+
+  test("comes to a disabled endpoint dies without an attempt", async () => {
+    await api.endpoint({ url: api.receiver.url("off"), eventTypes: ["d.off"], status: "disabled" });
+    const { id } = await api.publish("d.off");
+    const entries = await timeline(id);
+    expect([kinds(entries), reasons(entries)]).toEqual([
+      "accepted matched dead_lettered",
+      ["endpoint_disabled"],
+    ]);
+  });
+
+  test("is tried again says when, and a failed attempt by hand ends nothing", async () => {
+    const url = api.receiver.at("again", answers(500));
+    const endpoint = await api.endpoint({ url, eventTypes: ["r.again"], retry: { schedule: [3600] } });
+    const { id } = await api.publish("r.again");
+    const [delivery] = await api.settled(id, ["retrying"]);
+    await api.call("POST", `/v1/deliveries/${delivery?.id}/retry`);
+    await api.receiver.arrived("again", 2);
+    const entries = await api.until(async () => {
+      const found = await timeline(id);
+      return found.length === 4 && found;
+    });
+    expect(kinds(entries)).toBe("accepted matched attempt attempt");
+    expect(entries[2]?.["next_attempt_at"]).toBe(delivery?.next_attempt_at);
+    expect([entries[3]?.["trigger"], entries[3]?.["number"]]).toEqual(["manual", 2]);
+    await api.call("POST", `/v1/deliveries/${delivery?.id}/cancel`);
+    const [cancelled] = (await timeline(id)).slice(4);
+    expect(cancelled).toMatchObject({
+      kind: "cancelled",
+      delivery_id: delivery?.id,
+      endpoint_id: endpoint.publicId,
+    });
+  });
+
+  test("is replayed keeps what it was at first", async () => {
+    const late = await api.endpoint({ url: api.receiver.url("late"), eventTypes: ["p.other"] });
+    const { id } = await api.publish("p.replayed");
+    await api.call("POST", `/v1/events/${id}/replay`, { endpoint_ids: [late.publicId] });
+    const [delivery] = await api.settled(id);
+    const entries = await timeline(id);
+    expect(kinds(entries)).toBe("accepted unmatched replayed attempt delivered");
+    expect(entries[2]).toMatchObject({ delivery_id: delivery?.id, endpoint_id: late.publicId });
+    expect(entries[3]?.["trigger"]).toBe("replay");
+  });
+
+  test("is cancelled while its last attempt runs does not die of it", async () => {
+    const answer = Promise.withResolvers<Response>();
+    await api.endpoint({ url: api.receiver.at("slow", () => answer.promise), eventTypes: ["o.overtaken"] });
+    const { id } = await api.publish("o.overtaken");
+    await api.receiver.arrived("slow", 1);
+    await api.tick();
+    const [delivery] = (await api.get<Page<DeliveryAnswer>>(`/v1/deliveries?event_id=${id}`)).data;
+    expect((await api.call("POST", `/v1/deliveries/${delivery?.id}/cancel`)).status).toBe(200);
+    answer.resolve(new Response(null, { status: 500 }));
+    const entries = await api.until(async () => {
+      const found = await timeline(id);
+      return kinds(found).includes("attempt") && found;
+    });
+    expect(kinds(entries)).toBe("accepted matched attempt cancelled");
+    expect((await api.settled(id, ["cancelled"]))[0]?.status).toBe("cancelled");
+  });
+});
+
+test("a portal token sees what its own endpoints had", async () => {
+  const filter = { data: { n: 1 } };
+  const eventTypes = ["v.timeline"];
+  const own = await api.endpoint({ url: api.receiver.url("own"), eventTypes, consumerId: "anna" });
+  await api.endpoint({ url: api.receiver.url("shared"), eventTypes });
+  await api.endpoint({ url: api.receiver.url("never"), eventTypes, filter });
+  const ownFiltered = await api.endpoint({
+    url: api.receiver.url("never"),
+    eventTypes,
+    filter,
+    consumerId: "anna",
+  });
+  const { id } = await api.publish("v.timeline", { consumer_id: "anna" });
+  await api.settled(id);
+  const entries = await timeline(id, "anna");
+  expect(kinds(entries)).toBe("accepted matched filtered attempt delivered");
+  expect(entries[1]?.["delivery_count"]).toBe(1);
+  expect(entries.flatMap((entry) => entry["endpoint_id"] ?? [])).toEqual([
+    ownFiltered.publicId,
+    own.publicId,
+    own.publicId,
+  ]);
+  expect(
+    kinds(await timeline(id))
+      .split(" ")
+      .toSorted()
+      .join(" "),
+  ).toBe("accepted attempt attempt delivered delivered filtered filtered matched");
+});
+
+test("a long timeline goes on by its cursor, without gaps or repeats", async () => {
+  const endpoints = 1100;
+  for (let n = 0; n < endpoints; n++) {
+    await api.endpoint({ url: api.receiver.url("wide"), eventTypes: ["w.wide"], status: "disabled" });
+  }
+  const { id } = await api.publish("w.wide");
+  await api.until(async () => {
+    const { text } = await api.call("GET", `/v1/deliveries?event_id=${id}&format=ndjson`);
+    return text.split("\n").length > endpoints;
+  });
+  const first = await api.get<Page<Entry>>(`/v1/events/${id}/timeline`);
+  const second = await api.get<Page<Entry>>(`/v1/events/${id}/timeline?cursor=${first.next_cursor}`);
+  expect([first.data.length, second.next_cursor]).toEqual([1002, null]);
+  const named = [...first.data, ...second.data].flatMap((entry) => entry["delivery_id"] ?? []);
+  expect([named.length, new Set(named).size]).toEqual([endpoints, endpoints]);
+  expectRefusal(await api.call("GET", `/v1/events/${id}/timeline?cursor=x`), 422, "invalid_request", [
+    "cursor",
+  ]);
+});

@@ -1,0 +1,380 @@
+/** Replay of one event and of many (contract sections 3 and 4). */
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { DeliveryStatus } from "../../../src/core/model.ts";
+import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
+import { Merge } from "../../../src/store/index/merge.ts";
+import { type Api, expectRefusal, type Page, type Reply, startApi } from "../log-kit.ts";
+
+type ReplayAnswer = {
+  id: string;
+  status: string;
+  matched: number;
+  replayed: number;
+  created_at: string;
+  completed_at: string | null;
+};
+
+const nobody = (prefix: string) => `${prefix}_01KAHM9Q7W00ZZZZZZZZZZZZZZ`;
+
+let api: Api;
+
+beforeAll(async () => {
+  api = await startApi();
+});
+
+afterAll(() => api[Symbol.asyncDispose]());
+
+const answers = (status: number) => () => new Response(null, { status });
+const rows = (reply: Reply) => (reply.json as unknown as Page<DeliveryAnswer>).data;
+const replayEvent = (id: string, body?: unknown, token?: string) =>
+  api.call("POST", `/v1/events/${id}/replay`, body, token);
+const replayMany = (body: unknown, token?: string) => api.call("POST", "/v1/replays", body, token);
+const completed = (id: string) =>
+  api.until(async () => {
+    const replay = await api.get<ReplayAnswer>(`/v1/replays/${id}`);
+    return replay.status === "completed" && replay;
+  });
+
+async function dryRun(body: object, token?: string): Promise<unknown> {
+  const reply = await replayMany({ ...body, dry_run: true }, token);
+  expect([reply.status, Object.keys(reply.json)]).toEqual([200, ["matched"]]);
+  return reply.json["matched"];
+}
+
+describe("a disabled endpoint", () => {
+  test("takes no replay, and what it was delivered stays delivered", async () => {
+    const endpoint = await api.endpoint({ url: api.receiver.at("off", answers(200)), eventTypes: ["e.off"] });
+    const event = await api.publish("e.off");
+    await api.settled(event.id, ["delivered"]);
+    api.receiver.at("off", answers(410));
+    const last = await api.publish("e.off");
+    await api.settled(last.id, ["dead"]);
+    expectRefusal(await replayEvent(event.id), 409, "conflict");
+    expectRefusal(await replayEvent(event.id, { endpoint_ids: [endpoint.publicId] }), 409, "conflict");
+    const filter = { status: ["delivered", "dead"], endpoint_id: endpoint.publicId };
+    expect(await dryRun(filter)).toBe(0);
+    const [delivered] = await api.settled(event.id, ["delivered"]);
+    expect(delivered).toMatchObject({ status: "delivered", attempt_count: 1 });
+  });
+});
+
+describe("a replay of one event", () => {
+  test("opens its deliveries afresh under the same webhook-id", async () => {
+    const endpoint = await api.endpoint({
+      url: api.receiver.at("same", answers(500)),
+      eventTypes: ["e.same"],
+    });
+    const event = await api.publish("e.same");
+    const [dead] = await api.settled(event.id);
+    api.receiver.at("same", answers(200));
+    const reply = await replayEvent(event.id);
+    expect([reply.status, rows(reply).map((row) => row.id)]).toEqual([202, [String(dead?.id)]]);
+    expect(rows(reply)[0]).toMatchObject({ status: "pending", dead_reason: null, completed_at: null });
+    const [delivered] = await api.settled(event.id, ["delivered"]);
+    expect([delivered?.attempt_count, delivered?.endpoint_id]).toEqual([2, endpoint.publicId]);
+    const [first, second] = await api.receiver.arrived("same", 2);
+    expect(second?.headers["webhook-id"]).toBe(String(first?.headers["webhook-id"]));
+    expect((await api.get<{ delivery_count: number }>(`/v1/events/${event.id}`)).delivery_count).toBe(1);
+  });
+
+  test("as a new message has a webhook-id of its own", async () => {
+    await api.endpoint({ url: api.receiver.url("fresh"), eventTypes: ["e.fresh"] });
+    const event = await api.publish("e.fresh");
+    const [first] = await api.settled(event.id);
+    const [fresh] = rows(await replayEvent(event.id, { new_message_id: true }));
+    expect(fresh?.id).not.toBe(String(first?.id));
+    const requests = await api.receiver.arrived("fresh", 2);
+    expect(requests.map((request) => request.headers["webhook-id"])).toEqual(
+      [first?.id, fresh?.id].map(String),
+    );
+    expect((await api.get<{ delivery_count: number }>(`/v1/events/${event.id}`)).delivery_count).toBe(2);
+  });
+
+  test("goes to the endpoints that are named, also such as were added later", async () => {
+    await api.endpoint({ url: api.receiver.url("early"), eventTypes: ["e.named"] });
+    const event = await api.publish("e.named");
+    await api.settled(event.id);
+    const late = await api.endpoint({ url: api.receiver.url("late"), eventTypes: ["e.named"] });
+    const reply = await replayEvent(event.id, { endpoint_ids: [late.publicId] });
+    expect(rows(reply).map((row) => row.endpoint_id)).toEqual([late.publicId]);
+    await api.receiver.arrived("late");
+    expect(rows(await replayEvent(event.id))).toHaveLength(2);
+  });
+
+  test("leaves deleted endpoints out, and refuses them by name", async () => {
+    const kept = await api.endpoint({ url: api.receiver.url("kept"), eventTypes: ["e.deleted"] });
+    const gone = await api.endpoint({ url: api.receiver.url("gone"), eventTypes: ["e.deleted"] });
+    const foreign = await api.endpoint({ url: api.receiver.url("kept") }, "other");
+    const event = await api.publish("e.deleted");
+    await api.settled(event.id);
+    await api.change(gone, { status: "deleted" });
+    expect(rows(await replayEvent(event.id)).map((row) => row.endpoint_id)).toEqual([kept.publicId]);
+    for (const id of [gone.publicId, foreign.publicId, nobody("ep"), "ep_1"]) {
+      const reply = await replayEvent(event.id, { endpoint_ids: [kept.publicId, id] });
+      expectRefusal(reply, 422, "invalid_request", ["/endpoint_ids/1"]);
+    }
+  });
+
+  test("never takes an event to another consumer", async () => {
+    const berts = await api.endpoint({
+      url: api.receiver.url("bert"),
+      consumerId: "bert",
+      eventTypes: ["e.b"],
+    });
+    const event = await api.publish("e.annas", { consumer_id: "anna" });
+    const reply = await replayEvent(event.id, { endpoint_ids: [berts.publicId] });
+    expectRefusal(reply, 422, "invalid_request", ["/endpoint_ids/0"]);
+    expect(rows(await replayEvent(event.id))).toEqual([]);
+    const moved = await api.endpoint({ url: api.receiver.url("moved"), eventTypes: ["e.moved"] });
+    const before = await api.publish("e.moved", { consumer_id: "anna" });
+    await api.settled(before.id);
+    await api.change(moved, { consumerId: "bert" });
+    expect(rows(await replayEvent(before.id))).toEqual([]);
+  });
+
+  test("answers all deliveries of an event that went very wide", async () => {
+    const endpoints = 1010;
+    for (let n = 0; n < endpoints; n++) {
+      await api.endpoint({ url: api.receiver.url("wide"), eventTypes: ["e.wide"], status: "paused" });
+    }
+    const event = await api.publish("e.wide");
+    expect(event.delivery_count).toBe(endpoints);
+    await api.until(async () => {
+      const { text } = await api.call("GET", `/v1/deliveries?event_id=${event.id}&format=ndjson`);
+      return text.split("\n").length > endpoints;
+    });
+    const replayed = rows(await replayEvent(event.id));
+    expect(new Set(replayed.map((row) => row.id)).size).toBe(endpoints);
+  });
+
+  test.each([
+    [{ endpoint_ids: [] }, "/endpoint_ids"],
+    [{ endpoint_ids: [1] }, "/endpoint_ids/0"],
+    [{ endpoint_ids: ["a", "a"] }, "/endpoint_ids"],
+    [{ endpoint_ids: Array.from({ length: 101 }, (_, n) => `ep_${n}`) }, "/endpoint_ids"],
+    [{ new_message_id: 1 }, "/new_message_id"],
+    [{ endpoints: [] }, "/endpoints"],
+  ])("is refused with %j", async (body, pointer) => {
+    const { id } = await api.publish("e.refused");
+    expectRefusal(await replayEvent(id, body), 422, "invalid_request", [pointer]);
+  });
+
+  test("is refused to readers, and to a portal token for what is not its own", async () => {
+    const own = await api.endpoint({
+      url: api.receiver.url("own"),
+      eventTypes: ["e.portal"],
+      consumerId: "anna",
+    });
+    const shared = await api.endpoint({ url: api.receiver.url("shared"), eventTypes: ["e.portal"] });
+    const event = await api.publish("e.portal", { consumer_id: "anna" });
+    await api.settled(event.id);
+    for (const token of ["read", "publish", "anna"]) {
+      expectRefusal(await replayEvent(event.id, {}, token), 403, "forbidden");
+    }
+    for (const token of ["other", "bertManages"]) {
+      expectRefusal(await replayEvent(event.id, {}, token), 404, "not_found");
+    }
+    const reply = await replayEvent(event.id, {}, "annaManages");
+    expect(rows(reply).map((row) => row.endpoint_id)).toEqual([own.publicId]);
+    const named = await replayEvent(event.id, { endpoint_ids: [shared.publicId] }, "annaManages");
+    expectRefusal(named, 422, "invalid_request", ["/endpoint_ids/0"]);
+  });
+});
+
+describe("a bulk replay", () => {
+  test("counts first, then takes the dead ones and tells how far it is", async () => {
+    const url = api.receiver.at("bulk", answers(500));
+    const endpoint = await api.endpoint({ url, eventTypes: ["b.bulk"] });
+    const events = [await api.publish("b.bulk"), await api.publish("b.bulk"), await api.publish("b.bulk")];
+    await Promise.all(events.map(({ id }) => api.settled(id)));
+    const filter = { endpoint_id: endpoint.publicId };
+    expect(await dryRun(filter)).toBe(3);
+    api.receiver.at("bulk", answers(200));
+    const reply = await replayMany(filter);
+    const started = reply.json as unknown as ReplayAnswer;
+    expect([reply.status, started.status, started.matched, started.replayed]).toEqual([202, "running", 3, 0]);
+    expect(started.id).toStartWith("rpl_");
+    const ended = await completed(started.id);
+    expect([ended.matched, ended.replayed]).toEqual([3, 3]);
+    expect(ended.completed_at).not.toBeNull();
+    for (const { id } of events) await api.settled(id, ["delivered"]);
+    expect(await dryRun(filter)).toBe(0);
+    expectRefusal(await api.call("POST", `/v1/replays/${started.id}/cancel`), 409, "conflict");
+  });
+
+  test("stops counting when whoever asked has left", async () => {
+    await api.endpoint({ url: api.receiver.url("left"), eventTypes: ["b.left"] });
+    const { id } = await api.publish("b.left");
+    await api.settled(id);
+    const before = (await api.get<Page<ReplayAnswer>>("/v1/replays")).data;
+    const leaving = new AbortController();
+    using next = spyOn(Merge.prototype, "next");
+    next.mockImplementationOnce(() => {
+      leaving.abort();
+      return [1];
+    });
+    const body = { status: ["delivered"] };
+    const { status } = await api.handle("POST", "/v1/replays", body, "full", {}, leaving.signal);
+    expect([status, next.mock.calls.length]).toEqual([499, 1]);
+    expect((await api.get<Page<ReplayAnswer>>("/v1/replays")).data).toEqual(before);
+  });
+
+  test("takes what its filter says", async () => {
+    const endpoint = await api.endpoint({ url: api.receiver.url("some"), eventTypes: ["b.some.*"] });
+    const one = await api.publish("b.some.one", { consumer_id: "carl" });
+    await api.tick();
+    const two = await api.publish("b.some.two");
+    await Promise.all([one, two].map(({ id }) => api.settled(id)));
+    const delivered = { status: ["delivered"], endpoint_id: endpoint.publicId };
+    expect(await dryRun(delivered)).toBe(2);
+    expect(await dryRun({ ...delivered, consumer_id: "carl" })).toBe(1);
+    expect(await dryRun({ ...delivered, event_types: ["b.some.two", "b.none"] })).toBe(1);
+    expect(await dryRun({ ...delivered, event_types: ["b.some.*"] })).toBe(2);
+    expect(await dryRun({ ...delivered, since: two.created_at })).toBe(1);
+    expect(await dryRun({ ...delivered, until: two.created_at })).toBe(1);
+    expect(await dryRun({ endpoint_id: endpoint.publicId })).toBe(0);
+    expect(await dryRun({ ...delivered, status: ["delivered", "dead"] })).toBe(2);
+  });
+
+  test("takes what was answered with a status, and whose event holds a text", async () => {
+    const url = api.receiver.at("codes", answers(503));
+    const endpoint = await api.endpoint({ url, eventTypes: ["b.codes"], retry: { schedule: [] } });
+    await api.settled((await api.publish("b.codes", { data: { note: "Blue Whale" } })).id, ["dead"]);
+    const filter = { endpoint_id: endpoint.publicId };
+    expect(await dryRun({ ...filter, status_code: 503 })).toBe(1);
+    expect(await dryRun({ ...filter, status_code: 500 })).toBe(0);
+    expect(await dryRun({ ...filter, q: "blue whale" })).toBe(1);
+    expect(await dryRun({ ...filter, q: "red whale" })).toBe(0);
+  });
+
+  test("takes the deliveries that are named, whatever their state", async () => {
+    const url = api.receiver.at("picked", answers(200));
+    await api.endpoint({ url, eventTypes: ["b.picked"], consumerId: "anna" });
+    const publish = () => api.publish("b.picked", { consumer_id: "anna" });
+    const events = [await publish(), await publish(), await publish()];
+    const deliveries = await Promise.all(events.map(({ id }) => api.settled(id, ["delivered"])));
+    const ids = deliveries.flatMap((list) => list.map(({ id }) => id));
+    const picked = { delivery_ids: [ids[2], ids[0]] };
+    expect(await dryRun(picked)).toBe(2);
+    expect(await dryRun({ ...picked, status: ["dead"] })).toBe(0);
+    expect(await dryRun(picked, "annaManages")).toBe(2);
+    await completed(String((await replayMany(picked)).json["id"]));
+    const requests = await api.receiver.arrived("picked", 5);
+    expect(requests.slice(3).map(({ headers }) => headers["webhook-id"])).toEqual(
+      [ids[0], ids[2]].map(String),
+    );
+    const foreign = { delivery_ids: [ids[0], nobody("msg")] };
+    expectRefusal(await replayMany(foreign), 422, "invalid_request", ["/delivery_ids/1"]);
+    expectRefusal(await replayMany(picked, "bertManages"), 422, "invalid_request", ["/delivery_ids/0"]);
+  });
+
+  test("with missing takes the events that an endpoint never had", async () => {
+    const [one] = [await api.publish("m.missing", { data: { n: 1 } }), await api.publish("m.other")];
+    const endpoint = await api.endpoint({ url: api.receiver.url("missing"), eventTypes: ["m.missing"] });
+    const body = { missing: true, endpoint_id: endpoint.publicId };
+    expect(await dryRun(body)).toBe(1);
+    await completed(String((await replayMany(body)).json["id"]));
+    const [request] = await api.receiver.arrived("missing");
+    expect(JSON.parse(String(request?.body))).toMatchObject({ type: "m.missing", data: { n: 1 } });
+    expect(await dryRun(body)).toBe(0);
+    expect((await api.settled(one?.id ?? "")).map((row) => row.endpoint_id)).toEqual([endpoint.publicId]);
+  });
+
+  test("can be stopped, and keeps what it did", async () => {
+    const url = api.receiver.at("slow", answers(500));
+    const endpoint = await api.endpoint({ url, eventTypes: ["b.slow"] });
+    for (let n = 0; n < 5; n++) await api.settled((await api.publish("b.slow")).id);
+    const body = { endpoint_id: endpoint.publicId, rate_per_second: 1 };
+    const { id } = (await replayMany(body)).json as unknown as ReplayAnswer;
+    await api.receiver.arrived("slow", 6);
+    const stopped = await api.call("POST", `/v1/replays/${id}/cancel`);
+    expect([stopped.status, stopped.json]).toEqual([200, await api.get(`/v1/replays/${id}`)]);
+    expect(stopped.json).toMatchObject({ status: "cancelled", matched: 5 });
+    expect(stopped.json["replayed"]).toBeLessThan(5);
+    expectRefusal(await api.call("POST", `/v1/replays/${id}/cancel`), 409, "conflict");
+  });
+
+  test("looks no further once it is stopped, also where nothing matches any more", async () => {
+    const { data, services } = api;
+    await api.endpoint({ url: api.receiver.url("none"), eventTypes: ["b.none"] });
+    for (let n = 0; n < 5; n++) await api.settled((await api.publish("b.none")).id);
+    await data.digest.settle();
+    const filter = {
+      ...{
+        status: ["dead", "cancelled"] satisfies DeliveryStatus[],
+        endpointId: null,
+        consumerId: "nobody",
+        eventTypes: null,
+      },
+      ...{ since: null, until: null, missing: false, ratePerSecond: 1 },
+    };
+    const place = { projectId: api.callers.get("full")?.projectId ?? 0, consumerId: null };
+    const { last } = data.store.keys;
+    const replay = await data.store.write(() =>
+      data.replays.insert({ ...place, filter, matched: 0, position: 0, last }),
+    );
+    await data.store.write(() => data.replays.update(replay.id, { status: "cancelled" }));
+    using next = spyOn(Merge.prototype, "next");
+    services.replayer.run(replay);
+    for (let turns = 0; turns < 20; turns++) await nextTurn();
+    expect(next.mock.calls.length).toBe(1);
+  });
+
+  test("stands in the list, newest first", async () => {
+    const made: string[] = [];
+    for (let n = 0; n < 3; n++)
+      made.unshift(String((await replayMany({ event_types: ["none"] })).json["id"]));
+    const first = await api.get<Page<ReplayAnswer>>("/v1/replays?limit=2");
+    const second = await api.get<Page<ReplayAnswer>>(`/v1/replays?limit=1&cursor=${first.next_cursor}`);
+    expect([...first.data, ...second.data].map((replay) => replay.id)).toEqual(made);
+    expect((await api.get<Page<ReplayAnswer>>("/v1/replays", "other")).data).toEqual([]);
+  });
+
+  test.each([
+    [{ missing: true }, ["/endpoint_id"]],
+    [{ endpoint_id: nobody("ep") }, ["/endpoint_id"]],
+    [{ endpoint_id: "x" }, ["/endpoint_id"]],
+    [{ delivery_ids: [] }, ["/delivery_ids"]],
+    [{ delivery_ids: ["msg_1"] }, ["/delivery_ids/0"]],
+    [{ status_code: 99 }, ["/status_code"]],
+    [{ q: "" }, ["/q"]],
+    [{ status: [] }, ["/status"]],
+    [{ status: ["failed"] }, ["/status/0"]],
+    [{ status: "dead" }, ["/status"]],
+    [{ event_types: ["a", "b..c"] }, ["/event_types/1"]],
+    [{ since: "yesterday" }, ["/since"]],
+    [{ until: 5 }, ["/until"]],
+    [{ rate_per_second: 0 }, ["/rate_per_second"]],
+    [{ rate_per_second: 1001 }, ["/rate_per_second"]],
+    [{ dry_run: "yes" }, ["/dry_run"]],
+    [{ consumer: "x" }, ["/consumer"]],
+  ])("is refused with %j", async (body, pointers) => {
+    expectRefusal(await replayMany(body), 422, "invalid_request", pointers);
+  });
+
+  test("of a portal token stays with its own deliveries", async () => {
+    const url = api.receiver.at("portal", answers(500));
+    const own = await api.endpoint({ url, eventTypes: ["b.portal"], consumerId: "anna" });
+    const shared = await api.endpoint({ url, eventTypes: ["b.portal"] });
+    await api.settled((await api.publish("b.portal", { consumer_id: "anna" })).id);
+    await api.settled((await api.publish("b.portal")).id);
+    const body = { event_types: ["b.portal"] };
+    expect([await dryRun(body), await dryRun(body, "annaManages")]).toEqual([3, 1]);
+    expect(await dryRun({ ...body, consumer_id: "bert" }, "annaManages")).toBe(0);
+    expectRefusal(await replayMany(body, "anna"), 403, "forbidden");
+    const named = { endpoint_id: shared.publicId };
+    expectRefusal(await replayMany(named, "annaManages"), 422, "invalid_request", ["/endpoint_id"]);
+    const reply = await replayMany({ endpoint_id: own.publicId }, "annaManages");
+    const { id } = reply.json as unknown as ReplayAnswer;
+    expect((await completed(id)).replayed).toBe(1);
+    expect((await api.get<Page<ReplayAnswer>>("/v1/replays", "anna")).data.map((row) => row.id)).toEqual([
+      id,
+    ]);
+    expect((await api.get<Page<ReplayAnswer>>("/v1/replays", "bertManages")).data).toEqual([]);
+    for (const path of [`/v1/replays/${id}`, `/v1/replays/${nobody("rpl")}`, "/v1/replays/x"]) {
+      expectRefusal(await api.call("GET", path, undefined, "bertManages"), 404, "not_found");
+    }
+    expectRefusal(await api.call("POST", `/v1/replays/${id}/cancel`, {}, "bertManages"), 404, "not_found");
+  });
+});

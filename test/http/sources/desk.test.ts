@@ -1,0 +1,101 @@
+/** What is kept of sources in memory: rates, counts, and how refusals reach the log (contract sections 1 and 8). */
+import { beforeEach, describe, expect, test } from "bun:test";
+import { IdCodec } from "../../../src/core/ids.ts";
+import { SourceDesk } from "../../../src/http/sources/desk.ts";
+
+const SOURCE = 5;
+const ids = new IdCodec("00", new Uint8Array(16));
+
+let now = 0;
+let lines: Record<string, unknown>[] = [];
+let counts: [source: number, outcome: string, at: number][] = [];
+let desk: SourceDesk;
+let told = Promise.withResolvers<void>();
+
+beforeEach(() => {
+  now = Date.UTC(2026, 10, 21);
+  lines = [];
+  counts = [];
+  told = Promise.withResolvers();
+  desk = new SourceDesk({
+    ids,
+    now: () => now,
+    onRejected: () => {},
+    count: (...counted) => void counts.push(counted),
+    log: (level, msg, fields) => {
+      lines.push({ level, msg, ...fields });
+      if ("count" in fields) told.resolve();
+    },
+  });
+});
+
+/** Seconds to wait for the next request; 0 where it passed. */
+function waitOf(source: number, perSecond: number): number {
+  const allowance = desk.take(source, perSecond);
+  return allowance === null || allowance.isGranted ? 0 : allowance.retryAfterSeconds;
+}
+
+describe("a rate", () => {
+  test("lets two seconds' worth pass at once, then its own number a second", () => {
+    const takeMany = (count: number) => Array.from({ length: count }, () => waitOf(SOURCE, 10));
+    expect(takeMany(21)).toEqual([...Array.from({ length: 20 }, () => 0), 1]);
+    now += 500;
+    expect(takeMany(6)).toEqual([0, 0, 0, 0, 0, 1]);
+    now += 60_000;
+    expect(takeMany(21).filter((wait) => wait === 0)).toHaveLength(20);
+  });
+
+  test("is a source's own, and 0 is none", () => {
+    expect([waitOf(1, 1), waitOf(1, 1), waitOf(1, 1), waitOf(2, 1)]).toEqual([0, 0, 1, 0]);
+    expect(Array.from({ length: 1000 }, () => waitOf(3, 0)).every((wait) => wait === 0)).toBe(true);
+  });
+
+  test("does not mind a clock that steps back", () => {
+    waitOf(SOURCE, 1);
+    now -= 3_600_000;
+    expect([waitOf(SOURCE, 1), waitOf(SOURCE, 1)]).toEqual([0, 1]);
+  });
+});
+
+describe("counters", () => {
+  test("count by source and reason, duplicates apart, until the source is deleted", () => {
+    desk.accept(SOURCE, false);
+    desk.accept(SOURCE, true);
+    desk.refuse(SOURCE, "bad_signature");
+    desk.refuse(SOURCE, "stale_timestamp");
+    const { accepted, duplicates, rejected, lastRejected } = desk.counters(SOURCE);
+    expect([accepted, duplicates, rejected.get("bad_signature")]).toEqual([1, 1, 1]);
+    expect(lastRejected).toEqual({ at: now, reason: "stale_timestamp" });
+    const outcomes = ["accepted", "duplicate", "bad_signature", "stale_timestamp"];
+    expect(counts).toEqual(outcomes.map((outcome) => [SOURCE, outcome, now]));
+    expect(desk.counters(6).accepted).toBe(0);
+    desk.forget(SOURCE);
+    expect(desk.counters(SOURCE)).toMatchObject({ accepted: 0, lastRejected: null });
+  });
+});
+
+describe("refusals in the log", () => {
+  test("have a line each, with source and reason; one that exists nowhere is named by none", () => {
+    desk.refuse(SOURCE, "bad_signature");
+    desk.refuse(null, "unknown_source");
+    expect(counts).toHaveLength(1);
+    expect(lines).toEqual([
+      { level: "warn", msg: "ingest refused", source_id: ids.encode("src", SOURCE), reason: "bad_signature" },
+      { level: "warn", msg: "ingest refused", source_id: null, reason: "unknown_source" },
+    ]);
+  });
+
+  test("above ten in a second become one line with their count; the next second begins anew", async () => {
+    now += 995;
+    for (let refused = 0; refused < 10; refused++) desk.refuse(SOURCE, "bad_signature");
+    now += 990;
+    for (let refused = 0; refused < 25; refused++) desk.refuse(SOURCE, "bad_signature");
+    expect(lines).toHaveLength(10);
+    await told.promise;
+    expect(lines.at(-1)).toMatchObject({ source_id: ids.encode("src", SOURCE), count: 25 });
+    now += 10;
+    desk.refuse(SOURCE, "bad_signature");
+    expect(lines).toHaveLength(12);
+    expect(desk.counters(SOURCE).rejected.get("bad_signature")).toBe(36);
+  });
+});

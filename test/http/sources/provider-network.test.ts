@@ -1,0 +1,121 @@
+/** What the inbound side fetches from providers: through the guard, bounded, cached. */
+import { expect, test } from "bun:test";
+import { openKeys, visit } from "../../../src/http/sources/provider-network.ts";
+import { createGuard } from "../../../src/transport/guard.ts";
+import { createTransport } from "../../../src/transport/transport.ts";
+import type { KeyReader } from "../../../src/inbound/provider.ts";
+import { findProvider } from "../../../src/inbound/providers.ts";
+import { jsonRequest, materialOf } from "../../inbound/kit.ts";
+import { startReceiver } from "../../kit/receiver.ts";
+
+function network(allow: readonly string[] = ["127.0.0.0/8"]) {
+  const guard = createGuard({ allow });
+  const transport = createTransport({ guard, now: () => performance.now() });
+  return { guard, transport, now: () => Date.UTC(2026, 10, 21), [Symbol.dispose]: () => transport.close() };
+}
+
+function found(text: string) {
+  return { kind: "document", text } as const;
+}
+
+test("a key document is fetched once, by GET or with its body by POST", async () => {
+  await using receiver = startReceiver();
+  using parts = network();
+  const keys = openKeys(parts).readerFor(1);
+  const url = receiver.at("keys", ({ method }) => Response.json({ method }));
+  expect(await keys.read({ url })).toEqual(found('{"method":"GET"}'));
+  expect(await keys.read({ url })).toEqual(found('{"method":"GET"}'));
+  expect(await keys.read({ url, post: '{"key_id":"1"}' })).toEqual(found('{"method":"POST"}'));
+  const requests = receiver.requests("keys");
+  expect(requests.map(({ method, body }) => [method, body.toString()])).toEqual([
+    ["GET", ""],
+    ["POST", '{"key_id":"1"}'],
+  ]);
+  expect(requests.map(({ headers }) => headers["content-type"])).toEqual([undefined, "application/json"]);
+});
+
+test.each([
+  ["a failure", () => new Response("no", { status: 500 })],
+  ["a redirect", () => new Response(null, { status: 302, headers: { location: "/elsewhere" } })],
+  ["a document without end", () => new Response(new Uint8Array(300 * 1024))],
+])("%s is no document, and the next request tries again", async (_name, answer) => {
+  await using receiver = startReceiver();
+  using parts = network();
+  const keys = openKeys(parts).readerFor(1);
+  const url = receiver.at("keys", answer);
+  expect(await keys.read({ url })).toEqual({ kind: "unavailable" });
+  receiver.at("keys", () => new Response("fine"));
+  expect(await keys.read({ url })).toEqual(found("fine"));
+});
+
+test("a document that a request names and its provider does not know is asked for once, and that request is forged", async () => {
+  await using receiver = startReceiver();
+  using parts = network();
+  const keys = openKeys(parts).readerFor(1);
+  const unknown = { url: receiver.at("keys", () => new Response("no such key", { status: 400 })) };
+  expect(await keys.read({ ...unknown, isNamedBySender: true })).toEqual({ kind: "unknown" });
+  expect(await keys.read({ ...unknown, isNamedBySender: true })).toEqual({ kind: "unknown" });
+  expect(receiver.requests("keys")).toHaveLength(1);
+});
+
+test("what the provider says of its own address, or of our haste, is an outage", async () => {
+  await using receiver = startReceiver();
+  using parts = network();
+  const keys = openKeys(parts).readerFor(1);
+  const gone = receiver.at("gone", () => new Response(null, { status: 404 }));
+  expect(await keys.read({ url: gone })).toEqual({ kind: "unavailable" });
+  const busy = receiver.at("busy", () => new Response(null, { status: 429 }));
+  expect(await keys.read({ url: busy, isNamedBySender: true })).toEqual({ kind: "unavailable" });
+});
+
+test("a forged key id of Plaid costs one call to Plaid and is refused, an outage of Plaid is not the sender's fault", async () => {
+  await using receiver = startReceiver();
+  using parts = network();
+  const reader = openKeys(parts).readerFor(1);
+  const plaid = findProvider("plaid");
+  let status = 400;
+  receiver.at("plaid", () =>
+    Response.json({ error_code: "INVALID_WEBHOOK_VERIFICATION_KEY_ID" }, { status }),
+  );
+  const keys: KeyReader = {
+    read: (document, isRenewal) => reader.read({ ...document, url: receiver.url("plaid") }, isRenewal),
+  };
+  const credentials = { client_id: "c", secret: "s", environment: "production" };
+  const send = (keyId: string) => {
+    const head = Buffer.from(JSON.stringify({ alg: "ES256", kid: keyId })).toString("base64url");
+    const token = `${head}.${Buffer.from("{}").toString("base64url")}.AAAA`;
+    const request = jsonRequest("{}", { "plaid-verification": token });
+    return plaid?.receive(request, materialOf([], { credentials }), Date.now(), keys);
+  };
+  for (let copy = 0; copy < 5; copy++) {
+    expect(await send("forged")).toEqual({ kind: "refused", reason: "wrong_key_id" });
+  }
+  expect(receiver.requests("plaid")).toHaveLength(1);
+  status = 502;
+  expect(await send("another")).toMatchObject({ kind: "unavailable" });
+  status = 400;
+  expect(await send("another")).toEqual({ kind: "refused", reason: "wrong_key_id" });
+});
+
+test("an address that the guard refuses is not called", async () => {
+  await using receiver = startReceiver();
+  using parts = network([]);
+  const url = receiver.url("keys");
+  expect(await openKeys(parts).readerFor(1).read({ url })).toEqual({ kind: "unavailable" });
+  expect(await visit(parts, url)).toBe(false);
+  expect(await visit(parts, "file:///etc/passwd")).toBe(false);
+  expect(receiver.requests("keys")).toHaveLength(0);
+});
+
+test("a visit says whether the address answered", async () => {
+  await using receiver = startReceiver();
+  using parts = network();
+  expect(await visit(parts, receiver.url("confirm?token=1"))).toBe(true);
+  expect(receiver.requests("confirm")).toHaveLength(1);
+  expect(
+    await visit(
+      parts,
+      receiver.at("broken", () => new Response(null, { status: 503 })),
+    ),
+  ).toBe(false);
+});

@@ -1,0 +1,64 @@
+/** Every answer that the OpenAPI document promises occurs (contract section 12, "OpenAPI complete"): one test for each. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { openApi } from "../../kit/app.ts";
+import { expectProblem } from "../kit.ts";
+import { CAUSES, OWN, succeeding } from "./causes.ts";
+import { type Documented, documentedAnswers, nameOf, Walk } from "./kit.ts";
+
+const DOCUMENTED = documentedAnswers(await openApi());
+const STATES = ["rate_limited", "internal", "unavailable"];
+const seen = new Set<string>();
+
+let walk: Walk;
+
+beforeAll(async () => {
+  walk = await Walk.start();
+  for (const operation of new Set(DOCUMENTED.map((answer) => answer.operation)))
+    await walk.prepare(operation);
+});
+
+afterAll(() => walk[Symbol.asyncDispose]());
+
+function answers(of: (answer: Documented) => boolean): void {
+  test.each(DOCUMENTED.filter(of).map((answer) => [nameOf(answer), answer] as const))(
+    "%s",
+    async (name, answer) => {
+      const { operation, status, code } = answer;
+      const own = OWN[`${operation.operationId} ${code || status}`];
+      const cause = own ?? (code === "" ? succeeding(status) : CAUSES[code]);
+      if (cause === undefined) throw new Error(`nothing makes it answer ${code}: see statuses-causes.ts`);
+      const reply = await cause(walk, operation);
+      expect([reply.status, reply.text]).toEqual([status, reply.text]);
+      if (code !== "") expectProblem(reply, status, code);
+      seen.add(name);
+    },
+  );
+}
+
+describe("a service that runs answers", () => answers(({ code }) => !STATES.includes(code)));
+
+describe("a service whose part throws answers", () => {
+  beforeAll(() => walk.quiet());
+  answers(({ code }) => code === "internal");
+});
+
+describe("a service that takes one request a second answers", () => {
+  beforeAll(() => walk.limitRates());
+  afterAll(() => walk.unlimitRates());
+  answers(({ code }) => code === "rate_limited");
+});
+
+describe("a service that is stopping answers", () => {
+  let letGo: () => Promise<void>;
+  beforeAll(async () => {
+    letGo = await walk.drain();
+  });
+  afterAll(() => letGo());
+  answers(({ code }) => code === "unavailable");
+});
+
+describe("the OpenAPI document", () => {
+  test("promises no answer that was not received", () => {
+    expect(DOCUMENTED.map(nameOf).filter((name) => !seen.has(name))).toEqual([]);
+  });
+});

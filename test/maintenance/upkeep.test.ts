@@ -1,0 +1,133 @@
+/** Work that time alone brings about: old secrets leave, endpoints that fail for days are disabled (contract sections 5 and 6). */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { HEALTHY } from "../../src/core/model.ts";
+import { disableFailing, dropExpiredSecrets } from "../../src/maintenance/upkeep.ts";
+import { type Api, startApi } from "../http/log-kit.ts";
+import { SetClock } from "../kit/clock.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+let api: Api;
+let clock: SetClock;
+
+beforeEach(async () => {
+  clock = new SetClock(Date.UTC(2026, 10, 21));
+  api = await startApi({}, clock);
+});
+
+afterEach(() => api[Symbol.asyncDispose]());
+
+async function made(method: string, path: string, json?: unknown): Promise<Record<string, unknown>> {
+  const reply = await api.call(method, path, json ?? {});
+  expect([path, Math.floor(reply.status / 100), reply.json.errors]).toEqual([path, 2, undefined]);
+  return reply.json;
+}
+
+describe("a previous secret", () => {
+  test("of an endpoint leaves the database when its overlap is over, and nothing else changes", async () => {
+    const { id } = await made("POST", "/v1/endpoints", { url: api.receiver.url("upkeep") });
+    clock.advance(HOUR_MS);
+    await made("POST", `/v1/endpoints/${String(id)}/rotate-secret`, { expiry_hours: 24 });
+    const key = api.data.ids.decode("ep", String(id)) ?? 0;
+    const sealed = () =>
+      api.data.store.sqlite.query<{ n: number }, []>("SELECT length(sealed) AS n FROM endpoint").get()?.n ??
+      0;
+    const before = [sealed(), api.data.endpoints.get(key)] as const;
+    clock.advance(24 * HOUR_MS - 1);
+    expect(await dropExpiredSecrets(api.data)).toBe(0);
+    expect(api.data.endpoints.get(key)).toEqual(before[1]);
+    clock.advance(1);
+    expect(await dropExpiredSecrets(api.data)).toBe(1);
+    expect(sealed()).toBeLessThan(before[0] - 40);
+    expect(api.data.endpoints.getAnyway(key)).toEqual({ ...before[1], previous: null } as never);
+    expect(await dropExpiredSecrets(api.data)).toBe(0);
+  });
+
+  test("of a source leaves too, our own and the provider's", async () => {
+    const own = await made("POST", "/v1/sources", { provider: "service", name: "own" });
+    const theirs = await made("POST", "/v1/sources", {
+      provider: "stripe",
+      name: "theirs",
+      signing_secret: "whsec_first",
+    });
+    await made("POST", `/v1/sources/${String(own["id"])}/rotate-secret`);
+    await made("POST", `/v1/sources/${String(theirs["id"])}/rotate-secret`, {
+      signing_secret: "whsec_second",
+    });
+    clock.advance(24 * HOUR_MS);
+    expect(await dropExpiredSecrets(api.data)).toBe(2);
+    const rows = [...api.data.sources.all()].map(
+      ({ previousSecret, previousSigningSecret, previousExpiresAt }) => [
+        previousSecret,
+        previousSigningSecret,
+        previousExpiresAt,
+      ],
+    );
+    expect(rows).toEqual([
+      [null, null, null],
+      [null, null, null],
+    ]);
+  });
+});
+
+describe("an endpoint that has failed for five days", () => {
+  /** Fails from now on, without anything that waits. */
+  async function failing() {
+    const url = api.receiver.at("fails", () => new Response(null, { status: 500 }));
+    const endpoint = await api.endpoint({ url, retry: { schedule: [] } });
+    await api.data.store.write(() =>
+      api.data.health.set(endpoint.id, { ...HEALTHY, failuresInRow: 1, failingSince: clock.now() }),
+    );
+    return endpoint;
+  }
+
+  const statusOf = (id: number) => {
+    const endpoint = api.data.endpoints.get(id);
+    return [endpoint?.status, endpoint?.disabledReason];
+  };
+
+  test("stays paused where somebody pauses it in the same transaction", async () => {
+    const endpoint = await failing();
+    clock.advance(5 * DAY_MS);
+    const [, disabled] = await Promise.all([
+      api.change(endpoint, { status: "paused" }),
+      disableFailing(api.data, api.services.actors),
+    ]);
+    expect([disabled, statusOf(endpoint.id)]).toEqual([[], ["paused", null]]);
+  });
+
+  test("is disabled where nothing is left to try, once", async () => {
+    const endpoint = await failing();
+    clock.advance(5 * DAY_MS - 1);
+    expect(await disableFailing(api.data, api.services.actors)).toEqual([]);
+    clock.advance(1);
+    const disabled = await disableFailing(api.data, api.services.actors);
+    expect(disabled.map(({ id }) => id)).toEqual([endpoint.id]);
+    expect(statusOf(endpoint.id)).toEqual(["disabled", "failing"]);
+    expect(await disableFailing(api.data, api.services.actors)).toEqual([]);
+  });
+
+  test("is left to its next attempt where something waits", async () => {
+    const endpoint = await failing();
+    await api.change(endpoint, { retry: { schedule: [72 * 3600] }, eventTypes: ["waits"] });
+    const { id } = await api.publish("waits");
+    await api.settled(id, ["retrying"]);
+    const health = { ...api.data.health.get(endpoint.id), failingSince: clock.now() - 5 * DAY_MS };
+    await api.data.store.write(() => api.data.health.set(endpoint.id, health));
+    expect(await disableFailing(api.data, api.services.actors)).toEqual([]);
+    expect(statusOf(endpoint.id)).toEqual(["active", null]);
+  });
+
+  test("is left alone where it is paused, or well again", async () => {
+    const [paused, well] = [await failing(), await failing()];
+    await api.change(paused, { status: "paused" });
+    await api.data.store.write(() => api.data.health.set(well.id, HEALTHY));
+    clock.advance(5 * DAY_MS);
+    expect(await disableFailing(api.data, api.services.actors)).toEqual([]);
+    expect([statusOf(paused.id), statusOf(well.id)]).toEqual([
+      ["paused", null],
+      ["active", null],
+    ]);
+  });
+});

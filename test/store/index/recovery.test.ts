@@ -1,0 +1,70 @@
+/** What a start gathers again from the rows: as much as the process before it had counted. */
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { Cipher } from "../../../src/core/cipher.ts";
+import { openData } from "../../../src/store/data.ts";
+import { recoverDigest } from "../../../src/store/index/recovery.ts";
+import { type Api, type Page, startApi } from "../../http/log-kit.ts";
+import { storeParts } from "../../kit/store-parts.ts";
+
+const NUMBERS = "SELECT sum(failed) AS failed, sum(dead) AS dead FROM stat";
+
+/** The hourly numbers as the next process has them after a crash of this one. */
+async function afterCrash(api: Api) {
+  const file = api.data.store.sqlite.serialize();
+  // A database in memory has no WAL: https://sqlite.org/fileformat.html#the_database_header
+  file.set([1, 1], 18);
+  const sqlite = Database.deserialize(file, { strict: true });
+  const data = openData(sqlite, storeParts(), {
+    cipher: new Cipher([new Uint8Array(32).fill(1)]),
+    cell: "00",
+  });
+  await recoverDigest(data);
+  return sqlite.query(NUMBERS).get();
+}
+
+/** An endpoint without retries, and an event to it whose attempt is under way until `answer` is called. */
+async function deliverHeld(api: Api, type: string) {
+  const gate = Promise.withResolvers<void>();
+  const url = api.receiver.at(type, () => gate.promise.then(() => new Response("no", { status: 500 })));
+  const endpoint = await api.endpoint({ url, eventTypes: [type], retry: { schedule: [] } });
+  const { id } = await api.publish(type);
+  await api.receiver.arrived(type, 1);
+  const { data } = await api.get<Page<{ id: string }>>(`/v1/deliveries?event_id=${id}`);
+  const deliveryId = data[0]?.id ?? "";
+  const answer = async () => {
+    gate.resolve();
+    await api.until(async () => (await attemptsOf(api, deliveryId)).length === 1);
+  };
+  return { endpoint, eventId: id, deliveryId, answer };
+}
+
+const attemptsOf = async (api: Api, id: string) =>
+  (await api.get<Page<object>>(`/v1/deliveries/${id}/attempts`)).data;
+
+test("a delivery that died is counted as dead, also where it was replayed since", async () => {
+  await using api = await startApi();
+  const { endpoint, eventId, answer } = await deliverHeld(api, "dies");
+  await answer();
+  expect(await afterCrash(api)).toEqual({ failed: 1, dead: 1 });
+  await api.change(endpoint, { status: "paused" });
+  expect((await api.call("POST", `/v1/events/${eventId}/replay`)).status).toBe(202);
+  expect(await afterCrash(api)).toEqual({ failed: 1, dead: 1 });
+});
+
+test("a delivery that was cancelled while its last attempt ran is not", async () => {
+  await using api = await startApi();
+  const { deliveryId, answer } = await deliverHeld(api, "cancelled");
+  expect((await api.call("POST", `/v1/deliveries/${deliveryId}/cancel`)).status).toBe(200);
+  await answer();
+  expect(await afterCrash(api)).toEqual({ failed: 1, dead: 0 });
+});
+
+test("a delivery that died with its endpoint while its last attempt ran is counted once", async () => {
+  await using api = await startApi();
+  const { endpoint, answer } = await deliverHeld(api, "disabled");
+  await api.change(endpoint, { status: "disabled" });
+  await api.until(async () => api.data.store.sqlite.query(NUMBERS).get() !== null);
+  await answer();
+  expect(await afterCrash(api)).toEqual({ failed: 1, dead: 1 });
+});
