@@ -2,6 +2,7 @@ import type { Endpoint } from "../../src/core/model.ts";
 import type { Load } from "../../src/delivery/actor-parts.ts";
 import type { Sent } from "../../src/delivery/send.ts";
 import type { Simulation } from "./run.ts";
+import type { Rng } from "./world.ts";
 
 const SLOWING = [429, 502, 503, 504];
 
@@ -13,6 +14,7 @@ export class AttemptWatch {
   /** The last scheduled attempt of each endpoint that came to its end in this life. */
   readonly #lastEnded = new Map<number, { id: number; number: number }>();
   readonly #busy = new Set<number>();
+  readonly #onceEnded = new Map<number, () => void>();
   #hash = 0;
 
   constructor(private readonly run: Simulation) {}
@@ -26,6 +28,16 @@ export class AttemptWatch {
     return this.#busy.has(deliveryId);
   }
 
+  /** A delivery of which an attempt is under way, if there is one. */
+  someBusy(rng: Rng): number | null {
+    return this.#busy.size === 0 ? null : rng.pick([...this.#busy]);
+  }
+
+  /** When the next attempt of it ends, in this life. */
+  onceEnded(deliveryId: number, tell: () => void): void {
+    this.#onceEnded.set(deliveryId, tell);
+  }
+
   /** The endpoint may be tried again at once: it leads somewhere else, or somebody says so. */
   openGate(endpointId: number): void {
     this.#gates.delete(endpointId);
@@ -34,6 +46,7 @@ export class AttemptWatch {
   /** The process died. */
   forget(): void {
     this.#busy.clear();
+    this.#onceEnded.clear();
     this.#gates.clear();
     this.#inFlight.clear();
     this.#lastEnded.clear();
@@ -65,6 +78,8 @@ export class AttemptWatch {
     const mark = id + (sent?.statusCode ?? 7) + Math.floor(run.world.monotonic);
     this.#hash = (Math.imul(this.#hash, 31) + mark) | 0;
     this.#busy.delete(id);
+    this.#onceEnded.get(id)?.();
+    this.#onceEnded.delete(id);
     if (run.outside.byHand.has(id)) return;
     this.#inFlight.set(endpoint.id, Math.max(0, (this.#inFlight.get(endpoint.id) ?? 0) - 1));
     if (!sent) return;

@@ -112,19 +112,33 @@ function onlyTodaysDestinationDisables(run: Simulation): void {
   }
 }
 
-/** What is counted as dead died once, or was opened again since. */
+/** What is counted as dead at an endpoint died there once, or was opened again since. */
 function deathsAreCounted(run: Simulation, deliveries: readonly DeliveryRow[]): void {
-  const one = (sql: string) => run.sqlite.query<{ n: number | null }, []>(sql).get()?.n ?? 0;
-  const counted = one("SELECT sum(dead) AS n FROM stat");
-  const dead = deliveries.filter(({ status }) => status === 3).length;
-  const reopened = one("SELECT count(*) AS n FROM note WHERE kind = 0");
+  const countsOf = (sql: string) =>
+    new Map(
+      run.sqlite
+        .query<{ id: number; n: number }, []>(`${sql} GROUP BY 1`)
+        .all()
+        .map(({ id, n }) => [id, n]),
+    );
+  const atEndpoint = "JOIN delivery d ON d.id = r.delivery_id";
+  const counted = countsOf("SELECT endpoint_id AS id, sum(dead) AS n FROM stat");
+  const reopened = countsOf(
+    `SELECT d.endpoint_id AS id, count(*) AS n FROM note r ${atEndpoint} WHERE r.kind = 0`,
+  );
   // By hand what is dead may still arrive.
-  const byHand = one(`SELECT count(*) AS n FROM attempt WHERE trigger = ${TRIGGERS.indexOf("manual")}`);
-  // So may what was on its way when its endpoint was disabled.
-  const arrived = deliveries.filter(({ status, generation }) => status === 2 && generation > 0).length;
+  const byHand = countsOf(
+    `SELECT d.endpoint_id AS id, count(*) AS n FROM attempt r ${atEndpoint} WHERE trigger = ${TRIGGERS.indexOf("manual")}`,
+  );
   const erased = run.erasures.countGone("note 0") + run.erasures.countGone("delivery");
-  if (counted > dead + reopened + byHand + arrived + erased)
-    run.violate(`${counted} deaths are counted, ${dead} are dead`);
+  for (const [id, deaths] of counted) {
+    const own = deliveries.filter((delivery) => delivery.endpoint_id === id);
+    const dead = own.filter(({ status }) => status === 3).length;
+    // So may what was on its way when its endpoint was disabled.
+    const arrived = own.filter(({ status, generation }) => status === 2 && generation > 0).length;
+    const most = dead + (reopened.get(id) ?? 0) + (byHand.get(id) ?? 0) + arrived + erased;
+    if (deaths > most) run.violate(`${deaths} deaths are counted at an endpoint, ${dead} are dead`);
+  }
 }
 
 function deliveredMeansReceived(run: Simulation, deliveries: readonly DeliveryRow[]): void {

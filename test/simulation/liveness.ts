@@ -3,8 +3,8 @@ import type { Simulation } from "./run.ts";
 import { UNWRITTEN } from "../kit/unwritten.ts";
 
 const MINUTE_MS = 60_000;
-/** A commit may take two seconds, and what it wrote is seen before that. */
-const GRACE_MS = 5000;
+/** A commit may take two seconds, what it wrote is seen before that, and a few may stand in line. */
+const GRACE_MS = 10_000;
 
 interface Known {
   attempts: number;
@@ -57,7 +57,6 @@ export class Liveness {
     const isHeld =
       due > actors.clock.now() ||
       !data.store.writable ||
-      data.store.waiting > 0 ||
       actors.waitingFor(endpointId, id, due) !== null;
     if (isHeld || run.watch.isBusy(id)) known.since = null;
     else known.since ??= monotonic;

@@ -313,9 +313,12 @@ export class Simulation {
     return row?.id ?? null;
   }
 
+  /** Often while an attempt of it is under way; now and then the process dies soon after that has ended. */
   #cancel(): void {
-    const id = this.someDelivery();
+    const id = (this.rng.chance(0.5) ? this.watch.someBusy(this.rng) : null) ?? this.someDelivery();
     if (id === null) return;
+    if (this.rng.chance(0.2))
+      this.watch.onceEnded(id, () => this.world.outside(this.rng.below(50), () => this.#crash()));
     this.outside.touched.add(id);
     const { data, actors } = this.process;
     const delivery = data.deliveries.get(id);
