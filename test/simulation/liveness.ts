@@ -55,9 +55,7 @@ export class Liveness {
     if (shownAt > wall && later > MINUTE_MS)
       run.violate(`a delivery waits ${Math.round(later / 1000)} s longer than it was told`);
     const isHeld =
-      due > actors.clock.now() ||
-      !data.store.writable ||
-      actors.waitingFor(endpointId, id, due) !== null;
+      due > actors.clock.now() || !data.store.writable || actors.waitingFor(endpointId, id, due) !== null;
     if (isHeld || run.watch.isBusy(id)) known.since = null;
     else known.since ??= monotonic;
     if (known.since === null) return;

@@ -3,7 +3,7 @@ import { enqueueReplayed, replayOne } from "../../src/pipeline/pipeline.ts";
 import { CONSUMERS } from "./scenario.ts";
 import type { Simulation } from "./run.ts";
 
-/** Replays that somebody asks for: of one delivery, and of many. */
+/** What somebody asks for to be sent again: one delivery, many, or one attempt at once. */
 export class Replays {
   constructor(private readonly run: Simulation) {}
 
@@ -63,5 +63,16 @@ export class Replays {
       data.store
         .write(() => data.replays.insert(row))
         .then((replay) => replayer.run(replay), this.run.refused);
+  }
+
+  byHand(): void {
+    const id = this.run.someDelivery();
+    if (id === null) return;
+    const { touched, byHand } = this.run.outside;
+    touched.add(id);
+    byHand.add(id);
+    const attempt = this.run.process.actors.attemptNow(id, "manual");
+    if (typeof attempt === "string") byHand.delete(id);
+    else void attempt.then(() => byHand.delete(id));
   }
 }

@@ -139,7 +139,7 @@ export class Simulation {
       [3, () => this.#move()],
       [2, () => this.#clearWaits()],
       [4, () => this.#cancel()],
-      [4, () => this.#retryByHand()],
+      [4, () => this.replays.byHand()],
       [4, () => this.replays.one()],
       [2, () => this.replays.many()],
       [4, () => void this.process.data.digest.writeDown()],
@@ -326,16 +326,6 @@ export class Simulation {
     data.store
       .write(() => data.deliveries.cancel(id) && data.notes.add(delivery.eventId, id, "cancelled"))
       .then(() => actors.forget(delivery.endpointId, id), this.refused);
-  }
-
-  #retryByHand(): void {
-    const id = this.someDelivery();
-    if (id === null) return;
-    this.outside.touched.add(id);
-    this.outside.byHand.add(id);
-    const attempt = this.process.actors.attemptNow(id, "manual");
-    if (typeof attempt === "string") this.outside.byHand.delete(id);
-    else void attempt.then(() => this.outside.byHand.delete(id));
   }
 
   /** Now and then the process dies while it does so. */
