@@ -7,7 +7,6 @@ import {
   triggerOf,
   withoutWaits,
 } from "../core/delivery.ts";
-import { limit } from "../core/limits.ts";
 import {
   type Delivery,
   type Endpoint,
@@ -19,30 +18,45 @@ import {
 } from "../core/model.ts";
 import { DEFAULT_SCHEDULE } from "../core/retry.ts";
 import type { ActorParts, Load, Performed, Settlement, Waiting } from "./actor-parts.ts";
-import { Queue, type QueueItem } from "./queue.ts";
+import { Backlog } from "./backlog.ts";
+import { Flights } from "./flights.ts";
 import { RateBucket } from "./rate-bucket.ts";
 
 /**
- * The actor of one endpoint owns its queue, its health and its timer. Nothing else starts an attempt.
+ * The actor of one endpoint owns its backlog, its attempts, its health and its timer. Nothing else starts an attempt. What it does
+ * depends on its state alone; `#enter` is the one place that sets it, and checks its row:
  *
- * | mode        | true in it                                                            | leaves when                                 |
- * |-------------|-----------------------------------------------------------------------|---------------------------------------------|
- * | idle        | nothing waits, nothing is in flight, no timer                         | a delivery comes                            |
- * | waiting     | nothing can start before an instant; exactly one timer                | timer, something earlier, pause, stop       |
- * | sending     | 1…max_concurrency in flight (fifo: 1)                                 | the last one ends, pause, stop              |
- * | backing_off | several failures in a row, or slowed down by an answer: one timer, or one probe in flight | a success, pause, stop |
- * | paused      | no timer; the queue is kept                                           | resume, disable, stop                       |
- * | disposing   | the endpoint is disabled or deleted: what waits is ended, slice by slice | enabled, stop                            |
- * | stopped     | no timer, nothing starts                                              | never                                       |
+ * | state       | true in it                                                                       | leaves when |
+ * |-------------|----------------------------------------------------------------------------------|-------------|
+ * | idle        | nothing waits, nothing is busy, no timer                                         | a delivery comes |
+ * | waiting     | something waits, nothing is busy; one timer for the first instant at which something may start | the timer, something earlier |
+ * | blocked     | something waits, nothing is busy, no timer: the account, the disk or the slots of all endpoints hold it | a word from outside |
+ * | sending     | attempts are busy: up to max_concurrency in flight (fifo: 1), beside those made by hand | the last one is recorded |
+ * | backing_off | several failures in a row, or slowed down by an answer; one timer, or one probe in flight, or nothing waits | a success, the instant |
+ * | paused      | the endpoint is paused; no timer                                                 | resume |
+ * | closing     | an attempt found out that the endpoint is to be disabled, and its row does not say so yet; no timer | the row says it, or never will |
+ * | disposing   | the endpoint is disabled or deleted; no timer; what waits is ended, slice by slice | enabled |
+ * | stopped     | the process ends; no timer, nothing starts                                       | never |
  *
- * The queue holds at most `hasRoom` deliveries; what comes above that is parked: it waits in the database, in order, and
- * is fetched as the queue drains. `#parkedFrom` is where the parked ones begin.
+ * The first five are those of an active endpoint, and follow from one another as attempts start and end. Pause, disable, delete and
+ * stop come from outside, in any state but the last.
  *
- * An attempt's slot is free once the answer is there; the delivery stays busy until the outcome is on disk, so that one delivery
- * never has two attempts at once.
+ * An attempt's slot is free once the answer is there; the delivery stays busy until the outcome is on disk, so that one delivery never
+ * has two attempts at once.
  */
+export type State =
+  | { mode: "idle" | "blocked" | "paused" | "closing" | "disposing" }
+  | { mode: "waiting"; timer: Timer }
+  | { mode: "sending" | "backing_off"; timer: Timer | null }
+  | { mode: "stopped"; whenQuiet: (() => void)[] };
 
-export type Mode = "idle" | "waiting" | "sending" | "backing_off" | "paused" | "disposing" | "stopped";
+export type Mode = State["mode"];
+
+interface Timer {
+  /** `NEVER` once it has fired. */
+  at: number;
+  callOff: () => void;
+}
 
 interface Flight<P extends Performed> {
   load: Load;
@@ -54,61 +68,55 @@ interface Flight<P extends Performed> {
   settled: ((performed: P | null) => void) | null;
 }
 
+const NEVER = Number.POSITIVE_INFINITY;
+
 export class EndpointActor<P extends Performed> {
-  readonly #queue: Queue<Load>;
-  /** Deliveries of which an attempt is under way. */
-  readonly #flights = new Set<number>();
-  /** Deliveries whose outcome is on its way to the disk. */
-  readonly #recording = new Set<number>();
-  /** Deliveries whose turn came while an attempt of them was under way. */
-  readonly #deferred = new Set<number>();
-  #mode: Mode = "idle";
-  #callOff: (() => void) | null = null;
-  #wakesAt = Number.POSITIVE_INFINITY;
-  #parkedFrom: number;
-  #disposing = false;
-  #stopped = false;
+  #state: State = { mode: "idle" };
+  readonly #flights = new Flights();
+  readonly #backlog: Backlog;
+  readonly #rate: RateBucket;
   /** Grows with each change of the destination: what an earlier one answers says nothing of this one. */
   #destination = 0;
-  /** Set the moment an attempt decides so, before the endpoint's row says it. */
-  #disabling = false;
-  /** Flights that somebody asked for. */
-  #byHand = 0;
-  readonly #rate: RateBucket;
-  #whenQuiet: (() => void)[] = [];
+  /** A slice of the backlog is being ended. */
+  #isEnding = false;
 
   constructor(
     private endpoint: Endpoint,
     private health: Health,
     private readonly parts: ActorParts<P>,
   ) {
-    this.#queue = new Queue(parts.held);
-    this.#parkedFrom = parts.firstParked(endpoint.id) ?? Number.POSITIVE_INFINITY;
+    this.#backlog = new Backlog(endpoint, this.#flights, parts);
     this.#rate = new RateBucket(parts.clock.now());
+    this.#follow();
   }
 
   get mode(): Mode {
-    return this.#mode;
+    return this.#state.mode;
   }
 
   get currentHealth(): Health {
     return this.health;
   }
 
+  /** Deliveries in memory. */
   get queued(): number {
-    return this.#queue.size;
+    return this.#backlog.size;
+  }
+
+  get inFlight(): number {
+    return this.#flights.inFlight;
   }
 
   /** When what it would send next was due; null where it holds nothing, or nothing may be sent. */
   get nextDue(): number | null {
-    const isSending = this.#mode === "waiting" || this.#mode === "sending" || this.#mode === "idle";
-    return isSending ? (this.#queue.peek()?.due ?? null) : null;
+    const { mode } = this.#state;
+    const isSending = mode === "waiting" || mode === "blocked" || mode === "sending";
+    return isSending ? (this.#backlog.head?.due ?? null) : null;
   }
 
-  /** True where nothing waits and nothing is under way. */
+  /** True where nothing waits and nothing is busy. */
   get isQuiet(): boolean {
-    const isIdle = this.#queue.size + this.#flights.size + this.#recording.size === 0 && !this.#disposing;
-    return isIdle && this.#parkedFrom === Number.POSITIVE_INFINITY;
+    return this.#backlog.isEmpty && this.#flights.size === 0 && !this.#isEnding;
   }
 
   /** True where its endpoint is deleted and nothing is left to do. */
@@ -116,69 +124,60 @@ export class EndpointActor<P extends Performed> {
     return this.endpoint.status === "deleted" && this.isQuiet;
   }
 
-  /** What it holds, which is open, and what is on its way, which may have been cancelled or erased meanwhile. */
+  /** What it holds, which is open, and what is in flight, which may have been cancelled or erased meanwhile. */
   ids(): number[] {
-    return [...new Set([...this.#queue.ids(this.#queue.size), ...this.#flights])];
-  }
-
-  get inFlight(): number {
-    return this.#flights.size;
+    return [...new Set([...this.#backlog.ids(), ...this.#flights.idsInFlight()])];
   }
 
   /** False where a new delivery has to be parked. */
   get hasRoom(): boolean {
-    return this.#queue.size < (this.parts.isRoomy() ? limit("actorQueueMax") : limit("actorQueueHead"));
-  }
-
-  /** Where a delivery that has to be parked stands in the queue. */
-  orderOf(id: number, due: number): number {
-    return this.endpoint.ordering === "fifo" ? id : due;
+    return this.#backlog.hasRoom;
   }
 
   /** A delivery that is on disk already; `load` where it is at hand. */
   enqueue(waiting: Waiting, load: Load | null = null): void {
-    // Its row is about to change: it is looked at when the attempt under way has ended.
-    if (this.#isBusy(waiting.id)) this.#deferred.add(waiting.id);
-    else this.#admit(waiting, load);
-    this.#pump();
+    if (!this.#flights.defer(waiting.id)) this.#backlog.add(waiting, load);
+    this.#goOn();
   }
 
   /** What the database holds, at start: nothing goes before `wake`. */
   takeUp(waiting: Waiting): void {
-    this.#admit(waiting, null);
+    this.#backlog.add(waiting, null);
   }
 
   /** Used from the next attempt on. */
   update(endpoint: Endpoint): void {
-    const reordered = endpoint.ordering !== this.endpoint.ordering;
     const enabled = this.endpoint.status === "disabled" && endpoint.status !== "disabled";
     const moved = !isSameDestination(this.endpoint, endpoint);
     this.endpoint = endpoint;
     if (moved) this.#destination++;
     if (moved || enabled) this.health = HEALTHY;
-    if (reordered) this.#reorder();
+    this.#backlog.follow(endpoint);
     // What is under way is cancelled like what waits; where it arrives nevertheless, it counts as delivered.
-    if (endpoint.status === "deleted")
-      for (const id of this.#flights)
-        this.#admit({ id, due: this.parts.clock.now(), queueOrder: null }, null);
-    this.#pump();
+    if (endpoint.status === "deleted") {
+      const due = this.parts.clock.now();
+      for (const id of this.#flights.idsInFlight()) this.#backlog.add({ id, due, queueOrder: null }, null);
+    }
+    if (this.#state.mode === "closing" && !isClosed(endpoint)) return;
+    this.#follow();
+    this.#goOn();
   }
 
   /** Somebody says that it may be tried again: it neither backs off nor is slowed down any more. */
   clearWaits(): void {
     this.health = withoutWaits(this.health);
-    this.#pump();
+    this.#goOn();
   }
 
   /** Something outside changed that may let deliveries go: the disk, the plan, the account. */
   wake(): void {
-    this.#pump();
+    this.#goOn();
   }
 
   /** A delivery that was cancelled. */
   forget(id: number): void {
-    this.#queue.drop(id);
-    this.#pump();
+    this.#backlog.drop(id);
+    this.#goOn();
   }
 
   /**
@@ -187,12 +186,16 @@ export class EndpointActor<P extends Performed> {
    * more.
    */
   attemptNow(load: Load, trigger: "manual" | "test"): Promise<P | null> | "busy" | "closed" | "stopping" {
-    if (this.#stopped) return "stopping";
-    if (this.#isClosed()) return "closed";
-    if (this.#isBusy(load.delivery.id)) return "busy";
+    const { mode } = this.#state;
+    if (mode === "stopped") return "stopping";
+    if (mode === "closing" || mode === "disposing") return "closed";
+    if (this.#flights.has(load.delivery.id)) return "busy";
     // What the queue kept from accepting the event is out of date after this attempt.
-    this.#queue.forgetLoad(load.delivery.id);
-    return new Promise((resolve) => this.#start(load, trigger, false, resolve));
+    this.#backlog.forgetLoad(load.delivery.id);
+    return new Promise((resolve) => {
+      this.#start(load, trigger, false, resolve);
+      this.#goOn();
+    });
   }
 
   /** Why an open delivery does not go out although its time may have come; null where it only waits for its time. */
@@ -200,54 +203,136 @@ export class EndpointActor<P extends Performed> {
     const now = this.parts.clock.now();
     if (this.endpoint.status === "paused") return "paused";
     if (this.parts.isHeldBack(this.endpoint.projectId)) return "plan_limit";
-    if (this.#isBusy(id)) return null;
+    if (this.#flights.has(id)) return null;
     if (this.#gate() > now && due <= this.#gate()) return "backoff";
     if (due > now) return null;
-    if (this.endpoint.ordering === "fifo" && !this.#isHead(id)) return "order";
+    if (this.endpoint.ordering === "fifo" && !this.#isFirst(id)) return "order";
     if (this.#tokenAt(now) > now) return "rate_limit";
     if (this.#hasSlot()) return null;
     // One probe at a time.
     return this.health.backoffLevel > 0 ? "backoff" : "concurrency";
   }
 
-  /** Starts nothing any more; resolves when nothing is in flight or on its way to the disk. */
+  /** Starts nothing any more; resolves when nothing is busy. */
   stop(): Promise<void> {
-    this.#stopped = true;
-    this.#pump();
     return new Promise((resolve) => {
-      this.#whenQuiet.push(resolve);
-      this.#tellQuiet();
+      const others = this.#state.mode === "stopped" ? this.#state.whenQuiet : [];
+      this.#enter({ mode: "stopped", whenQuiet: [...others, resolve] });
+      this.#goOn();
     });
   }
 
-  #admit(waiting: Waiting, load: Load | null): void {
-    if (waiting.queueOrder !== null) {
-      // What the queue holds already was reopened; or it was fetched and tried between the commit and this word of it.
-      if (this.#queue.has(waiting.id)) this.#reload(waiting.id);
-      return this.#notePark(waiting.queueOrder);
+  /** Takes the state that the endpoint's row asks for, where that is another one. */
+  #follow(): void {
+    const { mode } = this.#state;
+    if (mode === "stopped") return;
+    if (isClosed(this.endpoint)) this.#enter({ mode: "disposing" });
+    else if (this.endpoint.status === "paused") this.#enter({ mode: "paused" });
+    else if (mode === "paused" || mode === "closing" || mode === "disposing") this.#enter(this.#openState());
+  }
+
+  /** Does what there is to do in this state. */
+  #goOn(): void {
+    const state = this.#state;
+    switch (state.mode) {
+      case "stopped":
+        if (this.#flights.size > 0 || this.#isEnding) return;
+        for (const resolve of state.whenQuiet.splice(0)) resolve();
+        return;
+      case "disposing":
+        return this.#disposeSlice();
+      case "paused":
+      case "closing":
+        return;
+      case "idle":
+      case "waiting":
+      case "blocked":
+      case "sending":
+      case "backing_off":
+        return this.#run();
     }
-    const order = this.orderOf(waiting.id, waiting.due);
-    this.#queue.push({ id: waiting.id, due: waiting.due, order, load, dropped: false });
   }
 
-  #reorder(): void {
-    const items = [...this.#queue.items()];
-    this.#queue.clear();
-    for (const item of items) this.#queue.push({ ...item, order: this.orderOf(item.id, item.due) });
-    this.#parkedFrom = this.parts.firstParked(this.endpoint.id) ?? Number.POSITIVE_INFINITY;
+  /** Starts what can start; then its state is what that led to. */
+  #run(): void {
+    const now = this.parts.clock.now();
+    if (!this.#isHeldBack()) while (this.#mayStart(now)) if (!this.#startNext(now)) break;
+    this.#enter(this.#openState(now));
   }
 
-  #isBusy(id: number): boolean {
-    return this.#flights.has(id) || this.#recording.has(id);
+  /** The state of an active endpoint in which nothing can start at this instant. */
+  #openState(now = this.parts.clock.now()): State {
+    const timer = this.#timerFor(this.#isHeldBack() ? NEVER : this.#wakesAt(now));
+    if (this.#gate() > now || this.health.backoffLevel > 0) return { mode: "backing_off", timer };
+    if (this.#flights.size > 0) return { mode: "sending", timer };
+    if (timer) return { mode: "waiting", timer };
+    return this.#backlog.isEmpty ? IDLE : BLOCKED;
   }
 
-  #isClosed(): boolean {
-    return this.#disabling || this.endpoint.status === "disabled" || this.endpoint.status === "deleted";
+  /** The earliest instant at which something could start; `NEVER` where only an ending or a word from outside can help. */
+  #wakesAt(now: number): number {
+    const due = this.#backlog.nextDue;
+    return due === NEVER || !this.#hasSlot() ? NEVER : Math.max(due, this.#gate(), this.#tokenAt(now));
   }
 
-  #isHead(id: number): boolean {
+  /** The timer that is set already, where it is for the same instant. */
+  #timerFor(at: number): Timer | null {
+    if (at === NEVER) return null;
+    const known = timerOf(this.#state);
+    if (known?.at === at) return known;
+    const timer: Timer = { at, callOff: () => {} };
+    timer.callOff = this.parts.clock.timer(at, () => {
+      timer.at = NEVER;
+      this.#goOn();
+    });
+    return timer;
+  }
+
+  /** The only place that sets the state. A timer that the next state does not keep is called off. */
+  #enter(next: State): void {
+    const timer = timerOf(this.#state);
+    if (timer && timer !== timerOf(next)) timer.callOff();
+    if (this.#state.mode === "stopped" && next.mode !== "stopped")
+      throw new Error("an actor that is stopped goes on");
+    this.#state = next;
+    if (!this.#isTrue(next)) throw new Error(`an actor is ${next.mode}, which its facts deny`);
+  }
+
+  /** The second column of the table above. */
+  #isTrue(state: State): boolean {
+    const isBusy = this.#flights.size > 0;
+    const isActive = this.endpoint.status === "active";
+    const hasTimer = "timer" in state && state.timer !== null;
+    switch (state.mode) {
+      case "idle":
+        return isActive && !isBusy && this.#backlog.isEmpty;
+      case "waiting":
+      case "blocked":
+        return isActive && !isBusy && !this.#backlog.isEmpty;
+      case "sending":
+        return isActive && isBusy && this.health.backoffLevel === 0;
+      case "backing_off":
+        return isActive && !(hasTimer && this.#backlog.isEmpty);
+      case "paused":
+        return this.endpoint.status === "paused";
+      case "closing":
+        return !isClosed(this.endpoint);
+      case "disposing":
+        return isClosed(this.endpoint);
+      case "stopped":
+        break;
+    }
+    return true;
+  }
+
+  #isHeldBack(): boolean {
+    return this.parts.isHeldBack(this.endpoint.projectId);
+  }
+
+  /** True where no delivery stands before this one. */
+  #isFirst(id: number): boolean {
     if (this.#slotsTaken() > 0) return false;
-    const head = this.#queue.peek();
+    const { head } = this.#backlog;
     return head === undefined || id <= head.id;
   }
 
@@ -266,8 +351,8 @@ export class EndpointActor<P extends Performed> {
    * crash it would be sent again, behind them.
    */
   #slotsTaken(): number {
-    const scheduled = this.#flights.size - this.#byHand;
-    return this.endpoint.ordering === "fifo" ? scheduled + this.#recording.size : scheduled;
+    const { scheduled, recording } = this.#flights;
+    return this.endpoint.ordering === "fifo" ? scheduled + recording : scheduled;
   }
 
   /** When the rate limit lets the next attempt go. */
@@ -283,27 +368,11 @@ export class EndpointActor<P extends Performed> {
   /** One of its own, and one of those that all endpoints share. */
   #hasSlot(): boolean {
     if (!this.parts.canRecord() || this.#slotsTaken() >= this.#capacity()) return false;
-    return this.parts.hasSlot(this.endpoint.id, this.#flights.size);
-  }
-
-  /** Starts what can start, then waits for what comes next. */
-  #pump(): void {
-    if (this.#isClosed() && !this.#stopped) this.parts.unattended("disposal", this.#dispose());
-    const now = this.parts.clock.now();
-    if (this.#isRunning()) {
-      while (this.#mayStart(now)) if (!this.#startNext(now)) break;
-    }
-    this.#arm(now);
-    this.#setMode(now);
-  }
-
-  #isRunning(): boolean {
-    if (this.#stopped || this.#isClosed() || this.endpoint.status !== "active") return false;
-    return !this.parts.isHeldBack(this.endpoint.projectId);
+    return this.parts.hasSlot(this.endpoint.id, this.#flights.inFlight);
   }
 
   #startNext(now: number): boolean {
-    const item = this.#takeDue(now);
+    const item = this.#backlog.takeDue(now);
     if (!item) return false;
     const load = item.load ?? this.parts.load(item.id);
     if (!load || load.delivery.due === null) return true;
@@ -312,41 +381,9 @@ export class EndpointActor<P extends Performed> {
     return true;
   }
 
-  /** The first delivery whose time has come. Where order is kept, a head that is not due holds those behind it. */
-  #takeDue(now: number): Pick<QueueItem<Load>, "id" | "load"> | null {
-    for (;;) {
-      this.#refill(now);
-      const head = this.#queue.peek();
-      if (!head || head.due > now) return null;
-      if (!this.#isBusy(head.id)) return this.#queue.pop() ?? null;
-      // An attempt of it is under way: it is looked at again when that ends.
-      if (this.endpoint.ordering === "fifo") return null;
-      this.#queue.drop(head.id);
-      this.#deferred.add(head.id);
-    }
-  }
-
-  /** Fetches parked deliveries when the first of them stands before all that the queue holds. */
-  #refill(now: number): void {
-    const head = this.#queue.peek();
-    if (this.#parkedFrom === Number.POSITIVE_INFINITY || (head && head.order <= this.#parkedFrom)) return;
-    if (this.endpoint.ordering === "none" && this.#parkedFrom > now) return;
-    const count = this.#queue.size + this.#flights.size + this.#recording.size + limit("actorRefillMax");
-    const rows = this.parts.parked(this.endpoint.id, count);
-    for (const row of rows) {
-      if (this.#isBusy(row.id)) this.#deferred.add(row.id);
-      else if (!this.#queue.has(row.id)) this.#admit({ ...row, queueOrder: null }, null);
-    }
-    this.#parkedFrom =
-      rows.length < count ? Number.POSITIVE_INFINITY : (rows.at(-1)?.queueOrder ?? Number.POSITIVE_INFINITY);
-  }
-
-  #start(load: Load, trigger: Trigger, probe: boolean, settled?: Flight<P>["settled"]): void {
-    const destination = this.#destination;
-    const flight: Flight<P> = { load, trigger, probe, destination, settled: settled ?? null };
-    this.#flights.add(load.delivery.id);
-    if (settled) this.#byHand++;
-    void this.#fly(flight);
+  #start(load: Load, trigger: Trigger, probe: boolean, settled: Flight<P>["settled"] = null): void {
+    this.#flights.begin(load.delivery.id, settled !== null);
+    void this.#fly({ load, trigger, probe, destination: this.#destination, settled });
   }
 
   /** The attempt; then states, in memory and at once; then to the disk; then the delivery is free again. */
@@ -354,59 +391,45 @@ export class EndpointActor<P extends Performed> {
     const { id } = flight.load.delivery;
     const performed = await this.parts.perform(this.endpoint, flight.load);
     this.parts.landed();
-    this.#flights.delete(id);
-    if (flight.settled) this.#byHand--;
+    this.#flights.land(id);
     if (performed === null) {
+      this.#flights.end(id);
       flight.settled?.(null);
       return this.#goOn();
     }
     const settlement = this.#judge(flight, performed);
-    this.#recording.add(id);
     this.#requeue(id, settlement);
     const recorded = this.parts.record(settlement);
     this.#goOn();
     const applied = await recorded;
-    this.#recording.delete(id);
-    // From now on its row says it, or never: the endpoint may be deleted, or was changed meanwhile.
-    if (settlement.disable !== null) this.#disabling = false;
-    this.#notePark(settlement.queueOrder);
-    if (this.#deferred.delete(id) || !applied) this.#reload(id);
+    const again = this.#flights.end(id);
+    if (settlement.queueOrder !== null) this.#backlog.park(settlement.queueOrder);
+    if (again || !applied) this.#backlog.reload(id);
+    // From now on its row says it, or never: the endpoint may have moved meanwhile.
+    if (settlement.disable !== null && this.#state.mode === "closing") this.#follow();
     flight.settled?.(performed);
     this.#goOn();
   }
 
-  #goOn(): void {
-    this.#pump();
-    this.#tellQuiet();
-  }
-
   #judge(flight: Flight<P>, performed: P): Settlement<P> {
+    const { load, trigger } = flight;
+    const { delivery } = load;
     const finding = this.#onClock(performed.finding);
-    const { delivery } = flight.load;
     const at = { now: this.parts.clock.now(), random: this.parts.random() };
     const moved = flight.destination !== this.#destination;
     const begun: Beginning = { ...flight, moved, step: delivery.step, schedule: this.#scheduleOf(delivery) };
     const before = this.health;
-    this.health = healthAfter(before, begun, finding, at);
-    const change = deliveryAfter(begun, finding, this.health, at);
-    const disable = this.#isClosed() || moved ? null : disabledBy(finding, this.health, at.now);
-    if (disable) this.#disabling = true;
+    const health = (this.health = healthAfter(before, begun, finding, at));
+    const change = deliveryAfter(begun, finding, health, at);
+    const isClosing = this.#state.mode === "closing" || isClosed(this.endpoint);
+    const disable = isClosing || moved ? null : disabledBy(finding, health, at.now);
+    if (disable && this.#state.mode !== "stopped") this.#enter({ mode: "closing" });
     const parks =
       change !== null && change.due !== null && this.endpoint.ordering === "none" && !this.hasRoom;
-    const queueOrder = parks ? this.orderOf(delivery.id, change.due ?? 0) : null;
-    const { endpoint, health } = this;
-    const { load, trigger } = flight;
-    return {
-      endpoint,
-      load,
-      trigger,
-      performed,
-      change,
-      queueOrder,
-      health,
-      healthChanged: health !== before,
-      disable,
-    };
+    const queueOrder = parks ? this.#backlog.orderOf(delivery.id, change.due ?? 0) : null;
+    const { endpoint } = this;
+    const healthChanged = health !== before;
+    return { endpoint, load, trigger, performed, change, queueOrder, health, healthChanged, disable };
   }
 
   /** A receiver means the wall clock by `retry-after`. */
@@ -424,102 +447,39 @@ export class EndpointActor<P extends Performed> {
 
   #requeue(id: number, { change, queueOrder }: Settlement<P>): void {
     if (change === null) return;
-    this.#queue.drop(id);
+    this.#backlog.drop(id);
     // What is parked is told of once its row says so: before, a refill would look for it in vain and forget it.
-    if (change.due !== null && queueOrder === null) this.#admit({ id, due: change.due, queueOrder }, null);
-  }
-
-  #notePark(queueOrder: number | null): void {
-    if (queueOrder !== null) this.#parkedFrom = Math.min(this.#parkedFrom, queueOrder);
-  }
-
-  /** The row knows better than the queue: it was reopened, cancelled, or tried by hand. */
-  #reload(id: number): void {
-    const delivery = this.parts.load(id)?.delivery;
-    this.#queue.drop(id);
-    if (delivery && delivery.due !== null) this.#admit({ id, due: delivery.due, queueOrder: null }, null);
+    if (change.due !== null && queueOrder === null)
+      this.#backlog.add({ id, due: change.due, queueOrder }, null);
   }
 
   /** Ends what waits, one slice after the other. */
-  async #dispose(): Promise<void> {
-    if (this.#disposing || !this.parts.canRecord()) return;
-    const ids = this.#idsToDispose();
+  #disposeSlice(): void {
+    if (this.#isEnding || !this.parts.canRecord()) return;
+    const ids = this.#backlog.takeForDisposal();
     if (ids.length === 0) return;
-    this.#disposing = true;
-    for (const id of ids) this.#queue.drop(id);
+    this.#isEnding = true;
+    this.parts.unattended("disposal", this.#end(ids));
+  }
+
+  async #end(ids: readonly number[]): Promise<void> {
     try {
       // Those are still to be sent: the endpoint was enabled meanwhile.
-      for (const id of await this.parts.dispose(ids)) this.#reload(id);
+      for (const id of await this.parts.dispose(ids)) this.#backlog.reload(id);
     } finally {
-      this.#disposing = false;
+      this.#isEnding = false;
     }
     this.#goOn();
   }
+}
 
-  #idsToDispose(): number[] {
-    // An endpoint that is only about to be disabled waits for its row to say so.
-    if (this.endpoint.status !== "disabled" && this.endpoint.status !== "deleted") return [];
-    const held = this.#queue.ids(limit("sliceRows"));
-    if (held.length > 0 || this.#parkedFrom === Number.POSITIVE_INFINITY) return held;
-    const parked = this.parts.parked(this.endpoint.id, limit("sliceRows")).map((row) => row.id);
-    if (parked.length === 0) this.#parkedFrom = Number.POSITIVE_INFINITY;
-    return parked;
-  }
+const IDLE: State = { mode: "idle" };
+const BLOCKED: State = { mode: "blocked" };
 
-  /** Exactly one timer, for the earliest instant at which something could start; none where only an ending can help. */
-  #arm(now: number): void {
-    const at = this.#isRunning() ? this.#nextWake(now) : Number.POSITIVE_INFINITY;
-    if (at === this.#wakesAt) return;
-    this.#callOff?.();
-    this.#callOff = null;
-    this.#wakesAt = at;
-    if (at === Number.POSITIVE_INFINITY) return;
-    this.#callOff = this.parts.clock.timer(at, () => {
-      this.#wakesAt = Number.POSITIVE_INFINITY;
-      this.#callOff = null;
-      this.#pump();
-    });
-  }
+function timerOf(state: State): Timer | null {
+  return "timer" in state ? state.timer : null;
+}
 
-  #nextWake(now: number): number {
-    if (!this.#hasSlot()) return Number.POSITIVE_INFINITY;
-    const head = this.#queue.peek();
-    const due = Math.min(head?.due ?? Number.POSITIVE_INFINITY, this.#parkedDue(head));
-    if (due === Number.POSITIVE_INFINITY || (head && this.#isBusy(head.id))) return Number.POSITIVE_INFINITY;
-    return Math.max(due, this.#gate(), this.#tokenAt(now));
-  }
-
-  /** When parked deliveries want to be looked at: those of an ordered endpoint, which stand before its head, at once. */
-  #parkedDue(head: QueueItem<Load> | undefined): number {
-    if (this.endpoint.ordering === "none") return this.#parkedFrom;
-    const isFirst = this.#parkedFrom < (head?.order ?? Number.POSITIVE_INFINITY);
-    return isFirst ? 0 : Number.POSITIVE_INFINITY;
-  }
-
-  #setMode(now: number): void {
-    this.#mode = this.#currentMode(now);
-    const timerMatches = (this.#callOff !== null) === (this.#wakesAt !== Number.POSITIVE_INFINITY);
-    if (!timerMatches) throw new Error("an actor has a timer that it does not know");
-    if (
-      this.#callOff &&
-      (this.#mode === "paused" || this.#mode === "stopped" || this.#mode === "disposing")
-    ) {
-      throw new Error(`an actor that is ${this.#mode} has a timer`);
-    }
-  }
-
-  #currentMode(now: number): Mode {
-    if (this.#stopped) return "stopped";
-    if (this.#isClosed()) return "disposing";
-    if (this.endpoint.status === "paused") return "paused";
-    if (this.#gate() > now || this.health.backoffLevel > 0) return "backing_off";
-    if (this.#flights.size > 0) return "sending";
-    return this.#callOff ? "waiting" : "idle";
-  }
-
-  #tellQuiet(): void {
-    if (this.#whenQuiet.length === 0) return;
-    if (this.#flights.size > 0 || this.#recording.size > 0 || this.#disposing) return;
-    for (const resolve of this.#whenQuiet.splice(0)) resolve();
-  }
+function isClosed({ status }: Endpoint): boolean {
+  return status === "disabled" || status === "deleted";
 }

@@ -16,6 +16,11 @@ export class SetClock implements Clock {
 
   now = (): number => this.time;
 
+  /** Timers that are set. */
+  get timers(): number {
+    return this.#timers.size + this.#delays.size;
+  }
+
   timer(at: number, wake: () => void): () => void {
     const timer = { at, wake };
     this.#timers.add(timer);

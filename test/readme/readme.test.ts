@@ -170,8 +170,9 @@ describe("what the README says about the source", () => {
 
   test("it names the actor's states, and every status and dead reason of a delivery", async () => {
     const actor = await Bun.file(join(repository, "src/delivery/actor.ts")).text();
-    const states = actor.match(/^export type Mode =(.*);$/m)?.[1]?.match(/\w+/g) ?? [];
-    expect(states.length).toBeGreaterThan(5);
+    const [, union = ""] = /^export type State =\n([^]*?);\n\n/m.exec(actor) ?? [];
+    const states = [...union.matchAll(/"(\w+)"/g)].map(([, name]) => name);
+    expect(states.length).toBe(9);
     expect(states.filter((state) => !readme.includes(`\n| ${state} |`))).toEqual([]);
     const words = [...DELIVERY_STATUS, ...DEAD_REASONS];
     expect(words.filter((word) => !readme.includes(`\`${word}\``))).toEqual([]);

@@ -97,8 +97,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "sends while the endpoint is paused",
     file: "delivery/actor.ts",
-    find: 'this.endpoint.status !== "active"',
-    put: 'this.endpoint.status === "disabled"',
+    find: 'else if (this.endpoint.status === "paused") this.#enter({ mode: "paused" });',
+    put: "",
   },
   {
     name: "starts more at once than the endpoint takes",
@@ -115,7 +115,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a delivery that is busy may be sent once more",
     file: "delivery/actor.ts",
-    find: 'if (this.#isBusy(load.delivery.id)) return "busy";',
+    find: 'if (this.#flights.has(load.delivery.id)) return "busy";',
     put: "",
   },
   {
@@ -133,7 +133,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "order is given up while an outcome is on its way to the disk",
     file: "delivery/actor.ts",
-    find: 'return this.endpoint.ordering === "fifo" ? scheduled + this.#recording.size : scheduled;',
+    find: 'return this.endpoint.ordering === "fifo" ? scheduled + recording : scheduled;',
     put: "return scheduled;",
   },
   {
@@ -145,8 +145,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "the deliveries of a disabled endpoint are left lying",
     file: "delivery/actor.ts",
-    find: 'if (this.#isClosed() && !this.#stopped) this.parts.unattended("disposal", this.#dispose());',
-    put: "",
+    find: "return this.#disposeSlice();",
+    put: "return;",
   },
   {
     name: "an outcome is lost when the disk is full",
@@ -157,14 +157,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a parked retry is told of before it is on disk, and forgotten by a refill in between",
     file: "delivery/actor.ts",
-    find: "this.#notePark(settlement.queueOrder);",
+    find: "if (settlement.queueOrder !== null) this.#backlog.park(settlement.queueOrder);",
     put: "",
   },
   {
     name: "a delivery whose turn comes while it is busy is not looked at again",
     file: "delivery/actor.ts",
-    find: "if (this.#deferred.delete(id) || !applied) this.#reload(id);",
-    put: "if (!applied) this.#reload(id);",
+    find: "if (again || !applied) this.#backlog.reload(id);",
+    put: "if (!applied) this.#backlog.reload(id);",
   },
   {
     name: "a delivery that is cancelled keeps its place",
@@ -246,8 +246,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a delivery that is reopened and parked stays in the queue with its old time",
-    file: "delivery/actor.ts",
-    find: "if (this.#queue.has(waiting.id)) this.#reload(waiting.id);",
+    file: "delivery/backlog.ts",
+    find: "if (this.#queue.has(id)) this.reload(id);",
     put: "",
   },
   {

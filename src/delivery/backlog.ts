@@ -1,0 +1,157 @@
+import type { Endpoint } from "../core/model.ts";
+import { limit } from "../core/limits.ts";
+import type { ActorParts, Load, Performed, Waiting } from "./actor-parts.ts";
+import type { Flights } from "./flights.ts";
+import { Queue, type QueueItem } from "./queue.ts";
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** What the backlog needs of its actor's parts. */
+export type BacklogParts = Pick<
+  ActorParts<Performed>,
+  "held" | "load" | "parked" | "firstParked" | "isRoomy"
+>;
+
+/**
+ * The deliveries that wait for one endpoint. The first of them stand in memory, in a queue with a bound; all others are parked: they wait
+ * in the database, in the same order, and are fetched as the queue drains.
+ *
+ * A delivery that is busy is in neither: its row changes with the outcome of its attempt, and is read then.
+ */
+export class Backlog {
+  readonly #queue: Queue<Load>;
+  /** The place of the first parked delivery in the order of the queue; `NEVER` where none is parked. */
+  #parkedFrom: number;
+
+  constructor(
+    private endpoint: Pick<Endpoint, "id" | "ordering">,
+    private readonly flights: Flights,
+    private readonly parts: BacklogParts,
+  ) {
+    this.#queue = new Queue(parts.held);
+    this.#parkedFrom = this.#readParkedFrom();
+  }
+
+  /** Deliveries in memory. */
+  get size(): number {
+    return this.#queue.size;
+  }
+
+  get isEmpty(): boolean {
+    return this.#queue.size === 0 && this.#parkedFrom === NEVER;
+  }
+
+  /** False where one more has to be parked. */
+  get hasRoom(): boolean {
+    return this.#queue.size < (this.parts.isRoomy() ? limit("actorQueueMax") : limit("actorQueueHead"));
+  }
+
+  /** The first delivery in memory. */
+  get head(): QueueItem<Load> | undefined {
+    return this.#queue.peek();
+  }
+
+  /** Ids of the first `count` in memory. */
+  ids(count = this.#queue.size): number[] {
+    return this.#queue.ids(count);
+  }
+
+  /** The endpoint as it is now; a change of its order sorts everything anew. */
+  follow(endpoint: Pick<Endpoint, "id" | "ordering">): void {
+    const reordered = endpoint.ordering !== this.endpoint.ordering;
+    this.endpoint = endpoint;
+    if (!reordered) return;
+    const items = [...this.#queue.items()];
+    this.#queue.clear();
+    for (const item of items) this.#queue.push({ ...item, order: this.orderOf(item.id, item.due) });
+    this.#parkedFrom = this.#readParkedFrom();
+  }
+
+  /** Where a delivery stands in the queue. */
+  orderOf(id: number, due: number): number {
+    return this.endpoint.ordering === "fifo" ? id : due;
+  }
+
+  /** Takes in a delivery that is on disk; `load` where its message is at hand. */
+  add({ id, due, queueOrder }: Waiting, load: Load | null): void {
+    if (queueOrder === null)
+      return this.#queue.push({ id, due, order: this.orderOf(id, due), load, dropped: false });
+    // What the queue holds already was reopened; or it was fetched and tried between the commit and this word of it.
+    if (this.#queue.has(id)) this.reload(id);
+    this.park(queueOrder);
+  }
+
+  /** A delivery stands in the database at this place. */
+  park(queueOrder: number): void {
+    this.#parkedFrom = Math.min(this.#parkedFrom, queueOrder);
+  }
+
+  drop(id: number): void {
+    this.#queue.drop(id);
+  }
+
+  /** What the queue kept from accepting the event is out of date. */
+  forgetLoad(id: number): void {
+    this.#queue.forgetLoad(id);
+  }
+
+  /** The row knows better than the queue: the delivery was reopened, cancelled, or tried by hand. */
+  reload(id: number): void {
+    const delivery = this.parts.load(id)?.delivery;
+    this.#queue.drop(id);
+    if (delivery && delivery.due !== null) this.add({ id, due: delivery.due, queueOrder: null }, null);
+  }
+
+  /** Takes out the first delivery whose time has come. Where order is kept, a head that is not due holds those behind it. */
+  takeDue(now: number): Pick<QueueItem<Load>, "id" | "load"> | null {
+    for (;;) {
+      this.#refill(now);
+      const head = this.#queue.peek();
+      if (!head || head.due > now) return null;
+      if (!this.flights.has(head.id)) return this.#queue.pop() ?? null;
+      if (this.endpoint.ordering === "fifo") return null;
+      this.flights.defer(head.id);
+      this.#queue.drop(head.id);
+    }
+  }
+
+  /** The instant from which `takeDue` may find something; `NEVER` where only an ending can help. */
+  get nextDue(): number {
+    const head = this.#queue.peek();
+    if (head && this.flights.has(head.id)) return NEVER;
+    return Math.min(head?.due ?? NEVER, this.#parkedDue(head));
+  }
+
+  /** The next deliveries to be ended, of an endpoint that is disabled or deleted; those in memory leave it. */
+  takeForDisposal(): number[] {
+    const held = this.#queue.ids(limit("sliceRows"));
+    for (const id of held) this.#queue.drop(id);
+    if (held.length > 0 || this.#parkedFrom === NEVER) return held;
+    const parked = this.parts.parked(this.endpoint.id, limit("sliceRows")).map((row) => row.id);
+    if (parked.length === 0) this.#parkedFrom = NEVER;
+    return parked;
+  }
+
+  /** Fetches parked deliveries when the first of them stands before all that the queue holds. */
+  #refill(now: number): void {
+    const head = this.#queue.peek();
+    if (this.#parkedFrom === NEVER || (head && head.order <= this.#parkedFrom)) return;
+    if (this.endpoint.ordering === "none" && this.#parkedFrom > now) return;
+    const count = this.#queue.size + this.flights.size + limit("actorRefillMax");
+    const rows = this.parts.parked(this.endpoint.id, count);
+    for (const row of rows)
+      if (!this.flights.defer(row.id) && !this.#queue.has(row.id))
+        this.add({ ...row, queueOrder: null }, null);
+    this.#parkedFrom = rows.length < count ? NEVER : (rows.at(-1)?.queueOrder ?? NEVER);
+  }
+
+  /** When parked deliveries want to be looked at: those of an ordered endpoint, which stand before its head, at once. */
+  #parkedDue(head: QueueItem<Load> | undefined): number {
+    if (this.endpoint.ordering === "none") return this.#parkedFrom;
+    return this.#parkedFrom < (head?.order ?? NEVER) ? 0 : NEVER;
+  }
+
+  #readParkedFrom(): number {
+    return this.parts.firstParked(this.endpoint.id) ?? NEVER;
+  }
+}
