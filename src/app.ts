@@ -14,6 +14,7 @@ import { Jobs } from "./platform/jobs.ts";
 import type { Logger } from "./platform/log.ts";
 import { createMetrics, type Metrics } from "./platform/metrics.ts";
 import { Actors } from "./delivery/actors.ts";
+import { type AttemptReport, Recorder } from "./delivery/recorder.ts";
 import { addressesOf } from "./destinations/destination.ts";
 import { findKind, isPolled } from "./destinations/destinations.ts";
 import { createGuard, type Guard } from "./transport/guard.ts";
@@ -25,7 +26,7 @@ import type { Transport } from "./transport/types.ts";
 import { VERSION } from "./transport/user-agent.ts";
 import { Pipeline } from "./pipeline/pipeline.ts";
 import { Poller } from "./delivery/poller.ts";
-import { Releaser } from "./delivery/releaser.ts";
+import { Releaser } from "./pipeline/releaser.ts";
 import type { Replica } from "./replica/replica.ts";
 import { openReplication, type Replication } from "./replica/replication.ts";
 import { Replayer } from "./pipeline/replayer.ts";
@@ -103,7 +104,7 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   const { actors, metrics } = outbound;
   const pipeline = new Pipeline({
     data,
-    actors,
+    outlet: actors,
     onAccepted: (accepted) => countAccepted(metrics, accepted),
     onExhausted: (exhaustion) => tellExhausted(exhaustion, data, logger),
     onRefusedFilter: (endpoint) => tellRefusedFilter(data.ids.encode("ep", endpoint.id), logger),
@@ -198,6 +199,7 @@ interface Outbound {
   guard: Guard;
   transport: Transport;
   actors: Actors;
+  recorder: Recorder;
   sendParts: SendParts;
   metrics: Metrics;
   stopWatching: () => void;
@@ -209,6 +211,8 @@ interface Outbound {
   isOpen: boolean;
 }
 
+const monotonic = () => performance.now();
+
 function openOutbound(
   config: Config,
   data: Data,
@@ -219,7 +223,6 @@ function openOutbound(
   const listening: Outbound["listening"] = { port: null };
   const self = { baseUrl: config.baseUrl, port: () => listening.port };
   const guard = createGuard({ allow: config.allowPrivateDestinations, self });
-  const monotonic = () => performance.now();
   const attemptsMax = shareOfFiles(limit("attemptsInFlightMax"), ATTEMPTS_SHARE);
   const transport = createTransport({ guard, now: monotonic, openMax: attemptsMax });
   const { ids, store } = data;
@@ -230,25 +233,27 @@ function openOutbound(
     now: clock.now,
     monotonic,
     signal: abort.signal,
-    onBroken: (endpoint: Endpoint, error: unknown) =>
-      tellBroken(ids.encode("ep", endpoint.id), error, logger),
+    onBroken: (at: Endpoint, error: unknown) => tellBroken(ids.encode("ep", at.id), error, logger),
   };
+  const steady = openSteadyClock(data, clock, (lead) => tellSetBack(lead, logger));
+  const tell = (report: AttemptReport) => tellAttempt(report, data, logger, metrics);
+  const recorder = new Recorder(data, { clock: steady, onAttempt: tell });
   const actors: Actors = new Actors(data, {
-    clock: openSteadyClock(data, clock, (lead) => tellSetBack(lead, logger)),
+    clock: steady,
     random: Math.random,
     send: (endpoint, load) => send(sendParts, endpoint, load),
     attemptsMax,
-    onAttempt: (report) => tellAttempt(report, data, logger, metrics),
+    recorder,
   });
-  const versions = { version: VERSION, bun: Bun.version, sqlite: disk.version };
   const gauges = () => readGauges({ data, actors, path: disk.path, transport, replication });
-  const metrics = createMetrics(gauges, versions);
+  const metrics = createMetrics(gauges, { version: VERSION, bun: Bun.version, sqlite: disk.version });
   const stopWatching = watchAll(data, metrics, logger);
   return {
     clock,
     guard,
     transport,
     actors,
+    recorder,
     sendParts,
     metrics,
     stopWatching,
@@ -259,8 +264,13 @@ function openOutbound(
   };
 }
 
-function openPoller(data: Data, { clock, actors, sendParts, metrics }: Outbound, logger: Logger): Poller {
+function openPoller(
+  data: Data,
+  { clock, actors, recorder, sendParts, metrics }: Outbound,
+  logger: Logger,
+): Poller {
   return new Poller(data, actors, {
+    recorder,
     clock,
     heldMax: shareOfFiles(limit("pollersTotalMax"), POLLS_SHARE),
     handOut: (endpoint, load) => handOut(sendParts, endpoint, load),

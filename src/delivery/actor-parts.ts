@@ -1,26 +1,10 @@
 import type { DeliveryChange, Finding } from "../core/delivery.ts";
-import type { Delivery, DisabledReason, Endpoint, Health, Trigger } from "../core/model.ts";
+import type { Load, Waiting } from "../core/dispatch.ts";
+import type { DisabledReason, Endpoint, Health, Trigger } from "../core/model.ts";
 import type { SteadyClock } from "../platform/clock.ts";
 import type { Held } from "./queue.ts";
 
-/** What an actor is handed, what it says of an attempt, and what it needs of others. */
-
-/** A delivery with what its message is made of. */
-export interface Load {
-  delivery: Delivery;
-  type: string;
-  /** Deliveries that led to its event. */
-  hops: number;
-  /** The plain envelope: what is signed and sent unless transformations reshape it. */
-  body: Uint8Array;
-}
-
-/** A delivery that waits, as the store has it. */
-export interface Waiting {
-  id: number;
-  due: number;
-  queueOrder: number | null;
-}
+/** What an actor says of an attempt, and what it needs of others. */
 
 /** What one attempt did; `null` where it was given up because the process stops, which costs no attempt. */
 export interface Performed {

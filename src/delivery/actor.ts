@@ -17,7 +17,8 @@ import {
   type WaitingFor,
 } from "../core/model.ts";
 import { DEFAULT_SCHEDULE } from "../core/retry.ts";
-import type { ActorParts, Load, Performed, Settlement, Waiting } from "./actor-parts.ts";
+import type { Load, Waiting } from "../core/dispatch.ts";
+import type { ActorParts, Performed, Settlement } from "./actor-parts.ts";
 import { Backlog } from "./backlog.ts";
 import { Flights } from "./flights.ts";
 import { RateBucket } from "./rate-bucket.ts";

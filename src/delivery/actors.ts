@@ -1,28 +1,20 @@
-import type { SteadyClock } from "../platform/clock.ts";
-import { isFree, isMetered } from "../core/delivery.ts";
+import type { Load, Waiting } from "../core/dispatch.ts";
 import { limit } from "../core/limits.ts";
-import { type Delivery, type Endpoint, envelopeOf, type WaitingFor } from "../core/model.ts";
-import type { Data } from "../store/data.ts";
-import { isBodyGone } from "../store/events.ts";
-import { EndpointActor } from "./actor.ts";
-import type { ActorParts, Load, Settlement, Waiting } from "./actor-parts.ts";
+import type { Endpoint, WaitingFor } from "../core/model.ts";
 import { isPolled } from "../destinations/destinations.ts";
+import type { SteadyClock } from "../platform/clock.ts";
+import type { Data } from "../store/data.ts";
+import { dispose } from "../store/disposal.ts";
+import { EndpointActor } from "./actor.ts";
+import type { ActorParts } from "./actor-parts.ts";
 import { Dispatcher } from "./dispatcher.ts";
-import type { Held } from "./queue.ts";
+import { loadDelivery } from "./load.ts";
 import { PollActor } from "./poll-actor.ts";
+import type { Held } from "./queue.ts";
+import type { Recorder } from "./recorder.ts";
 import type { Sent } from "./send.ts";
-
-/** What an attempt tells the log and the metrics once it is on disk. */
-export interface AttemptReport {
-  settlement: Settlement<Sent>;
-  number: number;
-  /** By the wall clock; null where none is planned. */
-  nextAttemptAt: number | null;
-  /** By the wall clock: when the endpoint is tried again that is left alone; null where it is not. */
-  leftAloneUntil: number | null;
-  /** Milliseconds from acceptance to the first attempt; null for later ones. */
-  lagMs: number | null;
-}
+import { Slots } from "./slots.ts";
+import { Touched } from "./touched.ts";
 
 export interface ActorsParts {
   clock: SteadyClock;
@@ -31,7 +23,7 @@ export interface ActorsParts {
   send(endpoint: Endpoint, load: Load): Promise<Sent | null>;
   /** Attempts in flight over all endpoints, bounded by what the process may open. */
   attemptsMax: number;
-  onAttempt(report: AttemptReport): void;
+  recorder: Pick<Recorder, "record">;
 }
 
 export interface ActorCounts {
@@ -48,24 +40,16 @@ export interface ActorCounts {
 }
 
 const GONE_LOOK_MS = 1000;
-const TOUCHED_AGE_MS = 60_000;
-const encoder = new TextEncoder();
+const NONE: ReadonlySet<number> = new Set();
 
 type Actor = EndpointActor<Sent> | PollActor;
 
-/** All actors, by endpoint; made when the first delivery comes. Writes what they find out. */
+/** All actors, by endpoint; made when the first delivery comes. */
 export class Actors {
   readonly #actors = new Map<number, Actor>();
   #stopped = false;
-  #inFlight = 0;
-  /** Endpoints that found no slot; not all of them have something left to send. */
-  readonly #starved = new Set<number>();
-  #isFeeding = false;
-  /**
-   * Deliveries that somebody replayed, cancelled or tried by hand, and when. A delivery can be seen before it is dispatched (a moment
-   * after its commit): what the dispatch carries of it would be out of date.
-   */
-  readonly #touched = new Map<number, number>();
+  readonly #slots: Slots;
+  readonly #touched: Touched;
   readonly #held: Held = { deliveries: 0, bytes: 0 };
   /** Endpoints that are deleted and whose actors have something left to end. */
   readonly #leaving = new Set<number>();
@@ -79,15 +63,23 @@ export class Actors {
     private readonly data: Data,
     private readonly parts: ActorsParts,
   ) {
+    const turns = {
+      schedule: (next: () => void) => data.store.schedule(next),
+      beginShare: () => data.store.beginShare(),
+    };
+    this.#touched = new Touched(() => parts.clock.now());
+    this.#slots = new Slots({
+      ...turns,
+      max: parts.attemptsMax,
+      wake: (endpointId) => this.#actors.get(endpointId)?.wake(),
+    });
     this.#pushedParts = this.#partsOfPushed();
     data.endpoints.onChange((endpoint) => {
       this.#actors.get(endpoint.id)?.update(endpoint);
       if (endpoint.status === "deleted") this.#leaving.add(endpoint.id);
     });
     this.dispatcher = new Dispatcher({
-      schedule: (next) => data.store.schedule(next),
-      beginShare: () => data.store.beginShare(),
-      keepsOrder: this.keepsOrder,
+      ...turns,
       read: (id) => data.deliveries.get(id),
       enqueue: (endpointId, waiting, load) => this.enqueue(endpointId, waiting, load),
     });
@@ -100,14 +92,17 @@ export class Actors {
       held: this.#held,
       clock: this.parts.clock,
       random: () => this.parts.random(),
-      load: (id) => this.load(id),
+      load: (id) => loadDelivery(this.data, id),
       parked: (id, count) => this.data.deliveries.parkedOf(id, count),
       firstParked: (id) => this.data.deliveries.firstParkedOf(id),
-      perform: (to, load) => this.#perform(to, load),
-      landed: () => this.#landed(),
-      record: (settlement) => this.#record(settlement),
-      dispose: (ids) => this.dispose(ids),
-      hasSlot: (id, own) => this.#hasSlot(id, own),
+      perform: (to, load) => {
+        this.#slots.take();
+        return this.parts.send(to, load);
+      },
+      landed: () => this.#slots.giveBack(),
+      record: (settlement) => this.parts.recorder.record(settlement),
+      dispose: (ids) => dispose(this.data, ids),
+      hasSlot: (id, own) => this.#slots.has(id, own),
       canRecord: () => this.data.store.writable,
       isRoomy: () => this.#held.deliveries < limit("queuedTotalMax"),
       isHeldBack: (projectId) => this.data.tenants.isSuspended(projectId),
@@ -135,26 +130,24 @@ export class Actors {
     if (next < actors.length) this.data.store.schedule(() => this.#wakeInTurn(actors, next));
   }
 
-  /** Where a new delivery of an endpoint stands in the database's queue; null where the actor can hold it in memory. */
-  placeFor(endpoint: Endpoint, id: number, due: number): number | null {
-    // Inside the write, so that it stands behind all that was handed out before.
-    if (isPolled(endpoint.kind)) return this.data.store.takeKey();
-    const actor = this.#of(endpoint.id);
-    const isFull = this.dispatcher.waiting >= limit("dispatchWaitingMax");
-    if (!(actor instanceof EndpointActor) || (actor.hasRoom && !isFull)) return null;
-    // A write of this very transaction may have changed the order in which the endpoint gets things.
-    return this.data.endpoints.current(endpoint.id)?.ordering === "fifo" ? id : due;
+  /** Keys of those whose next deliveries have to be parked. Looks at queues in memory: to be asked before a write. */
+  full(endpoints: readonly Pick<Endpoint, "id">[]): ReadonlySet<number> {
+    const isBehind = this.dispatcher.waiting >= limit("dispatchWaitingMax");
+    let full: Set<number> | null = null;
+    for (const { id } of endpoints) {
+      const actor = this.#actors.get(id);
+      const hasRoom = !(actor instanceof EndpointActor) || actor.hasRoom;
+      if (isBehind || !hasRoom) (full ??= new Set()).add(id);
+    }
+    return full ?? NONE;
   }
-
-  /** True where nothing may reach the endpoint before what came earlier. */
-  readonly keepsOrder = ({ ordering, kind }: Endpoint) => ordering === "fifo" || isPolled(kind);
 
   /** A delivery that is on disk; `load` where its body is at hand. */
   enqueue(endpointId: number, waiting: Waiting, load: Load | null): void {
     if (this.#leaving.size > 0) this.#dropGone();
     const actor = this.#of(endpointId);
     if (actor instanceof PollActor) return actor.enqueue();
-    if (!load) this.#touch(waiting.id);
+    if (!load) this.#touched.add(waiting.id);
     const isKept =
       load !== null &&
       this.#held.bytes + load.body.length <= limit("bodyCacheBytesMax") &&
@@ -163,7 +156,7 @@ export class Actors {
   }
 
   forget(endpointId: number, deliveryId: number): void {
-    this.#touch(deliveryId);
+    this.#touched.add(deliveryId);
     this.#actors.get(endpointId)?.forget(deliveryId);
   }
 
@@ -172,8 +165,8 @@ export class Actors {
     deliveryId: number,
     trigger: "manual" | "test",
   ): Promise<Sent | null> | "busy" | "closed" | "stopping" | "polled" {
-    this.#touch(deliveryId);
-    const load = this.load(deliveryId);
+    this.#touched.add(deliveryId);
+    const load = loadDelivery(this.data, deliveryId);
     const actor = load && this.#of(load.delivery.endpointId);
     return load && actor ? actor.attemptNow(load, trigger) : "closed";
   }
@@ -192,41 +185,6 @@ export class Actors {
   polled(endpointId: number): PollActor | null {
     const actor = this.#of(endpointId);
     return actor instanceof PollActor ? actor : null;
-  }
-
-  /**
-   * Records what a poller is about to get, in one transaction: what it gets for the first time since its delivery was opened is an
-   * attempt, what could not be rendered is dead. Answers those that are still open and rendered.
-   */
-  async recordHandOuts<Handed extends Settlement<Sent>>(handed: readonly Handed[]): Promise<Handed[]> {
-    const isKnown = ({ load, performed }: Handed) =>
-      load.delivery.step > 0 && performed.finding.outcome === "handed_out";
-    if (handed.every(isKnown)) return handed.filter((one) => this.#openNow(one) !== null);
-    const written = await this.data.store.write(() => {
-      const reports: AttemptReport[] = [];
-      return { open: handed.filter((one) => this.#writeHandOut(one, reports)), reports };
-    });
-    for (const report of written.reports) this.parts.onAttempt(report);
-    return written.open;
-  }
-
-  /** The delivery as it stands now; null where it was acknowledged, ended or opened anew since it was read. */
-  #openNow({ load }: Settlement<Sent>): Delivery | null {
-    const now = this.data.deliveries.get(load.delivery.id);
-    return now && now.due !== null && now.generation === load.delivery.generation ? now : null;
-  }
-
-  /** Inside a write. False where it is not to be handed out. */
-  #writeHandOut(one: Settlement<Sent>, reports: AttemptReport[]): boolean {
-    const delivery = this.#openNow(one);
-    if (delivery === null) return false;
-    const isRendered = one.performed.finding.outcome === "handed_out";
-    if (isRendered && delivery.step > 0) return true;
-    const settlement = { ...one, load: { ...one.load, delivery } };
-    const number = delivery.attemptCount + 1;
-    this.#write(settlement, number);
-    reports.push({ settlement, number, nextAttemptAt: null, leftAloneUntil: null, lagMs: null });
-    return isRendered;
   }
 
   wakeAll(): void {
@@ -282,7 +240,7 @@ export class Actors {
       else if (actor.mode === "backing_off") counts.backingOff++;
       else oldest = Math.min(oldest, actor.nextDue ?? now);
     }
-    for (const id of this.#starved) if ((this.#actors.get(id)?.queued ?? 0) > 0) counts.withoutSlot++;
+    for (const id of this.#slots.starved) if ((this.#actors.get(id)?.queued ?? 0) > 0) counts.withoutSlot++;
     return { ...counts, oldestDueSeconds: (now - oldest) / 1000 };
   }
 
@@ -290,19 +248,6 @@ export class Actors {
   async stop(): Promise<void> {
     this.#stopped = true;
     await Promise.all([...this.#actors.values()].map((actor) => actor.stop()));
-  }
-
-  /** A delivery with its message, from the database. */
-  load(deliveryId: number): Load | null {
-    const delivery = this.data.deliveries.get(deliveryId);
-    const event = delivery && this.data.events.getWithData(delivery.eventId);
-    if (!delivery || !event || isBodyGone(event)) return null;
-    return {
-      delivery,
-      type: event.type,
-      hops: event.hops,
-      body: encoder.encode(envelopeOf(event.type, event.timestamp, event.data)),
-    };
   }
 
   #of(endpointId: number): Actor | null {
@@ -320,7 +265,7 @@ export class Actors {
     return new PollActor(endpoint, {
       timer: (at, wake) => this.parts.clock.timer(at, wake),
       parked: (id, count) => this.data.deliveries.parkedOf(id, count),
-      dispose: (ids) => this.dispose(ids),
+      dispose: (ids) => dispose(this.data, ids),
       canRecord: () => this.data.store.writable,
       isHeldBack: (projectId) => this.data.tenants.isSuspended(projectId),
       unattended: (work, running) => this.data.store.unattended(work, running),
@@ -329,149 +274,6 @@ export class Actors {
 
   #makePushed(endpoint: Endpoint): EndpointActor<Sent> {
     return new EndpointActor<Sent>(endpoint, this.data.health.get(endpoint.id), this.#pushedParts);
-  }
-
-  #perform(endpoint: Endpoint, load: Load): Promise<Sent | null> {
-    this.#inFlight++;
-    return this.parts.send(endpoint, load);
-  }
-
-  #landed(): void {
-    this.#inFlight--;
-    this.#feedSoon();
-  }
-
-  /** Up to half of the slots each endpoint takes as many as it may; of the rest one, so that the slow leave room for the others. */
-  #hasSlot(endpointId: number, own: number): boolean {
-    const { attemptsMax } = this.parts;
-    if (this.#inFlight < attemptsMax / 2 || (own === 0 && this.#inFlight < attemptsMax)) return true;
-    this.#starved.add(endpointId);
-    return false;
-  }
-
-  #feedSoon(): void {
-    if (this.#isFeeding || this.#starved.size === 0) return;
-    this.#isFeeding = true;
-    this.data.store.schedule(() => this.#feed());
-  }
-
-  /** Wakes those that found no slot, in their order, while there are some and its share of the turn lasts. */
-  #feed(): void {
-    this.#isFeeding = false;
-    const share = this.data.store.beginShare();
-    let left = this.#starved.size;
-    for (const endpointId of this.#starved) {
-      if (left-- === 0 || this.#inFlight >= this.parts.attemptsMax) return;
-      if (share.isOver) return this.#feedSoon();
-      this.#starved.delete(endpointId);
-      this.#actors.get(endpointId)?.wake();
-    }
-  }
-
-  async #record(settlement: Settlement<Sent>): Promise<boolean> {
-    const { load, performed } = settlement;
-    const number = load.delivery.attemptCount + 1;
-    try {
-      const { applied, disabled, nextAttemptAt } = await this.data.store.write(
-        () => this.#write(settlement, number),
-        true,
-      );
-      if (disabled) this.data.endpoints.remember(disabled);
-      const dueAt = this.clock.toWall(load.delivery.due ?? this.clock.fromWall(performed.startedAt));
-      const lagMs = number === 1 ? performed.startedAt - dueAt : null;
-      const until = Math.max(settlement.health.backoffUntil, settlement.health.slowUntil);
-      const leftAloneUntil = until > 0 ? this.clock.toWall(until) : null;
-      this.parts.onAttempt({ settlement, number, nextAttemptAt, leftAloneUntil, lagMs });
-      return applied;
-    } catch (error) {
-      // Its row stays as it was: it is sent again after the next start, and the others go on.
-      this.data.store.report("record of an attempt", error);
-      return true;
-    }
-  }
-
-  /** All that follows from an attempt, in one transaction. */
-  #write(
-    settlement: Settlement<Sent>,
-    number: number,
-  ): { applied: boolean; disabled: Endpoint | null; nextAttemptAt: number | null } {
-    const { endpoint, load, trigger, performed, change, health } = settlement;
-    const { delivery } = load;
-    const { outcome } = performed.finding;
-    const id = this.data.store.takeKey();
-    const isHandedOut = outcome === "handed_out";
-    const metered = delivery.metered || (isMetered(outcome) && !isFree(delivery));
-    if (metered && !delivery.metered) this.data.meter.count(delivery.projectId, performed.startedAt);
-    // Also where the delivery is gone: what its receiver said holds for the next one.
-    const disabled = this.#disable(settlement);
-    const at = { id, number };
-    const settled = this.data.deliveries.settle(delivery, at, metered, change, settlement.queueOrder);
-    if (settled === "gone") return { applied: false, disabled, nextAttemptAt: null };
-    const isApplied = settled === "applied";
-    const due = isHandedOut ? null : this.#dueAfter(settlement, isApplied);
-    const nextAttemptAt = due === null ? null : this.clock.toWall(due);
-    const place = { ...at, deliveryId: delivery.id, trigger, outcome, nextAttemptAt };
-    this.data.attempts.insert(place, performed);
-    if (settlement.healthChanged && this.data.endpoints.leadsTo(endpoint))
-      this.data.health.set(endpoint.id, health);
-    // What is handed out counts once it is acknowledged (src/delivery/poller.ts).
-    if (!isHandedOut) {
-      this.data.digest.addTally(id, {
-        endpointId: endpoint.id,
-        projectId: delivery.projectId,
-        at: performed.startedAt,
-        delivered: outcome === "delivered",
-        dead: isApplied && change?.status === "dead",
-        durationMs: performed.durationMs,
-      });
-    }
-    return { applied: isApplied, disabled, nextAttemptAt };
-  }
-
-  /** Inside the write. Null where nothing is to be disabled, also as the endpoint leads somewhere else by now. */
-  #disable({ endpoint, disable }: Settlement<Sent>): Endpoint | null {
-    if (disable === null || !this.data.endpoints.leadsTo(endpoint)) return null;
-    return this.data.endpoints.update(endpoint.id, () => ({ status: "disabled", disabledReason: disable }));
-  }
-
-  /** When the delivery is tried next; where it was reopened or ended while the attempt ran, its row says it. */
-  #dueAfter({ load: { delivery }, change }: Settlement<Sent>, isApplied: boolean): number | null {
-    if (!isApplied) return this.data.deliveries.get(delivery.id)?.due ?? null;
-    return change ? change.due : delivery.due;
-  }
-
-  /**
-   * Ends open deliveries of endpoints that are disabled (dead) or deleted (cancelled). Answers those whose endpoint is neither: it was
-   * enabled before the write.
-   */
-  dispose(ids: readonly number[]): Promise<number[]> {
-    return this.data.store.write(() => ids.filter((id) => !this.#disposeOne(id)), true);
-  }
-
-  /** Inside a write. False where it is still to be sent. */
-  #disposeOne(id: number): boolean {
-    const delivery = this.data.deliveries.get(id);
-    if (!delivery) return true;
-    const endpoint = this.data.endpoints.current(delivery.endpointId);
-    if (endpoint && endpoint.status !== "disabled") return false;
-    const as = endpoint ? "dead" : "cancelled";
-    if (!this.data.deliveries.dispose(id, as)) return true;
-    if (as === "dead") this.data.notes.add(delivery.eventId, id, "dead_lettered", "endpoint_disabled");
-    else this.data.notes.add(delivery.eventId, id, "cancelled");
-    return true;
-  }
-
-  /** Each forgets the two that were touched longest ago, where that is long enough: they stand in the order of their times. */
-  #touch(deliveryId: number): void {
-    const now = this.parts.clock.now();
-    this.#touched.delete(deliveryId);
-    this.#touched.set(deliveryId, now);
-    let looked = 0;
-    for (const [id, at] of this.#touched) {
-      const isSurplus = this.#touched.size > limit("touchedMax");
-      if (!isSurplus && (++looked > 2 || Math.abs(now - at) < TOUCHED_AGE_MS)) break;
-      this.#touched.delete(id);
-    }
   }
 
   /** Actors of deleted endpoints that have nothing left to do. */

@@ -1,6 +1,7 @@
 import type { Endpoint } from "../core/model.ts";
 import { limit } from "../core/limits.ts";
-import type { ActorParts, Load, Performed, Waiting } from "./actor-parts.ts";
+import type { Load, Waiting } from "../core/dispatch.ts";
+import type { ActorParts, Performed } from "./actor-parts.ts";
 import type { Flights } from "./flights.ts";
 import { Queue, type QueueItem } from "./queue.ts";
 

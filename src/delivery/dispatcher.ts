@@ -1,17 +1,10 @@
 import { limit } from "../core/limits.ts";
-import type { Delivery, Endpoint } from "../core/model.ts";
+import type { Dispatch, Load, Waiting } from "../core/dispatch.ts";
+import type { Delivery } from "../core/model.ts";
+import { keepsOrder } from "../destinations/destinations.ts";
 import type { Share, TurnParts } from "../core/turn-queue.ts";
-import type { Load, Waiting } from "./actor-parts.ts";
-
-/** A delivery that is on disk and goes to its actor; `load` where its body is at hand. */
-export interface Dispatch {
-  endpoint: Endpoint;
-  waiting: Waiting;
-  load: Load | null;
-}
 
 export interface DispatcherParts extends TurnParts {
-  keepsOrder(endpoint: Endpoint): boolean;
   /** The delivery as it stands now. */
   read(id: number): Delivery | null;
   enqueue(endpointId: number, waiting: Waiting, load: Load | null): void;
@@ -74,7 +67,7 @@ export class Dispatcher {
     const others: Dispatch[] = [];
     for (const dispatch of dispatches) {
       // What is parked waits in the database: its actor is only told.
-      const isQuick = dispatch.waiting.queueOrder !== null || this.parts.keepsOrder(dispatch.endpoint);
+      const isQuick = dispatch.waiting.queueOrder !== null || keepsOrder(dispatch.endpoint);
       if (isQuick) this.#hand(dispatch, loadedDelivery);
       else others.push(dispatch);
     }

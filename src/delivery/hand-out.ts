@@ -1,5 +1,5 @@
 import type { Endpoint } from "../core/model.ts";
-import type { Load } from "./actor-parts.ts";
+import type { Load } from "../core/dispatch.ts";
 import type { Message } from "../destinations/destination.ts";
 import { malformed, reshape, type SendParts, type Sent, sign } from "./send.ts";
 

@@ -1,6 +1,6 @@
 import { limit } from "../core/limits.ts";
 import { type Endpoint, HEALTHY, type WaitingFor } from "../core/model.ts";
-import type { Waiting } from "./actor-parts.ts";
+import type { Waiting } from "../core/dispatch.ts";
 
 /**
  * The actor of a `poll` endpoint. Its queue stays in the database, in the order of positions that are given inside the writes: so a

@@ -2,8 +2,11 @@ import type { Clock } from "../platform/clock.ts";
 import { triggerOf } from "../core/delivery.ts";
 import { limit } from "../core/limits.ts";
 import { type Endpoint, HEALTHY } from "../core/model.ts";
-import type { Load, Settlement, Waiting } from "./actor-parts.ts";
+import type { Load, Waiting } from "../core/dispatch.ts";
+import type { Settlement } from "./actor-parts.ts";
 import type { Actors } from "./actors.ts";
+import { loadDelivery } from "./load.ts";
+import type { Recorder } from "./recorder.ts";
 import type { Message } from "../destinations/destination.ts";
 import type { HandOut } from "./hand-out.ts";
 import type { PollActor } from "./poll-actor.ts";
@@ -42,6 +45,7 @@ export interface PollerParts {
   heldMax: number;
   /** Shapes and signs a delivery at this moment. Never rejects. */
   handOut(endpoint: Endpoint, load: Load): Promise<HandOut>;
+  recorder: Recorder;
   /** Hears of acknowledged deliveries, once that is on disk. */
   onAcknowledged(endpoint: Endpoint, deliveries: number): void;
 }
@@ -114,7 +118,7 @@ export class Poller {
     for (;;) {
       const rows = this.data.deliveries.parkedOf(endpoint.id, ask.limit + 1);
       const { tried, seen } = await this.#prepare(endpoint, rows.slice(0, ask.limit));
-      const open = await this.actors.recordHandOuts(tried);
+      const open = await this.parts.recorder.recordHandOuts(tried);
       const done = seen === rows.length;
       const messages = open.flatMap(({ performed }) => performed.message ?? []);
       if (messages.length === 0 && !done && tried.length > 0) continue;
@@ -134,7 +138,7 @@ export class Poller {
     let seen = 0;
     for (const { id, queueOrder } of rows) {
       if (turns.isOver) await turns.next();
-      const load = this.actors.load(id);
+      const load = loadDelivery(this.data, id);
       const settlement = load && (await this.#settlement(endpoint, load, queueOrder));
       bytes += settlement?.performed.message?.body.length ?? 0;
       if (tried.length > 0 && bytes > limit("pollAnswerBytesMax")) break;

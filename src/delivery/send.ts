@@ -14,7 +14,8 @@ import {
   writeTransformed,
 } from "../core/transform/transform.ts";
 import { isHeavy, type TurnQueue } from "../core/turn-queue.ts";
-import type { Load, Performed } from "./actor-parts.ts";
+import type { Load } from "../core/dispatch.ts";
+import type { Performed } from "./actor-parts.ts";
 import {
   type Answer,
   type Ask,

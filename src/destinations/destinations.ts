@@ -1,3 +1,4 @@
+import type { Endpoint } from "../core/model.ts";
 import type { DestinationKind, KindRow, PolledKind } from "./destination.ts";
 import { activemq } from "./kinds/activemq.ts";
 import { awsEventbridge } from "./kinds/aws-eventbridge.ts";
@@ -45,6 +46,11 @@ export function findKind(kind: string): DestinationKind | PolledKind | undefined
 /** True where nothing is pushed: deliveries wait until they are fetched, and expire where they never are. */
 export function isPolled(kind: string): boolean {
   return kind === poll.kind;
+}
+
+/** True where nothing may reach the endpoint before what came earlier. */
+export function keepsOrder({ ordering, kind }: Pick<Endpoint, "ordering" | "kind">): boolean {
+  return ordering === "fifo" || isPolled(kind);
 }
 
 export function listKinds(): readonly KindRow[] {

@@ -1,6 +1,6 @@
 import type { Actors } from "../delivery/actors.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
-import type { Releaser } from "../delivery/releaser.ts";
+import type { Releaser } from "../pipeline/releaser.ts";
 import type { Replayer } from "../pipeline/replayer.ts";
 import type { Data } from "../store/data.ts";
 import { recoverDigest } from "../store/index/recovery.ts";

@@ -145,7 +145,8 @@ const STEPS_MAX = limit("filterStepsMax");
 const LATE_STEPS_MAX = limit("lateFilterStepsMax");
 const EVENT_STEPS_MAX = limit("eventFilterStepsMax");
 
-function isWide(endpoints: readonly Endpoint[]): boolean {
+/** Its deliveries are written after the event. */
+export function isWide(endpoints: readonly Endpoint[]): boolean {
   return endpoints.length > limit("eventRowsMax");
 }
 

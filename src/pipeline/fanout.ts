@@ -3,9 +3,9 @@ import { Problem } from "../core/errors.ts";
 import { keyTime } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
 import { type Delivery, type Endpoint, type Event, envelopeOf, type Origin } from "../core/model.ts";
-import type { Waiting } from "../delivery/actor-parts.ts";
-import type { Actors } from "../delivery/actors.ts";
-import type { Dispatch } from "../delivery/dispatcher.ts";
+import type { Dispatch, Waiting } from "../core/dispatch.ts";
+import { keepsOrder } from "../destinations/destinations.ts";
+import { type Outlet, placeFor } from "./outlet.ts";
 import type { Data } from "../store/data.ts";
 import type { EventWithData } from "../store/events.ts";
 import type { Fanout } from "../store/fanouts.ts";
@@ -17,24 +17,31 @@ export function bodyOf({ type, timestamp, data }: EventWithData): Uint8Array {
   return encoder.encode(envelopeOf(type, timestamp, data));
 }
 
+/** Where and how a new delivery is written. */
+interface NewPlace {
+  id: number;
+  /** Whether the event's row names its endpoint (Deliveries.insert). */
+  by: "named" | "later";
+  waitsForPlan: boolean;
+  /** Endpoints whose deliveries have to be parked (Outlet.full). */
+  full: ReadonlySet<number>;
+}
+
 /**
  * Writes one delivery, inside a write; null where there is nothing to send yet: it waits for the account's plan, or is dead at birth
  * because its endpoint is disabled.
  */
 export function writeDelivery(
-  data: Data,
-  actors: Actors,
+  { data, outlet }: { data: Data; outlet: Pick<Outlet, "clock"> },
   event: Event,
   endpoint: Endpoint,
-  id: number,
-  by: "named" | "later",
-  waitsForPlan: boolean,
+  { id, by, waitsForPlan, full }: NewPlace,
 ): { waiting: Waiting; delivery: Delivery } | null {
   const origin: Origin = event.isTest ? "test" : "publish";
   const dead = endpoint.status === "disabled";
   const isSent = !dead && !waitsForPlan;
-  const due = isSent ? firstDue(data, actors, event) : null;
-  const queueOrder = due === null ? null : actors.placeFor(endpoint, id, due);
+  const due = isSent ? firstDue(data, outlet, event) : null;
+  const queueOrder = due === null ? null : placeFor(data, endpoint, { id, due }, full);
   const eventId = event.id;
   const endpointId = endpoint.id;
   const { projectId } = event;
@@ -47,7 +54,7 @@ export function writeDelivery(
 }
 
 /** Keys only grow: after the wall clock was set back they are ahead of it, and the event is due all the same. */
-function firstDue(data: Data, { clock }: Actors, { id, isTest }: Event): number {
+function firstDue(data: Data, { clock }: Pick<Outlet, "clock">, { id, isTest }: Event): number {
   const now = data.store.now();
   return clock.fromWall(isTest ? now : Math.min(keyTime(id), now));
 }
@@ -78,8 +85,8 @@ export class Spreader {
   #isRunning = false;
 
   constructor(
-    private readonly data: Data,
-    private readonly actors: Actors,
+    readonly data: Data,
+    readonly outlet: Outlet,
   ) {
     data.store.onRecovered(() => this.#start());
   }
@@ -99,11 +106,11 @@ export class Spreader {
 
   /** Takes up those that a crash cut short. */
   recover(): void {
-    const keepsOrder = (id: number) => {
+    const isOrdered = (id: number) => {
       const endpoint = this.data.endpoints.getAnyway(id);
-      return endpoint === undefined || this.actors.keepsOrder(endpoint);
+      return endpoint === undefined || keepsOrder(endpoint);
     };
-    for (const fanout of this.data.fanouts.unfinished(keepsOrder)) void this.add(fanout);
+    for (const fanout of this.data.fanouts.unfinished(isOrdered)) void this.add(fanout);
   }
 
   #queueOf({ written, ordered }: Fanout): Fanout[] {
@@ -123,19 +130,20 @@ export class Spreader {
     }
     this.#isRunning = false;
     if (!this.data.store.writable) for (const fanout of this.#waiting.keys()) this.#tell(fanout);
-    else if (this.#isAhead) void this.actors.dispatcher.isEmpty.then(() => this.#start());
+    else if (this.#isAhead) void this.outlet.dispatcher.isEmpty.then(() => this.#start());
   }
 
   /** Very many are written no faster than they go out, unless somebody waits for them. */
   get #isAhead(): boolean {
-    return this.#waiting.size === 0 && this.actors.dispatcher.waiting > limit("fanoutAtOnceMax");
+    return this.#waiting.size === 0 && this.outlet.dispatcher.waiting > limit("fanoutAtOnceMax");
   }
 
   /** In one transaction; where the disk is full, not at all. */
   async #writeAll(slices: readonly Slice[]): Promise<void> {
     try {
-      const written = await this.data.store.write(() => slices.map((slice) => this.#write(slice)));
-      this.actors.dispatcher.dispatch(written.flat());
+      const full = this.outlet.full(slices.flatMap(endpointsOf));
+      const written = await this.data.store.write(() => slices.map((slice) => this.#write(slice, full)));
+      this.outlet.dispatcher.dispatch(written.flat());
       for (const { fanout, until } of slices) if (until === fanout.endpoints.length) this.#tell(fanout);
     } catch (error) {
       if (error instanceof Problem) this.#putBack(slices);
@@ -196,7 +204,7 @@ export class Spreader {
       if (queue.includes(fanout)) queue.splice(queue.indexOf(fanout), 1);
   }
 
-  #write({ fanout, from, until }: Slice): Dispatch[] {
+  #write({ fanout, from, until }: Slice, full: ReadonlySet<number>): Dispatch[] {
     // Its row goes with the event that is erased: what waits here is not made any more.
     if (!this.data.fanouts.advance(fanout, from, until)) return [];
     const event = this.data.events.getWithData(fanout.eventId);
@@ -209,7 +217,8 @@ export class Spreader {
       // It was erased with its consumer, or is another one's by now.
       const endpoint = known && isTheirs(known, event) ? known : undefined;
       if (endpoint === undefined) this.data.events.countDelivery(event.id, -1);
-      const written = endpoint && writeDelivery(this.data, this.actors, event, endpoint, id, "later", waits);
+      const written =
+        endpoint && writeDelivery(this, event, endpoint, { id, by: "later", waitsForPlan: waits, full });
       if (!written) return [];
       return [
         {
@@ -220,6 +229,10 @@ export class Spreader {
       ];
     });
   }
+}
+
+function endpointsOf({ fanout, from, until }: Slice): { id: number }[] {
+  return fanout.endpoints.slice(from, until).map((id) => ({ id }));
 }
 
 function isShort({ endpoints }: Fanout): boolean {

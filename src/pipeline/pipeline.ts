@@ -1,12 +1,12 @@
 import { requirePlaces, requireWaitingRoom } from "./admission.ts";
-import { type Audience, type AudienceListeners, Audiences, type RoutedEvent } from "./audience.ts";
+import { type Audience, type AudienceListeners, Audiences, isWide, type RoutedEvent } from "./audience.ts";
 import { keyTime } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
 import type { Delivery, Endpoint, Event, Origin } from "../core/model.ts";
 import { bodyOf, isTheirs, Spreader, writeDelivery } from "./fanout.ts";
-import type { Waiting } from "../delivery/actor-parts.ts";
-import type { Actors } from "../delivery/actors.ts";
-import type { Dispatch } from "../delivery/dispatcher.ts";
+import type { Dispatch, Waiting } from "../core/dispatch.ts";
+import { keepsOrder } from "../destinations/destinations.ts";
+import { type Outlet, placeFor } from "./outlet.ts";
 import type { Data } from "../store/data.ts";
 import type { EventWithData } from "../store/events.ts";
 import type { Fanout } from "../store/fanouts.ts";
@@ -52,7 +52,7 @@ export interface Accepted {
 
 export interface PipelineParts extends AudienceListeners {
   data: Data;
-  actors: Actors;
+  outlet: Outlet;
   /** Hears of every event that came in, once it is on disk. */
   onAccepted: (accepted: Accepted) => void;
 }
@@ -62,9 +62,9 @@ export class Pipeline {
   readonly #spreader: Spreader;
 
   constructor(private readonly parts: PipelineParts) {
-    const { data, actors } = parts;
+    const { data, outlet } = parts;
     this.#audiences = new Audiences(data, parts);
-    this.#spreader = new Spreader(data, actors);
+    this.#spreader = new Spreader(data, outlet);
   }
 
   /**
@@ -130,7 +130,8 @@ export class Plan {
   /** Whether the event that is being written has to wait for the account's plan at an endpoint. */
   #waits: ((endpoint: Endpoint) => boolean) | null = null;
   readonly #data: Data;
-  readonly #actors: Actors;
+  /** Endpoints whose deliveries are parked, as they were when this was planned. */
+  readonly #full: ReadonlySet<number>;
 
   constructor(
     private readonly parts: PipelineParts,
@@ -141,7 +142,9 @@ export class Plan {
     private readonly identity: Identity | null,
   ) {
     this.#data = parts.data;
-    this.#actors = parts.actors;
+    this.#full = parts.outlet.full(
+      audiences.flatMap(({ endpoints }) => (isWide(endpoints) ? [] : endpoints)),
+    );
   }
 
   /** Asked before the write too: a throw inside costs all that share its transaction a second try. */
@@ -172,7 +175,7 @@ export class Plan {
   /** After the commit. Where deliveries are still to be written, and not too many to wait for: resolves when they are. */
   dispatch(): Promise<unknown> | null {
     for (const accepted of this.#accepted) this.parts.onAccepted(accepted);
-    this.#actors.dispatcher.dispatch(this.#dispatches);
+    this.parts.outlet.dispatcher.dispatch(this.#dispatches);
     if (this.#fanouts.length === 0) return null;
     return Promise.all(this.#fanouts.map((fanout) => this.spreader.add(fanout)));
   }
@@ -217,7 +220,7 @@ export class Plan {
   /** As they are now, without those that were deleted, or given to another consumer, since the event was planned. */
   #asTheyAre(endpoints: readonly Endpoint[], event: Incoming): readonly Endpoint[] {
     // Those of a wide event are looked at when their turn comes (fanout.ts).
-    if (endpoints.length > limit("eventRowsMax")) return endpoints;
+    if (isWide(endpoints)) return endpoints;
     const all = this.#data.endpoints;
     if (endpoints.every((endpoint) => all.current(endpoint.id) === endpoint)) return endpoints;
     return endpoints
@@ -266,7 +269,7 @@ export class Plan {
       return { named: endpoints, later: NOBODY, ordered: 0 };
     const ordered: Endpoint[] = [];
     const others: Endpoint[] = [];
-    for (const endpoint of endpoints) (this.#actors.keepsOrder(endpoint) ? ordered : others).push(endpoint);
+    for (const endpoint of endpoints) (keepsOrder(endpoint) ? ordered : others).push(endpoint);
     if (isNarrow) return { named: others, later: ordered, ordered: ordered.length };
     return { named: NOBODY, later: [...ordered, ...others], ordered: ordered.length };
   }
@@ -292,7 +295,7 @@ export class Plan {
 
   /** Behind a wide event that is still being written comes what has to keep the order. */
   #isBehind(endpoints: readonly Endpoint[]): boolean {
-    return endpoints.some(this.#actors.keepsOrder) && this.#data.fanouts.isPending(this.projectId);
+    return endpoints.some(keepsOrder) && this.#data.fanouts.isPending(this.projectId);
   }
 
   #hasWaiting(endpoints: readonly Endpoint[], waits: (endpoint: Endpoint) => boolean): boolean {
@@ -306,8 +309,9 @@ export class Plan {
     let id = event.id;
     for (const endpoint of endpoints) {
       id++;
-      const waits = this.#waits?.(endpoint) ?? false;
-      const written = writeDelivery(this.#data, this.#actors, event, endpoint, id, "named", waits);
+      const waitsForPlan = this.#waits?.(endpoint) ?? false;
+      const place = { id, by: "named" as const, waitsForPlan, full: this.#full };
+      const written = writeDelivery(this.parts, event, endpoint, place);
       if (!written) continue;
       const load = { delivery: written.delivery, type: event.type, hops: event.hops, body };
       this.#dispatches.push({ endpoint, waiting: written.waiting, load });
@@ -352,16 +356,17 @@ export interface Replayed {
  */
 export function replayOne(
   data: Data,
-  actors: Actors,
+  clock: Outlet["clock"],
   event: Event,
   endpoint: Endpoint,
   known: Delivery | null,
+  full: ReadonlySet<number>,
 ): Replayed | null {
   if (!data.thinning.has("bodies", event.id) || data.endpoints.current(endpoint.id) === undefined)
     return null;
-  const due = actors.clock.now();
+  const due = clock.now();
   const id = known?.id ?? data.store.takeKey();
-  const queueOrder = actors.placeFor(endpoint, id, due);
+  const queueOrder = placeFor(data, endpoint, { id, due }, full);
   const origin = event.isTest ? "test_replay" : "replay";
   if (known) data.deliveries.reopen(id, origin, due, queueOrder);
   else addDelivery(data, event, endpoint, id, origin, due, queueOrder);
@@ -399,6 +404,6 @@ function addDelivery(
   data.events.countDelivery(event.id, 1);
 }
 
-export function enqueueReplayed(actors: Actors, replayed: readonly Replayed[]): void {
-  actors.dispatcher.dispatch(replayed.map(({ endpoint, waiting }) => ({ endpoint, waiting, load: null })));
+export function enqueueReplayed({ dispatcher }: Outlet, replayed: readonly Replayed[]): void {
+  dispatcher.dispatch(replayed.map(({ endpoint, waiting }) => ({ endpoint, waiting, load: null })));
 }

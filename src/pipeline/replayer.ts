@@ -5,7 +5,7 @@ import type { Endpoint } from "../core/model.ts";
 import type { Turns } from "../core/turn-queue.ts";
 import { enqueueReplayed, type Pipeline, type Replayed, replayOne } from "./pipeline.ts";
 import { isTheirs } from "./fanout.ts";
-import type { Actors } from "../delivery/actors.ts";
+import type { Outlet } from "./outlet.ts";
 import type { Data } from "../store/data.ts";
 import { type DeliveryFilter, DeliveryList } from "../store/delivery-list.ts";
 import { isBodyGone } from "../store/events.ts";
@@ -44,7 +44,7 @@ export class Replayer {
 
   constructor(
     private readonly data: Data,
-    private readonly actors: Actors,
+    private readonly outlet: Outlet,
     private readonly pipeline: Pipeline,
   ) {
     this.#list = new DeliveryList(data);
@@ -106,13 +106,14 @@ export class Replayer {
     const ended =
       reached === null ? { status: "completed" as const, completedAt: this.data.store.now() } : {};
     const position = reached ?? replay.last;
+    const full = this.outlet.full(targets.map(({ endpoint }) => endpoint));
     const written = await this.data.store.write(() => {
       if (!this.#isRunning(replay)) return null;
-      const done = targets.flatMap((target) => this.#replayTarget(replay.filter, target));
+      const done = targets.flatMap((target) => this.#replayTarget(replay.filter, target, full));
       this.data.replays.update(replay.id, { position, replayed: before + done.length, ...ended });
       return done;
     }, true);
-    enqueueReplayed(this.actors, written ?? []);
+    enqueueReplayed(this.outlet, written ?? []);
     return written && written.length;
   }
 
@@ -121,7 +122,7 @@ export class Replayer {
   }
 
   /** Looks once more: since the slice was read, the delivery may have gone on by itself, or another replay may have made it. */
-  #replayTarget(filter: ReplayFilter, target: Target): Replayed[] {
+  #replayTarget(filter: ReplayFilter, target: Target, full: ReadonlySet<number>): Replayed[] {
     const { eventId, deliveryId } = target;
     const event = this.data.events.get(eventId);
     const endpoint = this.data.endpoints.current(target.endpoint.id);
@@ -130,11 +131,11 @@ export class Replayer {
       return [];
     const delivery = deliveryId === null ? null : this.data.deliveries.get(deliveryId);
     if (deliveryId !== null && !(delivery && filter.status.includes(delivery.status))) return [];
-    return [replayOne(this.data, this.actors, event, endpoint, delivery) ?? []].flat();
+    return [replayOne(this.data, this.outlet.clock, event, endpoint, delivery, full) ?? []].flat();
   }
 
   #wait(ms: number): Promise<void> {
-    return new Promise((resolve) => this.actors.clock.timer(this.actors.clock.now() + ms, resolve));
+    return new Promise((resolve) => this.outlet.clock.timer(this.outlet.clock.now() + ms, resolve));
   }
 
   /** The targets above `position` and up to `last`, slice by slice; whose deliveries count is looked up for each slice. */

@@ -2,7 +2,7 @@ import { steadyOver } from "../kit/clock.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { Cipher } from "../../src/core/cipher.ts";
 import { makeSecret } from "../../src/core/signing.ts";
-import { Actors } from "../../src/delivery/actors.ts";
+import { makeActors } from "../kit/actors.ts";
 import { type Incoming, Pipeline } from "../../src/pipeline/pipeline.ts";
 import { type Data, openData } from "../../src/store/data.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
@@ -74,14 +74,17 @@ async function planCost({ name, matched, endpoint, event }: Case, endpoints: num
   const account = await data.tenants.createAccount({ name: "bench", plan: "unlimited" });
   const project = await data.tenants.createProject(account.id, "bench", "live");
   await insertEndpoints(data, project.id, endpoints, endpoint);
-  const actors = new Actors(data, {
+  const { actors } = makeActors(data, {
     clock: steadyOver(systemClock),
-    random: Math.random,
     send: async () => null,
-    onAttempt: () => {},
-    attemptsMax: 1000,
   });
-  const pipeline = new Pipeline({ data, actors, onAccepted() {}, onExhausted() {}, onRefusedFilter() {} });
+  const pipeline = new Pipeline({
+    data,
+    outlet: actors,
+    onAccepted() {},
+    onExhausted() {},
+    onRefusedFilter() {},
+  });
   const incoming: Incoming = {
     ...event,
     timestamp: Date.now(),

@@ -1,7 +1,7 @@
 /** Attempts of all endpoints share a number of slots (src/delivery/actors.ts). */
 import { expect, test } from "bun:test";
 import { systemClock } from "../../src/platform/clock.ts";
-import { Actors } from "../../src/delivery/actors.ts";
+import { makeActors } from "../kit/actors.ts";
 import { malformed, type Sent } from "../../src/delivery/send.ts";
 import { Pipeline } from "../../src/pipeline/pipeline.ts";
 import { steadyOver } from "../kit/clock.ts";
@@ -11,14 +11,18 @@ test("an endpoint that finds none waits, is counted, and goes on when another on
   await using api = await startApi();
   const { data } = api;
   const ends: ((sent: Sent) => void)[] = [];
-  const actors = new Actors(data, {
+  const { actors } = makeActors(data, {
     clock: steadyOver(systemClock),
-    random: Math.random,
     send: () => new Promise((resolve) => ends.push(resolve)),
-    onAttempt: () => {},
     attemptsMax: 2,
   });
-  const pipeline = new Pipeline({ data, actors, onAccepted() {}, onExhausted() {}, onRefusedFilter() {} });
+  const pipeline = new Pipeline({
+    data,
+    outlet: actors,
+    onAccepted() {},
+    onExhausted() {},
+    onRefusedFilter() {},
+  });
   const { projectId } = await api.endpoint({ url: api.receiver.url("slots") });
   const event = { type: "a.b", timestamp: 0, data: "{}", consumerId: null, externalId: null, sourceId: null };
   const plan = await pipeline.plan(projectId, [

@@ -17,7 +17,7 @@ import { allRoutes } from "../../src/http/routes.ts";
 import { createServer, type HttpServer } from "../../src/http/framework/server.ts";
 import type { Services } from "../../src/http/framework/services.ts";
 import { Eraser } from "../../src/maintenance/eraser.ts";
-import { Actors } from "../../src/delivery/actors.ts";
+import { makeActors } from "../kit/actors.ts";
 import { createGuard } from "../../src/transport/guard.ts";
 import { handOut } from "../../src/delivery/hand-out.ts";
 import { Poller } from "../../src/delivery/poller.ts";
@@ -86,14 +86,18 @@ export class Api implements AsyncDisposable {
       signal,
       onBroken: () => {},
     };
-    const actors = new Actors(data, {
+    const { actors, recorder } = makeActors(data, {
       clock: steadyOver(clock),
       random: () => 0.5,
       send: (endpoint, load) => send(sending, endpoint, load),
-      onAttempt: () => {},
-      attemptsMax: 1000,
     });
-    const pipeline = new Pipeline({ data, actors, onAccepted() {}, onExhausted() {}, onRefusedFilter() {} });
+    const pipeline = new Pipeline({
+      data,
+      outlet: actors,
+      onAccepted() {},
+      onExhausted() {},
+      onRefusedFilter() {},
+    });
     this.services = {
       data,
       ids: data.ids,
@@ -104,6 +108,7 @@ export class Api implements AsyncDisposable {
       eraser: new Eraser({ data, actors }),
       replayer: new Replayer(data, actors, pipeline),
       poller: new Poller(data, actors, {
+        recorder,
         clock,
         heldMax: 1000,
         handOut: (endpoint, load) => handOut(sending, endpoint, load),

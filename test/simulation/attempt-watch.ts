@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../src/core/model.ts";
-import type { Load } from "../../src/delivery/actor-parts.ts";
+import type { Load } from "../../src/core/dispatch.ts";
 import type { Sent } from "../../src/delivery/send.ts";
 import type { Simulation } from "./run.ts";
 import type { Rng } from "./world.ts";

@@ -120,7 +120,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "meters retries",
-    file: "delivery/actors.ts",
+    file: "delivery/recorder.ts",
     find: "if (metered && !delivery.metered)",
     put: "if (metered)",
   },
@@ -174,7 +174,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "what waits for the plan is forgotten by a crash while it is let go",
-    file: "delivery/releaser.ts",
+    file: "pipeline/releaser.ts",
     find: "if (waiting.length < room) this.data.waitingEvents.delete(accountId, eventId);",
     put: "for (const one of this.data.waitingEvents.above(accountId, 0, 1000)) this.data.waitingEvents.delete(accountId, one);",
   },
@@ -216,7 +216,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "an attempt that was under way is written of an erased delivery",
-    file: "delivery/actors.ts",
+    file: "delivery/recorder.ts",
     find: 'if (settled === "gone") return { applied: false, disabled, nextAttemptAt: null };',
     put: "",
   },
@@ -235,7 +235,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "an event overtakes a wide one that is still being written, where order is kept",
     file: "pipeline/pipeline.ts",
-    find: "endpoints.some(this.#actors.keepsOrder) && this.#data.fanouts.isPending(this.projectId)",
+    find: "endpoints.some(keepsOrder) && this.#data.fanouts.isPending(this.projectId)",
     put: "false",
   },
   {

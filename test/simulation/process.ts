@@ -1,16 +1,17 @@
+import type { Actors } from "../../src/delivery/actors.ts";
 import type { Database } from "bun:sqlite";
 import { Cipher } from "../../src/core/cipher.ts";
 import { Problem } from "../../src/core/errors.ts";
 import type { Endpoint } from "../../src/core/model.ts";
 import { Eraser } from "../../src/maintenance/eraser.ts";
 import { Jobs } from "../../src/platform/jobs.ts";
-import { Actors } from "../../src/delivery/actors.ts";
-import type { Load } from "../../src/delivery/actor-parts.ts";
+import { makeActors } from "../kit/actors.ts";
+import type { Load } from "../../src/core/dispatch.ts";
 import { type Sent, send } from "../../src/delivery/send.ts";
 import type { Transport } from "../../src/transport/types.ts";
 import type { Pace } from "../../src/platform/pace.ts";
 import { Pipeline } from "../../src/pipeline/pipeline.ts";
-import { Releaser } from "../../src/delivery/releaser.ts";
+import { Releaser } from "../../src/pipeline/releaser.ts";
 import { Replayer } from "../../src/pipeline/replayer.ts";
 import { type Data, openData } from "../../src/store/data.ts";
 import { openSteadyClock } from "../../src/delivery/steady.ts";
@@ -84,7 +85,7 @@ export function bootProcess(parts: ProcessParts): Process {
     onBroken,
   };
   const steady = openSteadyClock(data, world.clock, () => {});
-  const actors = new Actors(data, {
+  const { actors } = makeActors(data, {
     clock: steady,
     random: () => rng.next(),
     send: async (endpoint, load) => {
@@ -94,10 +95,14 @@ export function bootProcess(parts: ProcessParts): Process {
       parts.onEnd(endpoint, load, sent);
       return sent;
     },
-    onAttempt: () => {},
-    attemptsMax: 1000,
   });
-  const pipeline = new Pipeline({ data, actors, onAccepted() {}, onExhausted() {}, onRefusedFilter() {} });
+  const pipeline = new Pipeline({
+    data,
+    outlet: actors,
+    onAccepted() {},
+    onExhausted() {},
+    onRefusedFilter() {},
+  });
   const releaser = new Releaser(data, actors, world.clock);
   const replayer = new Replayer(data, actors, pipeline);
   const eraser = new Eraser({ data, actors });

@@ -131,10 +131,12 @@ class EventReplay {
     let rest = endpoints;
     for (; rest.length > size; rest = rest.slice(size)) {
       const slice = rest.slice(0, size);
-      this.send(await this.services.data.store.write(() => this.write(slice)));
+      const full = this.services.actors.full(slice);
+      this.send(await this.services.data.store.write(() => this.write(slice, full)));
     }
+    const full = this.services.actors.full(rest);
     return commitChange(context, {
-      write: () => this.write(rest),
+      write: () => this.write(rest, full),
       answer: (last) => ({
         status: 202,
         json: { data: [...this.done, ...last].map((one) => this.describe(one)) },
@@ -143,7 +145,7 @@ class EventReplay {
     });
   }
 
-  private write(endpoints: readonly Endpoint[]): Replayed[] {
+  private write(endpoints: readonly Endpoint[], full: ReadonlySet<number>): Replayed[] {
     const { data, actors } = this.services;
     if (this.done.length === 0) this.requirePlaces();
     if (data.events.get(this.event.id) === null) throw notFound("event");
@@ -151,7 +153,7 @@ class EventReplay {
       const known = this.isNewMessage ? null : data.deliveries.findOf(this.event.id, endpoint.id);
       if (known === null && !this.isNewMessage && data.fanouts.names(this.event.id, endpoint.id))
         throw new Problem("conflict", "The event is still on its way to this endpoint for the first time.");
-      return replayOne(data, actors, this.event, endpoint, known) ?? [];
+      return replayOne(data, actors.clock, this.event, endpoint, known, full) ?? [];
     });
   }
 

@@ -5,6 +5,7 @@ import { startApp, type TestApp } from "../../kit/app.ts";
 import { createTenant, operatorOf, startOperated } from "../../kit/operator.ts";
 import { expectFault } from "./kit.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
+import { Recorder } from "../../../src/delivery/recorder.ts";
 import { Poller } from "../../../src/delivery/poller.ts";
 import { startApi } from "../log-kit.ts";
 import { expectProblem } from "../kit.ts";
@@ -175,7 +176,8 @@ describe("waiting", () => {
     const handOut = () => {
       throw new Error("nothing waits");
     };
-    const parts = { clock: systemClock, heldMax: 1, handOut, onAcknowledged: () => {} };
+    const recorder = new Recorder(api.data, { clock: api.services.actors.clock, onAttempt: () => {} });
+    const parts = { recorder, clock: systemClock, heldMax: 1, handOut, onAcknowledged: () => {} };
     const poller = new Poller(api.data, api.services.actors, parts);
     const leaving = new AbortController();
     const until = Date.now() + 60_000;

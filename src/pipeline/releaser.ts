@@ -3,8 +3,9 @@ import { waitsForPlan } from "../core/delivery.ts";
 import { limit } from "../core/limits.ts";
 import type { Account, Endpoint } from "../core/model.ts";
 import { monthAt } from "../core/plans.ts";
-import type { Actors } from "./actors.ts";
-import type { Dispatch } from "./dispatcher.ts";
+import type { Dispatch } from "../core/dispatch.ts";
+import { dispose } from "../store/disposal.ts";
+import { type Outlet, placeFor } from "./outlet.ts";
 import type { Data } from "../store/data.ts";
 
 /** How often places are looked for that others gave back: a delivery was cancelled, or could not be sent at all. */
@@ -23,7 +24,7 @@ export class Releaser {
 
   constructor(
     private readonly data: Data,
-    private readonly actors: Actors,
+    private readonly outlet: Outlet,
     private readonly clock: Clock,
   ) {
     data.tenants.onAccountChange((account) => this.#go(account));
@@ -55,8 +56,9 @@ export class Releaser {
     this.#walking.add(id);
     try {
       while (this.data.store.writable && this.#mayRelease(id)) {
-        const released = await this.data.store.write(() => this.#writeSlice(id), true);
-        this.actors.dispatcher.dispatch(released);
+        const full = this.outlet.full(this.#endpointsOf(id));
+        const released = await this.data.store.write(() => this.#writeSlice(id, full), true);
+        this.outlet.dispatcher.dispatch(released);
       }
     } finally {
       this.#walking.delete(id);
@@ -69,23 +71,33 @@ export class Releaser {
     return this.data.meter.placesFree(account) > 0;
   }
 
-  #writeSlice(accountId: number): Dispatch[] {
+  /** The endpoints of what the next slice releases. */
+  #endpointsOf(accountId: number): { id: number }[] {
+    const room = limit("sliceRows");
+    const events = this.data.waitingEvents.above(accountId, 0, room);
+    const found = new Set<number>();
+    for (const eventId of events)
+      for (const { endpointId } of this.data.deliveries.awaitingOf(eventId, room)) found.add(endpointId);
+    return [...found].map((id) => ({ id }));
+  }
+
+  #writeSlice(accountId: number, full: ReadonlySet<number>): Dispatch[] {
     const released: Dispatch[] = [];
     const room = limit("sliceRows");
     for (const eventId of this.data.waitingEvents.above(accountId, 0, room)) {
       if (!this.#mayRelease(accountId) || released.length >= room) break;
       const waiting = this.data.deliveries.awaitingOf(eventId, room);
-      for (const { id, endpointId } of waiting) released.push(...this.#writeOne(id, endpointId));
+      for (const { id, endpointId } of waiting) released.push(...this.#writeOne(id, endpointId, full));
       if (waiting.length < room) this.data.waitingEvents.delete(accountId, eventId);
     }
     return released;
   }
 
-  #writeOne(id: number, endpointId: number): Dispatch[] {
+  #writeOne(id: number, endpointId: number, full: ReadonlySet<number>): Dispatch[] {
     const endpoint = this.data.endpoints.getAnyway(endpointId);
     if (!endpoint) return [];
-    const due = this.actors.clock.now();
-    const queueOrder = this.actors.placeFor(endpoint, id, due);
+    const due = this.outlet.clock.now();
+    const queueOrder = placeFor(this.data, endpoint, { id, due }, full);
     this.data.deliveries.release(id, due, queueOrder);
     return [{ endpoint, waiting: { id, due, queueOrder }, load: null }];
   }
@@ -99,7 +111,10 @@ export class Releaser {
     while (meter.waitingEvents(projectId) > 0) {
       const events = waitingEvents.above(accountId, position, SEARCHED_A_TURN);
       const open = events.flatMap((eventId) => deliveries.findOf(eventId, id) ?? []).filter(waitsForPlan);
-      await this.actors.dispose(open.map((delivery) => delivery.id));
+      await dispose(
+        this.data,
+        open.map((delivery) => delivery.id),
+      );
       const last = events.at(-1);
       if (last === undefined) return;
       position = last;

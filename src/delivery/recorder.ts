@@ -1,0 +1,141 @@
+import { isFree, isMetered } from "../core/delivery.ts";
+import type { Delivery, Endpoint } from "../core/model.ts";
+import type { SteadyClock } from "../platform/clock.ts";
+import type { Data } from "../store/data.ts";
+import type { Settlement } from "./actor-parts.ts";
+import type { Sent } from "./send.ts";
+
+/** What an attempt tells the log and the metrics once it is on disk. */
+export interface AttemptReport {
+  settlement: Settlement<Sent>;
+  number: number;
+  /** By the wall clock; null where none is planned. */
+  nextAttemptAt: number | null;
+  /** By the wall clock: when the endpoint is tried again that is left alone; null where it is not. */
+  leftAloneUntil: number | null;
+  /** Milliseconds from acceptance to the first attempt; null for later ones. */
+  lagMs: number | null;
+}
+
+export interface RecorderParts {
+  clock: SteadyClock;
+  onAttempt(report: AttemptReport): void;
+}
+
+/** Writes what attempts found out. */
+export class Recorder {
+  constructor(
+    private readonly data: Data,
+    private readonly parts: RecorderParts,
+  ) {}
+
+  /** Never rejects. Resolves once the attempt is on disk; false where the delivery was reopened or cancelled while it ran. */
+  async record(settlement: Settlement<Sent>): Promise<boolean> {
+    const { load, performed } = settlement;
+    const number = load.delivery.attemptCount + 1;
+    try {
+      const { applied, disabled, nextAttemptAt } = await this.data.store.write(
+        () => this.#write(settlement, number),
+        true,
+      );
+      if (disabled) this.data.endpoints.remember(disabled);
+      const dueAt = this.parts.clock.toWall(
+        load.delivery.due ?? this.parts.clock.fromWall(performed.startedAt),
+      );
+      const lagMs = number === 1 ? performed.startedAt - dueAt : null;
+      const until = Math.max(settlement.health.backoffUntil, settlement.health.slowUntil);
+      const leftAloneUntil = until > 0 ? this.parts.clock.toWall(until) : null;
+      this.parts.onAttempt({ settlement, number, nextAttemptAt, leftAloneUntil, lagMs });
+      return applied;
+    } catch (error) {
+      // Its row stays as it was: it is sent again after the next start, and the others go on.
+      this.data.store.report("record of an attempt", error);
+      return true;
+    }
+  }
+
+  /** All that follows from an attempt, in one transaction. */
+  #write(
+    settlement: Settlement<Sent>,
+    number: number,
+  ): { applied: boolean; disabled: Endpoint | null; nextAttemptAt: number | null } {
+    const { endpoint, load, trigger, performed, change, health } = settlement;
+    const { delivery } = load;
+    const { outcome } = performed.finding;
+    const id = this.data.store.takeKey();
+    const isHandedOut = outcome === "handed_out";
+    const metered = delivery.metered || (isMetered(outcome) && !isFree(delivery));
+    if (metered && !delivery.metered) this.data.meter.count(delivery.projectId, performed.startedAt);
+    // Also where the delivery is gone: what its receiver said holds for the next one.
+    const disabled = this.#disable(settlement);
+    const at = { id, number };
+    const settled = this.data.deliveries.settle(delivery, at, metered, change, settlement.queueOrder);
+    if (settled === "gone") return { applied: false, disabled, nextAttemptAt: null };
+    const isApplied = settled === "applied";
+    const due = isHandedOut ? null : this.#dueAfter(settlement, isApplied);
+    const nextAttemptAt = due === null ? null : this.parts.clock.toWall(due);
+    const place = { ...at, deliveryId: delivery.id, trigger, outcome, nextAttemptAt };
+    this.data.attempts.insert(place, performed);
+    if (settlement.healthChanged && this.data.endpoints.leadsTo(endpoint))
+      this.data.health.set(endpoint.id, health);
+    // What is handed out counts once it is acknowledged (src/delivery/poller.ts).
+    if (!isHandedOut) {
+      this.data.digest.addTally(id, {
+        endpointId: endpoint.id,
+        projectId: delivery.projectId,
+        at: performed.startedAt,
+        delivered: outcome === "delivered",
+        dead: isApplied && change?.status === "dead",
+        durationMs: performed.durationMs,
+      });
+    }
+    return { applied: isApplied, disabled, nextAttemptAt };
+  }
+
+  /** Inside the write. Null where nothing is to be disabled, also as the endpoint leads somewhere else by now. */
+  #disable({ endpoint, disable }: Settlement<Sent>): Endpoint | null {
+    if (disable === null || !this.data.endpoints.leadsTo(endpoint)) return null;
+    return this.data.endpoints.update(endpoint.id, () => ({ status: "disabled", disabledReason: disable }));
+  }
+
+  /** When the delivery is tried next; where it was reopened or ended while the attempt ran, its row says it. */
+  #dueAfter({ load: { delivery }, change }: Settlement<Sent>, isApplied: boolean): number | null {
+    if (!isApplied) return this.data.deliveries.get(delivery.id)?.due ?? null;
+    return change ? change.due : delivery.due;
+  }
+
+  /**
+   * Records what a poller is about to get, in one transaction: what it gets for the first time since its delivery was opened is an
+   * attempt, what could not be rendered is dead. Answers those that are still open and rendered.
+   */
+  async recordHandOuts<Handed extends Settlement<Sent>>(handed: readonly Handed[]): Promise<Handed[]> {
+    const isKnown = ({ load, performed }: Handed) =>
+      load.delivery.step > 0 && performed.finding.outcome === "handed_out";
+    if (handed.every(isKnown)) return handed.filter((one) => this.#openNow(one) !== null);
+    const written = await this.data.store.write(() => {
+      const reports: AttemptReport[] = [];
+      return { open: handed.filter((one) => this.#writeHandOut(one, reports)), reports };
+    });
+    for (const report of written.reports) this.parts.onAttempt(report);
+    return written.open;
+  }
+
+  /** The delivery as it stands now; null where it was acknowledged, ended or opened anew since it was read. */
+  #openNow({ load }: Settlement<Sent>): Delivery | null {
+    const now = this.data.deliveries.get(load.delivery.id);
+    return now && now.due !== null && now.generation === load.delivery.generation ? now : null;
+  }
+
+  /** Inside a write. False where it is not to be handed out. */
+  #writeHandOut(one: Settlement<Sent>, reports: AttemptReport[]): boolean {
+    const delivery = this.#openNow(one);
+    if (delivery === null) return false;
+    const isRendered = one.performed.finding.outcome === "handed_out";
+    if (isRendered && delivery.step > 0) return true;
+    const settlement = { ...one, load: { ...one.load, delivery } };
+    const number = delivery.attemptCount + 1;
+    this.#write(settlement, number);
+    reports.push({ settlement, number, nextAttemptAt: null, leftAloneUntil: null, lagMs: null });
+    return isRendered;
+  }
+}
