@@ -159,6 +159,20 @@ export class Plan {
     for (const event of this.incoming) this.#requireFreshProof(event, this.#findKnown(event));
   }
 
+  /**
+   * The one way of events to the disk and on: `commit` runs one transaction, which writes them with what `answer` makes of them; after it
+   * they go to their actors. Where deliveries are still to be written, and not too many to wait for, it resolves when they are.
+   */
+  async commit<Made>(
+    answer: (accepted: readonly Accepted[]) => Made,
+    commit: (run: () => Made) => Promise<Made>,
+  ): Promise<Made> {
+    const made = await commit(() => answer(this.write()));
+    const written = this.dispatch();
+    if (written !== null) await written;
+    return made;
+  }
+
   /** Inside a write; may run again after a rollback. Answers in the order of the events. */
   write(): Accepted[] {
     this.#dispatches = [];

@@ -29,8 +29,10 @@ test("an endpoint that finds none waits, is counted, and goes on when another on
     { ...event, isTest: false, hops: 0 },
     { ...event, isTest: false, hops: 0 },
   ]);
-  await data.store.write(() => plan.write());
-  await plan.dispatch();
+  await plan.commit(
+    (accepted) => accepted,
+    (run) => data.store.write(run),
+  );
   expect(actors.counts()).toMatchObject({ inFlight: 1, withoutSlot: 1 });
   ends.shift()?.(malformed(0, "It ends."));
   await api.until(async () => ends.length === 1 && actors.counts().withoutSlot === 0);

@@ -8,7 +8,7 @@ import { newEventShape, readEvent, readLargeEvent } from "./input.ts";
 import { requireDescribed } from "./type-check.ts";
 import { LOOP_DETECTED, PLAN_LIMIT } from "../openapi/shared.ts";
 import { publishedExample, publishedOf, publishedShape } from "./shape.ts";
-import { type AnyRoute, route } from "../framework/route.ts";
+import { type AnyRoute, type Answer, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 
 /** Publishing (contract section 3). The answer leaves after the commit: a crash behind it loses nothing. */
@@ -68,17 +68,18 @@ function publishEvent(services: Services): AnyRoute {
       if (described instanceof Promise) await described;
       const planned = services.pipeline.plan(projectId, events);
       const plan = planned instanceof Promise ? await planned : planned;
-      const answer = await context.commit(() => {
-        const [accepted] = plan.write();
-        if (accepted === undefined) throw new Error("a plan of one event wrote none");
-        const { event, duplicate } = accepted;
-        return { status: duplicate ? 200 : 202, json: publishedOf(services, event, duplicate) };
-      });
-      const written = plan.dispatch();
-      if (written !== null) await written;
-      return answer;
+      return plan.commit(
+        (accepted) => answerOne(services, accepted),
+        (run) => context.commit(run),
+      );
     },
   });
+}
+
+function answerOne(services: Services, [accepted]: readonly Accepted[]): Answer {
+  if (accepted === undefined) throw new Error("a plan of one event wrote none");
+  const { event, duplicate } = accepted;
+  return { status: duplicate ? 200 : 202, json: publishedOf(services, event, duplicate) };
 }
 
 /** Whoever publishes what came out of a delivery may say so. Throws 508 where that happened too often. */
@@ -125,12 +126,10 @@ function publishBatch(services: Services): AnyRoute {
       countHops(context.request, incoming);
       await requireDescribed(services, context, incoming, (at) => `/events/${at}`);
       const plan = await services.pipeline.plan(projectId, incoming);
-      const answer = await context.commit(() => ({
-        status: 202,
-        json: { data: plan.write().map(describe) },
-      }));
-      await plan.dispatch();
-      return answer;
+      return plan.commit(
+        (accepted): Answer => ({ status: 202, json: { data: accepted.map(describe) } }),
+        (run) => context.commit(run),
+      );
     },
   });
 

@@ -182,13 +182,11 @@ export class IngestDoor {
     const { deliveryId, dedupSeconds: keptSeconds, proof } = event;
     const identity = deliveryId === null && proof === null ? null : { deliveryId, keptSeconds, proof };
     const plan = await pipeline.plan(source.projectId, [this.incoming(source, event, hops)], identity);
-    const { accepted, changed } = await data.store.write(() => ({
-      accepted: plan.write()[0],
-      changed: this.forgetToken(source),
-    }));
-    const written = plan.dispatch();
+    const { accepted, changed } = await plan.commit(
+      ([first]) => ({ accepted: first, changed: this.forgetToken(source) }),
+      (run) => data.store.write(run),
+    );
     if (changed !== null) data.sources.remember(changed);
-    await written;
     if (accepted === undefined) throw new Error("a plan of one event wrote none");
     return accepted;
   }
