@@ -7,3 +7,8 @@ declare module "*.css" {
   const text: string;
   export default text;
 }
+/** Imported with { type: "file" }: its path, also inside the executable. */
+declare module "*.png" {
+  const path: string;
+  export default path;
+}

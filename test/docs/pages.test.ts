@@ -9,7 +9,7 @@ import { DOC_PAGES } from "../../src/http/docs/pages.ts";
 import { startApp, type TestApp } from "../kit/app.ts";
 import { type Service, startService } from "../kit/service.ts";
 import { requireTool } from "../kit/tools.ts";
-import { type Block, readBlocks, terminalOf } from "../readme/blocks.ts";
+import { type Block, GUIDE, readBlocks, terminalOf } from "../readme/blocks.ts";
 import { findDifference } from "../readme/expected.ts";
 import { Shell } from "../readme/shell.ts";
 import { tell } from "../readme/tables.ts";
@@ -18,7 +18,9 @@ type Faults = { pointer: string; detail: string }[];
 type Compiled = { ok: true } | { ok: false; faults: Faults };
 
 const hasCurl = requireTool("curl", "apt-get install curl");
-const pages = [...DOC_PAGES].map(([name, text]) => ({ name, text, blocks: readBlocks(text) }));
+const everyPage = [...DOC_PAGES].map(([name, text]) => ({ name, text, blocks: readBlocks(text) }));
+/** Without those that are typed together with the README (test/readme). */
+const pages = everyPage.filter(({ name }) => !GUIDE.includes(`src/docs/${name}.md`));
 
 function blocksOf(name: string): Block[] {
   return pages.find((page) => page.name === name)?.blocks ?? [];
@@ -58,15 +60,23 @@ test("every block is an example that a test runs: of this file, or test/slow/lit
     operating: ["in a terminal"],
   };
   for (const { name, blocks } of pages) {
-    for (const [at, { language, info, line }] of blocks.entries()) {
+    for (const [at, { language, info, line, text }] of blocks.entries()) {
       const before = blocks[at - 1];
       const isOutput =
         before?.language === "bash" || ["says no", "violates", "refused"].includes(before?.info ?? "");
-      const isKnown = language === "bash" || (info === "" ? isOutput : words[name]?.includes(info));
+      const isDrawing = language === "" && text.includes("──▶");
+      const isKnown =
+        language === "bash" || isDrawing || (info === "" ? isOutput : words[name]?.includes(info));
       expect([name, line, isKnown]).toEqual([name, line, true]);
     }
     // The page of promises has commands in its table: test/docs/promises.test.ts.
-    const few: Record<string, number> = { operating: 2, promises: 0 };
+    const few: Record<string, number> = {
+      operating: 2,
+      promises: 0,
+      limits: 0,
+      measurements: 0,
+      architecture: 0,
+    };
     const least = few[name] ?? (words[name] ? 15 : 5);
     expect([name, blocks.length >= least]).toEqual([name, true]);
   }
@@ -170,7 +180,8 @@ describe.skipIf(!hasCurl).each(pages)("the commands of $name.md, typed one after
 });
 
 describe("limits", () => {
-  const bounded = pages.filter(({ name }) => !["operating", "promises"].includes(name));
+  // The page of all limits is made from the source (test/readme/tables.ts).
+  const bounded = pages.filter(({ name, text }) => name !== "limits" && /^\| `\w+(?:Max|Ms)`/m.test(text));
 
   test.each(bounded)("of $name are those of the source", ({ text }) => {
     const rows = [...text.matchAll(/^\| `(\w+(?:Max|Ms))` +\| (.*?) +\|$/gm)];
@@ -198,14 +209,14 @@ describe("as they are served", () => {
 
   afterAll(() => app[Symbol.asyncDispose]());
 
-  test.each(pages)(
+  test.each(everyPage)(
     "/docs/$name is a page under a strict policy, and all that it links to is there",
     async ({ name }) => {
       const { status, headers, text } = await app.with(null).get(`/docs/${name}`);
       expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
       expect(headers.get("content-security-policy")).toStartWith("default-src 'none'; style-src 'self';");
       expect(text).not.toMatch(/<script|style=|\bon\w+=/);
-      if (!["polling", "retention", "operating", "promises"].includes(name))
+      if (["filters", "transformations", "schemas"].includes(name))
         expect(text).toMatch(/<em>(matches|becomes|satisfies):<\/em>/);
       const links = [...text.matchAll(/(?:href|src)="(?!data:|#)([^"]*)"/g)].map(([, link = ""]) => link);
       expect(links.length).toBeGreaterThan(4);
@@ -215,7 +226,8 @@ describe("as they are served", () => {
 
   test("the API's document leads to them, and there is no other page", async () => {
     const { text } = await app.with(null).get("/openapi.json");
-    for (const { name } of pages) expect(text).toContain(`(/docs/${name})`);
+    const missing = everyPage.map(({ name }) => name).filter((name) => !text.includes(`(/docs/${name})`));
+    expect(missing).toEqual([]);
     const { status, json } = await app.with(null).get("/docs/nothing");
     expect([status, json["code"]]).toEqual([404, "not_found"]);
   });

@@ -1,4 +1,4 @@
-/** The fenced blocks of the README, as a reader meets them. */
+/** The fenced blocks of the README and of the pages, as a reader meets them. */
 import { join } from "node:path";
 
 export interface Block {
@@ -8,15 +8,36 @@ export interface Block {
   text: string;
   /** Of the opening fence, from 1. */
   line: number;
+  /** Path of its page, where it was read with others. */
+  page?: string;
 }
 
-/** A block that is typed into the terminal, with the output that the README says it has; null where it says nothing. */
+/** A block that is typed into the terminal, with the output that the page says it has; null where it says nothing. */
 export interface Step {
   command: Block;
   output: Block | null;
 }
 
-export const README_PATH = join(import.meta.dir, "../../README.md");
+/** What a newcomer reads and types, in its order: one terminal lasts from the first page to the last. */
+export const GUIDE: readonly string[] = [
+  "README.md",
+  ...["tour", "portal", "sources", "behaviour", "verifying", "kinds", "tenants"].map(
+    (name) => `src/docs/${name}.md`,
+  ),
+];
+
+/** A page, by its path in the repository. */
+export function readPage(path: string): Promise<string> {
+  return Bun.file(join(import.meta.dir, "../..", path)).text();
+}
+
+/** Every block of the guide, in order. */
+export async function readGuide(): Promise<Block[]> {
+  const pages = await Promise.all(
+    GUIDE.map(async (path) => readBlocks(await readPage(path)).map((block) => ({ ...block, page: path }))),
+  );
+  return pages.flat();
+}
 
 /** Every fenced block in order. Throws on a fence that is never closed. */
 export function readBlocks(markdown: string): Block[] {
@@ -66,6 +87,6 @@ export function terminalOf(commands: string): Record<string, string> {
 /** The one block in a language. Throws where there is none, or several. */
 export function findOnly(blocks: readonly Block[], language: string): Block {
   const [block, ...others] = blocks.filter((one) => one.language === language);
-  if (!block || others.length > 0) throw new Error(`the README has not exactly one block of ${language}`);
+  if (!block || others.length > 0) throw new Error(`the pages have not exactly one block of ${language}`);
   return block;
 }

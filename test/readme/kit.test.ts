@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { type Block, readBlocks, readSteps } from "./blocks.ts";
 import { findDifference } from "./expected.ts";
 import { Shell } from "./shell.ts";
-import { fillTables } from "./tables.ts";
+import { fillTable } from "./tables.ts";
 
 const block = (language: string, text: string): Block => ({ language, info: "", text, line: 1 });
 
@@ -107,5 +107,5 @@ describe("the shell", () => {
 });
 
 test("tables are refused where their place is missing", () => {
-  expect(() => fillTables("<!-- settings --><!-- /settings -->")).toThrow("limits");
+  expect(() => fillTable("limits", "<!-- settings --><!-- /settings -->")).toThrow("limits");
 });

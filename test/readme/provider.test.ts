@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Service, startService } from "../kit/service.ts";
-import { findOnly, README_PATH, readBlocks } from "./blocks.ts";
+import { findOnly, readBlocks, readPage } from "./blocks.ts";
 
 const repository = join(import.meta.dir, "../..");
 const FILE = "src/inbound/providers/timestamped-hmac.ts";
@@ -19,7 +19,7 @@ async function copySources(): Promise<void> {
     cpSync(join(repository, name), join(copy, name), { recursive: true });
   }
   symlinkSync(join(repository, "node_modules"), join(copy, "node_modules"));
-  const readme = await Bun.file(README_PATH).text();
+  const readme = await readPage("CONTRIBUTING.md");
   expect(readme).toContain(`here at the end of \`${FILE}\``);
   const row = findOnly(readBlocks(readme), "ts").text;
   const path = join(copy, FILE);

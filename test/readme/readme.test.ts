@@ -1,25 +1,31 @@
 /**
- * The README is true: everything that it has a reader type is typed here, in its order, into one shell, against the real
- * service and the README's own receiver; what it says is printed is printed; what it names is there.
+ * The README and the pages that go on from it are true: everything that a reader types is typed here, in its order, into one shell, against the real
+ * service and the README's own receiver; what is said to be printed is printed; what is named is there.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import manifest from "../../package.json";
 import { DEAD_REASONS, DELIVERY_STATUS } from "../../src/core/model.ts";
 import { type Service, startService } from "../kit/service.ts";
 import { requireTool } from "../kit/tools.ts";
-import { type Block, findOnly, README_PATH, readBlocks, readSteps, terminalOf } from "./blocks.ts";
+import { type Block, findOnly, GUIDE, readGuide, readPage, readSteps, terminalOf } from "./blocks.ts";
 import { forge, type Sample, takeDelivery } from "./delivery.ts";
 import { findDifference } from "./expected.ts";
 import { type Ran, Shell } from "./shell.ts";
-import { fillTables } from "./tables.ts";
+import { fillTable, PAGE_OF } from "./tables.ts";
 
 const repository = join(import.meta.dir, "../..");
-const readme = await Bun.file(README_PATH).text();
-const blocks = readBlocks(readme);
+const blocks = await readGuide();
 const steps = readSteps(blocks);
+const architecture = await readPage("src/docs/architecture.md");
+const behaviour = await readPage("src/docs/behaviour.md");
+const EVERY_PAGE = [
+  ...GUIDE,
+  "CONTRIBUTING.md",
+  ...["architecture", "limits", "measurements", "operating", "promises"].map((name) => `src/docs/${name}.md`),
+];
 const hasTools = ["curl", "openssl"]
   .map((name) => requireTool(name, `apt-get install ${name}`))
   .every(Boolean);
@@ -71,7 +77,7 @@ describe.skipIf(!hasTools)("the commands, in one terminal from the first to the 
 
   for (const { command, output } of steps) {
     const [firstLine = ""] = command.text.split("\n");
-    test(`line ${command.line}: ${firstLine.slice(0, 70)}`, async () => {
+    test(`${command.page} ${command.line}: ${firstLine.slice(0, 70)}`, async () => {
       if (firstLine === startCommand) expectStart(service, output);
       else if (firstLine === operatorStartCommand) expect(operated.keys).toEqual({ live: "", test: "" });
       else await expectStep(shell, translate(command), output && translate(output));
@@ -148,33 +154,54 @@ describe("the JavaScript that verifies", () => {
   });
 });
 
-describe("what the README says about the source", () => {
-  test("settings, limits, providers and schedule are those of the source: else run `bun test/readme/tables.ts`", () => {
-    expect(fillTables(readme)).toBe(readme);
+describe("what the pages say about the source", () => {
+  test("settings, limits, providers and schedule are those of the source: else run `bun test/readme/tables.ts`", async () => {
+    for (const [name, path] of Object.entries(PAGE_OF)) {
+      const page = await readPage(path);
+      expect(fillTable(name, page)).toBe(page);
+    }
   });
 
-  test("every file and folder that it names is there", () => {
-    const named = [...readme.matchAll(/`(?:bun )?((?:\.?\/)?(?:src|test|drizzle|\.ci)\/[\w./-]*)`/g)];
-    expect(named.length).toBeGreaterThan(15);
+  test("the README is short", async () => {
+    expect((await readPage("README.md")).split("\n").length).toBeLessThanOrEqual(251);
+  });
+
+  test.each(EVERY_PAGE)("every file and folder that %s names is there", async (path) => {
+    const page = await readPage(path);
+    const named = [...page.matchAll(/`(?:bun )?((?:\.?\/)?(?:src|test|drizzle|\.ci)\/[\w./-]*)`/g)];
     expect(
-      named.filter(([, path = ""]) => !existsSync(join(repository, path))).map(([name]) => name),
+      named.filter(([, file = ""]) => !existsSync(join(repository, file))).map(([name]) => name),
     ).toEqual([]);
+    const links = [...page.matchAll(/\]\(([\w./-]+)(?:#[\w-]*)?\)/g)].map(([, link = ""]) => link);
+    expect(links.filter((link) => !existsSync(join(repository, dirname(path), link)))).toEqual([]);
+  });
+
+  test("every name on the architecture page stands in the file beside it", async () => {
+    const rows = [...architecture.matchAll(/^\| `(src\/[\w./-]+\.ts)` \| (`.*?`) \|/gm)];
+    expect(rows.length).toBeGreaterThan(12);
+    for (const [, path = "", names = ""] of rows) {
+      const text = await readPage(path);
+      for (const [, name = ""] of names.matchAll(/`([#\w]+)`/g)) {
+        const isThere = new RegExp(`(?<![\\w#])${name}\\b`).test(text);
+        expect({ path, name, isThere }).toEqual({ path, name, isThere: true });
+      }
+    }
   });
 
   test("its table of folders leaves none out", () => {
     const folders = readdirSync(join(repository, "src"), { withFileTypes: true }).filter((entry) =>
       entry.isDirectory(),
     );
-    expect(folders.filter(({ name }) => !readme.includes(`| \`src/${name}/\``))).toEqual([]);
+    expect(folders.filter(({ name }) => !architecture.includes(`| \`src/${name}/\``))).toEqual([]);
   });
 
-  test("it names the actor's states, and every status and dead reason of a delivery", async () => {
+  test("the actor's states, and every status and dead reason of a delivery, are named", async () => {
     const actor = await Bun.file(join(repository, "src/delivery/actor.ts")).text();
     const [, union = ""] = /^export type State =\n([^]*?);\n\n/m.exec(actor) ?? [];
     const states = [...union.matchAll(/"(\w+)"/g)].map(([, name]) => name);
     expect(states.length).toBe(9);
-    expect(states.filter((state) => !readme.includes(`\n| ${state} |`))).toEqual([]);
+    expect(states.filter((state) => !architecture.includes(`\n| ${state} |`))).toEqual([]);
     const words = [...DELIVERY_STATUS, ...DEAD_REASONS];
-    expect(words.filter((word) => !readme.includes(`\`${word}\``))).toEqual([]);
+    expect(words.filter((word) => !behaviour.includes(`\`${word}\``))).toEqual([]);
   });
 });

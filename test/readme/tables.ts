@@ -1,6 +1,6 @@
 /**
- * The README's tables of settings, plans, limits and providers, and the retry schedule, made from the source.
- * `bun test/readme/tables.ts` writes them into the README; readme.test.ts fails where they differ.
+ * The pages' tables of settings, plans, limits and providers, and the retry schedule, made from the source.
+ * `bun test/readme/tables.ts` writes them into the pages; readme.test.ts fails where they differ.
  */
 import { SETTINGS } from "../../src/config.ts";
 import { LIMITS } from "../../src/core/limits.ts";
@@ -8,7 +8,7 @@ import { BUILT_IN_PLANS } from "../../src/core/plans.ts";
 import { DEFAULT_SCHEDULE } from "../../src/core/retry.ts";
 import { isByAddressAlone, type VerifiedWith } from "../../src/inbound/provider.ts";
 import { listProviders } from "../../src/inbound/providers.ts";
-import { README_PATH } from "./blocks.ts";
+import { readPage } from "./blocks.ts";
 
 type Unit = (typeof LIMITS)[keyof typeof LIMITS]["unit"];
 
@@ -32,13 +32,21 @@ const PARTS: Readonly<Record<string, () => string>> = {
   schedule: () => `at once, then after ${DEFAULT_SCHEDULE.map(tellHours).join(", ")}`,
 };
 
-/** The README with every generated part as the source has it. Throws where a marker is missing. */
-export function fillTables(readme: string): string {
-  return Object.entries(PARTS).reduce((text, [name, make]) => {
-    const between = new RegExp(`(?<=<!-- ${name} -->)[^]*?(?=<!-- /${name} -->)`);
-    if (!between.test(text)) throw new Error(`the README has no <!-- ${name} --> … <!-- /${name} -->`);
-    return text.replace(between, make);
-  }, readme);
+/** The page on which each part stands. */
+export const PAGE_OF: Readonly<Record<string, string>> = {
+  settings: "src/docs/limits.md",
+  limits: "src/docs/limits.md",
+  plans: "src/docs/tenants.md",
+  providers: "src/docs/sources.md",
+  schedule: "src/docs/behaviour.md",
+};
+
+/** The page of a part with that part as the source has it. Throws where a marker is missing. */
+export function fillTable(name: string, page: string): string {
+  const between = new RegExp(`(?<=<!-- ${name} -->)[^]*?(?=<!-- /${name} -->)`);
+  const make = PARTS[name];
+  if (!make || !between.test(page)) throw new Error(`there is no <!-- ${name} --> … <!-- /${name} -->`);
+  return page.replace(between, make);
 }
 
 function settingsTable(): string {
@@ -126,4 +134,6 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
     .join("\n");
 }
 
-if (import.meta.main) await Bun.write(README_PATH, fillTables(await Bun.file(README_PATH).text()));
+if (import.meta.main)
+  for (const [name, path] of Object.entries(PAGE_OF))
+    await Bun.write(path, fillTable(name, await readPage(path)));

@@ -5,7 +5,6 @@
  * most of the time on a machine that has neither yet.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
 import { Webhook } from "standardwebhooks";
 import { startApp, type TestApp } from "../kit/app.ts";
 import { AwsBench, configOf } from "../kit/aws-bench.ts";
@@ -14,7 +13,7 @@ import { type AwsTarget, type Keys, s3Target, targetsOf } from "../kit/aws-targe
 import { CALLS_OF_A_USER, makeRole, makeUser } from "../kit/aws-users.ts";
 import { Front } from "../kit/front.ts";
 import { requireTool } from "../kit/tools.ts";
-import { README_PATH, readBlocks } from "../readme/blocks.ts";
+import { readGuide } from "../readme/blocks.ts";
 
 const KINDS = ["aws_sqs", "aws_sns", "aws_eventbridge", "aws_kinesis", "s3"];
 const REGION = "us-east-1";
@@ -308,8 +307,10 @@ suite("a compatible store: versitygw, which verifies every signature", () => {
   });
 });
 
-suite("the README's endpoints", () => {
-  const commands = readBlocks(readFileSync(README_PATH, "utf8")).map(({ text }) => text);
+const guide = await readGuide();
+
+suite("the endpoints of the pages", () => {
+  const commands = guide.map(({ text }) => text);
 
   /** Made as the README has it, but for the address. */
   const make = async (kind: string, over: Record<string, string>) => {

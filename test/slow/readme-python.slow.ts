@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { requireTool } from "../kit/tools.ts";
-import { findOnly, README_PATH, readBlocks } from "../readme/blocks.ts";
+import { findOnly, readGuide } from "../readme/blocks.ts";
 import { forge, type Sample, takeDelivery } from "../readme/delivery.ts";
 
 const PACKAGE = "standardwebhooks==1.1.0";
@@ -41,7 +41,7 @@ describe.skipIf(!hasPython)("the README's Python", () => {
   let sample: Sample;
 
   beforeAll(async () => {
-    const block = findOnly(readBlocks(await Bun.file(README_PATH).text()), "python");
+    const block = findOnly(await readGuide(), "python");
     await Bun.write(join(folder, "delivery.py"), block.text);
     await Bun.write(join(folder, "read.py"), READ_FROM_STDIN);
     expect(await run(["python3", "-m", "venv", "venv"])).toMatchObject({ exitCode: 0 });

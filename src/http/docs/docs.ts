@@ -1,5 +1,10 @@
 import swaggerScript from "./assets/swagger-ui-bundle.js.gz" with { type: "file" };
 import swaggerStyle from "./assets/swagger-ui.css.gz" with { type: "file" };
+import deliveryPicture from "../../docs/portal-delivery.png" with { type: "file" };
+import endpointPicture from "../../docs/portal-endpoint.png" with { type: "file" };
+import overviewPicture from "../../docs/portal-overview.png" with { type: "file" };
+import shapePicture from "../../docs/portal-shape.png" with { type: "file" };
+import sourcePicture from "../../docs/portal-source.png" with { type: "file" };
 import pagesStyle from "../../docs/pages.css" with { type: "text" };
 import { notFound } from "../../core/errors.ts";
 import { docPageRoutes } from "./pages.ts";
@@ -60,19 +65,26 @@ const PAGE_HEADERS = {
 
 interface Asset {
   contentType: string;
-  /** Path of a gzipped file, or the text itself. */
+  /** Path of a gzipped file, path of a file, or the text itself. */
   gzipped?: string;
+  file?: string;
   text?: string;
 }
 
 const JAVASCRIPT = "text/javascript; charset=utf-8";
 const STYLE = "text/css; charset=utf-8";
+const PICTURE = "image/png";
 
 const ASSETS: ReadonlyMap<string, Asset> = new Map([
   ["swagger-ui-bundle.js", { contentType: JAVASCRIPT, gzipped: swaggerScript }],
   ["swagger-ui.css", { contentType: STYLE, gzipped: swaggerStyle }],
   ["pages.css", { contentType: STYLE, text: pagesStyle }],
   ["start.js", { contentType: JAVASCRIPT, text: START_SCRIPT }],
+  ["portal-delivery.png", { contentType: PICTURE, file: deliveryPicture }],
+  ["portal-endpoint.png", { contentType: PICTURE, file: endpointPicture }],
+  ["portal-overview.png", { contentType: PICTURE, file: overviewPicture }],
+  ["portal-shape.png", { contentType: PICTURE, file: shapePicture }],
+  ["portal-source.png", { contentType: PICTURE, file: sourcePicture }],
 ]);
 
 export const docsRoutes: readonly AnyRoute[] = [
@@ -96,7 +108,7 @@ export const docsRoutes: readonly AnyRoute[] = [
     ...PAGE_ROUTE,
     path: "/docs/assets/:file",
     operationId: "getDocsAsset",
-    summary: "Scripts and styles of the page",
+    summary: "Scripts, styles and pictures of the pages",
     answers: { 200: "The file." },
     handle({ params, request }) {
       const asset = ASSETS.get(params.file);
@@ -113,6 +125,7 @@ async function serveAsset(asset: Asset, request: Request): Promise<Answer> {
     "cache-control": "public, max-age=3600",
     vary: "accept-encoding",
   };
+  if (asset.file !== undefined) return { status: 200, body: Bun.file(asset.file), headers };
   if (asset.gzipped === undefined) return { status: 200, body: asset.text ?? "", headers };
   const gzipped = Bun.file(asset.gzipped);
   if (/\bgzip\b/.test(request.headers.get("accept-encoding") ?? "")) {

@@ -1,10 +1,20 @@
+import architecture from "../../docs/architecture.md" with { type: "text" };
+import behaviour from "../../docs/behaviour.md" with { type: "text" };
 import filters from "../../docs/filters.md" with { type: "text" };
+import kinds from "../../docs/kinds.md" with { type: "text" };
+import limits from "../../docs/limits.md" with { type: "text" };
+import measurements from "../../docs/measurements.md" with { type: "text" };
 import operating from "../../docs/operating.md" with { type: "text" };
-import promises from "../../docs/promises.md" with { type: "text" };
 import polling from "../../docs/polling.md" with { type: "text" };
+import portal from "../../docs/portal.md" with { type: "text" };
+import promises from "../../docs/promises.md" with { type: "text" };
 import retention from "../../docs/retention.md" with { type: "text" };
 import schemas from "../../docs/schemas.md" with { type: "text" };
+import sources from "../../docs/sources.md" with { type: "text" };
+import tenants from "../../docs/tenants.md" with { type: "text" };
+import tour from "../../docs/tour.md" with { type: "text" };
 import transformations from "../../docs/transformations.md" with { type: "text" };
+import verifying from "../../docs/verifying.md" with { type: "text" };
 import { notFound } from "../../core/errors.ts";
 import { findProvider } from "../../inbound/providers.ts";
 import { destinationPage } from "./destination-page.ts";
@@ -14,15 +24,25 @@ import { providerIndex } from "./provider-index.ts";
 import { providerPage } from "./provider-page.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
 
-/** The pages that explain a language each, polling, what is kept, and operating, in the order of their links; test/docs runs every example in them. */
+/** The pages below /docs, in the order of their links. Their examples are run by test/docs, and with the README by test/readme. */
 export const DOC_PAGES: ReadonlyMap<string, string> = new Map([
+  ["tour", tour],
+  ["behaviour", behaviour],
+  ["verifying", verifying],
+  ["portal", portal],
+  ["sources", sources],
+  ["kinds", kinds],
+  ["polling", polling],
   ["filters", filters],
   ["transformations", transformations],
   ["schemas", schemas],
-  ["promises", promises],
-  ["polling", polling],
-  ["retention", retention],
+  ["tenants", tenants],
   ["operating", operating],
+  ["limits", limits],
+  ["retention", retention],
+  ["promises", promises],
+  ["measurements", measurements],
+  ["architecture", architecture],
 ]);
 
 const DESTINATIONS = "destinations";
@@ -77,8 +97,15 @@ function withCaptions(text: string): string {
   return text.replaceAll(/^```(\w+) (.+)$/gm, "*$2:*\n\n```$1");
 }
 
+/** Links and pictures stand beside the page in the repository; here they have addresses. */
+function asServed(content: string): string {
+  return content
+    .replaceAll(/href="(\w+)\.md(#[\w-]*)?"/g, 'href="/docs/$1$2"')
+    .replaceAll(/src="([\w-]+\.png)"/g, 'src="/docs/assets/$1"');
+}
+
 function render(text: string): string {
   const title = text.slice(text.indexOf("# ") + 2, text.indexOf("\n"));
   const content = Bun.markdown.html(withCaptions(text), { headings: { ids: true } });
-  return docPage(title, NAMES, new Html(content));
+  return docPage(title, NAMES, new Html(asServed(content)));
 }

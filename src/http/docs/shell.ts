@@ -6,7 +6,7 @@ import { Html, html } from "./html.ts";
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "style-src 'self'",
-  "img-src data:",
+  "img-src 'self' data:",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",

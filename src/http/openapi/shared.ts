@@ -47,9 +47,14 @@ All bodies are JSON in UTF-8 (of a key that stands twice in one object the last 
 Every answer carries \`x-request-id\`. A path answers 405 to a method that it does not take, with \`allow\`, and any path 400 \`malformed_request\` to a request
 whose target or \`Host\` cannot be read. What is no HTTP ends with the connection, or a 400, 431 or 505 without a body.
 
-Three small languages have a page each, with examples: [filters](/docs/filters), [transformations](/docs/transformations), and
-[event types and schemas](/docs/schemas). So has [polling](/docs/polling), and [what is kept, and how to erase it](/docs/retention). One is for whoever [operates](/docs/operating) the service, one says [what is promised, and what shows it](/docs/promises). One page shows the kinds of
-[destinations](/docs/destinations), and each of the [providers](/docs/providers) whose webhooks come in has one.`;
+A [tour](/docs/tour) shows what there is; [behaviour](/docs/behaviour) has the words, retries, errors and idempotency; a receiver
+[verifies](/docs/verifying) what it gets. Three small languages have a page each, with examples: [filters](/docs/filters),
+[transformations](/docs/transformations), and [event types and schemas](/docs/schemas). One page shows the kinds of
+[destinations](/docs/destinations), with more on [queues, topics and buckets](/docs/kinds) and on [polling](/docs/polling). Each of the
+[providers](/docs/providers) has one; what they send [comes in](/docs/sources) like this. Your customers have the [portal](/docs/portal).
+Whoever operates the service for [many customers](/docs/tenants) reads how to [operate](/docs/operating) it, its
+[settings and limits](/docs/limits), [what is kept, and how to erase it](/docs/retention), [what is promised, and what shows it](/docs/promises),
+[what it costs](/docs/measurements), and how [its code](/docs/architecture) is laid out.`;
 
 /** What each group of operations is about. */
 export const TAGS: Readonly<Record<string, string>> = {
