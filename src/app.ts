@@ -76,7 +76,10 @@ export type { FirstKeys };
 export interface AppParts {
   clock: Clock;
   logger: Logger;
-  /** Keys of the account that the first start on an empty database makes: shown once, before anybody can connect. */
+  /**
+   * Keys of the account that the first start on an empty database makes: shown once, before anybody can
+   * connect.
+   */
   announce: (keys: FirstKeys) => void;
   /** The disk failed: the process has to end. */
   fail: (error: Error) => void;
@@ -85,8 +88,8 @@ export interface AppParts {
 }
 
 /**
- * Puts the service together, binds its port, takes up what the database has open, and only then answers. Throws where it cannot:
- * StartError, SettingsError and DatabaseError are for the operator.
+ * Puts the service together, binds its port, takes up what the database has open, and only then answers.
+ * Throws where it cannot: StartError, SettingsError and DatabaseError are for the operator.
  */
 export async function startApp(config: Config, parts: AppParts): Promise<App> {
   const { clock, logger, announce, fail, replica = null } = parts;
@@ -282,8 +285,8 @@ function openPoller(
 }
 
 /**
- * What sockets take, at most, of the files that the process may open: those of attempts and of idle connections together, and those of
- * polls that wait.
+ * What sockets take, at most, of the files that the process may open: those of attempts and of idle
+ * connections together, and those of polls that wait.
  */
 const ATTEMPTS_SHARE = 0.6;
 const POLLS_SHARE = 0.2;
@@ -420,8 +423,8 @@ function readiness({ store }: Data, { isOpen, replication }: Outbound): { ready:
 }
 
 /**
- * No new attempts; those in flight get their time, the rest is handed back without costing an attempt. Outcomes that a full
- * disk does not take are not waited for: they are sent again after the restart.
+ * No new attempts; those in flight get their time, the rest is handed back without costing an attempt.
+ * Outcomes that a full disk does not take are not waited for: they are sent again after the restart.
  */
 async function drain({ actors, abort }: Outbound): Promise<void> {
   const { promise: tooLate, resolve: giveUp } = Promise.withResolvers<void>();
@@ -435,7 +438,8 @@ async function drain({ actors, abort }: Outbound): Promise<void> {
 async function shutDown(data: Data, server: HttpServer, { transport, replication }: Outbound): Promise<void> {
   await server.stop(CONNECTIONS_STOP_MS);
   transport.close();
-  // A disk that is full refuses it: it is for people to look at, and nobody was promised the last minute of it.
+  // A disk that is full refuses it: it is for people to look at, and nobody was promised the last minute of
+  // it.
   await data.tenants.saveLastUse().catch(() => {});
   await data.sourceStats.writeDown().catch(() => {});
   await atMost(CONNECTIONS_STOP_MS, data.digest.writeDown());

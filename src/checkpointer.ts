@@ -1,4 +1,7 @@
-/** The thread that checkpoints: the first message is the database's path, then each asks for a checkpoint or the end. */
+/**
+ * The thread that checkpoints: the first message is the database's path, then each asks for a checkpoint or
+ * the end.
+ */
 import { openCheckpointer } from "./store/checkpoint.ts";
 
 declare const self: Worker;

@@ -1,7 +1,7 @@
 import { BUILT_IN_PLANS, findPlan, type Plan, type Plans } from "./core/plans.ts";
 import { LOG_LEVELS, type LogLevel } from "./platform/log.ts";
 
-/** Settings are environment variables, read once and checked all together (contract section 11). */
+/** Settings are environment variables, read once and checked all together. */
 
 export interface Config {
   port: number;
@@ -271,7 +271,10 @@ export const SETTINGS = {
 
 export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: string[] };
 
-/** Reads and checks every setting; all that is wrong is said at once, each with an example. Never repeats a secret. */
+/**
+ * Reads and checks every setting; all that is wrong is said at once, each with an example. Never repeats a
+ * secret.
+ */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): ConfigResult {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};

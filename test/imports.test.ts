@@ -1,6 +1,7 @@
 /**
- * Guards the shape of `src/`: arrows point one way (`http → pipeline → store → core`, and `delivery` beside `pipeline`), there is no cycle, types included,
- * and the database, the server framework, the clock and randomness stay where they belong.
+ * Guards the shape of `src/`: arrows point one way (`http → pipeline → store → core`, and `delivery` beside
+ * `pipeline`), there is no cycle, types included, and the database, the server framework, the clock and
+ * randomness stay where they belong.
  */
 import { describe, expect, test } from "bun:test";
 import { dirname, join } from "node:path";
@@ -9,8 +10,8 @@ import manifest from "../package.json";
 type SourceFile = { path: string; text: string; imports: string[] };
 
 /**
- * The rooms of `src/` and what each may import besides itself: a folder, or a file at the top. Read from the bottom of the house: what
- * stands further down knows more.
+ * The rooms of `src/` and what each may import besides itself: a folder, or a file at the top. Read from the
+ * bottom of the house: what stands further down knows more.
  */
 const mayImport: Record<string, string[]> = {
   core: [],
@@ -160,7 +161,9 @@ function withoutComments(text: string): string {
   return text.replace(/^\s*(\/\/|\/?\*).*$/gm, "");
 }
 
-/** The room of a path: `src/delivery/actors.ts` → `delivery`, `src/app.ts` → `app`; `package.json` as it is. */
+/**
+ * The room of a path: `src/delivery/actors.ts` → `delivery`, `src/app.ts` → `app`; `package.json` as it is.
+ */
 function roomOf(path: string): string {
   const [first = path] = path.replace(/^src\//, "").split("/");
   return first.replace(/\.tsx?$/, "");
@@ -191,7 +194,10 @@ function findBreaches(isBreach: (room: string, module: string) => boolean): stri
   );
 }
 
-/** The first cycle of a graph as the way through it, its first node named again at the end; empty where there is none. */
+/**
+ * The first cycle of a graph as the way through it, its first node named again at the end; empty where there
+ * is none.
+ */
 function findCycle(graph: Record<string, string[]>): string[] {
   const finished = new Set<string>();
   const visit = (node: string, way: string[]): string[] => {

@@ -1,6 +1,6 @@
 /**
- * Every reader of foreign text that has no property test beside it: what is written in its form is read back, whatever else comes
- * is refused without a throw, and a second reading says the same.
+ * Every reader of foreign text that has no property test beside it: what is written in its form is read back,
+ * whatever else comes is refused without a throw, and a second reading says the same.
  */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";

@@ -1,4 +1,7 @@
-/** Who may write to a replica, and what is seen of one that is late, gone or somebody else's: with a Litestream of our own making. */
+/**
+ * Who may write to a replica, and what is seen of one that is late, gone or somebody else's: with a
+ * Litestream of our own making.
+ */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -39,7 +42,9 @@ class FakeLitestream {
   }
 }
 
-/** A process beside the replica: its clock, what it logged, and a database that is written to at every look. */
+/**
+ * A process beside the replica: its clock, what it logged, and a database that is written to at every look.
+ */
 class Writer {
   time = Date.UTC(2026, 10, 23);
   readonly lines: string[] = [];

@@ -1,7 +1,7 @@
 /**
- * Runs `bun test` with the arguments given and closes with one line, `N passed, N failed` (and `, N skipped` where any).
- * `bun run test` is the quick suite; `bun run test ./test/slow/<name>.slow.ts` is one of the slow ones.
- * A run that executed no test, ended without its summary or overran its time budget has failed.
+ * Runs `bun test` with the arguments given and closes with one line, `N passed, N failed` (and `, N skipped`
+ * where any). `bun run test` is the quick suite; `bun run test ./test/slow/<name>.slow.ts` is one of the slow
+ * ones. A run that executed no test, ended without its summary or overran its time budget has failed.
  */
 import { basename } from "node:path";
 
@@ -10,8 +10,8 @@ export type Counts = { passed: number; failed: number; skipped: number };
 const quickBudgetSeconds = 900;
 
 /**
- * Reads the counts from what `bun test` printed on standard error.
- * A test that calls `process.exit(0)` ends the whole run with exit code 0 and no summary: that is a failure too.
+ * Reads the counts from what `bun test` printed on standard error. A test that calls `process.exit(0)` ends
+ * the whole run with exit code 0 and no summary: that is a failure too.
  */
 export function readCounts(output: string, exitCode: number): Counts {
   const summary = output.match(/(?:^ \d+ .*\n)+(?=Ran \d+ tests? across)/gm)?.at(-1) ?? "";
@@ -26,7 +26,10 @@ export function describeCounts({ passed, failed, skipped }: Counts): string {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
 }
 
-/** A slow suite states its own budget in a comment, `// time budget: 600 s`; everything else shares the quick one. */
+/**
+ * A slow suite states its own budget in a comment, `// time budget: 600 s`; everything else shares the quick
+ * one.
+ */
 export async function readBudgetSeconds(args: string[]): Promise<number> {
   const slow = args.find((arg) => arg.endsWith(".slow.ts"));
   if (slow === undefined) return quickBudgetSeconds;
@@ -47,7 +50,10 @@ async function echo(stream: ReadableStream<Uint8Array>): Promise<string> {
   return text;
 }
 
-/** `bun run` puts a folder in front whose `node` is Bun; a test that starts `node` or `npx` means the machine's own. */
+/**
+ * `bun run` puts a folder in front whose `node` is Bun; a test that starts `node` or `npx` means the
+ * machine's own.
+ */
 function machinePath(): string {
   const folders = (process.env["PATH"] ?? "").split(":");
   return folders.filter((folder) => !/\/bun-node-[^/]*$/.test(folder)).join(":");

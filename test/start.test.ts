@@ -1,4 +1,7 @@
-/** What the process says at its start and at its edges: arguments, signals, folders that it cannot use, migrations, keys. */
+/**
+ * What the process says at its start and at its edges: arguments, signals, folders that it cannot use,
+ * migrations, keys.
+ */
 import { describe, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** The audit log: who changed what (contract section 2). */
+/** The audit log: who changed what. */
 
 export const AUDIT_OBJECTS = [
   "account",
@@ -18,7 +18,10 @@ export type AuditObject = (typeof AUDIT_OBJECTS)[number];
 export const AUDIT_ACTORS = ["api_key", "portal", "operator"] as const;
 export type AuditActor = (typeof AUDIT_ACTORS)[number];
 
-/** Fields that are not as they were: `from` null where there was no value before, `to` null where there is none now. */
+/**
+ * Fields that are not as they were: `from` null where there was no value before, `to` null where there is
+ * none now.
+ */
 export type AuditChanges = Readonly<Record<string, { from: unknown; to: unknown }>>;
 
 export interface AuditEntry {

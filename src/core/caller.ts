@@ -1,4 +1,4 @@
-/** What a request is allowed to be: the answer of authentication (contract sections 1, 2 and 9). */
+/** What a request is allowed to be: the answer of authentication. */
 export type Scope = "full" | "publish" | "read";
 
 export interface Caller {

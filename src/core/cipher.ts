@@ -1,8 +1,9 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 
 /**
- * Secrets and credentials at rest: AES-256-GCM with a random nonce. The ciphertext begins with the id of its key (four bytes of the key's
- * SHA-256), so that keys can be rotated; the place it belongs to is authenticated, so that a value moved to another row does not open.
+ * Secrets and credentials at rest: AES-256-GCM with a random nonce. The ciphertext begins with the id of its
+ * key (four bytes of the key's SHA-256), so that keys can be rotated; the place it belongs to is
+ * authenticated, so that a value moved to another row does not open.
  */
 
 const NONCE_BYTES = 12;

@@ -70,7 +70,7 @@ function isExtra(trigger: Trigger): boolean {
 }
 
 /**
- * The delivery after an attempt (contract section 4), or null where it stays as it is: an attempt by hand changes a state only
+ * The delivery after an attempt, or null where it stays as it is: an attempt by hand changes a state only
  * by succeeding. `health` is the endpoint's after the same attempt.
  */
 export function deliveryAfter(
@@ -117,7 +117,10 @@ export function withoutWaits(health: Health): Health {
   return { ...health, backoffLevel: 0, backoffUntil: 0, slowLevel: 0, slowUntil: 0 };
 }
 
-/** Answers that come while the endpoint is slowed down already (attempts of before) lengthen the wait, but do not double it. */
+/**
+ * Answers that come while the endpoint is slowed down already (attempts of before) lengthen the wait, but do
+ * not double it.
+ */
 function slowedDown(health: Health, retryAfterAt: number | null, now: number): Health {
   if (retryAfterAt !== null) return { ...health, slowUntil: Math.max(health.slowUntil, retryAfterAt) };
   const isLate = health.slowUntil > now;
@@ -142,17 +145,25 @@ function failedOnce(health: Health, probe: boolean, now: number): Health {
   };
 }
 
-/** Why an endpoint is disabled by this attempt: a 410 at once, or five days of failures without one success. */
+/**
+ * Why an endpoint is disabled by this attempt: a 410 at once, or five days of failures without one success.
+ */
 export function disabledBy(finding: Finding, health: Health, now: number): "gone" | "failing" | null {
   if (finding.statusCode === 410) return "gone";
   const since = health.failingSince;
   return since !== null && now - since >= limit("disableAfterMs") ? "failing" : null;
 }
 
-/** `taken`: a place of its account's plan that its first attempt will use up; `awaited`: it has to wait for one. */
+/**
+ * `taken`: a place of its account's plan that its first attempt will use up; `awaited`: it has to wait for
+ * one.
+ */
 export type Place = "taken" | "awaited";
 
-/** What a delivery holds of its account's plan before it is metered; null: nothing, as it is closed, or a test (contract section 2). */
+/**
+ * What a delivery holds of its account's plan before it is metered; null: nothing, as it is closed, or a
+ * test.
+ */
 export function placeOf(delivery: Pick<Delivery, "status" | "due" | "metered" | "origin">): Place | null {
   if (delivery.metered || isFree(delivery) || !isOpen(delivery)) return null;
   return delivery.due === null ? "awaited" : "taken";
@@ -167,7 +178,7 @@ export function waitsForPlan(delivery: Pick<Delivery, "status" | "due">): boolea
   return delivery.due === null && isOpen(delivery);
 }
 
-/** Tests never count (contract section 2), nor does a replay of one. */
+/** Tests never count, nor does a replay of one. */
 export function isFree({ origin }: Pick<Delivery, "origin">): boolean {
   return origin === "test" || origin === "test_replay";
 }
@@ -178,7 +189,7 @@ export function triggerOf({ step, origin }: Pick<Delivery, "step" | "origin">): 
   return origin === "test_replay" ? "replay" : origin;
 }
 
-/** Attempts that reached for the network are metered; what could not be sent at all is not (contract section 2). */
+/** Attempts that reached for the network are metered; what could not be sent at all is not. */
 export function isMetered(outcome: Outcome): boolean {
   return outcome !== "blocked" && outcome !== "malformed";
 }

@@ -1,4 +1,4 @@
-/** The one table of errors that leave the service (contract section 1, RFC 9457). */
+/** The one table of errors that leave the service (RFC 9457). */
 export const ERRORS = {
   invalid_json: { status: 400, title: "The body is not valid JSON" },
   malformed_request: { status: 400, title: "The request's target or Host is malformed" },
@@ -37,7 +37,10 @@ export interface ProblemDetails {
   headers?: Readonly<Record<string, string>>;
 }
 
-/** An expected refusal on its way to the caller. Its text is written for the caller and holds nothing internal. */
+/**
+ * An expected refusal on its way to the caller. Its text is written for the caller and holds nothing
+ * internal.
+ */
 export class Problem extends Error {
   readonly status: number;
   readonly title: string;

@@ -1,6 +1,6 @@
 import { limit } from "./limits.ts";
 
-/** Names of event types and the patterns that subscribe to them (contract section 3). */
+/** Names of event types and the patterns that subscribe to them. */
 
 const NAME = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/;
 

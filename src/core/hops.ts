@@ -2,8 +2,9 @@ import { Problem } from "./errors.ts";
 import { limit } from "./limits.ts";
 
 /**
- * How often an event has been delivered and has come back, told by this header of every delivery over HTTP: a service that passes it on
- * with what it sends to Sealpost ends a loop that it is part of. Without it nobody could tell a loop from traffic.
+ * How often an event has been delivered and has come back, told by this header of every delivery over HTTP: a
+ * service that passes it on with what it sends to Sealpost ends a loop that it is part of. Without it nobody
+ * could tell a loop from traffic.
  */
 export const HOPS_HEADER = "sealpost-hops";
 

@@ -1,8 +1,9 @@
 /**
- * Ids and keys. A row's key is (milliseconds since EPOCH) × 4096 + sequence: an integer below 2^53, so that rows lie where
- * their time is. Its public id is prefix + "_" + 26 characters of Crockford base32 in ULID layout: ten characters of time,
- * two of the cell, fourteen that hide the key behind a keyed permutation (Speck64/128). Nothing is stored for it, nobody can
- * guess a neighbour, and an id of one kind is none of another.
+ * Ids and keys. A row's key is (milliseconds since EPOCH) × 4096 + sequence: an integer below 2^53, so that
+ * rows lie where their time is. Its public id is prefix + "_" + 26 characters of Crockford base32 in ULID
+ * layout: ten characters of time, two of the cell, fourteen that hide the key behind a keyed permutation
+ * (Speck64/128). Nothing is stored for it, nobody can guess a neighbour, and an id of one kind is none of
+ * another.
  */
 
 const EPOCH_MS = Date.UTC(2025, 0, 1);
@@ -13,7 +14,10 @@ const TIME_CHARS = 10;
 const CELL_CHARS = 2;
 const HIDDEN_CHARS = 14;
 
-/** `typ` and `pos` stand in cursors only: a type of events is called by its name, a position in a queue is nothing by itself. */
+/**
+ * `typ` and `pos` stand in cursors only: a type of events is called by its name, a position in a queue is
+ * nothing by itself.
+ */
 export const ID_KINDS = [
   "acct",
   "proj",
@@ -96,7 +100,10 @@ export function speckKeys(secret: Uint8Array): Int32Array {
   return keys;
 }
 
-/** On the hot path several times for each event: the words stay in local variables, and the loop is over indexes. */
+/**
+ * On the hot path several times for each event: the words stay in local variables, and the loop is over
+ * indexes.
+ */
 export function speckEncrypt(keys: Int32Array, words: Words): void {
   let [x, y] = words;
   for (let round = 0; round < ROUNDS; round++) {
@@ -123,7 +130,10 @@ function putDigits(bytes: Uint8Array, at: number, value: number, count: number):
   }
 }
 
-/** Ids of one kind are written in one place: a text that is joined from pieces costs three times as much by its garbage. */
+/**
+ * Ids of one kind are written in one place: a text that is joined from pieces costs three times as much by
+ * its garbage.
+ */
 interface Template {
   bytes: Buffer;
   /** Where the time stands. */
@@ -151,7 +161,10 @@ export class IdCodec {
   readonly #keys: Int32Array;
   readonly #templates = new Map<IdKind, Template>();
 
-  /** `cell`: two base32 characters; `secret`: 16 bytes that live in the database, so that a restored one keeps its ids. */
+  /**
+   * `cell`: two base32 characters; `secret`: 16 bytes that live in the database, so that a restored one keeps
+   * its ids.
+   */
   constructor(
     readonly cell: string,
     secret: Uint8Array,

@@ -9,7 +9,7 @@ interface Limit {
   why: string;
 }
 
-/** Every bound of the service, each with its unit and reason; printed in the docs (contract section 1). */
+/** Every bound of the service, each with its unit and reason; printed in the docs. */
 export const LIMITS = {
   eventBodyMax: {
     value: MIB,

@@ -1,4 +1,7 @@
-/** The nouns as the parts of the program exchange them. Keys are numbers (core/ids.ts), instants Unix milliseconds. */
+/**
+ * The nouns as the parts of the program exchange them. Keys are numbers (core/ids.ts), instants Unix
+ * milliseconds.
+ */
 
 import { formatRfc3339 } from "./rfc3339.ts";
 
@@ -194,7 +197,10 @@ export interface Delivery {
   step: number;
   origin: Origin;
   metered: boolean;
-  /** Grows whenever the delivery is reopened or cancelled: what an attempt of before finds out does not count any more. */
+  /**
+   * Grows whenever the delivery is reopened or cancelled: what an attempt of before finds out does not count
+   * any more.
+   */
   generation: number;
   /** Of the next attempt; null where none is to come, or the delivery waits for its account's plan. */
   due: number | null;
@@ -232,7 +238,7 @@ export interface AttemptFacts {
 
 export interface Attempt extends AttemptPlace, AttemptFacts {}
 
-/** Makes the body that is signed and sent: `{type, timestamp, data}` in that order, minified (contract section 6). */
+/** Makes the body that is signed and sent: `{type, timestamp, data}` in that order, minified. */
 export function envelopeOf(type: string, timestamp: number, data: string): string {
   return `{"type":"${type}","timestamp":"${formatRfc3339(timestamp)}","data":${data}}`;
 }

@@ -1,4 +1,7 @@
-/** The known name that was most likely meant by one that is not known, such as `stripe` by `strip`; null where none is near. */
+/**
+ * The known name that was most likely meant by one that is not known, such as `stripe` by `strip`; null where
+ * none is near.
+ */
 export function nearName(name: string, known: Iterable<string>): string | null {
   let nearest: string | null = null;
   let least = Math.min(2, (name.length - 1) / 2) + 1;
@@ -12,7 +15,9 @@ export function nearName(name: string, known: Iterable<string>): string | null {
   return nearest;
 }
 
-/** How many letters have to be changed, added or left out to come from one name to the other (Levenshtein). */
+/**
+ * How many letters have to be changed, added or left out to come from one name to the other (Levenshtein).
+ */
 function distanceOf(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, at) => at);
   for (const [line, letter] of [...from].entries()) {

@@ -1,4 +1,4 @@
-/** What an account may deliver in a month, and how long what it sent is kept (contract section 2). */
+/** What an account may deliver in a month, and how long what it sent is kept. */
 export interface Plan {
   /** Included a month; null: no limit. */
   deliveries: number | null;
@@ -45,7 +45,10 @@ export function monthAt(instant: number): Month {
   return { start: Date.UTC(year, month), end: Date.UTC(year, month + 1) };
 }
 
-/** The month that a text such as 2026-11 names; null where it names none, or one whose end has five digits of the year. */
+/**
+ * The month that a text such as 2026-11 names; null where it names none, or one whose end has five digits of
+ * the year.
+ */
 export function parseMonth(text: string): Month | null {
   if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text) || text === "9999-12") return null;
   return monthAt(Date.parse(`${text}-01T00:00:00Z`));

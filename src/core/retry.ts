@@ -7,7 +7,7 @@ export const DEFAULT_SCHEDULE: readonly number[] = [
 
 const JITTER = 0.1;
 const SECOND_MS = 1000;
-/** Answers that slow the whole endpoint down (contract section 4). */
+/** Answers that slow the whole endpoint down. */
 const SLOWING = new Set([429, 502, 503, 504]);
 
 /** ±10 %, so that what failed together does not come back together. `random` is in [0, 1). */
@@ -41,7 +41,10 @@ export function doublingMs(level: number): number {
   return Math.min(SECOND_MS * 2 ** Math.min(level, 20), limit("backoffMax") * SECOND_MS);
 }
 
-/** When the schedule has the attempt after the `step`-th (1 is the first attempt), or null where it is exhausted. */
+/**
+ * When the schedule has the attempt after the `step`-th (1 is the first attempt), or null where it is
+ * exhausted.
+ */
 export function nextScheduledAt(
   schedule: readonly number[],
   step: number,

@@ -1,4 +1,7 @@
-/** Times as RFC 3339 spells them. Read: any offset, any number of fractional digits, `T` and `Z` in either case. */
+/**
+ * Times as RFC 3339 spells them. Read: any offset, any number of fractional digits, `T` and `Z` in either
+ * case.
+ */
 
 const SHAPE = /^(\d{4}-\d\d-\d\d)t(\d\d:\d\d):(\d\d)(?:\.(\d+))?(?:z|([+-])([01]\d|2[0-3]):([0-5]\d))$/i;
 const MINUTE_MS = 60_000;
@@ -7,8 +10,8 @@ const EARLIEST = Date.parse("0000-01-01T00:00:00.000Z");
 const LATEST = Date.parse("9999-12-31T23:59:59.999Z");
 
 /**
- * The instant in Unix milliseconds, what is finer cut off; null for anything else, and for what falls outside of the
- * years 0000 to 9999 in UTC. A leap second counts as the second after it.
+ * The instant in Unix milliseconds, what is finer cut off; null for anything else, and for what falls outside
+ * of the years 0000 to 9999 in UTC. A leap second counts as the second after it.
  */
 export function parseRfc3339(text: string): number | null {
   const [whole, date, time, second = "", fraction = "", sign, hours, minutes] = SHAPE.exec(text) ?? [];
@@ -27,7 +30,9 @@ export function parseRfc3339(text: string): number | null {
 let lastAt = Number.NaN;
 let lastText = "";
 
-/** An instant in UTC with milliseconds. What happens together is written together, so the last one is kept. */
+/**
+ * An instant in UTC with milliseconds. What happens together is written together, so the last one is kept.
+ */
 export function formatRfc3339(at: number): string {
   if (at !== lastAt) lastText = new Date(at).toISOString();
   lastAt = at;

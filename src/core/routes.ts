@@ -36,8 +36,9 @@ export class AnswerMemory {
 }
 
 /**
- * Who subscribes to what, for one project: endpoints by consumer and pattern, so that an event looks at those that may match and
- * not at all ten thousand. A type with n dots is looked up under n + 2 patterns; the answer is kept until an endpoint changes.
+ * Who subscribes to what, for one project: endpoints by consumer and pattern, so that an event looks at those
+ * that may match and not at all ten thousand. A type with n dots is looked up under n + 2 patterns; the
+ * answer is kept until an endpoint changes.
  */
 export class Routes {
   readonly #byConsumer = new Map<string, Patterns>();
@@ -49,8 +50,9 @@ export class Routes {
   constructor(private readonly memory = new AnswerMemory()) {}
 
   /**
-   * Adds an endpoint or replaces what stood under its key; a deleted one is taken out. False where its filter is refused, as that of
-   * another version may be: then it subscribes without one, and each of its deliveries fails, visibly (outbound/send.ts).
+   * Adds an endpoint or replaces what stood under its key; a deleted one is taken out. False where its filter
+   * is refused, as that of another version may be: then it subscribes without one, and each of its deliveries
+   * fails, visibly (delivery/send.ts).
    */
   set(endpoint: Endpoint): boolean {
     const old = this.#all.get(endpoint.id);
@@ -67,7 +69,10 @@ export class Routes {
     return this.#all.get(endpointId) ?? null;
   }
 
-  /** Those whose types and consumer admit the event, in the order of their creation. Filters are not asked here. */
+  /**
+   * Those whose types and consumer admit the event, in the order of their creation. Filters are not asked
+   * here.
+   */
   match(type: string, consumerId: string | null): Subscribers {
     // A consumer without endpoints is as good as none: there may be very many.
     const hasOwn = consumerId !== null && this.#byConsumer.has(consumerKey(consumerId));

@@ -7,7 +7,10 @@ import {
   sign,
 } from "node:crypto";
 
-/** Standard Webhooks 1.0.0, "Signature scheme": `v1` (HMAC-SHA256) and `v1a` (ed25519) over `id.timestamp.body`. */
+/**
+ * Standard Webhooks 1.0.0, "Signature scheme": `v1` (HMAC-SHA256) and `v1a` (ed25519) over
+ * `id.timestamp.body`.
+ */
 
 export type SignatureVersion = "v1" | "v1a";
 
@@ -21,7 +24,9 @@ const SECRET_BYTES = { made: 32, min: 24, max: 64 };
 const PKCS8_ED25519 = Buffer.from("302e020100300506032b657004220420", "hex");
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** Not as a Buffer: each of those is a thing outside the heap, that the garbage collector has to ask about. */
+/**
+ * Not as a Buffer: each of those is a thing outside the heap, that the garbage collector has to ask about.
+ */
 function decodeBase64(text: string): Uint8Array | null {
   return BASE64.test(text) && text !== "" ? Uint8Array.fromBase64(text) : null;
 }
@@ -43,7 +48,10 @@ export function makePrivateKey(): string {
   return `whsk_${Buffer.concat([Buffer.from(String(jwk.d), "base64url"), Buffer.from(String(jwk.x), "base64url")]).toString("base64")}`;
 }
 
-/** The key of a `whsk_` text: a seed of 32 bytes, or seed and public key in 64 that belong together; else null. */
+/**
+ * The key of a `whsk_` text: a seed of 32 bytes, or seed and public key in 64 that belong together; else
+ * null.
+ */
 export function readPrivateKey(text: string): KeyObject | null {
   const bytes = text.startsWith("whsk_") ? decodeBase64(text.slice(5)) : null;
   if (!bytes || (bytes.length !== 32 && bytes.length !== 64)) return null;
@@ -74,8 +82,8 @@ function signV1a(key: KeyObject, head: string, body: Uint8Array): string {
 }
 
 /**
- * The value of `webhook-signature`: one entry for each valid key and version, newest key first, separated by spaces.
- * `timestampSeconds` is the moment of sending; `body` are the very bytes that are sent.
+ * The value of `webhook-signature`: one entry for each valid key and version, newest key first, separated by
+ * spaces. `timestampSeconds` is the moment of sending; `body` are the very bytes that are sent.
  */
 export function signatureHeader(
   keys: readonly SigningKey[],

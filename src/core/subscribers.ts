@@ -19,7 +19,10 @@ interface Shelf {
   all: Subscriber[];
 }
 
-/** Those who subscribe to a type, in the order of their creation, with an index over what their filters require. */
+/**
+ * Those who subscribe to a type, in the order of their creation, with an index over what their filters
+ * require.
+ */
 export class Subscribers {
   readonly hasFilters: boolean;
   readonly endpoints: readonly Endpoint[];

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
 
 /**
- * Bearer tokens: prefix, cell code, 43 base62 characters of 256 random bits, 6 base62 characters of a CRC-32 over what stands
- * before (contract section 1). A scanner recognises a leaked one, and a typo is refused without a look-up.
+ * Bearer tokens: prefix, cell code, 43 base62 characters of 256 random bits, 6 base62 characters of a CRC-32
+ * over what stands before. A scanner recognises a leaked one, and a typo is refused without a look-up.
  */
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

@@ -12,7 +12,9 @@ export interface TurnParts {
   beginShare(): Share;
 }
 
-/** True for a body whose parts of work (a parse, a validation, an operation) each take a turn of their own. */
+/**
+ * True for a body whose parts of work (a parse, a validation, an operation) each take a turn of their own.
+ */
 export function isHeavy(bytes: number): boolean {
   return bytes > limit("lightBodyMax");
 }
@@ -25,7 +27,10 @@ export interface Turns {
   next(): Promise<void>;
   /** Resolves at the beginning of a later turn, in which nobody else is resumed. */
   ownTurn(): Promise<void>;
-  /** Before work on so many bytes: its own turn where that is heavy; else at once while there is time left and nobody waits for it. */
+  /**
+   * Before work on so many bytes: its own turn where that is heavy; else at once while there is time left and
+   * nobody waits for it.
+   */
   giveWay(bytes?: number): Promise<void>;
 }
 
@@ -63,10 +68,11 @@ interface Owner {
 const OURSELVES: Owner = { caller: "", signal: null };
 
 /**
- * Long work that can be divided, whoever does it: all of it has one share of each turn of the loop together, however many requests are
- * at it. What has not got its turn waits: the pieces of one caller in the order in which they came, and the callers take turns, so that
- * forty searches of one cost the others no more than one. A heavy piece waits for a turn of its own, and where both wait, every second
- * turn is such a one. Whoever waits awaits the promise itself: its piece is done, and counted, before the next one's.
+ * Long work that can be divided, whoever does it: all of it has one share of each turn of the loop together,
+ * however many requests are at it. What has not got its turn waits: the pieces of one caller in the order in
+ * which they came, and the callers take turns, so that forty searches of one cost the others no more than
+ * one. A heavy piece waits for a turn of its own, and where both wait, every second turn is such a one.
+ * Whoever waits awaits the promise itself: its piece is done, and counted, before the next one's.
  */
 export class TurnQueue implements Turns {
   readonly #light = new Lines();
@@ -80,7 +86,10 @@ export class TurnQueue implements Turns {
 
   constructor(private readonly parts: TurnParts) {}
 
-  /** The turns of one caller. Whoever waits for one is refused by `signal`'s reason once that has come: the caller has left. */
+  /**
+   * The turns of one caller. Whoever waits for one is refused by `signal`'s reason once that has come: the
+   * caller has left.
+   */
   of(caller: string, signal: AbortSignal): Turns {
     return new OwnTurns(this, { caller, signal });
   }
@@ -130,7 +139,10 @@ export class TurnQueue implements Turns {
     });
   }
 
-  /** One after the other: what is resumed works as a microtask, and then it is seen whether there is time for one more. */
+  /**
+   * One after the other: what is resumed works as a microtask, and then it is seen whether there is time for
+   * one more.
+   */
   #resume(): void {
     this.#light.shift()?.();
     queueMicrotask(() => {

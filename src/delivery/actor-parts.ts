@@ -38,13 +38,19 @@ export interface ActorParts<P extends Performed> {
   perform(endpoint: Endpoint, load: Load): Promise<P | null>;
   /** An attempt is over: another one may have its slot. */
   landed(): void;
-  /** Never rejects. Resolves once it is on disk; false where the delivery was reopened or cancelled while the attempt ran. */
+  /**
+   * Never rejects. Resolves once it is on disk; false where the delivery was reopened or cancelled while the
+   * attempt ran.
+   */
   record(settlement: Settlement<P>): Promise<boolean>;
-  /** Ends these open deliveries of disabled (dead) and deleted (cancelled) endpoints; answers those whose endpoint is neither. */
+  /**
+   * Ends these open deliveries of disabled (dead) and deleted (cancelled) endpoints; answers those whose
+   * endpoint is neither.
+   */
   dispose(ids: readonly number[]): Promise<readonly number[]>;
   /**
-   * False where all endpoints together have too many attempts in flight for one more of this endpoint, which has `own`; the actor is
-   * woken when there is room again.
+   * False where all endpoints together have too many attempts in flight for one more of this endpoint, which
+   * has `own`; the actor is woken when there is room again.
    */
   hasSlot(endpointId: number, own: number): boolean;
   /** False while the disk takes nothing: an outcome that cannot be recorded must not come about. */
@@ -53,6 +59,9 @@ export interface ActorParts<P extends Performed> {
   isRoomy(): boolean;
   /** Goes on without anybody who waits; a failure is told. */
   unattended(work: string, running: Promise<unknown>): void;
-  /** Deliveries that may not be sent now, whatever their endpoint says: the account is suspended or its plan used up. */
+  /**
+   * Deliveries that may not be sent now, whatever their endpoint says: the account is suspended or its plan
+   * used up.
+   */
   isHeldBack(projectId: number): boolean;
 }

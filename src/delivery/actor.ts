@@ -24,8 +24,9 @@ import { Flights } from "./flights.ts";
 import { RateBucket } from "./rate-bucket.ts";
 
 /**
- * The actor of one endpoint owns its backlog, its attempts, its health and its timer. Nothing else starts an attempt. What it does
- * depends on its state alone; `#enter` is the one place that sets it, and checks its row:
+ * The actor of one endpoint owns its backlog, its attempts, its health and its timer. Nothing else starts an
+ * attempt. What it does depends on its state alone; `#enter` is the one place that sets it, and checks its
+ * row:
  *
  * | state       | true in it                                                                       | leaves when |
  * |-------------|----------------------------------------------------------------------------------|-------------|
@@ -39,11 +40,11 @@ import { RateBucket } from "./rate-bucket.ts";
  * | disposing   | the endpoint is disabled or deleted; no timer; what waits is ended, slice by slice | enabled |
  * | stopped     | the process ends; no timer, nothing starts                                       | never |
  *
- * The first five are those of an active endpoint, and follow from one another as attempts start and end. Pause, disable, delete and
- * stop come from outside, in any state but the last.
+ * The first five are those of an active endpoint, and follow from one another as attempts start and end.
+ * Pause, disable, delete and stop come from outside, in any state but the last.
  *
- * An attempt's slot is free once the answer is there; the delivery stays busy until the outcome is on disk, so that one delivery never
- * has two attempts at once.
+ * An attempt's slot is free once the answer is there; the delivery stays busy until the outcome is on disk,
+ * so that one delivery never has two attempts at once.
  */
 export type State =
   | { mode: "idle" | "blocked" | "paused" | "closing" | "disposing" }
@@ -125,7 +126,9 @@ export class EndpointActor<P extends Performed> {
     return this.endpoint.status === "deleted" && this.isQuiet;
   }
 
-  /** What it holds, which is open, and what is in flight, which may have been cancelled or erased meanwhile. */
+  /**
+   * What it holds, which is open, and what is in flight, which may have been cancelled or erased meanwhile.
+   */
   ids(): number[] {
     return [...new Set([...this.#backlog.ids(), ...this.#flights.idsInFlight()])];
   }
@@ -182,9 +185,9 @@ export class EndpointActor<P extends Performed> {
   }
 
   /**
-   * One attempt now, whatever the queue, a pause or a backoff says. Resolves when it is on disk, with null where the process stops;
-   * "busy" where an attempt of it is under way, "closed" where the endpoint is disabled or deleted, "stopping" where nothing starts any
-   * more.
+   * One attempt now, whatever the queue, a pause or a backoff says. Resolves when it is on disk, with null
+   * where the process stops; "busy" where an attempt of it is under way, "closed" where the endpoint is
+   * disabled or deleted, "stopping" where nothing starts any more.
    */
   attemptNow(load: Load, trigger: "manual" | "test"): Promise<P | null> | "busy" | "closed" | "stopping" {
     const { mode } = this.#state;
@@ -199,7 +202,10 @@ export class EndpointActor<P extends Performed> {
     });
   }
 
-  /** Why an open delivery does not go out although its time may have come; null where it only waits for its time. */
+  /**
+   * Why an open delivery does not go out although its time may have come; null where it only waits for its
+   * time.
+   */
   waitingFor(id: number, due: number): WaitingFor | null {
     const now = this.parts.clock.now();
     if (this.endpoint.status === "paused") return "paused";
@@ -270,7 +276,10 @@ export class EndpointActor<P extends Performed> {
     return this.#backlog.isEmpty ? IDLE : BLOCKED;
   }
 
-  /** The earliest instant at which something could start; `NEVER` where only an ending or a word from outside can help. */
+  /**
+   * The earliest instant at which something could start; `NEVER` where only an ending or a word from outside
+   * can help.
+   */
   #wakesAt(now: number): number {
     const due = this.#backlog.nextDue;
     return due === NEVER || !this.#hasSlot() ? NEVER : Math.max(due, this.#gate(), this.#tokenAt(now));
@@ -348,8 +357,8 @@ export class EndpointActor<P extends Performed> {
   }
 
   /**
-   * Attempts made by hand take no slot. Where order is kept, a delivery holds those behind it until its outcome is on disk: after a
-   * crash it would be sent again, behind them.
+   * Attempts made by hand take no slot. Where order is kept, a delivery holds those behind it until its
+   * outcome is on disk: after a crash it would be sent again, behind them.
    */
   #slotsTaken(): number {
     const { scheduled, recording } = this.#flights;
@@ -449,7 +458,8 @@ export class EndpointActor<P extends Performed> {
   #requeue(id: number, { change, queueOrder }: Settlement<P>): void {
     if (change === null) return;
     this.#backlog.drop(id);
-    // What is parked is told of once its row says so: before, a refill would look for it in vain and forget it.
+    // What is parked is told of once its row says so: before, a refill would look for it in vain and forget
+    // it.
     if (change.due !== null && queueOrder === null)
       this.#backlog.add({ id, due: change.due, queueOrder }, null);
   }

@@ -115,7 +115,10 @@ export class Actors {
     return this.parts.clock;
   }
 
-  /** Takes up every open delivery that the database has. At start, after the digest was recovered and before anything is accepted. */
+  /**
+   * Takes up every open delivery that the database has. At start, after the digest was recovered and before
+   * anything is accepted.
+   */
   recover(): void {
     for (const row of this.data.deliveries.held()) this.#of(row.endpointId)?.takeUp(row);
     for (const endpointId of this.data.deliveries.endpointsWithParked()) this.#of(endpointId);
@@ -130,7 +133,10 @@ export class Actors {
     if (next < actors.length) this.data.store.schedule(() => this.#wakeInTurn(actors, next));
   }
 
-  /** Keys of those whose next deliveries have to be parked. Looks at queues in memory: to be asked before a write. */
+  /**
+   * Keys of those whose next deliveries have to be parked. Looks at queues in memory: to be asked before a
+   * write.
+   */
   full(endpoints: readonly Pick<Endpoint, "id">[]): ReadonlySet<number> {
     const isBehind = this.dispatcher.waiting >= limit("dispatchWaitingMax");
     let full: Set<number> | null = null;
@@ -181,7 +187,10 @@ export class Actors {
     return due === null || this.#of(endpointId) instanceof PollActor ? null : this.clock.toWall(due);
   }
 
-  /** The actor of a polled endpoint; null for others, and for what was not there when the process began to stop. */
+  /**
+   * The actor of a polled endpoint; null for others, and for what was not there when the process began to
+   * stop.
+   */
   polled(endpointId: number): PollActor | null {
     const actor = this.#of(endpointId);
     return actor instanceof PollActor ? actor : null;
@@ -191,7 +200,10 @@ export class Actors {
     this.#wakeInTurn([...this.#actors.values()]);
   }
 
-  /** True where nothing of the endpoint waits or is under way; one without an actor has had nothing since the start. */
+  /**
+   * True where nothing of the endpoint waits or is under way; one without an actor has had nothing since the
+   * start.
+   */
   isIdle(endpointId: number): boolean {
     return this.#actors.get(endpointId)?.isQuiet ?? true;
   }

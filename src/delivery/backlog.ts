@@ -14,8 +14,8 @@ export type BacklogParts = Pick<
 >;
 
 /**
- * The deliveries that wait for one endpoint. The first of them stand in memory, in a queue with a bound; all others are parked: they wait
- * in the database, in the same order, and are fetched as the queue drains.
+ * The deliveries that wait for one endpoint. The first of them stand in memory, in a queue with a bound; all
+ * others are parked: they wait in the database, in the same order, and are fetched as the queue drains.
  *
  * A delivery that is busy is in neither: its row changes with the outcome of its attempt, and is read then.
  */
@@ -77,7 +77,8 @@ export class Backlog {
   add({ id, due, queueOrder }: Waiting, load: Load | null): void {
     if (queueOrder === null)
       return this.#queue.push({ id, due, order: this.orderOf(id, due), load, dropped: false });
-    // What the queue holds already was reopened; or it was fetched and tried between the commit and this word of it.
+    // What the queue holds already was reopened; or it was fetched and tried between the commit and this word
+    // of it.
     if (this.#queue.has(id)) this.reload(id);
     this.park(queueOrder);
   }
@@ -103,7 +104,10 @@ export class Backlog {
     if (delivery && delivery.due !== null) this.add({ id, due: delivery.due, queueOrder: null }, null);
   }
 
-  /** Takes out the first delivery whose time has come. Where order is kept, a head that is not due holds those behind it. */
+  /**
+   * Takes out the first delivery whose time has come. Where order is kept, a head that is not due holds those
+   * behind it.
+   */
   takeDue(now: number): Pick<QueueItem<Load>, "id" | "load"> | null {
     for (;;) {
       this.#refill(now);
@@ -123,7 +127,9 @@ export class Backlog {
     return Math.min(head?.due ?? NEVER, this.#parkedDue(head));
   }
 
-  /** The next deliveries to be ended, of an endpoint that is disabled or deleted; those in memory leave it. */
+  /**
+   * The next deliveries to be ended, of an endpoint that is disabled or deleted; those in memory leave it.
+   */
   takeForDisposal(): number[] {
     const held = this.#queue.ids(limit("sliceRows"));
     for (const id of held) this.#queue.drop(id);
@@ -146,7 +152,10 @@ export class Backlog {
     this.#parkedFrom = rows.length < count ? NEVER : (rows.at(-1)?.queueOrder ?? NEVER);
   }
 
-  /** When parked deliveries want to be looked at: those of an ordered endpoint, which stand before its head, at once. */
+  /**
+   * When parked deliveries want to be looked at: those of an ordered endpoint, which stand before its head,
+   * at once.
+   */
   #parkedDue(head: QueueItem<Load> | undefined): number {
     if (this.endpoint.ordering === "none") return this.#parkedFrom;
     return this.#parkedFrom < (head?.order ?? NEVER) ? 0 : NEVER;

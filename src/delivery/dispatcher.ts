@@ -10,7 +10,10 @@ export interface DispatcherParts extends TurnParts {
   enqueue(endpointId: number, waiting: Waiting, load: Load | null): void;
 }
 
-/** Attempts that one share of a turn starts at most: each is rendered, signed and sent, some 40 µs, and several times that at first. */
+/**
+ * Attempts that one share of a turn starts at most: each is rendered, signed and sent, some 40 µs, and
+ * several times that at first.
+ */
 const STARTED_A_SHARE = 32;
 /** A share starts no more than bodies of that many bytes, as each may have to be read and written anew. */
 const BYTES_A_SHARE = 128 * 1024;
@@ -37,7 +40,10 @@ function shortened(line: Line): Line {
   return line.done * 2 < line.items.length ? line : { items: line.items.slice(line.done), done: 0 };
 }
 
-/** Hands deliveries to their actors: some at once, the rest a share in each turn of the loop, so that nobody waits for a wide fan-out. */
+/**
+ * Hands deliveries to their actors: some at once, the rest a share in each turn of the loop, so that nobody
+ * waits for a wide fan-out.
+ */
 export class Dispatcher {
   /** By project: they take turns, so that one's backlog does not hold up another. */
   readonly #waiting = new Map<number, Line>();
@@ -60,8 +66,8 @@ export class Dispatcher {
   }
 
   /**
-   * Takes what was committed, `isFresh` where that was just now. Endpoints that keep the order are told at once, so that no later event
-   * overtakes.
+   * Takes what was committed, `isFresh` where that was just now. Endpoints that keep the order are told at
+   * once, so that no later event overtakes.
    */
   dispatch(dispatches: readonly Dispatch[], isFresh = true): void {
     const others: Dispatch[] = [];
@@ -128,7 +134,10 @@ export class Dispatcher {
     return at;
   }
 
-  /** Whoever waited a turn, or for the disk, may have been cancelled, tried, replayed or erased meanwhile: its row says it. */
+  /**
+   * Whoever waited a turn, or for the disk, may have been cancelled, tried, replayed or erased meanwhile: its
+   * row says it.
+   */
   #hand(dispatch: Dispatch, known: Known): void {
     const { endpoint, waiting, load } = dispatch;
     const delivery = known(dispatch) ?? this.parts.read(waiting.id);

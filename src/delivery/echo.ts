@@ -1,8 +1,8 @@
 import { isCredentialHeader, MASK } from "../destinations/credential-headers.ts";
 
 /**
- * Hides credentials in what a server said. Some repeat what they were sent: S3 answers a wrong signature with the whole canonical request,
- * session token included, once as text and once as bytes in hexadecimal.
+ * Hides credentials in what a server said. Some repeat what they were sent: S3 answers a wrong signature with
+ * the whole canonical request, session token included, once as text and once as bytes in hexadecimal.
  */
 
 /** Shorter ones are words, which a server says for reasons of its own. */
@@ -12,7 +12,9 @@ const HEADER_LENGTH_MIN = 8;
 
 type Headers = readonly (readonly [string, string])[];
 
-/** What the headers of an endpoint carry that nobody may read: their values, without the word for the scheme. */
+/**
+ * What the headers of an endpoint carry that nobody may read: their values, without the word for the scheme.
+ */
 export function headerSecrets(headers: Headers): string[] {
   return headers
     .filter(([name]) => isCredentialHeader(name))

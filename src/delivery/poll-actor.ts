@@ -3,9 +3,10 @@ import { type Endpoint, HEALTHY, type WaitingFor } from "../core/model.ts";
 import type { Waiting } from "../core/dispatch.ts";
 
 /**
- * The actor of a `poll` endpoint. Its queue stays in the database, in the order of positions that are given inside the writes: so a
- * million deliveries that wait cost no memory, no timer and no attempt, and whatever is written later stands behind whatever was handed
- * out before. The actor knows who waits for something to come, and ends what waits once the endpoint is disabled or deleted.
+ * The actor of a `poll` endpoint. Its queue stays in the database, in the order of positions that are given
+ * inside the writes: so a million deliveries that wait cost no memory, no timer and no attempt, and whatever
+ * is written later stands behind whatever was handed out before. The actor knows who waits for something to
+ * come, and ends what waits once the endpoint is disabled or deleted.
  *
  * | mode      | true in it                                                     | leaves when                                    |
  * |-----------|----------------------------------------------------------------|------------------------------------------------|
@@ -23,8 +24,8 @@ import type { Waiting } from "../core/dispatch.ts";
  * | handed out | pending, step 1; its attempt has the outcome `handed_out` | a cursor at or behind its position comes back (delivered); replayed (waiting again, behind all others); as above |
  * | delivered  | its attempt too                                         | replayed                                                   |
  *
- * Handing out takes nothing out of the queue: until it is acknowledged, the next poll gets it again, with the same `webhook-id`. It is
- * the same attempt, however often.
+ * Handing out takes nothing out of the queue: until it is acknowledged, the next poll gets it again, with the
+ * same `webhook-id`. It is the same attempt, however often.
  */
 export interface PollActorParts {
   /** Runs `wake` at `at` or a little later; answers how to call it off. */
@@ -113,7 +114,10 @@ export class PollActor {
     return this.parts.isHeldBack(this.endpoint.projectId) ? "plan_limit" : null;
   }
 
-  /** Resolves when something has changed since `changes` was `seen`, at `until`, when the client leaves, or at once where the process stops. */
+  /**
+   * Resolves when something has changed since `changes` was `seen`, at `until`, when the client leaves, or at
+   * once where the process stops.
+   */
   changed(seen: number, until: number, signal: AbortSignal): Promise<void> {
     if (this.#stopped || this.#changes !== seen || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {

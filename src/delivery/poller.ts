@@ -51,12 +51,13 @@ export interface PollerParts {
 }
 
 /**
- * Polling (contract section 10): the first of an endpoint's open deliveries, in the order of their positions, are handed out, and stay
- * where they are until a cursor acknowledges them. So a page is always what follows the last acknowledged delivery, whichever of several
- * pollers asks, before and after a restart; the states of a delivery stand at outbound/poll-actor.ts.
+ * Polling: the first of an endpoint's open deliveries, in the order of their positions, are handed out, and
+ * stay where they are until a cursor acknowledges them. So a page is always what follows the last
+ * acknowledged delivery, whichever of several pollers asks, before and after a restart; the states of a
+ * delivery stand at poll-actor.ts.
  *
- * A page is answered once its first hand-outs are on disk, as attempts. An acknowledgement takes only what was handed out: a delivery
- * that nobody was given cannot be lost by any cursor.
+ * A page is answered once its first hand-outs are on disk, as attempts. An acknowledgement takes only what
+ * was handed out: a delivery that nobody was given cannot be lost by any cursor.
  */
 export class Poller {
   #held = 0;

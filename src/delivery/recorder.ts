@@ -29,7 +29,10 @@ export class Recorder {
     private readonly parts: RecorderParts,
   ) {}
 
-  /** Never rejects. Resolves once the attempt is on disk; false where the delivery was reopened or cancelled while it ran. */
+  /**
+   * Never rejects. Resolves once the attempt is on disk; false where the delivery was reopened or cancelled
+   * while it ran.
+   */
   async record(settlement: Settlement<Sent>): Promise<boolean> {
     const { load, performed } = settlement;
     const number = load.delivery.attemptCount + 1;
@@ -92,21 +95,26 @@ export class Recorder {
     return { applied: isApplied, disabled, nextAttemptAt };
   }
 
-  /** Inside the write. Null where nothing is to be disabled, also as the endpoint leads somewhere else by now. */
+  /**
+   * Inside the write. Null where nothing is to be disabled, also as the endpoint leads somewhere else by now.
+   */
   #disable({ endpoint, disable }: Settlement<Sent>): Endpoint | null {
     if (disable === null || !this.data.endpoints.leadsTo(endpoint)) return null;
     return this.data.endpoints.update(endpoint.id, () => ({ status: "disabled", disabledReason: disable }));
   }
 
-  /** When the delivery is tried next; where it was reopened or ended while the attempt ran, its row says it. */
+  /**
+   * When the delivery is tried next; where it was reopened or ended while the attempt ran, its row says it.
+   */
   #dueAfter({ load: { delivery }, change }: Settlement<Sent>, isApplied: boolean): number | null {
     if (!isApplied) return this.data.deliveries.get(delivery.id)?.due ?? null;
     return change ? change.due : delivery.due;
   }
 
   /**
-   * Records what a poller is about to get, in one transaction: what it gets for the first time since its delivery was opened is an
-   * attempt, what could not be rendered is dead. Answers those that are still open and rendered.
+   * Records what a poller is about to get, in one transaction: what it gets for the first time since its
+   * delivery was opened is an attempt, what could not be rendered is dead. Answers those that are still open
+   * and rendered.
    */
   async recordHandOuts<Handed extends Settlement<Sent>>(handed: readonly Handed[]): Promise<Handed[]> {
     const isKnown = ({ load, performed }: Handed) =>
@@ -120,7 +128,9 @@ export class Recorder {
     return written.open;
   }
 
-  /** The delivery as it stands now; null where it was acknowledged, ended or opened anew since it was read. */
+  /**
+   * The delivery as it stands now; null where it was acknowledged, ended or opened anew since it was read.
+   */
   #openNow({ load }: Settlement<Sent>): Delivery | null {
     const now = this.data.deliveries.get(load.delivery.id);
     return now && now.due !== null && now.generation === load.delivery.generation ? now : null;

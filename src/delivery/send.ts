@@ -53,7 +53,10 @@ export interface SendParts {
   signal: AbortSignal;
 }
 
-/** Renders, signs and sends a delivery once. Never rejects; null where it was given up because the process ends. */
+/**
+ * Renders, signs and sends a delivery once. Never rejects; null where it was given up because the process
+ * ends.
+ */
 export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Promise<Sent | null> {
   const startedAt = parts.now();
   const began = parts.monotonic();
@@ -255,7 +258,10 @@ interface Compiled {
   head: { of: Pick<OutgoingRequest, "method" | "url" | "headers">; text: string } | null;
   /** With its credentials. */
   config: DestinationConfig;
-  /** Its own; without those that its kind's protocol gives a meaning to, which may be stored from before they were refused. */
+  /**
+   * Its own; without those that its kind's protocol gives a meaning to, which may be stored from before they
+   * were refused.
+   */
   headers: Endpoint["headers"];
   /** Its credentials, and what its own headers carry. */
   credentials: readonly string[];
@@ -311,7 +317,10 @@ function headOf(endpoint: Endpoint, request: OutgoingRequest): string {
   return compiled.head.text;
 }
 
-/** The request, or the sentence that says why the message cannot be rendered, or what kept it from being prepared. */
+/**
+ * The request, or the sentence that says why the message cannot be rendered, or what kept it from being
+ * prepared.
+ */
 type Rendered = OutgoingRequest | string | Unprepared;
 
 function render(begun: Begun, kind: DestinationKind, message: Message): Rendered | Promise<Rendered> {

@@ -7,7 +7,10 @@ export interface SlotsParts extends TurnParts {
   wake(endpointId: number): void;
 }
 
-/** The attempts in flight of all endpoints together. Those that find no slot are woken in their order when there are some. */
+/**
+ * The attempts in flight of all endpoints together. Those that find no slot are woken in their order when
+ * there are some.
+ */
 export class Slots {
   #taken = 0;
   /** Endpoints that found no slot; not all of them have something left to send. */
@@ -21,8 +24,8 @@ export class Slots {
   }
 
   /**
-   * True where one more attempt of an endpoint may start that has `own` in flight. Up to half of the slots each endpoint takes as many as
-   * it may; of the rest one, so that the slow leave room for the others.
+   * True where one more attempt of an endpoint may start that has `own` in flight. Up to half of the slots
+   * each endpoint takes as many as it may; of the rest one, so that the slow leave room for the others.
    */
   has(endpointId: number, own: number): boolean {
     const { max } = this.parts;

@@ -7,7 +7,10 @@ const LEAD = "clock_lead_ms";
 /** Where it keeps an instant of that clock that has passed. */
 const PASSED = "clock_passed_ms";
 
-/** The clock by which deliveries wait, as the process before left it. `onStep` hears of each new lead, in milliseconds. */
+/**
+ * The clock by which deliveries wait, as the process before left it. `onStep` hears of each new lead, in
+ * milliseconds.
+ */
 export function openSteadyClock(
   { meta, store, tally }: Data,
   wall: Clock,

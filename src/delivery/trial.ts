@@ -8,8 +8,9 @@ export const TRIAL_DATA = { message: "This is a test event from Sealpost." };
 const encoder = new TextEncoder();
 
 /**
- * Sends one message to a destination that is not stored yet, as its deliveries will be sent; `key` is nobody else's. Transformations are
- * left out: they are made for other events than this. Never rejects; null where it was given up because the process ends.
+ * Sends one message to a destination that is not stored yet, as its deliveries will be sent; `key` is nobody
+ * else's. Transformations are left out: they are made for other events than this. Never rejects; null where
+ * it was given up because the process ends.
  */
 export function sendTrial(
   parts: SendParts,

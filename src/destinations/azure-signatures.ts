@@ -4,8 +4,8 @@ import type { UrlParts } from "../transport/url-parts.ts";
 /** The two ways in which Azure's REST interfaces are signed with a shared key. */
 
 /**
- * A token of Service Bus (learn.microsoft.com/rest/api/eventhub/generate-sas-token): an HMAC over the resource and the
- * instant, in Unix seconds, at which it ends. The key is taken as the text that it is.
+ * A token of Service Bus (learn.microsoft.com/rest/api/eventhub/generate-sas-token): an HMAC over the
+ * resource and the instant, in Unix seconds, at which it ends. The key is taken as the text that it is.
  */
 export function sharedAccessSignature(
   resource: string,
@@ -31,8 +31,9 @@ export interface SharedKeyRequest {
 }
 
 /**
- * `authorization` of a storage request (learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key, queue service since
- * 2009-09-19). `key` is base64.
+ * `authorization` of a storage request
+ * (learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key, queue service since 2009-09-19).
+ * `key` is base64.
  */
 export function sharedKey(account: string, key: string, request: SharedKeyRequest): string {
   const signature = createHmac("sha256", Buffer.from(key, "base64")).update(textToSign(account, request));

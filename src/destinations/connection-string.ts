@@ -4,7 +4,10 @@
 
 export type ConnectionParts = ReadonlyMap<string, string>;
 
-/** The parts by their names in lower case; a part without a name is passed over. Throws a sentence where a name stands twice. */
+/**
+ * The parts by their names in lower case; a part without a name is passed over. Throws a sentence where a
+ * name stands twice.
+ */
 export function readConnectionString(text: string): ConnectionParts {
   const parts = new Map<string, string>();
   for (const part of text.split(";")) {

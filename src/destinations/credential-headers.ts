@@ -29,8 +29,8 @@ const known = new Map<string, boolean>();
 const KNOWN_MAX = 1000;
 
 /**
- * True for a header whose value is a credential: it is encrypted at rest and read as `***`. What Sealpost signs with is none. Asked for
- * every header of every attempt.
+ * True for a header whose value is a credential: it is encrypted at rest and read as `***`. What Sealpost
+ * signs with is none. Asked for every header of every attempt.
  */
 export function isCredentialHeader(name: string): boolean {
   let verdict = known.get(name);

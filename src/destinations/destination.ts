@@ -2,11 +2,11 @@ import type { TransportResult } from "../transport/types.ts";
 import type { UrlParts } from "../transport/url-parts.ts";
 
 /**
- * Every push destination is one HTTP request. A kind is data and two pure functions: how a message becomes a request, and how the
- * answer is judged. Timeouts, retries, address guard and log exist once, outside.
+ * Every push destination is one HTTP request. A kind is data and two pure functions: how a message becomes a
+ * request, and how the answer is judged. Timeouts, retries, address guard and log exist once, outside.
  */
 
-/** One field of `config`; drives validation, masking, the portal's form and the docs (contract section 10). */
+/** One field of `config`; drives validation, masking, the portal's form and the docs. */
 export interface DestinationField {
   name: string;
   label: string;
@@ -43,7 +43,10 @@ export interface Message {
 
 export interface OutgoingRequest {
   method: string;
-  /** The same object as for the endpoint's last request only where method and headers, but for `webhook-*`, are the same too. */
+  /**
+   * The same object as for the endpoint's last request only where method and headers, but for `webhook-*`,
+   * are the same too.
+   */
   url: UrlParts;
   headers: ReadonlyArray<readonly [string, string]>;
   body: Uint8Array;
@@ -60,7 +63,10 @@ export interface Answer {
   body: Uint8Array;
 }
 
-/** `errorCode` says what is wrong where the status alone does not. `throttled` slows the endpoint down like a 429. */
+/**
+ * `errorCode` says what is wrong where the status alone does not. `throttled` slows the endpoint down like a
+ * 429.
+ */
 export type Judgement =
   | { delivered: true }
   | { delivered: false; errorCode: string | null; throttled: boolean };
@@ -73,7 +79,10 @@ export interface DestinationAddress {
   url: string;
 }
 
-/** Asks another server for what a request needs, under the same guard and within the same time. Rejects with `Unprepared`. */
+/**
+ * Asks another server for what a request needs, under the same guard and within the same time. Rejects with
+ * `Unprepared`.
+ */
 export type Ask = (request: OutgoingRequest) => Promise<Answer>;
 
 /** What the documentation says of a kind beside its fields, in Markdown. */
@@ -98,11 +107,14 @@ export interface KindRow {
   fields: readonly DestinationField[];
   /** The largest body that the destination takes, in bytes; null where it sets no bound. */
   maxBytes: number | null;
-  /** Where it is not simply the fields that are addresses: all that the customer chose and that is connected to. */
+  /**
+   * Where it is not simply the fields that are addresses: all that the customer chose and that is connected
+   * to.
+   */
   addresses?(config: DestinationConfig): readonly DestinationAddress[];
   /**
-   * Headers that the destination's protocol gives a meaning to, in lower case; `x-amz-*` stands for all that begin so. An endpoint may
-   * not set them: they would make another call of what its credentials allow.
+   * Headers that the destination's protocol gives a meaning to, in lower case; `x-amz-*` stands for all that
+   * begin so. An endpoint may not set them: they would make another call of what its credentials allow.
    */
   protocolHeaders?: readonly string[];
   /** Of those, the ones that only say how what was sent is kept: an endpoint may set them. */
@@ -121,7 +133,10 @@ export function isProtocolHeader(
   );
 }
 
-/** A kind whose messages wait, without attempts and timers, until the customer's own program fetches them; what it never fetches expires. */
+/**
+ * A kind whose messages wait, without attempts and timers, until the customer's own program fetches them;
+ * what it never fetches expires.
+ */
 export interface PolledKind extends KindRow {
   isPolled: true;
 }
@@ -131,8 +146,8 @@ export interface DestinationKind extends KindRow {
   /** What was granted for these credentials (a session, a token) and must not be shown either. */
   secrets?(config: DestinationConfig): readonly string[];
   /**
-   * `config` with its credentials: one object for each version of the endpoint. Throws where the message cannot be rendered (the
-   * delivery is malformed then), and `Unprepared` where another try may succeed.
+   * `config` with its credentials: one object for each version of the endpoint. Throws where the message
+   * cannot be rendered (the delivery is malformed then), and `Unprepared` where another try may succeed.
    */
   request(
     config: DestinationConfig,
@@ -144,8 +159,8 @@ export interface DestinationKind extends KindRow {
 }
 
 /**
- * A server that had to be asked before the request could be made (for credentials, a token) gave nothing to go on: the attempt ends
- * as if the destination itself had answered so.
+ * A server that had to be asked before the request could be made (for credentials, a token) gave nothing to
+ * go on: the attempt ends as if the destination itself had answered so.
  */
 export class Unprepared extends Error {
   /** `errorCode` names the server too, as in `sts: AccessDenied`; null: the transport's own. */
@@ -158,7 +173,10 @@ export class Unprepared extends Error {
   }
 }
 
-/** All that the customer chose and that is connected to: what the guard is asked for when an endpoint is saved. */
+/**
+ * All that the customer chose and that is connected to: what the guard is asked for when an endpoint is
+ * saved.
+ */
 export function addressesOf(kind: KindRow, config: DestinationConfig): readonly DestinationAddress[] {
   if (kind.addresses) return kind.addresses(config);
   return kind.fields.flatMap(({ name, address }) => {

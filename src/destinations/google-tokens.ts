@@ -14,9 +14,9 @@ import { perConfig, textOf } from "./requests.ts";
 import { USER_AGENT } from "../transport/user-agent.ts";
 
 /**
- * Access tokens of Google service accounts (developers.google.com/identity/protocols/oauth2/service-account): a JWT signed with the
- * account's key is exchanged at its `token_uri`. A token serves all attempts of an endpoint until shortly before its end;
- * however many want one at a time, one request is made.
+ * Access tokens of Google service accounts (developers.google.com/identity/protocols/oauth2/service-account):
+ * a JWT signed with the account's key is exchanged at its `token_uri`. A token serves all attempts of an
+ * endpoint until shortly before its end; however many want one at a time, one request is made.
  */
 
 const TOKEN_URI = "https://oauth2.googleapis.com/token";

@@ -2,15 +2,19 @@ import { isCredentialHeader, MASK } from "./credential-headers.ts";
 import type { OutgoingRequest } from "./destination.ts";
 
 /**
- * The head of a request as attempts keep it: "METHOD URL", then a header a line. What differs on each attempt of the
- * same endpoint stands in the attempt's own row, so that the head itself is stored once; here only its name stands.
+ * The head of a request as attempts keep it: "METHOD URL", then a header a line. What differs on each attempt
+ * of the same endpoint stands in the attempt's own row, so that the head itself is stored once; here only its
+ * name stands.
  */
 
 const VARYING = new Set(["webhook-id", "webhook-timestamp", "webhook-signature", "x-amz-date", "x-ms-date"]);
 
 type Headed = Pick<OutgoingRequest, "method" | "url" | "headers">;
 
-/** True where both requests have the same head: everything but what stands on an attempt's own row is compared. */
+/**
+ * True where both requests have the same head: everything but what stands on an attempt's own row is
+ * compared.
+ */
 export function hasSameHead(one: Headed, other: Headed): boolean {
   if (one.url !== other.url || one.method !== other.method) return false;
   if (one.headers.length !== other.headers.length) return false;

@@ -48,7 +48,9 @@ export function webhookHeadersOf(message: Message): [name: string, value: string
   ];
 }
 
-/** What travels beside the body where a destination has attributes: the three headers, and the event's type. */
+/**
+ * What travels beside the body where a destination has attributes: the three headers, and the event's type.
+ */
 export function attributesOf(message: Message): Record<string, string> {
   return { ...Object.fromEntries(webhookHeadersOf(message)), type: message.type };
 }

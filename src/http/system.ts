@@ -7,7 +7,10 @@ import { type AnyRoute, route } from "./framework/route.ts";
 
 const Status = Type.Object({ status: Type.String() }, { $id: "Status" });
 
-/** The routes of contract section 11, which no resource owns. `resources` are the others, for the document. */
+/**
+ * Health, metrics and the document: the routes that no resource owns. `resources` are the others, for the
+ * document.
+ */
 export function systemRoutes(resources: readonly AnyRoute[], parts: HttpParts): AnyRoute[] {
   const system = [healthz, readyz(parts), metrics(parts)];
   const openApi = openApiRoute(() => openApiDocument([...resources, ...system, openApi], parts.version));

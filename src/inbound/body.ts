@@ -3,7 +3,7 @@ import { limit } from "../core/limits.ts";
 import { byName, type Fields, isForm, readForm } from "./form.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
-/** The body of a verified request, as contract section 8 turns it into `data`. */
+/** The body of a verified request, as it becomes `data` of an event. */
 export interface Body {
   /** What paths of a row are read from: the JSON value, the form's fields, or undefined. */
   readonly value: unknown;
@@ -61,7 +61,10 @@ function formBody(fields: Fields<string>): Body {
 /** Each part of a multipart form names its field with it. */
 const PART = /^content-disposition:/gim;
 
-/** True where a form has more parts than are worked through; counted before they are taken apart, which costs most. */
+/**
+ * True where a form has more parts than are worked through; counted before they are taken apart, which costs
+ * most.
+ */
 function hasTooManyParts(bytes: Uint8Array): boolean {
   const parts = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1").matchAll(PART);
   const max = limit("formFieldsMax");
@@ -107,8 +110,8 @@ function readFields(bytes: Uint8Array): Body {
 }
 
 /**
- * Reads a body by its content type. JSON is tried whatever the type says (SNS sends it as text/plain). What is neither a form
- * nor JSON of the permitted depth in valid UTF-8 becomes `{"raw": …}`.
+ * Reads a body by its content type. JSON is tried whatever the type says (SNS sends it as text/plain). What
+ * is neither a form nor JSON of the permitted depth in valid UTF-8 becomes `{"raw": …}`.
  */
 export async function readBody(bytes: Uint8Array, contentType: string): Promise<Body> {
   if (isForm(contentType)) return readFields(bytes);

@@ -1,6 +1,9 @@
 import type { Fault, Field } from "./provider.ts";
 
-/** One entry of a source's `config` or `credentials`. `fault` says what is wrong with a value; null when it can be used. */
+/**
+ * One entry of a source's `config` or `credentials`. `fault` says what is wrong with a value; null when it
+ * can be used.
+ */
 export interface ConfigRule extends Field {
   /** A value that can be used, for documents. */
   readonly example: unknown;
@@ -109,7 +112,10 @@ export const publicUrlConfig: ConfigRule = rule(
   "https://hooks.example.com/in",
 );
 
-/** All that is wrong with the values under these rules; unknown names are refused. Pointers begin with `/<place>`. */
+/**
+ * All that is wrong with the values under these rules; unknown names are refused. Pointers begin with
+ * `/<place>`.
+ */
 export function faultsOf(
   place: "config" | "credentials",
   rules: readonly ConfigRule[],

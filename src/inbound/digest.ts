@@ -23,7 +23,10 @@ function fingerprint(text: string): Buffer {
   return Bun.CryptoHasher.hash("sha256", text);
 }
 
-/** Equal or not, in a time that tells nothing of where two texts differ, nor of their lengths: digests are compared. */
+/**
+ * Equal or not, in a time that tells nothing of where two texts differ, nor of their lengths: digests are
+ * compared.
+ */
 export function isSame(one: string, other: string): boolean {
   return timingSafeEqual(fingerprint(one), fingerprint(other));
 }

@@ -1,7 +1,7 @@
 import { limit } from "../core/limits.ts";
 
 /**
- * `<provider_key>.<type>` (contract section 8): `/` and `:` become `.`, other characters outside the set `_`, empty segments
+ * `<provider_key>.<type>`: `/` and `:` become `.`, other characters outside the set `_`, empty segments
  * are dropped, the whole is cut to 128. Without a type: `<provider_key>.unknown`.
  */
 export function eventName(providerKey: string, type: string | null): string {

@@ -35,7 +35,10 @@ function valuesAt(value: unknown, path: readonly string[]): unknown[] | undefine
   return values.every((list) => list !== undefined) ? values.flat() : undefined;
 }
 
-/** A number beyond 2^53 loses digits in JSON.parse, and two ids would become one: take its spelling from the text. */
+/**
+ * A number beyond 2^53 loses digits in JSON.parse, and two ids would become one: take its spelling from the
+ * text.
+ */
 function withExactNumbers(text: string): unknown {
   return JSON.parse(text, (_name, value, context?: { source?: string }) =>
     typeof value === "number" && !Number.isSafeInteger(value) ? context?.source : value,
@@ -149,7 +152,10 @@ export function joined(...extractors: readonly Extractor[]): Extractor {
   };
 }
 
-/** `extractor`, but for what `is` is true of: nothing tells two of those apart, so each is an event of its own. */
+/**
+ * `extractor`, but for what `is` is true of: nothing tells two of those apart, so each is an event of its
+ * own.
+ */
 export function except(text: string, is: (facts: Facts) => boolean, extractor: Extractor): Extractor {
   return {
     text: `${extractor.text}; none for ${text}`,
@@ -158,7 +164,10 @@ export function except(text: string, is: (facts: Facts) => boolean, extractor: E
   };
 }
 
-/** What is hashed of a body: its bytes, or of a form in parts what stands in it, as the boundary is another at each try. */
+/**
+ * What is hashed of a body: its bytes, or of a form in parts what stands in it, as the boundary is another at
+ * each try.
+ */
 function contentOf({ attempt, body }: Facts): string | Uint8Array {
   const isInParts = attempt.request.headers.get("content-type")?.toLowerCase().startsWith("multipart/");
   return isInParts ? body.data : attempt.request.body;

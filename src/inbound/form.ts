@@ -36,7 +36,9 @@ export function sorted(texts: Iterable<string>): string[] {
   return [...texts].sort();
 }
 
-/** Names in order, each followed by its value; `valuesOf` says in which order several values of one name come. */
+/**
+ * Names in order, each followed by its value; `valuesOf` says in which order several values of one name come.
+ */
 export function joinFields(
   fields: Fields<string>,
   valuesOf: (values: readonly string[]) => readonly string[],

@@ -18,8 +18,8 @@ function spansAt(text: string, at: Span, path: readonly string[]): Span[] {
 }
 
 /**
- * `data` with `***` at every one of the paths, otherwise as it came; null where there is nothing at any of them: then what was verified
- * stands elsewhere, and would be shown.
+ * `data` with `***` at every one of the paths, otherwise as it came; null where there is nothing at any of
+ * them: then what was verified stands elsewhere, and would be shown.
  */
 export function masked(data: string, paths: readonly string[]): string | null {
   const whole = { start: 0, end: data.length };

@@ -1,7 +1,7 @@
 import type { Window } from "./window.ts";
 
 /**
- * The words of the inbound side. A provider is one sending service (contract section 8); a source is one address
+ * The words of the inbound side. A provider is one sending service; a source is one address
  * that a customer opened for it. Nothing here knows the server, the database, the clock or the network.
  */
 
@@ -21,7 +21,10 @@ export interface InboundRequest {
   readonly body: Uint8Array;
 }
 
-/** What the source holds to verify with. `secrets`: every one that is valid now, newest first; empty while none was entered. */
+/**
+ * What the source holds to verify with. `secrets`: every one that is valid now, newest first; empty while
+ * none was entered.
+ */
 export interface SourceMaterial {
   readonly secrets: readonly string[];
   readonly credentials: Readonly<Record<string, string>>;
@@ -29,8 +32,9 @@ export interface SourceMaterial {
 }
 
 /**
- * Why a request was refused: for the owner's counters and the log, never for the answer. From `keys_unavailable` to `plan_limit` the provider is
- * told to try again. They, `loop` too, were genuine, but for `keys_unavailable`.
+ * Why a request was refused: for the owner's counters and the log, never for the answer. From
+ * `keys_unavailable` to `plan_limit` the provider is told to try again. They, `loop` too, were genuine, but
+ * for `keys_unavailable`.
  */
 export type RefusalReason =
   | "missing_header"
@@ -64,7 +68,10 @@ export interface HandshakeAnswer extends HttpAnswer {
   readonly pendingVerificationToken?: string;
   /** The secret that the provider brought with this request (Asana); to be kept before answering. */
   readonly learnedSecret?: string;
-  /** An address of the provider to GET through the address guard before answering (SNS); if that fails, answer 503. */
+  /**
+   * An address of the provider to GET through the address guard before answering (SNS); if that fails, answer
+   * 503.
+   */
   readonly visitUrl?: string;
 }
 
@@ -72,7 +79,10 @@ export interface VerifiedEvent {
   readonly kind: "event";
   /** `<provider_key>.<type>`, normalised. */
   readonly type: string;
-  /** JSON text of an object. A JSON object of the body stands here exactly as it came, so that numbers keep their spelling. */
+  /**
+   * JSON text of an object. A JSON object of the body stands here exactly as it came, so that numbers keep
+   * their spelling.
+   */
   readonly data: string;
   /** Identity of the delivery within its source; null: every request is an event of its own. */
   readonly deliveryId: string | null;
@@ -95,13 +105,16 @@ export interface KeyDocument {
   readonly url: string;
   /** With it the document is asked for by POST (Plaid); it is then part of the identity in the cache. */
   readonly post?: string;
-  /** The request that came says which document it is: where the provider knows none (4xx), that request is forged. */
+  /**
+   * The request that came says which document it is: where the provider knows none (4xx), that request is
+   * forged.
+   */
   readonly isNamedBySender?: true;
 }
 
 /**
- * `unknown`: the provider says that there is no such document. `unavailable`: it could not be had now, so the request is
- * answered 503 and comes again.
+ * `unknown`: the provider says that there is no such document. `unavailable`: it could not be had now, so the
+ * request is answered 503 and comes again.
  */
 export type KeyAnswer =
   | { readonly kind: "document"; readonly text: string }
@@ -109,7 +122,10 @@ export type KeyAnswer =
 
 /** Reads key documents, cached. */
 export interface KeyReader {
-  /** `isRenewal`: the copy that was read lacks a key; a newer one is fetched where the cached is not brand new. */
+  /**
+   * `isRenewal`: the copy that was read lacks a key; a newer one is fetched where the cached is not brand
+   * new.
+   */
   read(document: KeyDocument, isRenewal?: boolean): Promise<KeyAnswer>;
 }
 
@@ -132,12 +148,15 @@ export interface SourceExample {
   readonly config?: Readonly<Record<string, unknown>>;
 }
 
-/** How the row is proven: by the provider's own code, a published library, a published vector, or its documentation. */
+/**
+ * How the row is proven: by the provider's own code, a published library, a published vector, or its
+ * documentation.
+ */
 export type VerifiedWith =
   | { readonly kind: "official_sdk" | "library"; readonly package: string; readonly version: string }
   | { readonly kind: "vector" | "documentation"; readonly page: string };
 
-/** Who brings the secret (contract section 8). */
+/** Who brings the secret. */
 export type SecretFrom = "source" | "customer" | "provider" | "none";
 
 /** What the docs page of a provider says beyond the row. */
@@ -193,7 +212,10 @@ export interface Provider {
   readonly deliveryId: string;
   readonly verifiedWith: VerifiedWith;
   readonly docs: ProviderDocs;
-  /** True while something is missing without which nothing can be verified: the source's status is then `awaiting_secret`. */
+  /**
+   * True while something is missing without which nothing can be verified: the source's status is then
+   * `awaiting_secret`.
+   */
   isAwaiting(material: SourceMaterial): boolean;
   /** What is wrong with a secret in the form the customer entered it; null when it can be used. */
   readonly checkSecret: (secret: string) => string | null;

@@ -21,14 +21,15 @@ import { UNSTATED_WINDOW } from "./window.ts";
 const DAY_SECONDS = 86_400;
 /** Stands in where no key documents can be read: every request that needs one is answered 503. */
 export const NO_KEYS: KeyReader = { read: () => Promise.resolve({ kind: "unavailable" }) };
-/** Deduplication is remembered for 30 days; an identity that is only a hash of the body for 10 minutes (contract section 8). */
+/** Deduplication is remembered for 30 days; an identity that is only a hash of the body for 10 minutes. */
 const DEDUP_SECONDS = { id: 30 * DAY_SECONDS, hash: 600 };
 /** A longer identity is stored as its hash. */
 const DELIVERY_ID_LENGTH_MAX = 255;
 
 /**
- * The verdict on one request: answered as a handshake, refused, or an event. The raw bytes are verified before anything reads
- * them, but for handshakes that come unsigned and signatures that stand inside the body.
+ * The verdict on one request: answered as a handshake, refused, or an event. The raw bytes are verified
+ * before anything reads them, but for handshakes that come unsigned and signatures that stand inside the
+ * body.
  */
 export async function receiveBy(row: ProviderRow, arrived: Attempt): Promise<Reception> {
   const request = row.unpack ? row.unpack(arrived.request) : arrived.request;
@@ -94,7 +95,10 @@ function eventOf(row: ProviderRow, facts: Facts): Reception {
   };
 }
 
-/** What proved the request, where it may make one event only; to be remembered for as long as it could come again. */
+/**
+ * What proved the request, where it may make one event only; to be remembered for as long as it could come
+ * again.
+ */
 function proofOf({ proofTakenOnce, scheme }: ProviderRow, facts: Facts): VerifiedEvent["proof"] {
   const id = proofTakenOnce?.read(facts) ?? null;
   if (id === null) return null;
@@ -102,7 +106,10 @@ function proofOf({ proofTakenOnce, scheme }: ProviderRow, facts: Facts): Verifie
   return { id, keptSeconds: pastSeconds + futureSeconds };
 }
 
-/** What addresses imitate that do not exist, by the work that costs most with large bodies: each hash, with one secret and with two. */
+/**
+ * What addresses imitate that do not exist, by the work that costs most with large bodies: each hash, with
+ * one secret and with two.
+ */
 const IMITATED = (["sha1", "sha256", "sha512"] as const).flatMap((algorithm) => {
   const scheme = hmacScheme({ header: "authorization", algorithm, encoding: "hex" });
   return [["no such source"], ["no such source", "nor its secret before"]].map((secrets) => ({
@@ -114,8 +121,8 @@ const IMITATED = (["sha1", "sha256", "sha512"] as const).flatMap((algorithm) => 
 const IMITATION_KEY = crypto.getRandomValues(new Uint8Array(32));
 
 /**
- * Refuses for a source that does not exist. Each such address does the work of a source of some kind, always of the same one: what its work
- * costs tells of no address whether there is a source.
+ * Refuses for a source that does not exist. Each such address does the work of a source of some kind, always
+ * of the same one: what its work costs tells of no address whether there is a source.
  */
 export async function refuseUnknownSource(id: string, request: InboundRequest): Promise<Reception> {
   const pick = Number.parseInt(hmac("sha256", IMITATION_KEY, [id.toUpperCase()], "hex").slice(0, 8), 16);

@@ -31,7 +31,10 @@ export interface ProviderRow {
   readonly secretLabel?: string;
   /** What is entered is a public key: it need not be hidden. */
   readonly isSecretPublic?: boolean;
-  /** False where everything is entered as `credentials` (Braintree). Default true where the customer or the source has it. */
+  /**
+   * False where everything is entered as `credentials` (Braintree). Default true where the customer or the
+   * source has it.
+   */
   readonly hasSigningSecret?: false;
   /** Where something else can stand in for the secret. */
   readonly isSecretOptional?: true;
@@ -62,8 +65,8 @@ export interface ProviderRow {
   /** A timestamp inside the signed body. */
   readonly bodyTimestamp?: { readonly path: string; readonly unit: TimestampUnit; readonly window?: Window };
   /**
-   * Paths into `data`, where the body itself holds what proves it: masked, or whoever reads an event could send another. `*` stands for
-   * every element of a list.
+   * Paths into `data`, where the body itself holds what proves it: masked, or whoever reads an event could
+   * send another. `*` stands for every element of a list.
    */
   readonly proofs?: readonly string[];
   /** A proof that covers too little to be taken twice: with other data it is refused. */

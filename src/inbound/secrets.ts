@@ -37,7 +37,9 @@ export const base64Secret: SecretForm = {
   decode: decodeBase64,
 };
 
-/** Standard Webhooks: `whsec_` (Supabase: `v1,whsec_`) and base64; some senders show it without the prefix. */
+/**
+ * Standard Webhooks: `whsec_` (Supabase: `v1,whsec_`) and base64; some senders show it without the prefix.
+ */
 export const whsecSecret: SecretForm = {
   help: "Paste it with its prefix whsec_ where it has one.",
   example: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",

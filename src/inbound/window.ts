@@ -5,7 +5,7 @@ export interface Window {
 }
 
 /**
- * For providers that state no window (contract section 8): a retry that keeps its first timestamp must not be lost, and
+ * For providers that state no window: a retry that keeps its first timestamp must not be lost, and
  * deduplication catches replays.
  */
 export const UNSTATED_WINDOW: Window = { pastSeconds: 86_400, futureSeconds: 300 };
@@ -34,7 +34,10 @@ export function isWithin(window: Window, atMs: number, nowMs: number): boolean {
 const INTEGER = /^[0-9]{1,16}$/;
 const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?$/;
 
-/** A timestamp as sent, in milliseconds since the epoch; null where it is none. An ISO time without a zone is UTC (Orb). */
+/**
+ * A timestamp as sent, in milliseconds since the epoch; null where it is none. An ISO time without a zone is
+ * UTC (Orb).
+ */
 export function readTimestamp(text: string, unit: TimestampUnit): number | null {
   if (unit !== "iso") return INTEGER.test(text) ? Number(text) * (unit === "s" ? 1000 : 1) : null;
   const match = ISO.exec(text);

@@ -1,6 +1,9 @@
 import type { Checkpointer, CheckpointResult } from "../store/checkpoint.ts";
 
-/** Starts the thread of checkpointer.ts, which lies at `url`. `fail` is told when it ends by itself: without it the WAL would grow for ever. */
+/**
+ * Starts the thread of checkpointer.ts, which lies at `url`. `fail` is told when it ends by itself: without
+ * it the WAL would grow for ever.
+ */
 export function startCheckpointThread(
   url: URL,
   path: string,

@@ -13,8 +13,9 @@ export interface EraserParts {
 }
 
 /**
- * Forgets events and consumers for good. A consumer is forgotten step by step, each step slice by slice, and each slice finds by itself
- * what is left: cut short at any moment, it goes on at the next start. SQLite overwrites what is erased here.
+ * Forgets events and consumers for good. A consumer is forgotten step by step, each step slice by slice, and
+ * each slice finds by itself what is left: cut short at any moment, it goes on at the next start. SQLite
+ * overwrites what is erased here.
  */
 export class Eraser {
   #onWake: () => void = () => {};
@@ -44,8 +45,8 @@ export class Eraser {
   }
 
   /**
-   * Inside a write, after `close`: the event is gone, with what a replay has opened again since. Answers the deliveries that actors have
-   * to forget; null where it was gone already.
+   * Inside a write, after `close`: the event is gone, with what a replay has opened again since. Answers the
+   * deliveries that actors have to forget; null where it was gone already.
    */
   remove(eventId: number): HeldDelivery[] | null {
     const { events, removal } = this.parts.data;
@@ -148,7 +149,10 @@ export class Eraser {
     return events;
   }
 
-  /** Inside a write: as many of these events as one transaction should hold; those with open deliveries are closed first. */
+  /**
+   * Inside a write: as many of these events as one transaction should hold; those with open deliveries are
+   * closed first.
+   */
   #eraseSome(keys: readonly number[], list: number) {
     const { entries, removal } = this.parts.data;
     const erased = { events: 0, deliveries: 0, held: [] as HeldDelivery[] };
@@ -176,7 +180,10 @@ export class Eraser {
     });
   }
 
-  /** With what they still got of events that stay: those came after the erasure was asked for, and before the endpoints were closed. */
+  /**
+   * With what they still got of events that stay: those came after the erasure was asked for, and before the
+   * endpoints were closed.
+   */
   async #dropEndpoints(erasure: Erasure): Promise<boolean> {
     const { digest, erasures } = this.parts.data;
     await digest.settle();
@@ -192,7 +199,10 @@ export class Eraser {
     return dropped.isAny;
   }
 
-  /** Inside a write: as much of an endpoint as a slice holds; it goes once nothing of it is left, or about to be written. */
+  /**
+   * Inside a write: as much of an endpoint as a slice holds; it goes once nothing of it is left, or about to
+   * be written.
+   */
   #dropEndpoint(id: number, projectId: number, held: HeldDelivery[]): number {
     const { audit, digest, entries, ids, lists, orphans, removal, stats } = this.parts.data;
     const keys = lists.above([id], 0, limit("sliceRows"));

@@ -46,12 +46,14 @@ interface Begun {
 const NONE_BEGUN: Begun = { reached: 0, event: 0, delivery: 0 };
 
 /**
- * Removes events that are older than their account's plan keeps them, with all that hangs on them; never one that still has an open
- * delivery, or had one within the last day, so that whoever waited for its end can read how it came.
+ * Removes events that are older than their account's plan keeps them, with all that hangs on them; never one
+ * that still has an open delivery, or had one within the last day, so that whoever waited for its end can
+ * read how it came.
  *
- * A pass walks each project's events from the oldest on, in slices. What it has to leave it passes by, and looks at again in the next pass,
- * an hour later, or a day later where only bodies or attempts are to leave; meanwhile each run goes on where the last one ended. Nothing is
- * written of how far it came: after a restart it begins anew.
+ * A pass walks each project's events from the oldest on, in slices. What it has to leave it passes by, and
+ * looks at again in the next pass, an hour later, or a day later where only bodies or attempts are to leave;
+ * meanwhile each run goes on where the last one ended. Nothing is written of how far it came: after a restart
+ * it begins anew.
  */
 export class Retention {
   /** By project: the last event that this pass looked at. */
@@ -192,7 +194,9 @@ export class Retention {
     return endedAt === null || endedAt <= this.parts.data.store.now() - limit("retentionGraceMs");
   }
 
-  /** Open deliveries that wait to be fetched, up to a slice, wherever they stand among those that are sent. */
+  /**
+   * Open deliveries that wait to be fetched, up to a slice, wherever they stand among those that are sent.
+   */
   #unfetched(eventId: number): HeldDelivery[] {
     const { endpoints, removal } = this.parts.data;
     const found: HeldDelivery[] = [];
@@ -207,7 +211,10 @@ export class Retention {
     return found;
   }
 
-  /** Takes bodies or attempts of events that stay, where the plan keeps them for a shorter time. Whom it passes by it sees again in a day. */
+  /**
+   * Takes bodies or attempts of events that stay, where the plan keeps them for a shorter time. Whom it
+   * passes by it sees again in a day.
+   */
   async #thin(project: Project, part: Part, pace: Pace): Promise<void> {
     const { ages, store } = this.parts.data;
     const plan = this.#planOf(project);

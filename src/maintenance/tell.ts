@@ -81,7 +81,10 @@ function watchStore({ store, tally }: Data, metrics: Metrics, logger: Logger): v
 
 const DISK_LOOK_MS = 1000;
 
-/** A disk that hangs throws nothing: one line when it has been silent for too long, and one when it answers again. */
+/**
+ * A disk that hangs throws nothing: one line when it has been silent for too long, and one when it answers
+ * again.
+ */
 function watchDisk({ store }: Data, logger: Logger): () => void {
   let isSilent = false;
   const timer = setInterval(() => {

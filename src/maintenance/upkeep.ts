@@ -6,7 +6,10 @@ import type { Data } from "../store/data.ts";
 /** Each costs an encryption, some 20 µs, and a row that is written anew. */
 const CHANGED_AT_ONCE = 50;
 
-/** Previous secrets whose overlap is over leave the database: nobody who reads it then can sign with them. Answers how many. */
+/**
+ * Previous secrets whose overlap is over leave the database: nobody who reads it then can sign with them.
+ * Answers how many.
+ */
 export async function dropExpiredSecrets(data: Data): Promise<number> {
   const { endpoints, sources, store } = data;
   const now = store.now();
@@ -41,8 +44,8 @@ function withoutOld(at: number): (now: Source) => Partial<Source> {
 }
 
 /**
- * Disables endpoints that have failed for five days without one success and have nothing to try any more: where something waits, its
- * attempt decides (core/delivery.ts). Answers those that were disabled.
+ * Disables endpoints that have failed for five days without one success and have nothing to try any more:
+ * where something waits, its attempt decides (core/delivery.ts). Answers those that were disabled.
  */
 export async function disableFailing(data: Data, actors: Actors): Promise<Endpoint[]> {
   const { endpoints, health, store } = data;

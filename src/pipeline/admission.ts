@@ -3,11 +3,14 @@ import { limit } from "../core/limits.ts";
 import { monthAt } from "../core/plans.ts";
 import type { Data } from "../store/data.ts";
 
-/** What an account's plan lets in, and what it turns away (contract section 2). */
+/** What an account's plan lets in, and what it turns away. */
 
 const RETRY_SECONDS_MAX = 3600;
 
-/** Throws 402 where the plan has no room for `count` deliveries more; none is asked for where one has at least to be left. */
+/**
+ * Throws 402 where the plan has no room for `count` deliveries more; none is asked for where one has at least
+ * to be left.
+ */
 export function requirePlaces(data: Data, projectId: number, count = 0): void {
   const remaining = data.meter.remaining(projectId);
   if (remaining === null || (remaining > 0 && count <= remaining)) return;

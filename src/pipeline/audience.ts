@@ -57,8 +57,8 @@ export class Audiences {
   }
 
   /**
-   * Who gets each of these events, as the project's endpoints are now: at once for a single narrow event that no filter is asked about;
-   * otherwise others go first where it takes long.
+   * Who gets each of these events, as the project's endpoints are now: at once for a single narrow event that
+   * no filter is asked about; otherwise others go first where it takes long.
    */
   of(projectId: number, events: readonly RoutedEvent[]): Audience[] | Promise<Audience[]> {
     const [first] = events;
@@ -99,8 +99,9 @@ export class Audiences {
   }
 
   /**
-   * Keys of the endpoints whose filter says yes. Once the filters of an event have taken very much together, each further one may take
-   * little: what people write is not touched by that, and what is counts as exhausted, as one filter alone may be.
+   * Keys of the endpoints whose filter says yes. Once the filters of an event have taken very much together,
+   * each further one may take little: what people write is not touched by that, and what is counts as
+   * exhausted, as one filter alone may be.
    */
   async #ask(projectId: number, subscribers: Subscribers, event: RoutedEvent): Promise<ReadonlySet<number>> {
     const { turns } = this.data.store;

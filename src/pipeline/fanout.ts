@@ -28,8 +28,8 @@ interface NewPlace {
 }
 
 /**
- * Writes one delivery, inside a write; null where there is nothing to send yet: it waits for the account's plan, or is dead at birth
- * because its endpoint is disabled.
+ * Writes one delivery, inside a write; null where there is nothing to send yet: it waits for the account's
+ * plan, or is dead at birth because its endpoint is disabled.
  */
 export function writeDelivery(
   { data, outlet }: { data: Data; outlet: Pick<Outlet, "clock"> },
@@ -53,13 +53,18 @@ export function writeDelivery(
   return { waiting: { id, due, queueOrder }, delivery };
 }
 
-/** Keys only grow: after the wall clock was set back they are ahead of it, and the event is due all the same. */
+/**
+ * Keys only grow: after the wall clock was set back they are ahead of it, and the event is due all the same.
+ */
 function firstDue(data: Data, { clock }: Pick<Outlet, "clock">, { id, isTest }: Event): number {
   const now = data.store.now();
   return clock.fromWall(isTest ? now : Math.min(keyTime(id), now));
 }
 
-/** True where an event is the endpoint's to get: it may have been given to another consumer since the event was planned. */
+/**
+ * True where an event is the endpoint's to get: it may have been given to another consumer since the event
+ * was planned.
+ */
 export function isTheirs({ consumerId }: Endpoint, event: Pick<Event, "consumerId" | "isTest">): boolean {
   return event.isTest || consumerId === null || consumerId === event.consumerId;
 }
@@ -72,9 +77,9 @@ interface Slice {
 }
 
 /**
- * Writes the deliveries of wide fan-outs after their events, `fanoutSliceRows` a transaction, and hands them to the actors. One
- * transaction at a time, so that a slice stays small, however many fan-outs there are. Endpoints that keep the order stand first in a
- * fan-out, and the next one's wait until they are written.
+ * Writes the deliveries of wide fan-outs after their events, `fanoutSliceRows` a transaction, and hands them
+ * to the actors. One transaction at a time, so that a slice stays small, however many fan-outs there are.
+ * Endpoints that keep the order stand first in a fan-out, and the next one's wait until they are written.
  */
 export class Spreader {
   /** Those with endpoints that keep the order still to be written, oldest first. */
@@ -92,8 +97,8 @@ export class Spreader {
   }
 
   /**
-   * Takes up a fan-out whose row is on disk. Resolves once all of it is written, or the disk is full, as then it goes on later; at once
-   * where it is too long to wait for.
+   * Takes up a fan-out whose row is on disk. Resolves once all of it is written, or the disk is full, as then
+   * it goes on later; at once where it is too long to wait for.
    */
   add(fanout: Fanout): Promise<void> {
     const written = isShort(fanout)
@@ -176,7 +181,10 @@ export class Spreader {
     return slices;
   }
 
-  /** A slice of the first of a queue. One that is not done stays the first where order is kept or somebody waits; else the others go on. */
+  /**
+   * A slice of the first of a queue. One that is not done stays the first where order is kept or somebody
+   * waits; else the others go on.
+   */
   #take(queue: Fanout[], count: number, slices: Slice[]): number {
     const fanout = queue.shift();
     if (fanout === undefined) return 0;

@@ -8,7 +8,10 @@ import type { Data } from "../store/data.ts";
 export interface Outlet {
   /** What is due is told by this clock. */
   clock: SteadyClock;
-  /** Keys of those endpoints whose next deliveries have to be parked: their queues are full. Asked before the write. */
+  /**
+   * Keys of those endpoints whose next deliveries have to be parked: their queues are full. Asked before the
+   * write.
+   */
   full(endpoints: readonly Pick<Endpoint, "id">[]): ReadonlySet<number>;
   dispatcher: {
     /** Takes deliveries after their commit. */
@@ -21,8 +24,8 @@ export interface Outlet {
 }
 
 /**
- * Inside a write: where a delivery stands in the queue that the database keeps; null where its actor holds it in memory. `full` are the
- * endpoints that Outlet.full named before the write.
+ * Inside a write: where a delivery stands in the queue that the database keeps; null where its actor holds it
+ * in memory. `full` are the endpoints that Outlet.full named before the write.
  */
 export function placeFor(
   data: Data,

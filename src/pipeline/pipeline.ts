@@ -12,11 +12,11 @@ import type { EventWithData } from "../store/events.ts";
 import type { Fanout } from "../store/fanouts.ts";
 
 /**
- * The one door: whatever becomes an event, published or verified at ingest, comes in by `plan`. Replay stands beside it. Nothing else creates
- * a delivery.
+ * The one door: whatever becomes an event, published or verified at ingest, comes in by `plan`. Replay stands
+ * beside it. Nothing else creates a delivery.
  *
- * A plan is made before the write (who gets it: audience.ts), writes itself inside the caller's transaction, and is dispatched to
- * the actors after the commit (fanout.ts).
+ * A plan is made before the write (who gets it: audience.ts), writes itself inside the caller's transaction,
+ * and is dispatched to the actors after the commit (fanout.ts).
  */
 
 /** An event on its way in; `data` is minified JSON text of an object. */
@@ -68,8 +68,8 @@ export class Pipeline {
   }
 
   /**
-   * Plans events of one project, at once where no filter is asked; `identity` belongs to a single inbound one. Throws where the
-   * account's plan takes no more.
+   * Plans events of one project, at once where no filter is asked; `identity` belongs to a single inbound
+   * one. Throws where the account's plan takes no more.
    */
   plan(
     projectId: number,
@@ -111,7 +111,10 @@ export class Pipeline {
   }
 }
 
-/** An event's endpoints: those whose deliveries come with it, and those whose follow, `ordered` of which keep the order and stand first. */
+/**
+ * An event's endpoints: those whose deliveries come with it, and those whose follow, `ordered` of which keep
+ * the order and stand first.
+ */
 interface Share {
   named: readonly Endpoint[];
   later: readonly Endpoint[];
@@ -160,8 +163,9 @@ export class Plan {
   }
 
   /**
-   * The one way of events to the disk and on: `commit` runs one transaction, which writes them with what `answer` makes of them; after it
-   * they go to their actors. Where deliveries are still to be written, and not too many to wait for, it resolves when they are.
+   * The one way of events to the disk and on: `commit` runs one transaction, which writes them with what
+   * `answer` makes of them; after it they go to their actors. Where deliveries are still to be written, and
+   * not too many to wait for, it resolves when they are.
    */
   async commit<Made>(
     answer: (accepted: readonly Accepted[]) => Made,
@@ -186,7 +190,10 @@ export class Plan {
     return this.#accepted;
   }
 
-  /** After the commit. Where deliveries are still to be written, and not too many to wait for: resolves when they are. */
+  /**
+   * After the commit. Where deliveries are still to be written, and not too many to wait for: resolves when
+   * they are.
+   */
   dispatch(): Promise<unknown> | null {
     for (const accepted of this.#accepted) this.parts.onAccepted(accepted);
     this.parts.outlet.dispatcher.dispatch(this.#dispatches);
@@ -231,7 +238,10 @@ export class Plan {
     return { event, duplicate: false };
   }
 
-  /** As they are now, without those that were deleted, or given to another consumer, since the event was planned. */
+  /**
+   * As they are now, without those that were deleted, or given to another consumer, since the event was
+   * planned.
+   */
   #asTheyAre(endpoints: readonly Endpoint[], event: Incoming): readonly Endpoint[] {
     // Those of a wide event are looked at when their turn comes (fanout.ts).
     if (isWide(endpoints)) return endpoints;
@@ -268,7 +278,10 @@ export class Plan {
     return events.get(id) ?? forgotten(id, this.projectId, sourceId);
   }
 
-  /** Where the plan takes no more: true for an event of a provider, which would not send it again; else throws. */
+  /**
+   * Where the plan takes no more: true for an event of a provider, which would not send it again; else
+   * throws.
+   */
   #mustWait({ isTest, sourceId }: Incoming): boolean {
     if (isTest || this.#data.meter.remaining(this.projectId) !== 0) return false;
     if (sourceId === null) requirePlaces(this.#data, this.projectId);
@@ -300,7 +313,10 @@ export class Plan {
     this.#fanouts.push(this.#data.fanouts.insert(this.projectId, event.id, firstKey, keys, ordered));
   }
 
-  /** Nor does an endpoint that keeps the order get an event before those that wait for the plan. Null: none waits. */
+  /**
+   * Nor does an endpoint that keeps the order get an event before those that wait for the plan. Null: none
+   * waits.
+   */
   #whoWaits({ isTest }: Event, mustWait: boolean): ((endpoint: Endpoint) => boolean) | null {
     if (mustWait) return () => true;
     const isQueued = !isTest && this.#data.meter.waitingEvents(this.projectId) > 0;
@@ -364,9 +380,9 @@ export interface Replayed {
 }
 
 /**
- * Replays an event to one endpoint, inside a write: the delivery `known` is opened afresh, or, where it is null, a new one is
- * made with a `webhook-id` of its own. `enqueueReplayed` after the commit. Null where the event, or its body, has left the log meanwhile, or the
- * endpoint is deleted.
+ * Replays an event to one endpoint, inside a write: the delivery `known` is opened afresh, or, where it is
+ * null, a new one is made with a `webhook-id` of its own. `enqueueReplayed` after the commit. Null where the
+ * event, or its body, has left the log meanwhile, or the endpoint is deleted.
  */
 export function replayOne(
   data: Data,

@@ -8,14 +8,18 @@ import { dispose } from "../store/disposal.ts";
 import { type Outlet, placeFor } from "./outlet.ts";
 import type { Data } from "../store/data.ts";
 
-/** How often places are looked for that others gave back: a delivery was cancelled, or could not be sent at all. */
+/**
+ * How often places are looked for that others gave back: a delivery was cancelled, or could not be sent at
+ * all.
+ */
 const LOOK_MS = 60_000;
 /** Events that one turn looks through for the deliveries of an endpoint. */
 const SEARCHED_A_TURN = 500;
 
 /**
- * Lets deliveries go that wait for their account's plan, oldest first, when there is room again: the month turns, the plan
- * changes, or others gave their places back. Each slice is one transaction, so that a crash repeats nothing and forgets nothing.
+ * Lets deliveries go that wait for their account's plan, oldest first, when there is room again: the month
+ * turns, the plan changes, or others gave their places back. Each slice is one transaction, so that a crash
+ * repeats nothing and forgets nothing.
  */
 export class Releaser {
   /** Accounts that a walk is under way for. */

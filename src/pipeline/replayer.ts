@@ -19,7 +19,10 @@ export interface ReplayScope {
   visible: ReadonlySet<number> | null;
 }
 
-/** Something to replay: an event to an endpoint, by opening this delivery afresh or, where it is null, by a new one. */
+/**
+ * Something to replay: an event to an endpoint, by opening this delivery afresh or, where it is null, by a
+ * new one.
+ */
 interface Target {
   eventId: number;
   endpoint: Endpoint;
@@ -29,8 +32,9 @@ interface Target {
 const SECOND_MS = 1000;
 
 /**
- * Bulk replays: a job walks the matching deliveries (or, with `missing`, events) from the oldest to the newest in slices. Each slice replays
- * and moves the job's position in one transaction, so that a crash repeats nothing and forgets nothing.
+ * Bulk replays: a job walks the matching deliveries (or, with `missing`, events) from the oldest to the
+ * newest in slices. Each slice replays and moves the job's position in one transaction, so that a crash
+ * repeats nothing and forgets nothing.
  *
  * | state     | leaves when                                                       |
  * |-----------|-------------------------------------------------------------------|
@@ -100,7 +104,10 @@ export class Replayer {
     }
   }
 
-  /** How many were replayed; null where the job was cancelled meanwhile. A slice without targets is not worth a write. */
+  /**
+   * How many were replayed; null where the job was cancelled meanwhile. A slice without targets is not worth
+   * a write.
+   */
   async #writeSlice(replay: Replay, { targets, reached }: Slice, before: number): Promise<number | null> {
     if (targets.length === 0 && reached !== null) return this.#isRunning(replay) ? 0 : null;
     const ended =
@@ -121,7 +128,10 @@ export class Replayer {
     return this.data.replays.get(id)?.status === "running";
   }
 
-  /** Looks once more: since the slice was read, the delivery may have gone on by itself, or another replay may have made it. */
+  /**
+   * Looks once more: since the slice was read, the delivery may have gone on by itself, or another replay may
+   * have made it.
+   */
   #replayTarget(filter: ReplayFilter, target: Target, full: ReadonlySet<number>): Replayed[] {
     const { eventId, deliveryId } = target;
     const event = this.data.events.get(eventId);
@@ -138,7 +148,10 @@ export class Replayer {
     return new Promise((resolve) => this.outlet.clock.timer(this.outlet.clock.now() + ms, resolve));
   }
 
-  /** The targets above `position` and up to `last`, slice by slice; whose deliveries count is looked up for each slice. */
+  /**
+   * The targets above `position` and up to `last`, slice by slice; whose deliveries count is looked up for
+   * each slice.
+   */
   #walkOf(scopeOf: () => ReplayScope, filter: ReplayFilter, position: number, last: number): Walk {
     const from = Math.max(position, firstKeyOf(filter));
     const nextKeys = this.#keysAbove(scopeOf(), filter, from);
@@ -152,7 +165,10 @@ export class Replayer {
     };
   }
 
-  /** Keys of the deliveries, or with `missing` of the events, that the filter may mean, oldest first: each call gives the next. */
+  /**
+   * Keys of the deliveries, or with `missing` of the events, that the filter may mean, oldest first: each
+   * call gives the next.
+   */
   #keysAbove(scope: ReplayScope, filter: ReplayFilter, from: number): (count: number) => readonly number[] {
     const { deliveries, lists } = this.data;
     const { deliveryIds, endpointId, missing } = filter;
@@ -188,7 +204,8 @@ export class Replayer {
   #deliveryTarget(wanted: DeliveryFilter, filter: ReplayFilter, key: number): Target | null {
     const delivery = this.#list.getIf(key, wanted);
     const endpoint = delivery && this.data.endpoints.get(delivery.endpointId);
-    // A disabled endpoint would only turn it into a dead letter again: it is replayable once the endpoint is enabled.
+    // A disabled endpoint would only turn it into a dead letter again: it is replayable once the endpoint is
+    // enabled.
     if (!delivery || !endpoint || endpoint.status === "disabled" || !inWindow(filter, delivery.eventId))
       return null;
     if (!this.data.thinning.has("bodies", delivery.eventId)) return null;

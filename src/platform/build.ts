@@ -1,6 +1,6 @@
 /**
- * Builds the one executable, portal and migrations inside: `bun run build [outfile]`, by default `dist/sealpost`.
- * It targets the machine that builds it and needs no network.
+ * Builds the one executable, portal and migrations inside: `bun run build [outfile]`, by default
+ * `dist/sealpost`. It targets the machine that builds it and needs no network.
  */
 import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -8,7 +8,10 @@ import { buildPortal } from "./portal-build.ts";
 
 const outfile = resolve(process.argv[2] ?? join(import.meta.dir, "../../dist/sealpost"));
 
-/** A worker is an entry point of its own, beside main.ts: in the executable every module's URL is the executable. */
+/**
+ * A worker is an entry point of its own, beside main.ts: in the executable every module's URL is the
+ * executable.
+ */
 const entrypoints = ["main.ts", "checkpointer.ts"]
   .map((name) => join(import.meta.dir, "..", name))
   .filter(existsSync);

@@ -1,14 +1,25 @@
-/** The wall clock and its timers. Nothing else in the program reads the time or sets a timer for an instant. */
+/**
+ * The wall clock and its timers. Nothing else in the program reads the time or sets a timer for an instant.
+ */
 export interface Clock {
   /** Unix milliseconds. */
   now: () => number;
-  /** Runs `wake` after `ms` (at most a minute), whatever the wall clock does meanwhile; answers how to call it off. */
+  /**
+   * Runs `wake` after `ms` (at most a minute), whatever the wall clock does meanwhile; answers how to call it
+   * off.
+   */
   delay(ms: number, wake: () => void): () => void;
-  /** Runs `wake` at `at` or a little later, whatever the wall clock does meanwhile; answers how to call it off. */
+  /**
+   * Runs `wake` at `at` or a little later, whatever the wall clock does meanwhile; answers how to call it
+   * off.
+   */
   timer(at: number, wake: () => void): () => void;
 }
 
-/** A wait is looked at again at least this often: the wall clock may be set, and setTimeout takes no more than 2^31 − 1 ms. */
+/**
+ * A wait is looked at again at least this often: the wall clock may be set, and setTimeout takes no more than
+ * 2^31 − 1 ms.
+ */
 const WAIT_MAX_MS = 60_000;
 
 /** A timer for an instant, out of delays. */
@@ -36,8 +47,9 @@ export const systemClock: Clock = {
 };
 
 /**
- * A clock that is never set back: what waits, waits as long as it was told to, whoever corrects the wall clock meanwhile. Its instants
- * are those of the wall clock, later by its lead. The lead grows by each step back, and is kept from one start to the next.
+ * A clock that is never set back: what waits, waits as long as it was told to, whoever corrects the wall
+ * clock meanwhile. Its instants are those of the wall clock, later by its lead. The lead grows by each step
+ * back, and is kept from one start to the next.
  */
 export interface SteadyClock extends Clock {
   /** The instant of the wall clock that people see. */
@@ -65,7 +77,10 @@ const STEP_MS = 1000;
 /** How far the next process may lag behind this one where the wall clock is set back in between. */
 const PASSED_EVERY_MS = 30_000;
 
-/** A job reads it every few seconds (src/maintenance/schedule.ts): a step back lengthens no wait by more than that. */
+/**
+ * A job reads it every few seconds (src/maintenance/schedule.ts): a step back lengthens no wait by more than
+ * that.
+ */
 export function createSteadyClock(wall: Clock, options: SteadyOptions): SteadyClock {
   let ahead = options.lead;
   let last = options.passed;

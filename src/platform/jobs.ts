@@ -1,7 +1,10 @@
 import { Cron } from "croner";
 import { createPace, type Pace } from "./pace.ts";
 
-/** Scheduled work: each job does what is due and nothing twice, so that a run that was cut short is made good by the next. */
+/**
+ * Scheduled work: each job does what is due and nothing twice, so that a run that was cut short is made good
+ * by the next.
+ */
 export interface Job {
   name: string;
   /** A cron pattern, in UTC, or milliseconds where it is too often for one. */
@@ -19,7 +22,8 @@ export interface JobReport {
 }
 
 /**
- * Runs jobs by their schedule, each also once at the start, and each one at a time: what comes due while it runs is left out.
+ * Runs jobs by their schedule, each also once at the start, and each one at a time: what comes due while it
+ * runs is left out.
  *
  * | state    | true in it                                  | leaves when |
  * |----------|---------------------------------------------|-------------|

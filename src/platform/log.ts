@@ -1,4 +1,4 @@
-/** One JSON line per unit of work on standard output (contract section 11). Lines are gathered and written together. */
+/** One JSON line per unit of work on standard output. Lines are gathered and written together. */
 
 import { formatRfc3339 } from "../core/rfc3339.ts";
 
@@ -11,7 +11,10 @@ type LineLevel = Exclude<LogLevel, "silent">;
 
 export interface Logger {
   log: (level: LineLevel, msg: string, fields?: LogFields) => void;
-  /** A line of the hot path: `fields` as JSON text (`"a":1,"b":"x"`) of words, numbers and public ids of ours, nothing else. */
+  /**
+   * A line of the hot path: `fields` as JSON text (`"a":1,"b":"x"`) of words, numbers and public ids of ours,
+   * nothing else.
+   */
   logPlain(level: LineLevel, msg: string, fields: string): void;
   flush(): void;
 }

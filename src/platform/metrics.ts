@@ -1,7 +1,7 @@
 /**
- * Numbers for Prometheus (text format 0.0.4). Labels never hold ids, so that ten thousand endpoints make no more series than one.
- * Kept by ourselves: counting is on the hot path, three times for each event, and costs an addition here; the usual client
- * library hashes a label object each time (4 % of all CPU at full load).
+ * Numbers for Prometheus (text format 0.0.4). Labels never hold ids, so that ten thousand endpoints make no
+ * more series than one. Kept by ourselves: counting is on the hot path, three times for each event, and costs
+ * an addition here; the usual client library hashes a label object each time (4 % of all CPU at full load).
  */
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];

@@ -1,6 +1,8 @@
 import { limit } from "../core/limits.ts";
 
-/** How long work that goes on in slices steps back for the others, who have the disk and the loop meanwhile. */
+/**
+ * How long work that goes on in slices steps back for the others, who have the disk and the loop meanwhile.
+ */
 export interface Pace {
   /** True where no further slice may begin. */
   isStopping: () => boolean;
@@ -8,7 +10,10 @@ export interface Pace {
   rest: () => Promise<void>;
 }
 
-/** Rests a little, and twice as long as the slice took, so that work steps back by itself where the disk or the processor is busy. */
+/**
+ * Rests a little, and twice as long as the slice took, so that work steps back by itself where the disk or
+ * the processor is busy.
+ */
 export function createPace(isStopping: () => boolean): Pace {
   let begin = performance.now();
   return {

@@ -3,9 +3,9 @@ import { promisify } from "node:util";
 import { brotliCompress, gzip } from "node:zlib";
 
 /**
- * The portal's page and files, made from src/portal by Bun's bundler: when the page is first asked for, or, for the executable, once
- * by src/platform/build.ts, which puts the result in this module's place. The first view is one script and one style sheet; each later one is
- * a script more.
+ * The portal's page and files, made from src/portal by Bun's bundler: when the page is first asked for, or,
+ * for the executable, once by src/platform/build.ts, which puts the result in this module's place. The first
+ * view is one script and one style sheet; each later one is a script more.
  */
 export interface Portal {
   page: string;
@@ -24,7 +24,10 @@ export interface PortalFile {
 const FOLDER = join(import.meta.dir, "../portal");
 const ENTRY = join(FOLDER, "main.tsx");
 const HASH_CHARACTERS = 10;
-/** What more than one later view uses, and the first does not: in the first script, or it would be one of its own, asked for beside theirs. */
+/**
+ * What more than one later view uses, and the first does not: in the first script, or it would be one of its
+ * own, asked for beside theirs.
+ */
 const SHARED_PATHS = [
   "config-form.tsx",
   "overlap.ts",
@@ -61,8 +64,9 @@ export async function buildPortal(): Promise<Portal> {
 }
 
 /**
- * The bundler cuts what the entry and a later file share into files of their own, one for each set of files that share it. A later
- * file that imports the entry shares all of it: so the whole first view is one such file, and the entry itself names nothing else.
+ * The bundler cuts what the entry and a later file share into files of their own, one for each set of files
+ * that share it. A later file that imports the entry shares all of it: so the whole first view is one such
+ * file, and the entry itself names nothing else.
  */
 const firstInOne: Bun.BunPlugin = {
   name: "first view in one file",

@@ -7,8 +7,9 @@ const FILE = "secret.key";
 const KEY_BYTES = 32;
 
 /**
- * The key of a data directory whose operator set none: 32 bytes in base64, made at the first start with mode 0600.
- * `made` is true then. Throws StartError where the file holds something else, or is gone from a directory in use (`isNew` false).
+ * The key of a data directory whose operator set none: 32 bytes in base64, made at the first start with mode
+ * 0600. `made` is true then. Throws StartError where the file holds something else, or is gone from a
+ * directory in use (`isNew` false).
  */
 export function directoryKey(dir: string, isNew: boolean): { key: Uint8Array; made: boolean; path: string } {
   const path = join(dir, FILE);
@@ -26,8 +27,8 @@ export function directoryKey(dir: string, isNew: boolean): { key: Uint8Array; ma
 }
 
 /**
- * Written aside, synced and renamed: a crash leaves a whole key or none, and a power cut no database whose secrets nobody can
- * read any more.
+ * Written aside, synced and renamed: a crash leaves a whole key or none, and a power cut no database whose
+ * secrets nobody can read any more.
  */
 function makeKey(dir: string, path: string): void {
   const aside = `${path}.new`;

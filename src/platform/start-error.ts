@@ -12,7 +12,9 @@ export class SettingsError extends Error {
   }
 }
 
-/** Runs a step of the start; what it throws becomes a StartError that begins with `hint`, unless it is one. */
+/**
+ * Runs a step of the start; what it throws becomes a StartError that begins with `hint`, unless it is one.
+ */
 export function orExplain<T>(hint: string, step: () => T): T {
   try {
     return step();

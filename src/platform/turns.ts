@@ -1,11 +1,15 @@
 import type { Share, TurnParts } from "../core/turn-queue.ts";
 
-/** Processor time for which work that can be divided may hold the event loop in one turn: several such works may meet in it. */
+/**
+ * Processor time for which work that can be divided may hold the event loop in one turn: several such works
+ * may meet in it.
+ */
 const SHARE_MS = 2;
 
 /**
- * A work's share of a turn of the loop: it ends soon after it began. Counted in processor time: on a machine that is busy with others
- * the clock goes on meanwhile, and work that stopped by it would come to very little in each turn.
+ * A work's share of a turn of the loop: it ends soon after it began. Counted in processor time: on a machine
+ * that is busy with others the clock goes on meanwhile, and work that stopped by it would come to very little
+ * in each turn.
  */
 class BusyShare implements Share {
   readonly #busyAt = busyMs();
@@ -32,7 +36,8 @@ declare global {
 
 /** Processor time of this thread so far, to the microsecond. */
 export function busyMs(): number {
-  // Brings the account of the running thread up to date: by itself the kernel does so at its own tick, every 4 ms.
+  // Brings the account of the running thread up to date: by itself the kernel does so at its own tick, every
+  // 4 ms.
   process.cpuUsage();
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;

@@ -1,7 +1,9 @@
 import { signal } from "@preact/signals";
 import { close, token } from "./session.ts";
 
-/** Speaks to /v1. A problem document becomes an ApiError; no answer at all is tried again until there is one. */
+/**
+ * Speaks to /v1. A problem document becomes an ApiError; no answer at all is tried again until there is one.
+ */
 
 export interface Fault {
   pointer: string;

@@ -1,6 +1,6 @@
 /**
- * Judges a delivery that somebody pasted: whether it is genuine, and where it is not, what is wrong. All of it happens here, with
- * the browser's own WebCrypto: neither the secret nor the body leaves the page.
+ * Judges a delivery that somebody pasted: whether it is genuine, and where it is not, what is wrong. All of
+ * it happens here, with the browser's own WebCrypto: neither the secret nor the body leaves the page.
  */
 export interface Finding {
   /** The name of a text: `verify.found.<key>`. */
@@ -51,7 +51,9 @@ function bad(key: Finding["key"], values: Finding["values"] = {}): Finding {
   return { key, isGood: false, values };
 }
 
-/** Every finding, in the order in which a receiver would meet it. It is genuine where all of them are good. */
+/**
+ * Every finding, in the order in which a receiver would meet it. It is genuine where all of them are good.
+ */
 export async function checkDelivery({ secret, headers: text, body, now }: Pasted): Promise<Finding[]> {
   const { headers, faults } = readHeaders(text);
   if (headers === null) return faults;

@@ -1,6 +1,7 @@
 /**
- * Judges a pasted request by the source, and finds out what pasting did to it: a body that lost its last line break, or that a viewer laid out
- * anew, is not what was signed, and a request of yesterday is too old whatever else it is.
+ * Judges a pasted request by the source, and finds out what pasting did to it: a body that lost its last line
+ * break, or that a viewer laid out anew, is not what was signed, and a request of yesterday is too old
+ * whatever else it is.
  */
 export interface Sample {
   method: string;

@@ -23,8 +23,9 @@ export function explain({ outcome, status_code: status, error_code: code, url }:
 }
 
 /**
- * Under which name an `error_code` is explained. Destinations other than HTTP have many of their own: a token that could not be had
- * (`token: invalid_grant`), a missing permission (`AccessDenied: sqs:SendMessage on arn:…`), and whatever else they say.
+ * Under which name an `error_code` is explained. Destinations other than HTTP have many of their own: a token
+ * that could not be had (`token: invalid_grant`), a missing permission (`AccessDenied: sqs:SendMessage on
+ * arn:…`), and whatever else they say.
  */
 function nameOf(code: string | null, outcome: Failure["outcome"]): string | null {
   if (code === null || maybe(`explain.${code}.what`) !== null) return code;

@@ -1,8 +1,8 @@
 import { parseExact } from "./exact-json.ts";
 
 /**
- * A filter as rows of field, operator and value, and back: whatever the filter is, it comes back as it was. What rows cannot show
- * ($and, $or, $not) is a row that holds its JSON.
+ * A filter as rows of field, operator and value, and back: whatever the filter is, it comes back as it was.
+ * What rows cannot show ($and, $or, $not) is a row that holds its JSON.
  */
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
@@ -51,7 +51,10 @@ function rowsOf(object: JsonObject, above: string[]): Row[] {
   });
 }
 
-/** Rows that cannot stand beside each other in one object, such as two values for one field, are joined by `$and`. */
+/**
+ * Rows that cannot stand beside each other in one object, such as two values for one field, are joined by
+ * `$and`.
+ */
 export function toFilter(rows: readonly Row[]): JsonObject {
   const filter: JsonObject = {};
   const others: Json[] = [];

@@ -2,8 +2,9 @@ import { signal } from "@preact/signals";
 import { en, type Key, type Messages, type Text } from "./locales/en.ts";
 
 /**
- * Words. English is in the first load, as what another language lacks would be read from it; the others come when they are
- * chosen. A text may hold `{name}`, and one that counts has a form for each plural of its language.
+ * Words. English is in the first load, as what another language lacks would be read from it; the others come
+ * when they are chosen. A text may hold `{name}`, and one that counts has a form for each plural of its
+ * language.
  */
 export type { Key, Messages, Text };
 export type Values = Readonly<Record<string, string | number>>;
@@ -52,7 +53,9 @@ export function t(key: Key, values: Values = {}): string {
   return fill(messages.value[key], values, locale.value);
 }
 
-/** The text that stands under a name made at run time, such as `error.tls_expired`; null where there is none. */
+/**
+ * The text that stands under a name made at run time, such as `error.tls_expired`; null where there is none.
+ */
 export function maybe(key: string, values: Values = {}): string | null {
   return Object.hasOwn(en, key) ? t(key as Key, values) : null;
 }

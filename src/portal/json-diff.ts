@@ -4,7 +4,10 @@ export interface DiffLine {
   text: string;
 }
 
-/** Above it, comparing each line with each costs more than a page bears: then all of the one is gone, and all of the other new. */
+/**
+ * Above it, comparing each line with each costs more than a page bears: then all of the one is gone, and all
+ * of the other new.
+ */
 const LINES_MAX = 600;
 
 export function diffLines(before: string, after: string): DiffLine[] {

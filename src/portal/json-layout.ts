@@ -1,4 +1,7 @@
-/** The text laid out, or null where it is no JSON. Numbers keep their spelling, so it is not parsed and written again. */
+/**
+ * The text laid out, or null where it is no JSON. Numbers keep their spelling, so it is not parsed and
+ * written again.
+ */
 export function layOut(text: string): string | null {
   try {
     JSON.parse(text);

@@ -1,6 +1,6 @@
 /**
- * Where in a JSON text each value stands, so that an error that names a JSON Pointer can be shown at its line; and where a text
- * stops being JSON.
+ * Where in a JSON text each value stands, so that an error that names a JSON Pointer can be shown at its
+ * line; and where a text stops being JSON.
  */
 export interface Places {
   /** Line, from 1, of the value at this pointer, or of the nearest that holds it. */

@@ -1,4 +1,7 @@
-/** A request as people paste it: whole, as it went over the wire, or its headers alone. Line breaks come as a text field leaves them: \n. */
+/**
+ * A request as people paste it: whole, as it went over the wire, or its headers alone. Line breaks come as a
+ * text field leaves them: \n.
+ */
 export interface RawRequest {
   method: string;
   /** With its question mark; empty where there is none. */

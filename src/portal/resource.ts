@@ -4,8 +4,9 @@ import { get } from "./api.ts";
 import type { Page } from "./types.ts";
 
 /**
- * What a view shows of /v1. Answers are kept by their path, so that a list which one comes back to stands there at once; what is
- * shown is asked for again every three seconds, slower when nobody touches anything, and never in the background.
+ * What a view shows of /v1. Answers are kept by their path, so that a list which one comes back to stands
+ * there at once; what is shown is asked for again every three seconds, slower when nobody touches anything,
+ * and never in the background.
  */
 export interface Resource<T> {
   data: T | undefined;
@@ -63,7 +64,10 @@ export function forgetAll(): void {
   entries.clear();
 }
 
-/** Asks ahead, while what comes before it is still on its way: on a slow line each step costs. What fails is left to the view. */
+/**
+ * Asks ahead, while what comes before it is still on its way: on a slow line each step costs. What fails is
+ * left to the view.
+ */
 export function warm(path: string): void {
   const entry = entryOf(path);
   entry.warmedAt = Date.now();
@@ -132,8 +136,8 @@ interface Asked {
 }
 
 /**
- * The answer to a GET; null: nothing is asked for. `polls: false` for what does not change by itself; `keeps`: until a list that is searched
- * or filtered anew is answered, the answer before stays.
+ * The answer to a GET; null: nothing is asked for. `polls: false` for what does not change by itself;
+ * `keeps`: until a list that is searched or filtered anew is answered, the answer before stays.
  */
 export function useResource<T>(
   path: string | null,

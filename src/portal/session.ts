@@ -2,8 +2,8 @@ import { signal } from "@preact/signals";
 import type { Portal } from "./types.ts";
 
 /**
- * Who is here. The token comes in the fragment, is taken out of the address at once, and lives in this variable only: a reload forgets
- * it, and the page that embeds us is asked for a fresh link.
+ * Who is here. The token comes in the fragment, is taken out of the address at once, and lives in this
+ * variable only: a reload forgets it, and the page that embeds us is asked for a fresh link.
  */
 export type Closed = "start" | "missing" | "mangled" | "expired" | "unknown" | "foreign" | "refused" | "left";
 
@@ -63,7 +63,10 @@ export const may = {
   },
 };
 
-/** The project whose page this is: a link of another one is not shown under its address. null: the page of whoever has a key. */
+/**
+ * The project whose page this is: a link of another one is not shown under its address. null: the page of
+ * whoever has a key.
+ */
 export function projectOfPage(): string | null {
   return /^\/portal\/([^/]+)/.exec(location.pathname)?.[1] ?? null;
 }

@@ -1,6 +1,7 @@
 /**
- * Receivers that verify, in six languages with the published libraries of Standard Webhooks, and in some twenty lines without one. Each
- * is a whole program, with the reader's own endpoint in it. The secret comes from the environment: it does not belong in code.
+ * Receivers that verify, in six languages with the published libraries of Standard Webhooks, and in some
+ * twenty lines without one. Each is a whole program, with the reader's own endpoint in it. The secret comes
+ * from the environment: it does not belong in code.
  */
 export interface Snippet {
   key: "javascript" | "python" | "go" | "rust" | "java" | "php" | "plain" | "plain_php";
@@ -243,7 +244,10 @@ function plain({ address }: Receiver): string {
 const key = Buffer.from(process.env.WEBHOOK_SECRET.replace("whsec_", ""), "base64");
 const TOLERANCE_SECONDS = 300;
 
-/** \`body\` is the text as it came, \`headers\` have names in small letters. Answers the event, or null where it is not genuine. */
+/**
+ * \`body\` is the text as it came, \`headers\` have names in small letters. Answers the event, or null where
+ * it is not genuine.
+ */
 export function readDelivery(body, headers) {
   const id = headers["webhook-id"];
   const timestamp = headers["webhook-timestamp"];

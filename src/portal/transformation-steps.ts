@@ -1,8 +1,8 @@
 import { type Json, readValue, writeValue } from "./filter-rows.ts";
 
 /**
- * Transformations as steps of an operation and its fields, and back: whatever the list is, it comes back as it was. What a step cannot
- * show holds its JSON.
+ * Transformations as steps of an operation and its fields, and back: whatever the list is, it comes back as
+ * it was. What a step cannot show holds its JSON.
  */
 export const OPERATIONS = ["pick", "omit", "rename", "set", "unwrap", "wrap"] as const;
 export type Operation = (typeof OPERATIONS)[number];
@@ -40,7 +40,9 @@ export function toTransformations(steps: readonly Step[]): Json[] {
   return steps.flatMap((step) => toOperation(step) ?? []);
 }
 
-/** null: something is to be entered still. A list is wrapped, as it may be an operation that only JSON shows. */
+/**
+ * null: something is to be entered still. A list is wrapped, as it may be an operation that only JSON shows.
+ */
 export function toOperation({ op, fields, kept = null }: Step): [Json] | null {
   if (op === "json") return [kept];
   if (isList(op)) {

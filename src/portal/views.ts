@@ -5,8 +5,8 @@ import { Overview } from "./views/overview.tsx";
 
 export interface ViewRow {
   /**
-   * `:name` is one part of the address; the first row that fits answers. Addresses of one row are one view, which stays while one goes
-   * about between them, as from a list to a detail beside it.
+   * `:name` is one part of the address; the first row that fits answers. Addresses of one row are one view,
+   * which stays while one goes about between them, as from a list to a detail beside it.
    */
   path: string | readonly string[];
   /** Under which tab it stands. */

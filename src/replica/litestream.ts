@@ -19,7 +19,9 @@ export class LitestreamGone extends StartError {
   override name = "LitestreamGone";
 }
 
-/** One Litestream, by its control socket: the only thing that knows what it replicates, and how far it came. */
+/**
+ * One Litestream, by its control socket: the only thing that knows what it replicates, and how far it came.
+ */
 export class Litestream {
   constructor(
     private readonly socket: string,
@@ -61,8 +63,8 @@ async function call(socket: string, path: string, init: RequestInit, withinMs: n
 }
 
 /**
- * The Litestream that replicates the database at `path`; the paths that one replicates instead; null where none answers at the socket
- * of the data directory.
+ * The Litestream that replicates the database at `path`; the paths that one replicates instead; null where
+ * none answers at the socket of the data directory.
  */
 export async function findLitestream(path: string): Promise<Litestream | readonly string[] | null> {
   const socket = join(dirname(path), SOCKET_FILE);
@@ -92,7 +94,8 @@ function realFolder(path: string): string {
 export function isUnderLitestream(): boolean {
   for (let pid = process.ppid; pid > 0; ) {
     try {
-      // The second field is the name in brackets, which may hold anything; the parent is the second one behind it.
+      // The second field is the name in brackets, which may hold anything; the parent is the second one
+      // behind it.
       const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
       const end = stat.lastIndexOf(")");
       if (stat.slice(stat.indexOf("(") + 1, end) === "litestream") return true;

@@ -124,8 +124,9 @@ export interface Own {
 export type Verdict = { may: "write" } | { may: "wait" } | { may: "not"; because: string };
 
 /**
- * Whether a database may go on where a mark stands. `write`: nobody else can be at it. `wait`: whoever wrote the mark may live still,
- * which shows by the mark's changing. `not`: what is uploaded from here would destroy what the replica holds.
+ * Whether a database may go on where a mark stands. `write`: nobody else can be at it. `wait`: whoever wrote
+ * the mark may live still, which shows by the mark's changing. `not`: what is uploaded from here would
+ * destroy what the replica holds.
  */
 export function judge(mark: Mark | null, own: Own): Verdict {
   if (mark === null) return { may: "write" };

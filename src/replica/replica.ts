@@ -7,7 +7,10 @@ import { findLitestream, isUnderLitestream, Litestream, LitestreamGone } from ".
 import { judge, type Mark, type MarkStore, openMarkStore, type Own, readMark } from "./mark.ts";
 
 const WRITER_FILE = "writer.id";
-/** How often Litestream is asked to bring everything to the replica: litestream.yml leaves that to the service. */
+/**
+ * How often Litestream is asked to bring everything to the replica: litestream.yml leaves that to the
+ * service.
+ */
 const SYNC_MS = 1000;
 /** How often the mark is looked at and written. */
 const MARK_MS = 5000;
@@ -22,7 +25,9 @@ export interface ReplicaParts {
   log: (level: "info" | "warn" | "error", msg: string, fields?: Record<string, string | number>) => void;
   /** Counts the start. */
   begin: () => Promise<{ installation: string; start: number; beat: number }>;
-  /** The last beat, which is a new one where anything was written since. Rejects where nothing can be written. */
+  /**
+   * The last beat, which is a new one where anything was written since. Rejects where nothing can be written.
+   */
   beat: () => Promise<number>;
 }
 
@@ -39,7 +44,8 @@ export interface ReplicaState {
 }
 
 /**
- * The replica that Litestream makes of the database: whether it is made at all, how far it came, and that nobody else writes to it.
+ * The replica that Litestream makes of the database: whether it is made at all, how far it came, and that
+ * nobody else writes to it.
  *
  * | state     | true in it                                                | leaves when                             |
  * |-----------|-----------------------------------------------------------|-----------------------------------------|
@@ -73,7 +79,10 @@ export class Replica {
     private readonly dir: string,
   ) {}
 
-  /** First of all at a start. Litestream has not looked at the database yet: by litestream.yml it does so when it is asked. */
+  /**
+   * First of all at a start. Litestream has not looked at the database yet: by litestream.yml it does so when
+   * it is asked.
+   */
   hold(): Promise<void> {
     return this.litestream.hold();
   }
@@ -269,8 +278,9 @@ function writerOf(dir: string): string {
 }
 
 /**
- * The replica that is meant; null where none is. Throws SettingsError where one is meant and none is made: Litestream above this process,
- * or its setting in the environment, and nobody who replicates the database of this data directory.
+ * The replica that is meant; null where none is. Throws SettingsError where one is meant and none is made:
+ * Litestream above this process, or its setting in the environment, and nobody who replicates the database of
+ * this data directory.
  */
 export async function findReplica(
   dataDir: string,

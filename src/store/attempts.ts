@@ -55,8 +55,9 @@ interface PackedHeaders {
 }
 
 /**
- * Response headers as text that is the same from one answer to the next: `date`, which changes every second, is taken out where it
- * can be written again exactly. Once for each list: the transport gives the same one for answers that are alike.
+ * Response headers as text that is the same from one answer to the next: `date`, which changes every second,
+ * is taken out where it can be written again exactly. Once for each list: the transport gives the same one
+ * for answers that are alike.
  */
 const packHeaders = once((headers: Attempt["responseHeaders"]): PackedHeaders => {
   let date: number | null = null;
@@ -112,7 +113,9 @@ export class Attempts {
     );
   }
 
-  /** Inside a write: what was handed out has arrived. How long that took; null where there is no such attempt. */
+  /**
+   * Inside a write: what was handed out has arrived. How long that took; null where there is no such attempt.
+   */
   acknowledge(deliveryId: number, number: number, now: number): number | null {
     return this.#acknowledge.get(now, deliveryId, number)?.durationMs ?? null;
   }
@@ -142,7 +145,10 @@ export class Attempts {
     );
   }
 
-  /** Newest first; those with keys below `before`. Each is read when its turn comes: it may have bodies of a megabyte. */
+  /**
+   * Newest first; those with keys below `before`. Each is read when its turn comes: it may have bodies of a
+   * megabyte.
+   */
   *ofDelivery(deliveryId: number, before: number, count: number): Generator<Attempt> {
     for (const { id } of this.#ofDelivery.all(deliveryId, before, count)) {
       const row = this.#get.get(id);

@@ -107,7 +107,10 @@ export class Audit {
     this.#blank.run(objectId);
   }
 
-  /** Inside a write: the same for entries of a scope that hold this text, a slice above `after`; answers where it goes on, null at the end. */
+  /**
+   * Inside a write: the same for entries of a scope that hold this text, a slice above `after`; answers where
+   * it goes on, null at the end.
+   */
   blankWith(scope: number, text: string, after: number): number | null {
     const upTo = this.#window.get(scope, after, limit("sliceRows"))?.last ?? null;
     if (upTo !== null) this.#blankWith.run(scope, after, upTo, text);

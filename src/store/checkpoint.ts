@@ -2,11 +2,13 @@ import { Database, SQLiteError } from "bun:sqlite";
 import type { Store } from "./store.ts";
 
 /**
- * Checkpoints copy pages from the WAL into the database and sync both: the longest work that the disk is asked for (up to 100 ms
- * at full load). They run on a thread of their own, over a connection of their own, so that the event loop never waits for them.
+ * Checkpoints copy pages from the WAL into the database and sync both: the longest work that the disk is
+ * asked for (up to 100 ms at full load). They run on a thread of their own, over a connection of their own,
+ * so that the event loop never waits for them.
  *
- * A checkpoint beside running commits never reaches the WAL's end, and only from there it is written anew from its start. So
- * where the WAL has grown, commits are held for the short rest: writes wait some milliseconds, the loop does not.
+ * A checkpoint beside running commits never reaches the WAL's end, and only from there it is written anew
+ * from its start. So where the WAL has grown, commits are held for the short rest: writes wait some
+ * milliseconds, the loop does not.
  */
 
 /** Pages of the WAL, and how many of them are in the database. */
@@ -43,7 +45,8 @@ export class Checkpoints {
     try {
       let { log, checkpointed } = await this.checkpointer.run();
       if (log < PAGES_TO_RESTART) return;
-      // What was written meanwhile is a tail that shrinks with each pass; commits are held for a short one only.
+      // What was written meanwhile is a tail that shrinks with each pass; commits are held for a short one
+      // only.
       for (let pass = 0; pass < PASSES_MAX && log - checkpointed > TAIL_PAGES_MAX; pass++) {
         ({ log, checkpointed } = await this.checkpointer.run());
       }

@@ -90,7 +90,9 @@ export interface DataOptions {
   plans?: Plans;
 }
 
-/** Opens every noun over a migrated database. Throws where a stored secret needs a key that `cipher` lacks. */
+/**
+ * Opens every noun over a migrated database. Throws where a stored secret needs a key that `cipher` lacks.
+ */
 export function openData(
   sqlite: Database,
   parts: StoreParts,

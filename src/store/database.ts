@@ -7,7 +7,9 @@ import { type Migrated, migrate } from "./migrations.ts";
 
 export const DATABASE_FILE = "sealpost.db";
 const LOCK_FILE = "sealpost.lock";
-/** A quick_check reads the whole file: above this size only the schema and the first pages are read at start. */
+/**
+ * A quick_check reads the whole file: above this size only the schema and the first pages are read at start.
+ */
 const CHECK_BYTES_MAX = 256 * 1024 * 1024;
 /** What the first start writes fits in twice. */
 const START_BYTES_MIN = 2 * 1024 * 1024;
@@ -20,8 +22,8 @@ export class DatabaseError extends Error {
 }
 
 /**
- * Holds the data directory for this process: an exclusive lock of a SQLite file, which the kernel releases however the
- * process ends. Throws where another process has it.
+ * Holds the data directory for this process: an exclusive lock of a SQLite file, which the kernel releases
+ * however the process ends. Throws where another process has it.
  */
 export function lockDirectory(dir: string): { release(): void } {
   requireRoom(dir);
@@ -40,7 +42,10 @@ export function lockDirectory(dir: string): { release(): void } {
   return { release: () => lock.close() };
 }
 
-/** Before anything is written: on some file systems SQLite ends with a bus error where there is no room for the WAL's index. */
+/**
+ * Before anything is written: on some file systems SQLite ends with a bus error where there is no room for
+ * the WAL's index.
+ */
 function requireRoom(dir: string): void {
   const room = roomIn(dir);
   if (room >= START_BYTES_MIN) return;
@@ -69,7 +74,8 @@ function refuseDamaged(path: string): void {
   } catch (error) {
     if (isDamage(error)) throw damaged(path, error);
     if (error instanceof DatabaseError) throw error;
-    // Anything else may be mended by opening it for writing, such as a journal of a start that was cut short, or fails there again.
+    // Anything else may be mended by opening it for writing, such as a journal of a start that was cut short,
+    // or fails there again.
   }
 }
 
@@ -80,8 +86,9 @@ function damaged(path: string, verdict: unknown): DatabaseError {
 }
 
 function configure(sqlite: Database): void {
-  // auto_vacuum counts only before the first table. FULL is not needed here: the store itself syncs the WAL before it
-  // acknowledges (store.ts), NORMAL still syncs around checkpoints, which is what keeps the file whole.
+  // auto_vacuum counts only before the first table. FULL is not needed here: the store itself syncs the WAL
+  // before it acknowledges (store.ts), NORMAL still syncs around checkpoints, which is what keeps the file
+  // whole.
   sqlite.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   sqlite.exec("PRAGMA auto_vacuum = INCREMENTAL");
   sqlite.exec("PRAGMA journal_mode = WAL");
@@ -110,7 +117,9 @@ export interface Disk {
   close: () => void;
 }
 
-/** Opens (or makes) the database of a data directory and brings its schema up to date. Throws DatabaseError. */
+/**
+ * Opens (or makes) the database of a data directory and brings its schema up to date. Throws DatabaseError.
+ */
 export function openDatabase(dir: string): Disk {
   const path = join(dir, DATABASE_FILE);
   if (hasDatabase(dir)) refuseDamaged(path);

@@ -39,7 +39,9 @@ interface DeliveriesParts {
   tally: Tally;
 }
 
-/** Rows of `delivery`, written or not, and what changes them. Every method that changes runs inside a write. */
+/**
+ * Rows of `delivery`, written or not, and what changes them. Every method that changes runs inside a write.
+ */
 export class Deliveries {
   readonly #statements;
 
@@ -122,8 +124,9 @@ export class Deliveries {
   }
 
   /**
-   * Records that an attempt was made, and the state that follows from it, unless the delivery was reopened or cancelled
-   * meanwhile (its generation moved on): "late" in that case. "gone": it was erased, and nothing is kept of the attempt.
+   * Records that an attempt was made, and the state that follows from it, unless the delivery was reopened or
+   * cancelled meanwhile (its generation moved on): "late" in that case. "gone": it was erased, and nothing is
+   * kept of the attempt.
    */
   settle(
     delivery: Delivery,
@@ -217,7 +220,10 @@ export class Deliveries {
     return this.#end(id, "cancelled", null);
   }
 
-  /** Ends an open delivery whose endpoint is disabled (dead) or deleted (cancelled). False where it was not open. */
+  /**
+   * Ends an open delivery whose endpoint is disabled (dead) or deleted (cancelled). False where it was not
+   * open.
+   */
   dispose(id: number, as: "dead" | "cancelled"): boolean {
     const isEnded = this.#end(id, as, as === "dead" ? "endpoint_disabled" : null);
     if (isEnded && as === "dead") this.#countDeath(id);
@@ -297,8 +303,8 @@ export class Deliveries {
   }
 
   /**
-   * All that actors held in memory before the process ended, in the order of their due times; once those of the events above the digest's
-   * mark have rows (recoverDigest).
+   * All that actors held in memory before the process ended, in the order of their due times; once those of
+   * the events above the digest's mark have rows (recoverDigest).
    */
   held(): Iterable<QueuedDelivery> {
     return this.#statements.held.iterate();

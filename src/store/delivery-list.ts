@@ -90,7 +90,10 @@ export class DeliveryList {
     return { rows: rows.map(toListed), next };
   }
 
-  /** Counts in place of rows, newest first: as many as a page may look at; `next` is the key to go on below, or null at the end. */
+  /**
+   * Counts in place of rows, newest first: as many as a page may look at; `next` is the key to go on below,
+   * or null at the end.
+   */
   async count(
     filter: DeliveryFilter,
     by: keyof typeof WIDTH_MS,
@@ -184,9 +187,9 @@ export class DeliveryList {
   }
 
   /**
-   * The endpoints whose own lists are walked; null: the whole project's list. For who sees some endpoints only, never that of the
-   * project, and for nobody that of another one's endpoint: the cursor of a page that found nothing names the last entry which was
-   * looked at.
+   * The endpoints whose own lists are walked; null: the whole project's list. For who sees some endpoints
+   * only, never that of the project, and for nobody that of another one's endpoint: the cursor of a page that
+   * found nothing names the last entry which was looked at.
    */
   #endpointsOf({ projectId, endpointId, visible }: DeliveryFilter): number[] | null {
     if (endpointId === null) return visible && [...visible];

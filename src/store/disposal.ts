@@ -1,8 +1,8 @@
 import type { Data } from "./data.ts";
 
 /**
- * Ends open deliveries of endpoints that are disabled (dead) or deleted (cancelled). Answers those whose endpoint is neither: it was
- * enabled before the write.
+ * Ends open deliveries of endpoints that are disabled (dead) or deleted (cancelled). Answers those whose
+ * endpoint is neither: it was enabled before the write.
  */
 export function dispose(data: Data, ids: readonly number[]): Promise<number[]> {
   return data.store.write(() => ids.filter((id) => !disposeOne(data, id)), true);

@@ -9,7 +9,10 @@ import type { Store } from "./store.ts";
 
 export type NewEndpoint = Omit<Endpoint, "id">;
 
-/** Endpoints: all that are not deleted stand in memory beside their table, as every event and every attempt needs them. */
+/**
+ * Endpoints: all that are not deleted stand in memory beside their table, as every event and every attempt
+ * needs them.
+ */
 export class Endpoints {
   readonly #all = new Map<number, Endpoint>();
   readonly #ofProject = new Map<number, Map<number, Endpoint>>();
@@ -47,7 +50,10 @@ export class Endpoints {
     return row ? this.#open(row) : undefined;
   }
 
-  /** Whether its history is the caller's to read: it is, or was, the project's, and one of those that the caller sees (null: all). */
+  /**
+   * Whether its history is the caller's to read: it is, or was, the project's, and one of those that the
+   * caller sees (null: all).
+   */
   isSeen(id: number, projectId: number, visible: ReadonlySet<number> | null): boolean {
     return visible ? visible.has(id) : this.getAnyway(id)?.projectId === projectId;
   }
@@ -71,8 +77,8 @@ export class Endpoints {
   }
 
   /**
-   * Keys of what a consumer has, and of those that it deleted, the newest, up to a bound: their history stays the consumer's, and
-   * what a portal token reads is gathered from the lists of these.
+   * Keys of what a consumer has, and of those that it deleted, the newest, up to a bound: their history stays
+   * the consumer's, and what a portal token reads is gathered from the lists of these.
    */
   keysOf(projectId: number, consumerId: string): number[] {
     const isTheirs = and(eq(table.projectId, projectId), eq(table.consumerId, consumerId));
@@ -87,8 +93,8 @@ export class Endpoints {
   }
 
   /**
-   * Inside a write: the endpoint as a write before this one left it, in the same transaction too; undefined where it is deleted. What
-   * was planned before the write is held against this.
+   * Inside a write: the endpoint as a write before this one left it, in the same transaction too; undefined
+   * where it is deleted. What was planned before the write is held against this.
    */
   current(id: number): Endpoint | undefined {
     return this.#changing.has(id) ? this.#pending(id) : this.#all.get(id);
@@ -127,8 +133,8 @@ export class Endpoints {
   }
 
   /**
-   * After the commit: from now on everyone sees this one. At once, without another await: two changes of one endpoint that shared a
-   * transaction are remembered in the order in which they were written.
+   * After the commit: from now on everyone sees this one. At once, without another await: two changes of one
+   * endpoint that shared a transaction are remembered in the order in which they were written.
    */
   remember(changed: Endpoint): void {
     this.#changing.delete(changed.id);

@@ -31,7 +31,9 @@ export interface EventFilter {
   visible: ReadonlySet<number> | null;
 }
 
-/** `place`: the key that the row is sorted by. `bytes`: of `data`, which is read where it is searched alone. */
+/**
+ * `place`: the key that the row is sorted by. `bytes`: of `data`, which is read where it is searched alone.
+ */
 type Row = EventRow & { bytes: number; place: number };
 
 const COLUMNS = `${EVENT_COLUMNS.replaceAll(/\b(?=[a-z])/g, "e.")}, octet_length(e.data) AS bytes`;
@@ -62,7 +64,10 @@ export class EventList {
     );
   }
 
-  /** Newest first, below the key `before`. With an endpoint, an event stands where its first delivery to it does. */
+  /**
+   * Newest first, below the key `before`. With an endpoint, an event stands where its first delivery to it
+   * does.
+   */
   async page(filter: EventFilter, before: number, count: number, turns: Turns): Promise<Page<Event>> {
     const byEvent = filter.endpointId === null || filter.externalId !== null;
     const { q } = filter;
@@ -86,7 +91,9 @@ export class EventList {
     return visible === null ? rows.length : rows.filter((row) => visible.has(row.endpoint_id)).length;
   }
 
-  /** Of deliveries to one endpoint, newest first. One without a row came with its event and is its only one. */
+  /**
+   * Of deliveries to one endpoint, newest first. One without a row came with its event and is its only one.
+   */
   #readOfEndpoint(ids: readonly number[]): Row[] {
     const rows = this.#loadOfEndpoint.all(JSON.stringify(ids));
     for (const { id, eventId } of this.data.unwritten.among(ids)) {
@@ -116,8 +123,8 @@ export class EventList {
   }
 
   /**
-   * For who sees some endpoints only, a list of their own, and of another project none: a cursor names the last entry that was
-   * looked at.
+   * For who sees some endpoints only, a list of their own, and of another project none: a cursor names the
+   * last entry that was looked at.
    */
   #listsFor({ projectId, endpointId, sourceId, consumerId, type, visible }: EventFilter): number[] {
     const { labels } = this.data;

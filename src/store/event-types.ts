@@ -15,7 +15,10 @@ const compiledOf = once(({ schema }: EventType): EventSchema | null => {
   return compiled.schema;
 });
 
-/** Event types: all of them stand in memory beside their table, as every published event is looked up by its type. */
+/**
+ * Event types: all of them stand in memory beside their table, as every published event is looked up by its
+ * type.
+ */
 export class EventTypes {
   readonly #ofProject = new Map<number, Map<string, EventType>>();
 
@@ -54,7 +57,9 @@ export class EventTypes {
     return made;
   }
 
-  /** Inside a write; `remember` afterwards. Changes what the type is at that moment; null where it is gone. */
+  /**
+   * Inside a write; `remember` afterwards. Changes what the type is at that moment; null where it is gone.
+   */
   update(
     projectId: number,
     name: string,

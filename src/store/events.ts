@@ -98,7 +98,9 @@ export class Events {
     );
   }
 
-  /** Inside a write. `goesTo`: keys of the endpoints whose deliveries come with it, in the order of theirs. */
+  /**
+   * Inside a write. `goesTo`: keys of the endpoints whose deliveries come with it, in the order of theirs.
+   */
   insert(event: EventWithData, goesTo: readonly number[]): void {
     this.#insert.run(
       event.id,

@@ -63,7 +63,10 @@ export class Fanouts {
     return fanout;
   }
 
-  /** Inside a slice's write: those from `from` up to `until` are written now. False where the fan-out was called off. */
+  /**
+   * Inside a slice's write: those from `from` up to `until` are written now. False where the fan-out was
+   * called off.
+   */
   advance(fanout: Fanout, from: number, until: number): boolean {
     const isDone = until >= fanout.endpoints.length;
     const { changes } = isDone ? this.#finish.run(fanout.eventId) : this.#advance.run(until, fanout.eventId);
@@ -71,7 +74,10 @@ export class Fanouts {
     return changes === 1;
   }
 
-  /** Inside a write: what is still to be written of an event never will be, and no longer counts as its own: a crash may come before it is removed. */
+  /**
+   * Inside a write: what is still to be written of an event never will be, and no longer counts as its own: a
+   * crash may come before it is removed.
+   */
   callOff(projectId: number, eventId: number): void {
     const rest = this.#rest.get(eventId)?.n ?? 0;
     if (rest === 0) return;

@@ -11,7 +11,9 @@ interface HealthRow {
   failing_since: number | null;
 }
 
-/** How endpoints in trouble have been answering, so that a restart forgets no `retry-after` and no backoff. */
+/**
+ * How endpoints in trouble have been answering, so that a restart forgets no `retry-after` and no backoff.
+ */
 export class EndpointHealth {
   readonly #get;
   readonly #put;

@@ -1,9 +1,10 @@
 import type { Store } from "./store.ts";
 
 /**
- * Hourly numbers (tables `stat`, of endpoints, and `project_stat`, of all endpoints of a project together). What is added to an endpoint is
- * added to its project in the same transaction, and what leaves an endpoint that was deleted leaves its project: so a project's row is at
- * any moment the sum of its endpoints' rows, for as far back as both are kept.
+ * Hourly numbers (tables `stat`, of endpoints, and `project_stat`, of all endpoints of a project together).
+ * What is added to an endpoint is added to its project in the same transaction, and what leaves an endpoint
+ * that was deleted leaves its project: so a project's row is at any moment the sum of its endpoints' rows,
+ * for as far back as both are kept.
  */
 
 /** Buckets 7 % wide: a percentile read from them is at most 3.5 % off. */
@@ -75,7 +76,10 @@ export class Hours {
     add(this.#ofProject, id, hour, numbers);
   }
 
-  /** Inside a write: up to `count` hours of an endpoint leave, and with them what they are of the project's. Answers how many. */
+  /**
+   * Inside a write: up to `count` hours of an endpoint leave, and with them what they are of the project's.
+   * Answers how many.
+   */
   takeAway(endpointId: number, projectId: number, count: number): number {
     const hours = this.#ofEndpoint.oldest.all(endpointId, count).map(toHour);
     for (const [hour, numbers] of hours) {
@@ -155,7 +159,9 @@ export function addNumbers(sum: HourNumbers, more: HourNumbers): void {
     sum.durations.set(bucket, (sum.durations.get(bucket) ?? 0) + count);
 }
 
-/** Never below nothing: of hours that are too old, retention may have removed the one and not yet the other. */
+/**
+ * Never below nothing: of hours that are too old, retention may have removed the one and not yet the other.
+ */
 export function subtractNumbers(sum: HourNumbers, less: HourNumbers): HourNumbers {
   sum.delivered = Math.max(0, sum.delivered - less.delivered);
   sum.failed = Math.max(0, sum.failed - less.failed);

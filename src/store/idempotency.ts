@@ -42,7 +42,10 @@ export class Idempotency {
     return this.#find.get(projectId, consumerId ?? "", key, this.store.now() - limit("idempotencyKeptMs"));
   }
 
-  /** Whether an answer of so many bytes that changed nothing may be kept: a caller has so much of that a day, and no more. */
+  /**
+   * Whether an answer of so many bytes that changed nothing may be kept: a caller has so much of that a day,
+   * and no more.
+   */
   takeRoom(projectId: number, consumerId: string | null, bytes: number): boolean {
     const day = Math.floor(this.store.now() / DAY_MS);
     if (day !== this.#day) this.#taken.clear();

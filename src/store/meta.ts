@@ -5,7 +5,9 @@ import { randomBytes } from "node:crypto";
 export class Meta {
   constructor(private readonly sqlite: Database) {}
 
-  /** A secret of the database itself, made at the first start; it must survive a restore, so it lives here. */
+  /**
+   * A secret of the database itself, made at the first start; it must survive a restore, so it lives here.
+   */
   secret(name: string, bytes: number): Uint8Array {
     this.sqlite.run("INSERT OR IGNORE INTO meta (name, value) VALUES (?, ?)", [name, randomBytes(bytes)]);
     const row = this.sqlite

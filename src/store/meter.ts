@@ -12,7 +12,10 @@ export interface Standing {
   deliveries: number;
   /** Included in the plan; null: no limit. */
   limit: number | null;
-  /** What may still be accepted: of the limit, without what has been accepted and waits for its first attempt. Null: no limit, or another month. */
+  /**
+   * What may still be accepted: of the limit, without what has been accepted and waits for its first attempt.
+   * Null: no limit, or another month.
+   */
   remaining: number | null;
   /** Above what the plan includes, to be billed. */
   overage: number;
@@ -45,7 +48,7 @@ const NOTHING: Counts = { used: 0, taken: 0, awaited: 0, events: 0 };
 const NEVER: Month = { start: 0, end: 0 };
 
 /**
- * What each account may still deliver (contract section 2), in memory, so that asking costs a look-up, and on disk, in the very
+ * What each account may still deliver, in memory, so that asking costs a look-up, and on disk, in the very
  * transactions that write what it counts: deliveries, fan-outs, replays, first attempts.
  */
 export class Meter implements BatchPart {
@@ -78,7 +81,10 @@ export class Meter implements BatchPart {
     return Object.keys(this.plans);
   }
 
-  /** Plans that do not exist, and how many accounts are on each: before anything else is asked, there must be none. */
+  /**
+   * Plans that do not exist, and how many accounts are on each: before anything else is asked, there must be
+   * none.
+   */
   get missingPlans(): ReadonlyMap<string, number> {
     const lost = [...this.tenants.accounts()].filter(({ plan }) => !this.hasPlan(plan));
     const byPlan = Map.groupBy(lost, ({ plan }) => plan);
@@ -102,7 +108,10 @@ export class Meter implements BatchPart {
     return { month, deliveries, limit, remaining, overage: overageOf(plan, deliveries) };
   }
 
-  /** How many deliveries of a project may still be accepted; null where nothing stops them, as in a test project. */
+  /**
+   * How many deliveries of a project may still be accepted; null where nothing stops them, as in a test
+   * project.
+   */
   remaining(projectId: number): number | null {
     const account = this.#payer(projectId);
     if (account === undefined) return null;

@@ -13,7 +13,10 @@ import fewerIndexes from "../../drizzle/0011_fewer_indexes.sql" with { type: "te
 import unwritten from "../../drizzle/0012_unwritten.sql" with { type: "text" };
 import hops from "../../drizzle/0013_hops.sql" with { type: "text" };
 
-/** In order; the n-th brings `PRAGMA user_version` to n. Imported as text, so that the executable carries them. */
+/**
+ * In order; the n-th brings `PRAGMA user_version` to n. Imported as text, so that the executable carries
+ * them.
+ */
 const MIGRATIONS: readonly string[] = [
   core,
   eventTypes,
@@ -36,7 +39,10 @@ export interface Migrated {
   to: number;
 }
 
-/** Brings the schema up to date, each step in a transaction of its own. Throws where the file is newer than this program. */
+/**
+ * Brings the schema up to date, each step in a transaction of its own. Throws where the file is newer than
+ * this program.
+ */
 export function migrate(sqlite: Database): Migrated {
   const row = sqlite.query<{ user_version: number }, []>("PRAGMA user_version").get();
   const version = row?.user_version ?? 0;

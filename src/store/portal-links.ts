@@ -5,7 +5,7 @@ import { hashToken, makeToken } from "../core/tokens.ts";
 import { portalLink as table } from "./schema.ts";
 import type { Store } from "./store.ts";
 
-/** What opens the portal for one consumer, or read-only for the whole project (contract section 9). */
+/** What opens the portal for one consumer, or read-only for the whole project. */
 export interface PortalLink {
   id: number;
   projectId: number;
@@ -19,8 +19,8 @@ export interface PortalLink {
 type Row = { hash: Buffer } & PortalLink;
 
 /**
- * Portal links. A page that embeds the portal makes one for each visit, so they are read from their table and not held in memory:
- * a token costs one look-up by its hash.
+ * Portal links. A page that embeds the portal makes one for each visit, so they are read from their table and
+ * not held in memory: a token costs one look-up by its hash.
  */
 export class PortalLinks {
   readonly #find;

@@ -3,8 +3,9 @@ import type { Scope } from "../core/caller.ts";
 import type { DisabledReason, Endpoint, EndpointStatus, EventType, Project, Source } from "../core/model.ts";
 
 /**
- * The tables that are read into memory or touched by management calls, for drizzle. What stands on the hot path (event, delivery,
- * attempt, entry, …) is reached by statements prepared once. drizzle/*.sql makes the tables; a test compares the two.
+ * The tables that are read into memory or touched by management calls, for drizzle. What stands on the hot
+ * path (event, delivery, attempt, entry, …) is reached by statements prepared once. drizzle/*.sql makes the
+ * tables; a test compares the two.
  */
 
 const json = <T>(name: string) => text(name, { mode: "json" }).$type<T>();

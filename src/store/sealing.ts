@@ -18,8 +18,8 @@ interface Place {
 }
 
 /**
- * Encrypts anew, by the first key, what other keys encrypted: also what is deleted, as history names it. Each step is one write, and what a
- * crash leaves is found again at the next start.
+ * Encrypts anew, by the first key, what other keys encrypted: also what is deleted, as history names it. Each
+ * step is one write, and what a crash leaves is found again at the next start.
  */
 export class Sealing {
   readonly #statements;

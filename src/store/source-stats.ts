@@ -6,7 +6,10 @@ const HOURS_A_DAY = 24;
 
 /** Outcomes of requests that are on disk as an event. */
 const TAKEN = ["accepted", "duplicate"];
-/** Of those that were answered at the door: handshakes and pings. Every other outcome is the reason of a refusal. */
+/**
+ * Of those that were answered at the door: handshakes and pings. Every other outcome is the reason of a
+ * refusal.
+ */
 const ANSWERED = ["handshake"];
 
 /** Requests to one source in one hour that came to the same. */
@@ -35,8 +38,9 @@ export interface SourceLast {
 }
 
 /**
- * What came of the requests to each source, by the hour. The door only counts in memory; what was counted is written down a little later, and
- * until then read from memory. A crash loses the counts of those seconds, and no event.
+ * What came of the requests to each source, by the hour. The door only counts in memory; what was counted is
+ * written down a little later, and until then read from memory. A crash loses the counts of those seconds,
+ * and no event.
  */
 export class SourceStats implements BatchPart {
   /** Counted and not written down yet: by source, then by hour and outcome. */

@@ -59,7 +59,10 @@ export class Stats {
     return [...(this.#known().get(projectId) ?? [])];
   }
 
-  /** Inside a write: a slice of what a deleted endpoint had leaves, and its project's numbers are less by that. Answers how many hours. */
+  /**
+   * Inside a write: a slice of what a deleted endpoint had leaves, and its project's numbers are less by
+   * that. Answers how many hours.
+   */
   takeAway(endpointId: number, projectId: number): number {
     const slice = limit("sliceRows");
     const taken = this.digest.hours.takeAway(endpointId, projectId, slice);
@@ -84,7 +87,10 @@ function addTo(sets: Map<number, Set<number>>, key: number, id: number): void {
   else sets.set(key, new Set([id]));
 }
 
-/** Points, and what they come to. Each call reads at one moment, so that nothing is counted twice on its way from memory to the table. */
+/**
+ * Points, and what they come to. Each call reads at one moment, so that nothing is counted twice on its way
+ * from memory to the table.
+ */
 export class StatSum {
   readonly #points = new Map<number, HourNumbers>();
   readonly #total = emptyNumbers();

@@ -7,9 +7,9 @@ import { isBusy, isDiskError, isFull } from "./disk-error.ts";
 /**
  * The store: reads are plain calls, writes are promises that resolve once they are on disk.
  *
- * Writes that arrive together share one transaction. The transaction commits on this thread, which only copies pages into the
- * WAL; the WAL is then synced on the thread pool, and only after that do the promises resolve. So the event loop never waits for
- * the disk, and what comes in during a sync is the next batch.
+ * Writes that arrive together share one transaction. The transaction commits on this thread, which only
+ * copies pages into the WAL; the WAL is then synced on the thread pool, and only after that do the promises
+ * resolve. So the event loop never waits for the disk, and what comes in during a sync is the next batch.
  *
  * | state    | true in it                                          | leaves when                            |
  * |----------|-----------------------------------------------------|----------------------------------------|
@@ -103,7 +103,10 @@ export class Store {
     return this.keys.take(this.now(), count);
   }
 
-  /** Inside a write the instant at which its transaction began: asked for many times an event, the clock is not free. */
+  /**
+   * Inside a write the instant at which its transaction began: asked for many times an event, the clock is
+   * not free.
+   */
   now(): number {
     return this.#began ?? this.parts.now();
   }
@@ -124,9 +127,9 @@ export class Store {
   }
 
   /**
-   * Runs `run` in a transaction and resolves with its value once that is on disk. `run` is synchronous, changes nothing but the
-   * database, and may run again after a rollback. Rejects with what it throws, or with `unavailable` while the disk is full,
-   * unless `kept`: then it waits for the disk.
+   * Runs `run` in a transaction and resolves with its value once that is on disk. `run` is synchronous,
+   * changes nothing but the database, and may run again after a rollback. Rejects with what it throws, or
+   * with `unavailable` while the disk is full, unless `kept`: then it waits for the disk.
    */
   write<T>(run: () => T, kept = false): Promise<T> {
     if (!this.writable && !kept)
@@ -149,8 +152,9 @@ export class Store {
   }
 
   /**
-   * Lets `running` go on without anybody who waits for it. What it fails with ends it and is told: whoever is served besides must
-   * not suffer from a row that one part of the program cannot cope with, at this start and at the next.
+   * Lets `running` go on without anybody who waits for it. What it fails with ends it and is told: whoever is
+   * served besides must not suffer from a row that one part of the program cannot cope with, at this start
+   * and at the next.
    */
   unattended(work: string, running: Promise<unknown>): void {
     running.catch((error: unknown) => this.report(work, error));
@@ -213,7 +217,8 @@ export class Store {
   }
 
   #commitBatch(): void {
-    // One batch at a time, so that they are answered in their order: a write that was asked for inside another one is scheduled too early.
+    // One batch at a time, so that they are answered in their order: a write that was asked for inside
+    // another one is scheduled too early.
     if (!this.writable || this.#held || this.#syncing) return;
     const waiting = this.#jobs;
     const began = performance.now();
@@ -232,7 +237,10 @@ export class Store {
     if (decided.length > 0) void this.#sync(decided);
   }
 
-  /** Somebody else holds the write lock for a moment (Litestream, around its checkpoints): nothing is lost but time. */
+  /**
+   * Somebody else holds the write lock for a moment (Litestream, around its checkpoints): nothing is lost but
+   * time.
+   */
   #tryAgain(batch: Job[]): void {
     this.#jobs = [...batch, ...this.#jobs];
     this.#scheduled = true;
@@ -243,8 +251,8 @@ export class Store {
   }
 
   /**
-   * Runs jobs in one transaction, as many as their share of the turn has time for: `count` of them, and what was thrown, or null.
-   * After a throw nothing of them is done.
+   * Runs jobs in one transaction, as many as their share of the turn has time for: `count` of them, and what
+   * was thrown, or null. After a throw nothing of them is done.
    */
   #transact(jobs: readonly Job[]): { count: number; failure: unknown } {
     const share = this.beginShare();
@@ -347,14 +355,16 @@ function lastKey(sqlite: Database): number {
   const maxima = keyedTables(sqlite).map((table) => `SELECT max(id) AS id FROM ${table}`);
   // Keys that a fan-out has set aside for deliveries that are still to be written.
   maxima.push("SELECT max(first_key + json_array_length(endpoints)) - 1 AS id FROM fanout");
-  // Keys of deliveries that have no row yet (src/store/index/unwritten.ts): those right behind the newest event.
+  // Keys of deliveries that have no row yet (src/store/index/unwritten.ts): those right behind the newest
+  // event.
   maxima.push("SELECT id + delivery_count AS id FROM event WHERE id = (SELECT max(id) FROM event)");
   // Positions in the queues of polled endpoints (src/delivery/poll-actor.ts) are keys too.
   maxima.push(
     `SELECT max((SELECT max(queue_order) FROM delivery WHERE endpoint_id = endpoint.id AND queue_order IS NOT NULL)) AS id
      FROM endpoint WHERE kind = 'poll'`,
   );
-  // What was the newest may be gone: the digest says how far keys went, and takes nothing below that for new after a crash.
+  // What was the newest may be gone: the digest says how far keys went, and takes nothing below that for new
+  // after a crash.
   maxima.push("SELECT value AS id FROM meta WHERE name = 'digested'");
   const union = maxima.join(" UNION ALL ");
   const row = sqlite.query<{ last: number | null }, []>(`SELECT max(id) AS last FROM (${union})`).get();

@@ -39,7 +39,10 @@ export interface NewAccount {
 type AccountFields = Pick<Account, "name" | "plan" | "suspended">;
 type ProjectFields = Pick<Project, "name" | "branding" | "portalOrigins" | "unknownEventTypes">;
 
-/** Accounts, projects and API keys: few, read with every request, so all of them stand in memory beside their tables. */
+/**
+ * Accounts, projects and API keys: few, read with every request, so all of them stand in memory beside their
+ * tables.
+ */
 export class Tenants {
   readonly #accounts = new Map<number, Account>();
   readonly #projects = new Map<number, Project>();
@@ -107,8 +110,9 @@ export class Tenants {
   }
 
   /**
-   * The account of a first start, with a live and a test project and a full key of each, in one transaction. `show` is told
-   * the keys before the commit: killed at any moment, the start leaves no account, or one whose keys were shown.
+   * The account of a first start, with a live and a test project and a full key of each, in one transaction.
+   * `show` is told the keys before the commit: killed at any moment, the start leaves no account, or one
+   * whose keys were shown.
    */
   async createFirstAccount(show: (keys: FirstKeys) => void): Promise<void> {
     const made = await this.store.write(() => {
@@ -119,7 +123,10 @@ export class Tenants {
     this.rememberNewAccount(made);
   }
 
-  /** Inside a write: an account with a live and a test project and a full key of each; `rememberNewAccount` afterwards. */
+  /**
+   * Inside a write: an account with a live and a test project and a full key of each; `rememberNewAccount`
+   * afterwards.
+   */
   insertAccount(fields: Omit<Account, "id" | "suspended">): NewAccount {
     const made = this.#insertAccount(fields);
     const first = (mode: Project["mode"]) => this.insertProject(made.id, mode, mode);
@@ -185,7 +192,9 @@ export class Tenants {
     this.#projects.set(changed.id, changed);
   }
 
-  /** Inside a write: a new key and its row; `rememberKey` afterwards. The token is not stored, only its hash. */
+  /**
+   * Inside a write: a new key and its row; `rememberKey` afterwards. The token is not stored, only its hash.
+   */
   insertKey(
     of: Project,
     fields: Pick<ApiKey, "name" | "scopes" | "expiresAt">,
@@ -223,7 +232,8 @@ export class Tenants {
   }
 
   /**
-   * Revokes at once, before the row is gone: nothing that comes in from now on passes. `commit` runs `remove` in a write.
+   * Revokes at once, before the row is gone: nothing that comes in from now on passes. `commit` runs `remove`
+   * in a write.
    */
   async revoke<Done>(key: ApiKey, commit: (remove: () => void) => Promise<Done>): Promise<Done> {
     const [hash] = [...this.#keys].find(([, held]) => held === key) ?? [];
@@ -233,7 +243,8 @@ export class Tenants {
     try {
       return await commit(() => this.db.delete(apiKey).where(eq(apiKey.id, key.id)).run());
     } catch (error) {
-      // The row is still there, and would be after a restart: so it is not revoked, and the caller hears that.
+      // The row is still there, and would be after a restart: so it is not revoked, and the caller hears
+      // that.
       this.#keys.set(hash, key);
       throw error;
     }

@@ -14,8 +14,8 @@ export function searchOf<Row extends { bytes: number }>(
 }
 
 /**
- * True where JSON text holds `text`, in any case, however the publisher spelled it: "ü" and "\\u00fc" are one, as are a quotation
- * mark and its escape.
+ * True where JSON text holds `text`, in any case, however the publisher spelled it: "ü" and "\\u00fc" are
+ * one, as are a quotation mark and its escape.
  */
 export function holdsText(json: string, text: string): boolean {
   const wanted = text.toLowerCase();

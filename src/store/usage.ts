@@ -9,7 +9,10 @@ interface Sum {
   count: number;
 }
 
-/** Metered deliveries by account, project and UTC day: written once a transaction, in the transaction of the first attempts. */
+/**
+ * Metered deliveries by account, project and UTC day: written once a transaction, in the transaction of the
+ * first attempts.
+ */
 export class Usage implements BatchPart {
   /** Of the running transaction, by project. */
   #open = new Map<number, Sum>();
@@ -51,7 +54,10 @@ export class Usage implements BatchPart {
     this.#add.run(accountId, projectId, day, count);
   }
 
-  /** Deliveries of an account, or of one of its projects, by day since 1970, from one instant to another that begin days in UTC. */
+  /**
+   * Deliveries of an account, or of one of its projects, by day since 1970, from one instant to another that
+   * begin days in UTC.
+   */
   days(
     accountId: number,
     projectId: number | null,

@@ -112,7 +112,9 @@ export class Connection {
     this.#socket?.terminate();
   }
 
-  /** Always verified, whatever `NODE_TLS_REJECT_UNAUTHORIZED` says; an address is no name and sends no SNI. */
+  /**
+   * Always verified, whatever `NODE_TLS_REJECT_UNAUTHORIZED` says; an address is no name and sends no SNI.
+   */
   #tlsOptions() {
     const { tlsName, tlsCa } = this.#target;
     if (tlsName === null) return {};

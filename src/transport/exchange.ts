@@ -6,7 +6,7 @@
  * 3. The first of answer, failure, deadline and abort settles it; the connection goes back or is destroyed.
  *
  * A reused connection that dies before the first byte of an answer was closed by the receiver while it was
- * idle: the request is sent once more, at once, on a new one, within the same deadline (contract section 4).
+ * idle: the request is sent once more, at once, on a new one, within the same deadline.
  */
 import type { Connection, ConnectionOwner } from "./connection.ts";
 import type { Connections } from "./connections.ts";

@@ -1,5 +1,5 @@
 /**
- * The address guard: which destinations Sealpost may connect to (contract section 11, "Address guard").
+ * The address guard: which destinations Sealpost may connect to.
  *
  * A name is resolved, every address that it has is vetted, and the caller connects to exactly the address
  * that was vetted ("resolve, vet all, pin one"), so that a name which changes its mind between the check and
@@ -33,7 +33,10 @@ export interface Guard {
   checkUrl(text: string): UrlVerdict;
   /** Resolves and vets a host (`url.hostname`); one address that is not public blocks them all. */
   pin(hostname: string): Promise<AddressVerdict>;
-  /** True where the URL leads to this service: what is sent there comes back as an event. Asked at every attempt, too. */
+  /**
+   * True where the URL leads to this service: what is sent there comes back as an event. Asked at every
+   * attempt, too.
+   */
   isSelf(url: Target): boolean;
   /** Judges a URL when it is saved: `checkUrl`, then `pin`. A name that does not resolve is accepted. */
   checkDestination(text: string): Promise<UrlVerdict>;
@@ -56,7 +59,9 @@ export interface GuardOptions {
   resolver?: Resolver;
   /** Default: nothing is taken for this service. */
   self?: Self;
-  /** Addresses of this host, refused unless allowed, public ones included. Default: those of its interfaces. */
+  /**
+   * Addresses of this host, refused unless allowed, public ones included. Default: those of its interfaces.
+   */
   ownAddresses?: readonly string[];
 }
 
@@ -189,7 +194,8 @@ function findProblem(url: URL): string | null {
 
 /**
  * Asks the name servers of `/etc/resolv.conf`, after `/etc/hosts`, without a thread of its own. `node:dns`'s
- * `lookup` waits in a small thread pool: 300 names whose servers hang delayed a good one by 20 s, here by none.
+ * `lookup` waits in a small thread pool: 300 names whose servers hang delayed a good one by 20 s, here by
+ * none.
  */
 export const systemResolver: Resolver = {
   async resolve(host) {

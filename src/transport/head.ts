@@ -35,8 +35,9 @@ const HEAD =
 const DIGITS = /^\d+$/;
 
 /**
- * Looks for the end of a head in the first `maxBytes` of what has come, as Latin-1: its length, the empty line included; `more`
- * while it may still come; or what is wrong with it. What does not begin like HTTP/1 is wrong at its first differing byte.
+ * Looks for the end of a head in the first `maxBytes` of what has come, as Latin-1: its length, the empty
+ * line included; `more` while it may still come; or what is wrong with it. What does not begin like HTTP/1 is
+ * wrong at its first differing byte.
  */
 export function findHeadEnd(
   text: string,
@@ -53,7 +54,10 @@ export function findEmptyLine(text: string): number | null {
   return empty && empty.index + empty[0].length;
 }
 
-/** Heads as they were read: a receiver answers alike, the date apart, so that most heads of a busy second are known. */
+/**
+ * Heads as they were read: a receiver answers alike, the date apart, so that most heads of a busy second are
+ * known.
+ */
 const known = new Map<string, Head | null>();
 const KNOWN_MAX = 1000;
 const KNOWN_CHARS_MAX = 1024;
@@ -86,8 +90,9 @@ function parseHead(text: string): Head | null {
 }
 
 /**
- * `transfer-encoding` overrides `content-length`, and an answer with both ends its connection, as the pair may
- * be an attempt at response splitting (RFC 9112 section 6.3, rule 3). HTTP/1.0 connections are not reused.
+ * `transfer-encoding` overrides `content-length`, and an answer with both ends its connection, as the pair
+ * may be an attempt at response splitting (RFC 9112 section 6.3, rule 3). HTTP/1.0 connections are not
+ * reused.
  */
 function frame(status: number, headers: Headers, isPersistent: boolean): Framing | null {
   const lengths = findValues(headers, "content-length");

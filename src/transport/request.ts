@@ -32,8 +32,9 @@ export const TRANSPORT_HEADERS: ReadonlySet<string> = new Set([
 const HEAD = /^(?:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
 
 /**
- * The head, its empty line included. Throws a TypeError where the method, a name or a value could break out of its line, or a header
- * belongs to the transport: headers are checked where they are written, this is the last line of defence.
+ * The head, its empty line included. Throws a TypeError where the method, a name or a value could break out
+ * of its line, or a header belongs to the transport: headers are checked where they are written, this is the
+ * last line of defence.
  */
 export function renderHead({ method, url, headers, body }: RequestParts): string {
   if (!fineNames.has(method) && !TOKEN.test(method)) throw new TypeError("the method is not a token");
@@ -60,8 +61,8 @@ const SHARED_BYTES = 64 * 1024;
 const shared = Buffer.allocUnsafeSlow(SHARED_BYTES);
 
 /**
- * Head and body as bytes. They stand only until the next call: most requests share one piece of memory, which the processor has at
- * hand; fresh memory for each costs three times as much.
+ * Head and body as bytes. They stand only until the next call: most requests share one piece of memory, which
+ * the processor has at hand; fresh memory for each costs three times as much.
  */
 export function joinRequest(head: string, body: Uint8Array): Buffer {
   const size = head.length + body.length;
@@ -78,7 +79,10 @@ function refuseValue(headers: Headers): never {
   throw new TypeError(`the value of the header ${name} has a forbidden character`);
 }
 
-/** Names that were found to be fine, and the method that nearly every request has: the same few come each time. */
+/**
+ * Names that were found to be fine, and the method that nearly every request has: the same few come each
+ * time.
+ */
 const fineNames = new Set<string>(["POST"]);
 const FINE_NAMES_MAX = 1000;
 

@@ -1,5 +1,6 @@
 /**
- * The incremental parser of one HTTP/1.1 answer (RFC 9112). Pure: bytes in, verdicts out, no socket, no clock.
+ * The incremental parser of one HTTP/1.1 answer (RFC 9112). Pure: bytes in, verdicts out, no socket, no
+ * clock.
  *
  * | state    | true in it                                        | leaves when                            |
  * |----------|---------------------------------------------------|----------------------------------------|
@@ -55,7 +56,10 @@ export class ResponseParser {
   hasStarted = false;
 
   readonly #limits: ResponseLimits;
-  /** What has come of the head that is read, as Latin-1. It grows as a rope: joined once, when the head is whole. */
+  /**
+   * What has come of the head that is read, as Latin-1. It grows as a rope: joined once, when the head is
+   * whole.
+   */
   #headText = "";
   /** The end of it, where the empty line may have begun. */
   #headTail = "";
@@ -80,7 +84,10 @@ export class ResponseParser {
     else this.isReusable = false;
   }
 
-  /** The connection has ended: in order (`isClean`), a body that runs until then is complete, any other broken off. */
+  /**
+   * The connection has ended: in order (`isClean`), a body that runs until then is complete, any other broken
+   * off.
+   */
   end(isClean: boolean): void {
     this.isReusable = false;
     if (this.state !== "body") return;
@@ -118,7 +125,10 @@ export class ResponseParser {
     }
   }
 
-  /** As `findHeadEnd`, for a head of which a part has come. However small the parts are, each is looked at once. */
+  /**
+   * As `findHeadEnd`, for a head of which a part has come. However small the parts are, each is looked at
+   * once.
+   */
   #findEndBehind(text: string): ReturnType<typeof findHeadEnd> {
     const known = this.#headText.length;
     if (known < PREFIX_CHARS) return findHeadEnd(this.#headText + text, this.#headBytesLeft);
@@ -152,7 +162,7 @@ export class ResponseParser {
     return this.#bodyBytesLeft !== UNBOUNDED && this.#readBytes === this.#limits.maxReadBytes;
   }
 
-  /** A body that is not chunked as announced counts as broken off: the head has decided (contract section 4). */
+  /** A body that is not chunked as announced counts as broken off: the head has decided. */
   #readChunked(decoder: ChunkedDecoder, bytes: Buffer): void {
     const unread = decoder.push(bytes, (data) => this.#keep(data));
     if (decoder.state === "done") this.#finish(unread);

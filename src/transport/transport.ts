@@ -2,8 +2,8 @@
  * The outgoing transport: one HTTP/1.1 request, one result, whatever the receiver does.
  *
  * A new connection goes to an address that the guard has vetted for it, never to a name. The certificate is
- * verified before the first byte of the request. Nothing is decompressed and no redirect is followed.
- * Bounds, retries and what counts as an answer: contract section 4, "Rules of one attempt".
+ * verified before the first byte of the request. Nothing is decompressed and no redirect is followed. What
+ * counts as an answer, and what is tried again, stands in src/docs/behaviour.md; bounds in core/limits.ts.
  */
 import { Connections } from "./connections.ts";
 import type { Guard } from "./guard.ts";
@@ -25,7 +25,9 @@ export interface TransportOptions {
   ageMaxMs?: number;
   /** Idle connections over all hosts. Default 2,000. */
   idleMax?: number;
-  /** Connections, beyond which idle ones give way to new ones. Default: no bound, as each request has its own. */
+  /**
+   * Connections, beyond which idle ones give way to new ones. Default: no bound, as each request has its own.
+   */
   openMax?: number;
   /** PEM of the authorities to trust in place of the built-in ones; for tests. */
   tlsCa?: string;
@@ -53,7 +55,9 @@ export function createTransport(options: TransportOptions): Transport {
     return new Promise((resolve) => new Exchange(request, head, parts, resolve).start());
   }
 
-  /** One listener for each signal, however many requests share it: an abort is rare, so it does the searching. */
+  /**
+   * One listener for each signal, however many requests share it: an abort is rare, so it does the searching.
+   */
   function listenOnce(signal: AbortSignal): void {
     if (signals.has(signal)) return;
     signals.add(signal);

@@ -4,8 +4,9 @@ export type UrlParts = Readonly<
 >;
 
 /**
- * A URL as plain strings. Whatever keeps one for each of ten thousand endpoints keeps it so: the getters of a `URL` cost more than all
- * else that is done with it, and the garbage collector visits every `URL` that is alive while the program is halted.
+ * A URL as plain strings. Whatever keeps one for each of ten thousand endpoints keeps it so: the getters of a
+ * `URL` cost more than all else that is done with it, and the garbage collector visits every `URL` that is
+ * alive while the program is halted.
  */
 export function urlParts(url: URL): UrlParts {
   const { href, origin, protocol, hostname, port, host, pathname, search } = url;

@@ -3,9 +3,9 @@
  *
  *   bun test/bench/backfill.ts [--events 300000] [--batch 500]
  *
- * Events come by batches over four connections, with the rate limit off, to an endpoint that is paused and to one that is not.
- * Meanwhile another project publishes twenty events a second, and its receiver tells when the last of them was there. Prints memory
- * each second, and numbers at the end; judges none of them.
+ * Events come by batches over four connections, with the rate limit off, to an endpoint that is paused and to
+ * one that is not. Meanwhile another project publishes twenty events a second, and its receiver tells when
+ * the last of them was there. Prints memory each second, and numbers at the end; judges none of them.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

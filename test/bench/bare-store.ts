@@ -17,7 +17,9 @@ export interface Outcome {
   durationMs: number;
 }
 
-/** Sixteen megabytes of WAL between checkpoints: each stops the loop for some milliseconds, so there are few. */
+/**
+ * Sixteen megabytes of WAL between checkpoints: each stops the loop for some milliseconds, so there are few.
+ */
 const CHECKPOINT_PAGES = 4000;
 
 const schema = `
@@ -31,11 +33,12 @@ const schema = `
 `;
 
 /**
- * Group commit: whatever arrives while the disk is busy shares the next transaction, accepts and outcomes together.
+ * Group commit: whatever arrives while the disk is busy shares the next transaction, accepts and outcomes
+ * together.
  *
- * With synchronous=NORMAL a commit appends to the WAL and does not wait. The WAL is then synced on the thread pool,
- * one sync at a time, and a batch counts as written once the sync that began after its commit has ended. So a 2xx
- * means "on disk" as with synchronous=FULL, and the loop goes on meanwhile.
+ * With synchronous=NORMAL a commit appends to the WAL and does not wait. The WAL is then synced on the thread
+ * pool, one sync at a time, and a batch counts as written once the sync that began after its commit has
+ * ended. So a 2xx means "on disk" as with synchronous=FULL, and the loop goes on meanwhile.
  */
 export class BareStore {
   readonly #database: Database;

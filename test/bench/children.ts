@@ -34,7 +34,9 @@ export interface Peer {
   stop(): Promise<number>;
 }
 
-/** Starts a file of this folder with `settings` as its argument, and resolves with the first message it sends. */
+/**
+ * Starts a file of this folder with `settings` as its argument, and resolves with the first message it sends.
+ */
 export async function startPeer(file: string, settings: object): Promise<{ peer: Peer; ready: unknown }> {
   let next = Promise.withResolvers<unknown>();
   const child = startChild([process.execPath, join(import.meta.dir, file), JSON.stringify(settings)], {

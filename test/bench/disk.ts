@@ -3,9 +3,10 @@
  *
  *   bun test/bench/disk.ts [--seconds 6] [--delay-ms 5] [--publishes 2000]
  *
- * First one connection publishes alone, then 64 together; strace counts the syncs of the second run. Then every sync takes some
- * milliseconds longer, by strace again, while events come at a steady rate: /healthz shows whether the loop waits with it.
- * Needs strace, and the right to trace. Prints numbers and judges none of them.
+ * First one connection publishes alone, then 64 together; strace counts the syncs of the second run. Then
+ * every sync takes some milliseconds longer, by strace again, while events come at a steady rate: /healthz
+ * shows whether the loop waits with it. Needs strace, and the right to trace. Prints numbers and judges none
+ * of them.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

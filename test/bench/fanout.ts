@@ -3,9 +3,10 @@
  *
  *   bun test/bench/fanout.ts [--endpoints 10000] [--bytes 1024]
  *
- * First in memory: what choosing the ten receivers of an event takes among all endpoints, each with types and a filter. Then
- * the service in this process, on a file, delivering to a receiver in another one: an event that all endpoints get, while other
- * events are published one after the other. Prints numbers and judges none of them.
+ * First in memory: what choosing the ten receivers of an event takes among all endpoints, each with types and
+ * a filter. Then the service in this process, on a file, delivering to a receiver in another one: an event
+ * that all endpoints get, while other events are published one after the other. Prints numbers and judges
+ * none of them.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -68,7 +69,10 @@ interface Watched {
   others: number[];
 }
 
-/** Publishes one event that `expected` endpoints get, and others one after the other until it has arrived everywhere. */
+/**
+ * Publishes one event that `expected` endpoints get, and others one after the other until it has arrived
+ * everywhere.
+ */
 async function watch(
   service: LocalService,
   receiver: Peer,

@@ -1,6 +1,7 @@
 /**
- * What a flood does to the others: publishing, another source and reading go on at a steady pace, by turns without a flood, under
- * forged requests to a source, under genuine ones above its rate, and under publishing and reading in another project.
+ * What a flood does to the others: publishing, another source and reading go on at a steady pace, by turns
+ * without a flood, under forged requests to a source, under genuine ones above its rate, and under publishing
+ * and reading in another project.
  *
  *   bun test/bench/flood.ts [--rounds 10] [--seconds 4] [--flood 1000] [--connections 16]
  *
@@ -109,7 +110,10 @@ function quantile(values: readonly number[], share: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor(share * (values.length - 1))] ?? 0;
 }
 
-/** Over the rounds of a phase: the middle, and the quieter quarter, which other work on the machine disturbs less. */
+/**
+ * Over the rounds of a phase: the middle, and the quieter quarter, which other work on the machine disturbs
+ * less.
+ */
 function tellQuantiles(name: string, results: readonly Result[], value: (result: Result) => number): void {
   const of = (phase: string, share: number) =>
     quantile(

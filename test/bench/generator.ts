@@ -1,9 +1,10 @@
 /**
- * The load generator of the bench, a process of its own: keep-alive connections, each of which publishes the next
- * event when the last one is answered.
+ * The load generator of the bench, a process of its own: keep-alive connections, each of which publishes the
+ * next event when the last one is answered.
  *
- * Started with an IPC channel and its `GeneratorSettings` as JSON in the first argument. It sends "ready" once all
- * connections stand, and answers `{runMs}` with a `GeneratorReport` when the last request of that run is answered.
+ * Started with an IPC channel and its `GeneratorSettings` as JSON in the first argument. It sends "ready"
+ * once all connections stand, and answers `{runMs}` with a `GeneratorReport` when the last request of that
+ * run is answered.
  */
 import type { Socket } from "bun";
 import { nowUs, percentiles, type Percentiles } from "./clock.ts";

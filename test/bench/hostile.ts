@@ -3,10 +3,11 @@
  *
  *   bun test/bench/hostile.ts
  *
- * The service runs in this process, with a schema over the event's type, and an endpoint with a filter and transformations that
- * each look at every part of it. Each event is parsed, validated, filtered, written, reshaped, signed and sent. Prints the longest
- * turn of the loop in processor time beside what JSON.parse of the same text takes alone (the limit `lightBodyMax` says how the
- * two may differ), the same for a batch of such events, and judges none of them.
+ * The service runs in this process, with a schema over the event's type, and an endpoint with a filter and
+ * transformations that each look at every part of it. Each event is parsed, validated, filtered, written,
+ * reshaped, signed and sent. Prints the longest turn of the loop in processor time beside what JSON.parse of
+ * the same text takes alone (the limit `lightBodyMax` says how the two may differ), the same for a batch of
+ * such events, and judges none of them.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

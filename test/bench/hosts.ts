@@ -3,8 +3,9 @@
  *
  *   bun test/bench/hosts.ts [--hosts 400] [--requests 40000] [--in-flight 64]
  *
- * The transport runs in this process, the receiver in another; every name leads to the receiver, under a certificate of a test
- * authority. Prints requests a second and the share of requests that needed a new connection, once each name has been asked.
+ * The transport runs in this process, the receiver in another; every name leads to the receiver, under a
+ * certificate of a test authority. Prints requests a second and the share of requests that needed a new
+ * connection, once each name has been asked.
  */
 import { tmpdir } from "node:os";
 import { parseArgs } from "node:util";

@@ -3,8 +3,8 @@ import { busyMs } from "../../src/platform/turns.ts";
 const GAP_MS = 1;
 
 /**
- * The longest time that the event loop did not come round, in milliseconds: by the clock, and by the processor time of this
- * thread, which does not count what other processes took.
+ * The longest time that the event loop did not come round, in milliseconds: by the clock, and by the
+ * processor time of this thread, which does not count what other processes took.
  */
 export class LoopMeter {
   longestMs = 0;

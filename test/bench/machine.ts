@@ -7,7 +7,9 @@ const SYNCS = 100;
 const PAGE_BYTES = 4096;
 const GIBIBYTE = 1024 ** 3;
 
-/** The facts without which the numbers mean nothing, in one line. Times the disk with a file in `directory`. */
+/**
+ * The facts without which the numbers mean nothing, in one line. Times the disk with a file in `directory`.
+ */
 export function describeMachine(directory: string): string {
   const cores = cpus();
   const sync = timeSync(join(directory, "sync"));

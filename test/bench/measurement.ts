@@ -7,7 +7,9 @@ import { readMachineCpuSeconds, readProcess } from "./proc.ts";
 import type { ReceiverReport } from "./receiver.ts";
 import { type Contender, createEndpoints, type Server, startServer } from "./server.ts";
 
-/** For the first three seconds the just-in-time compiler takes half of a core, and a third less is delivered. */
+/**
+ * For the first three seconds the just-in-time compiler takes half of a core, and a third less is delivered.
+ */
 const WARM_UP_MS = 4000;
 const DRAIN_POLL_MS = 50;
 /** A drain that makes no progress for so long has lost something. */

@@ -1,6 +1,7 @@
 /**
- * What reading does to the others: every operation of the OpenAPI document that reads or computes is asked for as often as the service
- * answers, over events of 0.9 MB, while a health check and another project's publishing go on at a steady pace.
+ * What reading does to the others: every operation of the OpenAPI document that reads or computes is asked
+ * for as often as the service answers, over events of 0.9 MB, while a health check and another project's
+ * publishing go on at a steady pace.
  *
  *   bun test/bench/reads.ts [--seconds 2] [--connections 8] [--only listEvents]
  *
@@ -32,7 +33,9 @@ const ENV = {
   SEALPOST_METRICS_TOKEN: METRICS,
 };
 
-/** Of methods other than GET, those that compute an answer and change nothing; all others change something. */
+/**
+ * Of methods other than GET, those that compute an answer and change nothing; all others change something.
+ */
 const COMPUTING = new Set(["previewEndpoint", "inferSchema", "verifySample", "createReplay"]);
 /** Answers without work, which wait for something to happen, and those that only the operator gets. */
 const LEFT_OUT = new Set([

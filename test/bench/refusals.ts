@@ -3,10 +3,11 @@
  *
  *   bun test/bench/refusals.ts [rounds]
  *
- * The service runs as a process of its own. Forged requests go one after the other, in a new random order each round, to sources
- * of several kinds and to addresses that do not exist, over one connection. Prints for each how its times differ from those of a source
- * by token, with Welch's t: beyond 4.5 either way a difference can be told. Addresses that do not exist imitate sources of several kinds:
- * where sources differ on a busy machine, so do they. Judges nothing.
+ * The service runs as a process of its own. Forged requests go one after the other, in a new random order
+ * each round, to sources of several kinds and to addresses that do not exist, over one connection. Prints for
+ * each how its times differ from those of a source by token, with Welch's t: beyond 4.5 either way a
+ * difference can be told. Addresses that do not exist imitate sources of several kinds: where sources differ
+ * on a busy machine, so do they. Judges nothing.
  */
 import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";

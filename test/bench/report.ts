@@ -1,6 +1,6 @@
 import type { Measurement } from "./measurement.ts";
 
-/** What the bare loop delivers on two cores with nothing else to do; below it the machine is busy (contract, 12). */
+/** What the bare loop delivers on two cores with nothing else to do; below it the machine is busy. */
 const BARE_MIN_PER_SECOND = 8_000;
 const LABEL_WIDTH = 14;
 const MEBIBYTE = 1024 * 1024;

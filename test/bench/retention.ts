@@ -3,9 +3,9 @@
  *
  *   bun test/bench/retention.ts [--events 1000000] [--bytes 1024] [--publishes 1000]
  *
- * A database of old events, each with a delivery and an attempt, is made by the store itself. The service in this process first keeps
- * them and then, started again with a shorter retention, removes them, both times while another process publishes at a steady
- * rate. Prints numbers and judges none of them.
+ * A database of old events, each with a delivery and an attempt, is made by the store itself. The service in
+ * this process first keeps them and then, started again with a shorter retention, removes them, both times
+ * while another process publishes at a steady rate. Prints numbers and judges none of them.
  */
 import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -7,7 +7,9 @@ import { eventType } from "./event.ts";
 const START_TIMEOUT_MS = 20_000;
 const POLL_MS = 20;
 
-/** What is measured: the bare loop or the service, both started by a command and driven over the same paths. */
+/**
+ * What is measured: the bare loop or the service, both started by a command and driven over the same paths.
+ */
 export interface Contender {
   name: "bare" | "service";
   command: string[];
@@ -22,7 +24,9 @@ export interface Server {
   stop(): Promise<number>;
 }
 
-/** Starts a contender on a fresh data directory below `directory`; resolves once it answers /readyz with 200. */
+/**
+ * Starts a contender on a fresh data directory below `directory`; resolves once it answers /readyz with 200.
+ */
 export async function startServer(
   contender: Contender,
   directory: string,
@@ -44,7 +48,7 @@ export async function startServer(
   return { pid: child.pid, port, apiKey, testKey, stop: () => stopChild(child) };
 }
 
-/** Creates one endpoint for each event type of the run, all at the receiver, with the contract's highest concurrency. */
+/** Creates one endpoint for each event type of the run, all at the receiver, with the highest concurrency. */
 export async function createEndpoints(server: Server, receiverPort: number, count: number): Promise<void> {
   for (let endpoint = 0; endpoint < count; endpoint++) {
     const response = await fetch(`http://127.0.0.1:${server.port}/v1/endpoints`, {
@@ -60,7 +64,9 @@ export async function createEndpoints(server: Server, receiverPort: number, coun
   }
 }
 
-/** The bench's own environment without any SEALPOST_* of the caller, so that every run has the same settings. */
+/**
+ * The bench's own environment without any SEALPOST_* of the caller, so that every run has the same settings.
+ */
 function environment(port: number, dataDirectory: string): Record<string, string | undefined> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("SEALPOST_"));
   return {

@@ -1,11 +1,13 @@
 /**
- * The soak: a steady load with hostile receivers, broken uploads and endpoints that come and go, for as long as asked for.
+ * The soak: a steady load with hostile receivers, broken uploads and endpoints that come and go, for as long
+ * as asked for.
  *
  *   bun test/bench/soak.ts [--seconds 300] [--publishes 300]
  *
- * Prints memory and open files of the service every tenth of the run, and the slope of its memory. Exits 1 where the service has
- * refused an event, has lost one, keeps files open, needs more than 300 MiB, or does not end with exit code 0; and, in a run of
- * at least five minutes, where its memory grows by more than 1 MiB a minute after the second minute.
+ * Prints memory and open files of the service every tenth of the run, and the slope of its memory. Exits 1
+ * where the service has refused an event, has lost one, keeps files open, needs more than 300 MiB, or does
+ * not end with exit code 0; and, in a run of at least five minutes, where its memory grows by more than 1 MiB
+ * a minute after the second minute.
  */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { connect } from "node:net";

@@ -1,4 +1,7 @@
-/** A receiver over TLS, a process of its own: it answers 200 to everything, and "count" with the connections it has taken. */
+/**
+ * A receiver over TLS, a process of its own: it answers 200 to everything, and "count" with the connections
+ * it has taken.
+ */
 interface Settings {
   key: string;
   cert: string;

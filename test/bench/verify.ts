@@ -1,7 +1,8 @@
 /**
- * What the verification of an inbound request of 2 KiB costs, for one provider of each scheme, in one process, without server and
- * store, in microseconds of the processor (other processes do not count). `verify`: a request whose body was changed, refused after all the work of verification; the goal is for this one.
- * `event`: a genuine one, with the reading of its body, type and identity.
+ * What the verification of an inbound request of 2 KiB costs, for one provider of each scheme, in one
+ * process, without server and store, in microseconds of the processor (other processes do not count).
+ * `verify`: a request whose body was changed, refused after all the work of verification; the goal is for
+ * this one. `event`: a genuine one, with the reading of its body, type and identity.
  *
  *   bun test/bench/verify.ts [--seconds 1]
  */

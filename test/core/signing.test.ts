@@ -23,7 +23,7 @@ function keyOf(text: string, ed25519: string | null = null) {
   return { hmac, ed25519: ed25519 === null ? null : readPrivateKey(ed25519) };
 }
 
-describe("the vectors of the contract", () => {
+describe("the published vectors", () => {
   test("v1", () => {
     expect(signatureHeader([keyOf(secret)], ["v1"], id, timestamp, body)).toBe(
       "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",

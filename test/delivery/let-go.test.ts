@@ -43,8 +43,8 @@ function makeLoad(id: number): Load {
 }
 
 /**
- * A Map's or Set's old tables live on from one small collection to the next, each held by the one before it, with all that stood in
- * them: half of all bodies did, until a full collection.
+ * A Map's or Set's old tables live on from one small collection to the next, each held by the one before it,
+ * with all that stood in them: half of all bodies did, until a full collection.
  */
 test("what an actor has sent does not wait for a full collection", async () => {
   const actor = makeActor();

@@ -1,4 +1,7 @@
-/** Roles are assumed through STS: once for all who wait, again before the end, and what goes wrong is told and tried again. */
+/**
+ * Roles are assumed through STS: once for all who wait, again before the end, and what goes wrong is told and
+ * tried again.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AttemptAnswer } from "../../src/http/deliveries/attempt-shape.ts";

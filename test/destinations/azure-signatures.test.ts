@@ -5,7 +5,8 @@ import { readConnectionString, requirePart } from "../../src/destinations/connec
 
 describe("a token of Service Bus", () => {
   test("is the one that the documentation's own recipe computes", async () => {
-    // learn.microsoft.com/rest/api/eventhub/generate-sas-token, the recipe for the browser, word for word in its steps.
+    // learn.microsoft.com/rest/api/eventhub/generate-sas-token, the recipe for the browser, word for word in
+    // its steps.
     const uri = "https://acme.servicebus.windows.net/orders";
     const keyName = "RootManage&Key";
     const key = "a+key/with=signs";

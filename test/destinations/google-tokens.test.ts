@@ -1,4 +1,6 @@
-/** Access tokens of service accounts: one request for however many attempts, kept, made anew before their end. */
+/**
+ * Access tokens of service accounts: one request for however many attempts, kept, made anew before their end.
+ */
 import { describe, expect, test } from "bun:test";
 import { createPublicKey } from "node:crypto";
 import { jwtVerify } from "jose";

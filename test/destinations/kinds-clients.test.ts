@@ -1,6 +1,6 @@
 /**
- * Services that cannot be had here: what Sealpost sends is what their official clients send to the same recorder, in method, path,
- * the headers that matter and body.
+ * Services that cannot be had here: what Sealpost sends is what their official clients send to the same
+ * recorder, in method, path, the headers that matter and body.
  */
 import { afterAll, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";

@@ -1,6 +1,7 @@
 /**
- * Every push kind against a server that is down, slow, busy or broken: the outcome, what the delivery and its endpoint do next, and that
- * it arrives once the server is well again. The real servers are in `../slow/kinds-*.slow.ts`.
+ * Every push kind against a server that is down, slow, busy or broken: the outcome, what the delivery and its
+ * endpoint do next, and that it arrives once the server is well again. The real servers are in
+ * `../slow/kinds-*.slow.ts`.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startApp, type TestApp } from "../kit/app.ts";

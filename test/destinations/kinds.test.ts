@@ -1,4 +1,4 @@
-/** One suite over the table of destination kinds: a row without a case fails (contract section 10). */
+/** One suite over the table of destination kinds: a row without a case fails. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,6 @@
-/** Signature Version 4 against the suite that AWS publishes, and against the examples of S3's documentation. */
+/**
+ * Signature Version 4 against the suite that AWS publishes, and against the examples of S3's documentation.
+ */
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { signAws } from "../../src/destinations/aws/sign.ts";
@@ -18,8 +20,8 @@ interface Vector {
 }
 
 /**
- * What no `URL` can say, as it normalises paths and encodes them; and paths that the suite encodes once, where the services themselves
- * (all but S3) want an encoded path encoded again.
+ * What no `URL` can say, as it normalises paths and encodes them; and paths that the suite encodes once,
+ * where the services themselves (all but S3) want an encoded path encoded again.
  */
 const NO_URL = /-unnormalized$|^get-utf8$|^get-space-normalized$/;
 const encoder = new TextEncoder();
@@ -67,7 +69,10 @@ describe("the published suite", () => {
   });
 });
 
-/** Amazon S3 API Reference, "Signature Calculations for the Authorization Header: Transferring Payload in a Single Chunk". */
+/**
+ * Amazon S3 API Reference, "Signature Calculations for the Authorization Header: Transferring Payload in a
+ * Single Chunk".
+ */
 describe("the examples of S3's documentation", () => {
   const credentials = {
     accessKeyId: "AKIAIOSFODNN7EXAMPLE",

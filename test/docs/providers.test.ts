@@ -1,4 +1,7 @@
-/** The page of every provider is made from its row, says what the row says, and its command makes a source that works. */
+/**
+ * The page of every provider is made from its row, says what the row says, and its command makes a source
+ * that works.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { isByAddressAlone } from "../../src/inbound/provider.ts";
 import { listProviders } from "../../src/inbound/providers.ts";

@@ -2,11 +2,11 @@ import type { Receipt } from "../kit/recorder.ts";
 import type { Books, LoggedDelivery } from "./books.ts";
 
 /**
- * Compares what clients were told, what the service says and what the receiver got (contract sections 3, 4 and 12). Every
+ * Compares what clients were told, what the service says and what the receiver got. Every
  * sentence is a broken promise; none: all are kept.
  *
- * `startsAt`: when the processes after the first one were started. Only the end of the process before excuses a second request
- * for a message that was not refused.
+ * `startsAt`: when the processes after the first one were started. Only the end of the process before excuses
+ * a second request for a message that was not refused.
  */
 export function audit(books: Books, startsAt: readonly number[]): string[] {
   const byId = Map.groupBy(books.receipts, ({ id }) => id);

@@ -1,6 +1,6 @@
 /**
- * Builds that break the promise of durability on purpose: the controls of the suites. Preloaded with `DURABILITY_MUTANT=<name>`, this file puts
- * its change into the text of a source file while that is loaded.
+ * Builds that break the promise of durability on purpose: the controls of the suites. Preloaded with
+ * `DURABILITY_MUTANT=<name>`, this file puts its change into the text of a source file while that is loaded.
  */
 import { join } from "node:path";
 import { plugin } from "bun";

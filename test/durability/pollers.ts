@@ -1,6 +1,7 @@
 /**
- * Pollers of one endpoint that fetch until they are told to stop. They lose answers to kills, and now and then forget their cursor, as
- * one does that crashes before it has worked off its page; everything that came is written down.
+ * Pollers of one endpoint that fetch until they are told to stop. They lose answers to kills, and now and
+ * then forget their cursor, as one does that crashes before it has worked off its page; everything that came
+ * is written down.
  */
 import { Webhook } from "standardwebhooks";
 

@@ -1,6 +1,6 @@
 /**
- * Clients that publish until they are told to stop. Each sends what is unanswered again, under the key that makes it safe
- * (external_id, Idempotency-Key, the provider's own id), and writes down every 2xx.
+ * Clients that publish until they are told to stop. Each sends what is unanswered again, under the key that
+ * makes it safe (external_id, Idempotency-Key, the provider's own id), and writes down every 2xx.
  */
 
 export interface Target {
@@ -87,7 +87,10 @@ export class Publishers {
     this.#loops = Array.from({ length: count }, (_, at) => this.#publish(at));
   }
 
-  /** Resolves when so many more requests have been answered with 2xx; rejects where one was answered as none should be. */
+  /**
+   * Resolves when so many more requests have been answered with 2xx; rejects where one was answered as none
+   * should be.
+   */
   whenAcknowledged(more: number): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#failure) reject(this.#failure);
@@ -108,7 +111,10 @@ export class Publishers {
     await Promise.all(this.#loops);
   }
 
-  /** Sends once more what each has sent last, and answers what it got for it: the first answers, if all is well. */
+  /**
+   * Sends once more what each has sent last, and answers what it got for it: the first answers, if all is
+   * well.
+   */
   async repeatLast(): Promise<Acknowledged[]> {
     const before = this.acknowledged.length;
     await Promise.all(this.#last.map((parcel) => this.#send(parcel)));

@@ -1,8 +1,8 @@
 /**
  * A receiver in a process of its own: it outlives the service's crashes, and its records are nobody else's.
  *
- * Started with an IPC channel and the endpoints' secret as its argument. It sends `{port}` once it listens, and ends with
- * its parent. What a path answers stands in its query:
+ * Started with an IPC channel and the endpoints' secret as its argument. It sends `{port}` once it listens,
+ * and ends with its parent. What a path answers stands in its query:
  *
  * | query              | answer                                                                    |
  * |--------------------|---------------------------------------------------------------------------|

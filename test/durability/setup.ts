@@ -12,7 +12,7 @@ export const LOAD_ENV = {
   SEALPOST_LOG_LEVEL: "warn",
 };
 
-/** Between SIGTERM and the end of the process (contract section 11). */
+/** Between SIGTERM and the end of the process. */
 const STOP_MS_MAX = 10_000;
 
 /** SIGTERM: the process ends with exit code 0, in time. */

@@ -1,4 +1,7 @@
-/** A loop through another service ends: each delivery tells how many have led to it, and the door takes no more than a few. */
+/**
+ * A loop through another service ends: each delivery tells how many have led to it, and the door takes no
+ * more than a few.
+ */
 import { expect, test } from "bun:test";
 import { HOPS_HEADER } from "../../src/core/hops.ts";
 import { limit } from "../../src/core/limits.ts";

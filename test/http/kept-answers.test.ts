@@ -1,4 +1,7 @@
-/** Calls that change nothing leave little on the disk, whatever keys they carry: a link that only reads cannot fill it. */
+/**
+ * Calls that change nothing leave little on the disk, whatever keys they carry: a link that only reads cannot
+ * fill it.
+ */
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";

@@ -212,7 +212,7 @@ export function sendRaw(port: number, ...pieces: (string | Uint8Array)[]): Promi
   });
 }
 
-/** Status, code and the shape of contract section 1, with the id of the header. */
+/** Status, code and the shape of every problem document, with the id of the header. */
 export function expectProblem(reply: Reply, status: number, code: string): void {
   expect(reply.status).toBe(status);
   expect(reply.headers.get("content-type")).toBe("application/problem+json");

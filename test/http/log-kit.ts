@@ -1,6 +1,6 @@
 /**
- * The routes of the event log over a real database, real actors and real sockets; only who calls is a table of names, as
- * portal tokens are not minted here.
+ * The routes of the event log over a real database, real actors and real sockets; only who calls is a table
+ * of names, as portal tokens are not minted here.
  */
 import { expect } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";

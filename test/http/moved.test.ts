@@ -1,4 +1,7 @@
-/** What is decided before a write holds only where it still does inside the write: endpoints that move, and replays that meet. */
+/**
+ * What is decided before a write holds only where it still does inside the write: endpoints that move, and
+ * replays that meet.
+ */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { DeliveryAnswer } from "../../src/http/deliveries/shape.ts";
 import { type Api, type Page, startApi } from "./log-kit.ts";

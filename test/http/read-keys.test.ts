@@ -1,4 +1,7 @@
-/** A key with scope read sees no secret, whatever it asks: every GET of the OpenAPI document, over a project full of them. */
+/**
+ * A key with scope read sees no secret, whatever it asks: every GET of the OpenAPI document, over a project
+ * full of them.
+ */
 import { expect, test } from "bun:test";
 import { type Client, startApp, type TestApp } from "../kit/app.ts";
 import { createSource, knock, readSource } from "./sources/kit.ts";

@@ -1,4 +1,7 @@
-/** All routes over a real database and real actors; who calls is a table of names, as portal tokens are not minted here. */
+/**
+ * All routes over a real database and real actors; who calls is a table of names, as portal tokens are not
+ * minted here.
+ */
 import { expect } from "bun:test";
 import type { Caller } from "../../src/core/caller.ts";
 import { allRoutes } from "../../src/http/routes.ts";

@@ -1,4 +1,7 @@
-/** A text search reads one body at a time, each in its turn, no more of them than a page may, and none for who has left. */
+/**
+ * A text search reads one body at a time, each in its turn, no more of them than a page may, and none for who
+ * has left.
+ */
 import { afterEach, beforeEach, expect, spyOn, test } from "bun:test";
 import { limit, LIMITS } from "../../src/core/limits.ts";
 import { type Api, type EventRow, type Page, startApi } from "./log-kit.ts";

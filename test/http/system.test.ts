@@ -1,4 +1,4 @@
-/** The routes that no resource owns: health, metrics and the page of the API (contract section 11). */
+/** The routes that no resource owns: health, metrics and the page of the API. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
   expectProblem,

@@ -2,21 +2,35 @@ import type { InboundRequest, SourceMaterial } from "../../src/inbound/provider.
 
 /** How one row of the table is proven. */
 export interface ProviderCase {
-  /** Two secrets in the form in which a customer enters them; `sign` is given either. Empty where there is nothing to enter. */
+  /**
+   * Two secrets in the form in which a customer enters them; `sign` is given either. Empty where there is
+   * nothing to enter.
+   */
   readonly secrets: readonly [string, string] | readonly [];
   readonly credentials?: Readonly<Record<string, string>>;
   readonly config?: Readonly<Record<string, unknown>>;
-  /** A genuine request of this instant: signed by the provider's own code, else computed here anew from its documentation. */
+  /**
+   * A genuine request of this instant: signed by the provider's own code, else computed here anew from its
+   * documentation.
+   */
   sign(secret: string, nowMs: number): InboundRequest | Promise<InboundRequest>;
   /** True where `sign` calls the provider's own code. */
   readonly isSignedBySdk?: boolean;
-  /** The provider's own verifier, where it can only verify: it must say true to the genuine and false to an altered request. */
+  /**
+   * The provider's own verifier, where it can only verify: it must say true to the genuine and false to an
+   * altered request.
+   */
   accepts?(request: InboundRequest, secret: string, nowMs: number): boolean | Promise<boolean>;
   /** Requests as published, with what they were signed with. */
   readonly vectors?: readonly Vector[];
-  /** Headers without which the request is refused as `missing_header`; a changed character in any of them is refused. */
+  /**
+   * Headers without which the request is refused as `missing_header`; a changed character in any of them is
+   * refused.
+   */
   readonly requiredHeaders: readonly string[];
-  /** False where the body as a whole is not what is signed; `alterations` then change what is. Default true. */
+  /**
+   * False where the body as a whole is not what is signed; `alterations` then change what is. Default true.
+   */
   readonly isBodySigned?: boolean;
   /** The provider signs nothing: only its address protects the source (Mailchimp). */
   readonly isUnsigned?: boolean;

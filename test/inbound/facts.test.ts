@@ -77,7 +77,7 @@ test("extractors combine: the first there is, all of them, those that are there"
   expect(await read(bodyHash, body)).not.toBe(await read(bodyHash, `${body} `));
 });
 
-test("event names follow the contract", () => {
+test("event names are the provider, then its own name", () => {
   expect(eventName("github", "issues.opened")).toBe("github.issues.opened");
   expect(eventName("shopify", "orders/create")).toBe("shopify.orders.create");
   expect(eventName("bitbucket", "repo:push")).toBe("bitbucket.repo.push");

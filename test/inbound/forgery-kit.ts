@@ -70,8 +70,8 @@ export function withTexts(handshake: InboundRequest, text: string): InboundReque
 }
 
 /**
- * Deliveries of `text`, signed with whatever the answer holds, in every place where the delivery has a signature; `isRefused`: the
- * delivery as it is, which is refused, is tried so as well.
+ * Deliveries of `text`, signed with whatever the answer holds, in every place where the delivery has a
+ * signature; `isRefused`: the delivery as it is, which is refused, is tried so as well.
  */
 export function harvest(
   answer: HandshakeAnswer,

@@ -1,4 +1,7 @@
-/** Walks over the table: what could be forged by one who has not the secret, but a genuine request, an event, or the door's own answers. */
+/**
+ * Walks over the table: what could be forged by one who has not the secret, but a genuine request, an event,
+ * or the door's own answers.
+ */
 import { afterAll, beforeAll, describe, expect, setSystemTime, test } from "bun:test";
 import type { InboundRequest, Provider, Reception } from "../../src/inbound/provider.ts";
 import { listProviders } from "../../src/inbound/providers.ts";

@@ -1,7 +1,8 @@
 /**
- * What tells two events of a provider apart, and one that is sent again from another: for each row, happenings as near to each other as the
- * provider makes them, and a second try of one. Losing an event in silence is worse than making two of one: where nothing tells two apart,
- * the row has no identity, and says so.
+ * What tells two events of a provider apart, and one that is sent again from another: for each row,
+ * happenings as near to each other as the provider makes them, and a second try of one. Losing an event in
+ * silence is worse than making two of one: where nothing tells two apart, the row has no identity, and says
+ * so.
  */
 import { describe, expect, test } from "bun:test";
 import { readBody } from "../../src/inbound/body.ts";
@@ -92,7 +93,10 @@ const click = (link: string, to = "a@example.com") =>
     OriginalLink: link,
   });
 
-/** `happenings`: each is an event of its own. `again`: tries of the first one; null where nothing tells them from another happening. */
+/**
+ * `happenings`: each is an event of its own. `again`: tries of the first one; null where nothing tells them
+ * from another happening.
+ */
 const NEAR: Record<string, { happenings: Sent[]; again: Sent[] | null }> = {
   microsoft_graph: { happenings: [graph("a"), graph("a"), graph("a")], again: null },
   webflow: { happenings: [stock(4), stock(5), stock(4)], again: null },

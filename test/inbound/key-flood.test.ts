@@ -1,4 +1,7 @@
-/** A flood of forgeries that name keys of their own, for every provider whose requests say which key signed them. */
+/**
+ * A flood of forgeries that name keys of their own, for every provider whose requests say which key signed
+ * them.
+ */
 import { afterAll, beforeAll, expect, setSystemTime, test } from "bun:test";
 import { type Fetched, KeyCache } from "../../src/inbound/keys.ts";
 import type { InboundRequest, KeyDocument } from "../../src/inbound/provider.ts";

@@ -6,7 +6,10 @@ import type { FirstKeys } from "../../src/store/tenants.ts";
 import { storeParts } from "./store-parts.ts";
 import { plainEndpoint } from "./endpoint.ts";
 
-/** A data directory as a service leaves it that has run for weeks: made by the store itself, under a clock of the past. */
+/**
+ * A data directory as a service leaves it that has run for weeks: made by the store itself, under a clock of
+ * the past.
+ */
 
 const EVENTS_A_WRITE = 500;
 
@@ -36,7 +39,10 @@ export class AgedDirectory {
     this.#data = openData(this.#disk.sqlite, parts, { cipher: new Cipher([secretKey]), cell: "00" });
   }
 
-  /** An account with two projects; its live one has this many endpoints, made at `at` and paused: nothing is sent to them. */
+  /**
+   * An account with two projects; its live one has this many endpoints, made at `at` and paused: nothing is
+   * sent to them.
+   */
   async prepare(at: number, endpoints: number): Promise<void> {
     this.#now = at;
     await this.#data.tenants.createFirstAccount((keys) => (this.keys = keys));

@@ -1,6 +1,7 @@
 /**
- * The whole service in this process, on a free loopback port and a data directory of its own: real store, real sockets,
- * real deliveries to loopback receivers. `service.ts` beside this runs it as a process that can be killed.
+ * The whole service in this process, on a free loopback port and a data directory of its own: real store,
+ * real sockets, real deliveries to loopback receivers. `service.ts` beside this runs it as a process that can
+ * be killed.
  */
 import { expect } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -16,7 +17,10 @@ import { Conformance, type OpenApi } from "./conformance.ts";
 export type AppOptions = {
   /** Default: the real one. */
   clock?: Clock;
-  /** Settings over the test's own (free port, own data directory, loopback destinations allowed, no rate limits). */
+  /**
+   * Settings over the test's own (free port, own data directory, loopback destinations allowed, no rate
+   * limits).
+   */
   env?: Record<string, string>;
 };
 

@@ -1,4 +1,7 @@
-/** The service with endpoints of the AWS kinds: what is published, what became of it, and what the SDK reads of it. */
+/**
+ * The service with endpoints of the AWS kinds: what is published, what became of it, and what the SDK reads
+ * of it.
+ */
 import { expect } from "bun:test";
 import { Webhook } from "standardwebhooks";
 import type { AttemptAnswer } from "../../src/http/deliveries/attempt-shape.ts";

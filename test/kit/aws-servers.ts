@@ -1,4 +1,7 @@
-/** Servers that play AWS: moto for the queues, topics, buses, streams and roles, versitygw for buckets with signatures that are checked. */
+/**
+ * Servers that play AWS: moto for the queues, topics, buses, streams and roles, versitygw for buckets with
+ * signatures that are checked.
+ */
 import { join } from "node:path";
 import { buildGoTool } from "./go.ts";
 import { installPython, PYTHON_HINT } from "./python.ts";

@@ -1,4 +1,6 @@
-/** The AWS kinds as a customer has them: how the destination is made, and what the official SDK reads of it. */
+/**
+ * The AWS kinds as a customer has them: how the destination is made, and what the official SDK reads of it.
+ */
 import {
   CreateEventBusCommand,
   EventBridgeClient,

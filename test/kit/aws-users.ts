@@ -9,7 +9,9 @@ import {
 } from "@aws-sdk/client-iam";
 import type { Keys } from "./aws-targets.ts";
 
-/** Calls that make one user: so many may pass unchecked, so that there is somebody who may make the others. */
+/**
+ * Calls that make one user: so many may pass unchecked, so that there is somebody who may make the others.
+ */
 export const CALLS_OF_A_USER = 3;
 
 const allowing = (action: string) =>

@@ -1,6 +1,6 @@
 /**
- * Headless Chromium for tests of pages, and what every page is held to: no violation of its Content-Security-Policy, no error in its
- * console, no request to another host, nothing that axe-core finds.
+ * Headless Chromium for tests of pages, and what every page is held to: no violation of its
+ * Content-Security-Policy, no error in its console, no request to another host, nothing that axe-core finds.
  */
 import { expect } from "bun:test";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Every answer that tests receive, held against the OpenAPI document (contract section 12, "OpenAPI complete"). */
+/** Every answer that tests receive, held against the OpenAPI document. */
 import { parseRfc3339 } from "../../src/core/rfc3339.ts";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 
@@ -36,7 +36,9 @@ export interface OpenApi {
 
 const PROBLEM = "application/problem+json";
 
-/** The codes of the problems that an operation answers with a status; none where it answers something else. */
+/**
+ * The codes of the problems that an operation answers with a status; none where it answers something else.
+ */
 export function codesOf(document: OpenApi, { responses }: Operation, status: number | string): string[] {
   return Object.keys(contentOf(document, responses[status])?.[PROBLEM]?.examples ?? {});
 }
@@ -76,7 +78,9 @@ export class Conformance {
     });
   }
 
-  /** Why the answer is none of the documented ones; null: it is, or the document does not speak of the path. */
+  /**
+   * Why the answer is none of the documented ones; null: it is, or the document does not speak of the path.
+   */
   faultOf(method: string, path: string, received: Received): string | null {
     const [pathname = ""] = path.split("?");
     const template = this.#paths.find(({ matches }) => matches.test(pathname))?.template ?? "";

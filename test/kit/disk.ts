@@ -1,6 +1,6 @@
 /**
- * Small disks for tests that fill them or cut their power: an ext4 file system in a file, mounted by the kernel's loop device.
- * Needs root and a kernel that allows mounts.
+ * Small disks for tests that fill them or cut their power: an ext4 file system in a file, mounted by the
+ * kernel's loop device. Needs root and a kernel that allows mounts.
  */
 import { afterAll } from "bun:test";
 import {
@@ -18,7 +18,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { requireTool } from "./tools.ts";
 
-/** FS_IOC_SHUTDOWN with NOLOGFLUSH (linux/fs.h): from now on nothing reaches the disk, not even the journal in memory. */
+/**
+ * FS_IOC_SHUTDOWN with NOLOGFLUSH (linux/fs.h): from now on nothing reaches the disk, not even the journal in
+ * memory.
+ */
 const SHUT_DOWN =
   'open my $file, "<", $ARGV[0] or die $!; my $flag = pack "L", 2; ioctl $file, 0x8004587d, $flag or die $!';
 
@@ -100,7 +103,7 @@ export async function makeDisk(megabytes: number): Promise<LoopDisk> {
   }
 }
 
-/** Whether disks can be made here. What the kernel refuses is a named skip, also in CI (contract section 12). */
+/** Whether disks can be made here. What the kernel refuses is a named skip, also in CI. */
 export async function canMakeDisks(): Promise<boolean> {
   if (!requireTool("mkfs.ext4", "apt-get install e2fsprogs")) return false;
   if (!requireTool("mount", "apt-get install mount")) return false;

@@ -1,4 +1,7 @@
-/** Stands before a real server and lets requests through, answers in its place, keeps them waiting, or is gone. */
+/**
+ * Stands before a real server and lets requests through, answers in its place, keeps them waiting, or is
+ * gone.
+ */
 import { freePorts } from "./real-server.ts";
 
 export class Front implements AsyncDisposable {

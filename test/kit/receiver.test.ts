@@ -66,7 +66,7 @@ test("a delivery is verified by the published library, and a changed byte is fou
   expect(() => verifyDelivery(delivery(headers, '{"a":2}'), secret)).toThrow();
 });
 
-test("the contract's v1a vector holds, and no other body does", () => {
+test("the published v1a vector holds, and no other body does", () => {
   const publicKey = "whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=";
   const headers = {
     "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",

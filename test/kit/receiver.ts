@@ -50,7 +50,10 @@ export class Receiver implements AsyncDisposable {
     return this.#requests.get(name) ?? [];
   }
 
-  /** Resolves with all requests of `/name` as soon as there are `count`; rejects after the deadline, saying what came. */
+  /**
+   * Resolves with all requests of `/name` as soon as there are `count`; rejects after the deadline, saying
+   * what came.
+   */
   async arrived(name: string, count = 1, deadlineMs = 10_000): Promise<ReceivedRequest[]> {
     const { promise, resolve, reject } = Promise.withResolvers<ReceivedRequest[]>();
     const waiter = { name, count, resolve };
@@ -115,16 +118,17 @@ export function startReceiver(): Receiver {
 }
 
 /**
- * Verifies a delivery with the published Standard Webhooks library (age of the timestamp included) and gives the
- * parsed body. Throws where no `v1` entry is right.
+ * Verifies a delivery with the published Standard Webhooks library (age of the timestamp included) and gives
+ * the parsed body. Throws where no `v1` entry is right.
  */
 export function verifyDelivery({ body, headers }: ReceivedRequest, secret: string): unknown {
   return new Webhook(secret).verify(body, headers);
 }
 
 /**
- * Whether a `v1a` entry of the delivery is an ed25519 signature by the key `whpk_…`, over `id.timestamp.body`.
- * An own reading of the Standard Webhooks specification, independent of the product's code.
+ * Whether a `v1a` entry of the delivery is an ed25519 signature by the key `whpk_…`, over
+ * `id.timestamp.body`. An own reading of the Standard Webhooks specification, independent of the product's
+ * code.
  */
 export function isSignedByKey({ body, headers }: ReceivedRequest, publicKey: string): boolean {
   const x = Buffer.from(publicKey.replace(/^whpk_/, ""), "base64").toString("base64url");

@@ -1,6 +1,7 @@
 /**
- * The real service as a child process, on a data directory and a port of its own, for tests that talk to it over HTTP,
- * kill it and start it again. It runs from the sources, or from the executable where `command` says so.
+ * The real service as a child process, on a data directory and a port of its own, for tests that talk to it
+ * over HTTP, kill it and start it again. It runs from the sources, or from the executable where `command`
+ * says so.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +21,9 @@ const readyDeadlineMs = 30_000;
 const stopDeadlineMs = 15_000;
 const keysLagMs = 500;
 
-/** One process and what it printed; it sees only the environment given, and no file of the checkout's folder. */
+/**
+ * One process and what it printed; it sees only the environment given, and no file of the checkout's folder.
+ */
 class Process {
   readonly #child: Bun.Subprocess<"ignore", "pipe", "pipe">;
   readonly #printed: Promise<void>[];
@@ -102,7 +105,10 @@ export class Service implements AsyncDisposable {
     return this.#earlierOutput + this.#process.output;
   }
 
-  /** Resolves when `/readyz` answers 200; rejects with the output when the process ends or the deadline passes. */
+  /**
+   * Resolves when `/readyz` answers 200; rejects with the output when the process ends or the deadline
+   * passes.
+   */
   async ready(): Promise<void> {
     const deadline = performance.now() + readyDeadlineMs;
     while (!(await this.#isReady())) {
@@ -137,7 +143,10 @@ export class Service implements AsyncDisposable {
     return this.#process.exit();
   }
 
-  /** Starts again on the same data directory and port, after `stop` or `kill9`; `env` is set for this start only. */
+  /**
+   * Starts again on the same data directory and port, after `stop` or `kill9`; `env` is set for this start
+   * only.
+   */
   async restart(env: Record<string, string> = {}): Promise<void> {
     if (!this.#process.hasEnded) throw new Error("stop or kill the service before it is started again");
     this.#earlierOutput += this.#process.output;
@@ -167,7 +176,10 @@ export class Service implements AsyncDisposable {
     }
   }
 
-  /** What it printed before it was ready may come through the pipe a little later. A start that prints none is not waited for long. */
+  /**
+   * What it printed before it was ready may come through the pipe a little later. A start that prints none is
+   * not waited for long.
+   */
   async #findKeys(): Promise<void> {
     const deadline = performance.now() + keysLagMs;
     this.#readKeys();

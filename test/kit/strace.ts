@@ -56,8 +56,8 @@ export class Tracer implements AsyncDisposable {
 }
 
 /**
- * From now on the n-th fsync of each thread of the process fails with EIO, that of `path` alone where it is given:
- * `await using tracer = await failSyncs(service.pid, { nth: 1 })`.
+ * From now on the n-th fsync of each thread of the process fails with EIO, that of `path` alone where it is
+ * given: `await using tracer = await failSyncs(service.pid, { nth: 1 })`.
  */
 export async function failSyncs(pid: number, { nth = 1, path = "" } = {}): Promise<Tracer> {
   const only = path === "" ? [] : ["-P", path];
@@ -88,7 +88,7 @@ export function killAtSync(nth: number, command: readonly string[]): string[] {
   return ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync", "-e", inject, ...command];
 }
 
-/** Whether a process may be traced here. What the kernel refuses is a named skip, also in CI (contract section 12). */
+/** Whether a process may be traced here. What the kernel refuses is a named skip, also in CI. */
 export async function canTrace(): Promise<boolean> {
   if (!requireTool("strace", "apt-get install strace")) return false;
   const child = Bun.spawn(["cat"], { stdin: "pipe", stdout: "ignore" });

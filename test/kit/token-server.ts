@@ -1,4 +1,7 @@
-/** Grants access tokens to a service account as Google's server does: the assertion is verified with the account's public key. */
+/**
+ * Grants access tokens to a service account as Google's server does: the assertion is verified with the
+ * account's public key.
+ */
 import { generateKeyPairSync } from "node:crypto";
 import { jwtVerify } from "jose";
 

@@ -1,4 +1,7 @@
-/** A name server of thirty lines, for a network namespace of its own: it answers A questions by a function, and counts them. */
+/**
+ * A name server of thirty lines, for a network namespace of its own: it answers A questions by a function,
+ * and counts them.
+ */
 import { createSocket, type Socket } from "node:dgram";
 
 const HEAD_BYTES = 12;
@@ -29,7 +32,10 @@ export class NameServer {
     this.#socket.close();
   }
 
-  /** RFC 1035, section 4.1: the head, the question as it came, and a record of four bytes for each address, kept for 0 s. */
+  /**
+   * RFC 1035, section 4.1: the head, the question as it came, and a record of four bytes for each address,
+   * kept for 0 s.
+   */
   #answer(query: Buffer): Buffer {
     const { name, end } = readName(query);
     const question = query.subarray(HEAD_BYTES, end + 4);

@@ -1,6 +1,7 @@
 /**
- * Runs inside a network and mount namespace of its own (`test/slow/rebinding.slow.ts` makes them): a "public" receiver, a trap at
- * the address of a cloud's metadata service, and a name server that changes its mind between two questions.
+ * Runs inside a network and mount namespace of its own (`test/slow/rebinding.slow.ts` makes them): a "public"
+ * receiver, a trap at the address of a cloud's metadata service, and a name server that changes its mind
+ * between two questions.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, writeFileSync } from "node:fs";
@@ -16,7 +17,9 @@ import { NameServer } from "./names.ts";
 
 const PUBLIC = "93.184.216.34";
 const TRAP = "169.254.169.254";
-/** In this namespace the public address is one of the host's own, which the guard refuses unless it is lifted. */
+/**
+ * In this namespace the public address is one of the host's own, which the guard refuses unless it is lifted.
+ */
 const ALLOWED = `${PUBLIC}/32`;
 const NAMES = 100;
 const EVENTS = 10;

@@ -1,4 +1,7 @@
-/** Retention: what is older than its plan keeps it leaves whole, what is open stays, and nobody sees half of it (contract section 2). */
+/**
+ * Retention: what is older than its plan keeps it leaves whole, what is open stays, and nobody sees half of
+ * it.
+ */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { limit } from "../../src/core/limits.ts";
 import type { Endpoint } from "../../src/core/model.ts";

@@ -1,4 +1,4 @@
-/** Work that time alone brings about: old secrets leave, endpoints that fail for days are disabled (contract sections 5 and 6). */
+/** Work that time alone brings about: old secrets leave, endpoints that fail for days are disabled. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { HEALTHY } from "../../src/core/model.ts";
 import { disableFailing, dropExpiredSecrets } from "../../src/maintenance/upkeep.ts";

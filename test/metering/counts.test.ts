@@ -1,4 +1,4 @@
-/** What is metered, and what tells of it (contract section 2). */
+/** What is metered, and what tells of it. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { expectProblem } from "../http/kit.ts";
 import { operatorOf } from "../kit/operator.ts";

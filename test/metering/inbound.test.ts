@@ -1,4 +1,4 @@
-/** Verified inbound events where a plan is used up (contract section 2). */
+/** Verified inbound events where a plan is used up. */
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** What happens where a plan is used up (contract section 2). */
+/** What happens where a plan is used up. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { expectProblem } from "../http/kit.ts";
 import { operatorOf } from "../kit/operator.ts";

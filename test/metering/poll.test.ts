@@ -1,4 +1,4 @@
-/** What pollers fetch is metered when it is handed out first, and stops at the plan's limit (contract sections 2 and 10). */
+/** What pollers fetch is metered when it is handed out first, and stops at the plan's limit. */
 import { expect, test } from "bun:test";
 import { createTenant, operatorOf, startOperated } from "../kit/operator.ts";
 

@@ -1,4 +1,4 @@
-/** Who gets an event, and that a wide fan-out loses nothing, keeps the order, and survives a stop (contract sections 3, 5, 12). */
+/** Who gets an event, and that a wide fan-out loses nothing, keeps the order, and survives a stop. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { limit } from "../../src/core/limits.ts";
 import { type Api, type Page, startApi } from "../http/log-kit.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { checkDelivery, type Pasted } from "../../src/portal/check-delivery.ts";
 
-// The vectors of the contract, section 6.
+// The published vectors.
 const NOW = 1614265330_000;
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const PUBLIC_KEY = "whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=";

@@ -1,4 +1,7 @@
-/** The fields of destinations and providers are shown in the reader's language too: what the API answers in English has its words there. */
+/**
+ * The fields of destinations and providers are shown in the reader's language too: what the API answers in
+ * English has its words there.
+ */
 import { describe, expect, test } from "bun:test";
 import { listProviders } from "../../src/inbound/providers.ts";
 import { listKinds } from "../../src/destinations/destinations.ts";

@@ -1,4 +1,7 @@
-/** The portal's files: typed for a browser, small, kept by browsers for good, and the same ones in the page and the server. */
+/**
+ * The portal's files: typed for a browser, small, kept by browsers for good, and the same ones in the page
+ * and the server.
+ */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { buildPortal } from "../../src/platform/portal-build.ts";

@@ -8,7 +8,10 @@ import { bucketOf } from "../../src/store/hours.ts";
 const HOUR_MS = 3_600_000;
 const HOURS = 168;
 
-/** Writes a week of hourly numbers for each endpoint, by the end of its address, below the service's own of this hour. */
+/**
+ * Writes a week of hourly numbers for each endpoint, by the end of its address, below the service's own of
+ * this hour.
+ */
 export function paintHistory(dataDir: string): void {
   using sqlite = new Database(join(dataDir, "sealpost.db"));
   sqlite.exec("PRAGMA busy_timeout = 5000");
@@ -30,7 +33,9 @@ export function paintHistory(dataDir: string): void {
   sqlite.exec(`BEGIN IMMEDIATE; DROP TABLE project_stat; ${projectStats} COMMIT`);
 }
 
-/** A week of numbers for each source that is active: one refuses since its secret was rotated at the provider. */
+/**
+ * A week of numbers for each source that is active: one refuses since its secret was rotated at the provider.
+ */
 export function paintSources(dataDir: string): void {
   using sqlite = new Database(join(dataDir, "sealpost.db"));
   sqlite.exec("PRAGMA busy_timeout = 5000");

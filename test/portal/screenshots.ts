@@ -1,6 +1,7 @@
 /**
- * Pictures of every screen, for people to look at: `bun test/portal/screenshots.ts [name…]` writes them below `.test/screenshots`, light, dark and as
- * wide as a phone; with `--scenic` over a project with a past. `--readme` takes the README's pictures anew, in src/docs.
+ * Pictures of every screen, for people to look at: `bun test/portal/screenshots.ts [name…]` writes them below
+ * `.test/screenshots`, light, dark and as wide as a phone; with `--scenic` over a project with a past.
+ * `--readme` takes the README's pictures anew, in src/docs.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

@@ -11,7 +11,9 @@ export interface Stage {
   browser: TestBrowser;
 }
 
-/** Begins with the suite and ends with it; without Chromium there is none, and the suite skips what needs it. */
+/**
+ * Begins with the suite and ends with it; without Chromium there is none, and the suite skips what needs it.
+ */
 export async function openStage(): Promise<Stage> {
   if (!hasChromium) return {} as Stage;
   const [world, browser] = await Promise.all([startWorld(), startBrowser()]);

@@ -1,4 +1,7 @@
-/** Sources in every state: one that works, and where its events go; one that refuses; one that waits for its secret; one that is paused. */
+/**
+ * Sources in every state: one that works, and where its events go; one that refuses; one that waits for its
+ * secret; one that is paused.
+ */
 import { sign } from "@octokit/webhooks-methods";
 import type { TestApp } from "../kit/app.ts";
 import type { Receiver } from "../kit/receiver.ts";

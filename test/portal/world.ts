@@ -1,6 +1,7 @@
 /**
- * A project as its people would find it: a customer's name and colour, described event types, endpoints that work, fail, wait and are
- * gone, deliveries in every state. Screens, their tests and the screenshots are shown over it.
+ * A project as its people would find it: a customer's name and colour, described event types, endpoints that
+ * work, fail, wait and are gone, deliveries in every state. Screens, their tests and the screenshots are
+ * shown over it.
  */
 import { type Client, startApp, type TestApp } from "../kit/app.ts";
 import { type Receiver, startReceiver } from "../kit/receiver.ts";

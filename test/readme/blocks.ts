@@ -12,7 +12,10 @@ export interface Block {
   page?: string;
 }
 
-/** A block that is typed into the terminal, with the output that the page says it has; null where it says nothing. */
+/**
+ * A block that is typed into the terminal, with the output that the page says it has; null where it says
+ * nothing.
+ */
 export interface Step {
   command: Block;
   output: Block | null;
@@ -60,8 +63,8 @@ export function readBlocks(markdown: string): Block[] {
 }
 
 /**
- * What is typed, each with its output: `json` and `text` blocks are outputs, and stand right after the `bash` block that
- * prints them. Throws where one stands alone.
+ * What is typed, each with its output: `json` and `text` blocks are outputs, and stand right after the `bash`
+ * block that prints them. Throws where one stands alone.
  */
 export function readSteps(blocks: readonly Block[]): Step[] {
   const steps: Step[] = [];
@@ -76,7 +79,10 @@ export function readSteps(blocks: readonly Block[]): Step[] {
   return steps;
 }
 
-/** The variables that commands set for all that follows or read: a reader's terminal has them when a Sealpost is started there. */
+/**
+ * The variables that commands set for all that follows or read: a reader's terminal has them when a Sealpost
+ * is started there.
+ */
 export function terminalOf(commands: string): Record<string, string> {
   const names = [...commands.matchAll(/\$\{?([A-Z]\w*)|^export (\w+)=/gm)].map(
     ([, read, set]) => read ?? set ?? "",

@@ -1,4 +1,6 @@
-/** Compares what was printed with what the README shows, in which `…` stands for what varies or was left out. */
+/**
+ * Compares what was printed with what the README shows, in which `…` stands for what varies or was left out.
+ */
 import type { Block } from "./blocks.ts";
 
 const ANYTHING = "…";
@@ -28,7 +30,9 @@ function patternOf(text: string): string {
     .join(".+");
 }
 
-/** A string `…` matches every value but null; a key `…` says that an object has more fields than are shown. */
+/**
+ * A string `…` matches every value but null; a key `…` says that an object has more fields than are shown.
+ */
 function differenceOfJson(at: string, shown: unknown, printed: unknown): string | null {
   if (typeof shown === "string") return differenceOfString(at, shown, printed);
   if (typeof shown !== "object" || shown === null || typeof printed !== "object" || printed === null) {

@@ -1,4 +1,7 @@
-/** The README's example of a new provider: one row in one file, and the service verifies it, offers it and has its page. */
+/**
+ * The README's example of a new provider: one row in one file, and the service verifies it, offers it and has
+ * its page.
+ */
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

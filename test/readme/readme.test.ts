@@ -1,6 +1,7 @@
 /**
- * The README and the pages that go on from it are true: everything that a reader types is typed here, in its order, into one shell, against the real
- * service and the README's own receiver; what is said to be printed is printed; what is named is there.
+ * The README and the pages that go on from it are true: everything that a reader types is typed here, in its
+ * order, into one shell, against the real service and the README's own receiver; what is said to be printed
+ * is printed; what is named is there.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
@@ -48,7 +49,8 @@ describe.skipIf(!hasTools)("the commands, in one terminal from the first to the 
   let shell: Shell;
 
   beforeAll(async () => {
-    // Whoever stops Sealpost may start it again where the tour was typed: nothing that it sets there may be in the way.
+    // Whoever stops Sealpost may start it again where the tour was typed: nothing that it sets there may be
+    // in the way.
     const env = terminalOf(steps.map(({ command }) => command.text).join(""));
     expect(Object.keys(env)).toContain("TEST_KEY");
     service = await startService({ env });
@@ -64,7 +66,10 @@ describe.skipIf(!hasTools)("the commands, in one terminal from the first to the 
 
   const receiverPort = String(findFreePort());
 
-  /** THE place where the README's words become this machine's: the ports, the Bun that runs the tests, the printed key. */
+  /**
+   * THE place where the README's words become this machine's: the ports, the Bun that runs the tests, the
+   * printed key.
+   */
   function translate(block: Block): Block {
     const text = block.text
       .replaceAll("8080", new URL(service.url).port)
@@ -85,7 +90,10 @@ describe.skipIf(!hasTools)("the commands, in one terminal from the first to the 
   }
 });
 
-/** The service of this test runs from the sources, by `src/main.ts` as the start script does; its keys are printed alike. */
+/**
+ * The service of this test runs from the sources, by `src/main.ts` as the start script does; its keys are
+ * printed alike.
+ */
 function expectStart(service: Service, output: Block | null): void {
   expect(manifest.scripts.start).toEndWith("exec bun src/main.ts");
   const isLog = (line: string) => line.startsWith("{") || line === "";

@@ -1,4 +1,6 @@
-/** One bash that stays, as the reader's terminal does: variables, functions, folder and jobs outlive a block. */
+/**
+ * One bash that stays, as the reader's terminal does: variables, functions, folder and jobs outlive a block.
+ */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

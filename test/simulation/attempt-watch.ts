@@ -98,7 +98,9 @@ export class AttemptWatch {
     if (inFlight > bound) this.run.violate(`${inFlight} attempts at once to an endpoint that takes ${bound}`);
   }
 
-  /** Where order is kept, nothing starts before the outcome of the attempt before it stands in the database. */
+  /**
+   * Where order is kept, nothing starts before the outcome of the attempt before it stands in the database.
+   */
   #requireRecorded(endpointId: number): void {
     const last = this.#lastEnded.get(endpointId);
     // Of what was erased meanwhile nothing is written.

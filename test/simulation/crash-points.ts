@@ -1,6 +1,6 @@
 /**
- * Every crash point of a scenario: one run without a crash counts the steps; then the same run dies once, after step 1, after step
- * 2, and so on to the last.
+ * Every crash point of a scenario: one run without a crash counts the steps; then the same run dies once,
+ * after step 1, after step 2, and so on to the last.
  *
  *   bun test/simulation/crash-points.ts [--scenarios N] [--from SEED]
  *

@@ -13,8 +13,8 @@ export interface Asked {
 }
 
 /**
- * Remembers every row that is ever deleted: only what somebody asked for may be. In the database itself, so that what a crash takes
- * back is not remembered either.
+ * Remembers every row that is ever deleted: only what somebody asked for may be. In the database itself, so
+ * that what a crash takes back is not remembered either.
  */
 const WATCH = `
   CREATE TEMP TABLE gone (kind TEXT, id INTEGER, event INTEGER, delivery INTEGER, endpoint INTEGER, consumer TEXT);
@@ -37,7 +37,10 @@ const LOST = {
     AND delivery NOT IN (SELECT id FROM gone WHERE kind = 'delivery')`,
 };
 
-/** Erases events and consumers, as the calls of the API do it, and says in the end what must be gone, and that nothing else is. */
+/**
+ * Erases events and consumers, as the calls of the API do it, and says in the end what must be gone, and that
+ * nothing else is.
+ */
 export class Erasures {
   readonly asked: Asked = { events: new Set(), erased: new Set(), consumers: new Set(), begun: new Set() };
 

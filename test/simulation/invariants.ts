@@ -271,7 +271,9 @@ export function tallyAgrees(run: Simulation): void {
   chartsAgree(run);
 }
 
-/** What charts show, of which a part stands in the tables and a part in memory, is never more than was tried. */
+/**
+ * What charts show, of which a part stands in the tables and a part in memory, is never more than was tried.
+ */
 function chartsAgree(run: Simulation): void {
   const { digest } = run.process.data;
   const one = (sql: string) => run.sqlite.query<{ n: number | null }, []>(sql).get()?.n ?? 0;
@@ -302,7 +304,10 @@ function backlogAgrees(run: Simulation): void {
   if (data.tally.waiting !== due) run.violate(`${data.tally.waiting} deliveries are due, ${due} by the rows`);
 }
 
-/** A replay is sent afresh, whatever an attempt of before was still finding out; unless somebody ended it first. */
+/**
+ * A replay is sent afresh, whatever an attempt of before was still finding out; unless somebody ended it
+ * first.
+ */
 function replaysWereSent(run: Simulation): void {
   if (run.faults.clockJumps) return;
   for (const { id, at } of run.outside.replayed) {

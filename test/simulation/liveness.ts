@@ -15,7 +15,10 @@ interface Known {
   since: number | null;
 }
 
-/** At every step: what is open goes when it was said to go, or says what it waits for, whatever becomes of the wall clock. */
+/**
+ * At every step: what is open goes when it was said to go, or says what it waits for, whatever becomes of the
+ * wall clock.
+ */
 export class Liveness {
   readonly #known = new Map<number, Known>();
   #jumpedAt = Number.NEGATIVE_INFINITY;

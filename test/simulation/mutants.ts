@@ -1,6 +1,6 @@
 /**
- * Bugs on purpose. Each is one change of the source's text, put in while a module is loaded (mutate.ts), so that the program itself
- * holds no hooks for tests. The simulation has to find every one of them.
+ * Bugs on purpose. Each is one change of the source's text, put in while a module is loaded (mutate.ts), so
+ * that the program itself holds no hooks for tests. The simulation has to find every one of them.
  */
 export interface Mutant {
   name: string;

@@ -31,7 +31,10 @@ export interface ProcessParts {
   onEnd(endpoint: Endpoint, load: Load, sent: Sent | null): void;
 }
 
-/** The service as one life of its process: the real store, pipeline, actors, replayer and eraser over virtual time. */
+/**
+ * The service as one life of its process: the real store, pipeline, actors, replayer and eraser over virtual
+ * time.
+ */
 export interface Process {
   data: Data;
   eraser: Eraser;
@@ -115,7 +118,10 @@ const SHARE_OVER = 0.1;
 const REST_MS = 10;
 const MINUTE_MS = 60_000;
 
-/** The job that erases, without its schedule, by which no run would come to its end: only where the disk was full it is tried again. */
+/**
+ * The job that erases, without its schedule, by which no run would come to its end: only where the disk was
+ * full it is tried again.
+ */
 function openJobs(eraser: Eraser, world: ReturnType<World["ofThisLife"]>): Jobs {
   const rest = () => new Promise<void>((resolve) => world.after(REST_MS, resolve));
   const run = async ({ isStopping }: Pace) => {

@@ -48,7 +48,9 @@ export interface Seen {
   sent: number;
 }
 
-/** Receivers behind a transport: they answer by chance, check every signature, and remember what they took. */
+/**
+ * Receivers behind a transport: they answer by chance, check every signature, and remember what they took.
+ */
 export class Receivers implements Transport {
   /** By path of the endpoint, in the order of arrival. */
   readonly seen = new Map<string, Seen[]>();

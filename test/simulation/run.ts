@@ -370,7 +370,10 @@ export class Simulation {
     );
   }
 
-  /** A crash just after an event's commit, a clock that is behind afterwards, and events at once: what was set aside is in danger. */
+  /**
+   * A crash just after an event's commit, a clock that is behind afterwards, and events at once: what was set
+   * aside is in danger.
+   */
   #dieWhilePublishing(): void {
     if (this.receivers.calm || !this.faults.crashes) return;
     this.#publish();
@@ -429,7 +432,10 @@ export class Simulation {
     }
   }
 
-  /** A walk over many rows takes several turns of the loop before it asks for anything: only then is nothing left. */
+  /**
+   * A walk over many rows takes several turns of the loop before it asks for anything: only then is nothing
+   * left.
+   */
   async #stepOrSettle(until: number): Promise<boolean> {
     for (let turn = 0; turn < QUIET_TURNS; turn++) {
       if (this.world.step(until)) return true;

@@ -1,4 +1,7 @@
-/** `bun test/simulation/simulate.ts [--seeds N] [--from SEED] [--seconds S]`: prints every failing seed; exits 1 where there is one. */
+/**
+ * `bun test/simulation/simulate.ts [--seeds N] [--from SEED] [--seconds S]`: prints every failing seed; exits
+ * 1 where there is one.
+ */
 import { FAULT_NAMES, type Tally } from "./receivers.ts";
 import { Simulation } from "./run.ts";
 

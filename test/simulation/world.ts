@@ -41,8 +41,8 @@ interface Happening {
 }
 
 /**
- * Virtual time: a list of happenings, run one by one in the order of their instants. A crash raises the process number, so
- * that nothing of the dead process happens any more.
+ * Virtual time: a list of happenings, run one by one in the order of their instants. A crash raises the
+ * process number, so that nothing of the dead process happens any more.
  */
 export class World {
   /** Virtual monotonic milliseconds. */

@@ -1,10 +1,12 @@
 // time budget: 600 s
 /**
- * Clients that generators make of the OpenAPI document, in TypeScript and in Python: they pass the type checker, have every operation,
- * and make each call with an Idempotency-Key twice. The second answer lacks what is secret, and is read all the same.
+ * Clients that generators make of the OpenAPI document, in TypeScript and in Python: they pass the type
+ * checker, have every operation, and make each call with an Idempotency-Key twice. The second answer lacks
+ * what is secret, and is read all the same.
  *
- * Of TypeScript's generators @hey-api/openapi-ts: it makes a function for each operation, and validators that read each answer at run
- * time, which is what failed; openapi-typescript makes types alone. Of Python's openapi-python-client, which reads answers into classes.
+ * Of TypeScript's generators @hey-api/openapi-ts: it makes a function for each operation, and validators that
+ * read each answer at run time, which is what failed; openapi-typescript makes types alone. Of Python's
+ * openapi-python-client, which reads answers into classes.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";

@@ -1,7 +1,8 @@
 // time budget: 150 s
 /**
- * The wall clock jumps an hour forward and back while the service runs (libfaketime; the monotonic clock goes on). Retries go by
- * the wall clock: those that a jump makes due go out once, the others stay, and new events go out at once.
+ * The wall clock jumps an hour forward and back while the service runs (libfaketime; the monotonic clock goes
+ * on). Retries go by the wall clock: those that a jump makes due go out once, the others stay, and new events
+ * go out at once.
  */
 import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

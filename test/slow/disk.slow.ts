@@ -1,5 +1,5 @@
 // time budget: 150 s
-/** A disk that is full, fails, holds damaged files, or belongs to another process (contract section 11). */
+/** A disk that is full, fails, holds damaged files, or belongs to another process. */
 import { describe, expect, test } from "bun:test";
 import {
   closeSync,

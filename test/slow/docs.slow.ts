@@ -1,5 +1,8 @@
 // time budget: 300 s
-/** The pages below /docs in a browser: on a phone's 360 px nothing stands out sideways, and a wide table scrolls by itself. */
+/**
+ * The pages below /docs in a browser: on a phone's 360 px nothing stands out sideways, and a wide table
+ * scrolls by itself.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { DOC_PAGES } from "../../src/http/docs/pages.ts";
 import {

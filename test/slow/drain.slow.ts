@@ -1,5 +1,5 @@
 // time budget: 180 s
-/** SIGTERM under load, and starts with much to take up (contract section 11). */
+/** SIGTERM under load, and starts with much to take up. */
 import { expect, test } from "bun:test";
 import { audit } from "../durability/audit.ts";
 import { inspectCopy, settleBooks, whenNothingIsOpen } from "../durability/books.ts";

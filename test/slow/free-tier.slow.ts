@@ -1,7 +1,8 @@
 // time budget: 300 s
 /**
- * The free tier's walk: a new account publishes its 10,000 deliveries while the process is killed again and again, is stopped at the
- * next one, is upgraded, and goes on. What counts are the records of others: each 2xx that a client got, each message that the receiver saw.
+ * The free tier's walk: a new account publishes its 10,000 deliveries while the process is killed again and
+ * again, is stopped at the next one, is upgraded, and goes on. What counts are the records of others: each
+ * 2xx that a client got, each message that the receiver saw.
  */
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";

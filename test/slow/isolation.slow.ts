@@ -1,6 +1,6 @@
 // time budget: 90 s
 /**
- * "A slow, hanging or dead endpoint delays only itself" (contract section 5): every event goes to endpoints that never answer and
+ * "A slow, hanging or dead endpoint delays only itself": every event goes to endpoints that never answer and
  * to healthy ones alike.
  */
 import { expect, test } from "bun:test";
@@ -43,7 +43,10 @@ async function countTried(service: Service, endpointIds: ReadonlySet<string>): P
     .length;
 }
 
-/** What the receiver has answered is on disk a moment later: all deliveries, once those to healthy endpoints are. */
+/**
+ * What the receiver has answered is on disk a moment later: all deliveries, once those to healthy endpoints
+ * are.
+ */
 async function whenRecorded(service: Service, healthy: ReadonlySet<string>): Promise<LoggedDelivery[]> {
   for (;;) {
     const deliveries = await readList<LoggedDelivery>(clientOf(service), "/v1/deliveries");
@@ -64,7 +67,8 @@ test("300 hanging endpoints delay none of 50 healthy ones, and what they time ou
   const healthy = await addEndpoints(service, HEALTHY, ofHealthy.url("/"), {});
 
   await publishToAll(service, ofHealthy);
-  // Every slot of the long ones is taken and not one of them has ended: the healthy ones have waited for none of them.
+  // Every slot of the long ones is taken and not one of them has ended: the healthy ones have waited for none
+  // of them.
   await ofLong.received("/", (HANGING / 2) * ATTEMPTS_EACH);
   expect(await countTried(service, forLong)).toBe(0);
 

@@ -1,6 +1,6 @@
 // time budget: 240 s
 /**
- * kill -9 at random moments under 64 publishers (contract section 12). What counts afterwards are the records of others: every
+ * kill -9 at random moments under 64 publishers. What counts afterwards are the records of others: every
  * 2xx that a client got, and every request that the receiver saw.
  */
 import { describe, expect, test } from "bun:test";

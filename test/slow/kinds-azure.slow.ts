@@ -1,5 +1,8 @@
 // time budget: 300 s
-/** The kind `azure_storage_queue` against Azurite, which verifies signatures; messages are read back with the official client. */
+/**
+ * The kind `azure_storage_queue` against Azurite, which verifies signatures; messages are read back with the
+ * official client.
+ */
 import { afterAll } from "bun:test";
 import { join } from "node:path";
 import {

@@ -1,7 +1,7 @@
 // time budget: 120 s
 /**
- * The kind `cloudflare_queues`: what Sealpost sends is what Cloudflare's official client sends to the same recorder. The client weighs
- * 120 MB, so it is installed beside the project.
+ * The kind `cloudflare_queues`: what Sealpost sends is what Cloudflare's official client sends to the same
+ * recorder. The client weighs 120 MB, so it is installed beside the project.
  */
 import { afterAll, expect, test } from "bun:test";
 import { cloudflareQueues } from "../../src/destinations/kinds/cloudflare-queues.ts";

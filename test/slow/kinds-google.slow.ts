@@ -1,7 +1,8 @@
 // time budget: 900 s
 /**
- * The kind `google_cloud_storage` against fake-gcs-server, which takes any token; the tokens come from a server that verifies what asks for
- * them. On a machine that has no fake-gcs-server yet, building it takes most of the time.
+ * The kind `google_cloud_storage` against fake-gcs-server, which takes any token; the tokens come from a
+ * server that verifies what asks for them. On a machine that has no fake-gcs-server yet, building it takes
+ * most of the time.
  */
 import { afterAll } from "bun:test";
 import { buildGoTool } from "../kit/go.ts";

@@ -1,7 +1,7 @@
 // time budget: 300 s
 /**
- * The kind `kafka_rest` against a real Kafka broker, behind a REST front of the tests' own (no proxy is in the registries) that
- * answers as Strimzi's bridge does; records are read back with Kafka's own client.
+ * The kind `kafka_rest` against a real Kafka broker, behind a REST front of the tests' own (no proxy is in
+ * the registries) that answers as Strimzi's bridge does; records are read back with Kafka's own client.
  */
 import { afterAll } from "bun:test";
 import { join } from "node:path";

@@ -1,5 +1,8 @@
 // time budget: 400 s
-/** The kind `pulsar` against Pulsar, standalone and with tokens asked for; messages are read back with its own Java client. */
+/**
+ * The kind `pulsar` against Pulsar, standalone and with tokens asked for; messages are read back with its own
+ * Java client.
+ */
 import { afterAll } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";

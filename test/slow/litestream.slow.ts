@@ -1,7 +1,8 @@
 // time budget: 600 s
 /**
- * The replica that Litestream writes, with the `litestream.yml` of this repository: what a lost machine costs, and what a
- * restored database is worth. On a machine that has no Litestream yet, building it takes most of the time.
+ * The replica that Litestream writes, with the `litestream.yml` of this repository: what a lost machine
+ * costs, and what a restored database is worth. On a machine that has no Litestream yet, building it takes
+ * most of the time.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
@@ -47,8 +48,8 @@ function makePlaces() {
 type Places = ReturnType<typeof makePlaces>;
 
 /**
- * Starts both, and waits for the first upload: Litestream looks at the database for the first time after a second, and ended
- * before that it uploads nothing, although it says nothing and ends with exit code 0.
+ * Starts both, and waits for the first upload: Litestream looks at the database for the first time after a
+ * second, and ended before that it uploads nothing, although it says nothing and ends with exit code 0.
  */
 async function startReplicated(places: Places): Promise<Replicated> {
   const { replica } = places;

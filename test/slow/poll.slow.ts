@@ -1,6 +1,6 @@
 // time budget: 150 s
 /**
- * kill -9 under pollers and publishers (contract section 10). What counts afterwards are the records of others: every 2xx that a
+ * kill -9 under pollers and publishers. What counts afterwards are the records of others: every 2xx that a
  * publisher got, every message that a poller got, and every cursor that was answered.
  */
 import { expect, test } from "bun:test";

@@ -1,5 +1,5 @@
 // time budget: 300 s
-/** The screens of deliveries in a real browser against the real service (contract section 9). */
+/** The screens of deliveries in a real browser against the real service. */
 import { describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import {

@@ -1,5 +1,8 @@
 // time budget: 900 s
-/** Every screen of the portal as its readers set their browser: forced colours, 200 % zoom, from right to left. */
+/**
+ * Every screen of the portal as its readers set their browser: forced colours, 200 % zoom, from right to
+ * left.
+ */
 import { describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { expectAccessible, expectNoSidewaysScroll, hasChromium } from "../kit/browser.ts";
@@ -10,7 +13,10 @@ const { world, browser } = await openStage();
 
 const screens = SCREENS.map((screen) => [screen.name, screen] as const);
 
-/** What is chosen, beside what could be: told by a line, as grounds and colours are the reader's. Answers what is not. */
+/**
+ * What is chosen, beside what could be: told by a line, as grounds and colours are the reader's. Answers what
+ * is not.
+ */
 const UNTOLD = `(() => {
   const lines = (element) => {
     const style = getComputedStyle(element);

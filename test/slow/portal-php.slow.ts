@@ -1,5 +1,8 @@
 // time budget: 180 s
-/** The receivers in PHP that the portal shows: run as they stand, by PHP's own server, against a delivery of the real service. */
+/**
+ * The receivers in PHP that the portal shows: run as they stand, by PHP's own server, against a delivery of
+ * the real service.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,7 +29,9 @@ const snippetOf = (key: string) => {
   return found;
 };
 
-/** True where the library can be had: it comes from a registry of its own, which not every network reaches. */
+/**
+ * True where the library can be had: it comes from a registry of its own, which not every network reaches.
+ */
 async function installLibrary(): Promise<boolean> {
   const { install } = snippetOf("php");
   if (!hasPhp || install === null) return false;

@@ -1,5 +1,5 @@
 // time budget: 300 s
-/** Bulk replays from the portal, in a real browser against the real service (contract sections 4 and 9). */
+/** Bulk replays from the portal, in a real browser against the real service. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { expectAccessible, hasChromium, type OpenPage, visible } from "../kit/browser.ts";

@@ -1,5 +1,8 @@
 // time budget: 120 s
-/** What the portal says of a delivery that retention took a part of: bodies and attempts may leave before their event. */
+/**
+ * What the portal says of a delivery that retention took a part of: bodies and attempts may leave before
+ * their event.
+ */
 import { afterAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { expectAccessible, hasChromium, startBrowser, visible } from "../kit/browser.ts";
@@ -22,7 +25,10 @@ interface Delivery {
   attempt_count: number;
 }
 
-/** A service that has run for five days: what it sent at their begin has lost its attempts, what came two days ago its bodies. */
+/**
+ * A service that has run for five days: what it sent at their begin has lost its attempts, what came two days
+ * ago its bodies.
+ */
 async function startAged() {
   const clock = new RunningClock();
   const receiver = startReceiver();

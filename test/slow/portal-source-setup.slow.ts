@@ -1,5 +1,8 @@
 // time budget: 300 s
-/** The portal's wizard for a source, its secrets, and requests that were captured, in a real browser against the real service (contract section 8). */
+/**
+ * The portal's wizard for a source, its secrets, and requests that were captured, in a real browser against
+ * the real service.
+ */
 import { describe, expect, test } from "bun:test";
 import { sign } from "@octokit/webhooks-methods";
 import type { Page } from "playwright-core";

@@ -1,5 +1,8 @@
 // time budget: 300 s
-/** The portal as a console: opened with a key, and its screens of sources, in a real browser against the real service (contract sections 8 and 9). */
+/**
+ * The portal as a console: opened with a key, and its screens of sources, in a real browser against the real
+ * service.
+ */
 import { describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { type CreatedSource, knock, sendToken } from "../http/sources/kit.ts";

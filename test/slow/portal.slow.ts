@@ -1,5 +1,5 @@
 // time budget: 600 s
-/** The portal in a real browser against the real service (contract section 9). */
+/** The portal in a real browser against the real service. */
 import { describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { expectAccessible, expectNoSidewaysScroll, hasChromium, holdBack, visible } from "../kit/browser.ts";

@@ -1,7 +1,7 @@
 // time budget: 180 s
 /**
- * The power goes at random moments under 64 publishers: the file system drops what nobody synced, the process dies, the disk is
- * mounted anew. A 2xx means "on disk" (contract section 3), so nothing that a client was told may be missing.
+ * The power goes at random moments under 64 publishers: the file system drops what nobody synced, the process
+ * dies, the disk is mounted anew. A 2xx means "on disk", so nothing that a client was told may be missing.
  */
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -28,8 +28,9 @@ interface Run {
 }
 
 /**
- * Processor and disk lose their power at one moment. Were the process to run on, a sync that the kernel answers with success while
- * its file system goes down would be acknowledged: a script that only appends and syncs lost its last line in 4 of 226 such cuts.
+ * Processor and disk lose their power at one moment. Were the process to run on, a sync that the kernel
+ * answers with success while its file system goes down would be acknowledged: a script that only appends and
+ * syncs lost its last line in 4 of 226 such cuts.
  */
 async function cutPower(service: Service, disk: LoopDisk): Promise<void> {
   await service.freeze();
@@ -38,7 +39,10 @@ async function cutPower(service: Service, disk: LoopDisk): Promise<void> {
   await disk.remount();
 }
 
-/** Cuts the power under load so many times, then lets everything come to its end. `env`: of the processes that follow. */
+/**
+ * Cuts the power under load so many times, then lets everything come to its end. `env`: of the processes that
+ * follow.
+ */
 async function run(
   { disk, service, recorder, target }: Stage,
   cuts: number,

@@ -1,5 +1,8 @@
 // time budget: 180 s
-/** The README's Python reads a genuine delivery and refuses a forged one, with the published library in a venv of its own. */
+/**
+ * The README's Python reads a genuine delivery and refuses a forged one, with the published library in a venv
+ * of its own.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

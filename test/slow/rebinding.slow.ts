@@ -1,5 +1,8 @@
 // time budget: 180 s
-/** Names that change their mind and redirects into the host's own network, over real DNS in a network namespace of its own. */
+/**
+ * Names that change their mind and redirects into the host's own network, over real DNS in a network
+ * namespace of its own.
+ */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { requireTool } from "../kit/tools.ts";

@@ -1,5 +1,8 @@
 // time budget: 300 s
-/** kill -9 in the middle of retention and of an erasure: what is left is whole after each, and in the end all of it is gone. */
+/**
+ * kill -9 in the middle of retention and of an erasure: what is left is whole after each, and in the end all
+ * of it is gone.
+ */
 import type { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -58,7 +61,10 @@ function scalar(sqlite: Database, sql: string): number {
 
 const WHOLE = Object.fromEntries([...Object.keys(LOOSE), "entries of nothing"].map((name) => [name, 0]));
 
-/** Kills the service soon after it is ready, again and again, then lets it come to the end; answers how many kills found it at work. */
+/**
+ * Kills the service soon after it is ready, again and again, then lets it come to the end; answers how many
+ * kills found it at work.
+ */
 async function killUntil(service: Service, isDone: (state: State) => boolean): Promise<number> {
   let before = inspect(service.dataDir);
   let atWork = 0;

@@ -1,8 +1,8 @@
 // time budget: 900 s
 /**
- * Schemathesis over the OpenAPI document and the running service: thousands of requests that the document allows, and as many that it
- * does not. Nothing is answered 5xx, nothing outside its schema, nothing wrong is taken; and what the document allows is refused only
- * for what no schema can say.
+ * Schemathesis over the OpenAPI document and the running service: thousands of requests that the document
+ * allows, and as many that it does not. Nothing is answered 5xx, nothing outside its schema, nothing wrong is
+ * taken; and what the document allows is refused only for what no schema can say.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -15,7 +15,10 @@ import { type Receiver, startReceiver } from "../kit/receiver.ts";
 import { requireTool } from "../kit/tools.ts";
 
 const PACKAGE = "schemathesis==4.32.5";
-/** Requests of each operation and phase. By hand more, or others: `SCHEMATHESIS_EXAMPLES=500 SCHEMATHESIS_SEED=7`. */
+/**
+ * Requests of each operation and phase. By hand more, or others: `SCHEMATHESIS_EXAMPLES=500
+ * SCHEMATHESIS_SEED=7`.
+ */
 const EXAMPLES = process.env["SCHEMATHESIS_EXAMPLES"] ?? "50";
 /** An operation's own examples and the bounds of each of its values make more than this by far. */
 const CASES_MIN = 5000;
@@ -73,8 +76,8 @@ const folder = mkdtempSync(join(tmpdir(), "sealpost-schemathesis-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /**
- * The document as it is tried: addresses are the receiver's, so that nothing leaves this machine, and no Idempotency-Key, since the same
- * few would come again with other bodies.
+ * The document as it is tried: addresses are the receiver's, so that nothing leaves this machine, and no
+ * Idempotency-Key, since the same few would come again with other bodies.
  */
 async function writeDocument(receiver: Receiver): Promise<{ path: string; names: Map<string, string> }> {
   const document = structuredClone(await openApi());

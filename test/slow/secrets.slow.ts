@@ -1,5 +1,8 @@
 // time budget: 90 s
-/** Secrets stand nowhere but where they are shown once: not in the database, the WAL, the logs, the metrics or any other answer. */
+/**
+ * Secrets stand nowhere but where they are shown once: not in the database, the WAL, the logs, the metrics or
+ * any other answer.
+ */
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** Numbers of sources: what is counted while others are written down is neither lost nor doubled, and what is not written stays. */
+/**
+ * Numbers of sources: what is counted while others are written down is neither lost nor doubled, and what is
+ * not written stays.
+ */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,7 @@
-/** The numbers of a project are kept beside those of its endpoints: they come to the same at any moment, whatever was deleted meanwhile. */
+/**
+ * The numbers of a project are kept beside those of its endpoints: they come to the same at any moment,
+ * whatever was deleted meanwhile.
+ */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import projectStats from "../../drizzle/0009_project_stats.sql" with { type: "text" };
 import { Retention } from "../../src/maintenance/retention.ts";

@@ -1,6 +1,6 @@
 /** The addresses that every test of the guard goes through. */
 
-/** First, last and well-known addresses of every special range (reliability.md section 1.1). */
+/** First, last and well-known addresses of every special range (RFC 6890 and the registries of IANA). */
 export const DENIED_IPV4 = [
   "0.0.0.0",
   "0.1.2.3",

@@ -1,4 +1,7 @@
-/** What the tests of the transport share: transports and receivers that are closed, and watched while they close. */
+/**
+ * What the tests of the transport share: transports and receivers that are closed, and watched while they
+ * close.
+ */
 import { expect } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createGuard } from "../../src/transport/guard.ts";
@@ -21,7 +24,9 @@ import {
 const receivers: Receiver[] = [];
 const transports: Transport[] = [];
 
-/** For `afterEach`: nothing stays open, neither at the transport nor, as the receivers see it, on the wire. */
+/**
+ * For `afterEach`: nothing stays open, neither at the transport nor, as the receivers see it, on the wire.
+ */
 export async function closeAll(): Promise<void> {
   for (const transport of transports.splice(0)) {
     transport.close();

@@ -3,8 +3,9 @@ import type { Operator, Subject, Test } from "./operators.ts";
 import { excerpt, isJsonObject, type Json, ownField } from "../json/value.ts";
 
 /**
- * One compiled part of a filter. Both judge the same, and take steps from the budget; once that is used up, what they answer
- * means nothing. `holds` allocates nothing; `explain` says which clause said no, and is null where the clause holds.
+ * One compiled part of a filter. Both judge the same, and take steps from the budget; once that is used up,
+ * what they answer means nothing. `holds` allocates nothing; `explain` says which clause said no, and is null
+ * where the clause holds.
  */
 export interface Clause {
   holds(subject: Subject, budget: Budget): boolean;
@@ -12,15 +13,18 @@ export interface Clause {
 }
 
 /**
- * Where a clause stands: its pointer in the filter, and whether an array as its subject is looked at element by element.
- * Elements are looked at one level deep: a clause that judges an element does not spread again.
+ * Where a clause stands: its pointer in the filter, and whether an array as its subject is looked at element
+ * by element. Elements are looked at one level deep: a clause that judges an element does not spread again.
  */
 export interface Place {
   pointer: string;
   spread: boolean;
 }
 
-/** An operator with its operand. Over an array a positive one is true when the whole or any element satisfies it. */
+/**
+ * An operator with its operand. Over an array a positive one is true when the whole or any element satisfies
+ * it.
+ */
 export class Comparison implements Clause {
   readonly #test: Test;
   readonly #spread: boolean;
@@ -55,7 +59,9 @@ export class Comparison implements Clause {
   }
 }
 
-/** A field's name with the clause that judges its value; a missing field, or one of no object, is undefined. */
+/**
+ * A field's name with the clause that judges its value; a missing field, or one of no object, is undefined.
+ */
 export class Field implements Clause {
   constructor(
     readonly name: string,

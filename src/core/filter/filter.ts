@@ -21,10 +21,16 @@ export interface Evaluation {
   steps: number;
 }
 
-/** Whether an envelope passes; `explanation` names the clause that said no by its JSON Pointer in the filter, and why. */
+/**
+ * Whether an envelope passes; `explanation` names the clause that said no by its JSON Pointer in the filter,
+ * and why.
+ */
 export type FilterVerdict = { matched: true } | { matched: false; explanation: string };
 
-/** A compiled filter. All calls are pure and bounded: they end after the limit `filterStepsMax`, whatever the envelope is. */
+/**
+ * A compiled filter. All calls are pure and bounded: they end after the limit `filterStepsMax`, whatever the
+ * envelope is.
+ */
 export interface Filter {
   /** What has to be there for it to match. */
   readonly requirements: readonly Requirement[];
@@ -41,14 +47,17 @@ const BOUNDS: Bounds = {
   nodesMax: limit("filterNodesMax"),
 };
 
-/** What is known while a condition is compiled. `top`: it judges the envelope itself, which no operator may compare. */
+/**
+ * What is known while a condition is compiled. `top`: it judges the envelope itself, which no operator may
+ * compare.
+ */
 interface Scope extends Place {
   top: boolean;
   faults: Fault[];
 }
 
 /**
- * Compiles a filter over the envelope `{type, timestamp, data}` (contract section 7), once, when it is saved.
+ * Compiles a filter over the envelope `{type, timestamp, data}`, once, when it is saved.
  * Refused with every fault found, each with its pointer relative to the filter.
  */
 export function compileFilter(

@@ -7,14 +7,16 @@ export type Subject = Json | undefined;
 /** Takes from the budget what it costs beyond one step. */
 export type Test = (subject: Subject, budget: Budget) => boolean;
 
-/** One comparison operator of the filter language (contract section 7). */
+/** One comparison operator of the filter language. */
 export interface Operator {
   /** What its operand must be, for people. */
   operand: string;
   accepts(operand: Json): boolean;
   /** The test of one value, made once for each filter; it allocates nothing. */
   test(operand: Json): Test;
-  /** True where the operator is the exact complement of its test: over an array, no element may satisfy it. */
+  /**
+   * True where the operator is the exact complement of its test: over an array, no element may satisfy it.
+   */
   complement?: true;
 }
 
@@ -56,12 +58,17 @@ function textual(holds: (subject: string, part: string, budget: Budget) => boole
   };
 }
 
-/** The built-in search runs over this much of the part only: with a long one a hostile text holds it up for seconds. */
+/**
+ * The built-in search runs over this much of the part only: with a long one a hostile text holds it up for
+ * seconds.
+ */
 const HEAD_CHARACTERS = 4;
 /** Characters that are searched in a step. */
 const SEARCHED_A_STEP = 8;
 
-/** Whether the part stands in the text; each place where it may begin is looked at, and paid for, by itself. */
+/**
+ * Whether the part stands in the text; each place where it may begin is looked at, and paid for, by itself.
+ */
 function contains(text: string, part: string, budget: Budget): boolean {
   budget.stepsLeft -= Math.floor(text.length / SEARCHED_A_STEP);
   if (part.length <= HEAD_CHARACTERS) return text.includes(part);
@@ -79,7 +86,10 @@ function isScalar(value: Subject): boolean {
   return typeof value !== "object" || value === null;
 }
 
-/** Scalars by a look-up, as a list may be long and an array under the field too; lists and objects one after the other. */
+/**
+ * Scalars by a look-up, as a list may be long and an array under the field too; lists and objects one after
+ * the other.
+ */
 function memberTest(list: Json): Test {
   const members = list as Json[];
   const scalars = new Set<Subject>(members.filter(isScalar));
@@ -110,7 +120,10 @@ const existence: Operator = {
   test: (operand) => (subject) => (subject !== undefined) === operand,
 };
 
-/** The operator table of the contract; strings are ordered by UTF-16 code unit, which is how JavaScript compares them. */
+/**
+ * The table of operators (src/docs/filters.md); strings are ordered by UTF-16 code unit, which is how
+ * JavaScript compares them.
+ */
 export const OPERATORS: ReadonlyMap<string, Operator> = new Map([
   ["$eq", EQUALITY],
   ["$neq", { ...EQUALITY, complement: true }],

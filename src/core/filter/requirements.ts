@@ -9,8 +9,8 @@ export interface Requirement {
 }
 
 /**
- * The equalities with a text or a number that a filter asks for by all means: those that are only ANDed. `source` is a filter that
- * was accepted.
+ * The equalities with a text or a number that a filter asks for by all means: those that are only ANDed.
+ * `source` is a filter that was accepted.
  */
 export function requirementsOf(source: Json): Requirement[] {
   const found: Requirement[] = [];
@@ -37,8 +37,8 @@ function note(value: Json, path: readonly string[], found: Requirement[]): void 
 const VALUES_MAX = 64;
 
 /**
- * All values at a path, those in lists on the way and at its end among them: where one of these does not satisfy a requirement, no filter
- * with it holds. Null where they are too many to be looked at.
+ * All values at a path, those in lists on the way and at its end among them: where one of these does not
+ * satisfy a requirement, no filter with it holds. Null where they are too many to be looked at.
  */
 export function valuesAt(envelope: Json, path: readonly string[]): Json[] | null {
   let level: Json[] | null = [envelope];

@@ -3,12 +3,13 @@ import { COMBINATORS } from "./operators.ts";
 import { childPointer, type Json, type JsonObject } from "../json/value.ts";
 import { nearName } from "../near-name.ts";
 
-/** What an envelope has at its top (contract section 7). */
+/** What an envelope has at its top. */
 const ENVELOPE = ["type", "timestamp", "data"];
 
 /**
- * What is allowed in a filter and yet hardly meant: a key at the top that no envelope has. A dot in a key is part of the name, so
- * `data.amount` is such a key. Pointers are relative to the filter, which must be one that compiles.
+ * What is allowed in a filter and yet hardly meant: a key at the top that no envelope has. A dot in a key is
+ * part of the name, so `data.amount` is such a key. Pointers are relative to the filter, which must be one
+ * that compiles.
  */
 export function filterWarnings(filter: JsonObject, pointer = ""): Fault[] {
   return Object.entries(filter).flatMap(([name, value]) => {
@@ -29,7 +30,10 @@ function warningOf(name: string): string {
   return `No event has ${JSON.stringify(name)} at its top, only type, timestamp and data: write ${instead}.`;
 }
 
-/** Where the field may have been looked for: `data.amount` and `amount` mean the same, and `dta` may be either. */
+/**
+ * Where the field may have been looked for: `data.amount` and `amount` mean the same, and `dta` may be
+ * either.
+ */
 function placesFor(path: readonly string[]): string[][] {
   const [first = "", ...rest] = path;
   if (ENVELOPE.includes(first)) return [[...path]];

@@ -12,26 +12,34 @@ import {
 /** What is to be cut: the elements of the list that is this member of an object. */
 export interface Cut {
   name: string;
-  /** One element more than that, and one character more of an element, end the cutting: nobody wants the rest. */
+  /**
+   * One element more than that, and one character more of an element, end the cutting: nobody wants the rest.
+   */
   countMax: number;
   lengthMax: number;
 }
 
-/** Stands for an element in `rest`. A digit would be one number with what is spelled behind it, as in `[{}.5]`. */
+/**
+ * Stands for an element in `rest`. A digit would be one number with what is spelled behind it, as in
+ * `[{}.5]`.
+ */
 const PLACEHOLDER = "null";
 
 /** A text without the elements of its list; each stands as `null` in `rest`. */
 export interface CutText {
   rest: string;
   elements: readonly Span[];
-  /** Elements of lists that an earlier member of the name had: nobody reads them, but they have to be JSON too. */
+  /**
+   * Elements of lists that an earlier member of the name had: nobody reads them, but they have to be JSON
+   * too.
+   */
   superseded: readonly Span[];
 }
 
 /**
- * Cuts a text that claims to be an object with a long list, so that it can be parsed element by element. It is JSON if, and only if,
- * `rest` and every element are: a value may stand wherever another one does. Of members of one name the last counts, as JSON.parse
- * has it. Yields often, as the text may be long.
+ * Cuts a text that claims to be an object with a long list, so that it can be parsed element by element. It
+ * is JSON if, and only if, `rest` and every element are: a value may stand wherever another one does. Of
+ * members of one name the last counts, as JSON.parse has it. Yields often, as the text may be long.
  */
 export function* cutList(text: string, cut: Cut): Generator<undefined, CutText> {
   const rest: string[] = [];
@@ -93,7 +101,9 @@ function isTooMuch(
   );
 }
 
-/** Index after the bracket that closes the list whose last element ends at `from`; `from` where there is none. */
+/**
+ * Index after the bracket that closes the list whose last element ends at `from`; `from` where there is none.
+ */
 function closing(text: string, from: number): number {
   let at = skipSpace(text, from);
   // A comma before the bracket is no JSON: the rest, which has it too, says so.

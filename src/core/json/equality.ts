@@ -7,8 +7,9 @@ const COMPOSITE_STEPS = 2;
 const FIELD_STEPS = 6;
 
 /**
- * Deep equality with strict types; the order of an object's keys does not count. A missing value equals nothing. Takes what it
- * costs from the budget, and ends however little is left: it is bounded by the size of `b` and the fields of `a`.
+ * Deep equality with strict types; the order of an object's keys does not count. A missing value equals
+ * nothing. Takes what it costs from the budget, and ends however little is left: it is bounded by the size of
+ * `b` and the fields of `a`.
  */
 export function equalJson(a: Json | undefined, b: Json, budget: Budget): boolean {
   if (a === b) return true;

@@ -1,5 +1,5 @@
 /**
- * JSON as text. `data` is kept and sent as the publisher wrote it (contract section 3): order of keys, spelling and size of
+ * JSON as text. `data` is kept and sent as the publisher wrote it: order of keys, spelling and size of
  * numbers survive, which a parse and a stringify would not give. So the text is cut, not rebuilt.
  */
 
@@ -20,7 +20,9 @@ function isSpace(code: number): boolean {
   return code === 32 || code === 10 || code === 13 || code === 9;
 }
 
-/** Index after the closing quote of the string that opens at `open`; the text's length where it never closes. */
+/**
+ * Index after the closing quote of the string that opens at `open`; the text's length where it never closes.
+ */
 export function stringEnd(text: string, open: number): number {
   let at = open;
   for (;;) {
@@ -32,7 +34,10 @@ export function stringEnd(text: string, open: number): number {
   }
 }
 
-/** How deep arrays and objects nest; the root is 1. Works on any text, valid or not, so it can stand before a parse. */
+/**
+ * How deep arrays and objects nest; the root is 1. Works on any text, valid or not, so it can stand before a
+ * parse.
+ */
 export function depthOf(text: string, from = 0, to = text.length): number {
   let depth = 0;
   let deepest = 0;
@@ -68,7 +73,10 @@ export function valueEnd(text: string, from: number, to = text.length): number {
   return to;
 }
 
-/** Where the member `name` of the object at `from` has its value; the last one where it stands twice, as JSON.parse has it. */
+/**
+ * Where the member `name` of the object at `from` has its value; the last one where it stands twice, as
+ * JSON.parse has it.
+ */
 export function memberSpan(text: string, name: string, from = 0): Span | null {
   let found: Span | null = null;
   let at = skipSpace(text, skipSpace(text, from) + 1);

@@ -2,15 +2,19 @@ import { QUOTE, stringEnd } from "./json.ts";
 import { childPointer } from "./value.ts";
 
 /**
- * Numbers that JSON can spell and a double cannot hold (`1e400`). JSON.parse makes them infinite, and JSON.stringify makes `null` of
- * that: what is sent on as it was written keeps them, what is written anew would change them in silence.
+ * Numbers that JSON can spell and a double cannot hold (`1e400`). JSON.parse makes them infinite, and
+ * JSON.stringify makes `null` of that: what is sent on as it was written keeps them, what is written anew
+ * would change them in silence.
  */
 
 /** A greater exponent has three digits; with two, such a number needs more than 200 digits. */
 const GREAT_EXPONENT = /\d[eE]\+?\d{3}/;
 const STRIDE = 100;
 
-/** The JSON Pointer of the first number in `value` that a double cannot hold; null: it holds all. `text` spells the value, or more. */
+/**
+ * The JSON Pointer of the first number in `value` that a double cannot hold; null: it holds all. `text`
+ * spells the value, or more.
+ */
 export function findOutOfRange(text: string, value: unknown): string | null {
   return mayBeOutOfRange(text) && spellsOutOfRange(text) ? pointerOfInfinite(value) : null;
 }
@@ -38,7 +42,10 @@ function isDigit(text: string, at: number): boolean {
   return code >= 48 && code <= 57;
 }
 
-/** One pass over the text: a walk over the value, which may have half a million parts, is for what is refused alone. */
+/**
+ * One pass over the text: a walk over the value, which may have half a million parts, is for what is refused
+ * alone.
+ */
 function spellsOutOfRange(text: string): boolean {
   for (let at = 0; at < text.length; at++) {
     if (text.charCodeAt(at) === QUOTE) at = stringEnd(text, at) - 1;

@@ -34,7 +34,10 @@ function shorten(value: Exclude<Json, string>): string {
   return value === null || typeof value !== "object" ? String(value) : "an object";
 }
 
-/** What a document written by a customer may weigh: bytes of its JSON, levels (the root is 1), keys plus list elements. */
+/**
+ * What a document written by a customer may weigh: bytes of its JSON, levels (the root is 1), keys plus list
+ * elements.
+ */
 export interface Bounds {
   bytesMax: number;
   depthMax: number;
@@ -44,8 +47,8 @@ export interface Bounds {
 export type Bounded = { ok: true; json: Json } | { ok: false; fault: Fault };
 
 /**
- * Holds a customer's document against its bounds before anything else reads it, in time that the bounds limit.
- * `noun` begins the sentence of the fault ("A filter").
+ * Holds a customer's document against its bounds before anything else reads it, in time that the bounds
+ * limit. `noun` begins the sentence of the fault ("A filter").
  */
 export function readBounded(source: unknown, noun: string, bounds: Bounds): Bounded {
   const walk: Walk = { noun, bounds, nodes: 0, path: [] };

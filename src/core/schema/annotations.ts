@@ -1,7 +1,10 @@
 import { isJsonObject, type Json } from "../json/value.ts";
 import type { SchemaPart } from "./part.ts";
 
-/** The keywords that judge nothing: each only has to be well written, so that a schema is wrong or right as a whole. */
+/**
+ * The keywords that judge nothing: each only has to be well written, so that a schema is wrong or right as a
+ * whole.
+ */
 
 const isText = (operand: Json) => typeof operand === "string";
 const isFlag = (operand: Json) => typeof operand === "boolean";
@@ -21,7 +24,7 @@ const ANNOTATIONS: readonly {
   { keywords: ["$vocabulary"], operand: "an object", accepts: isJsonObject },
 ];
 
-/** Refuses annotations with a wrong operand. `format` is one of them: it is not asserted (contract section 7). */
+/** Refuses annotations with a wrong operand. `format` is one of them: it is not asserted. */
 export function compileAnnotations(part: SchemaPart): null {
   for (const { keywords, operand, accepts } of ANNOTATIONS) {
     for (const keyword of keywords) {
@@ -32,7 +35,10 @@ export function compileAnnotations(part: SchemaPart): null {
   return null;
 }
 
-/** The places that only keep schemas for references, in both drafts; a wrong one among them is refused like any other. */
+/**
+ * The places that only keep schemas for references, in both drafts; a wrong one among them is refused like
+ * any other.
+ */
 export function compileDefinitions(part: SchemaPart): null {
   part.schemaMap("definitions");
   if (part.host.dialect === "draft-07") return null;

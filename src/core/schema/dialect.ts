@@ -11,7 +11,10 @@ const DIALECTS = new Map<Json, Dialect>([
   ["https://json-schema.org/draft-07/schema#", "draft-07"],
 ]);
 
-/** What a schema's `$schema` says it is written in; 2020-12 without one, null for a dialect that is not accepted. */
+/**
+ * What a schema's `$schema` says it is written in; 2020-12 without one, null for a dialect that is not
+ * accepted.
+ */
 export function dialectOf(operand: Json | undefined): Dialect | null {
   return operand === undefined ? "2020-12" : (DIALECTS.get(operand) ?? null);
 }

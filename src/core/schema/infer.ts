@@ -1,6 +1,9 @@
 import { isJsonObject, type Json, type JsonObject } from "../json/value.ts";
 
-/** How deep a proposal describes; the next smaller depth is taken while it is too large to be a schema of ours. */
+/**
+ * How deep a proposal describes; the next smaller depth is taken while it is too large to be a schema of
+ * ours.
+ */
 const DEPTHS = [12, 6, 3, 1, 0] as const;
 
 /** The size of a schema that is accepted, in bytes, with room for what people add. */
@@ -14,9 +17,9 @@ const NAME_LENGTH_MAX = 128;
 const PLACES_MAX = 5000;
 
 /**
- * A first schema that all samples satisfy, from what they have in common (contract section 7, `infer-schema`): their types,
- * and `required` where a field was always there. Nothing is guessed that samples cannot show: no enums, no formats, no
- * bounds, and further fields are allowed. Samples are given one by one and not kept.
+ * A first schema that all samples satisfy, from what they have in common: their types, and `required` where a
+ * field was always there. Nothing is guessed that samples cannot show: no enums, no formats, no bounds, and
+ * further fields are allowed. Samples are given one by one and not kept.
  */
 export class SchemaInference {
   readonly #room = { placesLeft: PLACES_MAX };

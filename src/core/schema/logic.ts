@@ -78,7 +78,9 @@ export function compileRef(part: SchemaPart): Check | null {
   return (value, run, seen) => reference.target === null || judge(reference.target, value, run, seen);
 }
 
-/** 2020-12: like `$ref`, but the outermost schema on the way here that has the same dynamic anchor is meant. */
+/**
+ * 2020-12: like `$ref`, but the outermost schema on the way here that has the same dynamic anchor is meant.
+ */
 export function compileDynamicRef(part: SchemaPart): Check | null {
   const uri = part.text("$dynamicRef");
   if (uri === null) return null;

@@ -69,9 +69,9 @@ const CLASS_ESCAPES = new Map<string, Ranges>([
 const PUNCTUATION = /[ -/:-@[-`{-~]/;
 
 /**
- * Reads a pattern of JSON Schema: ECMA-262 regular expressions as under the flag u, and beyond it a backslash before any
- * ASCII punctuation, as many schemas have it. What no engine can match in bounded time, look-around and back-references, is
- * refused.
+ * Reads a pattern of JSON Schema: ECMA-262 regular expressions as under the flag u, and beyond it a backslash
+ * before any ASCII punctuation, as many schemas have it. What no engine can match in bounded time,
+ * look-around and back-references, is refused.
  */
 export function parsePattern(source: string): ParsedPattern {
   const parser = new Parser(source);

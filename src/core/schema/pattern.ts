@@ -4,11 +4,17 @@ import { type Assertion, parsePattern, type PatternNode } from "./pattern-parser
 
 /** A compiled pattern. It searches in steps that are at most the text's length times the pattern's states. */
 export interface Pattern {
-  /** True where the pattern matches somewhere in the text. Takes its steps from the budget; false once that is used up. */
+  /**
+   * True where the pattern matches somewhere in the text. Takes its steps from the budget; false once that is
+   * used up.
+   */
   foundIn(text: string, budget: Budget): boolean;
 }
 
-/** How many states may still be made; shared by the patterns of one schema, as counted repetition multiplies them. */
+/**
+ * How many states may still be made; shared by the patterns of one schema, as counted repetition multiplies
+ * them.
+ */
 export interface StateRoom {
   statesLeft: number;
 }
@@ -16,9 +22,9 @@ export interface StateRoom {
 export type CompiledPattern = { ok: true; pattern: Pattern } | { ok: false; detail: string };
 
 /**
- * Compiles a pattern to a machine that is in all its states at once (Thompson's construction), so that no text makes it go
- * back. The built-in engine is not used: JavaScriptCore gives up on a hostile pattern after some 0.3 s and then answers
- * `false` in silence, also where the text matches.
+ * Compiles a pattern to a machine that is in all its states at once (Thompson's construction), so that no
+ * text makes it go back. The built-in engine is not used: JavaScriptCore gives up on a hostile pattern after
+ * some 0.3 s and then answers `false` in silence, also where the text matches.
  */
 export function compilePattern(source: string, room: StateRoom): CompiledPattern {
   const parsed = parsePattern(source);
@@ -29,7 +35,10 @@ export function compilePattern(source: string, room: StateRoom): CompiledPattern
   return { ok: true, pattern: new Machine(start) };
 }
 
-/** One state. A fork goes on to `next` and to `other`; a state that takes a character goes on to `next` after it. */
+/**
+ * One state. A fork goes on to `next` and to `other`; a state that takes a character goes on to `next` after
+ * it.
+ */
 class State {
   codePoint = 0;
   set: CharacterSet | null = null;

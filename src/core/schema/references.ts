@@ -6,7 +6,10 @@ const BASE_URI = "schema:///";
 
 const ANCHOR = /^[A-Za-z_][-A-Za-z0-9._]*$/;
 
-/** Where URIs lead inside one document: its resources (`$id`) and the anchors in them. Nothing outside is ever followed. */
+/**
+ * Where URIs lead inside one document: its resources (`$id`) and the anchors in them. Nothing outside is ever
+ * followed.
+ */
 export class ReferenceTable {
   readonly #resources = new Map<string, Resource>();
   readonly document = this.#addResource(BASE_URI, "");
@@ -59,7 +62,10 @@ export class ReferenceTable {
     anchors.set(name, part.node);
   }
 
-  /** The resource and the fragment that a reference means; null where it leads out of the document or is no URI. */
+  /**
+   * The resource and the fragment that a reference means; null where it leads out of the document or is no
+   * URI.
+   */
   resolve(reference: string, from: Resource): { resource: Resource; fragment: string } | null {
     const hash = reference.indexOf("#");
     const location = hash < 0 ? reference : reference.slice(0, hash);

@@ -4,8 +4,9 @@ import { childPointer, type Json } from "../json/value.ts";
 import { limit } from "../limits.ts";
 
 /**
- * Judges one value by one part of a schema. Answers whether it holds, and reports to the run what does not. `seen` collects
- * what has been evaluated where an `unevaluated…` keyword waits for it, and is null elsewhere.
+ * Judges one value by one part of a schema. Answers whether it holds, and reports to the run what does not.
+ * `seen` collects what has been evaluated where an `unevaluated…` keyword waits for it, and is null
+ * elsewhere.
  */
 export type Check = (value: Json, run: Run, seen: Seen | null) => boolean;
 
@@ -50,7 +51,9 @@ export class Seen {
 const JUDGE_STEPS = 3;
 const CHECK_STEPS = 2;
 
-/** Schemas inside schemas while one value is judged; more is a web of references, and would use up the stack. */
+/**
+ * Schemas inside schemas while one value is judged; more is a web of references, and would use up the stack.
+ */
 const DEPTH_MAX = 2000;
 
 /** What a person reads of a long list of faults, in entries and in characters of their pointers. */
@@ -89,7 +92,10 @@ export class Run implements Budget {
     );
   }
 
-  /** Reports a fault here, or at a child of the value here. Always false, the verdict of the check that calls it. */
+  /**
+   * Reports a fault here, or at a child of the value here. Always false, the verdict of the check that calls
+   * it.
+   */
   fail(detail: string, child?: string): false {
     if (this.isQuiet) return false;
     const here = this.path.reduce<string>(childPointer, "");
@@ -116,7 +122,10 @@ export class Run implements Budget {
   }
 }
 
-/** Judges a value by a schema. Once the budget is used up every answer is false, and the caller reports only that. */
+/**
+ * Judges a value by a schema. Once the budget is used up every answer is false, and the caller reports only
+ * that.
+ */
 export function judge(node: SchemaNode, value: Json, run: Run, seen: Seen | null): boolean {
   run.spend(JUDGE_STEPS + CHECK_STEPS * node.checks.length);
   if (run.depth >= DEPTH_MAX) run.stepsLeft = -1;

@@ -8,8 +8,8 @@ import { judge, Run, type SchemaNode } from "./run.ts";
 /** A compiled JSON Schema. */
 export interface EventSchema {
   /**
-   * What the data violates, with pointers relative to the data; empty where it is valid. Bounded in steps: data that needs
-   * more of them answers one fault that says so.
+   * What the data violates, with pointers relative to the data; empty where it is valid. Bounded in steps:
+   * data that needs more of them answers one fault that says so.
    */
   validate(data: Json): Fault[];
 }
@@ -21,8 +21,8 @@ const BOUNDS: Bounds = {
 };
 
 /**
- * Compiles the JSON Schema of an event type (contract section 7): 2020-12, or draft-07 where `$schema` says so. It is
- * interpreted, never turned into code; refused with pointers into the schema where it is wrong, too large, or refers
+ * Compiles the JSON Schema of an event type: 2020-12, or draft-07 where `$schema` says so. It is interpreted,
+ * never turned into code; refused with pointers into the schema where it is wrong, too large, or refers
  * elsewhere.
  */
 export function compileSchema(

@@ -26,7 +26,7 @@ interface OperationKind {
 
 const PATHS_MAX = limit("pathsMax");
 
-/** The operations by name (contract section 7), each with the fields that it takes. */
+/** The operations by name, each with the fields that it takes. */
 export const OPERATIONS: ReadonlyMap<string, OperationKind> = new Map([
   ["pick", { fields: ["paths"], compile: compilePick }],
   ["omit", { fields: ["paths"], compile: compileOmit }],

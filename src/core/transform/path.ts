@@ -1,7 +1,10 @@
 import { isJsonObject, type Json, ownField } from "../json/value.ts";
 import { limit } from "../limits.ts";
 
-/** A place in a document: the names on the way to it. A number among them indexes an array, or names an object's field. */
+/**
+ * A place in a document: the names on the way to it. A number among them indexes an array, or names an
+ * object's field.
+ */
 export type Path = readonly string[];
 
 export type ParsedPath = { ok: true; path: Path } | { ok: false; detail: string };
@@ -17,7 +20,7 @@ const DOT_BETWEEN_NAMES = /(?<!\\)\./;
 export const INDEX = /^(?:0|[1-9][0-9]*)$/;
 
 /**
- * Reads a dotted path (contract section 7): `\.` is a literal dot; other backslashes and empty names are refused, and so is
+ * Reads a dotted path: `\.` is a literal dot; other backslashes and empty names are refused, and so is
  * `*`, except as a whole name where `wildcards` are allowed.
  */
 export function parsePath(source: unknown, wildcards: boolean): ParsedPath {

@@ -35,7 +35,10 @@ function branch(tree: PathTree, name: string): PathTree {
 
 const NO_TREES: readonly PathTree[] = [];
 
-/** Steps that a list's element and an object's field cost: it is looked at, and copied where something changes below. */
+/**
+ * Steps that a list's element and an object's field cost: it is looked at, and copied where something changes
+ * below.
+ */
 const ELEMENT_STEPS = 4;
 const FIELD_STEPS = 8;
 
@@ -57,8 +60,9 @@ function belowField(trees: readonly PathTree[], name: string): readonly PathTree
 }
 
 /**
- * Only what the paths name, in its place; undefined where they name nothing. Kept elements close up, a named element that
- * lacks the rest of its path becomes `{}`, and `*` over an empty array keeps it. What comes once the budget is used up means nothing.
+ * Only what the paths name, in its place; undefined where they name nothing. Kept elements close up, a named
+ * element that lacks the rest of its path becomes `{}`, and `*` over an empty array keeps it. What comes once
+ * the budget is used up means nothing.
  */
 export function pickFrom(value: Json, trees: readonly PathTree[], budget: Budget): Json | undefined {
   if (trees.some((tree) => tree.whole)) return value;
@@ -91,7 +95,10 @@ function pickFields(object: JsonObject, trees: readonly PathTree[], budget: Budg
   return kept.length > 0 ? Object.fromEntries(kept) : undefined;
 }
 
-/** All but what the paths name; undefined where they name the whole value. Elements close up; what is untouched is shared. */
+/**
+ * All but what the paths name; undefined where they name the whole value. Elements close up; what is
+ * untouched is shared.
+ */
 export function omitFrom(value: Json, trees: readonly PathTree[], budget: Budget): Json | undefined {
   if (trees.some((tree) => tree.whole)) return undefined;
   if (trees.length === 0 || budget.stepsLeft < 0) return value;

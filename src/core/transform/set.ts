@@ -6,8 +6,9 @@ import { childOf, indexIn, type Path } from "./path.ts";
 const FIELD_STEPS = 8;
 
 /**
- * The document with `value` at the path, making objects on the way; a scalar or null on the way is replaced. What is not on
- * the way is shared with the input. Undefined where the path meets an array by a name or by an index beyond its end.
+ * The document with `value` at the path, making objects on the way; a scalar or null on the way is replaced.
+ * What is not on the way is shared with the input. Undefined where the path meets an array by a name or by an
+ * index beyond its end.
  */
 export function setAt(body: Json | undefined, path: Path, value: Json, budget: Budget): Json | undefined {
   const [name, ...rest] = path;

@@ -9,7 +9,10 @@ export type { Transformed } from "./operations.ts";
 /** The transformed body as JSON, or why there is none. */
 export type Written = { ok: true; text: string } | { ok: false; reason: string };
 
-/** A compiled list of operations. Pure and bounded: the body is never changed; the result may share parts with it. */
+/**
+ * A compiled list of operations. Pure and bounded: the body is never changed; the result may share parts with
+ * it.
+ */
 export interface Transformation {
   apply(body: Json): Transformed;
   /** The same, with `giveWay` awaited before each part of the work. */
@@ -28,7 +31,7 @@ const LIST_BOUNDS: Bounds = {
 };
 
 /**
- * Compiles an endpoint's list of operations (contract section 7), once, when it is saved. Refused with every fault found,
+ * Compiles an endpoint's list of operations, once, when it is saved. Refused with every fault found,
  * each with its pointer relative to the list.
  */
 export function compileTransformations(
@@ -114,8 +117,8 @@ function* applySteps(steps: readonly Step[], body: Json): Generator<undefined, T
 }
 
 /**
- * The text of what the operations made of the body that `source` spells. A number that no double holds would become `null`; where the
- * operations took it out, it is in nobody's way.
+ * The text of what the operations made of the body that `source` spells. A number that no double holds would
+ * become `null`; where the operations took it out, it is in nobody's way.
  */
 export function writeTransformed(source: string, result: Transformed): Written {
   if (!result.ok) return result;

@@ -13,8 +13,8 @@ export interface Permission {
 type Refusal = Extract<Judgement, { delivered: false }>;
 
 /**
- * Every code that asks to slow down, as AWS's own clients sort them (`THROTTLING_ERROR_CODES` of their retry package) and with what
- * single services add, such as `KMS.ThrottlingException` and `OverLimit` of SQS.
+ * Every code that asks to slow down, as AWS's own clients sort them (`THROTTLING_ERROR_CODES` of their retry
+ * package) and with what single services add, such as `KMS.ThrottlingException` and `OverLimit` of SQS.
  */
 const THROTTLING =
   /throttl|^slow ?down$|^provisionedthroughputexceeded|^requestlimitexceeded|^bandwidthlimitexceeded|^toomanyrequests|^overlimit$|^limitexceeded(exception)?$|^priorrequestnotcomplete$|^serviceunavailable/i;
@@ -71,7 +71,9 @@ function readError({ headers, body }: Answer): { code: string | null; text: stri
   return { code: readCode(named), text: readText(body) };
 }
 
-/** `com.amazonaws.sqs#QueueDoesNotExist` and `AccessDeniedException:http://…` without what surrounds the code. */
+/**
+ * `com.amazonaws.sqs#QueueDoesNotExist` and `AccessDeniedException:http://…` without what surrounds the code.
+ */
 export function readCode(value: unknown): string | null {
   if (typeof value !== "string") return null;
   const code = (value.split("#").at(-1) ?? "").split(/[:;]\s*http/)[0] ?? "";

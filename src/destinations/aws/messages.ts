@@ -7,8 +7,8 @@ import { attributesOf, textOf } from "../requests.ts";
 export const MESSAGE_BYTES_MAX = 1_048_576;
 
 /**
- * The three headers and the type, all of them text. Throws where body and attributes are too large together: names, types and values of
- * attributes count too.
+ * The three headers and the type, all of them text. Throws where body and attributes are too large together:
+ * names, types and values of attributes count too.
  */
 export function messageAttributes(message: Message): [name: string, value: string][] {
   const attributes = Object.entries(attributesOf(message));
@@ -18,7 +18,10 @@ export function messageAttributes(message: Message): [name: string, value: strin
   throw new Error(`Body and attributes have ${bytes} bytes; at most ${MESSAGE_BYTES_MAX} are taken.`);
 }
 
-/** Of a FIFO queue or topic always; of a standard one, which may have groups for fair sharing, where it is asked for. */
+/**
+ * Of a FIFO queue or topic always; of a standard one, which may have groups for fair sharing, where it is
+ * asked for.
+ */
 export function groupOf(
   config: DestinationConfig,
   message: Message,

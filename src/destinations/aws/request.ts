@@ -31,7 +31,9 @@ export async function awsRequest(
   );
 }
 
-/** `endpoint`, or the service's own address in the region: the same object for each version of the endpoint. */
+/**
+ * `endpoint`, or the service's own address in the region: the same object for each version of the endpoint.
+ */
 export function serviceUrlOf(service: string): (config: DestinationConfig) => UrlParts {
   return perConfig((config) => {
     const endpoint = textOf(config, "endpoint");

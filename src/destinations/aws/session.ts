@@ -5,9 +5,9 @@ import { judgeRefusal, readElement } from "./answers.ts";
 import { type AwsCredentials, signAws } from "./sign.ts";
 
 /**
- * The credentials that a request is signed with: those of `config`, or those of the role that they assume.
- * A role's credentials are asked for once for each version of the endpoint, however many deliveries wait for them, and
- * again some minutes before they expire.
+ * The credentials that a request is signed with: those of `config`, or those of the role that they assume. A
+ * role's credentials are asked for once for each version of the endpoint, however many deliveries wait for
+ * them, and again some minutes before they expire.
  */
 
 interface RoleCredentials extends AwsCredentials {
@@ -131,7 +131,10 @@ class RoleSession {
   }
 }
 
-/** A compatible server that is called for its queues has the roles too; AWS's own addresses have one service each. */
+/**
+ * A compatible server that is called for its queues has the roles too; AWS's own addresses have one service
+ * each.
+ */
 function stsUrlOf(config: DestinationConfig, region: string): URL {
   const own = textOf(config, "sts_endpoint");
   if (own !== null) return new URL(own);

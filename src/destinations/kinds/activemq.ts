@@ -54,7 +54,8 @@ export const activemq: DestinationKind = {
     },
     ...basicAuthFields("A user of the web console."),
   ],
-  // `maxMessageSize` of the message API, as shipped (webapps/api/WEB-INF/web.xml); Jetty takes forms of 200,000 bytes.
+  // `maxMessageSize` of the message API, as shipped (webapps/api/WEB-INF/web.xml); Jetty takes forms of
+  // 200,000 bytes.
   maxBytes: 100_000,
   secrets: basicAuthSecrets,
   request(config, message) {
@@ -88,7 +89,10 @@ export const activemq: DestinationKind = {
   },
 };
 
-/** Percent-encoding that leaves JSON's own characters as they are: the web server bounds the length of what is encoded. */
+/**
+ * Percent-encoding that leaves JSON's own characters as they are: the web server bounds the length of what is
+ * encoded.
+ */
 function encodeField(text: string): string {
   return text.replaceAll(/[^A-Za-z0-9{}[\]":,._/-]/gu, encodeURIComponent);
 }

@@ -11,7 +11,10 @@ import { urlParts } from "../../transport/url-parts.ts";
 /** The two characters of Unicode that the API refuses and JSON lets stand unescaped. */
 const REFUSED = /[\uFFFE\uFFFF]/;
 
-/** `endpoint` is called where it is given, else the server that the queue's URL names: its root, as the URL's path is for the name. */
+/**
+ * `endpoint` is called where it is given, else the server that the queue's URL names: its root, as the URL's
+ * path is for the name.
+ */
 const urlOf = perConfig((config) => {
   const endpoint = textOf(config, "endpoint");
   return urlParts(endpoint === null ? new URL("/", textOf(config, "queue_url") ?? "") : new URL(endpoint));

@@ -104,7 +104,8 @@ export const azureStorageQueue: DestinationKind = {
       pattern: "[a-z0-9](?:-?[a-z0-9]){2,62}",
     },
   ],
-  // learn.microsoft.com/rest/api/storageservices/put-message: 64 KiB of text, in which base64 takes 4 bytes for 3.
+  // learn.microsoft.com/rest/api/storageservices/put-message: 64 KiB of text, in which base64 takes 4 bytes
+  // for 3.
   maxBytes: 49_152,
   protocolHeaders: ["authorization", "date", "x-ms-*"],
   addresses: (config) => [

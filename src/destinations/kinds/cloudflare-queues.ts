@@ -75,7 +75,8 @@ export const cloudflareQueues: DestinationKind = {
       address: true,
     },
   ],
-  // developers.cloudflare.com/queues/platform/limits: "Message size 128 KB", with about 100 bytes of metadata counted in.
+  // developers.cloudflare.com/queues/platform/limits: "Message size 128 KB", with about 100 bytes of metadata
+  // counted in.
   maxBytes: 127_900,
   protocolHeaders: ["authorization", "x-auth-*", "cf-*"],
   request(config, message) {

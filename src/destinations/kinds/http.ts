@@ -10,7 +10,7 @@ const FIRST_HOP = [HOPS_HEADER, "1"] as const;
 
 const urlOf = perConfig(({ url }) => urlParts(new URL(String(url))));
 
-/** A URL of the customer's: Standard Webhooks over HTTP (contract section 4). */
+/** A URL of the customer's: Standard Webhooks over HTTP. */
 export const http: DestinationKind = {
   kind: "http",
   name: "HTTP URL",

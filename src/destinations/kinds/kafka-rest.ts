@@ -85,7 +85,8 @@ export const kafkaRest: DestinationKind = {
       type: "boolean",
     },
   ],
-  // `max.request.size` of Kafka's producer, as shipped; a broker takes batches of 1,048,588 bytes (`message.max.bytes`).
+  // `max.request.size` of Kafka's producer, as shipped; a broker takes batches of 1,048,588 bytes
+  // (`message.max.bytes`).
   maxBytes: 1_048_576,
   secrets: basicAuthSecrets,
   request(config, message) {

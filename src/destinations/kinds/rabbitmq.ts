@@ -31,7 +31,10 @@ const connectionOf = perConfig((config) => {
   };
 });
 
-/** RabbitMQ, by the HTTP API of its management plugin: the only way in over HTTP that says whether a message was routed. */
+/**
+ * RabbitMQ, by the HTTP API of its management plugin: the only way in over HTTP that says whether a message
+ * was routed.
+ */
 export const rabbitmq: DestinationKind = {
   kind: "rabbitmq",
   name: "RabbitMQ",
@@ -94,7 +97,8 @@ export const rabbitmq: DestinationKind = {
     },
     ...basicAuthFields("A user with the tag management and write permission on the exchange."),
   ],
-  // The plugin of 3.10 takes request bodies of 10,000,000 bytes (later ones 20,000,000), in which the payload stands in base64.
+  // The plugin of 3.10 takes request bodies of 10,000,000 bytes (later ones 20,000,000), in which the payload
+  // stands in base64.
   maxBytes: 7_400_000,
   protocolHeaders: ["authorization"],
   secrets: basicAuthSecrets,

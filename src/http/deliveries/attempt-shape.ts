@@ -18,7 +18,7 @@ export const outcomeShape = oneOf(OUTCOMES, {
     "it becomes `delivered`, and `duration_ms` the time until then.",
 });
 
-/** An attempt as the API answers it (contract section 4). */
+/** An attempt as the API answers it. */
 export const attemptShape = Type.Object(
   {
     id: Type.String(),

@@ -24,7 +24,7 @@ import { type AnyRoute, NO_FIELDS, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 import { oneOf } from "../framework/shapes.ts";
 
-/** Deliveries and their attempts (contract section 4). */
+/** Deliveries and their attempts. */
 export function deliveriesRoutes(services: Services): AnyRoute[] {
   return [
     listDeliveries(services),
@@ -158,8 +158,8 @@ function retryDelivery(services: Services): AnyRoute {
     },
     async handle({ caller, params }) {
       findDelivery(services, caller, params.id);
-      // The end of an attempt is seen a moment before the disk has it, and whoever saw it may ask for the next one: this write waits for that,
-      // and a full disk refuses it.
+      // The end of an attempt is seen a moment before the disk has it, and whoever saw it may ask for the
+      // next one: this write waits for that, and a full disk refuses it.
       await services.data.store.write(() => {});
       const delivery = findDelivery(services, caller, params.id);
       if (!services.data.store.writable) throw unavailable("The service cannot write at the moment.");
@@ -187,7 +187,10 @@ function retryDelivery(services: Services): AnyRoute {
 
 const NOT_OPEN = "Only a delivery that is pending or retrying can be cancelled.";
 
-/** A place for a first attempt that the account's plan does not expect; answers how to give it back. Throws 402 where there is none. */
+/**
+ * A place for a first attempt that the account's plan does not expect; answers how to give it back. Throws
+ * 402 where there is none.
+ */
 function takePlace({ data }: Services, delivery: Delivery): () => void {
   const isPaid = delivery.metered || placeOf(delivery) === "taken";
   if (isPaid || isFree(delivery)) return () => {};

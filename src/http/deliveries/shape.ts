@@ -22,7 +22,7 @@ export const deliveryStatusShape = oneOf(DELIVERY_STATUS, {
 
 export const deadReasonShape = oneOf(DEAD_REASONS, { $id: "DeadReason" });
 
-/** A delivery as the API answers it (contract section 4). */
+/** A delivery as the API answers it. */
 export const deliveryShape = Type.Object(
   {
     id: Type.String({ description: "Also the `webhook-id` of what is sent." }),

@@ -12,9 +12,9 @@ import { PAGE_ROUTE } from "./shell.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
 
 /**
- * The interactive page of the API, whole without internet: Swagger UI's one bundle, kept compressed beside this file
- * (assets/swagger-ui.NOTICE.txt) and embedded in the executable. The swagger plugin's own pages cannot be that: its Swagger UI comes
- * from a CDN, and its Scalar page needs a bundle of 4.4 MB.
+ * The interactive page of the API, whole without internet: Swagger UI's one bundle, kept compressed beside
+ * this file (assets/swagger-ui.NOTICE.txt) and embedded in the executable. The swagger plugin's own pages
+ * cannot be that: its Swagger UI comes from a CDN, and its Scalar page needs a bundle of 4.4 MB.
  */
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -44,7 +44,10 @@ const START_SCRIPT = `SwaggerUIBundle({
 });
 `;
 
-/** Swagger UI sets style attributes, hence 'unsafe-inline' for styles; nothing may come from, or go to, another host. */
+/**
+ * Swagger UI sets style attributes, hence 'unsafe-inline' for styles; nothing may come from, or go to,
+ * another host.
+ */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -24,7 +24,10 @@ import { providerIndex } from "./provider-index.ts";
 import { providerPage } from "./provider-page.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
 
-/** The pages below /docs, in the order of their links. Their examples are run by test/docs, and with the README by test/readme. */
+/**
+ * The pages below /docs, in the order of their links. Their examples are run by test/docs, and with the
+ * README by test/readme.
+ */
 export const DOC_PAGES: ReadonlyMap<string, string> = new Map([
   ["tour", tour],
   ["behaviour", behaviour],

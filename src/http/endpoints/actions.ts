@@ -12,7 +12,7 @@ import { type AnyRoute, ATTEMPT_WAIT_SECONDS, route } from "../framework/route.t
 import type { Services } from "../framework/services.ts";
 import { typeText } from "../framework/shapes.ts";
 
-/** One example event, sent to one endpoint at once (contract section 5). */
+/** One example event, sent to one endpoint at once. */
 export function endpointTestRoutes(services: Services): AnyRoute[] {
   return [testRoute(services)];
 }

@@ -9,7 +9,7 @@ import type { Services } from "../framework/services.ts";
 
 /** What every change of one endpoint goes through: who may see it, and how it is written and takes effect. */
 
-/** True where the endpoint is of the caller's project, and, for a portal token, of its consumer (contract section 9). */
+/** True where the endpoint is of the caller's project, and, for a portal token, of its consumer. */
 function isVisible(caller: Caller, endpoint: Endpoint): boolean {
   if (endpoint.projectId !== caller.projectId) return false;
   return caller.consumerId === null || endpoint.consumerId === caller.consumerId;
@@ -40,7 +40,10 @@ export function requireRoom(
   throw invalid("/consumer_id", `A consumer has at most ${max} endpoints.`);
 }
 
-/** Inside a write: throws where the endpoint cannot become this consumer's. What it got so far stays with whom it was for. */
+/**
+ * Inside a write: throws where the endpoint cannot become this consumer's. What it got so far stays with whom
+ * it was for.
+ */
 export function requireMovable(services: Services, now: Endpoint, consumerId: string | null): void {
   if (consumerId === now.consumerId) return;
   requireRoom(services, { projectId: now.projectId, consumerId });
@@ -51,8 +54,9 @@ export function requireMovable(services: Services, now: Endpoint, consumerId: st
 type Committer = Pick<RequestContext, "commit">;
 
 /**
- * Changes an endpoint as it stands at the moment of the write, in one durable transaction with its answer (default: 200 with the
- * endpoint); it takes effect at the next attempt. `change` may throw a Problem: nothing is written then.
+ * Changes an endpoint as it stands at the moment of the write, in one durable transaction with its answer
+ * (default: 200 with the endpoint); it takes effect at the next attempt. `change` may throw a Problem:
+ * nothing is written then.
  */
 export function changeEndpoint(
   services: Services,

@@ -4,7 +4,7 @@ import { listKinds } from "../../destinations/destinations.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import { nullable, oneOf } from "../framework/shapes.ts";
 
-/** The table of destination kinds as the API answers it: what forms and docs are made of (contract section 10). */
+/** The table of destination kinds as the API answers it: what forms and docs are made of. */
 export function destinationKindRoutes(): AnyRoute[] {
   return [listRoute];
 }

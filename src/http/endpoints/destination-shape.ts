@@ -4,7 +4,9 @@ import type { DestinationField, KindRow } from "../../destinations/destination.t
 import { listKinds } from "../../destinations/destinations.ts";
 import { nullable, oneOf, shownAs, taggedBy } from "../framework/shapes.ts";
 
-/** What the document says of destinations, from the table of kinds; endpoint-destination.ts is what checks. */
+/**
+ * What the document says of destinations, from the table of kinds; destination.ts is what checks.
+ */
 
 export const kindShape = oneOf(
   listKinds().map(({ kind }) => kind),
@@ -24,7 +26,8 @@ export function configShape(description: string) {
 }
 
 /**
- * The body of a creation. `{url}` alone, and `config` without a kind, mean `http`; the others are told apart by their kind.
+ * The body of a creation. `{url}` alone, and `config` without a kind, mean `http`; the others are told apart
+ * by their kind.
  */
 export function newEndpointVariants(url: TSchema, common: TProperties): TSchema {
   const kind = Type.Optional(Type.Literal("http"));

@@ -18,8 +18,8 @@ type DestinationBody = Pick<EndpointChangeBody, "kind" | "config" | "url">;
 const URL_KIND = "http";
 
 /**
- * The destination that a body leaves an endpoint with, as the kind's table of fields has it. `{url}` alone means the kind
- * `http`. Notes what is wrong, each with its pointer; the answer is of no use then.
+ * The destination that a body leaves an endpoint with, as the kind's table of fields has it. `{url}` alone
+ * means the kind `http`. Notes what is wrong, each with its pointer; the answer is of no use then.
  */
 export function readDestination(body: DestinationBody, before: Destination, faults: Fault[]): Destination {
   const kind = findKind(body.kind ?? before.kind);
@@ -133,7 +133,7 @@ function faultOf({ pattern, address, check }: DestinationField, value: string): 
 }
 
 /**
- * Asks the address guard for every address of a destination that the body gives (contract section 11). Throws 422
+ * Asks the address guard for every address of a destination that the body gives. Throws 422
  * `unsafe_destination` with the pointer of the first that is refused.
  */
 export async function requireSafeDestination(

@@ -26,7 +26,7 @@ import type { Services } from "../framework/services.ts";
 import { consumerText, oneOf } from "../framework/shapes.ts";
 import { idsShape, readIds } from "../framework/stats-query.ts";
 
-/** Endpoints (contract section 5), for the project's keys and, where they are their consumer's, for portal tokens. */
+/** Endpoints, for the project's keys and, where they are their consumer's, for portal tokens. */
 export function endpointRoutes(services: Services): AnyRoute[] {
   return [
     endpointCreationRoute(services),
@@ -134,7 +134,7 @@ function readRoute(services: Services): AnyRoute {
   });
 }
 
-/** What the grant `manage` may change (contract section 9); the rest is for the project's own keys: 403. */
+/** What the grant `manage` may change; the rest is for the project's own keys: 403. */
 const PORTAL_FIELDS = new Set([
   "url",
   "config",

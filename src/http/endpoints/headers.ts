@@ -15,12 +15,12 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
 /** Latin-1 without control characters. */
 const VALUE = /^[\x20-\x7e\xa0-\xff]*$/;
 
-/** What Sealpost sets itself (contract section 5), and what concerns the connection (RFC 9110 section 7.6.1). */
+/** What Sealpost sets itself, and what concerns the connection (RFC 9110 section 7.6.1). */
 const RESERVED = new Set([...TRANSPORT_HEADERS, "content-type", "user-agent", HOPS_HEADER]);
 
 /**
- * The custom headers of a body. A credential that reads `***` keeps the value that is stored under its name. Notes what
- * is wrong, each with its pointer, and never repeats a value.
+ * The custom headers of a body. A credential that reads `***` keeps the value that is stored under its name.
+ * Notes what is wrong, each with its pointer, and never repeats a value.
  */
 export function readHeaders(
   given: Readonly<Record<string, string>>,

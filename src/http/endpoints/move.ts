@@ -10,9 +10,9 @@ import type { Destination } from "./destination.ts";
 import type { EndpointChangeBody } from "./shape.ts";
 
 /**
- * Who has a portal link may change where an endpoint leads, and cannot read what it is called with. So nothing that is stored is used for
- * what the link's holder chose: not at another host, and not for another queue, bucket, exchange or role. A key of the project is asked
- * for nothing: it stored them.
+ * Who has a portal link may change where an endpoint leads, and cannot read what it is called with. So
+ * nothing that is stored is used for what the link's holder chose: not at another host, and not for another
+ * queue, bucket, exchange or role. A key of the project is asked for nothing: it stored them.
  */
 
 const ELSEWHERE = {
@@ -47,7 +47,10 @@ export function requireOwnCredentials(
   if (faults.length > 0) throw invalidAll(faults);
 }
 
-/** A URL of the customer's says by its host whom it leads to; any other kind's fields say together what is done with the credentials. */
+/**
+ * A URL of the customer's says by its host whom it leads to; any other kind's fields say together what is
+ * done with the credentials.
+ */
 function isOtherwise(before: Destination, after: Destination): boolean {
   if (before.kind !== after.kind) return true;
   if (after.kind === "http") return false;
@@ -59,7 +62,10 @@ function leadsElsewhere(before: Destination, after: Destination): boolean {
   return [...new Set([...old.keys(), ...now.keys()])].some((field) => old.get(field) !== now.get(field));
 }
 
-/** Each address of a destination, those inside credentials and those that are not called now too: field → origin. */
+/**
+ * Each address of a destination, those inside credentials and those that are not called now too: field →
+ * origin.
+ */
 function originsOf({ kind: name, config, credentials }: Destination): Map<string, string> {
   const kind = findKind(name);
   const values: DestinationConfig = { ...config, ...credentials };

@@ -12,7 +12,7 @@ import { rateLimitHeaders, TokenBuckets } from "../framework/ratelimit.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 
-/** Where the customer's own program fetches what waits for it (contract section 10). */
+/** Where the customer's own program fetches what waits for it. */
 export function pollRoutes(services: Services): AnyRoute[] {
   return [pollRoute(services, new TokenBuckets(services.pollRateLimit))];
 }
@@ -145,7 +145,10 @@ function messageOf({ id, timestampSeconds, signature, body }: Message) {
 
 const UNKNOWN = "This is not the secret of this endpoint.";
 
-/** The endpoint that the secret opens. Throws the same 401 for a wrong secret and for an endpoint that is not there. */
+/**
+ * The endpoint that the secret opens. Throws the same 401 for a wrong secret and for an endpoint that is not
+ * there.
+ */
 function requireOpened(services: Services, id: string, request: Request): Endpoint {
   const endpoint = findOpened(services, id, request);
   if (endpoint === null) throw new Problem("unauthenticated", UNKNOWN, CHALLENGE);
@@ -168,7 +171,10 @@ function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-/** Counted per endpoint, once the secret is right: nobody else can use it up. Answers the headers that tell of it. */
+/**
+ * Counted per endpoint, once the secret is right: nobody else can use it up. Answers the headers that tell of
+ * it.
+ */
 function charge(services: Services, buckets: TokenBuckets, { id }: Endpoint): Record<string, string> {
   const { perSecond } = buckets;
   if (perSecond === 0) return {};

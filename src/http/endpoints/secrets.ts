@@ -8,7 +8,7 @@ import { type AnyRoute, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 import { nullable, shownOnce, timeShape, timeText } from "../framework/shapes.ts";
 
-/** Reading and rotating the secret of an endpoint (contract section 5). */
+/** Reading and rotating the secret of an endpoint. */
 export function endpointSecretRoutes(services: Services): AnyRoute[] {
   return [rotateRoute(services), readSecretRoute(services)];
 }

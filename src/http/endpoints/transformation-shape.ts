@@ -2,7 +2,10 @@ import { type TProperties, Type } from "@sinclair/typebox";
 import { limit } from "../../core/limits.ts";
 import { oneOf, shownAs, taggedBy } from "../framework/shapes.ts";
 
-/** What reshapes a body. Checked as far as `op`: the compiler (core/transform.ts) says better what is wrong with the rest. */
+/**
+ * What reshapes a body. Checked as far as `op`: the compiler (core/transform/transform.ts) says better what
+ * is wrong with the rest.
+ */
 
 const NAMES = ["pick", "omit", "rename", "set", "unwrap", "wrap"] as const;
 

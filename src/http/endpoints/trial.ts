@@ -9,8 +9,8 @@ import type { Services } from "../framework/services.ts";
 const QUOTE_MAX = 300;
 
 /**
- * Sends a test message to a destination before anything is stored. Throws 422 with the reason where it is not taken (contract
- * section 10, `?verify=true`).
+ * Sends a test message to a destination before anything is stored. Throws 422 with the reason where it is not
+ * taken.
  */
 export async function requireDelivered(services: Services, endpoint: NewEndpoint): Promise<void> {
   // Nothing is sent to a poller: there is nothing to try.
@@ -47,7 +47,10 @@ function hintOf(kind: string, errorCode: string): string {
   return text === undefined ? "" : ` ${text}`;
 }
 
-/** What the destination said, where it is text: it names the permission that is missing, or the queue that is not there. */
+/**
+ * What the destination said, where it is text: it names the permission that is missing, or the queue that is
+ * not there.
+ */
 function quoteOf({ responseBody }: Sent): string {
   const text = new TextDecoder().decode(responseBody ?? new Uint8Array());
   const line = text.replaceAll(/\s+/g, " ").trim();

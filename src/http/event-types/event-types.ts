@@ -18,7 +18,7 @@ import { type AnyRoute, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 import { nameText } from "../framework/shapes.ts";
 
-/** Event types (contract section 7): changed with the project's keys, read by portal tokens too. */
+/** Event types: changed with the project's keys, read by portal tokens too. */
 export function eventTypeRoutes(services: Services): AnyRoute[] {
   return [
     createRoute(services),

@@ -9,8 +9,8 @@ import { decodeJson, parseText } from "../framework/body.ts";
 import { addUnknownField, dataOf, FAULTS_MAX, newEventShape, readFields, requireDepth } from "./input.ts";
 
 /**
- * Reads a batch. It may be eight times as long as an event, so it is never parsed as a whole: its events are cut out of the text,
- * and each is read by itself, with turns for others in between.
+ * Reads a batch. It may be eight times as long as an event, so it is never parsed as a whole: its events are
+ * cut out of the text, and each is read by itself, with turns for others in between.
  */
 
 const EVENTS = { name: "events", countMax: limit("batchEventsMax"), lengthMax: limit("eventBodyMax") };
@@ -24,8 +24,8 @@ export const newBatchShape = Type.Object(
 );
 
 /**
- * The events of a batch, in order. `charge` is told their number before their fields are looked at. Rejects with 400, 422 with the
- * faults of all events, and 413 where one event is larger than an event may be.
+ * The events of a batch, in order. `charge` is told their number before their fields are looked at. Rejects
+ * with 400, 422 with the faults of all events, and 413 where one event is larger than an event may be.
  */
 export async function readBatch(
   bytes: Uint8Array,

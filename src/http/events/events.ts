@@ -29,7 +29,7 @@ import type { Services } from "../framework/services.ts";
 import { consumerText, idText, nameText, oneOf, typePatternText } from "../framework/shapes.ts";
 import { timelineCursor, timelineExample, timelineOf, timelineShape } from "./timeline.ts";
 
-/** The event log (contract section 3). */
+/** The event log. */
 export function eventsRoutes(services: Services): AnyRoute[] {
   return [listEvents(services), readEvent(services), readTimeline(services)];
 }

@@ -11,8 +11,8 @@ import { decodeJson, parseText } from "../framework/body.ts";
 import { EXPECTED_CONSUMER, consumerText, nameText, timeShape, typeText } from "../framework/shapes.ts";
 
 /**
- * Reads published events. By hand, not by schema: it is the hot path, and `data` is cut out of the text as it came,
- * since a parsed number no longer knows how it was written (contract section 3).
+ * Reads published events. By hand, not by schema: it is the hot path, and `data` is cut out of the text as it
+ * came, since a parsed number no longer knows how it was written.
  */
 
 export const FAULTS_MAX = 50;
@@ -51,7 +51,9 @@ export const newEventShape = Type.Object(
   { $id: "NewEvent", additionalProperties: false },
 );
 
-/** The event that a body spells. `now`: its timestamp where it names none. Throws 400 or 422 with all faults. */
+/**
+ * The event that a body spells. `now`: its timestamp where it names none. Throws 400 or 422 with all faults.
+ */
 export function readEvent(bytes: Uint8Array, now: number): Incoming {
   const text = textOf(bytes);
   const event = readWhole(text, bytes, now);
@@ -78,8 +80,8 @@ function readWhole(text: string, bytes: Uint8Array, now: number): Incoming {
 }
 
 /**
- * The event that stands under `name` in a body which was parsed and checked before; `value` is it, parsed. Throws 422 with all
- * faults.
+ * The event that stands under `name` in a body which was parsed and checked before; `value` is it, parsed.
+ * Throws 422 with all faults.
  */
 export function readInnerEvent(bytes: Uint8Array, name: string, value: unknown, now: number): Incoming {
   const faults: Fault[] = [];
@@ -95,7 +97,9 @@ function textOf(bytes: Uint8Array): string {
   return text;
 }
 
-/** Before the parse: JSON.parse itself takes half a million levels. `above`: levels that the text stands in. */
+/**
+ * Before the parse: JSON.parse itself takes half a million levels. `above`: levels that the text stands in.
+ */
 export function requireDepth(text: string, above = 0): void {
   const max = limit("jsonDepthMax");
   if (hasBrackets(text, max - above) && depthOf(text) > max - above) {
@@ -103,7 +107,10 @@ export function requireDepth(text: string, above = 0): void {
   }
 }
 
-/** True where more than `count` brackets open: only then the levels are worth counting, which costs ten times as much. */
+/**
+ * True where more than `count` brackets open: only then the levels are worth counting, which costs ten times
+ * as much.
+ */
 function hasBrackets(text: string, count: number): boolean {
   let found = 0;
   for (const bracket of ["{", "["]) {
@@ -173,7 +180,10 @@ const EXPECTED_TYPE =
   `Expected letters, digits, "_" and "-", in parts joined by ".", ` +
   `of at most ${limit("eventTypeLengthMax")} characters.`;
 
-/** A name of the customer's own: no control characters, and no half of a surrogate pair, which SQLite would not keep. */
+/**
+ * A name of the customer's own: no control characters, and no half of a surrogate pair, which SQLite would
+ * not keep.
+ */
 function isName(value: unknown, max: number): value is string {
   if (typeof value !== "string" || value.length === 0) return false;
   // Characters, not halves of surrogate pairs.

@@ -11,7 +11,7 @@ import { publishedExample, publishedOf, publishedShape } from "./shape.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 
-/** Publishing (contract section 3). The answer leaves after the commit: a crash behind it loses nothing. */
+/** Publishing. The answer leaves after the commit: a crash behind it loses nothing. */
 export function publishRoutes(services: Services): AnyRoute[] {
   return [publishEvent(services), publishBatch(services)];
 }
@@ -63,7 +63,8 @@ function publishEvent(services: Services): AnyRoute {
         : readEvent(bytes, now);
       const events = [incoming];
       countHops(context.request, events);
-      // Where neither a schema nor a filter is asked nothing is awaited but the commit: an await for nothing costs every event.
+      // Where neither a schema nor a filter is asked nothing is awaited but the commit: an await for nothing
+      // costs every event.
       const described = requireDescribed(services, context, events, atRoot);
       if (described instanceof Promise) await described;
       const planned = services.pipeline.plan(projectId, events);

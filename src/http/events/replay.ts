@@ -41,7 +41,7 @@ const bodyShape = Type.Object(
   { additionalProperties: false },
 );
 
-/** Replay of one event (contract section 3); bulk replays stand in replays.ts. */
+/** Replay of one event; bulk replays stand in replays.ts. */
 export function eventReplayRoutes(services: Services): AnyRoute[] {
   return [replayEvent(services)];
 }
@@ -85,7 +85,10 @@ function replayEvent(services: Services): AnyRoute {
   });
 }
 
-/** The endpoints that have a delivery of the event, as far as the caller sees them and they take one: not deleted, not disabled. */
+/**
+ * The endpoints that have a delivery of the event, as far as the caller sees them and they take one: not
+ * deleted, not disabled.
+ */
 function formerEndpoints(services: Services, caller: Caller, event: Event): Endpoint[] {
   const { deliveries, endpoints } = services.data;
   const visible = visibleEndpoints(services, caller);

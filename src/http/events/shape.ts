@@ -28,7 +28,7 @@ const listed = {
   created_at: timeShape,
 };
 
-/** An event of a list (contract section 3). */
+/** An event of a list. */
 export const eventShape = Type.Object(listed, { $id: "Event" });
 
 const eventDeliveryShape = Type.Object(
@@ -139,12 +139,18 @@ export function eventOf({ ids }: Services, caller: Caller, event: Event, count: 
   };
 }
 
-/** Of some providers whoever knows the source's address may send, and its id is that address: a customer's customer does not see it. */
+/**
+ * Of some providers whoever knows the source's address may send, and its id is that address: a customer's
+ * customer does not see it.
+ */
 export function sourceIdFor(ids: Services["ids"], caller: Caller, { sourceId }: Event): string | null {
   return sourceId === null || caller.kind === "portal" ? null : ids.encode("src", sourceId);
 }
 
-/** An event with `data` and `deliveries` as JSON text: `data` is put in as it is stored, so that nothing of it changes. */
+/**
+ * An event with `data` and `deliveries` as JSON text: `data` is put in as it is stored, so that nothing of it
+ * changes.
+ */
 export function eventText(
   services: Services,
   caller: Caller,

@@ -13,8 +13,9 @@ import type { Services } from "../framework/services.ts";
 import { nullable, oneOf, shownAs, taggedBy, timeShape, timeText } from "../framework/shapes.ts";
 
 /**
- * The timeline of an event (contract section 3) is not stored: it is read from the event (accepted, matched, filtered), the
- * attempts of its deliveries (attempt, delivered, dead_lettered) and its notes (what happened without an attempt).
+ * The timeline of an event is not stored: it is read from the event (accepted, matched, filtered), the
+ * attempts of its deliveries (attempt, delivered, dead_lettered) and its notes (what happened without an
+ * attempt).
  */
 
 /** Attempts and notes that one answer holds at most. */
@@ -165,7 +166,10 @@ function entriesOfAcceptance(
   ];
 }
 
-/** Deliveries that came with the event. Their keys follow the event's; those that a replay added have later ones. */
+/**
+ * Deliveries that came with the event. Their keys follow the event's; those that a replay added have later
+ * ones.
+ */
 function firstDeliveries(
   services: Services,
   event: Event,
@@ -214,7 +218,9 @@ function endOf(attempt: AttemptSummary, at: string, of: DeliveryFields, notes: r
   return [{ at, kind: "dead_lettered", ...of, reason: reasonOf(attempt) }];
 }
 
-/** True where the delivery was cancelled or replayed while the attempt ran: then its failure ended nothing. */
+/**
+ * True where the delivery was cancelled or replayed while the attempt ran: then its failure ended nothing.
+ */
 function wasOvertaken(attempt: AttemptSummary, notes: readonly Note[]): boolean {
   return notes.some(
     (note) =>
@@ -222,7 +228,7 @@ function wasOvertaken(attempt: AttemptSummary, notes: readonly Note[]): boolean 
   );
 }
 
-/** Why the last failed attempt ended its delivery (contract section 4). */
+/** Why the last failed attempt ended its delivery. */
 function reasonOf({ outcome, statusCode }: AttemptSummary): DeadReason {
   if (outcome === "blocked" || outcome === "malformed") return outcome;
   return statusCode === 410 ? "gone" : "exhausted";

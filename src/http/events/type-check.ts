@@ -6,7 +6,7 @@ import type { RequestContext } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 
 /**
- * What the project's event types ask of published events (contract sections 3 and 7). Inbound and test events are not held to it,
+ * What the project's event types ask of published events. Inbound and test events are not held to it,
  * and neither is an event whose `external_id` is there already: it is answered, not accepted.
  */
 
@@ -17,8 +17,9 @@ const FAULTS_MAX = 50;
 type Publication = Pick<RequestContext<string, "publish">, "caller" | "turns">;
 
 /**
- * Throws 422 `invalid_request` at `/type` for types that the project does not know where it rejects those, and 422 `schema_violation`
- * below `/data` for what violates the schema of its type. `pointerTo` leads to an event of the request by its place.
+ * Throws 422 `invalid_request` at `/type` for types that the project does not know where it rejects those,
+ * and 422 `schema_violation` below `/data` for what violates the schema of its type. `pointerTo` leads to an
+ * event of the request by its place.
  */
 export function requireDescribed(
   services: Services,

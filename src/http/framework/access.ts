@@ -10,7 +10,7 @@ interface AccessRule {
   portal: "read" | "manage" | "create" | null;
 }
 
-/** Who may call a route with a key or portal token (contract sections 1 and 9). */
+/** Who may call a route with a key or portal token. */
 const RULES = {
   publish: { scopes: ["full", "publish"], portal: null },
   read: { scopes: ["full", "read"], portal: "read" },
@@ -21,9 +21,9 @@ const RULES = {
 } as const satisfies Record<string, AccessRule>;
 
 /**
- * Who may call a route: `none` everyone, `operator` the operator's token, `metrics` that or the token of /metrics, `endpoint` the secret of the endpoint in the path (the handler
- * looks at it), otherwise a row of the table above.
- * A key with scope `read` is held to GET whatever the row says.
+ * Who may call a route: `none` everyone, `operator` the operator's token, `metrics` that or the token of
+ * /metrics, `endpoint` the secret of the endpoint in the path (the handler looks at it), otherwise a row of
+ * the table above. A key with scope `read` is held to GET whatever the row says.
  */
 export type Access = keyof typeof RULES | "none" | "operator" | "metrics" | "endpoint";
 

@@ -8,7 +8,9 @@ type Verdict = Caller | { refused: string } | null;
 /** What a token stands for, beside its project. */
 type Rights = Omit<Caller, "accountId" | "mode">;
 
-/** Answers who a bearer token belongs to: null for nobody, `refused` with the reason for a suspended account. */
+/**
+ * Answers who a bearer token belongs to: null for nobody, `refused` with the reason for a suspended account.
+ */
 export function authenticator(data: Data, now: () => number): (token: string) => Verdict {
   return (token) => {
     if (!isWellFormedToken(token)) return null;

@@ -17,7 +17,10 @@ function tooLarge(maxBytes: number): Problem {
   return new Problem("payload_too_large", `The body may hold at most ${maxBytes} bytes.`);
 }
 
-/** Throws 415 where a body is announced that is not plain `application/json` in UTF-8, nor, for a PATCH, a merge patch by its own name. */
+/**
+ * Throws 415 where a body is announced that is not plain `application/json` in UTF-8, nor, for a PATCH, a
+ * merge patch by its own name.
+ */
 export function requireJson(request: Request): void {
   const { headers } = request;
   const type = headers.get("content-type");
@@ -62,8 +65,8 @@ async function readChunks(body: ReadableStream<Uint8Array>, maxBytes: number): P
 }
 
 /**
- * The JSON value that the bytes spell. Throws 400 `invalid_json`, also for invalid UTF-8, and 422 where it is nested too
- * deeply; the depth is counted before parsing, as JSON.parse itself takes half a million levels.
+ * The JSON value that the bytes spell. Throws 400 `invalid_json`, also for invalid UTF-8, and 422 where it is
+ * nested too deeply; the depth is counted before parsing, as JSON.parse itself takes half a million levels.
  */
 export function parseJson(bytes: Uint8Array): unknown {
   if (isTooDeep(bytes, limit("jsonDepthMax"))) {
@@ -82,8 +85,8 @@ export function decodeJson(bytes: Uint8Array): string {
 }
 
 /**
- * The value of a text that is, or is part of, what `bytes` spell. Throws 400, and 422 for a number that no double holds: it could
- * not be compared, nor written again. `place`: where the part stands.
+ * The value of a text that is, or is part of, what `bytes` spell. Throws 400, and 422 for a number that no
+ * double holds: it could not be compared, nor written again. `place`: where the part stands.
  */
 export function parseText(text: string, bytes: Uint8Array, place = ""): unknown {
   const value = tryParse(text, bytes);
@@ -135,7 +138,7 @@ function endOfString(bytes: Uint8Array, start: number): number {
 /** Parses and checks a JSON body: its value, and the faults that the schema finds in it. */
 export type BodyReader = (bytes: Bytes) => { value: unknown; faults: readonly Fault[] };
 
-/** Compiles the body of a route. An empty body counts as `{}` where every field is optional (contract section 1). */
+/** Compiles the body of a route. An empty body counts as `{}` where every field is optional. */
 export function compileBody(schema: TSchema): BodyReader {
   const validate = compileValidator(schema);
   const mayBeEmpty = validate({}).length === 0;

@@ -20,7 +20,9 @@ import { type Allowance, rateLimited, rateLimitHeaders, type TokenBuckets } from
 import { type Answer, type AnyRoute, NO_FIELDS, type RequestContext, takesBody } from "./route.ts";
 
 const REFUSED = 401;
-/** nginx's code for a client that went away: it stands in the log only, as nobody is there to read an answer. */
+/**
+ * nginx's code for a client that went away: it stands in the log only, as nobody is there to read an answer.
+ */
 const CLIENT_CLOSED_REQUEST = 499;
 
 const COMMON_HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
@@ -76,7 +78,10 @@ export function prepareRoute(route: AnyRoute): PreparedRoute {
   };
 }
 
-/** A link over the whole project has a key space of its own too, below the one of operators: no project has that key. */
+/**
+ * A link over the whole project has a key space of its own too, below the one of operators: no project has
+ * that key.
+ */
 function keyOwnerOf(caller: Caller | null): KeyOwner {
   if (caller === null) return { projectId: OPERATOR_PROJECT_ID, consumerId: null };
   const { kind, projectId, consumerId } = caller;

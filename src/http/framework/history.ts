@@ -4,8 +4,9 @@ import type { Data } from "../../store/data.ts";
 import { type EventWithData, isBodyGone } from "../../store/events.ts";
 
 /**
- * The newest `count` events of a list (a project, a type or a consumer), newest first, each read when it is asked for; others have
- * their turn before each. Test events are left out, as nobody subscribes to them, and those whose body has left.
+ * The newest `count` events of a list (a project, a type or a consumer), newest first, each read when it is
+ * asked for; others have their turn before each. Test events are left out, as nobody subscribes to them, and
+ * those whose body has left.
  */
 export async function* newestEvents(
   data: Data,

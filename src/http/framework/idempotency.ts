@@ -3,7 +3,7 @@ import { limit } from "../../core/limits.ts";
 import type { HttpParts } from "./parts.ts";
 import type { Answer, AnyRoute } from "./route.ts";
 
-/** Whose keys these are: a portal token's never meet the project's own (contract section 1). */
+/** Whose keys these are: a portal token's never meet the project's own. */
 export interface KeyOwner {
   projectId: number;
   consumerId: string | null;
@@ -73,7 +73,10 @@ export class KeyedRequest {
     return !answer.isUnchanging || this.parts.idempotency.takeRoom(projectId, consumerId, bytesOf(answer));
   }
 
-  /** Keeps the answer of a handler that did not commit it with its own writes, unless it changed nothing and there is no room for it. */
+  /**
+   * Keeps the answer of a handler that did not commit it with its own writes, unless it changed nothing and
+   * there is no room for it.
+   */
   async saveUnlessSaved(answer: Answer): Promise<void> {
     if (!this.isSaved && this.hasRoom(answer)) await this.parts.write(() => this.save(answer));
   }
@@ -102,7 +105,9 @@ export class RunningKeys {
   }
 }
 
-/** True where the contract promises idempotency: a POST under `/v1` by a caller who is known. */
+/**
+ * True where idempotency is promised (src/docs/behaviour.md): a POST under `/v1` by a caller who is known.
+ */
 export function takesIdempotencyKey(route: AnyRoute): boolean {
   return route.method === "POST" && route.path.startsWith("/v1/") && route.access !== "none";
 }

@@ -9,9 +9,9 @@ const LISTS = new Set(["anyOf", "allOf", "oneOf"]);
 const SINGLE = new Set(["items", "additionalProperties", "not", "contains", "propertyNames"]);
 
 /**
- * Turns TypeBox schemas into the schemas of one OpenAPI document: a schema with an `$id` becomes a component once and a
- * `$ref` everywhere, a union of strings an `enum`, and `shown` (shapes.ts) stands for the schema that carries it; our own
- * keyword `expected` (validate.ts) stays out.
+ * Turns TypeBox schemas into the schemas of one OpenAPI document: a schema with an `$id` becomes a component
+ * once and a `$ref` everywhere, a union of strings an `enum`, and `shown` (shapes.ts) stands for the schema
+ * that carries it; our own keyword `expected` (validate.ts) stays out.
  */
 export class SchemaComponents {
   readonly schemas: Record<string, Json> = {};

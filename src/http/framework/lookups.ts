@@ -7,7 +7,7 @@ import type { EventWithData } from "../../store/events.ts";
 import type { Services } from "./services.ts";
 
 /**
- * What a caller may see (contract section 9). A key sees its project; a portal token sees its consumer's events, and of
+ * What a caller may see. A key sees its project; a portal token sees its consumer's events, and of
  * them what went to the consumer's own endpoints. What is foreign does not exist.
  */
 
@@ -19,7 +19,9 @@ export function visibleEndpoints(services: Services, caller: Caller): ReadonlySe
   return visibleTo(services.data, caller.projectId, caller.consumerId);
 }
 
-/** The consumer that a list is held to; null: none. A portal token that asks for another one finds nothing. */
+/**
+ * The consumer that a list is held to; null: none. A portal token that asks for another one finds nothing.
+ */
 export function consumerFilter(caller: Caller, asked: string | undefined): string | null {
   if (caller.consumerId === null) return asked ?? null;
   return asked === undefined || asked === caller.consumerId ? caller.consumerId : NO_CONSUMER;

@@ -8,10 +8,10 @@ import type { Answer } from "./route.ts";
 import type { Services } from "./services.ts";
 import { timeInput } from "./shapes.ts";
 
-/** What lists have in common (contract section 1): `limit` and `cursor`, newest first, `{data, next_cursor}`. */
+/** What lists have in common: `limit` and `cursor`, newest first, `{data, next_cursor}`. */
 
 const CURSOR_LENGTH_MAX = 100;
-/** 26 characters of Crockford base32, in either case (contract section 1). */
+/** 26 characters of Crockford base32, in either case. */
 const ID_TAIL = /^[0-9A-HJKMNP-TV-Z]{26}$/i;
 
 /** Query parameters of every list. */
@@ -40,8 +40,8 @@ export function pageSize(query: { limit?: number }): number {
 }
 
 /**
- * The key below which the list goes on; above every key where no cursor is given. `kind` tells the cursors of different
- * lists apart. Throws 422 with the pointer `cursor` for a text that `writeCursor` never wrote.
+ * The key below which the list goes on; above every key where no cursor is given. `kind` tells the cursors of
+ * different lists apart. Throws 422 with the pointer `cursor` for a text that `writeCursor` never wrote.
  */
 export function readCursor(services: Services, kind: IdKind, cursor: string | undefined): number {
   if (cursor === undefined) return Number.MAX_SAFE_INTEGER;
@@ -56,7 +56,10 @@ export function writeCursor(services: Services, kind: IdKind, key: number | null
 }
 
 interface Listing<Row> {
-  /** Those below a key, newest first; no more than `count` of them are looked at. Large ones are read as the page comes to them. */
+  /**
+   * Those below a key, newest first; no more than `count` of them are looked at. Large ones are read as the
+   * page comes to them.
+   */
   rows: (before: number, count: number) => Iterable<Row>;
   show: (row: Row) => unknown;
 }
@@ -88,7 +91,10 @@ export function pageOf<Row extends { id: number }>(
   return { status: 200, body: `{"data":[${data.join()}],"next_cursor":${cursor}}`, headers };
 }
 
-/** Schema and example of a page, for the `answers` of a route: `{description: "…", ...listShape(item, example)}`. */
+/**
+ * Schema and example of a page, for the `answers` of a route: `{description: "…", ...listShape(item,
+ * example)}`.
+ */
 export function listShape<Item extends TSchema>(item: Item, example: unknown) {
   const nextCursor = Type.Union([Type.String(), Type.Null()], {
     description:
@@ -109,8 +115,9 @@ export function timeParameter(description: string) {
 }
 
 /**
- * The instant that a query parameter names in RFC 3339, in Unix milliseconds. Throws 422 with the parameter's name.
- * The space that an unescaped `+` of an offset becomes in a query string counts as the `+` that was meant.
+ * The instant that a query parameter names in RFC 3339, in Unix milliseconds. Throws 422 with the parameter's
+ * name. The space that an unescaped `+` of an offset becomes in a query string counts as the `+` that was
+ * meant.
  */
 export function parseTime(name: string, text: string): number {
   const at = parseRfc3339(text.replace(" ", "+"));
@@ -134,8 +141,8 @@ export function requirePattern(pointer: string, pattern: string): void {
 const NO_KEY = -1;
 
 /**
- * The key behind an id that filters a list; null where the filter is not given. An id that nothing has filters all out.
- * Throws 422 with the parameter's name where the text does not look like an id of this kind.
+ * The key behind an id that filters a list; null where the filter is not given. An id that nothing has
+ * filters all out. Throws 422 with the parameter's name where the text does not look like an id of this kind.
  */
 export function readFilterId(
   services: Services,

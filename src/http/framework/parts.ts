@@ -55,7 +55,10 @@ export interface HttpParts {
   logFailure(line: FailureLine): void;
   /** While true, every request but `/healthz` answers 503. */
   isDraining(): boolean;
-  /** One durable transaction. `run` is synchronous and may run again after a rollback; resolves once it is on disk. */
+  /**
+   * One durable transaction. `run` is synchronous and may run again after a rollback; resolves once it is on
+   * disk.
+   */
   write<T>(run: () => T): Promise<T>;
   /** For work on large bodies. */
   turns: TurnQueue;

@@ -1,7 +1,7 @@
 import { Problem } from "../../core/errors.ts";
 import type { Answer } from "./route.ts";
 
-/** A problem as it leaves (contract section 1, RFC 9457). */
+/** A problem as it leaves (RFC 9457). */
 export function problemAnswer(problem: Problem, requestId: string): Answer {
   const { code, title, status, detail, errors } = problem;
   const body = {

@@ -12,7 +12,7 @@ export type QueryReader = (url: string) => QueryResult;
 
 const NOTHING: QueryResult = { values: {}, faults: [] };
 
-/** Compiles the parameters of a route; an unknown or repeated parameter is a fault (contract section 1). */
+/** Compiles the parameters of a route; an unknown or repeated parameter is a fault. */
 export function compileQuery(schema: TObject): QueryReader {
   const validate = compileValidator(schema);
   const nothing = validate({}).length === 0 ? NOTHING : null;
@@ -54,7 +54,10 @@ function decode(text: string): string | null {
   }
 }
 
-/** The value that the text spells for this schema; the text itself where it spells none, so that validation says so. */
+/**
+ * The value that the text spells for this schema; the text itself where it spells none, so that validation
+ * says so.
+ */
 function decodeAs(schema: TSchema | undefined, text: string): unknown {
   if (schema?.type === "integer" && /^(0|-?[1-9]\d{0,14})$/.test(text)) return Number(text);
   if (schema?.type === "boolean" && (text === "true" || text === "false")) return text === "true";

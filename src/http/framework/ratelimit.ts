@@ -20,7 +20,7 @@ export interface Allowance {
 const REFILL_MS = 1000;
 const SWEEP_MIN = 1000;
 
-/** Token buckets of one budget, one per key; each holds one second's worth (contract section 1). */
+/** Token buckets of one budget, one per key; each holds one second's worth. */
 export class TokenBuckets {
   private readonly buckets = new Map<string, Bucket>();
   private sweepSize = SWEEP_MIN;

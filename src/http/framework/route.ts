@@ -12,12 +12,15 @@ export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
 export type Budget = "publish" | "management" | "none";
 
 /**
- * What is done with the body before the handler runs. `parsed`: JSON, checked against the schema.
- * `raw`: content type and size are checked, the handler parses `ctx.bytes` itself. `opaque`: any content type.
+ * What is done with the body before the handler runs. `parsed`: JSON, checked against the schema. `raw`:
+ * content type and size are checked, the handler parses `ctx.bytes` itself. `opaque`: any content type.
  */
 export type BodyMode = "parsed" | "raw" | "opaque";
 
-/** What a handler gives back. `json` goes out as application/json; `body` as it is, with a `content-type` of its own. */
+/**
+ * What a handler gives back. `json` goes out as application/json; `body` as it is, with a `content-type` of
+ * its own.
+ */
 export interface Answer {
   status: number;
   json?: unknown;
@@ -25,7 +28,10 @@ export interface Answer {
   headers?: Readonly<Record<string, string>>;
   /** For the audit log; it does not leave. */
   audited?: AuditNote;
-  /** True where the call changed nothing: asking again does no harm, so little of that is kept for Idempotency-Keys. */
+  /**
+   * True where the call changed nothing: asking again does no harm, so little of that is kept for
+   * Idempotency-Keys.
+   */
   isUnchanging?: true;
 }
 
@@ -73,9 +79,9 @@ export interface RequestContext<
   /** The body as it came; empty where there was none. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   /**
-   * Runs the handler's writes, notes them in the audit log, and keeps the answer for the request's Idempotency-Key, in one durable
-   * transaction.
-   * Call it once; `run` is synchronous and may run again after a rollback.
+   * Runs the handler's writes, notes them in the audit log, and keeps the answer for the request's
+   * Idempotency-Key, in one durable transaction. Call it once; `run` is synchronous and may run again after a
+   * rollback.
    */
   commit(run: () => Answer): Promise<Answer>;
   /** The caller's turns, for long work: it stops at the next one once the caller has left. */
@@ -113,20 +119,29 @@ export interface Route<
   bodyExample?: unknown;
   /** Successes, and a refusal that is no problem document; a string documents an answer without a body. */
   answers: Readonly<Record<number, AnswerDoc | string>>;
-  /** When the errors are answered that are this route's own. Those that follow from what it takes are documented by themselves. */
+  /**
+   * When the errors are answered that are this route's own. Those that follow from what it takes are
+   * documented by themselves.
+   */
   refuses?: Refusals;
   /**
-   * Fields of the answer that its kept copy loses, beside `secret`, `key`, `api_key`, `private_key` and `embed_html`.
-   * Dotted, lists are walked: `url`, `projects.api_key`.
+   * Fields of the answer that its kept copy loses, beside `secret`, `key`, `api_key`, `private_key` and
+   * `embed_html`. Dotted, lists are walked: `url`, `projects.api_key`.
    */
   secretFields?: readonly string[];
-  /** How what `commit` writes stands in the audit log; a sentence says why it does not. Every change of the management API has one. */
+  /**
+   * How what `commit` writes stands in the audit log; a sentence says why it does not. Every change of the
+   * management API has one.
+   */
   audit?: AuditRule | string;
   /** How long the handler may take before it answers, where that is more than a few seconds. */
   waitMaxSeconds?: number;
   /** True: a GET that does something is no HEAD too. */
   refusesHead?: boolean;
-  /** True: a parameter whose percent-encoding is broken is handed on as an empty text, and is no 404 of the framework's. */
+  /**
+   * True: a parameter whose percent-encoding is broken is handed on as an empty text, and is no 404 of the
+   * framework's.
+   */
   takesAnyPath?: boolean;
   /** True: each 401 has a line of its own in the log, or is counted in one, and gets none as a request. */
   logsRefusals?: boolean;
@@ -142,7 +157,10 @@ export interface Route<
 /** A route whose types are of no more interest: what the table holds. */
 export type AnyRoute = Route;
 
-/** Declares a route; the types of `params`, `query`, `body` and `caller` in `handle` follow from the other fields. */
+/**
+ * Declares a route; the types of `params`, `query`, `body` and `caller` in `handle` follow from the other
+ * fields.
+ */
 export function route<
   const Path extends string,
   Who extends Access,

@@ -55,9 +55,9 @@ class BunServer implements HttpServer {
   }
 
   /**
-   * Not by Elysia's own `listen`: that routes through Bun's table, where `/q/` equals `/q`, shares the port with a
-   * second process (`reusePort`), and leaves a listener on the process behind.
-   * Before any handler Bun itself answers 400 (no Host in HTTP/1.1, targets, headers and lengths that it cannot read), 431 and 505,
+   * Not by Elysia's own `listen`: that routes through Bun's table, where `/q/` equals `/q`, shares the port
+   * with a second process (`reusePort`), and leaves a listener on the process behind. Before any handler Bun
+   * itself answers 400 (no Host in HTTP/1.1, targets, headers and lengths that it cannot read), 431 and 505,
    * without a body, and closes the connection at a method that it does not know.
    */
   listen({ port, hostname }: { port: number; hostname: string }): { port: number } {
@@ -84,8 +84,8 @@ class BunServer implements HttpServer {
 }
 
 /**
- * Elysia routes; it neither parses nor validates. `strictPath` tells `/q/` from `/q`; `standardHostname: false` keeps
- * a short Host (`a`) from shifting the path.
+ * Elysia routes; it neither parses nor validates. `strictPath` tells `/q/` from `/q`; `standardHostname:
+ * false` keeps a short Host (`a`) from shifting the path.
  */
 function createApp(table: readonly AnyRoute[], shared: Shared) {
   const app = new Elysia({ strictPath: true, normalize: false, handler: { standardHostname: false } });
@@ -114,8 +114,9 @@ function createApp(table: readonly AnyRoute[], shared: Shared) {
 }
 
 /**
- * Bun makes the URL of the Host header as it came: without one (HTTP/1.0) it is the bare path, of `CONNECT host:443` it is the target.
- * Of two Hosts Bun takes the first, and something in front of us may take the other.
+ * Bun makes the URL of the Host header as it came: without one (HTTP/1.0) it is the bare path, of `CONNECT
+ * host:443` it is the target. Of two Hosts Bun takes the first, and something in front of us may take the
+ * other.
  */
 function isReadable({ url, headers }: Request): boolean {
   return url.startsWith("http://") && URL.canParse(url) && !headers.get("host")?.includes(",");
@@ -162,8 +163,8 @@ function fallback(handle: AnyRoute["handle"]): PreparedRoute {
 }
 
 /**
- * Methods that a path does not take, but a wider one that fits too: `GET /v1/endpoints/preview` is no endpoint called preview.
- * Elysia, which looks for each method by itself, would find the wider one.
+ * Methods that a path does not take, but a wider one that fits too: `GET /v1/endpoints/preview` is no
+ * endpoint called preview. Elysia, which looks for each method by itself, would find the wider one.
  */
 function shadowed(table: readonly AnyRoute[]): [method: string, path: string][] {
   const paths = [...new Set(table.map(({ path }) => path))];

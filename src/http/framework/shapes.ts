@@ -10,8 +10,8 @@ export function nullable<T extends TSchema>(schema: T, description?: string) {
 }
 
 /**
- * Checked by one schema, shown by another: where what reads the value says better what is wrong with it, or where a keyword means the
- * same to TypeBox and to validators elsewhere only in other words.
+ * Checked by one schema, shown by another: where what reads the value says better what is wrong with it, or
+ * where a keyword means the same to TypeBox and to validators elsewhere only in other words.
  */
 export function shownAs<T extends TSchema>(checked: T, shown: TSchema): T {
   return { ...checked, shown };
@@ -60,12 +60,15 @@ export function timeInput(options: SchemaOptions = {}) {
   return shownAs(Type.String(options), Type.String({ format: "date-time", ...options }));
 }
 
-/** One that is no control character, nor half of a surrogate pair; read alike with and without the flag `u`. */
+/**
+ * One that is no control character, nor half of a surrogate pair; read alike with and without the flag `u`.
+ */
 const CHARACTER = "(?:[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])";
 
 /**
- * A name that people give, as http/event-input.ts reads those of an event. SQLite keeps no halves of surrogate pairs: two names would
- * become one. Characters are counted, where `maxLength` would count the halves.
+ * A name that people give, as http/events/input.ts reads those of an event. SQLite keeps no halves of
+ * surrogate pairs: two names would become one. Characters are counted, where `maxLength` would count the
+ * halves.
  */
 export function nameText(max: number, options: { description?: string } = {}) {
   const checked = Type.String({
@@ -86,7 +89,10 @@ export const EXPECTED_CONSUMER =
   `a string of 1 to ${limit("consumerIdLengthMax")} characters, none of them a control character, ` +
   "and neither . nor .., which no path can name";
 
-/** The `consumer_id` that somebody gives. Clients take `.` and `..` out of a path: DELETE /v1/consumers/:id could not name such a one. */
+/**
+ * The `consumer_id` that somebody gives. Clients take `.` and `..` out of a path: DELETE /v1/consumers/:id
+ * could not name such a one.
+ */
 export function consumerText(options: { description?: string } = {}) {
   const [ahead, max] = ["(?!\\.{1,2}$)", limit("consumerIdLengthMax")];
   const pattern = `^${ahead}${CHARACTER}{1,${max}}$`;

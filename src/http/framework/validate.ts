@@ -65,7 +65,10 @@ function describeError(error: ValueError): Fault {
   return { pointer: error.path.slice(0, cut), detail: "This object has a field that does not exist." };
 }
 
-/** What a schema asks for, in plain words; its own `expected` goes first ("a URL that begins with https"), which may depend on the value. */
+/**
+ * What a schema asks for, in plain words; its own `expected` goes first ("a URL that begins with https"),
+ * which may depend on the value.
+ */
 export function expectation(schema: TSchema, value?: unknown): string {
   if (typeof schema.expected === "function") return (schema.expected as (value: unknown) => string)(value);
   if (typeof schema.expected === "string") return schema.expected;

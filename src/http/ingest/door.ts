@@ -24,7 +24,9 @@ import type { SourceDesk } from "../sources/desk.ts";
 import { judge } from "../sources/judge.ts";
 import { settledStatus } from "../sources/material.ts";
 
-/** How long a provider should wait before it sends again what a paused source or a suspended account refused. */
+/**
+ * How long a provider should wait before it sends again what a paused source or a suspended account refused.
+ */
 const PAUSE_RETRY_SECONDS = 60;
 
 /** Stands in for a source that does not exist, so that its refusal takes as long as another's. */
@@ -32,7 +34,7 @@ const NO_SOURCE = { id: 0, config: {} };
 
 const REFUSED: Answer = { status: 401 };
 
-/** Judges requests to sources, and lets what is verified through the one door (contract section 8). */
+/** Judges requests to sources, and lets what is verified through the one door. */
 export class IngestDoor {
   constructor(
     private readonly services: Services,
@@ -40,7 +42,10 @@ export class IngestDoor {
     private readonly keys: KeyCache,
   ) {}
 
-  /** The answer to a request to the source `id`. Throws 429 and 503; everything that is refused gets the same empty 401. */
+  /**
+   * The answer to a request to the source `id`. Throws 429 and 503; everything that is refused gets the same
+   * empty 401.
+   */
   receive(id: string, request: Request, bytes: Uint8Array): Promise<Answer> {
     return refuseInTime(bytes.length, () => this.judge(id, request, bytes));
   }
@@ -66,7 +71,10 @@ export class IngestDoor {
     return this.answer(source, provider, reception, readHops(request.headers));
   }
 
-  /** Whose body is above the limit is not verified; it is counted all the same, or its owner would look for it in vain. */
+  /**
+   * Whose body is above the limit is not verified; it is counted all the same, or its owner would look for it
+   * in vain.
+   */
   refuseTooLarge(id: string): void {
     const source = this.findSource(id);
     this.refuse(source ?? null, source === undefined ? "unknown_source" : "too_large");
@@ -164,7 +172,10 @@ export class IngestDoor {
     return { ...answer, headers: { ...rate, ...answer.headers } };
   }
 
-  /** Forgeries were refused before: they use up nothing of the rate, and learn nothing of it. Answers the headers that tell of it. */
+  /**
+   * Forgeries were refused before: they use up nothing of the rate, and learn nothing of it. Answers the
+   * headers that tell of it.
+   */
   private charge(source: Source): Record<string, string> {
     const perSecond = source.rateLimitPerSecond ?? this.services.ingestRateLimit;
     const allowance = this.desk.take(source.id, perSecond);

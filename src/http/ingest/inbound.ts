@@ -8,7 +8,7 @@ import { SourceDesk } from "../sources/desk.ts";
 import { sourceStatsRoutes } from "../sources/stats.ts";
 import { sourceRoutes } from "../sources/sources.ts";
 
-/** Everything inbound (contract section 8): the routes share what is known of each source and of the providers' keys. */
+/** Everything inbound: the routes share what is known of each source and of the providers' keys. */
 export function inboundRoutes(services: Services): AnyRoute[] {
   const { sourceStats } = services.data;
   const count = sourceStats.count.bind(sourceStats);

@@ -7,7 +7,7 @@ import { type AnyRoute, type RequestContext, route } from "../framework/route.ts
 import type { Services } from "../framework/services.ts";
 import type { SourceDesk } from "../sources/desk.ts";
 
-/** The door for the requests of providers (contract section 8). The path and its query reach no log. */
+/** The door for the requests of providers. The path and its query reach no log. */
 export function ingestRoutes(services: Services, desk: SourceDesk, keys: KeyCache): AnyRoute[] {
   const door = new IngestDoor(services, desk, keys);
   const shared = {

@@ -2,8 +2,8 @@ import { limit } from "../../core/limits.ts";
 import type { Answer } from "../framework/route.ts";
 
 /**
- * A refusal leaves the door at a time that the length of the body alone decides: what was verified, by which hash, against how many
- * secrets, and whether the source exists at all, cannot be told from it.
+ * A refusal leaves the door at a time that the length of the body alone decides: what was verified, by which
+ * hash, against how many secrets, and whether the source exists at all, cannot be told from it.
  */
 
 const MIB = 1024 * 1024;
@@ -21,7 +21,10 @@ export function refusalMs(bytes: number): number {
   return Math.ceil(limit("refusalMs") + (bytes / MIB) * limit("refusalMsPerMib"));
 }
 
-/** What `judge` answers: at once, but a refusal (401) in its time. Where the work took longer, in a multiple of it. */
+/**
+ * What `judge` answers: at once, but a refusal (401) in its time. Where the work took longer, in a multiple
+ * of it.
+ */
 export async function refuseInTime(
   bytes: number,
   judge: () => Promise<Answer>,

@@ -18,7 +18,9 @@ export function searchOf(url: string): string {
   return mark < 0 ? "" : url.slice(mark);
 }
 
-/** The address that was entered at the provider, and signed by some: `config.public_url`, or the source's own. */
+/**
+ * The address that was entered at the provider, and signed by some: `config.public_url`, or the source's own.
+ */
 export function addressOf({ ids, baseUrl }: Services, { id, config }: Pick<Source, "id" | "config">): string {
   const { public_url: publicUrl } = config;
   return typeof publicUrl === "string" ? publicUrl : `${baseUrl}/ingest/${ids.encode("src", id)}`;
@@ -26,7 +28,9 @@ export function addressOf({ ids, baseUrl }: Services, { id, config }: Pick<Sourc
 
 const NO_QUERY = new URLSearchParams();
 
-/** RFC 9110 section 5.6.2. `Headers` throws at any other name, and some senders say which headers they signed. */
+/**
+ * RFC 9110 section 5.6.2. `Headers` throws at any other name, and some senders say which headers they signed.
+ */
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** Reads headers where they came: of most requests two or three are asked for. */
@@ -36,8 +40,8 @@ export function readerOf(headers: Headers): HeaderReader {
 }
 
 /**
- * `address` says what the provider was given; the query that came with the request takes the place of its own. Most schemes ask for
- * neither.
+ * `address` says what the provider was given; the query that came with the request takes the place of its
+ * own. Most schemes ask for neither.
  */
 export function inboundRequest(
   address: () => string,

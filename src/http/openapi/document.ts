@@ -19,9 +19,9 @@ import {
 import { type AnswerDoc, type AnyRoute, paramNames, takesBody } from "../framework/route.ts";
 
 /**
- * The OpenAPI document of a route table, as JSON text. The swagger plugin assembles it from each route's `detail`, on an
- * app of its own: so the table stays the one source, and the document is served like every other answer. Its page is not
- * used: it loads from a CDN, or needs inline scripts (see docs.ts).
+ * The OpenAPI document of a route table, as JSON text. The swagger plugin assembles it from each route's
+ * `detail`, on an app of its own: so the table stays the one source, and the document is served like every
+ * other answer. Its page is not used: it loads from a CDN, or needs inline scripts (see docs.ts).
  */
 export async function openApiDocument(routes: readonly AnyRoute[], version: string): Promise<string> {
   const writer = new DocumentWriter();
@@ -39,7 +39,10 @@ class DocumentWriter {
   private readonly components = new SchemaComponents();
   private readonly problems: Json = {};
 
-  /** Everything but the paths. To be asked for after the operations, as those collect the schemas and problems. */
+  /**
+   * Everything but the paths. To be asked for after the operations, as those collect the schemas and
+   * problems.
+   */
   frame(routes: readonly AnyRoute[], version: string): Json {
     return {
       openapi: "3.1.1",

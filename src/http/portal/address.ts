@@ -6,7 +6,10 @@ export function portalAddress({ baseUrl, ids }: Services, projectId: number): st
   return `${baseUrl}/portal/${ids.encode("proj", projectId)}`;
 }
 
-/** How a project shows itself to its users; its logo from our own origin, so that no page of ours asks a third party. */
+/**
+ * How a project shows itself to its users; its logo from our own origin, so that no page of ours asks a third
+ * party.
+ */
 export function brandingOf(
   services: Services,
   { id, name: ownName, branding }: Project,

@@ -10,7 +10,7 @@ import { type AnyRoute, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 import { consumerText, nullable, shownOnce, timeShape, timeText } from "../framework/shapes.ts";
 
-/** Links that open the portal (contract section 9). */
+/** Links that open the portal. */
 export function portalLinkRoutes(services: Services): AnyRoute[] {
   return [createRoute(services), listRoute(services), deleteRoute(services)];
 }
@@ -127,8 +127,8 @@ function readFields(body: Static<typeof newLinkShape>, now: number) {
 }
 
 /**
- * The frame runs scripts and keeps its origin, as it loads them and calls the API from there; it navigates nothing but itself. It never
- * stands on a page of that same origin, which could take the sandbox off.
+ * The frame runs scripts and keeps its origin, as it loads them and calls the API from there; it navigates
+ * nothing but itself. It never stands on a page of that same origin, which could take the sandbox off.
  */
 const SANDBOX =
   "allow-scripts allow-same-origin allow-forms allow-downloads allow-popups allow-popups-to-escape-sandbox";

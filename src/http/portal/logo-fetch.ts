@@ -12,8 +12,8 @@ const TIMEOUT_MS = 10_000;
 const VERSION_CHARACTERS = 16;
 
 /**
- * What a picture begins with, in hex; nothing is taken from the server's word. SVG is a document that can hold scripts, so it is none of
- * them.
+ * What a picture begins with, in hex; nothing is taken from the server's word. SVG is a document that can
+ * hold scripts, so it is none of them.
  */
 const PICTURES: readonly { contentType: string; start: RegExp }[] = [
   { contentType: "image/png", start: /^89504e470d0a1a0a/ },

@@ -3,7 +3,9 @@ import { buildPortal, type PortalFile } from "../../platform/portal-build.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 
-/** The portal's page and its files (contract section 9). The page knows nothing: all that it shows comes from /v1, with the token. */
+/**
+ * The portal's page and its files. The page knows nothing: all that it shows comes from /v1, with the token.
+ */
 export function portalPageRoutes(services: Services): AnyRoute[] {
   return [consoleRoute, pageRoute(services), fileRoute];
 }

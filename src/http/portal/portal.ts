@@ -7,7 +7,7 @@ import { type AnyRoute, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
 
-/** What the portal page begins with, and the picture that it shows (contract section 9). */
+/** What the portal page begins with, and the picture that it shows. */
 export function portalRoutes(services: Services): AnyRoute[] {
   return [readRoute(services), logoRoute(services)];
 }

@@ -52,7 +52,10 @@ export interface Shaping {
   warnings?: Fault[];
 }
 
-/** Throws 422 with every fault of filter and transformations, and 404 for an endpoint that the caller does not see. */
+/**
+ * Throws 422 with every fault of filter and transformations, and 404 for an endpoint that the caller does not
+ * see.
+ */
 export function readShaping(services: Services, caller: Caller, body: PreviewBody): Shaping {
   const faults: Fault[] = [];
   const endpoint = readEndpoint(services, caller, body.endpoint_id);
@@ -101,8 +104,9 @@ export function requireOneSubject({ event, event_id: eventId, last }: PreviewBod
 }
 
 /**
- * The one event of a preview. A pasted one is of its own `consumer_id`; without one it is of the caller's consumer or, where an
- * endpoint is named, of the endpoint's. Throws 422, and 404 for an event that the caller does not see.
+ * The one event of a preview. A pasted one is of its own `consumer_id`; without one it is of the caller's
+ * consumer or, where an endpoint is named, of the endpoint's. Throws 422, and 404 for an event that the
+ * caller does not see.
  */
 export function readSubject(
   services: Services,

@@ -21,7 +21,7 @@ import { type AnyRoute, type Answer, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 import { nullable } from "../framework/shapes.ts";
 
-/** Filter and transformations tried on events, before they are saved (contract section 5). Nothing is sent or stored. */
+/** Filter and transformations tried on events, before they are saved. Nothing is sent or stored. */
 export function previewRoutes(services: Services): AnyRoute[] {
   return [previewRoute(services)];
 }
@@ -147,7 +147,9 @@ function tailOf({ warnings }: Shaping): string {
   return warnings === undefined ? "}" : `,"warnings":${JSON.stringify(warnings)}}`;
 }
 
-/** The events that the caller sees and the endpoint could get: those of a consumer, or of the whole project. */
+/**
+ * The events that the caller sees and the endpoint could get: those of a consumer, or of the whole project.
+ */
 function listFor({ data }: Services, caller: Caller, endpoint: Endpoint | null): number | null {
   const consumerId = caller.consumerId ?? endpoint?.consumerId ?? null;
   return consumerId === null

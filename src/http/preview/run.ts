@@ -14,8 +14,8 @@ export interface Preview {
 }
 
 /**
- * As the pipeline and an attempt would do it, one after the other: types, consumer, filter, transformations. `explains`: whether
- * a filter that says no is asked why.
+ * As the pipeline and an attempt would do it, one after the other: types, consumer, filter, transformations.
+ * `explains`: whether a filter that says no is asked why.
  */
 export async function tryOn(
   { endpoint, filter, transformation }: Shaping,

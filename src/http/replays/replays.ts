@@ -12,7 +12,7 @@ import { type AnyRoute, NO_FIELDS, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
 
-/** Bulk replays (contract section 4). */
+/** Bulk replays. */
 export function replaysRoutes(services: Services): AnyRoute[] {
   return [createReplay(services), listReplays(services), readReplay(services), cancelReplay(services)];
 }

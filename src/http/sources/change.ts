@@ -25,8 +25,8 @@ export function providerOf({ provider: key }: Pick<Source, "provider">): Provide
 }
 
 /**
- * Changes a source as it stands at the moment of the write, in one durable transaction with its answer. `change` may throw a
- * Problem: nothing is written then.
+ * Changes a source as it stands at the moment of the write, in one durable transaction with its answer.
+ * `change` may throw a Problem: nothing is written then.
  */
 export function changeSource(
   services: Services,

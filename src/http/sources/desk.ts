@@ -4,8 +4,8 @@ import type { SourceStats } from "../../store/source-stats.ts";
 import type { Services } from "../framework/services.ts";
 
 /**
- * What is known of each source since the start, in memory only: how many requests came, why some were refused, and how much
- * of its rate is left. Nothing of a refused request is kept (contract section 8).
+ * What is known of each source since the start, in memory only: how many requests came, why some were
+ * refused, and how much of its rate is left. Nothing of a refused request is kept.
  */
 
 export interface SourceCounters {

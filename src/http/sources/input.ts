@@ -92,8 +92,8 @@ function readCredentials(
 }
 
 /**
- * `signing_secret` replaces the one before at once. Where `previous_signing_secret` is sent beside it, that one holds for a while, and
- * null ends it at once.
+ * `signing_secret` replaces the one before at once. Where `previous_signing_secret` is sent beside it, that
+ * one holds for a while, and null ends it at once.
  */
 function readSigningSecret(
   { signing_secret: given, previous_signing_secret: previous }: SourceChangeBody,
@@ -126,7 +126,7 @@ function addSecretFault(pointer: string, secret: string | null, provider: Provid
   if (detail !== null) faults.push({ pointer, detail });
 }
 
-/** What a rotation changes (contract section 8). Throws 422 where the provider issues the secret and none is given. */
+/** What a rotation changes. Throws 422 where the provider issues the secret and none is given. */
 export function readRotation(
   { signing_secret: given, expiry_hours: hours }: SourceRotationBody,
   provider: Provider,

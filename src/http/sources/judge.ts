@@ -6,8 +6,8 @@ import { providerOf } from "./change.ts";
 import { materialOf } from "./material.ts";
 
 /**
- * The verdict of a source on a request, whether it came to its door or is a sample, which may have come `at` another time. Nothing is made of it,
- * and nothing counted.
+ * The verdict of a source on a request, whether it came to its door or is a sample, which may have come `at`
+ * another time. Nothing is made of it, and nothing counted.
  */
 export async function judge(
   { now }: Pick<Services, "now">,

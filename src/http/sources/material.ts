@@ -26,7 +26,9 @@ export function makeSourceSecret({ secretAlphabet, secretLengthMax }: Provider):
   return secret.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-/** The secret that holds now: what was entered or brought, or our own where the provider takes one of ours. */
+/**
+ * The secret that holds now: what was entered or brought, or our own where the provider takes one of ours.
+ */
 function currentSecret({ secretFrom }: Provider, { signingSecret, secret }: Secrets): string | null {
   return signingSecret ?? (secretFrom === "source" ? secret : null);
 }
@@ -40,7 +42,10 @@ export function materialOf(provider: Provider, source: NewSource, now: number): 
   return { secrets, credentials, config };
 }
 
-/** What becomes of the secret that holds now when another takes its place: valid until `expiresAt`, or not at all. */
+/**
+ * What becomes of the secret that holds now when another takes its place: valid until `expiresAt`, or not at
+ * all.
+ */
 export function retire(provider: Provider, source: Secrets, expiresAt: number | null): Retired {
   if (expiresAt === null || currentSecret(provider, source) === null) return NO_PREVIOUS;
   const { secret, signingSecret } = source;

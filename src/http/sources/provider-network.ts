@@ -18,7 +18,9 @@ const decoder = new TextDecoder();
 
 const UNAVAILABLE: Fetched = { kind: "unavailable" };
 
-/** Too early, too slow, too often: statuses below 500 that say nothing of the document (RFC 9110, 6585, 8470). */
+/**
+ * Too early, too slow, too often: statuses below 500 that say nothing of the document (RFC 9110, 6585, 8470).
+ */
 const PASSING_STATUS = new Set([408, 425, 429]);
 
 /** The key documents of providers. */

@@ -8,7 +8,7 @@ import { type AnyRoute, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 import { oneOf } from "../framework/shapes.ts";
 
-/** The table of providers as the API answers it (contract section 8). */
+/** The table of providers as the API answers it. */
 export function providerRoutes({ baseUrl }: Pick<Services, "baseUrl">): AnyRoute[] {
   return [listRoute(baseUrl), readRoute(baseUrl)];
 }

@@ -200,7 +200,9 @@ export const sourceExample: SourceAnswer = {
   updated_at: "2026-11-20T08:00:00.000Z",
 };
 
-/** A source as `GET` answers it: what is to be copied to the provider stands in it, for a key with scope full. */
+/**
+ * A source as `GET` answers it: what is to be copied to the provider stands in it, for a key with scope full.
+ */
 export function readableSource(
   services: Services,
   desk: SourceDesk,

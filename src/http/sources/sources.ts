@@ -16,7 +16,7 @@ import {
   sourceShape,
 } from "./shape.ts";
 
-/** Sources (contract section 8), for the project's own keys. */
+/** Sources, for the project's own keys. */
 export function sourceRoutes(services: Services, desk: SourceDesk): AnyRoute[] {
   return [
     createRoute(services, desk),

@@ -8,7 +8,7 @@ import { findSource } from "./change.ts";
 import { lastRefusalShape, REFUSAL_REASONS } from "./shape.ts";
 import { idsShape, readIds, readSpan, SPAN_TEXT, spanQuery, statsQuery } from "../framework/stats-query.ts";
 
-/** Numbers of sources over time: what was taken, and what was refused for which reason (contract section 8). */
+/** Numbers of sources over time: what was taken, and what was refused for which reason. */
 export function sourceStatsRoutes(services: Services): AnyRoute[] {
   return [statsRoute(services), statsBySourceRoute(services)];
 }

@@ -6,7 +6,7 @@ import type { NewProject } from "../../store/tenants.ts";
 import type { Services } from "../framework/services.ts";
 import { nullable, oneOf, shownOnce, timeShape, timeText } from "../framework/shapes.ts";
 
-/** Accounts as the operator sees them (contract section 2). */
+/** Accounts as the operator sees them. */
 
 export const modeShape = oneOf(["live", "test"], {
   description: "Traffic of a test project is never metered.",

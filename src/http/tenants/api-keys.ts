@@ -11,7 +11,7 @@ import { type Answer, type AnyRoute, type RequestContext, route } from "../frame
 import type { Services } from "../framework/services.ts";
 import { nameText, nullable, oneOf, shownOnce, timeInput, timeShape, timeText } from "../framework/shapes.ts";
 
-/** The keys of the caller's project (contract section 2), and the operator's way to a new one. */
+/** The keys of the caller's project, and the operator's way to a new one. */
 export function apiKeyRoutes(services: Services): AnyRoute[] {
   return [createRoute(services), listRoute(services), deleteRoute(services), createForProject(services)];
 }

@@ -20,7 +20,7 @@ import { type AnyRoute, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 import { idText, nameText, nullable, oneOf, shownAs, timeShape, timeText } from "../framework/shapes.ts";
 
-/** Who changed what (contract section 2). */
+/** Who changed what. */
 export function auditRoutes(services: Services): AnyRoute[] {
   return [listRoute(services)];
 }

@@ -22,7 +22,7 @@ import { type AnyRoute, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 import { nameText } from "../framework/shapes.ts";
 
-/** What the operator does: accounts, their plans and projects (contract section 2). */
+/** What the operator does: accounts, their plans and projects. */
 export function operatorRoutes(services: Services): AnyRoute[] {
   return [
     createAccount(services),

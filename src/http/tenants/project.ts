@@ -12,7 +12,7 @@ import { type AnyRoute, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 import { nameText, nullable, oneOf, shownAs, timeShape, timeText } from "../framework/shapes.ts";
 
-/** The caller's own project (contract section 2). */
+/** The caller's own project. */
 export function projectRoutes(services: Services): AnyRoute[] {
   return [readRoute(services), changeRoute(services)];
 }
@@ -155,7 +155,10 @@ function changeRoute(services: Services): AnyRoute {
   });
 }
 
-/** URLs let more into a host, but in the page's policy `;` would begin another rule, and `*` let a whole domain in. */
+/**
+ * URLs let more into a host, but in the page's policy `;` would begin another rule, and `*` let a whole
+ * domain in.
+ */
 
 /** Throws 422 for what no browser would send as an `origin`. */
 function requireOrigins(origins: readonly string[]): void {
@@ -166,7 +169,10 @@ function requireOrigins(origins: readonly string[]): void {
   if (faults.length > 0) throw invalidAll(faults);
 }
 
-/** The picture that a change brings; null where it takes the present one away, undefined where it leaves it. Throws 422. */
+/**
+ * The picture that a change brings; null where it takes the present one away, undefined where it leaves it.
+ * Throws 422.
+ */
 async function logoOf(services: Services, { branding }: ProjectChangeBody): Promise<Logo | null | undefined> {
   if (branding === null) return null;
   const address = branding?.logo_url;

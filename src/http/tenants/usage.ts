@@ -8,7 +8,7 @@ import { type Answer, type AnyRoute, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 import { idText, nullable, oneOf, shownAs, timeShape, timeText } from "../framework/shapes.ts";
 
-/** What was delivered, for the account itself and for whoever bills it (contract section 2). */
+/** What was delivered, for the account itself and for whoever bills it. */
 export function usageRoutes(services: Services): AnyRoute[] {
   return [readUsage(services), exportUsage(services)];
 }

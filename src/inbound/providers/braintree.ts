@@ -14,8 +14,8 @@ const CHALLENGE = /^[a-f0-9]{20,32}$/;
 const PAYLOAD = /^[A-Za-z0-9+=/\n]+$/;
 
 /**
- * Anyone may have a challenge signed, and events are signed alike. So no text is both: base64 of XML begins with P, which no challenge
- * does.
+ * Anyone may have a challenge signed, and events are signed alike. So no text is both: base64 of XML begins
+ * with P, which no challenge does.
  */
 function isPayload(text: string): boolean {
   return PAYLOAD.test(text) && !CHALLENGE.test(text.trim());

@@ -20,7 +20,7 @@ import { names, parseTemplate, type Template } from "../template.ts";
 import { within } from "../window.ts";
 import { WHOLE_BODY } from "../schemes/scheme.ts";
 
-/** `hmac`: a scheme that the customer describes in `config` (contract section 8). */
+/** `hmac`: a scheme that the customer describes in `config`. */
 
 type Config = Readonly<Record<string, unknown>>;
 
@@ -59,7 +59,10 @@ function templateOf(config: Config): Template | null {
   return template && !names(template, "secret") && !names(template, "method") ? template : null;
 }
 
-/** What is wrong between settings: a template must sign the body, and what else it names must come in a header. */
+/**
+ * What is wrong between settings: a template must sign the body, and what else it names must come in a
+ * header.
+ */
 function checkTogether(config: Config): Fault[] {
   const pointer = "/config/signed_content";
   const template = templateOf(config);
@@ -97,7 +100,9 @@ function ruleOf(config: Config): DigestRule {
   };
 }
 
-/** The rule is read from the source's config at each request; `checkConfig` has seen it before it was saved. */
+/**
+ * The rule is read from the source's config at each request; `checkConfig` has seen it before it was saved.
+ */
 const customScheme: Scheme = {
   name: "hmac",
   headers: ["config.header", "config.timestamp_header", "config.id_header"],

@@ -64,8 +64,8 @@ function answerMeta({ request, material }: Attempt): Reception | null {
 }
 
 /**
- * X asks for the signature of any token, and signs its events alike: whoever may choose the token could have an event signed.
- * So no text is both: a token holds no brace, an event (a JSON object) does.
+ * X asks for the signature of any token, and signs its events alike: whoever may choose the token could have
+ * an event signed. So no text is both: a token holds no brace, an event (a JSON object) does.
  */
 function isEventText(text: string): boolean {
   return text.includes("{");
@@ -343,7 +343,10 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
   },
 ];
 
-/** The token comes unsigned; it becomes the key, and the owner copies it back. Taken once, while the source awaits it. */
+/**
+ * The token comes unsigned; it becomes the key, and the owner copies it back. Taken once, while the source
+ * awaits it.
+ */
 function answerNotion({ request, material }: Attempt): Reception | null {
   if (material.secrets.length > 0 || request.method !== "POST") return null;
   const match = /^\s*\{\s*"verification_token"\s*:\s*"([A-Za-z0-9_-]{1,256})"\s*\}\s*$/.exec(

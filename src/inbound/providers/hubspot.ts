@@ -8,7 +8,10 @@ import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { type Attempt, faultOfTime, headerOf, WHOLE_BODY } from "../schemes/scheme.ts";
 import { within } from "../window.ts";
 
-/** HubSpot: v3 is an HMAC over method, address, body and time; v1 and v2 are plain hashes that begin with the secret. */
+/**
+ * HubSpot: v3 is an HMAC over method, address, body and time; v1 and v2 are plain hashes that begin with the
+ * secret.
+ */
 
 const V3 = "x-hubspot-signature-v3";
 const OLDER = "x-hubspot-signature";
@@ -41,7 +44,8 @@ function compareV3(attempt: Attempt): Comparison | RefusalReason {
 function compareOlder({ request }: Attempt, isV2: boolean): Comparison | RefusalReason {
   const signature = headerOf(request, OLDER);
   if (signature === "") return "missing_header";
-  // Without HMAC a hash that begins with the secret can be lengthened by anyone who has one; what is put on is no JSON.
+  // Without HMAC a hash that begins with the secret can be lengthened by anyone who has one; what is put on
+  // is no JSON.
   if (parseJson(new TextDecoder().decode(request.body)) === undefined) return "malformed";
   return {
     given: [signature.toLowerCase()],

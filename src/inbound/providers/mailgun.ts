@@ -8,7 +8,9 @@ import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { type Attempt, type Coverage, faultOfTime } from "../schemes/scheme.ts";
 import { within } from "../window.ts";
 
-/** Mailgun signs a time and a random token, inside the body; inbound routes have them among their form fields. */
+/**
+ * Mailgun signs a time and a random token, inside the body; inbound routes have them among their form fields.
+ */
 
 const WINDOW = within(900);
 

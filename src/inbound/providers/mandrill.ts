@@ -9,7 +9,9 @@ import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { type Attempt, headerOf, JOINED_FIELDS } from "../schemes/scheme.ts";
 
-/** Mandrill signs its address and form fields. The key of its first test is the published word `test-webhook`. */
+/**
+ * Mandrill signs its address and form fields. The key of its first test is the published word `test-webhook`.
+ */
 
 const SIGNATURE = "x-mandrill-signature";
 const TEST_KEY = "test-webhook";

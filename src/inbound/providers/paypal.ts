@@ -14,7 +14,10 @@ import {
 } from "../schemes/scheme.ts";
 import { UNSTATED_WINDOW } from "../window.ts";
 
-/** PayPal signs its transmission's id and time, the webhook's id and the CRC-32 of the body, by the key of a certificate. */
+/**
+ * PayPal signs its transmission's id and time, the webhook's id and the CRC-32 of the body, by the key of a
+ * certificate.
+ */
 
 const SIGNATURE = "paypal-transmission-sig";
 const ID = "paypal-transmission-id";

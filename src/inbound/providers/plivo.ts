@@ -12,7 +12,10 @@ import { type Attempt, headerOf, JOINED_FIELDS } from "../schemes/scheme.ts";
 const SIGNATURES = ["x-plivo-signature-v3", "x-plivo-signature-ma-v3"];
 const NONCE = "x-plivo-signature-v3-nonce";
 
-/** `https://host/path?a=1&b=2`: the query sorted, unescaped; `?` also before nothing where there are form fields. */
+/**
+ * `https://host/path?a=1&b=2`: the query sorted, unescaped; `?` also before nothing where there are form
+ * fields.
+ */
 function addressOf(url: string, hasFields: boolean): string {
   const [base = "", query = ""] = url.split("?", 2);
   const pairs = sorted([...new URLSearchParams(query)].map(([name, value]) => `${name}=${value}`));

@@ -17,8 +17,8 @@ import { tokenScheme } from "../schemes/token.ts";
 import { within } from "../window.ts";
 
 /**
- * RevenueCat sends an Authorization value as typed in its form, and, where it is switched on, an HMAC. Where an HMAC comes it
- * decides; an Authorization value that was entered is asked for as well.
+ * RevenueCat sends an Authorization value as typed in its form, and, where it is switched on, an HMAC. Where
+ * an HMAC comes it decides; an Authorization value that was entered is asked for as well.
  */
 
 const SIGNATURE = "x-revenuecat-webhook-signature";
@@ -34,7 +34,10 @@ const signature = hmacScheme({
 
 const token = tokenScheme([{ name: "authorization" }]);
 
-/** The Authorization value alone: it must be the secret, or, where no secret was entered, the value of `credentials`. */
+/**
+ * The Authorization value alone: it must be the secret, or, where no secret was entered, the value of
+ * `credentials`.
+ */
 function verifyToken(attempt: Attempt): Verdict | Promise<Verdict> {
   const { secrets, credentials } = attempt.material;
   const { authorization } = credentials;

@@ -19,7 +19,10 @@ function parse(text: string): unknown {
   }
 }
 
-/** The texts that may have been signed: the body; of an array its first element as it stands, and written anew. */
+/**
+ * The texts that may have been signed: the body; of an array its first element as it stands, and written
+ * anew.
+ */
 function signedTexts(text: string): string[] {
   const value = parse(text);
   if (!Array.isArray(value) || value.length === 0) return [text];

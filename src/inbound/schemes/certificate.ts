@@ -2,7 +2,10 @@ import { type KeyObject, X509Certificate } from "node:crypto";
 import { isSignedWith } from "./public-key.ts";
 import { type Attempt, refused, VERIFIED, type Verdict, withoutKeys } from "./scheme.ts";
 
-/** Certificates by which AWS and PayPal sign. They come over TLS from the provider's own host, which is what vouches for them. */
+/**
+ * Certificates by which AWS and PayPal sign. They come over TLS from the provider's own host, which is what
+ * vouches for them.
+ */
 
 /** A signature in base64, and the certificate that the sender names for it. */
 export interface CertifiedProof {
@@ -30,7 +33,10 @@ export async function verifyCertified(
   return isGenuine ? VERIFIED : refused("bad_signature");
 }
 
-/** The key of the first certificate in a PEM text, where it is valid now and made out to `commonName`; else null. */
+/**
+ * The key of the first certificate in a PEM text, where it is valid now and made out to `commonName`; else
+ * null.
+ */
 export function certifiedKey(pem: string, commonName: RegExp, nowMs: number): KeyObject | null {
   const certificate = parse(pem);
   if (!certificate) return null;

@@ -12,7 +12,10 @@ export interface DigestRule extends SignedRule {
   readonly secret?: SecretForm;
 }
 
-/** A secret that nobody knows: stands in where a source has none that is usable, so that the same work is done. */
+/**
+ * A secret that nobody knows: stands in where a source has none that is usable, so that the same work is
+ * done.
+ */
 const NOBODYS_SECRET = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("hex");
 
 export function hmacProof(rule: DigestRule): Proof {
@@ -42,7 +45,10 @@ export function spokenHash(algorithm: HashName): string {
   return algorithm.replace("sha", "SHA-");
 }
 
-/** One spelling of several: hex in either case, base64 and base64url with their padding or without (RFC 4648 3.2). */
+/**
+ * One spelling of several: hex in either case, base64 and base64url with their padding or without (RFC 4648
+ * 3.2).
+ */
 function spelled(signature: string, encoding: Encoding): string {
   return encoding === "hex" ? signature.toLowerCase() : signature.replace(/={1,2}$/, "");
 }

@@ -4,7 +4,10 @@ import { spokenHash } from "./hmac.ts";
 import type { Scheme } from "./scheme.ts";
 import { type Proof, type SignedRule, signedScheme } from "./signed.ts";
 
-/** Public-key signatures in a header. The "secret" is the public key in the form in which the provider shows it. */
+/**
+ * Public-key signatures in a header. The "secret" is the public key in the form in which the provider shows
+ * it.
+ */
 
 export interface PublicKeyForm {
   readonly help: string;
@@ -23,7 +26,10 @@ export function ed25519Key(raw: Uint8Array): KeyObject | null {
   return createPublicKey({ key: Buffer.concat([ED25519_SPKI_HEAD, raw]), format: "der", type: "spki" });
 }
 
-/** The bytes; null unless the text is exactly how they are written, so that no changed character passes unseen. */
+/**
+ * The bytes; null unless the text is exactly how they are written, so that no changed character passes
+ * unseen.
+ */
 function decodeExactly(text: string, encoding: "hex" | "base64"): Buffer | null {
   const bytes = Buffer.from(text, encoding);
   return bytes.toString(encoding) === (encoding === "hex" ? text.toLowerCase() : text) ? bytes : null;

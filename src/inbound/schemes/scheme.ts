@@ -23,8 +23,8 @@ export type Verdict =
   | { readonly kind: "unavailable"; readonly reason: string };
 
 /**
- * What of the body nobody can change while the proof holds: all of it; a part; nothing, where every request has the same proof. `but` says it
- * to the owner.
+ * What of the body nobody can change while the proof holds: all of it; a part; nothing, where every request
+ * has the same proof. `but` says it to the owner.
  */
 export type Coverage =
   | { readonly body: "whole" }
@@ -49,12 +49,18 @@ export interface Scheme {
   readonly headers: readonly string[];
   /** True where what is signed holds the address of the source. */
   readonly needsPublicUrl: boolean;
-  /** How far a signed timestamp may lie from now, narrowed by `config.tolerance_seconds`; null where it checks none. */
+  /**
+   * How far a signed timestamp may lie from now, narrowed by `config.tolerance_seconds`; null where it checks
+   * none.
+   */
   readonly window: Window | null;
   /** What it proves, in words, for the docs page. */
   readonly checks: string;
   readonly covers: Coverage;
-  /** What the customer must enter as the secret, one that could be, and what is wrong with one; null when it can be used. */
+  /**
+   * What the customer must enter as the secret, one that could be, and what is wrong with one; null when it
+   * can be used.
+   */
   readonly secretHelp: string;
   readonly secretExample: string;
   checkSecret(secret: string): string | null;
@@ -67,7 +73,10 @@ export function refused(reason: RefusalReason): Verdict {
   return { kind: "refused", reason };
 }
 
-/** What is wrong with a timestamp as it was sent; null where it lies within the window, which the source's config may narrow. */
+/**
+ * What is wrong with a timestamp as it was sent; null where it lies within the window, which the source's
+ * config may narrow.
+ */
 export function faultOfTime(
   text: string | null,
   unit: TimestampUnit,
@@ -79,7 +88,10 @@ export function faultOfTime(
   return isWithin(narrowed(window, material.config), atMs, nowMs) ? null : "stale_timestamp";
 }
 
-/** Where a document of keys could not be had: an outage is not the sender's fault, a document that does not exist is. */
+/**
+ * Where a document of keys could not be had: an outage is not the sender's fault, a document that does not
+ * exist is.
+ */
 export function withoutKeys(kind: "unknown" | "unavailable", whose: string): Verdict {
   if (kind === "unknown") return refused("wrong_key_id");
   return { kind: "unavailable", reason: `The keys of ${whose} could not be had.` };

@@ -18,7 +18,9 @@ import {
 
 /** Header names are lower-case. */
 export interface SignedRule {
-  /** The header of the signature; of several the first that is present decides, so that a weaker one cannot. */
+  /**
+   * The header of the signature; of several the first that is present decides, so that a weaker one cannot.
+   */
   readonly header: string | readonly string[];
   /** Every one of several headers may carry a signature (Box, DocuSign), instead of only the first. */
   readonly isEveryHeaderRead?: true;
@@ -26,7 +28,10 @@ export interface SignedRule {
   readonly layout?: Layout;
   /** What is signed, a template; default `{body}`. */
   readonly content?: string;
-  /** `header`: where the timestamp stands, unless the signature's own header holds it. `window`: what the provider states. */
+  /**
+   * `header`: where the timestamp stands, unless the signature's own header holds it. `window`: what the
+   * provider states.
+   */
   readonly timestamp?: { readonly header?: string; readonly unit: TimestampUnit; readonly window?: Window };
   /** The header of `{id}`. */
   readonly idHeader?: string;

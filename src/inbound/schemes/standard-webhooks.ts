@@ -12,7 +12,10 @@ const NAME = "standard_webhooks";
 /** Supabase joins its entries by `, ` instead of a space. */
 const SEPARATOR = /,?\s+/;
 
-/** `prefix` of the three headers: `webhook`, or `svix` for senders behind Svix; `version` of the entries, empty for any. */
+/**
+ * `prefix` of the three headers: `webhook`, or `svix` for senders behind Svix; `version` of the entries,
+ * empty for any.
+ */
 function ruleOf(prefix: string, version: string): SignedRule {
   return {
     header: `${prefix}-signature`,
@@ -32,7 +35,10 @@ export function standardWebhooks(secret: SecretForm = whsecSecret): Scheme {
   return { ...hmacScheme(v1Rule("webhook", secret)), name: NAME };
 }
 
-/** `v1` with the headers `svix-*`, which count before `webhook-*` where a request has both (as in Svix's library). */
+/**
+ * `v1` with the headers `svix-*`, which count before `webhook-*` where a request has both (as in Svix's
+ * library).
+ */
 export function svixScheme(): Scheme {
   const own = hmacScheme(v1Rule("svix", whsecSecret));
   const renamed = hmacScheme(v1Rule("webhook", whsecSecret));

@@ -16,8 +16,8 @@ function tokenIn(request: InboundRequest, { name, prefix = "" }: TokenHeader): s
 }
 
 /**
- * True where the secret stands in the address, which every proxy on the way writes down. A token is never accepted from there, nor
- * beside one that is right: whoever sends it in both places would go on leaking it.
+ * True where the secret stands in the address, which every proxy on the way writes down. A token is never
+ * accepted from there, nor beside one that is right: whoever sends it in both places would go on leaking it.
  */
 export function isSecretInQuery({ request, material }: Attempt): boolean {
   if (request.query.size === 0) return false;
@@ -26,14 +26,14 @@ export function isSecretInQuery({ request, material }: Attempt): boolean {
   return isAnySame(material.secrets, [...values, ...values.map((value) => value.replaceAll(" ", "+"))]);
 }
 
-/** What an HMAC source would compute for this request: a token source must not answer sooner (contract section 8). */
+/** What an HMAC source would compute for this request: a token source must not answer sooner. */
 function spendHmac(attempt: Attempt): void {
   hmac("sha256", "the work of an HMAC source", [attempt.request.body], "hex");
 }
 
 /**
- * Compares the token of every header that may carry it with every valid secret, in constant time. `wanted` turns a secret into
- * what the header must hold.
+ * Compares the token of every header that may carry it with every valid secret, in constant time. `wanted`
+ * turns a secret into what the header must hold.
  */
 function verifyToken(
   headers: readonly TokenHeader[],

@@ -5,8 +5,8 @@ import { type Key, t } from "../i18n.ts";
 import { Button } from "./button.tsx";
 
 /**
- * Bars of some parts, each a button that narrows the list below; drawn over, or with Shift and the arrows, several do. The same numbers as a
- * table on demand.
+ * Bars of some parts, each a button that narrows the list below; drawn over, or with Shift and the arrows,
+ * several do. The same numbers as a table on demand.
  */
 export type Bar<Part extends string> = { at: number } & Readonly<Record<Part, number>>;
 
@@ -147,7 +147,10 @@ function isOnly(chosen: Range | null, at: number): boolean {
   return chosen?.[0] === at && chosen[1] === at;
 }
 
-/** One stop for Tab, arrows between the children of a row, and with Shift a range from where it was pressed first. */
+/**
+ * One stop for Tab, arrows between the children of a row, and with Shift a range from where it was pressed
+ * first.
+ */
 function useWalk(
   row: { current: HTMLElement | null },
   count: number,
@@ -170,7 +173,10 @@ function useWalk(
   };
 }
 
-/** Draws a range over the children of a row by mouse or pen; a finger scrolls instead. Over one child alone it is a click. */
+/**
+ * Draws a range over the children of a row by mouse or pen; a finger scrolls instead. Over one child alone it
+ * is a click.
+ */
 function useBrush(row: { current: HTMLElement | null }, onDone: (from: number, to: number) => void) {
   const [range, setRange] = useState<Range | null>(null);
   const stop = useRef<(() => void) | null>(null);

@@ -5,7 +5,9 @@ import { go } from "../router.ts";
 import { t } from "../i18n.ts";
 import { Icon } from "./icons.tsx";
 
-/** The head of a view: its one `h1`, and what can be done. `isBeside`: what is open beside it has the `h1`. */
+/**
+ * The head of a view: its one `h1`, and what can be done. `isBeside`: what is open beside it has the `h1`.
+ */
 export function Head({
   title,
   isBeside = false,
@@ -120,7 +122,9 @@ interface SplitProps {
 
 const CURRENT = "[data-row][aria-current]";
 
-/** A list, and what is open of it: beside it from 960 px on, in its place below. Esc leads back to the row. */
+/**
+ * A list, and what is open of it: beside it from 960 px on, in its place below. Esc leads back to the row.
+ */
 export function Split({ list, detail, back, backText }: SplitProps): JSX.Element {
   const isOpen = detail !== null;
   useEffect(() => {

@@ -1,6 +1,7 @@
 /**
- * The fields of destinations and providers in German, by their English words in GET /v1/destination-kinds and GET /v1/providers. A help of
- * several sentences may stand here sentence by sentence; what a provider calls its own menus stays as its pages show it.
+ * The fields of destinations and providers in German, by their English words in GET /v1/destination-kinds and
+ * GET /v1/providers. A help of several sentences may stand here sentence by sentence; what a provider calls
+ * its own menus stays as its pages show it.
  */
 export const fields: Readonly<Record<string, string>> = {
   // Kinds of destinations.

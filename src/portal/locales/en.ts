@@ -1,6 +1,7 @@
 /**
- * English: the language that the others are compared with. Keys stand by screen, in the order of the tabs. A text that counts
- * has a form for each plural; `{count}` and other numbers are written as the reader's language has it.
+ * English: the language that the others are compared with. Keys stand by screen, in the order of the tabs. A
+ * text that counts has a form for each plural; `{count}` and other numbers are written as the reader's
+ * language has it.
  */
 export const en = {
   // The frame

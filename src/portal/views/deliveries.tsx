@@ -153,7 +153,10 @@ interface BarProps extends FoundProps {
   path: string;
 }
 
-/** Above the list: what is new, what is ticked, and what can be done with it; nothing while the list is not the one that is asked for. */
+/**
+ * Above the list: what is new, what is ticked, and what can be done with it; nothing while the list is not
+ * the one that is asked for.
+ */
 function ListBar({ list, rows, path, filter, window, search, isOld }: BarProps): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   const picked = [...selectionOf(path)];

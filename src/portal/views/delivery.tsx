@@ -79,7 +79,9 @@ function DeliveryHead({ delivery, endpoint, isBodyGone }: HeadProps): JSX.Elemen
   );
 }
 
-/** What can be done with it now: to a disabled endpoint nothing is sent, nor to one that fetches by itself. */
+/**
+ * What can be done with it now: to a disabled endpoint nothing is sent, nor to one that fetches by itself.
+ */
 function Actions({ delivery, endpoint, isBodyGone }: HeadProps): JSX.Element {
   const [isReplaying, setReplaying] = useState(false);
   const { id, status } = delivery;

@@ -19,7 +19,9 @@ import { Progress, StepTitle } from "./parts/steps.tsx";
 import { TypePicker } from "./parts/type-picker.tsx";
 import { useUnsaved } from "./parts/unsaved.ts";
 
-/** An endpoint in five steps: what kind, where, which events, which of these, and a test with its real answer. */
+/**
+ * An endpoint in five steps: what kind, where, which events, which of these, and a test with its real answer.
+ */
 export function NewEndpoint(): JSX.Element {
   const { data, error } = useResource<{ data: DestinationKind[] }>("/v1/destination-kinds", { polls: false });
   if (!may.create) return <Empty title={t("endpoints.none.ask")} icon="info" />;

@@ -79,7 +79,10 @@ export class Erasures {
     this.#statements.complete.run(this.store.now(), id);
   }
 
-  /** Endpoints that are still there, then portal links, then all endpoints, also deleted ones: a slice of their keys. */
+  /**
+   * Endpoints that are still there, then portal links, then all endpoints, also deleted ones: a slice of
+   * their keys.
+   */
   openEndpoints(of: Owned): number[] {
     return this.#keys(this.#statements.openEndpoints, of);
   }

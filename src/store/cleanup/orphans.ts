@@ -6,7 +6,9 @@ import type { Lists } from "../index/lists.ts";
 import type { Stats } from "../stats.ts";
 import type { Store } from "../store.ts";
 
-/** A part of a walk over all rows of a table: how many were removed, and where it goes on; null at the end. */
+/**
+ * A part of a walk over all rows of a table: how many were removed, and where it goes on; null at the end.
+ */
 export interface Walked {
   rows: number;
   next: number | null;
@@ -83,7 +85,10 @@ export class Orphans {
     return { rows: removed, next: rows.at(-1)?.id ?? null };
   }
 
-  /** Hourly numbers that are too old, those of deleted endpoints, and deleted endpoints that nothing names any more. */
+  /**
+   * Hourly numbers that are too old, those of deleted endpoints, and deleted endpoints that nothing names any
+   * more.
+   */
   endpoints(after: number, keptSince: KeptSince): Walked {
     const rows = this.#statements.endpointsAbove.all(after, limit("sliceRows"));
     let removed = 0;
@@ -98,7 +103,9 @@ export class Orphans {
     return { rows: removed, next: rows.at(-1)?.id ?? null };
   }
 
-  /** A slice; of an endpoint that was deleted an hour ago all of them, as nothing is under way to it any more. */
+  /**
+   * A slice; of an endpoint that was deleted an hour ago all of them, as nothing is under way to it any more.
+   */
   #dropHours({ id, project_id: projectId, status, updated_at: at }: OwnerRow, since: number): number {
     if (status === "deleted" && at < this.store.now() - HOUR_MS)
       return this.parts.stats.takeAway(id, projectId);

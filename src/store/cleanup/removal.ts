@@ -50,9 +50,10 @@ interface DeliveryRow {
 const PAGE_BYTES = 4096;
 
 /**
- * Takes events out of the database, with all that hangs on them. An event leaves in one transaction with its deliveries, attempts,
- * notes and list entries. One with more than a transaction should hold leaves the log at once, as readers reach deliveries by way of
- * their event only; what hangs on it follows in slices (table `removal`), also over a restart.
+ * Takes events out of the database, with all that hangs on them. An event leaves in one transaction with its
+ * deliveries, attempts, notes and list entries. One with more than a transaction should hold leaves the log
+ * at once, as readers reach deliveries by way of their event only; what hangs on it follows in slices (table
+ * `removal`), also over a restart.
  */
 export class Removal {
   readonly #statements;
@@ -65,8 +66,8 @@ export class Removal {
   }
 
   /**
-   * Inside a write: ends a slice of the event's open deliveries, and the fan-out that would make more of them. Answers those that their
-   * actors have to forget; none: it may be removed.
+   * Inside a write: ends a slice of the event's open deliveries, and the fan-out that would make more of
+   * them. Answers those that their actors have to forget; none: it may be removed.
    */
   close(eventId: number): HeldDelivery[] {
     const event = this.#statements.event.get(eventId);
@@ -101,7 +102,10 @@ export class Removal {
       .slice(0, slice);
   }
 
-  /** Inside a write: what `run` deletes is overwritten with zeros, where otherwise its pages would only be free. */
+  /**
+   * Inside a write: what `run` deletes is overwritten with zeros, where otherwise its pages would only be
+   * free.
+   */
   securely<T>(run: () => T): T {
     // Not prepared once: such a statement does nothing the first time it runs.
     this.store.sqlite.exec("PRAGMA secure_delete = ON");
@@ -130,8 +134,8 @@ export class Removal {
   }
 
   /**
-   * Inside a write: of events that stay, deliveries to an endpoint that is erased, as far as there is room. Answers those that were open,
-   * and what it cost.
+   * Inside a write: of events that stay, deliveries to an endpoint that is erased, as far as there is room.
+   * Answers those that were open, and what it cost.
    */
   removeDeliveries(ids: readonly number[], room: number): { held: HeldDelivery[]; cost: number } {
     const held: HeldDelivery[] = [];
@@ -182,7 +186,10 @@ export class Removal {
     return cost;
   }
 
-  /** Removes deliveries with their attempts, and the event's notes with the last of them, as far as there is room; answers what it cost. */
+  /**
+   * Removes deliveries with their attempts, and the event's notes with the last of them, as far as there is
+   * room; answers what it cost.
+   */
   #dropHanging(eventId: number, rows: readonly DeliveryRow[], room: number): number {
     let cost = 0;
     for (const row of rows) {

@@ -15,8 +15,8 @@ export interface Thinned {
 }
 
 /**
- * Takes the bodies or the attempts of events that stay. A body leaves by overwriting it in its place: an event without one has empty `data`,
- * which no event ever came with.
+ * Takes the bodies or the attempts of events that stay. A body leaves by overwriting it in its place: an
+ * event without one has empty `data`, which no event ever came with.
  */
 export class Thinning {
   readonly #statements;
@@ -31,7 +31,10 @@ export class Thinning {
     return (part === "bodies" ? hasBody : hasAttempts).get(eventId)?.found === 1;
   }
 
-  /** Inside a write: a slice of the part, of deliveries after `after`. The event's own body goes last, and says that all of them are gone. */
+  /**
+   * Inside a write: a slice of the part, of deliveries after `after`. The event's own body goes last, and
+   * says that all of them are gone.
+   */
   drop(part: Part, eventId: number, after: number, room: number): Thinned {
     const { next, hasBody, clearEvent, clearAttempts, dropAttempts, weight } = this.#statements;
     const change = part === "bodies" ? clearAttempts : dropAttempts;

@@ -4,14 +4,18 @@ import type { BatchPart, Store } from "../store.ts";
 import type { Unwritten } from "./unwritten.ts";
 
 /**
- * What lists and charts need, filled in apart from the hot path: entries of lists and hourly numbers of endpoints are gathered in memory and
- * written in sorted bulk a little later, as each by itself would touch a page of its own. Until then they are read from memory. `digested`
- * is the largest key that is written down; after a crash the rows above it are gathered again (store/recovery.ts).
+ * What lists and charts need, filled in apart from the hot path: entries of lists and hourly numbers of
+ * endpoints are gathered in memory and written in sorted bulk a little later, as each by itself would touch a
+ * page of its own. Until then they are read from memory. `digested` is the largest key that is written down;
+ * after a crash the rows above it are gathered again (recovery.ts).
  */
 
 /** Rows of lists, or of deliveries, that one transaction inserts. */
 const ROWS_AT_ONCE = 500;
-/** Hourly numbers that one transaction adds: 7 µs each, and 40 where memory is slow, of as many endpoints as many pages. */
+/**
+ * Hourly numbers that one transaction adds: 7 µs each, and 40 where memory is slow, of as many endpoints as
+ * many pages.
+ */
 const HOURS_AT_ONCE = 64;
 const HOUR_MS = 3_600_000;
 
@@ -34,7 +38,10 @@ interface Tallied {
   hours: Map<number, HourNumbers>;
 }
 
-/** What was gathered from one moment to another. Its hourly numbers are written in one transaction, with its last key as the mark. */
+/**
+ * What was gathered from one moment to another. Its hourly numbers are written in one transaction, with its
+ * last key as the mark.
+ */
 class Gathering {
   /** By list, ascending, as keys only grow. */
   readonly entries = new Map<number, number[]>();
@@ -135,19 +142,28 @@ export class Digest implements BatchPart {
     this.#openKey = key;
   }
 
-  /** Inside a write: entries of rows whose keys lie below the mark, written with it (slices of a wide fan-out). */
+  /**
+   * Inside a write: entries of rows whose keys lie below the mark, written with it (slices of a wide
+   * fan-out).
+   */
   insertEntries(lists: readonly number[], id: number): void {
     for (const list of lists) this.entries.add(list, [id]);
   }
 
-  /** Inside a write: attempts that end long after they began, whose keys may lie below the mark, are counted at once. */
+  /**
+   * Inside a write: attempts that end long after they began, whose keys may lie below the mark, are counted
+   * at once.
+   */
   insertTallies(tallies: readonly Tally[]): void {
     const gathered = new Gathering();
     for (const tally of tallies) gathered.addTally(tally);
     this.#addHours(gathered);
   }
 
-  /** Inside a write: it counts, too. No row tells of it after a crash, so it is written with its transaction, one with the others there. */
+  /**
+   * Inside a write: it counts, too. No row tells of it after a crash, so it is written with its transaction,
+   * one with the others there.
+   */
   addDeath(death: Death): void {
     this.#openDeaths.push(death);
   }
@@ -261,10 +277,14 @@ export class Digest implements BatchPart {
     for (let isPast = false; !isPast; ) isPast = await this.store.write(() => this.#pass(part), true);
   }
 
-  /** Inside a write: a slice of the deliveries that the mark is to pass gets rows; with the last one it passes them, and true is answered. */
+  /**
+   * Inside a write: a slice of the deliveries that the mark is to pass gets rows; with the last one it passes
+   * them, and true is answered.
+   */
   #pass(part: Gathering): boolean {
     if (!this.unwritten.writeUpTo(part.lastKey, ROWS_AT_ONCE)) return false;
-    // Numbers are added, not set: they and the mark go together, once. Entries before it may be written twice.
+    // Numbers are added, not set: they and the mark go together, once. Entries before it may be written
+    // twice.
     this.#addHours(part);
     this.#setMark.run(part.lastKey);
     this.#openPart = part;
@@ -292,7 +312,10 @@ export class Digest implements BatchPart {
 
 type ListRow = [list: number, ids: readonly number[]];
 
-/** What becomes a row each, lists in their order, at most ROWS_AT_ONCE a chunk: the table is filled in its own order. */
+/**
+ * What becomes a row each, lists in their order, at most ROWS_AT_ONCE a chunk: the table is filled in its own
+ * order.
+ */
 function* chunksOf(part: Gathering): Generator<ListRow[]> {
   let chunk: ListRow[] = [];
   for (const list of [...part.entries.keys()].sort((a, b) => a - b)) {

@@ -2,9 +2,10 @@ import { bound } from "../bound.ts";
 import type { BatchPart, Store } from "../store.ts";
 
 /**
- * What stands in a list, in order (table `entry`). A row holds a key and, packed, those that follow it in the list: what a busy list gets
- * at once takes a row for 256 keys in place of a row for each, a tenth of the work and of the bytes. Rows of a list never overlap, so a key
- * stands in the last row that does not begin behind it, or nowhere.
+ * What stands in a list, in order (table `entry`). A row holds a key and, packed, those that follow it in the
+ * list: what a busy list gets at once takes a row for 256 keys in place of a row for each, a tenth of the
+ * work and of the bytes. Rows of a list never overlap, so a key stands in the last row that does not begin
+ * behind it, or nowhere.
  */
 
 interface Row {
@@ -22,7 +23,9 @@ const ROWS_MAX = 512;
 /** A distance takes up to five bytes of seven bits each. */
 const packing = new Uint8Array(5 * KEYS_A_ROW);
 
-/** The distance from each key to the next, seven bits a byte, lowest first; null where there is one key only. */
+/**
+ * The distance from each key to the next, seven bits a byte, lowest first; null where there is one key only.
+ */
 function pack(ids: readonly number[]): Uint8Array | null {
   let size = 0;
   for (let at = 1; at < ids.length; at++) {
@@ -104,8 +107,8 @@ export class Entries implements BatchPart {
   }
 
   /**
-   * Inside a write: keys stand in a list; some may stand there already. They are gathered with what is dropped, and written before anybody
-   * reads and before the commit.
+   * Inside a write: keys stand in a list; some may stand there already. They are gathered with what is
+   * dropped, and written before anybody reads and before the commit.
    */
   add(list: number, ids: readonly number[]): void {
     const { added } = this.#changesOf(list);
@@ -113,8 +116,8 @@ export class Entries implements BatchPart {
   }
 
   /**
-   * Inside a write: keys as a row takes them (`rowsOf`) stand in a list, at once. Mostly they stand behind all others; else with the rows
-   * that they overlap.
+   * Inside a write: keys as a row takes them (`rowsOf`) stand in a list, at once. Mostly they stand behind
+   * all others; else with the rows that they overlap.
    */
   put(list: number, ids: readonly number[]): void {
     const [first = 0] = ids;
@@ -129,7 +132,10 @@ export class Entries implements BatchPart {
     this.#insert(list, held.length === 0 ? ids : ascending([...held, ...ids]));
   }
 
-  /** Inside a write: a key stands in a list no more. Keys are never used again: it may have been added by this very transaction. */
+  /**
+   * Inside a write: a key stands in a list no more. Keys are never used again: it may have been added by this
+   * very transaction.
+   */
   drop(list: number, id: number): void {
     this.#changesOf(list).dropped.push(id);
   }
@@ -156,7 +162,9 @@ export class Entries implements BatchPart {
     return found.slice(0, most);
   }
 
-  /** Keys above `after` and below `before`, the smallest first, at most `most`; fewer only at the list's end. */
+  /**
+   * Keys above `after` and below `before`, the smallest first, at most `most`; fewer only at the list's end.
+   */
   above(list: number, after: number, most: number, before = Number.POSITIVE_INFINITY): number[] {
     this.flush();
     const found: number[] = [];

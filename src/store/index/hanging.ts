@@ -1,12 +1,15 @@
 import { ORIGINS } from "../../core/model.ts";
 
 /**
- * SQL that finds what hangs on a row. An index of all deliveries by their event, and one of all attempts by their delivery, would cost an
- * event some 5 %; most have one delivery, with one attempt.
+ * SQL that finds what hangs on a row. An index of all deliveries by their event, and one of all attempts by
+ * their delivery, would cost an event some 5 %; most have one delivery, with one attempt.
  */
 
 const REPLAYED = `origin IN (${ORIGINS.indexOf("replay")}, ${ORIGINS.indexOf("test_replay")})`;
-/** More than any event has deliveries, and keys that a second takes: what replays wrote behind the newest event is not looked through. */
+/**
+ * More than any event has deliveries, and keys that a second takes: what replays wrote behind the newest
+ * event is not looked through.
+ */
 const KEYS_MAX = 2 ** 22;
 
 interface Part {
@@ -18,8 +21,9 @@ interface Part {
 }
 
 /**
- * Deliveries of the event with this key. Those that came with it have the keys right behind it, before the next event (pipeline.ts);
- * replays made the others, or reopened them. May be followed by ORDER BY id, which then reads no further than a LIMIT.
+ * Deliveries of the event with this key. Those that came with it have the keys right behind it, before the
+ * next event (pipeline.ts); replays made the others, or reopened them. May be followed by ORDER BY id, which
+ * then reads no further than a LIMIT.
  */
 export function deliveriesOf(
   event: string,
@@ -35,14 +39,17 @@ export function deliveriesOf(
       WHERE id > ${above} AND id < ${below} AND event_id = ${event} AND ${REPLAYED} AND ${where}`;
 }
 
-/** For `where`: it goes to one of the endpoints whose keys the n-th parameter is a JSON array of; any, where that is null. */
+/**
+ * For `where`: it goes to one of the endpoints whose keys the n-th parameter is a JSON array of; any, where
+ * that is null.
+ */
 export function goesToOneOf(nth: number): string {
   return `(?${nth} IS NULL OR endpoint_id IN (SELECT value FROM json_each(?${nth})))`;
 }
 
 /**
- * The condition that a row of `attempt` is of the delivery with this key: the one that it names, or a later one. `first`: the SQL of its
- * `first_attempt`, where that is at hand.
+ * The condition that a row of `attempt` is of the delivery with this key: the one that it names, or a later
+ * one. `first`: the SQL of its `first_attempt`, where that is at hand.
  */
 export function isAttemptOf(delivery: string, first = firstOf(delivery)): string {
   return `(attempt.id = ${first} AND attempt.delivery_id = ${delivery}

@@ -6,8 +6,8 @@ const CACHED_CHARS_MAX = 1024;
 const DAY_MS = 86_400_000;
 
 /**
- * Heads of requests and responses, each different one stored once a day: the row that an attempt names is never older than a
- * day when it is used, so that retention may delete heads by age.
+ * Heads of requests and responses, each different one stored once a day: the row that an attempt names is
+ * never older than a day when it is used, so that retention may delete heads by age.
  */
 export class Heads implements BatchPart {
   #known = new Map<string, number>();

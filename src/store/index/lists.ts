@@ -11,7 +11,10 @@ export const LISTS_MERGED_MAX = 50;
 
 /** What a page of a list looks for. Keys lie below `before` and at or above `from`. */
 export interface PageRequest<Row> {
-  /** Candidate keys below `before`, newest first, at most `count`. Each call goes on below the last of the one before. */
+  /**
+   * Candidate keys below `before`, newest first, at most `count`. Each call goes on below the last of the one
+   * before.
+   */
   candidates(before: number, count: number): readonly number[];
   /** Their rows, in the same order; rows that are gone are left out. */
   load(ids: readonly number[]): readonly Row[];
@@ -33,7 +36,10 @@ export interface BodySearch<Row> {
   holds(row: Row): boolean;
 }
 
-/** `next`: the key to go on below, or null at the end. A page that had to look at very much is shorter than asked. */
+/**
+ * `next`: the key to go on below, or null at the end. A page that had to look at very much is shorter than
+ * asked.
+ */
 export interface Page<Row> {
   rows: Row[];
   next: number | null;
@@ -91,7 +97,9 @@ export class Lists {
   }
 }
 
-/** One page. Looks at candidates in chunks, and reads one body at a time; the event loop goes on in between. */
+/**
+ * One page. Looks at candidates in chunks, and reads one body at a time; the event loop goes on in between.
+ */
 export async function readPage<Row>(request: PageRequest<Row>): Promise<Page<Row>> {
   const { body, turns } = request;
   const rows: Row[] = [];

@@ -24,8 +24,9 @@ interface Source {
 }
 
 /**
- * Several lists as one, each key once. Of every list something is read at the beginning, and more once that is used up, twice as much each
- * time: so a walk through a thousand lists asks each of them once, and then only those that go on.
+ * Several lists as one, each key once. Of every list something is read at the beginning, and more once that
+ * is used up, twice as much each time: so a walk through a thousand lists asks each of them once, and then
+ * only those that go on.
  */
 export class Merge {
   /** The one that comes next is the last. */

@@ -24,8 +24,9 @@ interface AttemptRow {
 }
 
 /**
- * True of an attempt that ended its delivery where it failed. It did not where the delivery had ended while the attempt ran: the last note
- * before it says so, or, of an event that is being erased, the delivery is cancelled and nobody opened it again.
+ * True of an attempt that ended its delivery where it failed. It did not where the delivery had ended while
+ * the attempt ran: the last note before it says so, or, of an event that is being erased, the delivery is
+ * cancelled and nobody opened it again.
  */
 const IS_LAST = `a.next_attempt_at IS NULL
   AND coalesce((SELECT n.kind FROM note n WHERE n.event_id = d.event_id AND n.delivery_id = d.id AND n.id < a.id
@@ -37,8 +38,8 @@ const IS_LAST = `a.next_attempt_at IS NULL
 type Gathering = [key: number, gather: () => void];
 
 /**
- * Gathers again what a crash cut off from the digest: everything above its mark, once the deliveries there that had no row have one. At
- * start, before anything is accepted.
+ * Gathers again what a crash cut off from the digest: everything above its mark, once the deliveries there
+ * that had no row have one. At start, before anything is accepted.
  */
 export async function recoverDigest(data: Data): Promise<void> {
   const mark = data.digest.mark;

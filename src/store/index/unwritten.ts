@@ -5,11 +5,12 @@ import { type DeliveryRow, type NewDelivery, STATUS } from "../delivery-row.ts";
 import type { BatchPart, Store } from "../store.ts";
 
 /**
- * Deliveries that came with their event, are in their actors' hands, and of which there is nothing more to tell: the event's row names
- * their endpoints (`goes_to`, the n-th with the n-th key behind the event's), so they have no row of their own yet. Most get it with the
- * outcome of their first attempt, one write in place of two; whatever else happens to one writes its row first, and so does the digest
- * before its mark passes it. Until then they are read from here; after a crash, from the events above the mark, which name those beside
- * them too that had a row at once: parked, dead, or waiting for the plan.
+ * Deliveries that came with their event, are in their actors' hands, and of which there is nothing more to
+ * tell: the event's row names their endpoints (`goes_to`, the n-th with the n-th key behind the event's), so
+ * they have no row of their own yet. Most get it with the outcome of their first attempt, one write in place
+ * of two; whatever else happens to one writes its row first, and so does the digest before its mark passes
+ * it. Until then they are read from here; after a crash, from the events above the mark, which name those
+ * beside them too that had a row at once: parked, dead, or waiting for the plan.
  */
 export class Unwritten implements BatchPart {
   readonly #held = new Map<number, NewDelivery>();

@@ -1,4 +1,7 @@
-/** What one evaluation of a filter may cost: steps, not milliseconds, so that the same event is always judged alike. */
+/**
+ * What one evaluation of a filter may cost: steps, not milliseconds, so that the same event is always judged
+ * alike.
+ */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { compileFilter, type Filter } from "../../../src/core/filter/filter.ts";

@@ -23,7 +23,7 @@ interface Row {
   fails: Value[];
 }
 
-/** The operator table of contract section 7, row by row: `condition` stands under the field `data.v`. */
+/** The table of operators (src/docs/filters.md), row by row: `condition` stands under the field `data.v`. */
 const ROWS: Row[] = [
   // "field": value
   {

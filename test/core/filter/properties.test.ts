@@ -76,7 +76,10 @@ function fits(source: Json): boolean {
 
 const RUNS = { numRuns: 5000 };
 
-/** The contract's table once more, as an interpreter without any of the code under test. MISSING is no JSON value. */
+/**
+ * The table of operators once more, as an interpreter without any of the code under test. MISSING is no JSON
+ * value.
+ */
 const MISSING = undefined;
 type Subject = Json | undefined;
 
@@ -138,7 +141,7 @@ function reference(source: Json, subject: Subject, maySpread: boolean): boolean 
   });
 }
 
-test("a filter says what the naive reading of the contract says", () => {
+test("a filter says what a naive reading of the table says", () => {
   let matched = 0;
   fc.assert(
     fc.property(fields.filter(fits), document, (filter, subject) => {
@@ -152,7 +155,7 @@ test("a filter says what the naive reading of the contract says", () => {
   expect(matched).toBeLessThan((RUNS.numRuns * 19) / 20);
 });
 
-test("a condition on one field says what the naive reading of the contract says", () => {
+test("a condition on one field says what a naive reading of the table says", () => {
   fc.assert(
     fc.property(condition, value, (operand, subject) => {
       fc.pre(fits({ a: operand }));

@@ -1,4 +1,6 @@
-/** What the operations on one delivery may cost: steps, so that the same delivery is always rendered alike. */
+/**
+ * What the operations on one delivery may cost: steps, so that the same delivery is always rendered alike.
+ */
 import { describe, expect, test } from "bun:test";
 import { compileTransformations, type Transformed } from "../../../src/core/transform/transform.ts";
 import type { Json } from "../../../src/core/json/value.ts";

@@ -4,9 +4,15 @@ import type { Answer, Judgement, Message, OutgoingRequest } from "../../../src/d
 /** What proves one row of the table of destination kinds; `../kinds.test.ts` walks over all of them. */
 export interface KindCase {
   kind: string;
-  /** Every field of the kind, each with a right value; addresses on 127.0.0.1, which the tests' service allows. */
+  /**
+   * Every field of the kind, each with a right value; addresses on 127.0.0.1, which the tests' service
+   * allows.
+   */
   config: Config;
-  /** What is refused beside what the fields themselves say: unsafe derived addresses, texts that a `check` refuses. */
+  /**
+   * What is refused beside what the fields themselves say: unsafe derived addresses, texts that a `check`
+   * refuses.
+   */
   refused?: readonly RefusedConfig[];
   /** What whoever is asked before the request answers (STS, a token service). */
   asked?: (request: OutgoingRequest) => Answer;

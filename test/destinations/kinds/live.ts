@@ -1,6 +1,6 @@
 /**
- * What every kind must do with its real server: deliveries arrive whole and verify, refusals say what is missing, and nothing is lost while
- * the server refuses or is down.
+ * What every kind must do with its real server: deliveries arrive whole and verify, refusals say what is
+ * missing, and nothing is lost while the server refuses or is down.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
@@ -61,7 +61,10 @@ interface Delivery {
   attempt_count: number;
 }
 
-/** What encoders trip over: signs of forms, JSON, XML and headers, several bytes a character, numbers that lose digits. */
+/**
+ * What encoders trip over: signs of forms, JSON, XML and headers, several bytes a character, numbers that
+ * lose digits.
+ */
 const DATA =
   '{"text":"a&b=c+d%20 <é> \\"q\\" \\\\ \\u0000 €  😀","big":12345678901234567890,"exact":1.0,"list":[1,null,{"x":[]}]}';
 /** As many as an endpoint sends at once, several times. */

@@ -1,6 +1,8 @@
 import { type AnswerCase, DELIVERED, refused } from "./case.ts";
 
-/** What was answered, its status, its body, and the error code that it means; null: its status says it all. */
+/**
+ * What was answered, its status, its body, and the error code that it means; null: its status says it all.
+ */
 type Row = readonly [
   what: string,
   status: number,

@@ -1,4 +1,4 @@
-/** Deliveries, their attempts, retry, cancel and export (contract section 4). */
+/** Deliveries, their attempts, retry, cancel and export. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { AttemptAnswer } from "../../../src/http/deliveries/attempt-shape.ts";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
@@ -94,7 +94,7 @@ describe("a delivery", () => {
 });
 
 describe("a list of deliveries", () => {
-  test("is filtered by all that the contract names", async () => {
+  test("is filtered by every parameter", async () => {
     const { endpoint, event, delivery } = await deliver("l.teapot", 418, ["dead"]);
     await api.tick();
     const other = await deliver("l.fine", 200, ["delivered"]);

@@ -1,4 +1,7 @@
-/** An export ends complete, or by an error that its reader sees; test/slow/export.slow.ts has it over a socket, with pauses. */
+/**
+ * An export ends complete, or by an error that its reader sees; test/slow/export.slow.ts has it over a
+ * socket, with pauses.
+ */
 import { expect, test } from "bun:test";
 import { limit, LIMITS } from "../../../src/core/limits.ts";
 import { startApi } from "../log-kit.ts";

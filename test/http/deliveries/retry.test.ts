@@ -1,4 +1,4 @@
-/** A retry by hand, and the disk that has to have what came before it (contract section 4). */
+/** A retry by hand, and the disk that has to have what came before it. */
 import { expect, test } from "bun:test";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
 import { expectRefusal, type Page, startApi } from "../log-kit.ts";

@@ -1,4 +1,7 @@
-/** A delivery that has no row yet (src/store/index/unwritten.ts) is as any other to whoever reads or changes it (contract sections 3 to 5). */
+/**
+ * A delivery that has no row yet (src/store/index/unwritten.ts) is as any other to whoever reads or changes
+ * it.
+ */
 import { expect, test } from "bun:test";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
 import { recoverDigest } from "../../../src/store/index/recovery.ts";

@@ -1,4 +1,4 @@
-/** Changing endpoints over the whole service: PATCH, pause, resume, enable, delete (contract section 5). */
+/** Changing endpoints over the whole service: PATCH, pause, resume, enable, delete. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { EndpointAnswer } from "../../../src/http/endpoints/shape.ts";
 import { startApp } from "../../kit/app.ts";

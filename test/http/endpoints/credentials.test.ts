@@ -1,6 +1,7 @@
 /**
- * What is stored of an endpoint is used for what its owner stored it for. A walk over all kinds: a portal link that changes any one field of
- * `config` has to bring the credentials itself, and nobody sets a header that the kind's protocol gives a meaning to.
+ * What is stored of an endpoint is used for what its owner stored it for. A walk over all kinds: a portal
+ * link that changes any one field of `config` has to bring the credentials itself, and nobody sets a header
+ * that the kind's protocol gives a meaning to.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { MASK } from "../../../src/destinations/credential-headers.ts";
@@ -31,7 +32,10 @@ async function create({ kind, config }: Pick<KindCase, "kind" | "config">, more:
   return `/v1/endpoints/${String(reply.json["id"])}`;
 }
 
-/** The config without the field, or with another right value in it: the first that a key of the project may set. */
+/**
+ * The config without the field, or with another right value in it: the first that a key of the project may
+ * set.
+ */
 async function changed({ kind, config }: KindCase, name: string): Promise<Config> {
   const { [name]: value, ...without } = config;
   const texts = [

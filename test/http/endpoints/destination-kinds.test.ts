@@ -1,4 +1,4 @@
-/** The table of destination kinds, and destinations that are tried before they are stored (contract section 10). */
+/** The table of destination kinds, and destinations that are tried before they are stored. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { listKinds } from "../../../src/destinations/destinations.ts";
 import { hang, verifyDelivery } from "../../kit/receiver.ts";

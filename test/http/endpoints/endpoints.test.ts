@@ -1,4 +1,4 @@
-/** Creating and listing endpoints over the whole service (contract section 5). */
+/** Creating and listing endpoints over the whole service. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { EndpointAnswer } from "../../../src/http/endpoints/shape.ts";
 import { type EndpointBench, expectFault, startBench } from "./kit.ts";

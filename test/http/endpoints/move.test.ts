@@ -1,4 +1,7 @@
-/** An endpoint changes its consumer only while nothing was ever meant for it, whatever shares a transaction with the change. */
+/**
+ * An endpoint changes its consumer only while nothing was ever meant for it, whatever shares a transaction
+ * with the change.
+ */
 import { expect, test } from "bun:test";
 import { startApi } from "../log-kit.ts";
 

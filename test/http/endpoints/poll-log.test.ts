@@ -1,4 +1,4 @@
-/** What polling leaves in the log, and who may poll (contract section 10). */
+/** What polling leaves in the log, and who may poll. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Polling against a model of it: a list, from which only a cursor takes (contract section 10). */
+/** Polling against a model of it: a list, from which only a cursor takes. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { SetClock } from "../../kit/clock.ts";

@@ -1,4 +1,4 @@
-/** Pages, cursors and waiting, over the whole service (contract section 10). */
+/** Pages, cursors and waiting, over the whole service. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
 import { startApp, type TestApp } from "../../kit/app.ts";

@@ -1,4 +1,4 @@
-/** Endpoints as portal tokens see them (contract section 9). Who calls is a table: portal tokens are not minted here. */
+/** Endpoints as portal tokens see them. Who calls is a table: portal tokens are not minted here. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Caller } from "../../../src/core/caller.ts";
 import type { EndpointAnswer } from "../../../src/http/endpoints/shape.ts";

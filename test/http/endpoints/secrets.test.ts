@@ -1,4 +1,4 @@
-/** Secrets of endpoints, the test call and the numbers (contract sections 5 and 6). */
+/** Secrets of endpoints, the test call and the numbers. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { AttemptAnswer } from "../../../src/http/deliveries/attempt-shape.ts";
 import { startApp, type TestApp } from "../../kit/app.ts";

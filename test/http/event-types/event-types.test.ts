@@ -1,4 +1,4 @@
-/** Event types as a resource (contract section 7): fields, refusals, lists, grants, projects, and the proposal of a schema. */
+/** Event types as a resource: fields, refusals, lists, grants, projects, and the proposal of a schema. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { EventTypeAnswer } from "../../../src/http/event-types/shape.ts";
 import { startApp } from "../../kit/app.ts";

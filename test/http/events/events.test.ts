@@ -1,4 +1,4 @@
-/** The event log: lists with their filters and cursors, and single events (contract section 3). */
+/** The event log: lists with their filters and cursors, and single events. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Api, type EventRow, expectRefusal, type Page, startApi } from "../log-kit.ts";
 

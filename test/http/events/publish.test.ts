@@ -1,4 +1,4 @@
-/** Publishing, single and in batches (contract section 3). */
+/** Publishing, single and in batches. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { PublishedAnswer } from "../../../src/http/events/shape.ts";
 import { type Api, type EventRow, expectRefusal, type Page, startApi } from "../log-kit.ts";

@@ -1,4 +1,4 @@
-/** The timeline of an event, as it follows from attempts and notes (contract section 3). */
+/** The timeline of an event, as it follows from attempts and notes. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
 import { type Api, expectRefusal, type Page, startApi } from "../log-kit.ts";

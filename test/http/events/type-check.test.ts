@@ -1,4 +1,4 @@
-/** What event types ask of published events: schemas, and unknown types (contract sections 3 and 7). */
+/** What event types ask of published events: schemas, and unknown types. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { expectProblem } from "../kit.ts";
 import { pointersOf, type RoutingBench, startRouting } from "../routing-kit.ts";

@@ -1,4 +1,4 @@
-/** How a body is read: content type, size, JSON, depth (contract section 1). */
+/** How a body is read: content type, size, JSON, depth. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import fc from "fast-check";

@@ -1,4 +1,4 @@
-/** The way of every request, over real sockets: path, method, key, access, draining, log (contract section 1). */
+/** The way of every request, over real sockets: path, method, key, access, draining, log. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Access } from "../../../src/http/framework/access.ts";
 import { expectProblem, OPERATOR_TOKEN, sendRaw, startServer, TestParts, type TestServer } from "../kit.ts";

@@ -1,4 +1,6 @@
-/** What becomes of a handler's answer or failure, what is logged (bar B19), and how a server starts and stops. */
+/**
+ * What becomes of a handler's answer or failure, what is logged (bar B19), and how a server starts and stops.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { Type } from "@sinclair/typebox";

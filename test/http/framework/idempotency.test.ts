@@ -1,4 +1,4 @@
-/** Idempotency-Key on POST: replays, refusals, concurrency and crashes (contract section 1). */
+/** Idempotency-Key on POST: replays, refusals, concurrency and crashes. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
 import { Problem } from "../../../src/core/errors.ts";

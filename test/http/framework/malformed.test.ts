@@ -1,4 +1,6 @@
-/** Requests that no well-kept client sends, as bytes on a socket: each is answered, none by a fault of ours. */
+/**
+ * Requests that no well-kept client sends, as bytes on a socket: each is answered, none by a fault of ours.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { sendRaw, startServer, TestParts, type TestServer } from "../kit.ts";
 import { testRoutes } from "../routes.ts";

@@ -1,4 +1,4 @@
-/** The names that customers and operators give: a consumer is the same one wherever it is named (contract sections 1 to 3). */
+/** The names that customers and operators give: a consumer is the same one wherever it is named. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { TestApp } from "../../kit/app.ts";
 import { createTenant, operatorOf, startOperated, type Tenant } from "../../kit/operator.ts";

@@ -1,4 +1,7 @@
-/** Numbers that JSON spells and no double holds: refused where a body is read, and never written as null where it is too late. */
+/**
+ * Numbers that JSON spells and no double holds: refused where a body is read, and never written as null where
+ * it is too late.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startApp, type TestApp } from "../../kit/app.ts";
 import { type Receiver, startReceiver } from "../../kit/receiver.ts";

@@ -1,4 +1,4 @@
-/** Rate limits: token buckets, what draws from them, and how callers are told (contract section 1). */
+/** Rate limits: token buckets, what draws from them, and how callers are told. */
 import { describe, expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
 import fc from "fast-check";

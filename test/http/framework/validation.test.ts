@@ -1,4 +1,6 @@
-/** Faults of bodies and queries: each with its place and a sentence in plain words, never with what was sent. */
+/**
+ * Faults of bodies and queries: each with its place and a sentence in plain words, never with what was sent.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { expectProblem, startServer, type TestServer } from "../kit.ts";
 import { testRoutes } from "../routes.ts";

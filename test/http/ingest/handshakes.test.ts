@@ -1,4 +1,4 @@
-/** Handshakes and pauses at the door, over the whole service (contract section 8). */
+/** Handshakes and pauses at the door, over the whole service. */
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startApp, type TestApp } from "../../kit/app.ts";

@@ -1,4 +1,4 @@
-/** The door for providers, over the whole service (contract section 8); GitHub and Stripe sign by their own packages. */
+/** The door for providers, over the whole service; GitHub and Stripe sign by their own packages. */
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";

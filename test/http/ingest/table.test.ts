@@ -1,4 +1,7 @@
-/** The genuine request of every provider of the table, posted to the service: an event, then the same one again, never a forged one. */
+/**
+ * The genuine request of every provider of the table, posted to the service: an event, then the same one
+ * again, never a forged one.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { InboundRequest, Provider } from "../../../src/inbound/provider.ts";
 import { listProviders } from "../../../src/inbound/providers.ts";
@@ -17,10 +20,14 @@ beforeAll(async () => {
 
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** These fetch keys from the provider's own hosts, which no test calls; test/inbound hands them the documents. */
+/**
+ * These fetch keys from the provider's own hosts, which no test calls; test/inbound hands them the documents.
+ */
 const FETCHING = ["aws_sns", "fal", "fireblocks", "google_pubsub", "paypal", "plaid"];
 
-/** Its case signs a query with bare spaces and umlauts, as its toolkit does; no client puts those on the wire. */
+/**
+ * Its case signs a query with bare spaces and umlauts, as its toolkit does; no client puts those on the wire.
+ */
 const UNSENDABLE = ["contentful"];
 
 /** What brings the secret of those where nothing is entered. */

@@ -1,6 +1,6 @@
 /**
- * Every operation of the OpenAPI document: what the owner makes, and where a request names it. The owner succeeds with it; for anyone
- * else the answer is that to something which is not there.
+ * Every operation of the OpenAPI document: what the owner makes, and where a request names it. The owner
+ * succeeds with it; for anyone else the answer is that to something which is not there.
  */
 import type { Ask, Ids, Party } from "./kit.ts";
 import * as things from "./things.ts";

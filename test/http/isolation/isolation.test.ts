@@ -1,5 +1,5 @@
 /**
- * Nobody reaches, sees, counts or moves what is another's (contract section 12, "Isolation"): every operation of the OpenAPI document, by
+ * Nobody reaches, sees, counts or moves what is another's: every operation of the OpenAPI document, by
  * a key of another project, a key of another account, and portal tokens that have no part in it.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -58,7 +58,10 @@ function refusalOf(name: string, { grants }: Stranger): number | null {
   return isAllowed ? null : 403;
 }
 
-/** What a stranger is answered by this case. A consumer that is not a portal token's own is refused where it would be written. */
+/**
+ * What a stranger is answered by this case. A consumer that is not a portal token's own is refused where it
+ * would be written.
+ */
 function statusOf(name: string, one: Case, stranger: Stranger): number {
   const refusal = refusalOf(name, stranger);
   if (refusal !== null) return refusal;

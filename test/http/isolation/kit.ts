@@ -1,4 +1,4 @@
-/** The whole service with an owner and all who are strangers to what it owns (contract sections 1, 3 and 9). */
+/** The whole service with an owner and all who are strangers to what it owns. */
 import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
 import { join } from "node:path";
@@ -174,7 +174,10 @@ function kindOf(text: string): IdKind | null {
   return ID_KINDS.find((kind) => new RegExp(`^${kind}_[0-9A-Z]{26}$`).test(text)) ?? null;
 }
 
-/** An answer without what is of this one request: its id, what it named, and, where it made something, what was made. */
+/**
+ * An answer without what is of this one request: its id, what it named, and, where it made something, what
+ * was made.
+ */
 export function essence(reply: Reply, named: Ids): unknown {
   const isMade = reply.status === 201 || reply.status === 202;
   let text = reply.text.replaceAll(reply.headers.get("x-request-id") ?? "none", "<request>");

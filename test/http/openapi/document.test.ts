@@ -1,4 +1,4 @@
-/** The OpenAPI document: complete, valid and true to the table (contract section 11; the acceptance check `openapi`). */
+/** The OpenAPI document: complete, valid and true to the table. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type TSchema, Type } from "@sinclair/typebox";
 import { type ErrorCode, ERRORS } from "../../../src/core/errors.ts";

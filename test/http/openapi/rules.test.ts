@@ -1,4 +1,7 @@
-/** What the document of the real service holds to, so that generators and validators make the right thing of it. */
+/**
+ * What the document of the real service holds to, so that generators and validators make the right thing of
+ * it.
+ */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -60,7 +63,9 @@ beforeAll(async () => {
 const named = (ref: string): Schema => document.components.schemas[ref.split("/").at(-1) ?? ""] ?? {};
 const follow = (schema: Schema): Schema => (schema.$ref === undefined ? schema : named(schema.$ref));
 
-/** Every schema below one, with its place; `isNested`: a generator could not call it by its parent and field. */
+/**
+ * Every schema below one, with its place; `isNested`: a generator could not call it by its parent and field.
+ */
 function* below(schema: Schema, place: string, isNested = false): Generator<[string, Schema, boolean]> {
   yield [place, schema, isNested];
   for (const [name, entry] of Object.entries(schema.properties ?? {}))
@@ -188,7 +193,8 @@ describe("a secret", () => {
     ]);
     expect(shown.filter(({ isRequired }) => isRequired)).toEqual([]);
     const silent = found.filter((one) => !shown.includes(one)).map(({ place }) => place);
-    // The address of an endpoint, and of an attempt, is no secret; nor is the name of a field that wraps a body.
+    // The address of an endpoint, and of an attempt, is no secret; nor is the name of a field that wraps a
+    // body.
     expect(silent.filter((place) => !/\.(url|transformations\.key)$/.test(place))).toEqual([]);
   });
 });

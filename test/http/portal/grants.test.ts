@@ -1,6 +1,7 @@
 /**
- * Who may call what with a portal token, over every operation of the OpenAPI document, those that come later included: what is closed to it
- * answers 403, what needs a grant answers 403 without it, and an id of another consumer answers as one that nothing has.
+ * Who may call what with a portal token, over every operation of the OpenAPI document, those that come later
+ * included: what is closed to it answers 403, what needs a grant answers 403 without it, and an id of another
+ * consumer answers as one that nothing has.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Client, startApp, type TestApp } from "../../kit/app.ts";

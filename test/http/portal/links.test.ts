@@ -1,4 +1,4 @@
-/** Portal links over the whole service: made, used, listed, expired, revoked (contract section 9). */
+/** Portal links over the whole service: made, used, listed, expired, revoked. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startApp, type TestApp } from "../../kit/app.ts";
 import { type Receiver, startReceiver } from "../../kit/receiver.ts";

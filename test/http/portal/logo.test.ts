@@ -1,4 +1,4 @@
-/** A project's logo: fetched once, when its address is saved, and served from our own origin (contract section 9). */
+/** A project's logo: fetched once, when its address is saved, and served from our own origin. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startApp, type TestApp } from "../../kit/app.ts";
 import { type Receiver, startReceiver } from "../../kit/receiver.ts";

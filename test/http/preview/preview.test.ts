@@ -1,4 +1,4 @@
-/** POST /v1/endpoints/preview (contract section 5): on a pasted event, on a stored one, and over the newest stored events. */
+/** POST /v1/endpoints/preview: on a pasted event, on a stored one, and over the newest stored events. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { expectProblem, type Reply } from "../kit.ts";
 import { pointersOf, type RoutingBench, startRouting } from "../routing-kit.ts";

@@ -1,4 +1,4 @@
-/** Replay of one event and of many (contract sections 3 and 4). */
+/** Replay of one event and of many. */
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { DeliveryStatus } from "../../../src/core/model.ts";

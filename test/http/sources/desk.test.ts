@@ -1,4 +1,4 @@
-/** What is kept of sources in memory: rates, counts, and how refusals reach the log (contract sections 1 and 8). */
+/** What is kept of sources in memory: rates, counts, and how refusals reach the log. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import { IdCodec } from "../../../src/core/ids.ts";
 import { SourceDesk } from "../../../src/http/sources/desk.ts";

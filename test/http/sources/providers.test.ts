@@ -1,4 +1,4 @@
-/** The table of providers, and samples that are checked against a source (contract section 8). */
+/** The table of providers, and samples that are checked against a source. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { sign } from "@octokit/webhooks-methods";
 import Stripe from "stripe";

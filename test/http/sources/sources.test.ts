@@ -1,4 +1,4 @@
-/** Sources over the whole service (contract section 8). What comes in at their addresses: ingest.test.ts. */
+/** Sources over the whole service. What comes in at their addresses: ingest.test.ts. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { sign } from "@octokit/webhooks-methods";
 import type { SourceAnswer } from "../../../src/http/sources/shape.ts";

@@ -1,4 +1,4 @@
-/** Numbers of sources over time, over the whole service (contract section 8). */
+/** Numbers of sources over time, over the whole service. */
 import { expect, test } from "bun:test";
 import { sign } from "@octokit/webhooks-methods";
 import { SetClock } from "../../kit/clock.ts";

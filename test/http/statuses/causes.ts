@@ -1,4 +1,7 @@
-/** What makes an operation answer as the document says: by the code of the problem, and of single operations what is theirs alone. */
+/**
+ * What makes an operation answer as the document says: by the code of the problem, and of single operations
+ * what is theirs alone.
+ */
 import { expect } from "bun:test";
 import { Webhook } from "standardwebhooks";
 import { limit } from "../../../src/core/limits.ts";

@@ -1,4 +1,7 @@
-/** A walk over the OpenAPI document: of each operation a request that succeeds, and ways to spoil it or the service. */
+/**
+ * A walk over the OpenAPI document: of each operation a request that succeeds, and ways to spoil it or the
+ * service.
+ */
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../../../src/platform/clock.ts";
@@ -175,7 +178,10 @@ export class Walk implements AsyncDisposable {
     return client.send(ask.method, path, options);
   }
 
-  /** Nothing is committed until `run` ends: somebody else holds the write lock, as Litestream does for moments. */
+  /**
+   * Nothing is committed until `run` ends: somebody else holds the write lock, as Litestream does for
+   * moments.
+   */
   async holdingWrites<T>(run: (release: () => void) => Promise<T>): Promise<T> {
     const other = new Database(join(this.bench.app.dataDir, "sealpost.db"));
     other.exec("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE");

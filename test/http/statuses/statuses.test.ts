@@ -1,4 +1,4 @@
-/** Every answer that the OpenAPI document promises occurs (contract section 12, "OpenAPI complete"): one test for each. */
+/** Every answer that the OpenAPI document promises occurs: one test for each. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { openApi } from "../../kit/app.ts";
 import { expectProblem } from "../kit.ts";

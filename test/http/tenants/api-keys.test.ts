@@ -1,4 +1,4 @@
-/** API keys over the whole service (contract sections 1 and 2). */
+/** API keys over the whole service. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startApp, type TestApp } from "../../kit/app.ts";
 import { expectProblem, type Reply } from "../kit.ts";
@@ -90,7 +90,7 @@ describe("scopes", () => {
     ["full", [202, 200, 200, 200, 200, 201, 201, 200]],
     ["publish", [202, 403, 403, 403, 403, 403, 403, 403]],
     ["read", [403, 200, 200, 200, 200, 403, 403, 403]],
-  ])("a key with %s may do what the contract says, and no more", async (scope, statuses) => {
+  ])("a key with %s may do what its scope says, and no more", async (scope, statuses) => {
     const client = app.with((await create({ scopes: [scope] })).key);
     const replies: Reply[] = [];
     for (const [method, path, json] of asks)

@@ -1,4 +1,4 @@
-/** The audit log (contract section 2): every change is in it, written with the change, and nothing secret is. */
+/** The audit log: every change is in it, written with the change, and nothing secret is. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
   api,

@@ -1,4 +1,4 @@
-/** What the operator does with accounts, over the whole service (contract section 2). */
+/** What the operator does with accounts, over the whole service. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { TestApp } from "../../kit/app.ts";
 import { createTenant, OPERATOR_TOKEN, operatorOf, startOperated } from "../../kit/operator.ts";

@@ -1,4 +1,4 @@
-/** The caller's own project over the whole service (contract section 2). */
+/** The caller's own project over the whole service. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startApp, type TestApp } from "../../kit/app.ts";
 import { startReceiver } from "../../kit/receiver.ts";

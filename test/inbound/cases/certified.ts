@@ -6,7 +6,10 @@ import type { ProviderCase } from "../case.ts";
 import { jsonRequest, requestOf, textOf, withBody, withHeader } from "../kit.ts";
 import { load } from "../sdk.ts";
 
-/** Providers that sign with a certificate's key. The certificates of the suite are our own, made out to the same names. */
+/**
+ * Providers that sign with a certificate's key. The certificates of the suite are our own, made out to the
+ * same names.
+ */
 
 function fixture(name: string): string {
   return readFileSync(new URL(`../fixtures/${name}`, import.meta.url), "utf8");

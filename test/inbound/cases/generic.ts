@@ -32,7 +32,7 @@ export function signStandard(prefix: string, secret: string, nowMs: number, body
   return jsonRequest(body, standardHeaders(prefix, nowMs, signature));
 }
 
-/** The contract's pair (section 6), and one made for this suite: public keys with their seeds. */
+/** A published pair, and one made for this suite: public keys with their seeds. */
 const V1A_SEEDS: Readonly<Record<string, string>> = {
   "whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=": "6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbc=",
   "whpk_iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w=": "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=",
@@ -64,7 +64,7 @@ const V1_VECTOR = standardVector(
   "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
 );
 const V1A_VECTOR = standardVector(
-  "contract section 6, vector 2",
+  "the published vector of v1a",
   "whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=",
   "v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFymVJaA7AZdpXwVLPo3mNl8EM+m7TBAg==",
 );

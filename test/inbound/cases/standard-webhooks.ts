@@ -21,7 +21,9 @@ function requiredHeaders(prefix: string): string[] {
   return [`${prefix}-id`, `${prefix}-timestamp`, `${prefix}-signature`];
 }
 
-/** Signed by the library that the page prescribes; checked by the provider's own verifier where there is one. */
+/**
+ * Signed by the library that the page prescribes; checked by the provider's own verifier where there is one.
+ */
 function standardCase(
   prefix: string,
   body: unknown,

@@ -1,4 +1,4 @@
-/** What leaves before its event: bodies and attempts, where the plan keeps them for a shorter time (contract section 2). */
+/** What leaves before its event: bodies and attempts, where the plan keeps them for a shorter time. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readConfig } from "../../../src/config.ts";
 import { limit } from "../../../src/core/limits.ts";

@@ -1,4 +1,7 @@
-/** The digest: hourly numbers are written down in parts, and a crash between two of them neither loses nor doubles any. */
+/**
+ * The digest: hourly numbers are written down in parts, and a crash between two of them neither loses nor
+ * doubles any.
+ */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

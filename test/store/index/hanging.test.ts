@@ -21,7 +21,9 @@ interface Old {
   due?: number;
 }
 
-/** As the program before migration 11 left it: each attempt has the key of its delivery × 10 and its number. */
+/**
+ * As the program before migration 11 left it: each attempt has the key of its delivery × 10 and its number.
+ */
 const OLD: readonly Old[] = [
   { id: 101, event: 100, attempts: 1 },
   { id: 102, event: 100, attempts: 3, origin: 1 },

@@ -98,7 +98,10 @@ export function pathOf(filter: Filter, window: Window, search: Search): string {
   return `/v1/deliveries?${new URLSearchParams(given)}`;
 }
 
-/** Where what stands in the list is counted, over the whole span: the range that is chosen in the chart does not cut it. */
+/**
+ * Where what stands in the list is counted, over the whole span: the range that is chosen in the chart does
+ * not cut it.
+ */
 export function countsPathOf({ status, endpoint, type, code }: Filter, { begin }: Window): string {
   const asked = { since: iso(begin), status, endpoint_id: endpoint, event_type: type, status_code: code };
   const given = Object.entries(asked).filter((pair): pair is [string, string] => Boolean(pair[1]));

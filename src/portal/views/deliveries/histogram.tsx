@@ -15,7 +15,8 @@ interface HistogramProps {
 }
 
 /**
- * What stands in the list, counted by when it was made, whatever narrows the list; a search alone does not: that would read every body.
+ * What stands in the list, counted by when it was made, whatever narrows the list; a search alone does not:
+ * that would read every body.
  */
 export function Histogram({ filter, window }: HistogramProps): JSX.Element {
   const { begin, width, count } = window;

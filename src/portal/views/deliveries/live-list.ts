@@ -5,13 +5,16 @@ import { useResource } from "../../resource.ts";
 import type { Delivery, Page } from "../../types.ts";
 
 /**
- * A list that never moves under the reader's eyes: rows that are shown change in place, new ones are counted until somebody asks for
- * them. It is kept by its path, so that one comes back to what one left.
+ * A list that never moves under the reader's eyes: rows that are shown change in place, new ones are counted
+ * until somebody asks for them. It is kept by its path, so that one comes back to what one left.
  */
 export interface LiveList {
   /** undefined while nothing has come yet. */
   rows: Delivery[] | undefined;
-  /** What was asked for where the rows are from: the query before, while the one that is asked for is not answered. */
+  /**
+   * What was asked for where the rows are from: the query before, while the one that is asked for is not
+   * answered.
+   */
   of: string | null;
   error: Error | null;
   /** How many are not shown yet; a whole page of them may be more. */
@@ -68,7 +71,10 @@ export function useLiveList(path: string | null): LiveList {
   };
 }
 
-/** Changes the rows that are shown, in their places. The first answer is shown as it is, and so is one to nobody. */
+/**
+ * Changes the rows that are shown, in their places. The first answer is shown as it is, and so is one to
+ * nobody.
+ */
 async function take(kept: Signal<Kept | null>, fresh: Page<Delivery>): Promise<void> {
   const before = kept.peek();
   if (before === null || before.rows.length === 0) {
@@ -81,7 +87,10 @@ async function take(kept: Signal<Kept | null>, fresh: Page<Delivery>): Promise<v
   kept.value = { ...now, rows: now.rows.map((row) => changed.get(row.id) ?? row) };
 }
 
-/** Rows that the fresh page would hold and does not: they left the filter, by a replay for example, and are read by themselves. */
+/**
+ * Rows that the fresh page would hold and does not: they left the filter, by a replay for example, and are
+ * read by themselves.
+ */
 async function readLeft(
   rows: readonly Delivery[],
   { data, next_cursor: next }: Page<Delivery>,

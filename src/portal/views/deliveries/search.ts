@@ -5,7 +5,10 @@ import type { Search } from "./filter.ts";
 const DELIVERY_ID = /^msg_[0-9A-HJKMNP-TV-Z]{26}$/;
 const EVENT_ID = /^evt_[0-9A-HJKMNP-TV-Z]{26}$/;
 
-/** What is searched for: an id is known by its form, an `external_id` is looked up, the rest is text in bodies. undefined: not known yet. */
+/**
+ * What is searched for: an id is known by its form, an `external_id` is looked up, the rest is text in
+ * bodies. undefined: not known yet.
+ */
 export function useSearch(q: string | null): Search | undefined {
   const text = q?.trim() ?? "";
   const isText = text !== "" && !DELIVERY_ID.test(text) && !EVENT_ID.test(text);

@@ -53,7 +53,10 @@ function endOf(
 /** What has ended keeps its attempts for another day, whatever the plan says. */
 const KEPT_MS = 86_400_000;
 
-/** How many attempts have left the log before their delivery; `rows`: all that are there, newest first. Numbers go on over replays. */
+/**
+ * How many attempts have left the log before their delivery; `rows`: all that are there, newest first.
+ * Numbers go on over replays.
+ */
 export function goneOf(
   { attempt_count: count, created_at: created, completed_at: ended }: Delivery,
   rows: readonly Attempt[],

@@ -3,9 +3,9 @@ import type { DestinationKind } from "../../types.ts";
 import type { ConfigValues } from "../parts/config-form.tsx";
 
 /**
- * True where the form leads to another destination than the one that is stored, and what is stored must not be used for it: whoever has a
- * link cannot read it, and the API refuses it too. A URL leads elsewhere by its host; of every other kind all fields say together what is
- * done with the credentials.
+ * True where the form leads to another destination than the one that is stored, and what is stored must not
+ * be used for it: whoever has a link cannot read it, and the API refuses it too. A URL leads elsewhere by its
+ * host; of every other kind all fields say together what is done with the credentials.
  */
 export function leadsElsewhere(
   { kind, fields }: Pick<DestinationKind, "kind" | "fields">,

@@ -25,7 +25,9 @@ interface ConfigFormProps {
   isFlat?: boolean;
 }
 
-/** The fields of a kind or a provider, made from its row: what must be given, and behind a fold what may be. */
+/**
+ * The fields of a kind or a provider, made from its row: what must be given, and behind a fold what may be.
+ */
 export function ConfigForm({
   fields,
   values,
@@ -123,7 +125,10 @@ function ConfigField(props: ConfigFieldProps): JSX.Element {
   );
 }
 
-/** What is sent: texts without the spaces around them, nothing where a field is empty, and the mask for what stays stored. */
+/**
+ * What is sent: texts without the spaces around them, nothing where a field is empty, and the mask for what
+ * stays stored.
+ */
 export function configOf(
   fields: readonly FormField[],
   values: ConfigValues,

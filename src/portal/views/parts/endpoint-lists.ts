@@ -19,7 +19,10 @@ export function useEndpoints(chosen: string | null): { data: Endpoint[] | undefi
   return { data: own.data && [...own.data.data, ...newest], error: own.error };
 }
 
-/** What the endpoints of some rows are called: null for one that was deleted, nothing for one that was not asked for yet. */
+/**
+ * What the endpoints of some rows are called: null for one that was deleted, nothing for one that was not
+ * asked for yet.
+ */
 export function useEndpointNames(ids: readonly string[]): ReadonlyMap<string, string | null> {
   const known = useRef(new Map<string, string | null>());
   const [, drawAgain] = useState({});

@@ -14,7 +14,10 @@ export function addressOf({ url, config, kind }: Pick<Endpoint, "url" | "config"
 
 type Named = Pick<Endpoint, "id" | "description" | "url" | "config" | "kind">;
 
-/** To choose one of them: those that are called alike are told apart by where they lead, and else by the end of their ids. */
+/**
+ * To choose one of them: those that are called alike are told apart by where they lead, and else by the end
+ * of their ids.
+ */
 export function optionsOf(endpoints: readonly Named[]): { value: string; text: string }[] {
   const isTaken = twice(endpoints.map(nameOf));
   const texts = endpoints.map((one) =>

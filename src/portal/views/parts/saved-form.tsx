@@ -21,7 +21,10 @@ interface SavedFormProps<Form> {
   children: (form: Form, setForm: (form: Form) => void, error: unknown) => ComponentChildren;
 }
 
-/** Settings that are saved together. The form stays as it was saved last, though the thing may change under it; leaving it unsaved asks. */
+/**
+ * Settings that are saved together. The form stays as it was saved last, though the thing may change under
+ * it; leaving it unsaved asks.
+ */
 export function SavedForm<Form>(props: SavedFormProps<Form>): JSX.Element {
   const { path, bodyOf, saved, pointers, children } = props;
   const [before, setBefore] = useState(props.initial);

@@ -17,7 +17,10 @@ interface TypePickerProps {
   error: string | null;
 }
 
-/** Which events: all, or those of a searchable tree by group, each with its description and example, and patterns of one's own. */
+/**
+ * Which events: all, or those of a searchable tree by group, each with its description and example, and
+ * patterns of one's own.
+ */
 export function TypePicker({ value, onChange, error }: TypePickerProps): JSX.Element {
   const name = useId();
   const { data } = useResource<Page<EventType>>("/v1/event-types?limit=250", { polls: false });

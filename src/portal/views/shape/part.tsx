@@ -21,7 +21,10 @@ interface PartProps {
   children?: ComponentChildren;
 }
 
-/** A filter or transformations, built of rows or written as JSON: one goes over to the other and back without a loss. */
+/**
+ * A filter or transformations, built of rows or written as JSON: one goes over to the other and back without
+ * a loss.
+ */
 export function Part(props: PartProps): JSX.Element {
   const { title, text, onInput, faults, rows, words, placeholder, children } = props;
   const [mode, setMode] = useState<Mode>(rows === null ? "json" : "rows");

@@ -36,7 +36,10 @@ const LAST = 100;
 /** Tried a moment after the last key. */
 const WAIT_MS = 300;
 
-/** Tries the shape on the newest events that the reader sees; null: it cannot be tried as it stands. What was found last stays. */
+/**
+ * Tries the shape on the newest events that the reader sees; null: it cannot be tried as it stands. What was
+ * found last stays.
+ */
 export function usePreview(endpointId: string, shape: Shape | null): Tried {
   const [tried, setTried] = useState<Tried>({ preview: null, faults: [], message: null });
   const asked = shape === null ? null : JSON.stringify({ endpoint_id: endpointId, last: LAST, ...shape });

@@ -17,7 +17,10 @@ export const SOURCE_SERIES: Series<Part> = {
   bar: "source.chart.bar",
 };
 
-/** Numbers by the hour, added up in `count` bars of `width` milliseconds from `begin` on; of one reason alone where one is chosen. */
+/**
+ * Numbers by the hour, added up in `count` bars of `width` milliseconds from `begin` on; of one reason alone
+ * where one is chosen.
+ */
 export class SourceBars {
   readonly #sums: readonly SourceNumbers[];
 

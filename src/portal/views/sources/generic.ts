@@ -1,6 +1,6 @@
 import type { Provider, Source } from "../../types.ts";
 
-/** Of no provider in particular: for whatever is not in the list (contract section 8). */
+/** Of no provider in particular: for whatever is not in the list. */
 const GENERIC: readonly string[] = [
   "service",
   "hmac",

@@ -19,7 +19,9 @@ import { fitting, ProviderPicker } from "./provider-picker.tsx";
 import { SetUp } from "./set-up.tsx";
 import { addressOf } from "./source-address.ts";
 
-/** A source in four steps: whose webhooks, what it is called, the provider's own set-up, and a first request. */
+/**
+ * A source in four steps: whose webhooks, what it is called, the provider's own set-up, and a first request.
+ */
 export function NewSource(): JSX.Element {
   const { data, error } = useResource<Page<Provider>>("/v1/providers", { polls: false });
   if (!may.manage) return <Empty title={t("sources.none.ask")} icon="info" />;
