@@ -11,12 +11,12 @@ interface Limit {
 
 /** Every bound of the service, each with its unit and reason; printed in the docs. */
 export const LIMITS = {
-  eventBodyMax: {
+  eventBodyBytesMax: {
     value: MIB,
     unit: "bytes",
     why: "One event fits into memory many times over; larger data belongs behind a link.",
   },
-  ingestBodyMax: { value: MIB, unit: "bytes", why: "No provider of the table sends more." },
+  ingestBodyBytesMax: { value: MIB, unit: "bytes", why: "No provider of the table sends more." },
   formFieldsMax: {
     value: 2000,
     unit: "count",
@@ -32,8 +32,12 @@ export const LIMITS = {
     unit: "ms",
     why: "And so much later for each MiB of its body, which is several times what the slowest verification takes.",
   },
-  batchBodyMax: { value: 8 * MIB, unit: "bytes", why: "500 events of the usual size, in one transaction." },
-  managementBodyMax: {
+  batchBodyBytesMax: {
+    value: 8 * MIB,
+    unit: "bytes",
+    why: "500 events of the usual size, in one transaction.",
+  },
+  managementBodyBytesMax: {
     value: MIB,
     unit: "bytes",
     why: "An endpoint with filter, transformations and headers stays far below.",
@@ -123,7 +127,7 @@ export const LIMITS = {
     unit: "count",
     why: "Far more than a filter takes over most events, and a sixtieth of what one may take: a thousand filters hold up no event for long.",
   },
-  lightBodyMax: {
+  lightBodyBytesMax: {
     value: 64 * KIB,
     unit: "bytes",
     why:
@@ -221,21 +225,29 @@ export const LIMITS = {
     why: "What a person picks out of a list; a filter takes any number.",
   },
   searchTextMax: { value: 256, unit: "characters", why: "A search, not a document." },
-  attemptTimeoutDefault: { value: 15, unit: "seconds", why: "Standard Webhooks asks for 15 to 30 s." },
-  attemptTimeoutMax: { value: 30, unit: "seconds", why: "Standard Webhooks asks for 15 to 30 s." },
-  responseReadMax: {
+  attemptTimeoutSecondsDefault: { value: 15, unit: "seconds", why: "Standard Webhooks asks for 15 to 30 s." },
+  attemptTimeoutSecondsMax: { value: 30, unit: "seconds", why: "Standard Webhooks asks for 15 to 30 s." },
+  responseReadBytesMax: {
     value: 64 * KIB,
     unit: "bytes",
     why: "Enough to reuse the connection after a chatty answer.",
   },
-  responseKeptMax: {
+  responseKeptBytesMax: {
     value: 16 * KIB,
     unit: "bytes",
     why: "Enough to see the error page that explains a failure.",
   },
   retryEntriesMax: { value: 20, unit: "count", why: "More tries than any sender makes." },
-  retryWaitMax: { value: 72 * 3600, unit: "seconds", why: "Longer waits outlive the retention of bodies." },
-  retryAfterMax: { value: 24 * 3600, unit: "seconds", why: "A receiver may ask for a day, not for ever." },
+  retryWaitSecondsMax: {
+    value: 72 * 3600,
+    unit: "seconds",
+    why: "Longer waits outlive the retention of bodies.",
+  },
+  retryAfterSecondsMax: {
+    value: 24 * 3600,
+    unit: "seconds",
+    why: "A receiver may ask for a day, not for ever.",
+  },
   concurrencyDefault: { value: 10, unit: "count", why: "Enough for a fast receiver, gentle to a small one." },
   concurrencyMax: {
     value: 100,
@@ -248,7 +260,7 @@ export const LIMITS = {
     why: "Over all endpoints; above half of it each endpoint gets one at a time, so that the slow leave room.",
   },
   failuresBeforeBackoff: { value: 5, unit: "count", why: "Fewer are noise, more hammer a dead receiver." },
-  backoffMax: {
+  backoffSecondsMax: {
     value: 300,
     unit: "seconds",
     why: "A receiver that came back is noticed within five minutes.",
@@ -258,7 +270,7 @@ export const LIMITS = {
     unit: "ms",
     why: "Five days without one success: nobody is listening.",
   },
-  rotationOverlapMax: { value: 168, unit: "hours", why: "A week is enough to deploy a new secret." },
+  rotationOverlapHoursMax: { value: 168, unit: "hours", why: "A week is enough to deploy a new secret." },
   actorQueueMax: {
     value: 1000,
     unit: "count",
@@ -325,19 +337,19 @@ export const LIMITS = {
     unit: "count",
     why: "Endpoints of an erased consumer that one turn closes: each is encrypted anew.",
   },
-  sliceRestMs: {
+  sliceRestMsMin: {
     value: 4,
     unit: "ms",
     why: "At least between two slices of retention or an erasure, and twice as long as a slice took: the others go first.",
   },
-  sliceRestMax: {
+  sliceRestMsMax: {
     value: 1000,
     unit: "ms",
     why: "At most: a disk that stood still for long is no reason to.",
   },
   pollLimitMax: { value: 100, unit: "count", why: "A page that a poller works off before it asks again." },
   pollLimitDefault: { value: 50, unit: "count", why: "As in lists." },
-  pollWaitMax: {
+  pollWaitSecondsMax: {
     value: 30,
     unit: "seconds",
     why: "Proxies cut what is silent for a minute.",
@@ -375,9 +387,14 @@ export const LIMITS = {
     why: "An old event whose last delivery has just ended: whoever waited for that can read how.",
   },
   auditKeptMs: { value: 365 * DAY_MS, unit: "ms", why: "Auditors ask about the last year." },
-  dedupKeptMs: {
-    value: 30 * DAY_MS,
-    unit: "ms",
+  bodyHashKeptSeconds: {
+    value: 600,
+    unit: "seconds",
+    why: "What is known by a hash of its body alone is taken for a retry no longer than that.",
+  },
+  dedupKeptSeconds: {
+    value: (30 * DAY_MS) / 1000,
+    unit: "seconds",
     why: "Providers retry for days; dead letters are replayed for weeks.",
   },
 } as const satisfies Record<string, Limit>;

@@ -24,7 +24,7 @@ export function readRetryAfter(value: string | undefined, now: number): number |
   const text = value.trim();
   const at = /^\d+$/.test(text) ? now + Number(text) * SECOND_MS : readHttpDate(text);
   if (!(at > now)) return null;
-  return Math.min(at, now + limit("retryAfterMax") * SECOND_MS);
+  return Math.min(at, now + limit("retryAfterSecondsMax") * SECOND_MS);
 }
 
 /** RFC 9110 5.6.7 in its three forms; NaN for what is none, also for a day that the month does not have. */
@@ -38,7 +38,7 @@ function readHttpDate(text: string): number {
 
 /** 1 s doubling to 5 min: the wait after the `level`-th failure in a row (0 is the first). */
 export function doublingMs(level: number): number {
-  return Math.min(SECOND_MS * 2 ** Math.min(level, 20), limit("backoffMax") * SECOND_MS);
+  return Math.min(SECOND_MS * 2 ** Math.min(level, 20), limit("backoffSecondsMax") * SECOND_MS);
 }
 
 /**

@@ -16,7 +16,7 @@ export interface TurnParts {
  * True for a body whose parts of work (a parse, a validation, an operation) each take a turn of their own.
  */
 export function isHeavy(bytes: number): boolean {
-  return bytes > limit("lightBodyMax");
+  return bytes > limit("lightBodyBytesMax");
 }
 
 /** What long work asks, piece after piece, so that others have their turns in between. */

@@ -144,8 +144,8 @@ function transmit(begun: Begun, { method, url, headers, body }: OutgoingRequest)
     headers,
     body,
     timeoutMs,
-    maxReadBytes: limit("responseReadMax"),
-    maxKeepBytes: limit("responseKeptMax"),
+    maxReadBytes: limit("responseReadBytesMax"),
+    maxKeepBytes: limit("responseKeptBytesMax"),
     signal,
   });
 }

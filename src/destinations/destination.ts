@@ -59,7 +59,7 @@ export interface Answer {
   status: number;
   /** Names in lower case. */
   headers: ReadonlyArray<readonly [string, string]>;
-  /** Its beginning where it is long (`limit("responseKeptMax")`). */
+  /** Its beginning where it is long (`limit("responseKeptBytesMax")`). */
   body: Uint8Array;
 }
 

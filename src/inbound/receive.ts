@@ -1,3 +1,4 @@
+import { limit } from "../core/limits.ts";
 import { answerWithId } from "./answers.ts";
 import { readBody } from "./body.ts";
 import { hash, hmac } from "./digest.ts";
@@ -18,11 +19,8 @@ import { type Attempt, faultOfTime, type Verdict } from "./schemes/scheme.ts";
 import { isSecretInQuery } from "./schemes/token.ts";
 import { UNSTATED_WINDOW } from "./window.ts";
 
-const DAY_SECONDS = 86_400;
 /** Stands in where no key documents can be read: every request that needs one is answered 503. */
 export const NO_KEYS: KeyReader = { read: () => Promise.resolve({ kind: "unavailable" }) };
-/** Deduplication is remembered for 30 days; an identity that is only a hash of the body for 10 minutes. */
-const DEDUP_SECONDS = { id: 30 * DAY_SECONDS, hash: 600 };
 /** A longer identity is stored as its hash. */
 const DELIVERY_ID_LENGTH_MAX = 255;
 
@@ -89,7 +87,7 @@ function eventOf(row: ProviderRow, facts: Facts): Reception {
     data,
     deliveryId:
       id !== null && id.length > DELIVERY_ID_LENGTH_MAX ? `long:${hash("sha256", [id], "hex")}` : id,
-    dedupSeconds: id?.startsWith(BODY_HASH_PREFIX) ? DEDUP_SECONDS.hash : DEDUP_SECONDS.id,
+    dedupSeconds: limit(id?.startsWith(BODY_HASH_PREFIX) ? "bodyHashKeptSeconds" : "dedupKeptSeconds"),
     proof: proofOf(row, facts),
     answer: row.answer ? row.answer(facts) : answerWithId,
   };

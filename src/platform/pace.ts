@@ -19,8 +19,8 @@ export function createPace(isStopping: () => boolean): Pace {
   return {
     isStopping,
     async rest() {
-      const ms = Math.min(2 * (performance.now() - begin), limit("sliceRestMax"));
-      await new Promise((resolve) => setTimeout(resolve, Math.max(ms, limit("sliceRestMs"))));
+      const ms = Math.min(2 * (performance.now() - begin), limit("sliceRestMsMax"));
+      await new Promise((resolve) => setTimeout(resolve, Math.max(ms, limit("sliceRestMsMin"))));
       begin = performance.now();
     },
   };

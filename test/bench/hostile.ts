@@ -6,8 +6,8 @@
  * The service runs in this process, with a schema over the event's type, and an endpoint with a filter and
  * transformations that each look at every part of it. Each event is parsed, validated, filtered, written,
  * reshaped, signed and sent. Prints the longest turn of the loop in processor time beside what JSON.parse of
- * the same text takes alone (the limit `lightBodyMax` says how the two may differ), the same for a batch of
- * such events, and judges none of them.
+ * the same text takes alone (the limit `lightBodyBytesMax` says how the two may differ), the same for a batch
+ * of such events, and judges none of them.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -106,7 +106,7 @@ console.log(
   `\n${"an event full of".padEnd(22)}  JSON.parse  longest turn      above it   a batch above it   (milliseconds of this thread)`,
 );
 for (const [title, fill] of shapes) {
-  const data = fill(limit("eventBodyMax") - BODY.start.length - BODY.end.length);
+  const data = fill(limit("eventBodyBytesMax") - BODY.start.length - BODY.end.length);
   const body = BODY.start + data + BODY.end;
   const parseMs = costMs(() => JSON.parse(body));
   const turnMs = await longestTurnMs(service, "/v1/events", body);

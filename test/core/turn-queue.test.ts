@@ -116,7 +116,7 @@ describe("a heavy piece", () => {
   });
 
   test("is one of a body above the limit", async () => {
-    const bytes = limit("lightBodyMax");
+    const bytes = limit("lightBodyBytesMax");
     expect([isHeavy(bytes), isHeavy(bytes + 1)]).toEqual([false, true]);
     const ask = () => queue.giveWay(bytes + 1);
     expect(

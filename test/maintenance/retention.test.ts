@@ -115,7 +115,7 @@ describe("an old event", () => {
     const source = await api.call("POST", "/v1/sources", { provider: "github", name: "g" });
     const key = api.data.ids.decode("src", String(source.json["id"])) ?? 0;
     await api.data.store.write(() =>
-      api.data.dedup.save(key, "delivery-1", 5, limit("dedupKeptMs") / 1000 + DAY_MS),
+      api.data.dedup.save(key, "delivery-1", 5, limit("dedupKeptSeconds") / 1000 + DAY_MS),
     );
     clock.advance(30 * DAY_MS);
     await pass();

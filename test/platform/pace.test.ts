@@ -18,5 +18,5 @@ test("a rest is twice as long as its slice, within bounds, and the first one too
     await pace.rest();
   }
   expect([clock.mock.calls.length, timer.mock.calls.length]).toEqual([9, 4]);
-  expect(rests).toEqual([20, limit("sliceRestMs"), limit("sliceRestMax"), 40]);
+  expect(rests).toEqual([20, limit("sliceRestMsMin"), limit("sliceRestMsMax"), 40]);
 });

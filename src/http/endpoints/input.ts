@@ -20,7 +20,7 @@ const DEFAULTS = {
   eventTypes: null,
   headers: [],
   signatureVersions: ["v1"],
-  timeoutSeconds: limit("attemptTimeoutDefault"),
+  timeoutSeconds: limit("attemptTimeoutSecondsDefault"),
   maxConcurrency: limit("concurrencyDefault"),
   ordering: "none",
   metadata: {},

@@ -37,7 +37,7 @@ const pollQuery = Type.Object(
     wait: Type.Optional(
       Type.Integer({
         minimum: 0,
-        maximum: limit("pollWaitMax"),
+        maximum: limit("pollWaitSecondsMax"),
         default: 0,
         description: "Seconds that the answer may wait where nothing is there yet.",
       }),
@@ -99,7 +99,7 @@ function pollRoute(services: Services, buckets: TokenBuckets): AnyRoute {
     access: "endpoint",
     budget: "none",
     query: pollQuery,
-    waitMaxSeconds: limit("pollWaitMax"),
+    waitMaxSeconds: limit("pollWaitSecondsMax"),
     refusesHead: true,
     takesAnyPath: true,
     answers: {
@@ -190,7 +190,7 @@ const REFUSALS: Readonly<Record<Refusal, () => Problem>> = {
   disabled: disabledConflict,
   full: () =>
     new Problem("rate_limited", "Too many polls wait at once. Ask again later, or without `wait`.", {
-      headers: { "retry-after": String(limit("pollWaitMax")) },
+      headers: { "retry-after": String(limit("pollWaitSecondsMax")) },
     }),
   stopping: () => unavailable("The service is stopping. Try again in a moment."),
 };

@@ -22,7 +22,7 @@ import { transformationsShape } from "./transformation-shape.ts";
 
 const retryShape = Type.Object(
   {
-    schedule: Type.Array(Type.Integer({ minimum: 1, maximum: limit("retryWaitMax") }), {
+    schedule: Type.Array(Type.Integer({ minimum: 1, maximum: limit("retryWaitSecondsMax") }), {
       maxItems: limit("retryEntriesMax"),
       description: "Seconds from each failed attempt to the next.",
     }),
@@ -98,7 +98,7 @@ const commonFields = {
   ),
   retry: Type.Optional(nullable(retryShape, TEXTS.retry)),
   timeout_seconds: Type.Optional(
-    nullable(Type.Integer({ minimum: 1, maximum: limit("attemptTimeoutMax") }), "Default 15."),
+    nullable(Type.Integer({ minimum: 1, maximum: limit("attemptTimeoutSecondsMax") }), "Default 15."),
   ),
   rate_limit_per_second: Type.Optional(
     nullable(Type.Integer({ minimum: 1, maximum: 1_000_000 }), TEXTS.rate),

@@ -13,7 +13,7 @@ import { addUnknownField, dataOf, FAULTS_MAX, newEventShape, readFields, require
  * cut out of the text, and each is read by itself, with turns for others in between.
  */
 
-const EVENTS = { name: "events", countMax: limit("batchEventsMax"), lengthMax: limit("eventBodyMax") };
+const EVENTS = { name: "events", countMax: limit("batchEventsMax"), lengthMax: limit("eventBodyBytesMax") };
 /** Objects around an event. */
 const LEVELS_ABOVE = 2;
 
@@ -65,7 +65,7 @@ function requireWhole(rest: string, elements: readonly Span[], bytes: Uint8Array
   const last = elements.at(-1);
   if (last !== undefined && last.end - last.start > EVENTS.lengthMax) throw tooLarge(elements.length - 1);
   if (elements.length > EVENTS.countMax) throw invalidAll([EXPECTED_EVENTS]);
-  if (rest.length > limit("eventBodyMax")) {
+  if (rest.length > limit("eventBodyBytesMax")) {
     throw invalid("", "Expected an object with `events` alone, and little white space.");
   }
   requireDepth(rest);
@@ -108,12 +108,12 @@ function withoutData(value: unknown): unknown {
 }
 
 function requireSize(text: string, at: number): void {
-  const max = limit("eventBodyMax");
+  const max = limit("eventBodyBytesMax");
   if (text.length * 3 > max && Buffer.byteLength(text) > max) throw tooLarge(at);
 }
 
 function tooLarge(at: number): Problem {
-  const detail = `An event may have at most ${limit("eventBodyMax")} bytes.`;
+  const detail = `An event may have at most ${limit("eventBodyBytesMax")} bytes.`;
   const errors = [{ pointer: `/events/${at}`, detail }];
   return new Problem("payload_too_large", "An event of the batch is too large.", { errors });
 }

@@ -43,7 +43,7 @@ function publishEvent(services: Services): AnyRoute {
     budget: "publish",
     body: newEventShape,
     bodyMode: "raw",
-    bodyMaxBytes: limit("eventBodyMax"),
+    bodyMaxBytes: limit("eventBodyBytesMax"),
     bodyExample: newEventExample,
     answers: {
       202: { description: "Accepted.", schema: publishedShape, example: publishedExample },
@@ -110,7 +110,7 @@ function publishBatch(services: Services): AnyRoute {
     budget: "publish",
     body: newBatchShape,
     bodyMode: "raw",
-    bodyMaxBytes: limit("batchBodyMax"),
+    bodyMaxBytes: limit("batchBodyBytesMax"),
     bodyExample: { events: [newEventExample, { ...newEventExample, external_id: "order-1042" }] },
     answers: {
       202: {

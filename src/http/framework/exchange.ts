@@ -72,7 +72,7 @@ export function prepareRoute(route: AnyRoute): PreparedRoute {
   return {
     route,
     takesKey: takesIdempotencyKey(route),
-    bodyMaxBytes: route.bodyMaxBytes ?? limit("managementBodyMax"),
+    bodyMaxBytes: route.bodyMaxBytes ?? limit("managementBodyBytesMax"),
     readQuery: route.ignoresQuery ? null : compileQuery(route.query ?? NO_FIELDS),
     parseBody: isParsed ? compileBody(route.body ?? NO_FIELDS) : null,
   };

@@ -10,7 +10,7 @@ const OVERLAP_HOURS_DEFAULT = 24;
 export const overlapShape = Type.Optional(
   Type.Integer({
     minimum: 0,
-    maximum: limit("rotationOverlapMax"),
+    maximum: limit("rotationOverlapHoursMax"),
     default: OVERLAP_HOURS_DEFAULT,
     description: "How long the previous secret holds beside the new one; 0: not at all.",
   }),

@@ -50,7 +50,7 @@ export interface AnswerDoc {
 export type Refusals = Readonly<Partial<Record<ErrorCode, string>>>;
 
 /** What a route waits for that answers once an attempt is over, with some time between the two. */
-export const ATTEMPT_WAIT_SECONDS = limit("attemptTimeoutMax") + 5;
+export const ATTEMPT_WAIT_SECONDS = limit("attemptTimeoutSecondsMax") + 5;
 
 /** The schema of a query or body that has no fields. */
 export const NO_FIELDS = Type.Object({}, { additionalProperties: false });
@@ -114,7 +114,7 @@ export interface Route<
   body?: Body;
   /** Default `parsed`. */
   bodyMode?: Mode;
-  /** Default: the limit `managementBodyMax`. */
+  /** Default: the limit `managementBodyBytesMax`. */
   bodyMaxBytes?: number;
   bodyExample?: unknown;
   /** Successes, and a refusal that is no problem document; a string documents an answer without a body. */

@@ -31,7 +31,7 @@ export function ingestRoutes(services: Services, desk: SourceDesk, keys: KeyCach
         "The raw bytes are verified before anything else is done with them; a token is never taken from the query string. Accepted: " +
         "the event is on disk. Seen before: the same event, `duplicate: true`. A provider that demands another answer gets it.",
       body: Type.Unknown({ description: "As the provider sends it, of whatever content type." }),
-      bodyMaxBytes: limit("ingestBodyMax"),
+      bodyMaxBytes: limit("ingestBodyBytesMax"),
       onTooLarge: ({ id = "" }) => door.refuseTooLarge(id),
       answers: INGEST_ANSWERS,
       refuses: INGEST_REFUSALS,

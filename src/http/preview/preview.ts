@@ -87,7 +87,7 @@ function previewRoute(services: Services): AnyRoute {
     budget: "management",
     audit: "It changes nothing.",
     body: previewShape,
-    bodyMaxBytes: limit("eventBodyMax") + limit("managementBodyMax"),
+    bodyMaxBytes: limit("eventBodyBytesMax") + limit("managementBodyBytesMax"),
     bodyExample: { last: 100, filter: { data: { total: { $gte: 100 } } } },
     waitMaxSeconds: LONGEST_SECONDS,
     answers: {

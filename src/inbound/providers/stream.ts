@@ -10,7 +10,7 @@ import { hmacScheme } from "../schemes/hmac.ts";
 function unpack(request: InboundRequest): InboundRequest | null {
   if (request.headers.get("content-encoding")?.toLowerCase() !== "gzip") return request;
   try {
-    return { ...request, body: gunzipSync(request.body, { maxOutputLength: limit("ingestBodyMax") }) };
+    return { ...request, body: gunzipSync(request.body, { maxOutputLength: limit("ingestBodyBytesMax") }) };
   } catch {
     return null;
   }

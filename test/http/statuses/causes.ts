@@ -14,7 +14,7 @@ import type { Spoiling, Walk } from "./kit.ts";
 
 export type Cause = (walk: Walk, operation: Operation) => Promise<Reply>;
 
-const TOO_LARGE = "x".repeat(limit("batchBodyMax") + 1);
+const TOO_LARGE = "x".repeat(limit("batchBodyBytesMax") + 1);
 
 /** The operation's request with something wrong about it. */
 function spoiled(spoiling: Spoiling): Cause {
