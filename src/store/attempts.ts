@@ -1,3 +1,4 @@
+import type { attempt } from "./log-schema.ts";
 import { type Attempt, type AttemptFacts, type AttemptPlace, OUTCOMES, TRIGGERS } from "../core/model.ts";
 import { once } from "../core/once.ts";
 import { bound } from "./bound.ts";
@@ -5,26 +6,7 @@ import type { Heads } from "./index/heads.ts";
 import { deliveriesOf, goesToOneOf, isAttemptOf } from "./index/hanging.ts";
 import type { Store } from "./store.ts";
 
-interface AttemptRow {
-  id: number;
-  delivery_id: number;
-  number: number;
-  trigger: number;
-  started_at: number;
-  duration_ms: number;
-  outcome: number;
-  status_code: number | null;
-  error_code: string | null;
-  request_head: number | null;
-  sent_at: number | null;
-  signature: string | null;
-  request_body: Uint8Array | null;
-  response_head: number | null;
-  response_date: number | null;
-  response_body: Uint8Array | null;
-  truncated: number;
-  next_attempt_at: number | null;
-}
+type AttemptRow = typeof attempt.$inferSelect;
 
 /** An attempt as far as the timeline of its event shows it. */
 export interface AttemptSummary

@@ -1,3 +1,4 @@
+import type { audit } from "./log-schema.ts";
 import { type AuditEntry, type AuditRow } from "../core/audit.ts";
 import { firstKeyAt } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
@@ -19,16 +20,7 @@ export interface AuditFilter {
   until: number | null;
 }
 
-interface Row {
-  id: number;
-  scope: number;
-  actor_kind: AuditEntry["actor"]["kind"];
-  actor_id: number | null;
-  action: string;
-  object_kind: AuditEntry["object"]["kind"];
-  object_id: string;
-  changes: string;
-}
+type Row = typeof audit.$inferSelect;
 
 /** The audit log. */
 export class Audit {

@@ -1,3 +1,4 @@
+import type { delivery } from "./log-schema.ts";
 import {
   DEAD_REASONS,
   DELIVERY_STATUS,
@@ -8,22 +9,7 @@ import {
 } from "../core/model.ts";
 
 /** A row of `delivery`. */
-export interface DeliveryRow {
-  id: number;
-  event_id: number;
-  endpoint_id: number;
-  project_id: number;
-  status: number;
-  attempt_count: number;
-  step: number;
-  origin: number;
-  metered: number;
-  generation: number;
-  due: number | null;
-  queue_order: number | null;
-  dead_reason: number | null;
-  completed_at: number | null;
-}
+export type DeliveryRow = Omit<typeof delivery.$inferSelect, "first_attempt">;
 
 export interface NewDelivery {
   id: number;

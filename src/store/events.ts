@@ -1,21 +1,10 @@
+import type { event } from "./log-schema.ts";
 import type { Event } from "../core/model.ts";
 import type { Digest } from "./index/digest.ts";
 import { LABELS, type Labels } from "./index/labels.ts";
 import type { Store } from "./store.ts";
 
-export interface EventRow {
-  id: number;
-  project_id: number;
-  type: string;
-  timestamp: number;
-  consumer_id: string | null;
-  external_id: string | null;
-  source_id: number | null;
-  is_test: number;
-  hops: number;
-  delivery_count: number;
-  filtered: string | null;
-}
+export type EventRow = Omit<typeof event.$inferSelect, "goes_to" | "data">;
 
 /** An event with its `data`, as JSON text; empty where the body has left before its event (thinning.ts). */
 export interface EventWithData extends Event {

@@ -1,15 +1,8 @@
+import type { endpointHealth } from "./log-schema.ts";
 import { HEALTHY, type Health } from "../core/model.ts";
 import type { Store } from "./store.ts";
 
-interface HealthRow {
-  endpoint_id: number;
-  failures_in_row: number;
-  backoff_level: number;
-  backoff_until: number;
-  slow_level: number;
-  slow_until: number;
-  failing_since: number | null;
-}
+type HealthRow = typeof endpointHealth.$inferSelect;
 
 /**
  * How endpoints in trouble have been answering, so that a restart forgets no `retry-after` and no backoff.

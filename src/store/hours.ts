@@ -1,3 +1,4 @@
+import type { stat } from "./log-schema.ts";
 import type { Store } from "./store.ts";
 
 /**
@@ -26,13 +27,7 @@ export interface HourNumbers {
 
 export type Hour = [hour: number, numbers: HourNumbers];
 
-interface Row {
-  hour: number;
-  delivered: number;
-  failed: number;
-  dead: number;
-  durations: string;
-}
+type Row = Pick<typeof stat.$inferSelect, "hour" | "delivered" | "failed" | "dead" | "durations">;
 
 interface EndpointKeys {
   id: number;

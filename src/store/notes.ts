@@ -1,3 +1,4 @@
+import type { note } from "./log-schema.ts";
 import { bound } from "./bound.ts";
 import type { Store } from "./store.ts";
 
@@ -12,13 +13,7 @@ export interface Note {
   detail: string | null;
 }
 
-interface NoteRow {
-  id: number;
-  delivery_id: number;
-  endpoint_id: number;
-  kind: number;
-  detail: string | null;
-}
+type NoteRow = Omit<typeof note.$inferSelect, "event_id"> & { endpoint_id: number };
 
 /** What happened to a delivery without an attempt; for the timeline. The key is the instant. */
 export class Notes {

@@ -1,11 +1,11 @@
-import { blob, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { blob, index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { Scope } from "../core/caller.ts";
 import type { DisabledReason, Endpoint, EndpointStatus, EventType, Project, Source } from "../core/model.ts";
 
 /**
- * The tables that are read into memory or touched by management calls, for drizzle. What stands on the hot
- * path (event, delivery, attempt, entry, …) is reached by statements prepared once. drizzle/*.sql makes the
- * tables; a test compares the two.
+ * The tables that management calls touch, and those that are read into memory at the start; drizzle reads and
+ * writes them. The others stand in src/store/log-schema.ts. The migrations in drizzle/ make all of them, and
+ * a test holds the two against each other.
  */
 
 const json = <T>(name: string) => text(name, { mode: "json" }).$type<T>();
@@ -18,101 +18,146 @@ export const account = sqliteTable("account", {
   suspended: integer({ mode: "boolean" }).notNull().default(false),
 });
 
-export const project = sqliteTable("project", {
-  id: integer().primaryKey(),
-  accountId: integer("account_id").notNull(),
-  name: text().notNull(),
-  mode: text().$type<Project["mode"]>().notNull(),
-  branding: json<Project["branding"]>("branding").notNull(),
-  portalOrigins: json<string[]>("portal_origins").notNull(),
-  unknownEventTypes: text("unknown_event_types").$type<Project["unknownEventTypes"]>().notNull(),
-});
+export const project = sqliteTable(
+  "project",
+  {
+    id: integer().primaryKey(),
+    accountId: integer("account_id")
+      .notNull()
+      .references(() => account.id),
+    name: text().notNull(),
+    mode: text().$type<Project["mode"]>().notNull(),
+    branding: json<Project["branding"]>("branding").notNull().default({}),
+    portalOrigins: json<string[]>("portal_origins").notNull().default([]),
+    unknownEventTypes: text("unknown_event_types")
+      .$type<Project["unknownEventTypes"]>()
+      .notNull()
+      .default("allow"),
+  },
+  (t) => [index("project_account").on(t.accountId)],
+);
 
-export const apiKey = sqliteTable("api_key", {
-  id: integer().primaryKey(),
-  projectId: integer("project_id").notNull(),
-  hash: sealed("hash").notNull(),
-  prefix: text().notNull(),
-  name: text().notNull(),
-  scopes: json<Scope[]>("scopes").notNull(),
-  expiresAt: integer("expires_at"),
-  lastUsedAt: integer("last_used_at"),
-});
+export const apiKey = sqliteTable(
+  "api_key",
+  {
+    id: integer().primaryKey(),
+    projectId: integer("project_id")
+      .notNull()
+      .references(() => project.id),
+    hash: sealed("hash").notNull().unique(),
+    prefix: text().notNull(),
+    name: text().notNull(),
+    scopes: json<Scope[]>("scopes").notNull(),
+    expiresAt: integer("expires_at"),
+    lastUsedAt: integer("last_used_at"),
+  },
+  (t) => [index("api_key_project").on(t.projectId)],
+);
 
-export const endpoint = sqliteTable("endpoint", {
-  id: integer().primaryKey(),
-  projectId: integer("project_id").notNull(),
-  consumerId: text("consumer_id"),
-  kind: text().notNull(),
-  config: json<Record<string, unknown>>("config").notNull(),
-  description: text(),
-  eventTypes: json<readonly string[]>("event_types"),
-  filter: json<unknown>("filter"),
-  transformations: json<unknown>("transformations"),
-  signatureVersions: json<Endpoint["signatureVersions"]>("signature_versions").notNull(),
-  retry: json<{ schedule: readonly number[] }>("retry"),
-  timeoutSeconds: integer("timeout_seconds").notNull(),
-  rateLimitPerSecond: integer("rate_limit_per_second"),
-  maxConcurrency: integer("max_concurrency").notNull(),
-  ordering: text().$type<"none" | "fifo">().notNull(),
-  metadata: json<Readonly<Record<string, unknown>>>("metadata").notNull(),
-  status: text().$type<EndpointStatus>().notNull(),
-  disabledReason: text("disabled_reason").$type<DisabledReason>(),
-  updatedAt: integer("updated_at").notNull(),
-  sealed: sealed("sealed").notNull(),
-});
+export const endpoint = sqliteTable(
+  "endpoint",
+  {
+    id: integer().primaryKey(),
+    projectId: integer("project_id")
+      .notNull()
+      .references(() => project.id),
+    consumerId: text("consumer_id"),
+    kind: text().notNull(),
+    config: json<Record<string, unknown>>("config").notNull(),
+    description: text(),
+    eventTypes: json<readonly string[]>("event_types"),
+    filter: json<unknown>("filter"),
+    transformations: json<unknown>("transformations"),
+    signatureVersions: json<Endpoint["signatureVersions"]>("signature_versions").notNull(),
+    retry: json<{ schedule: readonly number[] }>("retry"),
+    timeoutSeconds: integer("timeout_seconds").notNull(),
+    rateLimitPerSecond: integer("rate_limit_per_second"),
+    maxConcurrency: integer("max_concurrency").notNull(),
+    ordering: text().$type<"none" | "fifo">().notNull(),
+    metadata: json<Readonly<Record<string, unknown>>>("metadata").notNull(),
+    status: text().$type<EndpointStatus>().notNull(),
+    disabledReason: text("disabled_reason").$type<DisabledReason>(),
+    updatedAt: integer("updated_at").notNull(),
+    sealed: sealed("sealed").notNull(),
+  },
+  (t) => [index("endpoint_consumer").on(t.projectId, t.consumerId)],
+);
 
-export const source = sqliteTable("source", {
-  id: integer().primaryKey(),
-  projectId: integer("project_id").notNull(),
-  consumerId: text("consumer_id"),
-  provider: text().notNull(),
-  name: text().notNull(),
-  status: text().$type<Source["status"]>().notNull(),
-  config: json<Readonly<Record<string, unknown>>>("config").notNull(),
-  rateLimitPerSecond: integer("rate_limit_per_second"),
-  updatedAt: integer("updated_at").notNull(),
-  sealed: sealed("sealed").notNull(),
-});
+export const source = sqliteTable(
+  "source",
+  {
+    id: integer().primaryKey(),
+    projectId: integer("project_id")
+      .notNull()
+      .references(() => project.id),
+    consumerId: text("consumer_id"),
+    provider: text().notNull(),
+    name: text().notNull(),
+    status: text().$type<Source["status"]>().notNull(),
+    config: json<Readonly<Record<string, unknown>>>("config").notNull(),
+    rateLimitPerSecond: integer("rate_limit_per_second"),
+    updatedAt: integer("updated_at").notNull(),
+    sealed: sealed("sealed").notNull(),
+  },
+  (t) => [index("source_project").on(t.projectId, t.id)],
+);
 
-export const eventType = sqliteTable("event_type", {
-  id: integer().primaryKey(),
-  projectId: integer("project_id").notNull(),
-  name: text().notNull(),
-  description: text(),
-  schema: json<EventType["schema"]>("schema"),
-  example: json<EventType["example"]>("example"),
-  group: text("group_name"),
-  archived: integer({ mode: "boolean" }).notNull().default(false),
-  updatedAt: integer("updated_at").notNull(),
-});
+export const eventType = sqliteTable(
+  "event_type",
+  {
+    id: integer().primaryKey(),
+    projectId: integer("project_id")
+      .notNull()
+      .references(() => project.id),
+    name: text().notNull(),
+    description: text(),
+    schema: json<EventType["schema"]>("schema"),
+    example: json<EventType["example"]>("example"),
+    group: text("group_name"),
+    archived: integer({ mode: "boolean" }).notNull().default(false),
+    updatedAt: integer("updated_at").notNull(),
+  },
+  (t) => [uniqueIndex("event_type_name").on(t.projectId, t.name)],
+);
 
-export const portalLink = sqliteTable("portal_link", {
-  id: integer().primaryKey(),
-  projectId: integer("project_id").notNull(),
-  hash: sealed("hash").notNull(),
-  consumerId: text("consumer_id"),
-  manage: integer("may_manage", { mode: "boolean" }).notNull(),
-  create: integer("may_create", { mode: "boolean" }).notNull(),
-  expiresAt: integer("expires_at").notNull(),
-});
+export const portalLink = sqliteTable(
+  "portal_link",
+  {
+    id: integer().primaryKey(),
+    projectId: integer("project_id")
+      .notNull()
+      .references(() => project.id),
+    hash: sealed("hash").notNull().unique(),
+    consumerId: text("consumer_id"),
+    manage: integer("may_manage", { mode: "boolean" }).notNull(),
+    create: integer("may_create", { mode: "boolean" }).notNull(),
+    expiresAt: integer("expires_at").notNull(),
+  },
+  (t) => [index("portal_link_project").on(t.projectId), index("portal_link_expiry").on(t.expiresAt)],
+);
 
 export const projectLogo = sqliteTable("project_logo", {
-  projectId: integer("project_id").primaryKey(),
+  projectId: integer("project_id")
+    .primaryKey()
+    .references(() => project.id),
   contentType: text("content_type").notNull(),
   version: text().notNull(),
   bytes: sealed("bytes").notNull(),
 });
 
-export const replay = sqliteTable("replay", {
-  id: integer().primaryKey(),
-  projectId: integer("project_id").notNull(),
-  consumerId: text("consumer_id"),
-  filter: json<Record<string, unknown>>("filter").notNull(),
-  status: text().$type<"running" | "completed" | "cancelled">().notNull(),
-  matched: integer().notNull(),
-  replayed: integer().notNull(),
-  position: integer().notNull(),
-  last: integer().notNull(),
-  completedAt: integer("completed_at"),
-});
+export const replay = sqliteTable(
+  "replay",
+  {
+    id: integer().primaryKey(),
+    projectId: integer("project_id").notNull(),
+    consumerId: text("consumer_id"),
+    filter: json<Record<string, unknown>>("filter").notNull(),
+    status: text().$type<"running" | "completed" | "cancelled">().notNull(),
+    matched: integer().notNull(),
+    replayed: integer().notNull().default(0),
+    position: integer().notNull(),
+    last: integer().notNull(),
+    completedAt: integer("completed_at"),
+  },
+  (t) => [index("replay_project").on(t.projectId, t.id)],
+);

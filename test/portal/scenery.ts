@@ -2,8 +2,8 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
-import projectStats from "../../drizzle/0009_project_stats.sql" with { type: "text" };
 import { bucketOf } from "../../src/store/hours.ts";
+import { PROJECT_HOURS_ANEW } from "../kit/project-hours.ts";
 
 const HOUR_MS = 3_600_000;
 const HOURS = 168;
@@ -30,7 +30,7 @@ export function paintHistory(dataDir: string): void {
       insert.run(id, hour, fails ? 0 : count, failed, fails ? 3 : 0, JSON.stringify(durations));
     }
   }
-  sqlite.exec(`BEGIN IMMEDIATE; DROP TABLE project_stat; ${projectStats} COMMIT`);
+  sqlite.exec(`BEGIN IMMEDIATE; ${PROJECT_HOURS_ANEW} COMMIT`);
 }
 
 /**

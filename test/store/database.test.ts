@@ -3,8 +3,10 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, openSync, readFileSync, rmSync, statSync, writeSync, closeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { getTableColumns, getTableName } from "drizzle-orm";
+import { getTableName } from "drizzle-orm";
+import { getTableConfig, SQLiteSyncDialect, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import { DatabaseError, lockDirectory, openDatabase } from "../../src/store/database.ts";
+import * as logSchema from "../../src/store/log-schema.ts";
 import * as schema from "../../src/store/schema.ts";
 import { openMemory } from "../kit/memory.ts";
 
@@ -30,21 +32,110 @@ function damage(at: number): Buffer {
   return readFileSync(file());
 }
 
-describe("the schema", () => {
-  test("is the same in the migrations and for drizzle", () => {
-    const sqlite = openMemory();
-    for (const table of Object.values(schema)) {
-      const columns = sqlite
-        .query<{ name: string; notnull: number; pk: number }, []>(`PRAGMA table_info(${getTableName(table)})`)
-        .all();
-      const made = columns.map(({ name, notnull, pk }) => `${name} ${notnull || pk ? "not null" : "null"}`);
-      const known = Object.values(getTableColumns(table)).map(
-        ({ name, notNull, primary }) => `${name} ${notNull || primary ? "not null" : "null"}`,
-      );
-      expect(made.sort()).toEqual(known.sort());
-    }
-    sqlite.close();
+/** Name, type, null or not, place in the primary key, and default of each column. */
+type Column = [name: string, type: string, isNeeded: boolean, inKey: number, standard: string | null];
+
+function columnsMade(sqlite: Database, table: SQLiteTable): Column[] {
+  return sqlite
+    .query<{ name: string; type: string; notnull: number; pk: number; dflt_value: string | null }, []>(
+      `PRAGMA table_info(${getTableName(table)})`,
+    )
+    .all()
+    .map(
+      ({ name, type, notnull, pk, dflt_value }): Column => [
+        name,
+        type,
+        notnull === 1 || pk > 0,
+        pk,
+        dflt_value,
+      ],
+    )
+    .toSorted(byName);
+}
+
+function columnsFor(table: SQLiteTable): Column[] {
+  const { columns, primaryKeys } = getTableConfig(table);
+  const together = primaryKeys.flatMap((key) => key.columns.map(({ name }) => name));
+  return columns
+    .map(
+      (column): Column => [
+        column.name,
+        column.getSQLType().toUpperCase(),
+        column.notNull || column.primary,
+        column.primary ? 1 : together.indexOf(column.name) + 1,
+        column.default === undefined ? null : literalOf(column.mapToDriverValue(column.default)),
+      ],
+    )
+    .toSorted(byName);
+}
+
+function literalOf(value: unknown): string {
+  return typeof value === "string" ? `'${value}'` : String(value);
+}
+
+function byName([one]: Column, [other]: Column): number {
+  return one < other ? -1 : 1;
+}
+
+function indexesMade(sqlite: Database, table: SQLiteTable): string[] {
+  const name = getTableName(table);
+  const indexes = sqlite
+    .query<{ sql: string }, [string]>(
+      "SELECT sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql <> ''",
+    )
+    .all(name)
+    .map(({ sql }) => sql);
+  const unique = sqlite
+    .query<{ name: string; origin: string }, []>(`PRAGMA index_list(${name})`)
+    .all()
+    .filter(({ origin }) => origin === "u")
+    .flatMap((index) => sqlite.query<{ name: string }, []>(`PRAGMA index_info(${index.name})`).all())
+    .map((column) => `unique ${column.name}`);
+  const keys = sqlite
+    .query<{ table: string; from: string; to: string }, []>(`PRAGMA foreign_key_list(${name})`)
+    .all()
+    .map((key) => `${key.from} of ${key.table} ${key.to}`);
+  return [...indexes, ...unique, ...keys].toSorted();
+}
+
+function indexesFor(table: SQLiteTable): string[] {
+  const { name, columns, indexes, foreignKeys } = getTableConfig(table);
+  const dialect = new SQLiteSyncDialect();
+  const made = indexes.map(({ config }) => {
+    const on = config.columns.map((column) => ("name" in column ? column.name : "?")).join(", ");
+    const where = config.where ? ` WHERE ${dialect.sqlToQuery(config.where).sql}` : "";
+    return `CREATE ${config.unique ? "UNIQUE " : ""}INDEX ${config.name} ON ${name} (${on})${where}`;
   });
+  const unique = columns.filter(({ isUnique }) => isUnique).map((column) => `unique ${column.name}`);
+  const keys = foreignKeys.map((key) => {
+    const { columns: from, foreignColumns: to, foreignTable } = key.reference();
+    return `${from[0]?.name} of ${getTableName(foreignTable)} ${to[0]?.name}`;
+  });
+  return [...made, ...unique, ...keys].toSorted();
+}
+
+describe("the schema", () => {
+  const migrated = openMemory();
+  const tables = [...Object.values(schema), ...Object.values(logSchema)];
+
+  test("for drizzle has every table that the migrations make", () => {
+    const made = migrated
+      .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'")
+      .all();
+    expect(tables.map((table): string => getTableName(table)).sort()).toEqual(
+      made.map(({ name }) => name).sort(),
+    );
+  });
+
+  test.each(tables.map((table) => [getTableName(table), table] as const))(
+    "%s is the same in the migrations and for drizzle",
+    (_name, table) => expect(columnsFor(table)).toEqual(columnsMade(migrated, table)),
+  );
+
+  test.each(tables.map((table) => [getTableName(table), table] as const))(
+    "%s has the same keys and indexes in the migrations and for drizzle",
+    (_name, table) => expect(indexesFor(table)).toEqual(indexesMade(migrated, table)),
+  );
 
   test("of a newer program is refused and left as it is", () => {
     openDatabase(dir).close();

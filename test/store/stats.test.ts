@@ -3,12 +3,12 @@
  * whatever was deleted meanwhile.
  */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import projectStats from "../../drizzle/0009_project_stats.sql" with { type: "text" };
 import { Retention } from "../../src/maintenance/retention.ts";
 import type { StatPoint } from "../../src/store/stats.ts";
 import { type Api, startApi } from "../http/log-kit.ts";
 import { SetClock } from "../kit/clock.ts";
 import { paceOf } from "../kit/pace.ts";
+import { PROJECT_HOURS_ANEW } from "../kit/project-hours.ts";
 import { Rng } from "../simulation/world.ts";
 
 const HOUR_MS = 3_600_000;
@@ -118,7 +118,7 @@ test("a project's numbers are the sum of those of its endpoints, written down or
       .all()
       .map((row) => ({ ...row, durations: new Map(JSON.parse(row.durations)) }));
   const kept = rows();
-  sqlite.exec(`DROP TABLE project_stat; ${projectStats}`);
+  sqlite.exec(PROJECT_HOURS_ANEW);
   expect(kept.length).toBeGreaterThan(50);
   expect(rows()).toEqual(kept);
 });

@@ -1,3 +1,4 @@
+import type { erasure } from "../log-schema.ts";
 import { limit } from "../../core/limits.ts";
 import type { Replays } from "../replays.ts";
 import type { Store } from "../store.ts";
@@ -16,16 +17,7 @@ export interface Erasure {
   completedAt: number | null;
 }
 
-interface Row {
-  id: number;
-  project_id: number;
-  consumer_id: string;
-  status: Erasure["status"];
-  last: number;
-  events: number;
-  deliveries: number;
-  completed_at: number | null;
-}
+type Row = typeof erasure.$inferSelect;
 
 /** What of a consumer lies apart from events; `last` bounds it. */
 export type Owned = Pick<Erasure, "projectId" | "consumerId" | "last">;

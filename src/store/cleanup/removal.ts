@@ -1,3 +1,5 @@
+import type { delivery } from "../log-schema.ts";
+import type { event } from "../log-schema.ts";
 import { limit } from "../../core/limits.ts";
 import { bound } from "../bound.ts";
 import type { Deliveries } from "../deliveries.ts";
@@ -31,21 +33,12 @@ export interface RemovalParts {
   waitingEvents: WaitingEvents;
 }
 
-interface EventRow {
-  id: number;
-  project_id: number;
-  type: string;
-  consumer_id: string | null;
-  source_id: number | null;
-  delivery_count: number;
-  bytes: number;
-}
+type EventRow = Pick<
+  typeof event.$inferSelect,
+  "id" | "project_id" | "type" | "consumer_id" | "source_id" | "delivery_count"
+> & { bytes: number };
 
-interface DeliveryRow {
-  id: number;
-  endpoint_id: number;
-  project_id: number;
-}
+type DeliveryRow = Pick<typeof delivery.$inferSelect, "id" | "endpoint_id" | "project_id">;
 
 const PAGE_BYTES = 4096;
 

@@ -1,15 +1,6 @@
--- The hourly numbers of all endpoints of a project together, so that its overview reads a row an hour, however many endpoints it has: what
--- stands in `stat`, added up. Those of endpoints that were deleted are in here until they leave `stat` (src/store/hours.ts).
-CREATE TABLE project_stat (
-  project_id INTEGER NOT NULL,
-  hour       INTEGER NOT NULL,
-  delivered  INTEGER NOT NULL,
-  failed     INTEGER NOT NULL,
-  dead       INTEGER NOT NULL,
-  durations  TEXT NOT NULL,
-  PRIMARY KEY (project_id, hour)
-) WITHOUT ROWID;
-
+/** Makes the hourly numbers of projects anew, from those of their endpoints: what they must be equal to. */
+export const PROJECT_HOURS_ANEW = `
+DELETE FROM project_stat;
 INSERT INTO project_stat
 WITH counted AS (
   SELECT e.project_id, s.hour, sum(s.delivered) AS delivered, sum(s.failed) AS failed, sum(s.dead) AS dead
@@ -22,3 +13,4 @@ WITH counted AS (
 )
 SELECT c.project_id, c.hour, c.delivered, c.failed, c.dead, coalesce(t.durations, '[]')
 FROM counted c LEFT JOIN timed t ON t.project_id = c.project_id AND t.hour = c.hour;
+`;
