@@ -244,10 +244,7 @@ function plain({ address }: Receiver): string {
 const key = Buffer.from(process.env.WEBHOOK_SECRET.replace("whsec_", ""), "base64");
 const TOLERANCE_SECONDS = 300;
 
-/**
- * \`body\` is the text as it came, \`headers\` have names in small letters. Answers the event, or null where
- * it is not genuine.
- */
+/** \`body\`: the text as it came; \`headers\`: names in small letters. The event, or null: not genuine. */
 export function readDelivery(body, headers) {
   const id = headers["webhook-id"];
   const timestamp = headers["webhook-timestamp"];

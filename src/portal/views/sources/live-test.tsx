@@ -16,6 +16,7 @@ interface LiveTestProps {
 /** Waits for the provider's request, and says what came of it. */
 export function LiveTest({ source, provider }: LiveTestProps): JSX.Element {
   const { data } = useResource<SourceStats>(`/v1/sources/${source.id}/stats`);
+  // What was there already. Before that is known it does not wait: what comes meanwhile would not be told.
   const [before, setBefore] = useState<SourceLast | null>(null);
   useEffect(() => {
     if (data && before === null) setBefore(data);
@@ -23,7 +24,7 @@ export function LiveTest({ source, provider }: LiveTestProps): JSX.Element {
   const came = data && before ? newestSince(before, data) : null;
   return (
     <div class="live" aria-live="polite">
-      {came === null && (
+      {before !== null && came === null && (
         <p class="notice wait">
           <Icon name="clock" />
           <span>{t("live.waiting", { provider: provider.name })}</span>
