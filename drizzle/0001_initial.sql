@@ -159,6 +159,7 @@ CREATE TABLE attempt (
   outcome         INTEGER NOT NULL,
   status_code     INTEGER,
   error_code      TEXT,
+  error_detail    TEXT,
   request_head    INTEGER,
   sent_at         INTEGER,
   signature       TEXT,

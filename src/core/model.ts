@@ -3,6 +3,7 @@
  * milliseconds.
  */
 
+import type { AttemptError } from "./attempt-error.ts";
 import { formatRfc3339 } from "./rfc3339.ts";
 
 export const DELIVERY_STATUS = ["pending", "retrying", "delivered", "dead", "cancelled"] as const;
@@ -223,7 +224,7 @@ export interface AttemptFacts {
   startedAt: number;
   durationMs: number;
   statusCode: number | null;
-  errorCode: string | null;
+  error: AttemptError | null;
   /** "METHOD URL" and the headers that are the same each time, one a line, credentials masked. */
   requestHead: string | null;
   /** Seconds: `webhook-timestamp`. */

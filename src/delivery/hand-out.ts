@@ -1,7 +1,7 @@
 import type { Endpoint } from "../core/model.ts";
 import type { Load } from "../core/dispatch.ts";
 import type { Message } from "../destinations/destination.ts";
-import { malformed, reshape, type SendParts, type Sent, sign } from "./send.ts";
+import { malformed, reshape, type SendParts, type Sent, sign, UNREADABLE } from "./send.ts";
 
 export type HandOutParts = Pick<SendParts, "ids" | "turns" | "now" | "onBroken">;
 
@@ -15,12 +15,12 @@ export async function handOut(parts: HandOutParts, endpoint: Endpoint, load: Loa
   const now = parts.now();
   try {
     const shaped = await reshape(parts.turns, endpoint, load);
-    if (!shaped.ok) return { ...malformed(now, shaped.reason), message: null };
+    if (!shaped.ok) return { ...malformed(now, shaped.error), message: null };
     const message = sign(parts.ids, endpoint, load, shaped.body, now);
     return { ...factsOf(message, load, now), message };
   } catch (error) {
     parts.onBroken(endpoint, error);
-    return { ...malformed(now, "The endpoint's settings cannot be read."), message: null };
+    return { ...malformed(now, UNREADABLE), message: null };
   }
 }
 
@@ -30,7 +30,7 @@ function factsOf(message: Message, load: Load, startedAt: number): Sent {
     startedAt,
     durationMs: 0,
     statusCode: null,
-    errorCode: null,
+    error: null,
     requestHead: `GET /poll/${message.endpointId}\nwebhook-id\nwebhook-timestamp\nwebhook-signature`,
     messageId: message.id,
     endpointId: message.endpointId,

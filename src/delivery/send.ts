@@ -1,3 +1,4 @@
+import type { AttemptError } from "../core/attempt-error.ts";
 import type { Finding } from "../core/delivery.ts";
 import { type IdCodec, keyTime } from "../core/ids.ts";
 import type { Json } from "../core/json/value.ts";
@@ -65,14 +66,14 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
     // Most are reshaped and rendered at once: an await for nothing costs every attempt.
     const reshaped = reshape(parts.turns, endpoint, load);
     const shaped = reshaped instanceof Promise ? await reshaped : reshaped;
-    if (!shaped.ok) return malformed(startedAt, shaped.reason);
+    if (!shaped.ok) return malformed(startedAt, shaped.error);
     const message = sign(parts.ids, endpoint, load, shaped.body, startedAt);
     // What is ours is done: from now on it is the destination that takes time.
     const until = parts.monotonic() + endpoint.timeoutSeconds * 1000;
     const begun: Begun = { parts, endpoint, startedAt, began, until };
     const rendered = render(begun, kind, message);
     const request = rendered instanceof Promise ? await rendered : rendered;
-    if (typeof request === "string") return malformed(startedAt, request);
+    if ("code" in request) return malformed(startedAt, request);
     if (request instanceof Unprepared) {
       const sent = unprepared(request, begun, message);
       return sent && hidden(sent, kind, endpoint);
@@ -85,7 +86,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
       startedAt,
       durationMs: elapsedMs(begun),
       statusCode: response && response.status,
-      errorCode: errorCodeOf(result, judgement),
+      error: errorOf(result, judgement),
       requestHead: headOf(endpoint, request),
       messageId: message.id,
       endpointId: message.endpointId,
@@ -101,7 +102,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
   } catch (error) {
     // An endpoint that this version cannot read must not end the process, which serves the others.
     parts.onBroken(endpoint, error);
-    return malformed(parts.now(), "The endpoint's settings cannot be read.");
+    return malformed(parts.now(), UNREADABLE);
   }
 }
 
@@ -127,10 +128,14 @@ function hidden(sent: Sent, kind: DestinationKind, endpoint: Endpoint): Sent {
   const secrets = [...credentials, ...(kind.secrets?.(config) ?? [])];
   return {
     ...sent,
-    errorCode: sent.errorCode && hideSecrets(sent.errorCode, secrets),
+    error: sent.error && hideInError(sent.error, secrets),
     responseHeaders: hideSecretHeaders(sent.responseHeaders, secrets),
     responseBody: sent.responseBody && hideSecretBytes(sent.responseBody, secrets),
   };
+}
+
+function hideInError({ code, detail }: AttemptError, secrets: readonly string[]): AttemptError {
+  return { code, detail: detail && hideSecrets(detail, secrets) };
 }
 
 /** Within what is left of the attempt's time. */
@@ -151,19 +156,15 @@ function transmit(begun: Begun, { method, url, headers, body }: OutgoingRequest)
 }
 
 /** Nothing was sent: whoever had to be asked first gave nothing to go on. */
-function unprepared(
-  { result, errorCode, throttled }: Unprepared,
-  begun: Begun,
-  message: Message,
-): Sent | null {
+function unprepared({ result, error, throttled }: Unprepared, begun: Begun, message: Message): Sent | null {
   if (result.kind === "aborted") return null;
   const response = result.kind === "response" ? result : null;
-  const judgement = response && { delivered: false as const, errorCode, throttled };
+  const judgement = response && { delivered: false as const, error, throttled };
   return {
-    ...malformed(begun.startedAt, ""),
+    ...malformed(begun.startedAt, null),
     durationMs: elapsedMs(begun),
     statusCode: response && response.status,
-    errorCode: errorCodeOf(result, judgement),
+    error: errorOf(result, judgement),
     messageId: message.id,
     endpointId: message.endpointId,
     responseHeaders: response ? response.headers : [],
@@ -174,13 +175,15 @@ function unprepared(
   };
 }
 
+export const UNREADABLE: AttemptError = { code: "settings_unreadable", detail: null };
+
 /** Nothing was sent: the message could not be made. */
-export function malformed(startedAt: number, reason: string): Sent {
+export function malformed(startedAt: number, error: AttemptError | null): Sent {
   return {
     startedAt,
     durationMs: 0,
     statusCode: null,
-    errorCode: reason,
+    error,
     requestHead: null,
     messageId: null,
     endpointId: null,
@@ -204,7 +207,7 @@ function kindOf(endpoint: Endpoint): DestinationKind {
   return kind;
 }
 
-type Shaped = { ok: true; body: Uint8Array } | { ok: false; reason: string };
+type Shaped = { ok: true; body: Uint8Array } | { ok: false; error: AttemptError };
 
 /** The body after the endpoint's transformations; the plain envelope's own bytes where there are none. */
 export function reshape(turns: TurnQueue, endpoint: Endpoint, { body }: Load): Shaped | Promise<Shaped> {
@@ -229,7 +232,8 @@ async function reshapeInTurns(
 
 function write(source: string, result: Transformed): Shaped {
   const written = writeTransformed(source, result);
-  return written.ok ? { ok: true, body: encoder.encode(written.text) } : written;
+  if (written.ok) return { ok: true, body: encoder.encode(written.text) };
+  return { ok: false, error: { code: "transformation_failed", detail: written.reason } };
 }
 
 export function sign(ids: IdCodec, endpoint: Endpoint, load: Load, body: Uint8Array, now: number): Message {
@@ -317,15 +321,13 @@ function headOf(endpoint: Endpoint, request: OutgoingRequest): string {
   return compiled.head.text;
 }
 
-/**
- * The request, or the sentence that says why the message cannot be rendered, or what kept it from being
- * prepared.
- */
-type Rendered = OutgoingRequest | string | Unprepared;
+/** The request, or why the message cannot be rendered, or what kept it from being prepared. */
+type Rendered = OutgoingRequest | AttemptError | Unprepared;
 
 function render(begun: Begun, kind: DestinationKind, message: Message): Rendered | Promise<Rendered> {
   if (kind.maxBytes !== null && message.body.length > kind.maxBytes) {
-    return `The body has ${message.body.length} bytes; ${kind.name} takes at most ${kind.maxBytes}.`;
+    const detail = `The body has ${message.body.length} bytes; ${kind.name} takes at most ${kind.maxBytes}.`;
+    return { code: "body_too_large", detail };
   }
   const ask: Ask = async (request) => answered(await transmit(begun, request));
   try {
@@ -341,16 +343,16 @@ function answered(result: TransportResult): Answer {
   throw new Unprepared(result);
 }
 
-function reasonOf(error: unknown): string | Unprepared {
+function reasonOf(error: unknown): AttemptError | Unprepared {
   if (error instanceof Unprepared) return error;
-  return error instanceof Error ? error.message : String(error);
+  return { code: "message_refused", detail: error instanceof Error ? error.message : String(error) };
 }
 
 type Result = Exclude<TransportResult, { kind: "aborted" }>;
 
-function errorCodeOf(result: Result, judgement: Judgement | null): string | null {
-  if (result.kind !== "response") return result.code;
-  return judgement && !judgement.delivered ? judgement.errorCode : null;
+function errorOf(result: Result, judgement: Judgement | null): AttemptError | null {
+  if (result.kind !== "response") return { code: result.code, detail: null };
+  return judgement && !judgement.delivered ? judgement.error : null;
 }
 
 function findingOf(result: Result, judgement: Judgement | null, parts: SendParts): Finding {

@@ -1,5 +1,6 @@
 import { isObject } from "../core/json/json.ts";
-import type { Judgement } from "./destination.ts";
+import type { AttemptErrorCode } from "../core/attempt-error.ts";
+import type { Judgement, Refusal } from "./destination.ts";
 
 /** What judges of answers have in common. */
 
@@ -7,9 +8,15 @@ const decoder = new TextDecoder();
 
 export const DELIVERED: Judgement = { delivered: true };
 
-/** `null` where the status says all there is to say. */
-export function rejected(errorCode: string | null = null, throttled = false): Judgement {
-  return { delivered: false, errorCode, throttled };
+/**
+ * `code` is null where the status says all there is to say; `detail` is the destination's own name for what
+ * is wrong.
+ */
+export function rejected(
+  code: AttemptErrorCode | null = null,
+  { throttled = false, detail = null }: { throttled?: boolean; detail?: string | null } = {},
+): Refusal {
+  return { delivered: false, error: code && { code, detail }, throttled };
 }
 
 /** A status of success without what a success must hold: something else answers there. */

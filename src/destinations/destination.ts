@@ -1,3 +1,4 @@
+import type { AttemptError, AttemptErrorCode } from "../core/attempt-error.ts";
 import type { TransportResult } from "../transport/types.ts";
 import type { UrlParts } from "../transport/url-parts.ts";
 
@@ -64,12 +65,15 @@ export interface Answer {
 }
 
 /**
- * `errorCode` says what is wrong where the status alone does not. `throttled` slows the endpoint down like a
- * 429.
+ * `error` says what is wrong where the status alone does not. `throttled` slows the endpoint down like a 429.
  */
-export type Judgement =
-  | { delivered: true }
-  | { delivered: false; errorCode: string | null; throttled: boolean };
+export type Judgement = { delivered: true } | Refusal;
+
+export interface Refusal {
+  delivered: false;
+  error: AttemptError | null;
+  throttled: boolean;
+}
 
 export type DestinationConfig = Readonly<Record<string, unknown>>;
 
@@ -85,6 +89,8 @@ export interface DestinationAddress {
  */
 export type Ask = (request: OutgoingRequest) => Promise<Answer>;
 
+export type KindErrors = Readonly<Partial<Record<AttemptErrorCode, string>>>;
+
 /** What the documentation says of a kind beside its fields, in Markdown. */
 export interface DestinationAbout {
   /** The call that is made, and where body and the three headers stand in it. */
@@ -95,8 +101,8 @@ export interface DestinationAbout {
   testedAgainst: string;
   /** Permissions, set-up, peculiarities. */
   notes?: string;
-  /** Each `error_code` that the kind's judge gives → what is wrong, and what to do. */
-  errors?: Readonly<Record<string, string>>;
+  /** Each `error_code` that the kind's judge gives → what is wrong there, and what to do. */
+  errors?: KindErrors;
 }
 
 /** What a row of the table says of every kind. */
@@ -163,10 +169,10 @@ export interface DestinationKind extends KindRow {
  * go on: the attempt ends as if the destination itself had answered so.
  */
 export class Unprepared extends Error {
-  /** `errorCode` names the server too, as in `sts: AccessDenied`; null: the transport's own. */
+  /** `error` where the server answered; null: the transport's own. */
   constructor(
     readonly result: TransportResult,
-    readonly errorCode: string | null = null,
+    readonly error: AttemptError | null = null,
     readonly throttled = false,
   ) {
     super("the request could not be prepared");

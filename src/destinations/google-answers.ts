@@ -1,3 +1,4 @@
+import type { AttemptErrorCode } from "../core/attempt-error.ts";
 import { isObject } from "../core/json/json.ts";
 import { readObject, rejected } from "./answers.ts";
 import type { Answer, DestinationConfig, Judgement } from "./destination.ts";
@@ -10,14 +11,15 @@ export const GOOGLE_HEADERS = ["authorization", "x-goog-*", "x-upload-content-*"
 export function judgeGoogleError(
   { status, body }: Answer,
   config: DestinationConfig,
-  missing: string,
+  missing: AttemptErrorCode,
 ): Judgement {
   const { error } = readObject(body);
   if (status === 401) {
     forgetToken(config);
     return rejected("token_refused");
   }
-  if (status === 429 || (status === 403 && isRateLimit(error))) return rejected("quota_exceeded", true);
+  if (status === 429 || (status === 403 && isRateLimit(error)))
+    return rejected("quota_exceeded", { throttled: true });
   if (status === 403) return rejected("permission_missing");
   return rejected(status === 404 ? missing : null);
 }
@@ -31,10 +33,10 @@ function isRateLimit(error: unknown): boolean {
   return reasons.some((reason) => reason === "rateLimitExceeded" || reason === "userRateLimitExceeded");
 }
 
-export const GOOGLE_ERRORS: Readonly<Record<string, string>> = {
+export const GOOGLE_ERRORS = {
   token_refused: "The access token was refused; the next attempt asks for a new one.",
   permission_missing: "The service account lacks the permission.",
   quota_exceeded: "A quota of the project is used up; the endpoint slows down meanwhile.",
-  "token: …":
-    "No access token could be had; what follows is the OAuth error: invalid_grant means that key or clock are wrong.",
-};
+  token_unavailable:
+    "No access token could be had; `error_detail` is the OAuth error: invalid_grant means that key or clock are wrong.",
+} as const;

@@ -155,14 +155,20 @@ async function fetchToken(account: ServiceAccount, scope: string, now: number, a
   if (isSuccess(answer.status) && typeof text === "string" && typeof seconds === "number") {
     return { text, endsAt: now + seconds * 1000 };
   }
-  throw new Unprepared({ kind: "response", truncated: false, ...answer }, `token: ${nameOf(error)}`);
+  throw new Unprepared(
+    { kind: "response", truncated: false, ...answer },
+    {
+      code: "token_unavailable",
+      detail: nameOf(error),
+    },
+  );
 }
 
 /** OAuth has a text here, other interfaces of Google an object. */
 function nameOf(error: unknown): string {
   if (typeof error === "string") return error;
   const status = isObject(error) ? error["status"] : null;
-  return typeof status === "string" ? status : "unexpected_answer";
+  return typeof status === "string" ? status : "The answer holds no token.";
 }
 
 export function signAssertion(account: ServiceAccount, scope: string, nowSeconds: number): Promise<string> {

@@ -258,8 +258,9 @@ export function tellAttempt(report: AttemptReport, data: Data, logger: Logger, m
   const then = `"duration_ms":${performed.durationMs},"status":"${change?.status ?? load.delivery.status}"`;
   const next = nextAttemptAt === null ? "" : `,"next_attempt_at":"${formatRfc3339(nextAttemptAt)}"`;
   const level = outcome === "delivered" || outcome === "handed_out" ? "info" : "warn";
-  const { errorCode } = performed;
-  const error = errorCode === null ? "null" : hideCredentials(JSON.stringify(errorCode));
-  logger.logPlain(level, "attempt", `${what},${how},"error_code":${error},${then}${next}`);
+  const { error } = performed;
+  const errorCode = error === null ? "null" : `"${error.code}"`;
+  const detail = error?.detail ? `,"error_detail":${hideCredentials(JSON.stringify(error.detail))}` : "";
+  logger.logPlain(level, "attempt", `${what},${how},"error_code":${errorCode}${detail},${then}${next}`);
   if (settlement.healthChanged || settlement.disable) tellHealth(report, endpointId, logger);
 }

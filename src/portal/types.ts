@@ -54,6 +54,7 @@ export interface Attempt {
   outcome: Outcome;
   status_code: number | null;
   error_code: string | null;
+  error_detail: string | null;
   url: string | null;
   request_headers: Record<string, string>;
   request_body: string | null;

@@ -1,3 +1,4 @@
+import type { AttemptError, AttemptErrorCode } from "../core/attempt-error.ts";
 import type { attempt } from "./log-schema.ts";
 import { type Attempt, type AttemptFacts, type AttemptPlace, OUTCOMES, TRIGGERS } from "../core/model.ts";
 import { once } from "../core/once.ts";
@@ -20,16 +21,25 @@ export interface AttemptSummary
     | "durationMs"
     | "outcome"
     | "statusCode"
-    | "errorCode"
+    | "error"
     | "nextAttemptAt"
   > {
   endpointId: number;
 }
 
-type SummaryRow = Omit<AttemptSummary, "trigger" | "outcome"> & { trigger: number; outcome: number };
+type SummaryRow = Omit<AttemptSummary, "trigger" | "outcome" | "error"> & {
+  trigger: number;
+  outcome: number;
+  errorCode: AttemptErrorCode | null;
+  errorDetail: string | null;
+};
 
 const COLUMNS =
-  "id, delivery_id, number, trigger, started_at, duration_ms, outcome, status_code, error_code, request_head, sent_at, signature, request_body, response_head, response_date, response_body, truncated, next_attempt_at";
+  "id, delivery_id, number, trigger, started_at, duration_ms, outcome, status_code, error_code, error_detail, request_head, sent_at, signature, request_body, response_head, response_date, response_body, truncated, next_attempt_at";
+
+function errorOf(code: AttemptErrorCode | null, detail: string | null): AttemptError | null {
+  return code && { code, detail };
+}
 
 interface PackedHeaders {
   text: string;
@@ -76,7 +86,7 @@ export class Attempts {
   ) {
     const { sqlite } = store;
     this.#insert = sqlite.prepare<void, (string | number | Uint8Array | null)[]>(
-      `INSERT INTO attempt (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO attempt (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#acknowledge = sqlite.prepare<{ durationMs: number }, [number, number, number]>(
       `UPDATE attempt SET outcome = ${OUTCOMES.indexOf("delivered")}, duration_ms = max(0, ?1 - started_at)
@@ -88,7 +98,7 @@ export class Attempts {
     this.#get = sqlite.prepare<AttemptRow, [number]>(`SELECT ${COLUMNS} FROM attempt WHERE id = ?`);
     this.#ofEvent = sqlite.prepare<SummaryRow, [number, number, string | null, number]>(
       `SELECT attempt.id, attempt.delivery_id AS deliveryId, d.endpoint_id AS endpointId, attempt.number, attempt.trigger, attempt.started_at AS startedAt,
-         attempt.duration_ms AS durationMs, attempt.outcome, attempt.status_code AS statusCode, attempt.error_code AS errorCode,
+         attempt.duration_ms AS durationMs, attempt.outcome, attempt.status_code AS statusCode, attempt.error_code AS errorCode, attempt.error_detail AS errorDetail,
          attempt.next_attempt_at AS nextAttemptAt
        FROM (${deliveriesOf(bound(1), "id, endpoint_id, first_attempt", { where: goesToOneOf(3) })}) d
          JOIN attempt ON ${isAttemptOf("d.id", "d.first_attempt")} WHERE attempt.id > ${bound(2)} ORDER BY attempt.id LIMIT ${bound(4)}`,
@@ -114,7 +124,8 @@ export class Attempts {
       facts.durationMs,
       OUTCOMES.indexOf(place.outcome),
       facts.statusCode,
-      facts.errorCode,
+      facts.error && facts.error.code,
+      facts.error && facts.error.detail,
       facts.requestHead === null ? null : this.heads.intern(facts.requestHead),
       facts.sentAt,
       facts.signature,
@@ -146,11 +157,14 @@ export class Attempts {
     count: number,
   ): AttemptSummary[] {
     const endpoints = visible && JSON.stringify([...visible]);
-    return this.#ofEvent.all(eventId, after, endpoints, count).map(({ trigger, outcome, ...row }) => ({
-      ...row,
-      trigger: TRIGGERS[trigger] ?? "publish",
-      outcome: OUTCOMES[outcome] ?? "rejected",
-    }));
+    return this.#ofEvent
+      .all(eventId, after, endpoints, count)
+      .map(({ trigger, outcome, errorCode, errorDetail, ...row }) => ({
+        ...row,
+        trigger: TRIGGERS[trigger] ?? "publish",
+        outcome: OUTCOMES[outcome] ?? "rejected",
+        error: errorOf(errorCode, errorDetail),
+      }));
   }
 
   #toAttempt(row: AttemptRow): Attempt {
@@ -163,7 +177,7 @@ export class Attempts {
       durationMs: row.duration_ms,
       outcome: OUTCOMES[row.outcome] ?? "rejected",
       statusCode: row.status_code,
-      errorCode: row.error_code,
+      error: errorOf(row.error_code, row.error_detail),
       requestHead: row.request_head === null ? null : this.heads.read(row.request_head),
       sentAt: row.sent_at,
       signature: row.signature,

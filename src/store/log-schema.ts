@@ -1,3 +1,4 @@
+import type { AttemptErrorCode } from "../core/attempt-error.ts";
 import { sql } from "drizzle-orm";
 import type { AuditEntry } from "../core/audit.ts";
 import {
@@ -104,7 +105,8 @@ export const attempt = sqliteTable(
     duration_ms: integer().notNull(),
     outcome: integer().notNull(),
     status_code: integer(),
-    error_code: text(),
+    error_code: text().$type<AttemptErrorCode>(),
+    error_detail: text(),
     request_head: integer(),
     sent_at: integer(),
     signature: text(),

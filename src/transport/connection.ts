@@ -11,6 +11,7 @@
  * A socket that is given up while `connecting` cannot be taken back from the kernel (Bun 1.4 has no way to);
  * it is closed the moment it opens, and counts as open until then.
  */
+import type { NoAnswerCode } from "../core/attempt-error.ts";
 import type { Socket, SocketHandler } from "bun";
 import { isIP } from "node:net";
 import { classifySocketError, classifyTlsError } from "./errors.ts";
@@ -31,8 +32,8 @@ export interface ConnectionTarget {
 export interface ConnectionOwner {
   onReady(connection: Connection): void;
   onBytes(connection: Connection, bytes: Buffer): void;
-  /** Called once at most, and never after `destroy()`. `code` is a key of `ERROR_CODES`. */
-  onClosed(connection: Connection, code: string): void;
+  /** Called once at most, and never after `destroy()`. */
+  onClosed(connection: Connection, code: NoAnswerCode): void;
 }
 
 /** Owns what is closed, so that a socket the kernel still holds keeps no request in memory. */
@@ -159,7 +160,7 @@ export class Connection {
     this.#onGone(this);
   }
 
-  #fail(code: string): void {
+  #fail(code: NoAnswerCode): void {
     if (this.phase === "closed") return;
     const { owner } = this;
     this.destroy();

@@ -8,6 +8,7 @@
  * A reused connection that dies before the first byte of an answer was closed by the receiver while it was
  * idle: the request is sent once more, at once, on a new one, within the same deadline.
  */
+import type { NoAnswerCode } from "../core/attempt-error.ts";
 import type { Connection, ConnectionOwner } from "./connection.ts";
 import type { Connections } from "./connections.ts";
 import type { Guard } from "./guard.ts";
@@ -90,7 +91,7 @@ export class Exchange implements ConnectionOwner {
     this.#judge();
   }
 
-  onClosed(_connection: Connection, code: string): void {
+  onClosed(_connection: Connection, code: NoAnswerCode): void {
     if (code === "connection_refused" && this.#addresses.length > 0) return this.#dial();
     if (this.#isReused && !this.#parser.hasStarted) {
       this.#isReused = false;

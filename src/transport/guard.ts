@@ -5,6 +5,7 @@
  * that was vetted ("resolve, vet all, pin one"), so that a name which changes its mind between the check and
  * the connection gains nothing.
  */
+import type { NoAnswerCode } from "../core/attempt-error.ts";
 import { networkInterfaces } from "node:os";
 import { dns } from "bun";
 import { type Address, isInside, isPublicAddress, parseAddress, parseCidr } from "./addresses.ts";
@@ -26,7 +27,7 @@ export type UrlVerdict = { ok: true; url: URL } | { ok: false; reason: string };
 export type AddressVerdict =
   | { kind: "pinned"; address: string; others?: readonly string[] }
   | { kind: "blocked" }
-  | { kind: "unresolved"; code: string };
+  | { kind: "unresolved"; code: NoAnswerCode };
 
 export interface Guard {
   /** Judges the text of a URL: syntax, scheme, user info, port, and the host as far as it can be read. */
@@ -205,7 +206,7 @@ export const systemResolver: Resolver = {
 };
 
 /** Bun writes `DNS_ENOTFOUND` where node has `ENOTFOUND`. */
-function classifyDnsError(error: unknown): string {
+function classifyDnsError(error: unknown): "dns_not_found" | "dns_failed" {
   const code = error instanceof Error && "code" in error ? String(error.code).replace(/^DNS_/, "") : "";
   return code === "ENOTFOUND" || code === "ENODATA" ? "dns_not_found" : "dns_failed";
 }

@@ -12,7 +12,6 @@ import { renderHead } from "./request.ts";
 import type { Transport, TransportRequest, TransportResult } from "./types.ts";
 import type { UrlParts } from "./url-parts.ts";
 
-export { ERROR_CODES } from "./errors.ts";
 export type { Transport, TransportRequest, TransportResult } from "./types.ts";
 
 export interface TransportOptions {

@@ -1,5 +1,6 @@
 /** What the transport takes and gives. */
 
+import type { NoAnswerCode } from "../core/attempt-error.ts";
 import type { UrlParts } from "./url-parts.ts";
 
 export interface TransportRequest {
@@ -20,7 +21,7 @@ export interface TransportRequest {
   signal?: AbortSignal;
 }
 
-/** Every `code` is a key of `ERROR_CODES`. Header names are in lower case. */
+/** Header names are in lower case. */
 export type TransportResult =
   | {
       kind: "response";
@@ -30,8 +31,8 @@ export type TransportResult =
       /** The body was longer than what is handed back, or broke off. */
       truncated: boolean;
     }
-  | { kind: "timeout"; code: string }
-  | { kind: "unreachable"; code: string }
+  | { kind: "timeout"; code: NoAnswerCode }
+  | { kind: "unreachable"; code: NoAnswerCode }
   | { kind: "blocked"; code: "address_not_allowed" }
   | { kind: "aborted" };
 

@@ -92,7 +92,7 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (kind, p
       const load = loadOf(endpoint, api.data.store.takeKey(), type, at % 2);
       const sent = await send(parts, endpoint, load);
       const wire = transport.requests.at(-1);
-      if (!sent?.requestHead || !wire) throw new Error(`nothing was sent: ${sent?.errorCode}`);
+      if (!sent?.requestHead || !wire) throw new Error(`nothing was sent: ${sent?.error?.code}`);
       const id = api.data.ids.encode("msg", load.delivery.id);
       const shown = readRequestHead(
         sent.requestHead,

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { systemClock } from "../../src/platform/clock.ts";
 import { makeActors } from "../kit/actors.ts";
-import { malformed, type Sent } from "../../src/delivery/send.ts";
+import { malformed, type Sent, UNREADABLE } from "../../src/delivery/send.ts";
 import { Pipeline } from "../../src/pipeline/pipeline.ts";
 import { steadyOver } from "../kit/clock.ts";
 import { startApi } from "../http/log-kit.ts";
@@ -34,8 +34,8 @@ test("an endpoint that finds none waits, is counted, and goes on when another on
     (run) => data.store.write(run),
   );
   expect(actors.counts()).toMatchObject({ inFlight: 1, withoutSlot: 1 });
-  ends.shift()?.(malformed(0, "It ends."));
+  ends.shift()?.(malformed(0, UNREADABLE));
   await api.until(async () => ends.length === 1 && actors.counts().withoutSlot === 0);
-  ends.shift()?.(malformed(0, "It ends."));
+  ends.shift()?.(malformed(0, UNREADABLE));
   await actors.stop();
 });

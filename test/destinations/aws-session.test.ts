@@ -13,7 +13,7 @@ import {
   Unprepared,
 } from "../../src/destinations/destination.ts";
 import { type EndpointBench, startBench } from "../http/endpoints/kit.ts";
-import { answerOf, messageAt, textOf } from "./kinds/case.ts";
+import { answerOf, messageAt, textOf, meaningOf } from "./kinds/case.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const MINUTE_MS = 60_000;
@@ -147,23 +147,33 @@ describe("what STS answers", () => {
       "the role may not be assumed",
       403,
       xml("AccessDenied", "is not authorized"),
-      `sts: AccessDenied: sts:AssumeRole on ${ROLE_ARN}`,
+      `sts:AssumeRole on ${ROLE_ARN}`,
       false,
     ],
-    ["an unknown key", 403, xml("InvalidClientTokenId"), "sts: InvalidClientTokenId", false],
-    ["too many requests", 400, xml("Throttling"), "sts: Throttling", true],
-    ["nothing to read", 500, "", "sts: 500", false],
-    ["a success without credentials", 200, "<AssumeRoleResponse/>", "sts: unexpected_answer", false],
+    ["an unknown key", 403, xml("InvalidClientTokenId"), "InvalidClientTokenId", false],
+    ["too many requests", 400, xml("Throttling"), "Throttling", true],
+    ["nothing to read", 500, "", "status 500", false],
+    [
+      "a success without credentials",
+      200,
+      "<AssumeRoleResponse/>",
+      "The answer holds no credentials.",
+      false,
+    ],
     [
       "a success without an end",
       200,
       "<AccessKeyId>a</AccessKeyId><SecretAccessKey>b</SecretAccessKey><SessionToken>c</SessionToken>",
-      "sts: unexpected_answer",
+      "The answer holds no credentials.",
       false,
     ],
-  ])("%s", async (_name, status, body, errorCode, throttled) => {
+  ])("%s", async (_name, status, body, detail, throttled) => {
     const failure = await failureOf(answerOf({ status, body }));
-    expect(failure).toMatchObject({ errorCode, throttled, result: { kind: "response", status } });
+    expect(failure).toMatchObject({
+      error: { code: "role_refused", detail },
+      throttled,
+      result: { kind: "response", status },
+    });
   });
 });
 
@@ -214,12 +224,10 @@ describe("a delivery whose role cannot be assumed", () => {
       const list = await bench.app.live.get(`/v1/deliveries/${delivery.id}/attempts`);
       return (list.json["data"] as AttemptAnswer[]).toReversed();
     }, 20_000);
-    expect(
-      attempts.map(({ outcome, status_code, error_code }) => [outcome, status_code, error_code]),
-    ).toEqual([
-      ["rejected", 403, `sts: AccessDenied: sts:AssumeRole on ${ROLE_ARN}`],
-      ["rejected", 200, "sts: unexpected_answer"],
-      ["rejected", 403, "SignatureDoesNotMatch"],
+    expect(attempts.map((attempt) => [attempt.outcome, attempt.status_code, meaningOf(attempt)])).toEqual([
+      ["rejected", 403, `role_refused: sts:AssumeRole on ${ROLE_ARN}`],
+      ["rejected", 200, "role_refused: The answer holds no credentials."],
+      ["rejected", 403, "refused: SignatureDoesNotMatch"],
       ["delivered", 200, null],
     ]);
     const [refused, unreadable, echoed] = attempts;

@@ -95,18 +95,21 @@ describe("a token", () => {
   });
 
   test("that cannot be had says why, as the server's own answer", async () => {
-    const refusals: [body: string, status: number, errorCode: string][] = [
-      ['{"error":"invalid_grant","error_description":"Invalid JWT Signature."}', 400, "token: invalid_grant"],
-      ['{"error":{"status":"UNAVAILABLE"}}', 503, "token: UNAVAILABLE"],
-      ['{"access_token":"x"}', 200, "token: unexpected_answer"],
-      ["<html>", 502, "token: unexpected_answer"],
+    const refusals: [body: string, status: number, detail: string][] = [
+      ['{"error":"invalid_grant","error_description":"Invalid JWT Signature."}', 400, "invalid_grant"],
+      ['{"error":{"status":"UNAVAILABLE"}}', 503, "UNAVAILABLE"],
+      ['{"access_token":"x"}', 200, "The answer holds no token."],
+      ["<html>", 502, "The answer holds no token."],
     ];
-    for (const [body, status, errorCode] of refusals) {
+    for (const [body, status, detail] of refusals) {
       const failed = await bearerOf(config(), SCOPE, START, async () => answerOf({ status, body })).catch(
         (error: unknown) => error,
       );
       expect(failed).toBeInstanceOf(Unprepared);
-      expect(failed).toMatchObject({ errorCode, result: { kind: "response", status } });
+      expect(failed).toMatchObject({
+        error: { code: "token_unavailable", detail },
+        result: { kind: "response", status },
+      });
     }
   });
 });

@@ -96,6 +96,7 @@ interface Attempt {
   outcome: string;
   status_code: number | null;
   error_code: string | null;
+  error_detail: string | null;
   url: string;
   request_headers: Record<string, string>;
   request_body: string;
@@ -206,7 +207,11 @@ describe.each(PUSHED.map((proof) => [proof.kind, proof] as const))("%s", (_kind,
       const { endpoint } = await publish(proof, server.host);
       const { delivery, attempt } = await tried(endpoint);
       expect(attempt).toMatchObject({ outcome: "rejected", status_code: each.status });
-      expect(attempt.error_code).toBe(each.judged.delivered ? null : each.judged.errorCode);
+      const error = each.judged.delivered ? null : each.judged.error;
+      expect([attempt.error_code, attempt.error_detail]).toEqual([
+        error && error.code,
+        error && error.detail,
+      ]);
       expect(delivery.status).toBe("retrying");
       await app.until(async () => (await read(delivery.id)).waiting_for === "backoff");
       server.behave = well;

@@ -130,7 +130,7 @@ const FACTS: AttemptFacts = {
   startedAt: 0,
   durationMs: 5,
   statusCode: 200,
-  errorCode: null,
+  error: null,
   requestHead: "POST https://example.com/\ncontent-type: application/json",
   sentAt: 1_700_000_000,
   signature: "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",

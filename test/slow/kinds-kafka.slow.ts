@@ -55,13 +55,13 @@ async function prepare(): Promise<LiveKind> {
         name: "wrong password",
         config: { password: "wrong-password" },
         statusCode: 401,
-        errorCode: "credentials_refused",
+        means: "credentials_refused",
       },
       {
         name: "missing topic: an error inside a 200",
         config: { topic: "nope" },
         statusCode: 200,
-        errorCode: "record_error_404",
+        means: "refused: error 404",
       },
     ],
     outage: {
@@ -69,7 +69,7 @@ async function prepare(): Promise<LiveKind> {
       begin: () => broker.stop(),
       end: () => broker.start(),
       statusCode: 200,
-      errorCode: "record_error_404",
+      means: "refused: error 404",
     },
     async start() {
       await broker.start();

@@ -280,7 +280,7 @@ describe("names", () => {
     ["DNS_ETIMEOUT", "dns_failed"],
     ["EAI_AGAIN", "dns_failed"],
     ["ETIMEOUT", "dns_failed"],
-  ])("a resolver that fails with %s leaves the name unresolved: %s", async (code, expected) => {
+  ] as const)("a resolver that fails with %s leaves the name unresolved: %s", async (code, expected) => {
     const guard = createGuard({ allow: [], resolver: failingResolver(code), ownAddresses: [] });
     expect(await guard.pin("a.example.com")).toEqual({ kind: "unresolved", code: expected });
   });

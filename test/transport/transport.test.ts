@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createGuard } from "../../src/transport/guard.ts";
-import { createTransport, ERROR_CODES } from "../../src/transport/transport.ts";
+import { ATTEMPT_ERRORS } from "../../src/core/attempt-error.ts";
+import { createTransport } from "../../src/transport/transport.ts";
 import { answering, closeAll, hostile, keep, open, post, short, until } from "./kit.ts";
 
 afterEach(closeAll);
@@ -306,8 +307,8 @@ describe("a request that is given up", () => {
 });
 
 test("every error code has one sentence that says what to do", () => {
-  for (const [code, sentence] of Object.entries(ERROR_CODES)) {
-    expect(code).toMatch(/^[a-z]+(_[a-z]+)+$/);
+  for (const [code, sentence] of Object.entries(ATTEMPT_ERRORS)) {
+    expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
     expect(sentence).toMatch(/^[A-Z].*; .*\.$/);
   }
 });

@@ -1,5 +1,5 @@
 import { DELIVERED, readObject, readText, rejected, UNEXPECTED } from "../answers.ts";
-import type { Answer, Judgement } from "../destination.ts";
+import type { Answer, Judgement, Refusal } from "../destination.ts";
 
 /** What the services of AWS have in common where they refuse: a code, in JSON, in XML or in a header. */
 
@@ -9,8 +9,6 @@ export interface Permission {
   action: string;
   resource: string;
 }
-
-type Refusal = Extract<Judgement, { delivered: false }>;
 
 /**
  * Every code that asks to slow down, as AWS's own clients sort them (`THROTTLING_ERROR_CODES` of their retry
@@ -30,7 +28,7 @@ const CODE = /^[A-Za-z0-9_.:-]{1,100}$/;
 const MISSING =
   /not authorized to perform:? ([\w*-]+:[\w*-]+)(?: on (?:resource:? )?(?:"|&quot;)?(arn:[^\s"&]{1,400}))?/;
 
-/** A status other than success: the service's own code, and for a missing permission which one. */
+/** A status other than success: the service's own code in `detail`, or the permission that is missing. */
 export function judgeRefusal(answer: Answer, permission: Permission): Refusal {
   const { code, text } = readError(answer);
   return refusalOf(code, text, permission);
@@ -38,21 +36,17 @@ export function judgeRefusal(answer: Answer, permission: Permission): Refusal {
 
 /** `code` as the service gave it, `text` with its own words. */
 export function refusalOf(code: string | null, text: string, permission: Permission): Refusal {
-  if (code === null) return refusal(null, false);
-  if (!DENIED.test(code)) return refusal(code, THROTTLING.test(code));
+  if (code === null) return rejected();
+  if (!DENIED.test(code)) return rejected("refused", { throttled: THROTTLING.test(code), detail: code });
   const { action, resource: named } = KEY_DENIED.test(code) ? keyOf(permission) : permission;
   const [, missing = action, resource = named] = MISSING.exec(text) ?? [];
   // SQS writes its own actions in lower case.
   const isOwn = missing.toLowerCase() === permission.action.toLowerCase();
-  return refusal(`${code}: ${isOwn ? permission.action : missing} on ${resource}`, false);
+  return rejected("permission_missing", { detail: `${isOwn ? permission.action : missing} on ${resource}` });
 }
 
 function keyOf({ resource }: Permission): Permission {
   return { action: "kms:GenerateDataKey", resource: `the key of ${resource}` };
-}
-
-function refusal(errorCode: string | null, throttled: boolean): Refusal {
-  return { delivered: false, errorCode, throttled };
 }
 
 /** The answer of a JSON service that gives `name` where it took the message. */

@@ -84,6 +84,6 @@ export function awsFields(endpointHelp: string): readonly DestinationField[] {
 
 /** What stands at the end of every AWS kind's notes. */
 export const AWS_NOTES =
-  " `error_code` is the service's own code, such as `InvalidClientTokenId`; where a permission is missing it names action and resource, as in " +
-  "`AccessDenied: sqs:SendMessage on arn:aws:sqs:…`. What STS refuses when a role is assumed begins with `sts: `. Prefer a role, and an access key " +
+  " With `refused`, `error_detail` is the service's own code, such as `InvalidClientTokenId`; with `permission_missing` it names action and " +
+  "resource, as in `sqs:SendMessage on arn:aws:sqs:…`. `role_refused` is what STS says when a role is assumed. Prefer a role, and an access key " +
   "that may do nothing but assume it.";

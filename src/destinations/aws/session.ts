@@ -110,22 +110,22 @@ class RoleSession {
   }
 
   #read(answer: Answer): RoleCredentials {
-    const refusal = (code: string | null, throttled: boolean) =>
+    const refusal = (detail: string, throttled: boolean) =>
       new Unprepared(
         { kind: "response", truncated: false, ...answer },
-        `sts: ${code ?? answer.status}`,
+        { code: "role_refused", detail },
         throttled,
       );
     if (answer.status !== 200) {
       const judged = judgeRefusal(answer, { action: "sts:AssumeRole", resource: this.roleArn });
-      throw refusal(judged.errorCode, judged.throttled);
+      throw refusal(judged.error?.detail ?? `status ${answer.status}`, judged.throttled);
     }
     const accessKeyId = readElement(answer.body, "AccessKeyId");
     const secretAccessKey = readElement(answer.body, "SecretAccessKey");
     const sessionToken = readElement(answer.body, "SessionToken");
     const expiresAt = Date.parse(readElement(answer.body, "Expiration") ?? "");
     if (!accessKeyId || !secretAccessKey || !sessionToken || Number.isNaN(expiresAt)) {
-      throw refusal("unexpected_answer", false);
+      throw refusal("The answer holds no credentials.", false);
     }
     return { accessKeyId, secretAccessKey, sessionToken, expiresAt };
   }

@@ -66,7 +66,8 @@ export const awsEventbridge: DestinationKind = {
     const { EventId: id, ErrorCode: code, ErrorMessage: text } = firstOf(entries);
     if (failed === 0 && typeof id === "string") return DELIVERED;
     if (typeof failed !== "number" || failed === 0) return rejected(UNEXPECTED);
-    return refusalOf(readCode(code) ?? UNEXPECTED, String(text), permission);
+    const named = readCode(code);
+    return named === null ? rejected(UNEXPECTED) : refusalOf(named, String(text), permission);
   },
 };
 

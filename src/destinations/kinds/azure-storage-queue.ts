@@ -1,3 +1,4 @@
+import type { AttemptErrorCode } from "../../core/attempt-error.ts";
 import { DELIVERED, rejected, UNEXPECTED } from "../answers.ts";
 import { sharedKey } from "../azure-signatures.ts";
 import { faultOf, readConnectionString, requirePart } from "../connection-string.ts";
@@ -53,7 +54,7 @@ const connectionOf = perConfig((config) => {
 });
 
 /** What the service says in `x-ms-error-code` → the error code. */
-const CODES: Readonly<Record<string, string>> = {
+const CODES: Readonly<Record<string, AttemptErrorCode>> = {
   AuthenticationFailed: "signature_refused",
   AuthorizationFailure: "permission_missing",
   AuthorizationPermissionMismatch: "permission_missing",

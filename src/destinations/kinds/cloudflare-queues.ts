@@ -34,8 +34,8 @@ export const cloudflareQueues: DestinationKind = {
       credentials_refused: "The API token is wrong, or has expired.",
       permission_missing: "The API token lacks the permission Queues Edit for this account.",
       queue_not_found: "The account has no such queue.",
-      refused: "The answer says success: false, with no code.",
-      cloudflare_N: "Cloudflare's own error N, which the answer explains.",
+      refused:
+        "The answer says success: false; `error_detail` is Cloudflare's own error, which the answer explains.",
     },
   },
   fields: [
@@ -97,7 +97,7 @@ export const cloudflareQueues: DestinationKind = {
     if (status === 403) return rejected("permission_missing");
     if (status === 404) return rejected("queue_not_found");
     const { code } = firstOf(errors);
-    if (typeof code === "number") return rejected(`cloudflare_${code}`);
+    if (typeof code === "number") return rejected("refused", { detail: `error ${code}` });
     return rejected(status === 200 ? "refused" : null);
   },
 };

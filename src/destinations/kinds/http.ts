@@ -1,3 +1,4 @@
+import { rejected } from "../answers.ts";
 import { HOPS_HEADER } from "../../core/hops.ts";
 import { type DestinationKind, isSuccess } from "../destination.ts";
 import { perConfig } from "../requests.ts";
@@ -46,6 +47,5 @@ export const http: DestinationKind = {
     const url = message.hops === 0 ? urlOf(config) : urlParts(new URL(String(config["url"])));
     return { method: "POST", url, headers, body: message.body };
   },
-  judge: ({ status }) =>
-    isSuccess(status) ? { delivered: true } : { delivered: false, errorCode: null, throttled: false },
+  judge: ({ status }) => (isSuccess(status) ? { delivered: true } : rejected()),
 };

@@ -44,7 +44,7 @@ export const kafkaRest: DestinationKind = {
       record_refused:
         "The proxy does not take the record's form. If it knows no record headers, set send_headers to false.",
       offset_missing: "The proxy did not wait for the broker: no offset came back. Set its acks to 1 or all.",
-      record_error_N: "The broker did not take the record; N is the error code inside the answer.",
+      refused: "The broker did not take the record; `error_detail` is the error inside the answer.",
     },
   },
   fields: [
@@ -109,7 +109,7 @@ export const kafkaRest: DestinationKind = {
   judge({ status, body }) {
     const answer = readObject(body);
     const { offset, error_code: error } = firstOf(answer["offsets"]);
-    if (typeof error === "number") return rejected(`record_error_${error}`);
+    if (typeof error === "number") return rejected("refused", { detail: `error ${error}` });
     if (!isSuccess(status)) return judgeRefusal(status, answer["error_code"]);
     if (typeof offset !== "number") return rejected(UNEXPECTED);
     return offset >= 0 ? DELIVERED : rejected("offset_missing");

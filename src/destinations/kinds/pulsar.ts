@@ -1,3 +1,4 @@
+import type { AttemptErrorCode } from "../../core/attempt-error.ts";
 import { DELIVERED, firstOf, readObject, rejected, UNEXPECTED } from "../answers.ts";
 import { type DestinationKind, isSuccess } from "../destination.ts";
 import { attributesOf, headersWith, jsonBytes, perConfig, textOf, urlBelow } from "../requests.ts";
@@ -5,7 +6,7 @@ import { attributesOf, headersWith, jsonBytes, perConfig, textOf, urlBelow } fro
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** What the broker says in `reason` → the error code. Read of 4.0.8. */
-const REASONS: readonly [RegExp, string][] = [
+const REASONS: readonly [RegExp, AttemptErrorCode][] = [
   [/^Unauthorized to produce|not authorized|No permission/i, "permission_missing"],
   [/Namespace not found|Tenant.*not (?:exist|found)/i, "namespace_not_found"],
   [/Topic .*not found|Topic not (?:exist|found)|Can't find owner/i, "topic_not_found"],
@@ -49,7 +50,7 @@ export const pulsar: DestinationKind = {
       topic_not_found: "There is no such topic; make it first.",
       schema_refused: "The topic has a schema that plain text does not fit.",
       other_broker: "Another broker owns the topic: use the address of the Pulsar proxy.",
-      publish_error_N: "The broker did not take the message; N is the error code inside the answer.",
+      refused: "The broker did not take the message; `error_detail` is the error inside the answer.",
     },
   },
   fields: [
@@ -109,7 +110,8 @@ export const pulsar: DestinationKind = {
     const answer = readObject(body);
     const { messageId, errorCode } = firstOf(answer["messagePublishResults"]);
     if (isSuccess(status) && typeof messageId === "string" && errorCode === 0) return DELIVERED;
-    if (typeof errorCode === "number" && errorCode !== 0) return rejected(`publish_error_${errorCode}`);
+    if (typeof errorCode === "number" && errorCode !== 0)
+      return rejected("refused", { detail: `error ${errorCode}` });
     if (isSuccess(status)) return rejected(UNEXPECTED);
     const { reason } = answer;
     const code = REASONS.find(([pattern]) => typeof reason === "string" && pattern.test(reason))?.[1];

@@ -1,3 +1,4 @@
+import type { AttemptErrorCode } from "../../core/attempt-error.ts";
 import { DELIVERED, readObject, rejected, UNEXPECTED } from "../answers.ts";
 import { basicAuthFields, basicAuthOf, basicAuthSecrets } from "../basic-auth.ts";
 import type { DestinationKind } from "../destination.ts";
@@ -12,7 +13,7 @@ import {
 } from "../requests.ts";
 
 /** What the management plugin says in `reason` → the error code. Read of 3.10.8. */
-const REASONS: readonly [RegExp, string][] = [
+const REASONS: readonly [RegExp, AttemptErrorCode][] = [
   [/^Login failed|^Not_Authorized/i, "credentials_refused"],
   [/^Not management user/, "management_tag_missing"],
   [/^Access refused|virtual host/, "vhost_refused"],
@@ -131,6 +132,6 @@ export const rabbitmq: DestinationKind = {
     if (status === 200 && routed === true) return DELIVERED;
     if (status === 200) return rejected(routed === false ? "unroutable" : UNEXPECTED);
     const code = REASONS.find(([pattern]) => typeof reason === "string" && pattern.test(reason))?.[1];
-    return rejected(code ?? null, code === "queue_full");
+    return rejected(code ?? null, { throttled: code === "queue_full" });
   },
 };

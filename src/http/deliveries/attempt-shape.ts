@@ -1,3 +1,4 @@
+import { ATTEMPT_ERROR_CODES } from "../../core/attempt-error.ts";
 import { type Static, Type } from "@sinclair/typebox";
 import { type Attempt, type Delivery, envelopeOf, OUTCOMES, TRIGGERS } from "../../core/model.ts";
 import { isCredentialHeader, MASK } from "../../destinations/credential-headers.ts";
@@ -13,10 +14,27 @@ export const triggerShape = oneOf(TRIGGERS, { $id: "AttemptTrigger", description
 export const outcomeShape = oneOf(OUTCOMES, {
   $id: "AttemptOutcome",
   description:
-    "`rejected`: a status other than 2xx. `unreachable`: no answer, `error_code` says why. `blocked`: the address is " +
+    "`rejected`: the destination did not take the message. `unreachable`: no answer, `error_code` says why. `blocked`: the address is " +
     "not allowed. `malformed`: the message could not be rendered. `handed_out`: a poller has it and has not acknowledged it yet; " +
     "it becomes `delivered`, and `duration_ms` the time until then.",
 });
+
+export const errorCodeShape = nullable(
+  oneOf(ATTEMPT_ERROR_CODES, {
+    $id: "AttemptErrorCode",
+    description: "What is wrong; /docs/destinations explains each.",
+  }),
+);
+
+export const errorDetailShape = nullable(
+  Type.String(),
+  "In the words of whoever said no, where there are any: the destination's own error, the permission that is missing.",
+);
+
+/** Both, of an attempt. */
+export function errorFields({ error }: Pick<Attempt, "error">) {
+  return { error_code: error && error.code, error_detail: error && error.detail };
+}
 
 /** An attempt as the API answers it. */
 export const attemptShape = Type.Object(
@@ -30,7 +48,8 @@ export const attemptShape = Type.Object(
     duration_ms: Type.Integer(),
     outcome: outcomeShape,
     status_code: nullable(Type.Integer()),
-    error_code: nullable(Type.String()),
+    error_code: errorCodeShape,
+    error_detail: errorDetailShape,
     url: nullable(Type.String()),
     request_headers: headersShape("As sent; credentials read `***`. Empty where nothing could be rendered."),
     request_body: nullable(
@@ -61,6 +80,7 @@ export const attemptExample: AttemptAnswer = {
   outcome: "rejected",
   status_code: 500,
   error_code: null,
+  error_detail: null,
   url: "https://hooks.example.com/sealpost",
   request_headers: {
     "content-type": "application/json",
@@ -97,7 +117,7 @@ export function attemptOf(
     duration_ms: attempt.durationMs,
     outcome: attempt.outcome,
     status_code: attempt.statusCode,
-    error_code: attempt.errorCode,
+    ...errorFields(attempt),
     ...requestOf(services, attempt, delivery, event),
     ...responseOf(attempt, isBodyGone(event)),
     next_attempt_at: timeText(attempt.nextAttemptAt),

@@ -1,6 +1,6 @@
 import type { DestinationAbout, DestinationField, KindRow } from "../../destinations/destination.ts";
 import { listKinds } from "../../destinations/destinations.ts";
-import { ERROR_CODES } from "../../transport/errors.ts";
+import { ATTEMPT_ERRORS } from "../../core/attempt-error.ts";
 import { Html, html } from "./html.ts";
 
 /** The page of all kinds of destinations, made from the rows of their table. */
@@ -24,9 +24,10 @@ ones, now and at every attempt. A body that is larger than the destination takes
 <p>Where a consumer gets body and headers, it verifies them as it would verify a request: with the endpoint's secret and any library of Standard
 Webhooks. An answer that asks to slow down (429, 503, or a code that means it) slows the whole endpoint, as <code>retry-after</code> does.</p>
 ${kinds.map(sectionOf)}
-<h2 id="unreachable">When nothing answers</h2>
-<p>The same for every kind: the outcome is <code>unreachable</code> or <code>timeout</code>, and <code>error_code</code> says more.</p>
-${codeTable(ERROR_CODES)}`;
+<h2 id="error-codes">Error codes of attempts</h2>
+<p>An attempt that was not delivered has one of these in <code>error_code</code>, or none where its status says it all.
+<code>error_detail</code> is what the other side said itself, where there is more.</p>
+${codeTable(ATTEMPT_ERRORS)}`;
 }
 
 function rowOf({ kind, name, maxBytes }: KindRow): Html {

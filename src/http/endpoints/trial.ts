@@ -1,7 +1,7 @@
 import { Problem, unavailable } from "../../core/errors.ts";
 import { findKind, isPolled } from "../../destinations/destinations.ts";
 import type { Sent } from "../../delivery/send.ts";
-import { ERROR_CODES } from "../../transport/errors.ts";
+import { ATTEMPT_ERRORS, type AttemptErrorCode } from "../../core/attempt-error.ts";
 import type { NewEndpoint } from "../../store/endpoints.ts";
 import type { Services } from "../framework/services.ts";
 
@@ -23,9 +23,9 @@ export async function requireDelivered(services: Services, endpoint: NewEndpoint
 }
 
 function reasonOf(sent: Sent, { kind, timeoutSeconds }: NewEndpoint): string {
-  const { statusCode, errorCode } = sent;
-  const hint = hintOf(kind, errorCode ?? "");
-  const code = errorCode === null ? "" : ` (${errorCode})`;
+  const { statusCode, error } = sent;
+  const hint = error ? hintOf(kind, error.code) : "";
+  const code = error ? ` (${error.code}${error.detail ? `: ${error.detail}` : ""})` : "";
   switch (sent.finding.outcome) {
     case "timeout":
       return `The destination did not answer the test message within ${timeoutSeconds} s${code}.`;
@@ -34,17 +34,15 @@ function reasonOf(sent: Sent, { kind, timeoutSeconds }: NewEndpoint): string {
     case "blocked":
       return "The destination's address is not allowed.";
     case "malformed":
-      return `The test message could not be made: ${errorCode}`;
+      return `The test message could not be made: ${error?.detail ?? hint.trim()}`;
     default:
       return `The destination refused the test message with status ${statusCode}${code}.${hint}${quoteOf(sent)}`;
   }
 }
 
-/** What the tables have to say of an error code; `N` in them stands for a number of the server's own. */
-function hintOf(kind: string, errorCode: string): string {
-  const own = findKind(kind)?.about.errors ?? {};
-  const text = ERROR_CODES[errorCode] ?? own[errorCode] ?? own[errorCode.replace(/\d+$/, "N")];
-  return text === undefined ? "" : ` ${text}`;
+/** What the kind's table says of an error code, or the general one. */
+function hintOf(kind: string, code: AttemptErrorCode): string {
+  return ` ${findKind(kind)?.about.errors?.[code] ?? ATTEMPT_ERRORS[code]}`;
 }
 
 /**

@@ -4,7 +4,13 @@ import { keyTime } from "../../core/ids.ts";
 import { DEAD_REASONS, type DeadReason, type Event } from "../../core/model.ts";
 import type { AttemptSummary } from "../../store/attempts.ts";
 import type { Note } from "../../store/notes.ts";
-import { outcomeShape, triggerShape } from "../deliveries/attempt-shape.ts";
+import {
+  errorCodeShape,
+  errorDetailShape,
+  errorFields,
+  outcomeShape,
+  triggerShape,
+} from "../deliveries/attempt-shape.ts";
 import { deadReasonShape } from "../deliveries/shape.ts";
 import { sourceIdFor } from "./shape.ts";
 import { visibleEndpoints } from "../framework/lookups.ts";
@@ -46,7 +52,8 @@ const entryShapes = Type.Union([
     trigger: triggerShape,
     outcome: outcomeShape,
     status_code: nullable(Type.Integer()),
-    error_code: nullable(Type.String()),
+    error_code: errorCodeShape,
+    error_detail: errorDetailShape,
     duration_ms: Type.Integer(),
     next_attempt_at: nullable(timeShape),
   }),
@@ -92,6 +99,7 @@ export const timelineExample: Entry[] = [
     outcome: "delivered",
     status_code: 200,
     error_code: null,
+    error_detail: null,
     duration_ms: 84,
     next_attempt_at: null,
   },
@@ -199,7 +207,7 @@ function entriesOfAttempt(
     trigger: attempt.trigger,
     outcome: attempt.outcome,
     status_code: attempt.statusCode,
-    error_code: attempt.errorCode,
+    ...errorFields(attempt),
     duration_ms: attempt.durationMs,
     next_attempt_at: timeText(attempt.nextAttemptAt),
   };

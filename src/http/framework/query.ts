@@ -14,7 +14,7 @@ const NOTHING: QueryResult = { values: {}, faults: [] };
 
 /** Compiles the parameters of a route; an unknown or repeated parameter is a fault. */
 export function compileQuery(schema: TObject): QueryReader {
-  const validate = compileValidator(schema);
+  const validate = compileValidator(schema, "parameter");
   const nothing = validate({}).length === 0 ? NOTHING : null;
   return (url) => {
     const mark = url.indexOf("?");
@@ -67,5 +67,5 @@ function decodeAs(schema: TSchema | undefined, text: string): unknown {
 /** A fault of a parameter carries its name, not a JSON Pointer. */
 function namedAfterParameter(fault: Fault): Fault {
   const pointer = fault.pointer.slice(1).replaceAll("~1", "/").replaceAll("~0", "~");
-  return { pointer, detail: fault.detail.replace("field", "parameter") };
+  return { pointer, detail: fault.detail };
 }

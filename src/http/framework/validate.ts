@@ -8,14 +8,17 @@ const FAULTS_MAX = 50;
 /** A longer name is not repeated in the answer: the fault points at the object that holds it. */
 const FIELD_NAME_MAX = 128;
 
+/** What a member of the value is called where it is missing or unknown. */
+type Noun = "field" | "parameter";
+
 /** Tells all faults of a value, each with its JSON Pointer; none where the value is right. */
 export type Validator = (value: unknown) => Fault[];
 
 /** Compiles a schema once. Throws where an object of it would let unknown fields pass. */
-export function compileValidator(schema: TSchema): Validator {
+export function compileValidator(schema: TSchema, noun: Noun = "field"): Validator {
   requireClosedObjects(schema);
   const check = TypeCompiler.Compile(schema);
-  return (value) => (check.Check(value) ? [] : collectFaults(check.Errors(value)));
+  return (value) => (check.Check(value) ? [] : collectFaults(check.Errors(value), noun));
 }
 
 function requireClosedObjects(schema: unknown): void {
@@ -27,10 +30,10 @@ function requireClosedObjects(schema: unknown): void {
 }
 
 /** One fault per place, the first that was found. */
-function collectFaults(errors: Iterable<ValueError>): Fault[] {
+function collectFaults(errors: Iterable<ValueError>, noun: Noun): Fault[] {
   const faults = new Map<string, Fault>();
   for (const error of flattened(errors)) {
-    const fault = describeError(error);
+    const fault = describeError(error, noun);
     if (!faults.has(fault.pointer)) faults.set(fault.pointer, fault);
     if (faults.size === FAULTS_MAX) break;
   }
@@ -52,17 +55,17 @@ function meantVariant(union: ValueError): ValueError[] | null {
   return shaped.toSorted((a, b) => a.length - b.length)[0] ?? null;
 }
 
-function describeError(error: ValueError): Fault {
+function describeError(error: ValueError, noun: Noun): Fault {
   if (error.type === ValueErrorType.ObjectRequiredProperty) {
-    return { pointer: error.path, detail: "This field is required." };
+    return { pointer: error.path, detail: `This ${noun} is required.` };
   }
   if (error.type !== ValueErrorType.ObjectAdditionalProperties) {
     return { pointer: error.path, detail: `Expected ${expectation(error.schema, error.value)}.` };
   }
   const cut = error.path.lastIndexOf("/");
   if (error.path.length - cut <= FIELD_NAME_MAX)
-    return { pointer: error.path, detail: "There is no such field." };
-  return { pointer: error.path.slice(0, cut), detail: "This object has a field that does not exist." };
+    return { pointer: error.path, detail: `There is no such ${noun}.` };
+  return { pointer: error.path.slice(0, cut), detail: `This object has a ${noun} that does not exist.` };
 }
 
 /**

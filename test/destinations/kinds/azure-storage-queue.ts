@@ -1,14 +1,14 @@
-import { type AnswerCase, DELIVERED, type KindCase, refused, textOf } from "./case.ts";
+import { type AnswerCase, DELIVERED, type KindCase, type Meaning, refused, textOf } from "./case.ts";
 
 const CONNECTION =
   "DefaultEndpointsProtocol=http;AccountName=acme;AccountKey=c3RvcmFnZS1xdWV1ZQ==;QueueEndpoint=http://127.0.0.1:10001/acme";
 const POINTER = "/config/connection_string";
 
-const coded = (name: string, status: number, code: string, errorCode: string | null): AnswerCase => ({
+const coded = (name: string, status: number, code: string, means: Meaning | null): AnswerCase => ({
   name: `${name} (Azurite 3.35.0, learn.microsoft.com/rest/api/storageservices/queue-service-error-codes)`,
   status,
   headers: { "x-ms-error-code": code },
-  judged: refused(errorCode),
+  judged: refused(means),
 });
 
 export const azureStorageQueue: KindCase = {

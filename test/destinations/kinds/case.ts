@@ -1,3 +1,4 @@
+import type { AttemptError, AttemptErrorCode } from "../../../src/core/attempt-error.ts";
 import { signatureHeader, readSecret } from "../../../src/core/signing.ts";
 import type { Answer, Judgement, Message, OutgoingRequest } from "../../../src/destinations/destination.ts";
 
@@ -52,8 +53,26 @@ export interface AnswerCase {
 export const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 export const DELIVERED: Judgement = { delivered: true };
 
-export function refused(errorCode: string | null, throttled = false): Judgement {
-  return { delivered: false, errorCode, throttled };
+/** What an answer means: a code, and behind a colon the detail where there is one. */
+export type Meaning = AttemptErrorCode | `${AttemptErrorCode}: ${string}`;
+
+export function refused(means: Meaning | null, throttled = false): Judgement {
+  return { delivered: false, error: means && errorOf(means), throttled };
+}
+
+function errorOf(means: Meaning): AttemptError {
+  const end = means.indexOf(": ");
+  const code = (end < 0 ? means : means.slice(0, end)) as AttemptErrorCode;
+  return { code, detail: end < 0 ? null : means.slice(end + 2) };
+}
+
+/** The same text of an attempt as the API shows it. */
+export function meaningOf(attempt: {
+  error_code: string | null;
+  error_detail: string | null;
+}): string | null {
+  const { error_code: code, error_detail: detail } = attempt;
+  return detail === null ? code : `${code}: ${detail}`;
 }
 
 const encoder = new TextEncoder();

@@ -28,7 +28,7 @@ export const cloudflareQueues: KindCase = {
           messages: [],
           result: null,
         },
-        "cloudflare_10027",
+        "refused: error 10027",
       ],
       ["success that is not true", 200, { success: "true" }, "refused"],
       [
@@ -53,7 +53,7 @@ export const cloudflareQueues: KindCase = {
         "a malformed request",
         400,
         { success: false, errors: [{ code: 10026, message: "Invalid request body" }] },
-        "cloudflare_10026",
+        "refused: error 10026",
       ],
     ]),
   ],

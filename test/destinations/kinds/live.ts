@@ -2,6 +2,7 @@
  * What every kind must do with its real server: deliveries arrive whole and verify, refusals say what is
  * missing, and nothing is lost while the server refuses or is down.
  */
+import { meaningOf } from "./case.ts";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
 import { startApp, type TestApp } from "../../kit/app.ts";
@@ -20,7 +21,7 @@ export interface Refusal {
   /** Over the right config, or the event's type, which is the routing key of some. */
   config: Config;
   statusCode: number;
-  errorCode: string | null;
+  means: string | null;
 }
 
 export interface LiveKind {
@@ -40,7 +41,7 @@ export interface Outage {
   begin(): Promise<void>;
   end(): Promise<void>;
   statusCode: number;
-  errorCode: string;
+  means: string;
 }
 
 interface Made {
@@ -53,6 +54,7 @@ interface Attempt {
   outcome: string;
   status_code: number | null;
   error_code: string | null;
+  error_detail: string | null;
 }
 
 interface Delivery {
@@ -153,7 +155,7 @@ export function testLive(
       const sent = await publish(made);
       expectMessage(await live.read(), sent, made);
       const { delivery, attempt } = await tried(made);
-      expect([attempt.error_code, attempt.outcome, delivery.status]).toEqual([
+      expect([meaningOf(attempt), attempt.outcome, delivery.status]).toEqual([
         null,
         "delivered",
         "delivered",
@@ -186,15 +188,15 @@ export function testLive(
     }, 60_000);
 
     test("what the server refuses says why, shows no credential, and arrives once that is put right", async () => {
-      for (const { name: what, config, statusCode, errorCode } of live.refusals) {
+      for (const { name: what, config, statusCode, means } of live.refusals) {
         const made = await create(config);
         const sent = await publish(made);
         const { delivery, attempt } = await tried(made);
-        expect([what, attempt.outcome, attempt.status_code, attempt.error_code]).toEqual([
+        expect([what, attempt.outcome, attempt.status_code, meaningOf(attempt)]).toEqual([
           what,
           "rejected",
           statusCode,
-          errorCode,
+          means,
         ]);
         const shown = (await app.live.get(`/v1/deliveries/${delivery.id}/attempts`)).text + app.log();
         for (const secret of secretsOf({ ...live.config, ...config })) expect(shown).not.toContain(secret);
@@ -217,7 +219,7 @@ export function testLive(
       const [refusal] = live.refusals;
       const refused = await trial(refusal?.config ?? {});
       expect([refused.status, refused.json.errors?.[0]?.pointer]).toEqual([422, "/config"]);
-      if (refusal?.errorCode) expect(refused.json.detail).toContain(refusal.errorCode);
+      if (refusal?.means) expect(refused.json.detail).toContain(refusal.means);
     });
 
     const testOutage: typeof test | (() => void) = hasOutage ? test : () => {};
@@ -230,11 +232,11 @@ export function testLive(
         await outage.begin();
         const sent = await publish(made);
         const { attempt } = await tried(made);
-        expect([outage.name, attempt.outcome, attempt.status_code, attempt.error_code]).toEqual([
+        expect([outage.name, attempt.outcome, attempt.status_code, meaningOf(attempt)]).toEqual([
           outage.name,
           "rejected",
           outage.statusCode,
-          outage.errorCode,
+          outage.means,
         ]);
         await outage.end();
         await expectArrival(made, sent);
@@ -247,7 +249,7 @@ export function testLive(
       await live.stop();
       const sent = await publish(made);
       const { attempt } = await tried(made);
-      expect([attempt.outcome, attempt.error_code]).toEqual(["unreachable", "connection_refused"]);
+      expect([attempt.outcome, meaningOf(attempt)]).toEqual(["unreachable", "connection_refused"]);
       await live.start();
       await expectArrival(made, sent);
     }, 120_000);

@@ -43,7 +43,7 @@ export const pulsar: KindCase = {
           ],
           schemaVersion: 0,
         },
-        "publish_error_2",
+        "refused: error 2",
       ],
       [
         "no such topic",

@@ -1,4 +1,4 @@
-import { type AnswerCase, DELIVERED, refused } from "./case.ts";
+import { type AnswerCase, DELIVERED, type Meaning, refused } from "./case.ts";
 
 /**
  * What was answered, its status, its body, and the error code that it means; null: its status says it all.
@@ -7,7 +7,7 @@ type Row = readonly [
   what: string,
   status: number,
   body: unknown,
-  means: "delivered" | (string & {}) | null,
+  means: "delivered" | Meaning | null,
   throttled?: true,
 ];
 
