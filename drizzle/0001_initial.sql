@@ -90,9 +90,7 @@ CREATE TABLE source (
 );
 CREATE INDEX source_project ON source (project_id, id);
 
--- `hops`: deliveries that led to it. `goes_to`: the keys of the endpoints whose deliveries have the keys
--- right behind the event's, as a JSON array; most deliveries get their row with the outcome of their first
--- attempt, and until then their event names them (src/store/index/unwritten.ts).
+-- `hops`: deliveries that led to it.
 CREATE TABLE event (
   id             INTEGER PRIMARY KEY,
   project_id     INTEGER NOT NULL,
@@ -105,7 +103,6 @@ CREATE TABLE event (
   hops           INTEGER NOT NULL DEFAULT 0,
   delivery_count INTEGER NOT NULL,
   filtered       TEXT,
-  goes_to        TEXT,
   data           TEXT NOT NULL
 );
 CREATE UNIQUE INDEX event_external ON event (project_id, external_id) WHERE external_id IS NOT NULL;

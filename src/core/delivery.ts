@@ -12,22 +12,26 @@ import { doublingMs, nextScheduledAt, slowsEndpoint } from "./retry.ts";
 
 type Untried = Pick<Delivery, "id" | "eventId" | "endpointId" | "projectId" | "origin" | "due">;
 
-/** A delivery as it is made: open, and never tried. */
-export function untriedDelivery({ id, eventId, endpointId, projectId, origin, due }: Untried): Delivery {
+/**
+ * A delivery as it is made: open, and never tried; or dead at birth, at this instant, as its endpoint is
+ * disabled.
+ */
+export function untriedDelivery(keys: Untried, deadAt: number | null = null): Delivery {
+  const { id, eventId, endpointId, projectId, origin, due } = keys;
   return {
     id,
     eventId,
     endpointId,
     projectId,
-    status: "pending",
+    status: deadAt === null ? "pending" : "dead",
     attemptCount: 0,
     step: 0,
     origin,
     metered: false,
     generation: 0,
     due,
-    deadReason: null,
-    completedAt: null,
+    deadReason: deadAt === null ? null : "endpoint_disabled",
+    completedAt: deadAt,
   };
 }
 

@@ -3,7 +3,7 @@ import { limit } from "../core/limits.ts";
 import type { Load, Waiting } from "../core/dispatch.ts";
 import type { ActorParts, Performed } from "./actor-parts.ts";
 import type { Flights } from "./flights.ts";
-import { Queue, type QueueItem } from "./queue.ts";
+import { Queue, type Queued } from "./queue.ts";
 
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -20,7 +20,7 @@ export type BacklogParts = Pick<
  * A delivery that is busy is in neither: its row changes with the outcome of its attempt, and is read then.
  */
 export class Backlog {
-  readonly #queue: Queue<Load>;
+  readonly #queue: Queue;
   /** The place of the first parked delivery in the order of the queue; `NEVER` where none is parked. */
   #parkedFrom: number;
 
@@ -48,7 +48,7 @@ export class Backlog {
   }
 
   /** The first delivery in memory. */
-  get head(): QueueItem<Load> | undefined {
+  get head(): Queued | undefined {
     return this.#queue.peek();
   }
 
@@ -108,7 +108,7 @@ export class Backlog {
    * Takes out the first delivery whose time has come. Where order is kept, a head that is not due holds those
    * behind it.
    */
-  takeDue(now: number): Pick<QueueItem<Load>, "id" | "load"> | null {
+  takeDue(now: number): Pick<Queued, "id" | "load"> | null {
     for (;;) {
       this.#refill(now);
       const head = this.#queue.peek();
@@ -156,7 +156,7 @@ export class Backlog {
    * When parked deliveries want to be looked at: those of an ordered endpoint, which stand before its head,
    * at once.
    */
-  #parkedDue(head: QueueItem<Load> | undefined): number {
+  #parkedDue(head: Queued | undefined): number {
     if (this.endpoint.ordering === "none") return this.#parkedFrom;
     return this.#parkedFrom < (head?.order ?? NEVER) ? 0 : NEVER;
   }

@@ -1,5 +1,5 @@
 /** A delivery from the start of an attempt until the outcome of that attempt is on disk. */
-interface Flight {
+interface Busy {
   /** Somebody asked for this attempt: it takes no slot. */
   byHand: boolean;
   isRecording: boolean;
@@ -13,7 +13,7 @@ interface Flight {
  * collection.
  */
 export class Flights {
-  readonly #busy = new Map<number, Flight>();
+  readonly #busy = new Map<number, Busy>();
   #inFlight = 0;
   #byHand = 0;
 

@@ -1,3 +1,5 @@
+import type { Load, Waiting } from "../core/dispatch.ts";
+
 /** What all queues of actors hold together. */
 export interface Held {
   deliveries: number;
@@ -5,14 +7,8 @@ export interface Held {
   bytes: number;
 }
 
-interface WithBody {
-  body: Uint8Array;
-}
-
-/** A waiting delivery as its actor holds it. */
-export interface QueueItem<Load extends WithBody> {
-  id: number;
-  due: number;
+/** A delivery in the queue. */
+export interface Queued extends Pick<Waiting, "id" | "due"> {
   /** What the queue is sorted by: the due time, or the delivery's key where order is kept. */
   order: number;
   /** What is needed to send, while it is still at hand from accepting the event. */
@@ -24,9 +20,9 @@ export interface QueueItem<Load extends WithBody> {
 const DROPPED_MAX = 64;
 
 /** A binary heap of waiting deliveries, smallest `order` first, that finds and drops by id. */
-export class Queue<Load extends WithBody> {
-  #heap: QueueItem<Load>[] = [];
-  #byId = new Map<number, QueueItem<Load>>();
+export class Queue {
+  #heap: Queued[] = [];
+  #byId = new Map<number, Queued>();
 
   /** Counts in `held` what it holds, among others. */
   constructor(private readonly held: Held) {}
@@ -48,12 +44,12 @@ export class Queue<Load extends WithBody> {
     return ids;
   }
 
-  items(): Iterable<QueueItem<Load>> {
+  items(): Iterable<Queued> {
     return this.#byId.values();
   }
 
   /** Replaces an item of the same id. */
-  push(item: QueueItem<Load>): void {
+  push(item: Queued): void {
     this.drop(item.id);
     this.#byId.set(item.id, item);
     this.#count(item, 1);
@@ -61,12 +57,12 @@ export class Queue<Load extends WithBody> {
     this.#rise(this.#heap.length - 1);
   }
 
-  peek(): QueueItem<Load> | undefined {
+  peek(): Queued | undefined {
     while (this.#heap[0]?.dropped) this.#removeTop();
     return this.#heap[0];
   }
 
-  pop(): Pick<QueueItem<Load>, "id" | "load"> | undefined {
+  pop(): Pick<Queued, "id" | "load"> | undefined {
     const top = this.peek();
     if (!top) return undefined;
     this.#byId.delete(top.id);
@@ -80,7 +76,7 @@ export class Queue<Load extends WithBody> {
   }
 
   /** Takes an item out wherever it stands. It leaves the heap when it comes to the top. */
-  drop(id: number): QueueItem<Load> | undefined {
+  drop(id: number): Queued | undefined {
     const item = this.#byId.get(id);
     if (!item) return undefined;
     item.dropped = true;
@@ -106,7 +102,7 @@ export class Queue<Load extends WithBody> {
     this.#byId.clear();
   }
 
-  #count({ load }: QueueItem<Load>, by: 1 | -1): void {
+  #count({ load }: Queued, by: 1 | -1): void {
     this.held.deliveries += by;
     if (load) this.held.bytes += by * load.body.length;
   }
@@ -159,6 +155,6 @@ export class Queue<Load extends WithBody> {
   }
 }
 
-function inOrder(x: QueueItem<WithBody>, y: QueueItem<WithBody>): number {
+function inOrder(x: Queued, y: Queued): number {
   return x.order - y.order || x.id - y.id;
 }

@@ -20,8 +20,8 @@ export function bodyOf({ type, timestamp, data }: EventWithData): Uint8Array {
 /** Where and how a new delivery is written. */
 interface NewPlace {
   id: number;
-  /** Whether the event's row names its endpoint (Deliveries.insert). */
-  by: "named" | "later";
+  /** Its key was set aside with its event (Deliveries.insert). */
+  isBehind: boolean;
   waitsForPlan: boolean;
   /** Endpoints whose deliveries have to be parked (Outlet.full). */
   full: ReadonlySet<number>;
@@ -35,21 +35,18 @@ export function writeDelivery(
   { data, outlet }: { data: Data; outlet: Pick<Outlet, "clock"> },
   event: Event,
   endpoint: Endpoint,
-  { id, by, waitsForPlan, full }: NewPlace,
+  { id, isBehind, waitsForPlan, full }: NewPlace,
 ): { waiting: Waiting; delivery: Delivery } | null {
   const origin: Origin = event.isTest ? "test" : "publish";
   const dead = endpoint.status === "disabled";
   const isSent = !dead && !waitsForPlan;
   const due = isSent ? firstDue(data, outlet, event) : null;
   const queueOrder = due === null ? null : placeFor(data, endpoint, { id, due }, full);
-  const eventId = event.id;
-  const endpointId = endpoint.id;
-  const { projectId } = event;
-  const status = dead ? "dead" : "pending";
-  data.deliveries.insert({ id, eventId, endpointId, projectId, status, origin, due, queueOrder }, by);
+  const keys = { id, eventId: event.id, endpointId: endpoint.id, projectId: event.projectId };
+  const delivery = untriedDelivery({ ...keys, origin, due }, dead ? data.store.now() : null);
+  data.deliveries.insert(delivery, queueOrder, isBehind);
   if (dead) data.notes.add(event.id, id, "dead_lettered", "endpoint_disabled");
   if (due === null) return null;
-  const delivery = untriedDelivery({ id, eventId, endpointId, projectId, origin, due });
   return { waiting: { id, due, queueOrder }, delivery };
 }
 
@@ -226,7 +223,7 @@ export class Spreader {
       const endpoint = known && isTheirs(known, event) ? known : undefined;
       if (endpoint === undefined) this.data.events.countDelivery(event.id, -1);
       const written =
-        endpoint && writeDelivery(this, event, endpoint, { id, by: "later", waitsForPlan: waits, full });
+        endpoint && writeDelivery(this, event, endpoint, { id, isBehind: true, waitsForPlan: waits, full });
       if (!written) return [];
       return [
         {

@@ -1,5 +1,6 @@
 import { requirePlaces, requireWaitingRoom } from "./admission.ts";
 import { type Audience, type AudienceListeners, Audiences, isWide, type RoutedEvent } from "./audience.ts";
+import { untriedDelivery } from "../core/delivery.ts";
 import { keyTime } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
 import type { Delivery, Endpoint, Event, Origin } from "../core/model.ts";
@@ -116,7 +117,7 @@ export class Pipeline {
  * the order and stand first.
  */
 interface Share {
-  named: readonly Endpoint[];
+  atOnce: readonly Endpoint[];
   later: readonly Endpoint[];
   ordered: number;
 }
@@ -229,10 +230,7 @@ export class Plan {
       data: incoming.data,
     };
     const share = this.#shareOut(event, endpoints);
-    this.#data.events.insert(
-      event,
-      share.named.map(({ id: key }) => key),
-    );
+    this.#data.events.insert(event);
     if (this.identity && incoming.sourceId !== null) this.#remember(this.identity, incoming.sourceId, id);
     this.#deliver(event, share, mustWait);
     return { event, duplicate: false };
@@ -293,22 +291,22 @@ export class Plan {
   #shareOut({ isTest }: Event, endpoints: readonly Endpoint[]): Share {
     const isNarrow = endpoints.length <= Math.min(this.#room, limit("eventRowsMax"));
     if (isTest || (isNarrow && !this.#isBehind(endpoints)))
-      return { named: endpoints, later: NOBODY, ordered: 0 };
+      return { atOnce: endpoints, later: NOBODY, ordered: 0 };
     const ordered: Endpoint[] = [];
     const others: Endpoint[] = [];
     for (const endpoint of endpoints) (keepsOrder(endpoint) ? ordered : others).push(endpoint);
-    if (isNarrow) return { named: others, later: ordered, ordered: ordered.length };
-    return { named: NOBODY, later: [...ordered, ...others], ordered: ordered.length };
+    if (isNarrow) return { atOnce: others, later: ordered, ordered: ordered.length };
+    return { atOnce: NOBODY, later: [...ordered, ...others], ordered: ordered.length };
   }
 
-  #deliver(event: EventWithData, { named, later, ordered }: Share, mustWait: boolean): void {
-    if (named.length + later.length === 0) return;
+  #deliver(event: EventWithData, { atOnce, later, ordered }: Share, mustWait: boolean): void {
+    if (atOnce.length + later.length === 0) return;
     const waits = (this.#waits = this.#whoWaits(event, mustWait));
-    if (waits !== null && (this.#hasWaiting(named, waits) || this.#hasWaiting(later, waits)))
+    if (waits !== null && (this.#hasWaiting(atOnce, waits) || this.#hasWaiting(later, waits)))
       this.#data.waitingEvents.insert(this.projectId, event.id);
-    this.#deliverNow(event, named);
+    this.#deliverNow(event, atOnce);
     if (later.length === 0) return;
-    const firstKey = event.id + 1 + named.length;
+    const firstKey = event.id + 1 + atOnce.length;
     const keys = later.map(({ id }) => id);
     this.#fanouts.push(this.#data.fanouts.insert(this.projectId, event.id, firstKey, keys, ordered));
   }
@@ -340,7 +338,7 @@ export class Plan {
     for (const endpoint of endpoints) {
       id++;
       const waitsForPlan = this.#waits?.(endpoint) ?? false;
-      const place = { id, by: "named" as const, waitsForPlan, full: this.#full };
+      const place = { id, isBehind: false, waitsForPlan, full: this.#full };
       const written = writeDelivery(this.parts, event, endpoint, place);
       if (!written) continue;
       const load = { delivery: written.delivery, type: event.type, hops: event.hops, body };
@@ -415,22 +413,8 @@ function addDelivery(
   due: number,
   queueOrder: number | null,
 ): void {
-  const { projectId } = event;
-  // That an endpoint has a second one is read from rows.
-  data.unwritten.writeOf(event.id);
-  data.deliveries.insert(
-    {
-      id,
-      eventId: event.id,
-      endpointId: endpoint.id,
-      projectId,
-      status: "pending",
-      origin,
-      due,
-      queueOrder,
-    },
-    "later",
-  );
+  const keys = { id, eventId: event.id, endpointId: endpoint.id, projectId: event.projectId };
+  data.deliveries.insert(untriedDelivery({ ...keys, origin, due }), queueOrder);
   data.events.countDelivery(event.id, 1);
 }
 

@@ -36,7 +36,6 @@ import { Stats } from "./stats.ts";
 import { Store, type StoreParts } from "./store.ts";
 import { Tally } from "./tally.ts";
 import { Tenants } from "./tenants.ts";
-import { Unwritten } from "./index/unwritten.ts";
 import { Usage } from "./usage.ts";
 import { Vacuum } from "./cleanup/vacuum.ts";
 import { WaitingEvents } from "./waiting-events.ts";
@@ -57,7 +56,6 @@ export interface Data {
   fanouts: Fanouts;
   deliveries: Deliveries;
   tally: Tally;
-  unwritten: Unwritten;
   attempts: Attempts;
   notes: Notes;
   digest: Digest;
@@ -102,8 +100,7 @@ export function openData(
   const db = drizzle(sqlite);
   const meta = new Meta(sqlite);
   const entries = new Entries(store);
-  const unwritten = new Unwritten(store);
-  const digest = new Digest(store, entries, unwritten);
+  const digest = new Digest(store, entries);
   const labels = new Labels(store);
   const events = new Events(store, digest, labels);
   const tenants = new Tenants(store, db, cell);
@@ -111,11 +108,11 @@ export function openData(
   const meter = new Meter(store, tenants, usage, plans);
   const waitingEvents = new WaitingEvents(store, tenants, meter);
   const tally = new Tally(store);
-  const deliveries = new Deliveries(store, { unwritten, digest, labels, meter, tally });
+  const deliveries = new Deliveries(store, { digest, labels, meter, tally });
   const fanouts = new Fanouts(store, waitingEvents, meter);
   const replays = new Replays(store, db, meter);
   const endpoints = new Endpoints(store, db, cipher);
-  const leaving = { unwritten, digest, entries, labels, deliveries, endpoints, fanouts, waitingEvents };
+  const leaving = { digest, entries, labels, deliveries, endpoints, fanouts, waitingEvents };
   return {
     store,
     ids: new IdCodec(cell, meta.secret("id_permutation", 16)),
@@ -146,7 +143,7 @@ export function openData(
 
 type LeavingParts = Pick<
   Data,
-  "unwritten" | "digest" | "entries" | "labels" | "deliveries" | "endpoints" | "fanouts" | "waitingEvents"
+  "digest" | "entries" | "labels" | "deliveries" | "endpoints" | "fanouts" | "waitingEvents"
 >;
 
 /** What takes things out of the database, and what has to be less by them. */
@@ -157,7 +154,7 @@ function openLeaving(
   const lists = new Lists(parts.entries, parts.digest);
   const stats = new Stats(parts.digest, parts.endpoints);
   return {
-    ages: new Ages(store, parts.entries, parts.unwritten),
+    ages: new Ages(store, parts.entries),
     lists,
     stats,
     removal: new Removal(store, parts),

@@ -7,23 +7,15 @@ import {
   type Origin,
 } from "../core/model.ts";
 import { type DeliveryChange, isFree, isOpen, type Place, placeOf } from "../core/delivery.ts";
+import type { Waiting } from "../core/dispatch.ts";
 import { bound } from "./bound.ts";
-import { DELIVERY_COLUMNS, type DeliveryRow, type NewDelivery, STATUS, toDelivery } from "./delivery-row.ts";
+import { DELIVERY_COLUMNS, type DeliveryRow, STATUS, toDelivery } from "./delivery-row.ts";
 import type { Digest } from "./index/digest.ts";
 import { deliveriesOf, goesToOneOf } from "./index/hanging.ts";
 import { LABELS, type Labels } from "./index/labels.ts";
 import type { Meter } from "./meter.ts";
 import type { Store } from "./store.ts";
 import { endingOf, type Tally } from "./tally.ts";
-import { type Unwritten, unwrittenRow } from "./index/unwritten.ts";
-
-/** What an actor needs to know of a delivery that waits. */
-export interface QueuedDelivery {
-  id: number;
-  endpointId: number;
-  due: number;
-  queueOrder: number | null;
-}
 
 /** A delivery that a poller has and did not acknowledge yet. */
 export interface HandedOut {
@@ -32,16 +24,13 @@ export interface HandedOut {
 }
 
 interface DeliveriesParts {
-  unwritten: Unwritten;
   digest: Digest;
   labels: Labels;
   meter: Meter;
   tally: Tally;
 }
 
-/**
- * Rows of `delivery`, written or not, and what changes them. Every method that changes runs inside a write.
- */
+/** Rows of `delivery`, and what changes them. Every method that changes runs inside a write. */
 export class Deliveries {
   readonly #statements;
 
@@ -52,41 +41,33 @@ export class Deliveries {
     this.#statements = { ...prepareReads(store.sqlite), ...prepareChanges(store.sqlite) };
   }
 
-  /** `named`: the event's row names its endpoint (Unwritten); `later`: it does not. */
-  insert(delivery: NewDelivery, by: "named" | "later"): void {
-    const { id, endpointId, projectId } = delivery;
-    const { unwritten, digest, meter, tally } = this.parts;
-    const isDead = delivery.status === "dead";
-    const isInHand = !isDead && delivery.due !== null && delivery.queueOrder === null;
-    if (by === "named" && isInHand) unwritten.hold(delivery);
-    else this.#insert(delivery, isDead);
-    meter.move(projectId, null, placeOf({ ...delivery, metered: false }));
-    tally.move(false, !isDead && delivery.due !== null);
-    if (isDead) tally.end(endingOf("dead", "endpoint_disabled"));
-    const lists = this.listsOf(projectId, endpointId);
-    if (by === "later") digest.insertEntries(lists, id);
-    else digest.addEntries(id, lists);
-    if (isDead) digest.addDeath({ endpointId, projectId, at: this.store.now() });
-  }
-
-  #insert(delivery: NewDelivery, isDead: boolean): void {
-    const { id, eventId, endpointId, projectId, due } = delivery;
-    const status = isDead ? STATUS.dead : STATUS.pending;
-    const reason = isDead ? DEAD_REASONS.indexOf("endpoint_disabled") : null;
-    const completedAt = isDead ? this.store.now() : null;
-    const origin = ORIGINS.indexOf(delivery.origin);
+  /**
+   * A delivery that was never tried (core/delivery.ts): open, or dead at birth. `isBehind`: its key was set
+   * aside with its event, and the digest's mark may have passed it.
+   */
+  insert(delivery: Delivery, queueOrder: number | null, isBehind = false): void {
+    const { id, endpointId, projectId, status, due, deadReason } = delivery;
+    const { digest, meter, tally } = this.parts;
     this.#statements.insert.run(
       id,
-      eventId,
+      delivery.eventId,
       endpointId,
       projectId,
-      status,
-      origin,
+      STATUS[status],
+      ORIGINS.indexOf(delivery.origin),
       due,
-      delivery.queueOrder,
-      reason,
-      completedAt,
+      queueOrder,
+      deadReason === null ? null : DEAD_REASONS.indexOf(deadReason),
+      delivery.completedAt,
     );
+    meter.move(projectId, null, placeOf(delivery));
+    tally.move(false, due !== null);
+    const lists = this.listsOf(projectId, endpointId);
+    if (isBehind) digest.insertEntries(lists, id);
+    else digest.addEntries(id, lists);
+    if (status !== "dead") return;
+    tally.end(endingOf("dead", deadReason));
+    digest.addDeath({ endpointId, projectId, at: this.store.now() });
   }
 
   listsOf(projectId: number, endpointId: number): number[] {
@@ -94,8 +75,7 @@ export class Deliveries {
   }
 
   get(id: number): Delivery | null {
-    const unwritten = this.parts.unwritten.get(id);
-    const row = unwritten ? unwrittenRow(unwritten) : this.#statements.get.get(id);
+    const row = this.#statements.get.get(id);
     return row ? toDelivery(row) : null;
   }
 
@@ -106,21 +86,12 @@ export class Deliveries {
     count = Number.MAX_SAFE_INTEGER,
   ): Delivery[] {
     const endpoints = visible && JSON.stringify([...visible]);
-    const rows = this.#statements.ofEvent.all(eventId, endpoints, count);
-    for (const delivery of this.parts.unwritten.ofEvent(eventId))
-      if (visible?.has(delivery.endpointId) ?? true) rows.push(unwrittenRow(delivery));
-    return rows
-      .sort((a, b) => a.id - b.id)
-      .slice(0, count)
-      .map(toDelivery);
+    return this.#statements.ofEvent.all(eventId, endpoints, count).map(toDelivery);
   }
 
   findOf(eventId: number, endpointId: number): Delivery | null {
     const row = this.#statements.ofEventAndEndpoint.get(eventId, endpointId);
-    if (row) return toDelivery(row);
-    const unwritten = this.parts.unwritten.ofEvent(eventId);
-    const found = unwritten.find((delivery) => delivery.endpointId === endpointId);
-    return found ? toDelivery(unwrittenRow(found)) : null;
+    return row ? toDelivery(row) : null;
   }
 
   /**
@@ -165,8 +136,7 @@ export class Deliveries {
     change: DeliveryChange,
     queueOrder: number | null,
   ): boolean {
-    const { insertSettled, settle } = this.#statements;
-    const after = [
+    const { changes } = this.#statements.settle.run(
       STATUS[change.status],
       number,
       change.step,
@@ -176,23 +146,13 @@ export class Deliveries {
       change.deadReason === null ? null : DEAD_REASONS.indexOf(change.deadReason),
       change.due === null ? this.store.now() : null,
       number === 1 ? id : null,
-    ] as const;
-    const { eventId, endpointId, projectId } = delivery;
-    if (this.parts.unwritten.take(delivery.id) === undefined)
-      return settle.run(...after, delivery.id, delivery.generation).changes === 1;
-    insertSettled.run(
-      ...after,
       delivery.id,
-      eventId,
-      endpointId,
-      projectId,
-      ORIGINS.indexOf(delivery.origin),
+      delivery.generation,
     );
-    return true;
+    return changes === 1;
   }
 
   #count({ id, generation }: Delivery, number: number, first: number | null, metered: boolean): number {
-    this.parts.unwritten.write(id);
     return this.#statements.count.run(number, first, generation, metered ? 1 : 0, id).changes;
   }
 
@@ -244,16 +204,15 @@ export class Deliveries {
     if (delivery) this.parts.digest.addDeath({ ...delivery, at: this.store.now() });
   }
 
-  /** It has a row, and its account's plan the place that it comes to have. */
+  /** Its account's plan gets the place that it comes to have. The delivery as it is before the change. */
   #beginChange(id: number, to: Place | null): Delivery | null {
-    this.parts.unwritten.write(id);
     const before = this.get(id);
     if (before) this.parts.meter.move(before.projectId, placeOf(before), to);
     return before;
   }
 
   /** The first of those that wait in the database for their turn at an endpoint. */
-  parkedOf(endpointId: number, count: number): QueuedDelivery[] {
+  parkedOf(endpointId: number, count: number): Waiting[] {
     return this.#statements.parkedOf.all(endpointId, count);
   }
 
@@ -289,10 +248,7 @@ export class Deliveries {
 
   /** How many of these deliveries are open, and do not wait in the database. */
   countOpenUnparked(ids: readonly number[]): number {
-    return (
-      this.parts.unwritten.among(ids).length +
-      (this.#statements.countOpenUnparked.get(JSON.stringify(ids))?.count ?? 0)
-    );
+    return this.#statements.countOpenUnparked.get(JSON.stringify(ids))?.count ?? 0;
   }
 
   endpointsWithParked(): number[] {
@@ -303,10 +259,9 @@ export class Deliveries {
   }
 
   /**
-   * All that actors held in memory before the process ended, in the order of their due times; once those of
-   * the events above the digest's mark have rows (recoverDigest).
+   * All that actors held in memory before the process ended, in the order of their due times.
    */
-  held(): Iterable<QueuedDelivery> {
+  held(): Iterable<Waiting & Pick<Delivery, "endpointId">> {
     return this.#statements.held.iterate();
   }
 }
@@ -326,8 +281,8 @@ function prepareReads(sqlite: Store["sqlite"]) {
     ofEventAndEndpoint: sqlite.prepare<DeliveryRow, [number, number]>(
       `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { where: `endpoint_id = ${bound(2)}` })} ORDER BY id DESC LIMIT 1`,
     ),
-    parkedOf: sqlite.prepare<QueuedDelivery, [number, number]>(
-      `SELECT id, endpoint_id AS endpointId, due, queue_order AS queueOrder FROM delivery
+    parkedOf: sqlite.prepare<Waiting, [number, number]>(
+      `SELECT id, due, queue_order AS queueOrder FROM delivery
        WHERE endpoint_id = ${bound(1)} AND queue_order IS NOT NULL ORDER BY queue_order LIMIT ${bound(2)}`,
     ),
     handedOutUpTo: sqlite.prepare<HandedOut, [number, number, number]>(
@@ -352,7 +307,7 @@ function prepareReads(sqlite: Store["sqlite"]) {
     awaitingOf: sqlite.prepare<DeliveryRow, [number, number]>(
       `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { where: "status IN (0, 1) AND due IS NULL" })} ORDER BY id LIMIT ${bound(2)}`,
     ),
-    held: sqlite.prepare<QueuedDelivery, []>(
+    held: sqlite.prepare<Waiting & Pick<Delivery, "endpointId">, []>(
       `SELECT id, endpoint_id AS endpointId, due, queue_order AS queueOrder FROM delivery
        WHERE due IS NOT NULL AND queue_order IS NULL ORDER BY due`,
     ),
@@ -366,10 +321,6 @@ function prepareChanges(sqlite: Store["sqlite"]) {
       [number, number, number, number, number, number, Nullable, Nullable, Nullable, Nullable]
     >(
       "INSERT INTO delivery (id, event_id, endpoint_id, project_id, status, origin, due, queue_order, dead_reason, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    ),
-    insertSettled: sqlite.prepare<void, (number | null)[]>(
-      `INSERT INTO delivery (status, attempt_count, step, metered, due, queue_order, dead_reason, completed_at, first_attempt,
-         id, event_id, endpoint_id, project_id, origin) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     settle: sqlite.prepare<
       void,

@@ -10,7 +10,6 @@ import { LABELS } from "./index/labels.ts";
 import { type Page, type PageRequest, readPage } from "./index/lists.ts";
 import { Merge, NEWEST_FIRST } from "./index/merge.ts";
 import { searchOf } from "./text.ts";
-import { unwrittenRow } from "./index/unwritten.ts";
 
 /** Filters of GET /v1/deliveries and of bulk replays; null where one is not given. */
 export interface DeliveryFilter {
@@ -139,27 +138,12 @@ export class DeliveryList {
 
   /** Newest first. */
   #read(ids: readonly number[], needsCode: boolean): Row[] {
-    const rows = this.#load.all(needsCode, JSON.stringify(ids));
-    const { unwritten, events } = this.data;
-    for (const delivery of unwritten.among(ids)) {
-      const { eventId } = delivery;
-      const event = events.get(eventId);
-      if (!event) continue;
-      const { type, consumerId } = event;
-      const bytes = events.bytesOf(eventId);
-      rows.push({ ...unwrittenRow(delivery), type, consumer_id: consumerId, bytes, last_code: null });
-    }
-    return rows.sort((a, b) => b.id - a.id);
+    return this.#load.all(needsCode, JSON.stringify(ids)).sort((a, b) => b.id - a.id);
   }
 
   /** Below `before`, newest first. */
   #keysOfEvent(eventId: number, before: number, count: number): number[] {
-    const unwritten = this.data.unwritten.ofEvent(eventId).filter(({ id }) => id < before);
-    const rows = [...this.#ofEvent.all(eventId, before, count), ...unwritten];
-    return rows
-      .map(({ id }) => id)
-      .sort(NEWEST_FIRST)
-      .slice(0, count);
+    return this.#ofEvent.all(eventId, before, count).map(({ id }) => id);
   }
 
   /** The narrowest list that holds all that the filter can match. */

@@ -1,28 +1,8 @@
 import type { delivery } from "./log-schema.ts";
-import {
-  DEAD_REASONS,
-  DELIVERY_STATUS,
-  type Delivery,
-  type DeliveryStatus,
-  ORIGINS,
-  type Origin,
-} from "../core/model.ts";
+import { DEAD_REASONS, DELIVERY_STATUS, type Delivery, type DeliveryStatus, ORIGINS } from "../core/model.ts";
 
 /** A row of `delivery`. */
 export type DeliveryRow = Omit<typeof delivery.$inferSelect, "first_attempt">;
-
-export interface NewDelivery {
-  id: number;
-  eventId: number;
-  endpointId: number;
-  projectId: number;
-  /** Dead at birth where its endpoint is disabled. */
-  status: "pending" | "dead";
-  origin: Origin;
-  due: number | null;
-  /** Where it waits among the parked ones; null where its actor holds it in memory. */
-  queueOrder: number | null;
-}
 
 export const DELIVERY_COLUMNS =
   "id, event_id, endpoint_id, project_id, status, attempt_count, step, origin, metered, generation, due, queue_order, dead_reason, completed_at";

@@ -10,7 +10,6 @@ import { deliveriesOf } from "./index/hanging.ts";
 import { LABELS } from "./index/labels.ts";
 import { LISTS_MERGED_MAX, type Page, readPage } from "./index/lists.ts";
 import { searchOf } from "./text.ts";
-import { unwrittenRow } from "./index/unwritten.ts";
 
 /** Filters of GET /v1/events; null where one is not given. */
 export interface EventFilter {
@@ -91,20 +90,13 @@ export class EventList {
     return visible === null ? rows.length : rows.filter((row) => visible.has(row.endpoint_id)).length;
   }
 
-  /**
-   * Of deliveries to one endpoint, newest first. One without a row came with its event and is its only one.
-   */
+  /** Of deliveries to one endpoint, newest first. */
   #readOfEndpoint(ids: readonly number[]): Row[] {
-    const rows = this.#loadOfEndpoint.all(JSON.stringify(ids));
-    for (const { id, eventId } of this.data.unwritten.among(ids)) {
-      const row = this.#load.get(JSON.stringify([eventId]));
-      if (row) rows.push({ ...row, place: id });
-    }
-    return rows.sort((a, b) => b.place - a.place);
+    return this.#loadOfEndpoint.all(JSON.stringify(ids)).sort((a, b) => b.place - a.place);
   }
 
   #statesOf(eventId: number): Pick<DeliveryRow, "status" | "endpoint_id">[] {
-    return [...this.#states.all(eventId), ...this.data.unwritten.ofEvent(eventId).map(unwrittenRow)];
+    return this.#states.all(eventId);
   }
 
   /** The narrowest list that holds all that the filter can match. */

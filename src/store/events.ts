@@ -4,7 +4,7 @@ import type { Digest } from "./index/digest.ts";
 import { LABELS, type Labels } from "./index/labels.ts";
 import type { Store } from "./store.ts";
 
-export type EventRow = Omit<typeof event.$inferSelect, "goes_to" | "data">;
+export type EventRow = Omit<typeof event.$inferSelect, "data">;
 
 /** An event with its `data`, as JSON text; empty where the body has left before its event (thinning.ts). */
 export interface EventWithData extends Event {
@@ -68,10 +68,9 @@ export class Events {
         number,
         number,
         string | null,
-        string | null,
         string,
       ]
-    >(`INSERT INTO event (${EVENT_COLUMNS}, goes_to, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    >(`INSERT INTO event (${EVENT_COLUMNS}, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
     this.#get = sqlite.prepare<EventRow, [number]>(`SELECT ${EVENT_COLUMNS} FROM event WHERE id = ?`);
     this.#getWithData = sqlite.prepare<EventRow & { data: string }, [number]>(
       `SELECT ${EVENT_COLUMNS}, data FROM event WHERE id = ?`,
@@ -87,10 +86,8 @@ export class Events {
     );
   }
 
-  /**
-   * Inside a write. `goesTo`: keys of the endpoints whose deliveries come with it, in the order of theirs.
-   */
-  insert(event: EventWithData, goesTo: readonly number[]): void {
+  /** Inside a write. */
+  insert(event: EventWithData): void {
     this.#insert.run(
       event.id,
       event.projectId,
@@ -103,7 +100,6 @@ export class Events {
       event.hops,
       event.deliveryCount,
       textOf(event.filtered),
-      textOf(goesTo),
       event.data,
     );
     this.digest.addEntries(event.id, this.listsOf(event));

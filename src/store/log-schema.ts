@@ -48,7 +48,6 @@ export const event = sqliteTable(
     hops: integer().notNull().default(0),
     delivery_count: integer().notNull(),
     filtered: text(),
-    goes_to: text(),
     data: text().notNull(),
   },
   (t) => [uniqueIndex("event_external").on(t.project_id, t.external_id).where(sql`external_id IS NOT NULL`)],

@@ -9,7 +9,7 @@ export class WaitingEvents {
   readonly #delete;
   readonly #has;
   readonly #above;
-  readonly #unwritten;
+  readonly #toCome;
 
   constructor(
     { sqlite }: Store,
@@ -25,7 +25,7 @@ export class WaitingEvents {
     this.#has = sqlite.prepare<{ id: number }, [number, number]>(
       "SELECT event_id AS id FROM waiting_event WHERE account_id = ? AND event_id = ?",
     );
-    this.#unwritten = sqlite.prepare<{ projectId: number; count: number }, [number]>(
+    this.#toCome = sqlite.prepare<{ projectId: number; count: number }, [number]>(
       `SELECT project_id AS projectId, json_array_length(endpoints) - written AS count
        FROM fanout JOIN event ON event.id = event_id WHERE event_id = ?`,
     );
@@ -44,8 +44,8 @@ export class WaitingEvents {
   delete(accountId: number, eventId: number): void {
     if (this.#delete.run(accountId, eventId).changes === 0) return;
     this.meter.countWaiting(accountId, -1);
-    const unwritten = this.#unwritten.get(eventId);
-    if (unwritten) this.meter.reserve(unwritten.projectId, "taken", unwritten.count);
+    const toCome = this.#toCome.get(eventId);
+    if (toCome) this.meter.reserve(toCome.projectId, "taken", toCome.count);
   }
 
   /** Inside a write: an event that leaves the log. */

@@ -1,9 +1,15 @@
 import { expect, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { untriedDelivery } from "../../src/core/delivery.ts";
 import { Queue } from "../../src/delivery/queue.ts";
 
-const load = (text: string) => ({ body: new TextEncoder().encode(text) });
-type Load = ReturnType<typeof load>;
+const keys = { id: 0, eventId: 0, endpointId: 0, projectId: 0 };
+const load = (text: string) => ({
+  delivery: untriedDelivery({ ...keys, origin: "publish", due: 0 }),
+  type: "a.b",
+  hops: 0,
+  body: new TextEncoder().encode(text),
+});
 const item = (id: number, text?: string) => ({
   id,
   due: id,
@@ -12,7 +18,7 @@ const item = (id: number, text?: string) => ({
   dropped: false,
 });
 const held = { deliveries: 0, bytes: 0 };
-const makeQueue = () => new Queue<Load>(Object.assign(held, { deliveries: 0, bytes: 0 }));
+const makeQueue = () => new Queue(Object.assign(held, { deliveries: 0, bytes: 0 }));
 
 /** How many of them something still holds. */
 async function countHeld(items: readonly WeakRef<object>[]): Promise<number> {

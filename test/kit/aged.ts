@@ -1,4 +1,5 @@
 import { Cipher } from "../../src/core/cipher.ts";
+import { untriedDelivery } from "../../src/core/delivery.ts";
 import type { AttemptFacts } from "../../src/core/model.ts";
 import { type Data, openData } from "../../src/store/data.ts";
 import { openDatabase } from "../../src/store/database.ts";
@@ -89,7 +90,7 @@ export class AgedDirectory {
     };
     const more = { sourceId: null, isTest: false, hops: 0, deliveryCount: deliveries, filtered: [] };
     const data = `{"fill":"${"x".repeat(bytes)}"}`;
-    events.insert({ id, ...place, ...more, data }, this.#endpoints.slice(0, deliveries));
+    events.insert({ id, ...place, ...more, data });
     for (let n = 1; n <= deliveries; n++) this.#deliver(id, id + n, this.#endpoints[n - 1] ?? 0);
     for (let n = 0; n < deliveries; n++) meter.count(this.#projectId, at);
   }
@@ -97,12 +98,8 @@ export class AgedDirectory {
   #deliver(eventId: number, id: number, endpointId: number): void {
     const { attempts, deliveries, digest, store } = this.#data;
     const place = { id, eventId, endpointId, projectId: this.#projectId };
-    deliveries.insert(
-      { ...place, status: "pending", origin: "publish", due: this.#now, queueOrder: null },
-      "named",
-    );
-    const delivery = deliveries.get(id);
-    if (delivery === null) throw new Error("a delivery is gone that was just written");
+    const delivery = untriedDelivery({ ...place, origin: "publish", due: this.#now });
+    deliveries.insert(delivery, null);
     const end = { status: "delivered", step: 1, due: null, deadReason: null } as const;
     const attempt = store.takeKey();
     deliveries.settle(delivery, { id: attempt, number: 1 }, true, end, null);

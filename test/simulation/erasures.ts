@@ -1,6 +1,5 @@
 import { entriesOfNothing } from "../kit/entries.ts";
 import type { Simulation } from "./run.ts";
-import { UNWRITTEN } from "../kit/unwritten.ts";
 
 /** What the outside asked to be erased, and what it was told. */
 export interface Asked {
@@ -102,8 +101,7 @@ export class Erasures {
   requireWhole(): void {
     const half = this.run.sqlite.query(
       `SELECT 1 FROM event WHERE id NOT IN (SELECT event_id FROM fanout)
-       AND delivery_count <> (SELECT count(*) FROM delivery WHERE event_id = event.id)
-         + (SELECT count(*) FROM (${UNWRITTEN}) unwritten WHERE unwritten.event_id = event.id)`,
+       AND delivery_count <> (SELECT count(*) FROM delivery WHERE event_id = event.id)`,
     );
     if (half.get() !== null) this.run.violate("an event is there and not all of its deliveries");
   }

@@ -5,7 +5,6 @@ import { entriesOf } from "../kit/entries.ts";
 import { OPEN_DELIVERIES } from "./process.ts";
 import type { Seen } from "./receivers.ts";
 import type { Simulation } from "./run.ts";
-import { UNWRITTEN } from "../kit/unwritten.ts";
 
 interface DeliveryRow {
   id: number;
@@ -259,7 +258,7 @@ function countsAgree(run: Simulation, deliveries: readonly DeliveryRow[]): void 
 
 const PLACES = `
   SELECT (SELECT coalesce(sum(deliveries), 0) FROM usage WHERE day >= ?1 AND day < ?2)
-    + (SELECT count(*) FROM delivery WHERE status IN (0, 1) AND metered = 0) + (SELECT count(*) FROM (${UNWRITTEN}))
+    + (SELECT count(*) FROM delivery WHERE status IN (0, 1) AND metered = 0)
     + (SELECT coalesce(sum(max(0, matched - replayed)), 0) FROM replay WHERE status = 'running')
     + (SELECT coalesce(sum(json_array_length(endpoints) - written), 0) FROM fanout
        WHERE event_id NOT IN (SELECT event_id FROM waiting_event)) AS taken`;
@@ -300,7 +299,7 @@ function backlogAgrees(run: Simulation): void {
   const rows = run.sqlite.query<{ n: number }, []>(
     "SELECT count(*) AS n FROM delivery WHERE due IS NOT NULL",
   );
-  const due = data.unwritten.size + (rows.get()?.n ?? 0);
+  const due = rows.get()?.n ?? 0;
   if (data.tally.waiting !== due) run.violate(`${data.tally.waiting} deliveries are due, ${due} by the rows`);
 }
 
@@ -339,12 +338,4 @@ function whatHangsIsFound(run: Simulation): void {
   const attempts = `SELECT id FROM attempt a
     WHERE NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.id = a.id AND ${isAttemptOf("a.delivery_id")})`;
   if (run.sqlite.query(attempts).get()) run.violate("an attempt is not found by its delivery");
-}
-
-const BELOW_MARK = "event_id <= (SELECT value FROM meta WHERE name = 'digested')";
-
-/** At any moment: the next start finds every delivery, by its row or by its event above the digest's mark. */
-export function unwrittenLieAboveMark(run: Simulation): void {
-  if (run.sqlite.query(`SELECT 1 FROM (${UNWRITTEN}) WHERE ${BELOW_MARK}`).get())
-    run.violate("a delivery has no row, and the digest's mark has passed its event");
 }

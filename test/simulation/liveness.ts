@@ -1,6 +1,5 @@
 import type { Delivery } from "../../src/core/model.ts";
 import type { Simulation } from "./run.ts";
-import { UNWRITTEN } from "../kit/unwritten.ts";
 
 const MINUTE_MS = 60_000;
 /** A commit may take two seconds, what it wrote is seen before that, and a few may stand in line. */
@@ -38,7 +37,7 @@ export class Liveness {
 
   look(): void {
     const rows = this.run.sqlite.query<{ id: number }, []>(
-      `SELECT id FROM delivery WHERE status IN (0, 1) AND due IS NOT NULL UNION ALL SELECT id FROM (${UNWRITTEN})`,
+      "SELECT id FROM delivery WHERE status IN (0, 1) AND due IS NOT NULL",
     );
     for (const { id } of rows.all()) {
       const delivery = this.run.process.data.deliveries.get(id);

@@ -29,30 +29,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: "WHERE due IS NOT NULL AND queue_order IS NULL AND status = 0 ORDER BY due",
   },
   {
-    name: "the digest's mark passes deliveries that have no row",
-    file: "store/index/digest.ts",
-    find: "if (!this.unwritten.writeUpTo(part.lastKey, ROWS_AT_ONCE)) return false;",
-    put: "",
-  },
-  {
-    name: "a delivery that has no row is forgotten by a crash",
-    file: "store/index/recovery.ts",
-    find: "data.unwritten.recover(mark);",
-    put: "",
-  },
-  {
-    name: "what was erased is named by its event still",
-    file: "store/cleanup/removal.ts",
-    find: "delivery_count - 1, goes_to = NULL WHERE",
-    put: "delivery_count - 1 WHERE",
-  },
-  {
-    name: "the key of a delivery that has no row is given again after a crash",
-    file: "store/store.ts",
-    find: "SELECT id + delivery_count AS id FROM event",
-    put: "SELECT id FROM event",
-  },
-  {
     name: "the actors look for what is open before the digest's mark has passed it",
     file: "maintenance/take-up.ts",
     find: "await recoverDigest(data);\n  for (const part of [pipeline, actors, replayer]) part.recover();",
@@ -75,12 +51,6 @@ export const MUTANTS: readonly Mutant[] = [
     file: "store/deliveries.ts",
     find: "this.parts.tally.move(isDue(before), false);",
     put: "this.parts.tally.move(false, false);",
-  },
-  {
-    name: "a replay reopens a delivery that has no row",
-    file: "store/deliveries.ts",
-    find: "    this.parts.unwritten.write(id);\n    const before",
-    put: "    const before",
   },
   {
     name: "the schedule is one step ahead",
@@ -170,7 +140,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a delivery that is cancelled keeps its place",
     file: "store/deliveries.ts",
     find: "const before = this.#beginChange(id, null);",
-    put: "this.parts.unwritten.write(id); const before = this.get(id);",
+    put: "const before = this.get(id);",
   },
   {
     name: "what waits for the plan is forgotten by a crash while it is let go",

@@ -9,7 +9,7 @@ import { AttemptWatch } from "./attempt-watch.ts";
 import { Erasures } from "./erasures.ts";
 import { newOutside } from "./outside.ts";
 import { Liveness } from "./liveness.ts";
-import { check, unwrittenLieAboveMark, tallyAgrees } from "./invariants.ts";
+import { check, tallyAgrees } from "./invariants.ts";
 import { bootProcess, type Process, recoverProcess } from "./process.ts";
 import { CONSUMERS, newEndpoint, setBounds, TYPES } from "./scenario.ts";
 import { Replays } from "./replays.ts";
@@ -146,7 +146,6 @@ export class Simulation {
       [2, () => this.#reorder()],
       [3, () => this.#changePlan(this.rng.pick(["open", "small"]))],
       [4, () => tallyAgrees(this)],
-      [4, () => unwrittenLieAboveMark(this)],
       [2, () => this.erasures.requireWhole()],
       [3, () => this.#erase()],
       [4, () => this.#crash()],

@@ -15,7 +15,6 @@ import { Client } from "../kit/app.ts";
 import { createTenant, OPERATOR_TOKEN, operatorOf } from "../kit/operator.ts";
 import { ENDPOINT_SECRET, type Recorder, startRecorder } from "../kit/recorder.ts";
 import { type Service, startService } from "../kit/service.ts";
-import { UNWRITTEN } from "../kit/unwritten.ts";
 
 const FREE = 10_000;
 const WAITING_MAX = 10_000;
@@ -81,7 +80,7 @@ interface Counters {
 const COUNTERS = `SELECT (SELECT coalesce(sum(deliveries), 0) FROM usage) AS metered,
   (SELECT count(*) FROM delivery WHERE metered = 1) AS shown,
   (SELECT coalesce(sum(taken + awaited), 0) FROM plan_place) AS taken,
-  (SELECT count(*) FROM delivery WHERE status IN (0, 1) AND metered = 0) + (SELECT count(*) FROM (${UNWRITTEN})) AS open`;
+  (SELECT count(*) FROM delivery WHERE status IN (0, 1) AND metered = 0) AS open`;
 
 /** What a killed process has on disk: the counters, and what the deliveries table shows. */
 function readCounters(dataDir: string): Counters {

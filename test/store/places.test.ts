@@ -23,7 +23,7 @@ function insertWide(isWaiting: boolean): Fanout {
   const id = store.takeKey(6);
   const base = { id, projectId: project.id, type: "wide", timestamp: 0, consumerId: null, externalId: null };
   const rest = { sourceId: 1, isTest: false, hops: 0, deliveryCount: 5, filtered: [], data: "{}" };
-  events.insert({ ...base, ...rest }, []);
+  events.insert({ ...base, ...rest });
   if (isWaiting) waitingEvents.insert(project.id, id);
   return fanouts.insert(project.id, id, id + 1, [1, 2, 3, 4, 5], 0);
 }

@@ -2,7 +2,6 @@ import { bound } from "../bound.ts";
 import type { Entries } from "../index/entries.ts";
 import { deliveriesOf } from "../index/hanging.ts";
 import type { Store } from "../store.ts";
-import type { Unwritten } from "../index/unwritten.ts";
 
 /** What decides whether an old event may leave. */
 export interface EventAge {
@@ -21,7 +20,6 @@ export class Ages {
   constructor(
     { sqlite }: Store,
     private readonly entries: Entries,
-    private readonly unwritten: Unwritten,
   ) {
     this.#age = sqlite.prepare<{ found: number; open: number; ended: number | null }, [number]>(
       `SELECT EXISTS (SELECT 1 FROM event WHERE id = ?1) AS found,
@@ -37,6 +35,6 @@ export class Ages {
 
   of(eventId: number): EventAge {
     const { found = 0, open = 0, ended = null } = this.#age.get(eventId) ?? {};
-    return { exists: found === 1, open: open + this.unwritten.ofEvent(eventId).length, endedAt: ended };
+    return { exists: found === 1, open, endedAt: ended };
   }
 }

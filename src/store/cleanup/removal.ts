@@ -8,7 +8,6 @@ import { LABELS, type Labels } from "../index/labels.ts";
 import type { Entries } from "../index/entries.ts";
 import type { Fanouts } from "../fanouts.ts";
 import type { Store } from "../store.ts";
-import type { Unwritten } from "../index/unwritten.ts";
 import type { WaitingEvents } from "../waiting-events.ts";
 
 /** A delivery that its actor may hold in memory. */
@@ -28,7 +27,6 @@ export interface RemovalParts {
   entries: Entries;
   labels: Labels;
   deliveries: Deliveries;
-  unwritten: Unwritten;
   fanouts: Fanouts;
   waitingEvents: WaitingEvents;
 }
@@ -88,11 +86,7 @@ export class Removal {
 
   /** Open deliveries of an event with keys above this one, up to a slice, in the order of their keys. */
   openOf(eventId: number, after = eventId): HeldDelivery[] {
-    const slice = limit("sliceRows");
-    const unwritten = this.parts.unwritten.ofEvent(eventId).filter(({ id }) => id > after);
-    return [...this.#statements.openOf.all(eventId, slice, after), ...unwritten]
-      .sort((a, b) => a.id - b.id)
-      .slice(0, slice);
+    return this.#statements.openOf.all(eventId, limit("sliceRows"), after);
   }
 
   /**
@@ -143,15 +137,9 @@ export class Removal {
       cost += spent.cost;
       if (!spent.isWhole) continue;
       cost += this.#statements.dropNotesOf.run(eventId, id).changes;
-      this.#leaveEvent(eventId);
+      this.#statements.leaveEvent.run(eventId);
     }
     return { held, cost };
-  }
-
-  /** One delivery fewer. The event names none any more, so those that have no row get one. */
-  #leaveEvent(eventId: number): void {
-    this.parts.unwritten.writeOf(eventId);
-    this.#statements.leaveEvent.run(eventId);
   }
 
   #listsOf(event: EventRow): (number | null)[] {
@@ -249,7 +237,7 @@ function prepare(sqlite: Store["sqlite"]) {
       "DELETE FROM note WHERE event_id = ? AND delivery_id = ?",
     ),
     leaveEvent: sqlite.prepare<void, [number]>(
-      "UPDATE event SET delivery_count = delivery_count - 1, goes_to = NULL WHERE id = ?",
+      "UPDATE event SET delivery_count = delivery_count - 1 WHERE id = ?",
     ),
     keep: sqlite.prepare<void, [number]>("INSERT OR IGNORE INTO removal (event_id) VALUES (?)"),
     next: sqlite.prepare<{ id: number }, []>("SELECT event_id AS id FROM removal ORDER BY event_id LIMIT 1"),

@@ -1,7 +1,6 @@
 import { addNumbers, bucketOf, emptyNumbers, type Hour, type HourNumbers, Hours } from "../hours.ts";
 import { type Entries, rowsOf } from "./entries.ts";
 import type { BatchPart, Store } from "../store.ts";
-import type { Unwritten } from "./unwritten.ts";
 
 /**
  * What lists and charts need, filled in apart from the hot path: entries of lists and hourly numbers of
@@ -113,7 +112,6 @@ export class Digest implements BatchPart {
   constructor(
     private readonly store: Store,
     private readonly entries: Entries,
-    private readonly unwritten: Unwritten,
   ) {
     this.hours = new Hours(store);
     this.#setMark = store.sqlite.prepare<void, [number]>(
@@ -274,21 +272,16 @@ export class Digest implements BatchPart {
         for (const [list, ids] of chunk) this.entries.put(list, ids);
       }, true);
     }
-    for (let isPast = false; !isPast; ) isPast = await this.store.write(() => this.#pass(part), true);
+    await this.store.write(() => this.#pass(part), true);
   }
 
-  /**
-   * Inside a write: a slice of the deliveries that the mark is to pass gets rows; with the last one it passes
-   * them, and true is answered.
-   */
-  #pass(part: Gathering): boolean {
-    if (!this.unwritten.writeUpTo(part.lastKey, ROWS_AT_ONCE)) return false;
+  /** Inside a write: the mark passes what was gathered. */
+  #pass(part: Gathering): void {
     // Numbers are added, not set: they and the mark go together, once. Entries before it may be written
     // twice.
     this.#addHours(part);
     this.#setMark.run(part.lastKey);
     this.#openPart = part;
-    return true;
   }
 
   /** To the endpoints, and once for each hour to their projects. */

@@ -38,13 +38,12 @@ const IS_LAST = `a.next_attempt_at IS NULL
 type Gathering = [key: number, gather: () => void];
 
 /**
- * Gathers again what a crash cut off from the digest: everything above its mark, once the deliveries there
- * that had no row have one. At start, before anything is accepted.
+ * Gathers again what a crash cut off from the digest: everything above its mark. At start, before anything is
+ * accepted.
  */
 export async function recoverDigest(data: Data): Promise<void> {
   const mark = data.digest.mark;
   await data.store.write(() => {
-    data.unwritten.recover(mark);
     const rows = [...eventsAbove(data, mark), ...deliveriesAbove(data, mark), ...attemptsAbove(data, mark)];
     // In the order of their keys, as the mark moves along them.
     for (const [, gather] of rows.sort(([a], [b]) => a - b)) gather();

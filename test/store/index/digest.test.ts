@@ -9,7 +9,6 @@ import { join } from "node:path";
 import { type Disk, openDatabase } from "../../../src/store/database.ts";
 import { Digest } from "../../../src/store/index/digest.ts";
 import { Entries } from "../../../src/store/index/entries.ts";
-import { Unwritten } from "../../../src/store/index/unwritten.ts";
 import { Store } from "../../../src/store/store.ts";
 import { storeParts } from "../../kit/store-parts.ts";
 
@@ -34,7 +33,7 @@ beforeEach(() => {
     return disk.sync();
   };
   store = new Store(disk.sqlite, storeParts({ now: () => AT, beginShare, sync }));
-  digest = new Digest(store, new Entries(store), new Unwritten(store));
+  digest = new Digest(store, new Entries(store));
 });
 
 afterEach(async () => {
