@@ -442,7 +442,7 @@ async function shutDown(data: Data, server: HttpServer, { transport, replication
   // it.
   await data.tenants.saveLastUse().catch(() => {});
   await data.sourceStats.writeDown().catch(() => {});
-  await atMost(CONNECTIONS_STOP_MS, data.digest.writeDown());
+  await atMost(CONNECTIONS_STOP_MS, data.index.writeDown());
   await data.store.close();
   await atMost(CONNECTIONS_STOP_MS, replication.stop());
 }

@@ -56,6 +56,11 @@ const ownerOf: [module: RegExp, room: string][] = [
   [/^(elysia|@elysiajs\/.+)(\/|$)/, "http"],
 ];
 
+/** Folders that the rest of their room, and everybody else, enters by these files only. */
+const doorsOf: Record<string, string[]> = {
+  "store/index": ["store/index/index.ts", "store/index/recovery.ts"],
+};
+
 const pureRooms = ["core", "inbound"];
 const ioModule =
   /^(node:)?(fs|net|tls|http|https|http2|dns|dgram|child_process|worker_threads|cluster)(\/|$)/;
@@ -100,6 +105,19 @@ describe("the rooms of src", () => {
 
   test("each imports only what its row allows", () => {
     expect(findBreaches(isForbidden)).toEqual([]);
+  });
+
+  test("a folder with doors is entered by them", () => {
+    const breaches = Object.entries(doorsOf).flatMap(([folder, doors]) =>
+      sources
+        .filter(({ path }) => !path.startsWith(`src/${folder}/`))
+        .flatMap(({ path, imports }) =>
+          imports
+            .filter((to) => to.startsWith(`src/${folder}/`) && !doors.includes(to.replace("src/", "")))
+            .map((to) => `${path} → ${to}`),
+        ),
+    );
+    expect(breaches).toEqual([]);
   });
 
   test("only src/store knows the database, only src/http the server framework", () => {

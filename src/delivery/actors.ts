@@ -116,7 +116,7 @@ export class Actors {
   }
 
   /**
-   * Takes up every open delivery that the database has. At start, after the digest was recovered and before
+   * Takes up every open delivery that the database has. At start, after the index was recovered and before
    * anything is accepted.
    */
   recover(): void {

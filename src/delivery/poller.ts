@@ -11,7 +11,7 @@ import type { Message } from "../destinations/destination.ts";
 import type { HandOut } from "./hand-out.ts";
 import type { PollActor } from "./poll-actor.ts";
 import type { Data } from "../store/data.ts";
-import type { Tally } from "../store/index/digest.ts";
+import type { Tally } from "../store/index/index.ts";
 
 /** What a poller asks for. */
 export interface Ask {
@@ -101,7 +101,7 @@ export class Poller {
 
   /** Inside a write: how many were acknowledged. */
   #writeSlice({ id: endpointId, projectId }: Endpoint, position: number, slice: number): number {
-    const { attempts, deliveries, digest } = this.data;
+    const { attempts, deliveries, index } = this.data;
     const now = this.parts.clock.now();
     const tallies = deliveries
       .handedOutUpTo(endpointId, position, slice)
@@ -110,7 +110,7 @@ export class Poller {
         const durationMs = attempts.acknowledge(id, attemptCount, now) ?? 0;
         return { endpointId, projectId, at: now, delivered: true, dead: false, durationMs };
       });
-    digest.insertTallies(tallies);
+    index.countAttemptsBehind(tallies);
     return tallies.length;
   }
 

@@ -83,7 +83,7 @@ export class Recorder {
       this.data.health.set(endpoint.id, health);
     // What is handed out counts once it is acknowledged (src/delivery/poller.ts).
     if (!isHandedOut) {
-      this.data.digest.addTally(id, {
+      this.data.index.countAttempt(id, {
         endpointId: endpoint.id,
         projectId: delivery.projectId,
         at: performed.startedAt,

@@ -4,7 +4,7 @@ import type { Pace } from "../platform/pace.ts";
 import { removeRest } from "./retention.ts";
 import type { Data } from "../store/data.ts";
 import type { Erasure } from "../store/cleanup/erasures.ts";
-import { LABELS } from "../store/index/labels.ts";
+import { LABELS } from "../store/index/index.ts";
 import type { HeldDelivery } from "../store/cleanup/removal.ts";
 
 export interface EraserParts {
@@ -34,9 +34,9 @@ export class Eraser {
 
   /** Ends the open deliveries of an event, so that it can be removed; nothing of it is sent any more. */
   async close(eventId: number): Promise<void> {
-    const { digest, removal, store } = this.parts.data;
+    const { index, removal, store } = this.parts.data;
     // Else entries that are still in memory would be written of an event that is gone.
-    await digest.settle();
+    await index.settle();
     for (;;) {
       const open = await store.write(() => removal.close(eventId));
       this.forget(open);
@@ -76,7 +76,7 @@ export class Eraser {
   }
 
   async #erase(erasure: Erasure, pace: Pace): Promise<number> {
-    const { digest } = this.parts.data;
+    const { index } = this.parts.data;
     let events = 0;
     const steps: (() => Promise<boolean>)[] = [
       () => this.#closeEndpoints(erasure),
@@ -93,7 +93,7 @@ export class Eraser {
       () => this.#dropAnswers(erasure),
     ];
     for (const step of steps) {
-      await digest.settle();
+      await index.settle();
       while (!pace.isStopping() && (await step())) await pace.rest();
     }
     await this.#forgetChanges(erasure, pace);
@@ -135,10 +135,10 @@ export class Eraser {
 
   /** How many events a slice removed; null when none were left. */
   async #eraseEvents(erasure: Erasure): Promise<number | null> {
-    const { erasures, labels, lists } = this.parts.data;
-    const list = labels.find(erasure.projectId, LABELS.consumer, erasure.consumerId);
+    const { erasures, index } = this.parts.data;
+    const list = index.labels.find(erasure.projectId, LABELS.consumer, erasure.consumerId);
     if (list === null) return null;
-    const keys = lists.above([list], 0, limit("sliceRows")).filter((key) => key <= erasure.last);
+    const keys = index.above([list], 0, limit("sliceRows")).filter((key) => key <= erasure.last);
     if (keys.length === 0) return null;
     const { events, held } = await this.#write(() => {
       const erased = this.#eraseSome(keys, list);
@@ -154,7 +154,7 @@ export class Eraser {
    * closed first.
    */
   #eraseSome(keys: readonly number[], list: number) {
-    const { entries, removal } = this.parts.data;
+    const { index, removal } = this.parts.data;
     const erased = { events: 0, deliveries: 0, held: [] as HeldDelivery[] };
     for (let cost = 0, at = 0; at < keys.length && cost < limit("sliceRows"); at++) {
       const key = keys[at] ?? 0;
@@ -163,7 +163,7 @@ export class Eraser {
       erased.held.push(...open);
       if (open.length > 0) continue;
       const removed = removal.remove(key);
-      entries.drop(list, key);
+      index.remove(list, key);
       cost += removed.cost;
       erased.events++;
       erased.deliveries += removed.deliveries;
@@ -185,8 +185,8 @@ export class Eraser {
    * endpoints were closed.
    */
   async #dropEndpoints(erasure: Erasure): Promise<boolean> {
-    const { digest, erasures } = this.parts.data;
-    await digest.settle();
+    const { index, erasures } = this.parts.data;
+    await index.settle();
     const dropped = await this.#write(() => {
       const held: HeldDelivery[] = [];
       const keys = erasures.endpoints(erasure);
@@ -204,28 +204,28 @@ export class Eraser {
    * be written.
    */
   #dropEndpoint(id: number, projectId: number, held: HeldDelivery[]): number {
-    const { audit, digest, entries, ids, lists, orphans, removal, stats } = this.parts.data;
-    const keys = lists.above([id], 0, limit("sliceRows"));
+    const { audit, index, ids, orphans, removal, stats } = this.parts.data;
+    const keys = index.above([id], 0, limit("sliceRows"));
     const removed = removal.removeDeliveries(keys, limit("sliceRows"));
     held.push(...removed.held);
     let rows = removed.cost;
     if (rows >= limit("sliceRows")) return rows;
     // Also those that were gone before.
-    for (const key of keys) entries.drop(id, key);
+    for (const key of keys) index.remove(id, key);
     rows += stats.takeAway(id, projectId) + keys.length;
-    if (rows >= limit("sliceRows") || digest.holds(id) || digest.counts(id)) return rows;
+    if (rows >= limit("sliceRows") || index.holds(id) || index.counts(id)) return rows;
     audit.blank(ids.encode("ep", id));
     orphans.dropEndpoint(id);
     return rows + 1;
   }
 
   #dropSources(erasure: Erasure): Promise<boolean> {
-    const { audit, entries, erasures, ids, orphans } = this.parts.data;
+    const { audit, index, erasures, ids, orphans } = this.parts.data;
     return this.#write(() => {
       const keys = erasures.sources(erasure);
       let rows = 0;
       for (const id of keys) {
-        rows += orphans.dropDedup(id) + entries.clear(id, limit("sliceRows"));
+        rows += orphans.dropDedup(id) + index.clear(id, limit("sliceRows"));
         rows += orphans.dropSourceStats(id, Number.MAX_SAFE_INTEGER);
         if (rows >= limit("sliceRows")) return true;
         audit.blank(ids.encode("src", id));
@@ -251,12 +251,12 @@ export class Eraser {
   }
 
   #complete({ id, projectId, consumerId }: Erasure): Promise<void> {
-    const { erasures, labels, lists } = this.parts.data;
+    const { erasures, index } = this.parts.data;
     return this.#write(() => {
-      const label = labels.find(projectId, LABELS.consumer, consumerId);
+      const label = index.labels.find(projectId, LABELS.consumer, consumerId);
       // Events that came since are the consumer's new story.
-      if (label !== null && lists.isEmpty(label))
-        labels.drop({ id: label, projectId, kind: LABELS.consumer, name: consumerId });
+      if (label !== null && index.isEmpty(label))
+        index.labels.drop({ id: label, projectId, kind: LABELS.consumer, name: consumerId });
       erasures.complete(id);
     });
   }

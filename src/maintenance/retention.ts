@@ -165,7 +165,7 @@ export class Retention {
 
   /** Inside a write: as many of these events as one transaction should hold; each is looked at once more. */
   #remove(projectId: number, keys: readonly number[]): Cleared {
-    const { ages, entries, removal } = this.parts.data;
+    const { ages, index, removal } = this.parts.data;
     const cleared: Cleared = { reached: 0, removed: 0, expired: [] };
     for (let cost = 0, at = 0; at < keys.length && cost < limit("sliceRows"); at++) {
       const key = keys[at] ?? 0;
@@ -182,7 +182,7 @@ export class Retention {
       } else {
         cost += removal.remove(key).cost;
         // An entry whose event was gone already goes too.
-        entries.drop(projectId, key);
+        index.remove(projectId, key);
         cleared.removed++;
       }
     }

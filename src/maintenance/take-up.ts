@@ -3,7 +3,7 @@ import type { Pipeline } from "../pipeline/pipeline.ts";
 import type { Releaser } from "../pipeline/releaser.ts";
 import type { Replayer } from "../pipeline/replayer.ts";
 import type { Data } from "../store/data.ts";
-import { recoverDigest } from "../store/index/recovery.ts";
+import { recoverIndex } from "../store/index/recovery.ts";
 
 interface Parts {
   data: Data;
@@ -16,7 +16,7 @@ interface Parts {
 /** Takes up what the process before left open; at start, before anything is accepted. */
 export async function takeUp({ data, pipeline, actors, replayer, releaser }: Parts): Promise<void> {
   // Before the actors: what lies above its mark is in no index that they look into.
-  await recoverDigest(data);
+  await recoverIndex(data);
   for (const part of [pipeline, actors, replayer]) part.recover();
   data.tally.recover();
   releaser.start();

@@ -179,7 +179,7 @@ export function readGauges({ data, actors, path, transport, replication }: Gauge
     erasures: data.erasures.countRunning(),
     writesWaiting: data.store.waiting,
     dispatchWaiting: actors.dispatcher.waiting,
-    digestWaiting: data.digest.size,
+    indexWaiting: data.index.size,
     secretsUnderOtherKeys: data.sealing.left,
     replicas: replica ? 1 : 0,
     replicaUp: replica && Number(replica.isUp),

@@ -9,7 +9,7 @@ import type { Outlet } from "./outlet.ts";
 import type { Data } from "../store/data.ts";
 import { type DeliveryFilter, DeliveryList } from "../store/delivery-list.ts";
 import { isBodyGone } from "../store/events.ts";
-import { LABELS } from "../store/index/labels.ts";
+import { LABELS } from "../store/index/index.ts";
 import type { Replay, ReplayFilter } from "../store/replays.ts";
 import { holdsText } from "../store/text.ts";
 
@@ -170,14 +170,14 @@ export class Replayer {
    * call gives the next.
    */
   #keysAbove(scope: ReplayScope, filter: ReplayFilter, from: number): (count: number) => readonly number[] {
-    const { deliveries, lists } = this.data;
+    const { deliveries, index } = this.data;
     const { deliveryIds, endpointId, missing } = filter;
     const onlyDead = filter.status.length === 1 && filter.status[0] === "dead";
     if (!missing && deliveryIds)
       return goingOn(from, (after, count) => deliveryIds.filter((key) => key > after).slice(0, count));
     if (!missing && onlyDead)
       return goingOn(from, (after, count) => deliveries.deadAbove(scope.projectId, endpointId, after, count));
-    const walk = lists.walkUp(missing ? [scope.projectId] : this.#listsOf(scope, filter), from);
+    const walk = index.walkUp(missing ? [scope.projectId] : this.#listsOf(scope, filter), from);
     return (count) => walk.next(count);
   }
 
@@ -215,7 +215,7 @@ export class Replayer {
   #listsOf({ projectId, visible }: ReplayScope, { endpointId }: ReplayFilter): number[] {
     if (endpointId !== null) return [endpointId];
     if (visible !== null) return [...visible];
-    return [this.data.labels.find(projectId, LABELS.deliveries, "") ?? []].flat();
+    return [this.data.index.labels.find(projectId, LABELS.deliveries, "") ?? []].flat();
   }
 
   /** Events that the endpoint would get today, and has no delivery of. */

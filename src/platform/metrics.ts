@@ -142,7 +142,7 @@ export interface Gauges {
   erasures: number;
   writesWaiting: number;
   dispatchWaiting: number;
-  digestWaiting: number;
+  indexWaiting: number;
   secretsUnderOtherKeys: number;
   replicas: number;
   replicaUp: number | null;
@@ -197,7 +197,7 @@ const GAUGES: Readonly<Record<keyof Gauges, readonly [name: string, help: string
     "Changes that wait for the disk: many where it is slow or full.",
   ],
   dispatchWaiting: ["sealpost_dispatch_waiting", "Committed deliveries on their way to their actors."],
-  digestWaiting: ["sealpost_digest_waiting", "Rows whose list entries are still in memory."],
+  indexWaiting: ["sealpost_index_waiting", "Rows whose list entries are still in memory."],
   secretsUnderOtherKeys: [
     "sealpost_secrets_under_other_keys",
     "Stored secrets that another key than the first of SEALPOST_SECRET_KEY encrypted: at 0 the others may go.",

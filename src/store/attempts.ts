@@ -3,8 +3,8 @@ import type { attempt } from "./log-schema.ts";
 import { type Attempt, type AttemptFacts, type AttemptPlace, OUTCOMES, TRIGGERS } from "../core/model.ts";
 import { once } from "../core/once.ts";
 import { bound } from "./bound.ts";
-import type { Heads } from "./index/heads.ts";
-import { deliveriesOf, goesToOneOf, isAttemptOf } from "./index/hanging.ts";
+import type { Heads } from "./heads.ts";
+import { deliveriesOf, goesToOneOf, isAttemptOf } from "./children.ts";
 import type { Store } from "./store.ts";
 
 type AttemptRow = typeof attempt.$inferSelect;

@@ -3,7 +3,7 @@ import { type AuditEntry, type AuditRow } from "../core/audit.ts";
 import { firstKeyAt } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
 import type { Turns } from "../core/turn-queue.ts";
-import { type Page, readPage } from "./index/lists.ts";
+import { type Page, readPage } from "./page.ts";
 import type { Store } from "./store.ts";
 
 /** Filters of GET /v1/audit; null where one is not given. */

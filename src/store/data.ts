@@ -8,18 +8,15 @@ import { Attempts } from "./attempts.ts";
 import { Audit } from "./audit.ts";
 import { Dedup } from "./dedup.ts";
 import { Deliveries } from "./deliveries.ts";
-import { Digest } from "./index/digest.ts";
 import { Endpoints } from "./endpoints.ts";
-import { Entries } from "./index/entries.ts";
 import { EventTypes } from "./event-types.ts";
 import { Erasures } from "./cleanup/erasures.ts";
 import { Events } from "./events.ts";
 import { Fanouts } from "./fanouts.ts";
-import { Heads } from "./index/heads.ts";
+import { Heads } from "./heads.ts";
 import { EndpointHealth } from "./health.ts";
+import { Index } from "./index/index.ts";
 import { Idempotency } from "./idempotency.ts";
-import { Labels } from "./index/labels.ts";
-import { Lists } from "./index/lists.ts";
 import { Logos } from "./logos.ts";
 import { Meter } from "./meter.ts";
 import { Meta } from "./meta.ts";
@@ -58,10 +55,7 @@ export interface Data {
   tally: Tally;
   attempts: Attempts;
   notes: Notes;
-  digest: Digest;
-  entries: Entries;
-  labels: Labels;
-  lists: Lists;
+  index: Index;
   stats: Stats;
   usage: Usage;
   meter: Meter;
@@ -99,20 +93,18 @@ export function openData(
   const store = new Store(sqlite, parts);
   const db = drizzle(sqlite);
   const meta = new Meta(sqlite);
-  const entries = new Entries(store);
-  const digest = new Digest(store, entries);
-  const labels = new Labels(store);
-  const events = new Events(store, digest, labels);
+  const index = new Index(store);
+  const events = new Events(store, index);
   const tenants = new Tenants(store, db, cell);
   const usage = new Usage(store);
   const meter = new Meter(store, tenants, usage, plans);
   const waitingEvents = new WaitingEvents(store, tenants, meter);
   const tally = new Tally(store);
-  const deliveries = new Deliveries(store, { digest, labels, meter, tally });
+  const deliveries = new Deliveries(store, { index, meter, tally });
   const fanouts = new Fanouts(store, waitingEvents, meter);
   const replays = new Replays(store, db, meter);
   const endpoints = new Endpoints(store, db, cipher);
-  const leaving = { digest, entries, labels, deliveries, endpoints, fanouts, waitingEvents };
+  const leaving = { index, deliveries, endpoints, fanouts, waitingEvents };
   return {
     store,
     ids: new IdCodec(cell, meta.secret("id_permutation", 16)),
@@ -141,25 +133,20 @@ export function openData(
   };
 }
 
-type LeavingParts = Pick<
-  Data,
-  "digest" | "entries" | "labels" | "deliveries" | "endpoints" | "fanouts" | "waitingEvents"
->;
+type LeavingParts = Pick<Data, "index" | "deliveries" | "endpoints" | "fanouts" | "waitingEvents">;
 
 /** What takes things out of the database, and what has to be less by them. */
 function openLeaving(
   store: Store,
   parts: LeavingParts,
-): Pick<Data, "ages" | "lists" | "stats" | "removal" | "thinning" | "orphans" | "vacuum"> {
-  const lists = new Lists(parts.entries, parts.digest);
-  const stats = new Stats(parts.digest, parts.endpoints);
+): Pick<Data, "ages" | "stats" | "removal" | "thinning" | "orphans" | "vacuum"> {
+  const stats = new Stats(parts.index, parts.endpoints);
   return {
-    ages: new Ages(store, parts.entries),
-    lists,
+    ages: new Ages(store, parts.index),
     stats,
     removal: new Removal(store, parts),
     thinning: new Thinning(store),
-    orphans: new Orphans(store, { ...parts, lists, stats }),
+    orphans: new Orphans(store, { ...parts, stats }),
     vacuum: new Vacuum(store),
   };
 }

@@ -10,9 +10,8 @@ import { type DeliveryChange, isFree, isOpen, type Place, placeOf } from "../cor
 import type { Waiting } from "../core/dispatch.ts";
 import { bound } from "./bound.ts";
 import { DELIVERY_COLUMNS, type DeliveryRow, STATUS, toDelivery } from "./delivery-row.ts";
-import type { Digest } from "./index/digest.ts";
-import { deliveriesOf, goesToOneOf } from "./index/hanging.ts";
-import { LABELS, type Labels } from "./index/labels.ts";
+import { deliveriesOf, goesToOneOf } from "./children.ts";
+import { type Index, LABELS } from "./index/index.ts";
 import type { Meter } from "./meter.ts";
 import type { Store } from "./store.ts";
 import { endingOf, type Tally } from "./tally.ts";
@@ -24,8 +23,7 @@ export interface HandedOut {
 }
 
 interface DeliveriesParts {
-  digest: Digest;
-  labels: Labels;
+  index: Index;
   meter: Meter;
   tally: Tally;
 }
@@ -43,11 +41,11 @@ export class Deliveries {
 
   /**
    * A delivery that was never tried (core/delivery.ts): open, or dead at birth. `isBehind`: its key was set
-   * aside with its event, and the digest's mark may have passed it.
+   * aside with its event, and the index's mark may have passed it.
    */
   insert(delivery: Delivery, queueOrder: number | null, isBehind = false): void {
     const { id, endpointId, projectId, status, due, deadReason } = delivery;
-    const { digest, meter, tally } = this.parts;
+    const { index, meter, tally } = this.parts;
     this.#statements.insert.run(
       id,
       delivery.eventId,
@@ -63,15 +61,15 @@ export class Deliveries {
     meter.move(projectId, null, placeOf(delivery));
     tally.move(false, due !== null);
     const lists = this.listsOf(projectId, endpointId);
-    if (isBehind) digest.insertEntries(lists, id);
-    else digest.addEntries(id, lists);
+    if (isBehind) index.addBehind(id, lists);
+    else index.add(id, lists);
     if (status !== "dead") return;
     tally.end(endingOf("dead", deadReason));
-    digest.addDeath({ endpointId, projectId, at: this.store.now() });
+    index.countDeath({ endpointId, projectId, at: this.store.now() });
   }
 
   listsOf(projectId: number, endpointId: number): number[] {
-    return [this.parts.labels.intern(projectId, LABELS.deliveries, ""), endpointId];
+    return [this.parts.index.labels.intern(projectId, LABELS.deliveries, ""), endpointId];
   }
 
   get(id: number): Delivery | null {
@@ -201,7 +199,7 @@ export class Deliveries {
 
   #countDeath(id: number): void {
     const delivery = this.get(id);
-    if (delivery) this.parts.digest.addDeath({ ...delivery, at: this.store.now() });
+    if (delivery) this.parts.index.countDeath({ ...delivery, at: this.store.now() });
   }
 
   /** Its account's plan gets the place that it comes to have. The delivery as it is before the change. */

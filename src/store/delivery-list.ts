@@ -5,10 +5,10 @@ import type { Turns } from "../core/turn-queue.ts";
 import { bound } from "./bound.ts";
 import type { Data } from "./data.ts";
 import { type DeliveryRow, statusNumber, toDelivery } from "./delivery-row.ts";
-import { deliveriesOf, isLastAttemptOf } from "./index/hanging.ts";
-import { LABELS } from "./index/labels.ts";
-import { type Page, type PageRequest, readPage } from "./index/lists.ts";
-import { Merge, NEWEST_FIRST } from "./index/merge.ts";
+import { deliveriesOf, isLastAttemptOf } from "./children.ts";
+import { LABELS } from "./index/index.ts";
+import { type Page, type PageRequest, readPage } from "./page.ts";
+import { Merge, NEWEST_FIRST } from "./merge.ts";
 import { searchOf } from "./text.ts";
 
 /** Filters of GET /v1/deliveries and of bulk replays; null where one is not given. */
@@ -158,8 +158,8 @@ export class DeliveryList {
     if (dead && endpoints !== null)
       return walking((before) => new Merge(endpoints, before, NEWEST_FIRST, this.#readDead));
     if (dead) return (before, count) => this.#deadOfProject.all(projectId, before, count).map(({ id }) => id);
-    const lists = endpoints ?? [this.data.labels.find(projectId, LABELS.deliveries, "") ?? []].flat();
-    return walking((before) => this.data.lists.walkDown(lists, before));
+    const lists = endpoints ?? [this.data.index.labels.find(projectId, LABELS.deliveries, "") ?? []].flat();
+    return walking((before) => this.data.index.walkDown(lists, before));
   }
 
   readonly #readDead = (endpointId: number, from: number, most: number) =>

@@ -6,9 +6,9 @@ import { bound } from "./bound.ts";
 import type { Data } from "./data.ts";
 import { type DeliveryRow, statusNumber } from "./delivery-row.ts";
 import { EVENT_COLUMNS, type EventRow, toEvent } from "./events.ts";
-import { deliveriesOf } from "./index/hanging.ts";
-import { LABELS } from "./index/labels.ts";
-import { LISTS_MERGED_MAX, type Page, readPage } from "./index/lists.ts";
+import { deliveriesOf } from "./children.ts";
+import { LABELS } from "./index/index.ts";
+import { LISTS_MERGED_MAX, type Page, readPage } from "./page.ts";
 import { searchOf } from "./text.ts";
 
 /** Filters of GET /v1/events; null where one is not given. */
@@ -101,7 +101,7 @@ export class EventList {
 
   /** The narrowest list that holds all that the filter can match. */
   #candidates(filter: EventFilter): (before: number, count: number) => readonly number[] {
-    const { lists, events } = this.data;
+    const { index, events } = this.data;
     if (filter.externalId !== null) {
       const id = events.findExternal(filter.projectId, filter.externalId);
       return (before) => (id !== null && id < before ? [id] : []);
@@ -111,7 +111,7 @@ export class EventList {
       filter.until === null || filter.endpointId !== null
         ? Number.POSITIVE_INFINITY
         : firstKeyAt(filter.until);
-    return (before, count) => lists.below(keys, Math.min(before, end), count);
+    return (before, count) => index.below(keys, Math.min(before, end), count);
   }
 
   /**
@@ -119,7 +119,7 @@ export class EventList {
    * last entry that was looked at.
    */
   #listsFor({ projectId, endpointId, sourceId, consumerId, type, visible }: EventFilter): number[] {
-    const { labels } = this.data;
+    const { labels } = this.data.index;
     if (endpointId !== null) {
       const isSeen = this.data.endpoints.isSeen(endpointId, projectId, visible);
       return isSeen ? [endpointId] : [];

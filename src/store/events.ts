@@ -1,7 +1,6 @@
 import type { event } from "./log-schema.ts";
 import type { Event } from "../core/model.ts";
-import type { Digest } from "./index/digest.ts";
-import { LABELS, type Labels } from "./index/labels.ts";
+import { type Index, LABELS } from "./index/index.ts";
 import type { Store } from "./store.ts";
 
 export type EventRow = Omit<typeof event.$inferSelect, "data">;
@@ -50,8 +49,7 @@ export class Events {
 
   constructor(
     store: Store,
-    private readonly digest: Digest,
-    private readonly labels: Labels,
+    private readonly index: Index,
   ) {
     const { sqlite } = store;
     this.#insert = sqlite.prepare<
@@ -102,14 +100,14 @@ export class Events {
       textOf(event.filtered),
       event.data,
     );
-    this.digest.addEntries(event.id, this.listsOf(event));
+    this.index.add(event.id, this.listsOf(event));
   }
 
   /** The lists that an event stands in; inside a write, as new names get a key. */
   listsOf(event: Event): number[] {
-    const lists = [event.projectId, this.labels.intern(event.projectId, LABELS.type, event.type)];
+    const lists = [event.projectId, this.index.labels.intern(event.projectId, LABELS.type, event.type)];
     if (event.consumerId !== null)
-      lists.push(this.labels.intern(event.projectId, LABELS.consumer, event.consumerId));
+      lists.push(this.index.labels.intern(event.projectId, LABELS.consumer, event.consumerId));
     if (event.sourceId !== null) lists.push(event.sourceId);
     return lists;
   }

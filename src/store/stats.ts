@@ -1,5 +1,5 @@
 import { limit } from "../core/limits.ts";
-import type { Digest } from "./index/digest.ts";
+import type { Index } from "./index/index.ts";
 import type { Endpoints } from "./endpoints.ts";
 import {
   addNumbers,
@@ -35,13 +35,13 @@ export interface StatSpan {
   until: number;
 }
 
-/** The hourly numbers as charts show them: what is written down, and what the digest still holds. */
+/** The hourly numbers as charts show them: what is written down, and what is still in memory. */
 export class Stats {
   /** By project: endpoints that were deleted, and whose numbers its hours may still have. */
   #leaving: Map<number, Set<number>> | null = null;
 
   constructor(
-    private readonly digest: Digest,
+    private readonly index: Index,
     endpoints: Endpoints,
   ) {
     endpoints.onChange(({ id, projectId, status }) => {
@@ -51,7 +51,7 @@ export class Stats {
 
   /** Numbers to add up, of one endpoint after the other or of a project. */
   over(span: StatSpan): StatSum {
-    return new StatSum(this.digest, span);
+    return new StatSum(this.index, span);
   }
 
   /** Deleted endpoints whose numbers are still among those of the project. */
@@ -65,8 +65,8 @@ export class Stats {
    */
   takeAway(endpointId: number, projectId: number): number {
     const slice = limit("sliceRows");
-    const taken = this.digest.hours.takeAway(endpointId, projectId, slice);
-    if (taken < slice && !this.digest.counts(endpointId)) this.#known().get(projectId)?.delete(endpointId);
+    const taken = this.index.hours.takeAway(endpointId, projectId, slice);
+    if (taken < slice && !this.index.counts(endpointId)) this.#known().get(projectId)?.delete(endpointId);
     return taken;
   }
 
@@ -74,7 +74,7 @@ export class Stats {
   #known(): Map<number, Set<number>> {
     if (this.#leaving === null) {
       this.#leaving = new Map();
-      for (const { id, projectId } of this.digest.hours.deletedEndpoints())
+      for (const { id, projectId } of this.index.hours.deletedEndpoints())
         addTo(this.#leaving, projectId, id);
     }
     return this.#leaving;
@@ -98,7 +98,7 @@ export class StatSum {
   readonly #to: number;
 
   constructor(
-    private readonly digest: Digest,
+    private readonly index: Index,
     private readonly span: StatSpan,
   ) {
     this.#from = Math.floor(span.since / HOUR_MS);
@@ -111,8 +111,8 @@ export class StatSum {
 
   /** All endpoints of a project, those that are leaving too. */
   addProject(id: number): void {
-    for (const hour of this.digest.hours.ofProject(id, this.#from, this.#to)) this.#add(hour);
-    for (const hour of this.digest.recentHoursOfProject(id)) if (this.#isWithin(hour)) this.#add(hour);
+    for (const hour of this.index.hours.ofProject(id, this.#from, this.#to)) this.#add(hour);
+    for (const hour of this.index.recentHoursOfProject(id)) if (this.#isWithin(hour)) this.#add(hour);
   }
 
   /** What `addProject` has of an endpoint that is leaving. */
@@ -136,8 +136,8 @@ export class StatSum {
   }
 
   #ofEndpoint(id: number): Hour[] {
-    const recent = this.digest.recentHours(id).filter((hour) => this.#isWithin(hour));
-    return [...this.digest.hours.ofEndpoint(id, this.#from, this.#to), ...recent];
+    const recent = this.index.recentHours(id).filter((hour) => this.#isWithin(hour));
+    return [...this.index.hours.ofEndpoint(id, this.#from, this.#to), ...recent];
   }
 
   #isWithin([hour]: Hour): boolean {

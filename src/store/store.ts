@@ -360,9 +360,9 @@ function lastKey(sqlite: Database): number {
     `SELECT max((SELECT max(queue_order) FROM delivery WHERE endpoint_id = endpoint.id AND queue_order IS NOT NULL)) AS id
      FROM endpoint WHERE kind = 'poll'`,
   );
-  // What was the newest may be gone: the digest says how far keys went, and takes nothing below that for new
+  // What was the newest may be gone: the index says how far keys went, and takes nothing below that for new
   // after a crash.
-  maxima.push("SELECT value AS id FROM meta WHERE name = 'digested'");
+  maxima.push("SELECT value AS id FROM meta WHERE name = 'indexed'");
   const union = maxima.join(" UNION ALL ");
   const row = sqlite.query<{ last: number | null }, []>(`SELECT max(id) AS last FROM (${union})`).get();
   return row?.last ?? 0;

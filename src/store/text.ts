@@ -1,5 +1,5 @@
 import type { Events } from "./events.ts";
-import type { BodySearch } from "./index/lists.ts";
+import type { BodySearch } from "./page.ts";
 
 /** Looks for text in the `data` of the events that rows name. */
 export function searchOf<Row extends { bytes: number }>(

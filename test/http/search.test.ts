@@ -15,7 +15,7 @@ beforeEach(async () => {
   api = await startApi();
   await api.endpoint({ url: api.receiver.url("searched"), eventTypes: ["searched"], status: "paused" });
   for (let n = 0; n < EVENTS; n++) await api.publish("searched", { data: { n, text: TEXT } });
-  await api.data.digest.settle();
+  await api.data.index.settle();
 });
 
 afterEach(() => api[Symbol.asyncDispose]());

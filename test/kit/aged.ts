@@ -70,7 +70,7 @@ export class AgedDirectory {
       await this.#data.store.write(() => {
         for (let n = 0; n < some; n++) this.#addOne(events);
       });
-      await this.#data.digest.writeDown();
+      await this.#data.index.writeDown();
     }
   }
 
@@ -96,7 +96,7 @@ export class AgedDirectory {
   }
 
   #deliver(eventId: number, id: number, endpointId: number): void {
-    const { attempts, deliveries, digest, store } = this.#data;
+    const { attempts, deliveries, index, store } = this.#data;
     const place = { id, eventId, endpointId, projectId: this.#projectId };
     const delivery = untriedDelivery({ ...place, origin: "publish", due: this.#now });
     deliveries.insert(delivery, null);
@@ -112,7 +112,7 @@ export class AgedDirectory {
     } as const;
     attempts.insert({ ...made, nextAttemptAt: null }, { ...FACTS, startedAt: this.#now });
     const projectId = this.#projectId;
-    digest.addTally(attempt, {
+    index.countAttempt(attempt, {
       endpointId,
       projectId,
       at: this.#now,

@@ -94,7 +94,7 @@ describe("DELETE /v1/events/:id", () => {
     await endpoint({ status: "paused" });
     const { id } = await api.publish("a.b", { consumer_id: "ada" });
     await made("DELETE", `/v1/events/${id}`);
-    await api.data.digest.writeDown();
+    await api.data.index.writeDown();
     expect(["event", "delivery", "entry"].map(count)).toEqual([0, 0, 0]);
   });
 
@@ -133,7 +133,7 @@ describe("DELETE /v1/events/:id", () => {
     expect(deliveries).toBe(width);
     await made("DELETE", `/v1/events/${id}`);
     await api.services.eraser.run(paceOf());
-    await api.data.digest.writeDown();
+    await api.data.index.writeDown();
     expect(api.data.store.sqlite.query("SELECT taken, awaited FROM plan_place").get()).toEqual({
       taken: 0,
       awaited: 0,
@@ -244,7 +244,7 @@ describe("DELETE /v1/consumers/:id", () => {
     );
     expect(event.delivery_count).toBe(1);
     expect(event.deliveries.map(({ endpoint_id }) => endpoint_id)).not.toContain(own["id"]);
-    await api.data.digest.writeDown();
+    await api.data.index.writeDown();
     expect(["event", "delivery", "attempt", "endpoint", "stat"].map(count)).toEqual([1, 1, 1, 1, 1]);
   });
 
@@ -267,7 +267,7 @@ describe("DELETE /v1/consumers/:id", () => {
     const { id } = await made("DELETE", "/v1/consumers/ada");
     const later = await api.publish("a.b", { consumer_id: "ada" });
     await api.services.eraser.run(paceOf());
-    await api.data.digest.writeDown();
+    await api.data.index.writeDown();
     expect((await api.get<Erased>(`/v1/erasures/${String(id)}`)).events).toBe(3);
     expect([await listed("&consumer_id=ada"), await listed("")]).toEqual([[later.id], [later.id]]);
   });
@@ -329,6 +329,6 @@ test("what was erased is not left in the file's free pages", async () => {
   };
   expect(file()).toContain(text);
   await erase("ada");
-  await api.data.digest.writeDown();
+  await api.data.index.writeDown();
   expect(file()).not.toContain(text);
 });

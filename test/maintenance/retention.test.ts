@@ -37,7 +37,7 @@ afterEach(() => api[Symbol.asyncDispose]());
 /** A whole pass, as an hour brings it. */
 async function pass(): Promise<number> {
   clock.advance(HOUR_MS);
-  await api.data.digest.writeDown();
+  await api.data.index.writeDown();
   const removed = await retention.run(pace);
   await retention.sweep(pace);
   return removed;
@@ -178,7 +178,7 @@ describe("an event with an open delivery", () => {
   test("is looked at again in the next pass, also where a clock that had jumped forward was set right again", async () => {
     const paused = await endpoint({ status: "paused" });
     const { id } = await api.publish("a.b");
-    await api.data.digest.writeDown();
+    await api.data.index.writeDown();
     clock.advance(40 * DAY_MS);
     const JUMP_MS = 365 * DAY_MS;
     clock.advance(JUMP_MS);
@@ -243,7 +243,7 @@ describe("an event that is more than one transaction should hold", () => {
     let slices = 0;
     between = () => slices++;
     clock.advance(HOUR_MS);
-    await api.data.digest.writeDown();
+    await api.data.index.writeDown();
     await retention.run({ ...pace, isStopping: () => slices >= 2 });
     expect([count("event"), count("removal"), count("delivery") > 0]).toEqual([0, 1, true]);
     await retention.run(pace);
@@ -255,7 +255,7 @@ describe("an event that is more than one transaction should hold", () => {
     for (let n = 0; n < limit("sliceRows") + 10; n++) await endpoint({ kind: "poll", config: {} });
     await endpoint({ status: "paused" });
     const { id } = await api.publish("a.b");
-    await api.data.digest.writeDown();
+    await api.data.index.writeDown();
     clock.advance(30 * DAY_MS);
     expect([await pass(), count("event")]).toEqual([0, 1]);
     const statuses = api.data.store.sqlite.query(
@@ -304,7 +304,7 @@ describe("what events leave behind goes as well", () => {
     await done("swept.type", { consumer_id: "swept" });
     await api.call("POST", "/v1/replays", { status: ["cancelled"] });
     await api.call("DELETE", `/v1/endpoints/${publicId}`);
-    await api.data.digest.writeDown();
+    await api.data.index.writeDown();
     const before = ["head", "label", "stat", "project_stat", "replay", "endpoint"].map(count);
     expect(before.every((rows) => rows > 0)).toBe(true);
     clock.advance(20 * DAY_MS);
@@ -327,7 +327,7 @@ describe("what events leave behind goes as well", () => {
       [again],
       [again],
     ]);
-    await api.data.digest.writeDown();
+    await api.data.index.writeDown();
     expect(await listed("&type=swept.type")).toEqual([again]);
   });
 
@@ -345,12 +345,12 @@ describe("what events leave behind goes as well", () => {
 
   test("but not a name that an event of this very moment took", async () => {
     await api.publish("name.kept", { consumer_id: "kept" });
-    await api.data.digest.writeDown();
+    await api.data.index.writeDown();
     clock.advance(30 * DAY_MS + HOUR_MS);
     await retention.run(pace);
     const { id } = await api.publish("name.kept", { consumer_id: "kept" });
     await retention.sweep(pace);
-    await api.data.digest.writeDown();
+    await api.data.index.writeDown();
     expect([await listed("&type=name.kept"), await listed("&consumer_id=kept")]).toEqual([[id], [id]]);
   });
 

@@ -1,6 +1,6 @@
 import { TRIGGERS } from "../../src/core/model.ts";
 import { monthAt } from "../../src/core/plans.ts";
-import { deliveriesOf, isAttemptOf } from "../../src/store/index/hanging.ts";
+import { deliveriesOf, isAttemptOf } from "../../src/store/children.ts";
 import { entriesOf } from "../kit/entries.ts";
 import { OPEN_DELIVERIES } from "./process.ts";
 import type { Seen } from "./receivers.ts";
@@ -274,10 +274,10 @@ export function tallyAgrees(run: Simulation): void {
  * What charts show, of which a part stands in the tables and a part in memory, is never more than was tried.
  */
 function chartsAgree(run: Simulation): void {
-  const { digest } = run.process.data;
+  const { index } = run.process.data;
   const one = (sql: string) => run.sqlite.query<{ n: number | null }, []>(sql).get()?.n ?? 0;
   let shown = one("SELECT sum(delivered + failed) AS n FROM project_stat");
-  for (const [, { delivered, failed }] of digest.recentHoursOfProject(run.projectId))
+  for (const [, { delivered, failed }] of index.recentHoursOfProject(run.projectId))
     shown += delivered + failed;
   const tried = one("SELECT count(*) AS n FROM attempt") + run.erasures.countGone("attempt", true);
   if (shown > tried) run.violate(`${tried} attempts, ${shown} in the charts`);

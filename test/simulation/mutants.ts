@@ -29,14 +29,8 @@ export const MUTANTS: readonly Mutant[] = [
     put: "WHERE due IS NOT NULL AND queue_order IS NULL AND status = 0 ORDER BY due",
   },
   {
-    name: "the actors look for what is open before the digest's mark has passed it",
-    file: "maintenance/take-up.ts",
-    find: "await recoverDigest(data);\n  for (const part of [pipeline, actors, replayer]) part.recover();",
-    put: "for (const part of [pipeline, actors, replayer]) part.recover();\n  await recoverDigest(data);",
-  },
-  {
     name: "hourly numbers stay in memory a moment longer than they have been in the tables",
-    file: "store/index/digest.ts",
+    file: "store/index/index.ts",
     find: "if (this.#openPart) this.#gathered = this.#gathered.filter((part) => part !== this.#openPart);",
     put: "const passed = this.#openPart;\n    if (passed) void this.store.write(() => {}).then(() => { this.#gathered = this.#gathered.filter((part) => part !== passed); });",
   },
@@ -95,9 +89,9 @@ export const MUTANTS: readonly Mutant[] = [
     put: "if (metered)",
   },
   {
-    name: "a slice of the digest is not remembered after a crash",
+    name: "a slice of the index is not remembered after a crash",
     file: "store/index/recovery.ts",
-    find: "const mark = data.digest.mark;",
+    find: "const mark = data.index.mark;",
     put: "const mark = data.store.keys.last;",
   },
   {
@@ -198,7 +192,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "list entries that are still in memory are written of an erased event",
-    file: "store/index/digest.ts",
+    file: "store/index/index.ts",
     find: "    await this.#running;\n    await this.writeDown();",
     put: "    await this.#running;",
   },

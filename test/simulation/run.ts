@@ -77,7 +77,7 @@ export class Simulation {
     await this.#runUntil(this.world.monotonic + 6 * HOUR_MS);
     await this.#calmDown();
     await this.#runUntil(Number.POSITIVE_INFINITY);
-    await this.#await(this.process.data.digest.writeDown());
+    await this.#await(this.process.data.index.writeDown());
     check(this);
     return [...this.violations, ...this.receivers.violations];
   }
@@ -142,7 +142,7 @@ export class Simulation {
       [4, () => this.replays.byHand()],
       [4, () => this.replays.one()],
       [2, () => this.replays.many()],
-      [4, () => void this.process.data.digest.writeDown()],
+      [4, () => void this.process.data.index.writeDown()],
       [2, () => this.#reorder()],
       [3, () => this.#changePlan(this.rng.pick(["open", "small"]))],
       [4, () => tallyAgrees(this)],

@@ -41,14 +41,14 @@ const addEndpoint = async (token: string, consumerId: string | null = null) => {
 
 /** Attempts of one transaction. */
 async function addTallies(many: number): Promise<void> {
-  const { digest, store } = api.data;
+  const { index, store } = api.data;
   await store.write(() => {
     for (let n = 0; n < many; n++) {
       const { id: endpointId, projectId } = rng.pick(open);
       const delivered = rng.chance(0.7);
       const dead = !delivered && rng.chance(0.3);
       const at = AT - rng.below(40) * HOUR_MS;
-      digest.addTally(store.takeKey(), {
+      index.countAttempt(store.takeKey(), {
         endpointId,
         projectId,
         at,
@@ -98,7 +98,7 @@ test("a project's numbers are the sum of those of its endpoints, written down or
     await rng.pick([
       () => addTallies(1 + rng.below(20)),
       () => addTallies(1 + rng.below(20)),
-      () => api.data.digest.writeDown(),
+      () => api.data.index.writeDown(),
       () => (open.length > 4 ? deleteOne() : addEndpoint(rng.pick(["full", "other"]))),
       // Of one that is being taken away only a part has gone.
       () =>
@@ -110,7 +110,7 @@ test("a project's numbers are the sum of those of its endpoints, written down or
     await expectTheSame();
   }
   // What has come before the tables of a project did is added up when the database is opened.
-  await api.data.digest.writeDown();
+  await api.data.index.writeDown();
   const { sqlite } = api.data.store;
   const rows = () =>
     sqlite
@@ -156,7 +156,7 @@ test("what a deleted or an erased endpoint had leaves the tables, and what is to
   const both = () => [delivered("stat"), delivered("project_stat")];
   for (const consumer of [null, null, "ada"]) await addEndpoint("full", consumer);
   await addTallies(300);
-  await api.data.digest.writeDown();
+  await api.data.index.writeDown();
   expect(both()).toEqual([300, 300]);
   open.pop();
   await api.call("DELETE", "/v1/consumers/ada");

@@ -47,7 +47,7 @@ export function requireRoom(
 export function requireMovable(services: Services, now: Endpoint, consumerId: string | null): void {
   if (consumerId === now.consumerId) return;
   requireRoom(services, { projectId: now.projectId, consumerId });
-  if (services.data.lists.isEmpty(now.id)) return;
+  if (services.data.index.isEmpty(now.id)) return;
   throw new Problem("conflict", "It has deliveries already: its consumer stays. Create another endpoint.");
 }
 

@@ -150,7 +150,7 @@ function statsByEndpointRoute(services: Services): AnyRoute {
 }
 
 function totalOf({ data, ids, actors }: Services, endpointId: number, since: number, until: number) {
-  const [newest] = data.lists.below([endpointId], Number.MAX_SAFE_INTEGER, 1);
+  const [newest] = data.index.below([endpointId], Number.MAX_SAFE_INTEGER, 1);
   const last = newest === undefined ? null : data.deliveries.get(newest);
   const sum = data.stats.over({ by: "hour", since, until });
   sum.addEndpoint(endpointId);

@@ -4,7 +4,7 @@ import type { Json } from "../../core/json/value.ts";
 import type { Turns } from "../../core/turn-queue.ts";
 import { limit } from "../../core/limits.ts";
 import { SchemaInference } from "../../core/schema/infer.ts";
-import { LABELS } from "../../store/index/labels.ts";
+import { LABELS } from "../../store/index/index.ts";
 import { eventTypeExample } from "./shape.ts";
 import { newestEvents } from "../framework/history.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
@@ -51,7 +51,7 @@ export function inferenceRoute(services: Services): AnyRoute {
       },
     },
     async handle({ caller, params, body, turns }) {
-      const list = services.data.labels.find(caller.projectId, LABELS.type, params.name);
+      const list = services.data.index.labels.find(caller.projectId, LABELS.type, params.name);
       const isDescribed = services.data.eventTypes.find(caller.projectId, params.name) !== undefined;
       if (list === null && !isDescribed) throw notFound("event type");
       const proposal = await infer(services, list, body.last ?? LAST_DEFAULT, turns);

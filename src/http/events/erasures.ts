@@ -3,7 +3,7 @@ import type { Caller } from "../../core/caller.ts";
 import { notFound } from "../../core/errors.ts";
 import { keyTime } from "../../core/ids.ts";
 import type { Erasure } from "../../store/cleanup/erasures.ts";
-import { LABELS } from "../../store/index/labels.ts";
+import { LABELS } from "../../store/index/index.ts";
 import type { HeldDelivery } from "../../store/cleanup/removal.ts";
 import { findEvent } from "../framework/lookups.ts";
 import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
@@ -104,9 +104,9 @@ function deleteConsumer(services: Services): AnyRoute {
 
 /** A consumer is made by naming it: where nothing names it, there is none. */
 function isKnown({ data }: Services, { projectId }: Caller, consumerId: string): boolean {
-  const { erasures, labels, store } = data;
+  const { erasures, index, store } = data;
   const owned = { projectId, consumerId, last: store.keys.last };
-  if (labels.find(projectId, LABELS.consumer, consumerId) !== null) return true;
+  if (index.labels.find(projectId, LABELS.consumer, consumerId) !== null) return true;
   return [erasures.endpoints(owned), erasures.sources(owned), erasures.portalLinks(owned)].some(
     (keys) => keys.length > 0,
   );

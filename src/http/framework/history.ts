@@ -17,7 +17,7 @@ export async function* newestEvents(
   let given = 0;
   let before = Number.MAX_SAFE_INTEGER;
   for (let seen = 0; seen < limit("listScanMax"); seen += limit("listLimitMax")) {
-    const keys = data.lists.below([list], before, limit("listLimitMax"));
+    const keys = data.index.below([list], before, limit("listLimitMax"));
     for (const key of keys) {
       await turns.giveWay(data.events.bytesOf(key));
       const event = data.events.getWithData(key);

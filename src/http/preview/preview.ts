@@ -3,7 +3,7 @@ import type { Turns } from "../../core/turn-queue.ts";
 import type { Caller } from "../../core/caller.ts";
 import { limit } from "../../core/limits.ts";
 import type { Endpoint } from "../../core/model.ts";
-import { LABELS } from "../../store/index/labels.ts";
+import { LABELS } from "../../store/index/index.ts";
 import { eventExample } from "../events/shape.ts";
 import { warningFields } from "../endpoints/filter-warnings.ts";
 import { newestEvents } from "../framework/history.ts";
@@ -154,7 +154,7 @@ function listFor({ data }: Services, caller: Caller, endpoint: Endpoint | null):
   const consumerId = caller.consumerId ?? endpoint?.consumerId ?? null;
   return consumerId === null
     ? caller.projectId
-    : data.labels.find(caller.projectId, LABELS.consumer, consumerId);
+    : data.index.labels.find(caller.projectId, LABELS.consumer, consumerId);
 }
 
 /** By hand, as a body that nothing transforms is what was published, to the spelling of its numbers. */

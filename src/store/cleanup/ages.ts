@@ -1,6 +1,6 @@
 import { bound } from "../bound.ts";
-import type { Entries } from "../index/entries.ts";
-import { deliveriesOf } from "../index/hanging.ts";
+import type { Index } from "../index/index.ts";
+import { deliveriesOf } from "../children.ts";
 import type { Store } from "../store.ts";
 
 /** What decides whether an old event may leave. */
@@ -19,7 +19,7 @@ export class Ages {
 
   constructor(
     { sqlite }: Store,
-    private readonly entries: Entries,
+    private readonly index: Index,
   ) {
     this.#age = sqlite.prepare<{ found: number; open: number; ended: number | null }, [number]>(
       `SELECT EXISTS (SELECT 1 FROM event WHERE id = ?1) AS found,
@@ -30,7 +30,7 @@ export class Ages {
 
   /** Keys of a project's events above `after` and below `before`, oldest first. */
   oldest(projectId: number, after: number, before: number, count: number): number[] {
-    return this.entries.above(projectId, after, count, before);
+    return this.index.above([projectId], after, count).filter((key) => key < before);
   }
 
   of(eventId: number): EventAge {

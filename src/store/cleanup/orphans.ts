@@ -1,8 +1,6 @@
 import { firstKeyAt, keyTime } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
-import type { Digest } from "../index/digest.ts";
-import { type Label, LABELS, type Labels } from "../index/labels.ts";
-import type { Lists } from "../index/lists.ts";
+import { type Index, type Label, LABELS } from "../index/index.ts";
 import type { Stats } from "../stats.ts";
 import type { Store } from "../store.ts";
 
@@ -29,10 +27,8 @@ const HOUR_MS = 3_600_000;
 const HEAD_AGE_MS = 48 * HOUR_MS;
 
 export interface OrphansParts {
-  digest: Digest;
-  lists: Lists;
+  index: Index;
   stats: Stats;
-  labels: Labels;
 }
 
 /** What nothing leads to any more once events have left. Each method removes a slice, inside a write. */
@@ -79,7 +75,7 @@ export class Orphans {
     let removed = 0;
     for (const { id } of rows) {
       const before = Math.floor(keptSince(id) / HOUR_MS);
-      removed += this.parts.digest.hours.dropOfProject(id, before, limit("sliceRows"));
+      removed += this.parts.index.hours.dropOfProject(id, before, limit("sliceRows"));
       if (removed >= limit("sliceRows")) return { rows: removed, next: id - 1 };
     }
     return { rows: removed, next: rows.at(-1)?.id ?? null };
@@ -109,7 +105,7 @@ export class Orphans {
   #dropHours({ id, project_id: projectId, status, updated_at: at }: OwnerRow, since: number): number {
     if (status === "deleted" && at < this.store.now() - HOUR_MS)
       return this.parts.stats.takeAway(id, projectId);
-    return this.parts.digest.hours.dropOfEndpoint(id, Math.floor(since / HOUR_MS), limit("sliceRows"));
+    return this.parts.index.hours.dropOfEndpoint(id, Math.floor(since / HOUR_MS), limit("sliceRows"));
   }
 
   dropEndpoint(id: number): void {
@@ -152,13 +148,13 @@ export class Orphans {
   /** Names of types and consumers that no event has any more. */
   names(after: number): Walked {
     const rows = this.#statements.labelsAbove.all(after, limit("sliceRows"));
-    const gone = rows.filter(({ id, kind }) => kind !== LABELS.deliveries && this.parts.lists.isEmpty(id));
-    for (const label of gone) this.parts.labels.drop(label);
+    const gone = rows.filter(({ id, kind }) => kind !== LABELS.deliveries && this.parts.index.isEmpty(id));
+    for (const label of gone) this.parts.index.labels.drop(label);
     return { rows: gone.length, next: rows.at(-1)?.id ?? null };
   }
 
   #isForgotten({ id, status, updated_at: at }: OwnerRow, since: number): boolean {
-    return status === "deleted" && at < since && this.parts.lists.isEmpty(id);
+    return status === "deleted" && at < since && this.parts.index.isEmpty(id);
   }
 }
 

@@ -3,9 +3,8 @@ import type { event } from "../log-schema.ts";
 import { limit } from "../../core/limits.ts";
 import { bound } from "../bound.ts";
 import type { Deliveries } from "../deliveries.ts";
-import { deliveriesOf, isAttemptOf } from "../index/hanging.ts";
-import { LABELS, type Labels } from "../index/labels.ts";
-import type { Entries } from "../index/entries.ts";
+import { deliveriesOf, isAttemptOf } from "../children.ts";
+import { type Index, LABELS } from "../index/index.ts";
 import type { Fanouts } from "../fanouts.ts";
 import type { Store } from "../store.ts";
 import type { WaitingEvents } from "../waiting-events.ts";
@@ -24,8 +23,7 @@ export interface Removed {
 }
 
 export interface RemovalParts {
-  entries: Entries;
-  labels: Labels;
+  index: Index;
   deliveries: Deliveries;
   fanouts: Fanouts;
   waitingEvents: WaitingEvents;
@@ -98,7 +96,7 @@ export class Removal {
     this.store.sqlite.exec("PRAGMA secure_delete = ON");
     try {
       const done = run();
-      this.parts.entries.flush();
+      this.parts.index.writeThrough();
       return done;
     } finally {
       this.store.sqlite.exec("PRAGMA secure_delete = OFF");
@@ -146,15 +144,15 @@ export class Removal {
     const { project_id: projectId, type, consumer_id: consumerId, source_id: sourceId } = event;
     return [
       projectId,
-      this.parts.labels.find(projectId, LABELS.type, type),
-      consumerId === null ? null : this.parts.labels.find(projectId, LABELS.consumer, consumerId),
+      this.parts.index.labels.find(projectId, LABELS.type, type),
+      consumerId === null ? null : this.parts.index.labels.find(projectId, LABELS.consumer, consumerId),
       sourceId,
     ];
   }
 
   /** Inside a write: a row stands in these lists no more. */
   #dropEntries(id: number, lists: readonly (number | null)[]): void {
-    for (const list of lists) if (list !== null) this.parts.entries.drop(list, id);
+    for (const list of lists) if (list !== null) this.parts.index.remove(list, id);
   }
 
   /** What it costs to remove these deliveries. */
@@ -186,7 +184,7 @@ export class Removal {
     if (!spent.isWhole) return spent;
     this.#dropEntries(row.id, [
       row.endpoint_id,
-      this.parts.labels.find(row.project_id, LABELS.deliveries, ""),
+      this.parts.index.labels.find(row.project_id, LABELS.deliveries, ""),
     ]);
     this.#statements.dropDelivery.run(row.id);
     return { cost: spent.cost + 1, isWhole: true };

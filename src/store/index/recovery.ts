@@ -38,37 +38,37 @@ const IS_LAST = `a.next_attempt_at IS NULL
 type Gathering = [key: number, gather: () => void];
 
 /**
- * Gathers again what a crash cut off from the digest: everything above its mark. At start, before anything is
+ * Gathers again what a crash cut off from the index: everything above its mark. At start, before anything is
  * accepted.
  */
-export async function recoverDigest(data: Data): Promise<void> {
-  const mark = data.digest.mark;
+export async function recoverIndex(data: Data): Promise<void> {
+  const mark = data.index.mark;
   await data.store.write(() => {
     const rows = [...eventsAbove(data, mark), ...deliveriesAbove(data, mark), ...attemptsAbove(data, mark)];
     // In the order of their keys, as the mark moves along them.
     for (const [, gather] of rows.sort(([a], [b]) => a - b)) gather();
   });
-  await data.digest.writeDown();
+  await data.index.writeDown();
 }
 
-function eventsAbove({ store, events, digest }: Data, mark: number): Gathering[] {
+function eventsAbove({ store, events, index }: Data, mark: number): Gathering[] {
   const rows = store.sqlite
     .query<EventRow, [number]>(`SELECT ${EVENT_COLUMNS} FROM event WHERE id > ?`)
     .all(mark);
-  return rows.map((row) => [row.id, () => digest.addEntries(row.id, events.listsOf(toEvent(row)))]);
+  return rows.map((row) => [row.id, () => index.add(row.id, events.listsOf(toEvent(row)))]);
 }
 
-function deliveriesAbove({ store, deliveries, digest }: Data, mark: number): Gathering[] {
+function deliveriesAbove({ store, deliveries, index }: Data, mark: number): Gathering[] {
   const sql = "SELECT id, project_id, endpoint_id FROM delivery WHERE id > ?";
   const rows = store.sqlite.query<DeliveryKeys, [number]>(sql).all(mark);
   return rows.map((row) => [
     row.id,
-    () => digest.addEntries(row.id, deliveries.listsOf(row.project_id, row.endpoint_id)),
+    () => index.add(row.id, deliveries.listsOf(row.project_id, row.endpoint_id)),
   ]);
 }
 
-/** Those of polled endpoints are counted with their acknowledgement (Digest.insertTallies). */
-function attemptsAbove({ store, digest }: Data, mark: number): Gathering[] {
+/** Those of polled endpoints are counted with their acknowledgement (Index.countAttemptsBehind). */
+function attemptsAbove({ store, index }: Data, mark: number): Gathering[] {
   const sql = `SELECT a.id, d.project_id, d.endpoint_id, a.started_at, a.outcome, a.trigger, a.duration_ms, (${IS_LAST}) AS is_last
     FROM attempt a JOIN delivery d ON d.id = a.delivery_id
     WHERE a.id > ? AND NOT (a.status_code IS NULL AND a.outcome IN (${OUTCOMES.indexOf("delivered")}, ${OUTCOMES.indexOf("handed_out")}))`;
@@ -80,6 +80,6 @@ function attemptsAbove({ store, digest }: Data, mark: number): Gathering[] {
       const dead = !delivered && row.is_last === 1 && TRIGGERS[row.trigger] !== "manual";
       const { project_id: projectId, endpoint_id: endpointId, started_at: at, duration_ms: durationMs } = row;
       const tally = { endpointId, projectId, at, delivered, dead, durationMs };
-      return [row.id, () => digest.addTally(row.id, tally)];
+      return [row.id, () => index.countAttempt(row.id, tally)];
     });
 }

@@ -61,7 +61,7 @@ test("every list, filter and count shows it as it does once it stands there", as
   };
   const before = [await read("full"), await read("anna")];
   expect(countEntries(api)).toBe(0);
-  await api.data.digest.writeDown();
+  await api.data.index.writeDown();
   expect(countEntries(api)).toBeGreaterThan(0);
   expect([await read("full"), await read("anna")]).toEqual(before);
 });

@@ -8,7 +8,7 @@ test("a retry by hand is made for whoever saw the last one end, once the disk ha
   const disk = Promise.withResolvers<void>();
   const url = slow.receiver.at("seen", async () => {
     // So that nothing but the outcome is left to be written.
-    await slow.data.digest.writeDown();
+    await slow.data.index.writeDown();
     slow.diskWaitsFor = disk.promise;
     return new Response(null, { status: 500 });
   });

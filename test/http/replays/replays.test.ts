@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { DeliveryStatus } from "../../../src/core/model.ts";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
-import { Merge } from "../../../src/store/index/merge.ts";
+import { Merge } from "../../../src/store/merge.ts";
 import { type Api, expectRefusal, type Page, type Reply, startApi } from "../log-kit.ts";
 
 type ReplayAnswer = {
@@ -299,7 +299,7 @@ describe("a bulk replay", () => {
     const { data, services } = api;
     await api.endpoint({ url: api.receiver.url("none"), eventTypes: ["b.none"] });
     for (let n = 0; n < 5; n++) await api.settled((await api.publish("b.none")).id);
-    await data.digest.settle();
+    await data.index.settle();
     const filter = {
       ...{
         status: ["dead", "cancelled"] satisfies DeliveryStatus[],

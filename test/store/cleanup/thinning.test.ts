@@ -43,7 +43,7 @@ afterEach(() => api[Symbol.asyncDispose]());
 /** Whole passes, as days bring them. */
 async function days(count: number, isStopping: () => boolean = () => false): Promise<void> {
   clock.advance(count * DAY_MS + HOUR_MS);
-  await api.data.digest.writeDown();
+  await api.data.index.writeDown();
   await retention.run(paceOf({ isStopping }));
 }
 

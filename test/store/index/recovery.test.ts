@@ -3,7 +3,7 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { Cipher } from "../../../src/core/cipher.ts";
 import { openData } from "../../../src/store/data.ts";
-import { recoverDigest } from "../../../src/store/index/recovery.ts";
+import { recoverIndex } from "../../../src/store/index/recovery.ts";
 import { type Api, type Page, startApi } from "../../http/log-kit.ts";
 import { storeParts } from "../../kit/store-parts.ts";
 
@@ -19,7 +19,7 @@ async function afterCrash(api: Api) {
     cipher: new Cipher([new Uint8Array(32).fill(1)]),
     cell: "00",
   });
-  await recoverDigest(data);
+  await recoverIndex(data);
   return sqlite.query(NUMBERS).get();
 }
 

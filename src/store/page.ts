@@ -1,8 +1,5 @@
-import { limit } from "../../core/limits.ts";
-import type { Turns } from "../../core/turn-queue.ts";
-import type { Digest } from "./digest.ts";
-import type { Entries } from "./entries.ts";
-import { Merge, NEWEST_FIRST, OLDEST_FIRST, type Order } from "./merge.ts";
+import { limit } from "../core/limits.ts";
+import type { Turns } from "../core/turn-queue.ts";
 
 const CHUNK = 250;
 
@@ -43,58 +40,6 @@ export interface BodySearch<Row> {
 export interface Page<Row> {
   rows: Row[];
   next: number | null;
-}
-
-/** Lists kept by the digest: what stands in the table, and what is still in memory. */
-export class Lists {
-  constructor(
-    private readonly entries: Entries,
-    private readonly digest: Digest,
-  ) {}
-
-  /** Newest first, over several lists together. */
-  below(lists: readonly number[], before: number, count: number): number[] {
-    return this.walkDown(lists, before).next(count);
-  }
-
-  /** Oldest first, over several lists together. */
-  above(lists: readonly number[], after: number, count: number): number[] {
-    return this.walkUp(lists, after).next(count);
-  }
-
-  /** From the newest below `before` on. */
-  walkDown(lists: readonly number[], before: number): Merge {
-    return new Merge(lists, before, NEWEST_FIRST, (list, from, most) => {
-      const written = this.entries.below(list, from, most);
-      return this.#withRecent(list, written, most, NEWEST_FIRST, (id) => id < from);
-    });
-  }
-
-  /** From the oldest above `after` on. */
-  walkUp(lists: readonly number[], after: number): Merge {
-    return new Merge(lists, after, OLDEST_FIRST, (list, from, most) => {
-      const written = this.entries.above(list, from, most);
-      return this.#withRecent(list, written, most, OLDEST_FIRST, (id) => id > from);
-    });
-  }
-
-  /** True where nothing stands in the list, or is about to. */
-  isEmpty(list: number): boolean {
-    return this.entries.isEmpty(list) && !this.digest.holds(list);
-  }
-
-  /** Something may be in memory and in the table for a moment. */
-  #withRecent(
-    list: number,
-    written: number[],
-    most: number,
-    order: Order,
-    isBeyond: (id: number) => boolean,
-  ): number[] {
-    const recent = this.digest.recentOf(list).filter(isBeyond);
-    if (recent.length === 0) return written;
-    return [...new Set([...written, ...recent])].sort(order).slice(0, most);
-  }
 }
 
 /**

@@ -1,13 +1,13 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { deliveriesOf, isAttemptOf, isLastAttemptOf } from "../../../src/store/index/hanging.ts";
-import { openData } from "../../../src/store/data.ts";
-import { DeliveryList } from "../../../src/store/delivery-list.ts";
-import { EventList } from "../../../src/store/event-list.ts";
-import { Cipher } from "../../../src/core/cipher.ts";
-import { migrate } from "../../../src/store/migrations.ts";
-import { openMemory } from "../../kit/memory.ts";
-import { storeParts } from "../../kit/store-parts.ts";
+import { deliveriesOf, isAttemptOf, isLastAttemptOf } from "../../src/store/children.ts";
+import { openData } from "../../src/store/data.ts";
+import { DeliveryList } from "../../src/store/delivery-list.ts";
+import { EventList } from "../../src/store/event-list.ts";
+import { Cipher } from "../../src/core/cipher.ts";
+import { migrate } from "../../src/store/migrations.ts";
+import { openMemory } from "../kit/memory.ts";
+import { storeParts } from "../kit/store-parts.ts";
 
 interface Row {
   id: number;

@@ -1,5 +1,5 @@
 /**
- * The digest: hourly numbers are written down in parts, and a crash between two of them neither loses nor
+ * The index: hourly numbers are written down in parts, and a crash between two of them neither loses nor
  * doubles any.
  */
 import { afterEach, beforeEach, expect, test } from "bun:test";
@@ -7,8 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Disk, openDatabase } from "../../../src/store/database.ts";
-import { Digest } from "../../../src/store/index/digest.ts";
-import { Entries } from "../../../src/store/index/entries.ts";
+import { Index } from "../../../src/store/index/index.ts";
 import { Store } from "../../../src/store/store.ts";
 import { storeParts } from "../../kit/store-parts.ts";
 
@@ -18,12 +17,12 @@ const ENDPOINTS = 600;
 let dir: string;
 let disk: Disk;
 let store: Store;
-let digest: Digest;
+let index: Index;
 /** Runs where the disk takes what was committed. */
 let onSync: () => void;
 
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "sealpost-digest-"));
+  dir = mkdtempSync(join(tmpdir(), "sealpost-index-"));
   disk = openDatabase(dir);
   // However slow the machine is: whoever looks on does so after each part.
   const beginShare = () => ({ isOver: false });
@@ -33,7 +32,7 @@ beforeEach(() => {
     return disk.sync();
   };
   store = new Store(disk.sqlite, storeParts({ now: () => AT, beginShare, sync }));
-  digest = new Digest(store, new Entries(store));
+  index = new Index(store);
 });
 
 afterEach(async () => {
@@ -49,43 +48,43 @@ test("numbers of very many endpoints go down in parts, each with its mark", asyn
   // Parts end with a transaction, so that a mark covers all of it: here each attempt has one.
   for (let endpoint = 1; endpoint <= ENDPOINTS; endpoint++) {
     const tally = { endpointId: endpoint, projectId: 1, at: AT, delivered: true, dead: false, durationMs: 5 };
-    digest.addTally(endpoint, tally);
-    digest.done();
+    index.countAttempt(endpoint, tally);
+    index.done();
   }
   const seen: string[] = [];
-  const writtenDown = digest.writeDown();
+  const writtenDown = index.writeDown();
   for (let isDone = false; !isDone; ) {
     // As a process would find it that starts here: the rows end with the mark.
-    const now = `${count("stat")} ${digest.mark}`;
+    const now = `${count("stat")} ${index.mark}`;
     if (seen.at(-1) !== now) seen.push(now);
     isDone = (await Promise.race([writtenDown.then(() => "done"), store.write(() => "next")])) === "done";
   }
-  seen.push(`${count("stat")} ${digest.mark}`);
+  seen.push(`${count("stat")} ${index.mark}`);
   const marks = [0, 64, 128, 192, 256, 320, 384, 448, 512, 576, ENDPOINTS];
   expect([...new Set(seen)]).toEqual(marks.map((mark) => `${mark} ${mark}`));
-  expect([...digest.recentHours(1), ...digest.recentHours(ENDPOINTS)]).toEqual([]);
+  expect([...index.recentHours(1), ...index.recentHours(ENDPOINTS)]).toEqual([]);
 });
 
 test("nothing is counted twice while the disk still takes what was written down", async () => {
   const hour = Math.floor(AT / 3_600_000);
   const shown = () =>
-    [...digest.hours.ofEndpoint(1, hour, hour + 1), ...digest.recentHours(1)].map(
+    [...index.hours.ofEndpoint(1, hour, hour + 1), ...index.recentHours(1)].map(
       ([, { delivered }]) => delivered,
     );
   const tally = { endpointId: 1, projectId: 1, at: AT, delivered: true, dead: false, durationMs: 5 };
-  await store.write(() => digest.addTally(store.takeKey(), tally));
+  await store.write(() => index.countAttempt(store.takeKey(), tally));
   const seen: number[][] = [];
   onSync = () => void seen.push(shown());
-  await digest.writeDown();
+  await index.writeDown();
   expect([...seen, shown()]).toEqual([[1], [1]]);
 });
 
 test("after a write that failed the next one writes all that was gathered", async () => {
-  await store.write(() => digest.addEntries(store.takeKey(), [1]));
+  await store.write(() => index.add(store.takeKey(), [1]));
   disk.sqlite.exec("ALTER TABLE entry RENAME TO entry_elsewhere");
-  expect(await digest.writeDown().catch(String)).toContain("no such table");
+  expect(await index.writeDown().catch(String)).toContain("no such table");
   disk.sqlite.exec("ALTER TABLE entry_elsewhere RENAME TO entry");
-  await store.write(() => digest.addEntries(store.takeKey(), [2]));
-  await digest.settle();
-  expect([count("entry"), digest.size]).toEqual([2, 0]);
+  await store.write(() => index.add(store.takeKey(), [2]));
+  await index.settle();
+  expect([count("entry"), index.size]).toEqual([2, 0]);
 });

@@ -1,4 +1,4 @@
-import { ORIGINS } from "../../core/model.ts";
+import { ORIGINS } from "../core/model.ts";
 
 /**
  * SQL that finds what hangs on a row. An index of all deliveries by their event, and one of all attempts by

@@ -1,7 +1,7 @@
 /** Several lists read as one, in either direction. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { Merge, NEWEST_FIRST, OLDEST_FIRST } from "../../../src/store/index/merge.ts";
+import { Merge, NEWEST_FIRST, OLDEST_FIRST } from "../../src/store/merge.ts";
 
 const DIRECTIONS = [
   { name: "newest first", order: NEWEST_FIRST, start: Number.MAX_SAFE_INTEGER },

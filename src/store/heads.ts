@@ -1,4 +1,4 @@
-import type { BatchPart, Store } from "../store.ts";
+import type { BatchPart, Store } from "./store.ts";
 
 const CACHED_MAX = 10_000;
 /** Longer heads are rarely the same twice, and would fill the memory. */
