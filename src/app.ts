@@ -42,22 +42,22 @@ import { EventList } from "./store/event-list.ts";
 import { readIdentity } from "./store/identity.ts";
 import type { FirstKeys } from "./store/tenants.ts";
 import { openSteadyClock } from "./delivery/steady.ts";
-import { takeUp } from "./maintenance/take-up.ts";
+import { restore } from "./maintenance/recovery.ts";
 import {
   countAccepted,
   readGauges,
-  tellAttempt,
-  tellBroken,
-  tellDisabled,
-  tellExhausted,
-  tellJob,
-  tellMigrated,
-  tellRefusedFilter,
-  tellRequest,
-  tellSealed,
-  tellSetBack,
+  reportAttempt,
+  reportBroken,
+  reportDisabled,
+  reportExhausted,
+  reportJob,
+  reportMigrated,
+  reportRefusedFilter,
+  reportRequest,
+  reportSealed,
+  reportSetBack,
   watchAll,
-} from "./maintenance/tell.ts";
+} from "./maintenance/reports.ts";
 import { turnParts } from "./platform/turns.ts";
 
 /** Of the ten seconds between SIGTERM and the end: what is left for the disk once attempts are given up. */
@@ -99,7 +99,7 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   // Before the database: whatever that holds, there was a key for its secrets first.
   const cipher = new Cipher(config.secretKeys ?? [ownKey(dataDir, logger)]);
   const disk = openDatabase(dataDir);
-  tellMigrated(disk.migrated, logger);
+  reportMigrated(disk.migrated, logger);
   const data = openNouns(config, disk, { cipher, clock, logger, fail });
   requirePlans(data);
   const replication = await openReplication(data, { replica, logger, clock });
@@ -109,8 +109,8 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
     data,
     outlet: actors,
     onAccepted: (accepted) => countAccepted(metrics, accepted),
-    onExhausted: (exhaustion) => tellExhausted(exhaustion, data, logger),
-    onRefusedFilter: (endpoint) => tellRefusedFilter(data.ids.encode("ep", endpoint.id), logger),
+    onExhausted: (exhaustion) => reportExhausted(exhaustion, data, logger),
+    onRefusedFilter: (endpoint) => reportRefusedFilter(data.ids.encode("ep", endpoint.id), logger),
   });
   const replayer = new Replayer(data, actors, pipeline);
   const [releaser, eraser] = [new Releaser(data, actors, clock), new Eraser({ data, actors })];
@@ -119,10 +119,10 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   const { port } = orExplain(hint, () => server.listen({ port: wanted, hostname: host }));
   outbound.listening.port = port;
   disk.goLive();
-  await takeUp({ data, pipeline, actors, replayer, releaser });
+  await restore({ data, pipeline, actors, replayer, releaser });
   if (data.tenants.isEmpty) await welcome(config, data, { logger, announce });
   warnOfForbidden(data, outbound.guard, logger);
-  if ((config.secretKeys?.length ?? 1) > 1 && !data.sealing.isDue) tellSealed(data.sealing.left, logger);
+  if ((config.secretKeys?.length ?? 1) > 1 && !data.sealing.isDue) reportSealed(data.sealing.left, logger);
   const checkpointThread = startCheckpointThread(CHECKPOINTER, disk.path, fail);
   const checkpoints = new Checkpoints(data.store, checkpointThread, replication.isAttended);
   const jobs = openJobs({ data, outbound, eraser, checkpoints, logger });
@@ -236,10 +236,10 @@ function openOutbound(
     now: clock.now,
     monotonic,
     signal: abort.signal,
-    onBroken: (at: Endpoint, error: unknown) => tellBroken(ids.encode("ep", at.id), error, logger),
+    onBroken: (at: Endpoint, error: unknown) => reportBroken(ids.encode("ep", at.id), error, logger),
   };
-  const steady = openSteadyClock(data, clock, (lead) => tellSetBack(lead, logger));
-  const tell = (report: AttemptReport) => tellAttempt(report, data, logger, metrics);
+  const steady = openSteadyClock(data, clock, (lead) => reportSetBack(lead, logger));
+  const tell = (report: AttemptReport) => reportAttempt(report, data, logger, metrics);
   const recorder = new Recorder(data, { clock: steady, onAttempt: tell });
   const actors: Actors = new Actors(data, {
     clock: steady,
@@ -337,7 +337,7 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
     operatorToken: config.operatorToken,
     metricsToken: config.metricsToken,
     now: clock.now,
-    logRequest: (line) => tellRequest(line, projectIds, logger, metrics),
+    logRequest: (line) => reportRequest(line, projectIds, logger, metrics),
     logFailure: ({ requestId, route, error }) =>
       logger.log("error", "request failed", { request_id: requestId, route, error }),
     isDraining: () => !outbound.isOpen,
@@ -398,7 +398,7 @@ function openJobs({ data, outbound, eraser, checkpoints, logger }: JobParts): Jo
     actors,
     expires: ({ kind }) => isPolled(kind),
   });
-  const onDisabled = ({ id }: Endpoint) => tellDisabled(data.ids.encode("ep", id), "failing", logger);
+  const onDisabled = ({ id }: Endpoint) => reportDisabled(data.ids.encode("ep", id), "failing", logger);
   const table = scheduledJobs({
     data,
     actors,
@@ -406,9 +406,9 @@ function openJobs({ data, outbound, eraser, checkpoints, logger }: JobParts): Jo
     eraser,
     retention,
     onDisabled,
-    onSealed: () => tellSealed(data.sealing.left, logger),
+    onSealed: () => reportSealed(data.sealing.left, logger),
   });
-  const jobs = new Jobs(table, (report) => tellJob(report, metrics, logger));
+  const jobs = new Jobs(table, (report) => reportJob(report, metrics, logger));
   outbound.actors.clock.onStep(() => jobs.reschedule());
   eraser.onWake(() => void jobs.runAgain("erasure"));
   return jobs;

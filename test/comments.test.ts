@@ -38,3 +38,14 @@ test("a file that a comment names is there", () => {
   );
   expect(missing).toEqual([]);
 });
+
+test("no comment cites a section of a document that is not here", () => {
+  const cited = texts.flatMap(({ path, text }) =>
+    text
+      .split("\n")
+      .flatMap((line, at) =>
+        isComment(line) && /contract,? section/i.test(line) ? [`${path}:${at + 1}`] : [],
+      ),
+  );
+  expect(cited).toEqual([]);
+});

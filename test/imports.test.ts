@@ -15,7 +15,7 @@ type SourceFile = { path: string; text: string; imports: string[] };
  */
 const mayImport: Record<string, string[]> = {
   core: [],
-  portal: [],
+  portal: ["core"],
   platform: ["core"],
   inbound: ["core"],
   store: ["core", "drizzle"],

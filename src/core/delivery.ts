@@ -44,7 +44,7 @@ export interface Finding {
 }
 
 /** The attempt as it began. */
-export interface Beginning {
+export interface AttemptStart {
   trigger: Trigger;
   /** Scheduled attempts before this one. */
   step: number;
@@ -78,36 +78,40 @@ function isExtra(trigger: Trigger): boolean {
  * by succeeding. `health` is the endpoint's after the same attempt.
  */
 export function deliveryAfter(
-  begun: Beginning,
+  start: AttemptStart,
   finding: Finding,
   health: Health,
   at: Moment,
 ): DeliveryChange | null {
   if (finding.outcome === "delivered")
-    return { status: "delivered", step: begun.step, due: null, deadReason: null };
-  if (begun.trigger === "manual") return null;
-  const step = begun.step + 1;
-  const reason = finalReason(finding, begun.moved);
-  const scheduledAt = reason ? null : nextScheduledAt(begun.schedule, step, at.now, at.random);
+    return { status: "delivered", step: start.step, due: null, deadReason: null };
+  if (start.trigger === "manual") return null;
+  const step = start.step + 1;
+  const reason = deadReasonOf(finding, start.moved);
+  const scheduledAt = reason ? null : nextScheduledAt(start.schedule, step, at.now, at.random);
   if (scheduledAt === null) return { status: "dead", step, due: null, deadReason: reason ?? "exhausted" };
-  const retryAfterAt = begun.moved ? 0 : (finding.retryAfterAt ?? 0);
+  const retryAfterAt = start.moved ? 0 : (finding.retryAfterAt ?? 0);
   const due = Math.max(scheduledAt, retryAfterAt, health.backoffUntil, health.slowUntil);
   return { status: "retrying", step, due, deadReason: null };
 }
 
-function finalReason(finding: Finding, moved: boolean): DeadReason | null {
+/** Why a delivery is dead by this finding alone, whatever its schedule says. */
+export function deadReasonOf(
+  finding: Pick<Finding, "outcome" | "statusCode">,
+  moved = false,
+): DeadReason | null {
   if (finding.outcome === "blocked" || finding.outcome === "malformed") return finding.outcome;
   return finding.statusCode === 410 && !moved ? "gone" : null;
 }
 
 /** The endpoint's health after an attempt. */
-export function healthAfter(health: Health, begun: Beginning, finding: Finding, at: Moment): Health {
-  if (begun.moved || finding.outcome === "malformed") return health;
+export function healthAfter(health: Health, start: AttemptStart, finding: Finding, at: Moment): Health {
+  if (start.moved || finding.outcome === "malformed") return health;
   if (finding.outcome === "delivered") return recovered(health, at.now);
   const slowed = slowsEndpoint(finding.statusCode)
     ? slowedDown(health, finding.retryAfterAt, at.now)
     : health;
-  return isExtra(begun.trigger) ? slowed : failedOnce(slowed, begun.probe, at.now);
+  return isExtra(start.trigger) ? slowed : failedOnce(slowed, start.probe, at.now);
 }
 
 /** A success forgets everything but a `retry-after` that has not passed. */

@@ -1,5 +1,5 @@
 import {
-  type Beginning,
+  type AttemptStart,
   deliveryAfter,
   disabledBy,
   type Finding,
@@ -17,11 +17,11 @@ import {
   type WaitingFor,
 } from "../core/model.ts";
 import { DEFAULT_SCHEDULE } from "../core/retry.ts";
+import { TokenBucket } from "../core/token-bucket.ts";
 import type { Load, Waiting } from "../core/dispatch.ts";
 import type { ActorParts, Performed, Settlement } from "./actor-parts.ts";
 import { Backlog } from "./backlog.ts";
 import { Flights } from "./flights.ts";
-import { RateBucket } from "./rate-bucket.ts";
 
 /**
  * The actor of one endpoint owns its backlog, its attempts, its health and its timer. Nothing else starts an
@@ -71,12 +71,14 @@ interface Flight<P extends Performed> {
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
+/** So much of its rate an endpoint gets at once: no second sees much more than it may. */
+const BURST_SECONDS = 1 / 20;
 
 export class EndpointActor<P extends Performed> {
   #state: State = { mode: "idle" };
   readonly #flights = new Flights();
   readonly #backlog: Backlog;
-  readonly #rate: RateBucket;
+  readonly #rate: TokenBucket;
   /** Grows with each change of the destination: what an earlier one answers says nothing of this one. */
   #destination = 0;
   /** A slice of the backlog is being ended. */
@@ -88,7 +90,7 @@ export class EndpointActor<P extends Performed> {
     private readonly parts: ActorParts<P>,
   ) {
     this.#backlog = new Backlog(endpoint, this.#flights, parts);
-    this.#rate = new RateBucket(parts.clock.now());
+    this.#rate = new TokenBucket(1, parts.clock.now());
     this.#follow();
   }
 
@@ -145,7 +147,7 @@ export class EndpointActor<P extends Performed> {
   }
 
   /** What the database holds, at start: nothing goes before `wake`. */
-  takeUp(waiting: Waiting): void {
+  restore(waiting: Waiting): void {
     this.#backlog.add(waiting, null);
   }
 
@@ -368,7 +370,7 @@ export class EndpointActor<P extends Performed> {
   /** When the rate limit lets the next attempt go. */
   #tokenAt(now: number): number {
     const rate = this.endpoint.rateLimitPerSecond;
-    return rate === null ? now : this.#rate.nextAt(rate, now);
+    return rate === null ? now : this.#rate.nextAt(rate, Math.max(1, rate * BURST_SECONDS), now);
   }
 
   #mayStart(now: number): boolean {
@@ -386,7 +388,7 @@ export class EndpointActor<P extends Performed> {
     if (!item) return false;
     const load = item.load ?? this.parts.load(item.id);
     if (!load || load.delivery.due === null) return true;
-    if (this.endpoint.rateLimitPerSecond !== null) this.#rate.take();
+    if (this.endpoint.rateLimitPerSecond !== null) this.#rate.take(1);
     this.#start(load, triggerOf(load.delivery), this.health.backoffLevel > 0);
     return true;
   }
@@ -427,10 +429,15 @@ export class EndpointActor<P extends Performed> {
     const finding = this.#onClock(performed.finding);
     const at = { now: this.parts.clock.now(), random: this.parts.random() };
     const moved = flight.destination !== this.#destination;
-    const begun: Beginning = { ...flight, moved, step: delivery.step, schedule: this.#scheduleOf(delivery) };
+    const start: AttemptStart = {
+      ...flight,
+      moved,
+      step: delivery.step,
+      schedule: this.#scheduleOf(delivery),
+    };
     const before = this.health;
-    const health = (this.health = healthAfter(before, begun, finding, at));
-    const change = deliveryAfter(begun, finding, health, at);
+    const health = (this.health = healthAfter(before, start, finding, at));
+    const change = deliveryAfter(start, finding, health, at);
     const isClosing = this.#state.mode === "closing" || isClosed(this.endpoint);
     const disable = isClosing || moved ? null : disabledBy(finding, health, at.now);
     if (disable && this.#state.mode !== "stopped") this.#enter({ mode: "closing" });

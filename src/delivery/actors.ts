@@ -120,7 +120,7 @@ export class Actors {
    * anything is accepted.
    */
   recover(): void {
-    for (const row of this.data.deliveries.held()) this.#of(row.endpointId)?.takeUp(row);
+    for (const row of this.data.deliveries.held()) this.#of(row.endpointId)?.restore(row);
     for (const endpointId of this.data.deliveries.endpointsWithParked()) this.#of(endpointId);
     this.#wakeInTurn([...this.#actors.values()]);
   }

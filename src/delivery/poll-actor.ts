@@ -90,7 +90,7 @@ export class PollActor {
   }
 
   /** What the database holds stays there. */
-  takeUp(): void {}
+  restore(): void {}
 
   update(endpoint: Endpoint): void {
     this.endpoint = endpoint;

@@ -30,7 +30,7 @@ import {
   Unprepared,
 } from "../destinations/destination.ts";
 import { findKind } from "../destinations/destinations.ts";
-import { headerSecrets, hideSecretBytes, hideSecretHeaders, hideSecrets } from "./echo.ts";
+import { headerSecrets, hideSecretBytes, hideSecretHeaders, hideSecrets } from "./redact.ts";
 import { hasSameHead, requestHeadOf } from "../destinations/request-head.ts";
 import type { Transport, TransportResult } from "../transport/types.ts";
 
@@ -70,21 +70,21 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
     const message = sign(parts.ids, endpoint, load, shaped.body, startedAt);
     // What is ours is done: from now on it is the destination that takes time.
     const until = parts.monotonic() + endpoint.timeoutSeconds * 1000;
-    const begun: Begun = { parts, endpoint, startedAt, began, until };
-    const rendered = render(begun, kind, message);
+    const sending: Sending = { parts, endpoint, startedAt, began, until };
+    const rendered = render(sending, kind, message);
     const request = rendered instanceof Promise ? await rendered : rendered;
     if ("code" in request) return malformed(startedAt, request);
     if (request instanceof Unprepared) {
-      const sent = unprepared(request, begun, message);
+      const sent = unprepared(request, sending, message);
       return sent && hidden(sent, kind, endpoint);
     }
-    const result = await transmit(begun, request);
+    const result = await transmit(sending, request);
     if (result.kind === "aborted") return null;
     const response = result.kind === "response" ? result : null;
     const judgement = response && kind.judge(response, compiledOf(endpoint).config);
     const sent: Sent = {
       startedAt,
-      durationMs: elapsedMs(begun),
+      durationMs: elapsedMs(sending),
       statusCode: response && response.status,
       error: errorOf(result, judgement),
       requestHead: headOf(endpoint, request),
@@ -107,7 +107,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
 }
 
 /** An attempt whose message is signed. */
-interface Begun {
+interface Sending {
   parts: SendParts;
   endpoint: Endpoint;
   /** By the wall clock, and by the monotonic one. */
@@ -117,7 +117,7 @@ interface Begun {
   until: number;
 }
 
-function elapsedMs({ parts, began }: Begun): number {
+function elapsedMs({ parts, began }: Sending): number {
   return Math.max(0, Math.round(parts.monotonic() - began));
 }
 
@@ -139,9 +139,12 @@ function hideInError({ code, detail }: AttemptError, secrets: readonly string[])
 }
 
 /** Within what is left of the attempt's time. */
-function transmit(begun: Begun, { method, url, headers, body }: OutgoingRequest): Promise<TransportResult> {
-  const { transport, signal } = begun.parts;
-  const timeoutMs = begun.until - begun.parts.monotonic();
+function transmit(
+  sending: Sending,
+  { method, url, headers, body }: OutgoingRequest,
+): Promise<TransportResult> {
+  const { transport, signal } = sending.parts;
+  const timeoutMs = sending.until - sending.parts.monotonic();
   if (timeoutMs <= 0) return Promise.resolve({ kind: "timeout", code: "timeout_connect" });
   return transport.send({
     method,
@@ -156,13 +159,17 @@ function transmit(begun: Begun, { method, url, headers, body }: OutgoingRequest)
 }
 
 /** Nothing was sent: whoever had to be asked first gave nothing to go on. */
-function unprepared({ result, error, throttled }: Unprepared, begun: Begun, message: Message): Sent | null {
+function unprepared(
+  { result, error, throttled }: Unprepared,
+  sending: Sending,
+  message: Message,
+): Sent | null {
   if (result.kind === "aborted") return null;
   const response = result.kind === "response" ? result : null;
   const judgement = response && { delivered: false as const, error, throttled };
   return {
-    ...malformed(begun.startedAt, null),
-    durationMs: elapsedMs(begun),
+    ...malformed(sending.startedAt, null),
+    durationMs: elapsedMs(sending),
     statusCode: response && response.status,
     error: errorOf(result, judgement),
     messageId: message.id,
@@ -171,7 +178,7 @@ function unprepared({ result, error, throttled }: Unprepared, begun: Begun, mess
     // What was granted may stand in a success, whose shape alone was wrong.
     responseBody: response && !isSuccess(response.status) ? response.body : null,
     truncated: response !== null && response.truncated,
-    finding: findingOf(result, judgement, begun.parts),
+    finding: findingOf(result, judgement, sending.parts),
   };
 }
 
@@ -324,14 +331,14 @@ function headOf(endpoint: Endpoint, request: OutgoingRequest): string {
 /** The request, or why the message cannot be rendered, or what kept it from being prepared. */
 type Rendered = OutgoingRequest | AttemptError | Unprepared;
 
-function render(begun: Begun, kind: DestinationKind, message: Message): Rendered | Promise<Rendered> {
+function render(sending: Sending, kind: DestinationKind, message: Message): Rendered | Promise<Rendered> {
   if (kind.maxBytes !== null && message.body.length > kind.maxBytes) {
     const detail = `The body has ${message.body.length} bytes; ${kind.name} takes at most ${kind.maxBytes}.`;
     return { code: "body_too_large", detail };
   }
-  const ask: Ask = async (request) => answered(await transmit(begun, request));
+  const ask: Ask = async (request) => answered(await transmit(sending, request));
   try {
-    const request = kind.request(compiledOf(begun.endpoint).config, message, begun.startedAt, ask);
+    const request = kind.request(compiledOf(sending.endpoint).config, message, sending.startedAt, ask);
     return request instanceof Promise ? request.catch(reasonOf) : request;
   } catch (error) {
     return reasonOf(error);

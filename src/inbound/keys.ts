@@ -1,3 +1,4 @@
+import { RecentMap } from "../core/recent-map.ts";
 import type { KeyAnswer, KeyDocument, KeyReader } from "./provider.ts";
 
 /** Key documents of providers (JWKS, certificates), cached. The network and the clock come in. */
@@ -39,14 +40,6 @@ function identityOf(document: KeyDocument): string {
   return `${document.url} ${document.post ?? ""}`;
 }
 
-/** Sets an entry; where there are too many, the oldest goes. */
-function keepIn<T>(map: Map<string, T>, key: string, value: T): void {
-  const oldest = map.size >= ENTRIES_MAX ? map.keys().next().value : undefined;
-  if (oldest !== undefined) map.delete(oldest);
-  map.delete(key);
-  map.set(key, value);
-}
-
 /** Fetches of the last minute. */
 interface Budget {
   fetches: number;
@@ -55,9 +48,9 @@ interface Budget {
 
 /** One fetch at a time for each document. What failed is not remembered, so the next request tries again. */
 export class KeyCache {
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new RecentMap<string, Entry>(ENTRIES_MAX);
   /** When each was last said to be unknown: beside the entries, so that forgeries push out no document. */
-  readonly #unknownAt = new Map<string, number>();
+  readonly #unknownAt = new RecentMap<string, number>(ENTRIES_MAX);
   readonly #fetching = new Map<string, Promise<KeyAnswer>>();
   /** By the source that was sent a request, or by the document that was had before. */
   readonly #budgets = new Map<number | string, Budget>();
@@ -120,11 +113,11 @@ export class KeyCache {
 
   #keep(identity: string, fetched: Fetched): KeyAnswer {
     const now = this.parts.nowMs();
-    if (fetched.kind === "unknown") keepIn(this.#unknownAt, identity, now);
+    if (fetched.kind === "unknown") this.#unknownAt.set(identity, now);
     if (fetched.kind !== "document") return fetched;
     const { text, maxAgeSeconds } = fetched;
     const age = Math.min(Math.max(maxAgeSeconds ?? AGE_SECONDS.usual, AGE_SECONDS.min), AGE_SECONDS.max);
-    keepIn(this.#entries, identity, { text, fetchedAtMs: now, expiresAtMs: now + age * 1000 });
+    this.#entries.set(identity, { text, fetchedAtMs: now, expiresAtMs: now + age * 1000 });
     return { kind: "document", text };
   }
 }

@@ -1,6 +1,6 @@
 import { limit } from "../core/limits.ts";
 import type { Actors } from "../delivery/actors.ts";
-import type { Pace } from "../platform/pace.ts";
+import type { JobControl } from "../platform/job-control.ts";
 import { removeRest } from "./retention.ts";
 import type { Data } from "../store/data.ts";
 import type { Erasure } from "../store/cleanup/erasures.ts";
@@ -64,18 +64,18 @@ export class Eraser {
   }
 
   /** Does all that was asked for. Answers how many events are gone. */
-  async run(pace: Pace): Promise<number> {
+  async run(control: JobControl): Promise<number> {
     let events = 0;
     for (;;) {
       const [erasure] = this.parts.data.erasures.running();
-      if (erasure === undefined || pace.isStopping()) break;
-      events += await this.#erase(erasure, pace);
+      if (erasure === undefined || control.isStopping()) break;
+      events += await this.#erase(erasure, control);
     }
-    await removeRest(this.parts, pace);
+    await removeRest(this.parts, control);
     return events;
   }
 
-  async #erase(erasure: Erasure, pace: Pace): Promise<number> {
+  async #erase(erasure: Erasure, control: JobControl): Promise<number> {
     const { index } = this.parts.data;
     let events = 0;
     const steps: (() => Promise<boolean>)[] = [
@@ -94,11 +94,11 @@ export class Eraser {
     ];
     for (const step of steps) {
       await index.settle();
-      while (!pace.isStopping() && (await step())) await pace.rest();
+      while (!control.isStopping() && (await step())) await control.rest();
     }
-    await this.#forgetChanges(erasure, pace);
-    await removeRest(this.parts, pace);
-    if (!pace.isStopping()) await this.#complete(erasure);
+    await this.#forgetChanges(erasure, control);
+    await removeRest(this.parts, control);
+    if (!control.isStopping()) await this.#complete(erasure);
     return events;
   }
 
@@ -241,10 +241,10 @@ export class Eraser {
   }
 
   /** What the audit log shows of the consumer; that something was changed stays. */
-  async #forgetChanges({ projectId, consumerId }: Erasure, pace: Pace): Promise<void> {
+  async #forgetChanges({ projectId, consumerId }: Erasure, control: JobControl): Promise<void> {
     const { audit } = this.parts.data;
     const text = JSON.stringify(consumerId);
-    for (let after: number | null = 0; after !== null && !pace.isStopping(); await pace.rest()) {
+    for (let after: number | null = 0; after !== null && !control.isStopping(); await control.rest()) {
       const from: number = after;
       after = await this.#write(() => audit.blankWith(projectId, text, from));
     }

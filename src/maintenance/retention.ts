@@ -3,12 +3,12 @@ import { limit } from "../core/limits.ts";
 import type { Endpoint, Project } from "../core/model.ts";
 import type { Plan } from "../core/plans.ts";
 import type { Actors } from "../delivery/actors.ts";
-import type { Pace } from "../platform/pace.ts";
+import type { JobControl } from "../platform/job-control.ts";
 import type { EventAge } from "../store/cleanup/ages.ts";
 import type { Data } from "../store/data.ts";
 import type { Walked } from "../store/cleanup/orphans.ts";
 import type { HeldDelivery } from "../store/cleanup/removal.ts";
-import type { Part } from "../store/cleanup/thinning.ts";
+import type { Part } from "../store/cleanup/body-retention.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -67,21 +67,21 @@ export class Retention {
   constructor(private readonly parts: RetentionParts) {}
 
   /** Answers how many events were removed. */
-  async run(pace: Pace): Promise<number> {
+  async run(control: JobControl): Promise<number> {
     this.#beginPass();
     let removed = 0;
     let seen = 0;
     for (const project of this.parts.data.tenants.projects()) {
-      if (++seen % PROJECTS_A_TURN === 0) await pace.rest();
-      removed += await this.#clear(project, pace);
-      for (const part of PARTS) await this.#thin(project, part, pace);
+      if (++seen % PROJECTS_A_TURN === 0) await control.rest();
+      removed += await this.#clear(project, control);
+      for (const part of PARTS) await this.#thin(project, part, control);
     }
-    await removeRest(this.parts, pace);
+    await removeRest(this.parts, control);
     return removed;
   }
 
   /** What nothing leads to any more, once a pass. Answers how many rows were removed. */
-  async sweep(pace: Pace): Promise<number> {
+  async sweep(control: JobControl): Promise<number> {
     if (this.#isSwept) return 0;
     const { orphans, tenants } = this.parts.data;
     const keptSince = (projectId: number) => this.#keptSince(tenants.project(projectId));
@@ -95,8 +95,8 @@ export class Retention {
       (after) => orphans.names(after),
     ];
     let rows = 0;
-    for (const walk of walks) rows += await this.#walk(walk, pace);
-    this.#isSwept = !pace.isStopping();
+    for (const walk of walks) rows += await this.#walk(walk, control);
+    this.#isSwept = !control.isStopping();
     return rows;
   }
 
@@ -113,14 +113,14 @@ export class Retention {
     this.#isSwept = false;
   }
 
-  async #walk(walk: (after: number) => Walked, pace: Pace): Promise<number> {
+  async #walk(walk: (after: number) => Walked, control: JobControl): Promise<number> {
     let rows = 0;
-    for (let after: number | null = 0; after !== null && !pace.isStopping(); ) {
+    for (let after: number | null = 0; after !== null && !control.isStopping(); ) {
       const from: number = after;
       const walked = await this.parts.data.store.write(() => walk(from));
       rows += walked.rows;
       after = walked.next;
-      await pace.rest();
+      await control.rest();
     }
     return rows;
   }
@@ -137,10 +137,10 @@ export class Retention {
     return plan === undefined ? 0 : this.parts.data.store.now() - plan.retentionDays * DAY_MS;
   }
 
-  async #clear(project: Project, pace: Pace): Promise<number> {
+  async #clear(project: Project, control: JobControl): Promise<number> {
     const before = firstKeyAt(this.#keptSince(project));
     let removed = 0;
-    while (!pace.isStopping()) {
+    while (!control.isStopping()) {
       const after = this.#reached.get(project.id) ?? 0;
       const keys = this.parts.data.ages.oldest(project.id, after, before, EVENTS_A_TURN);
       const last = keys.at(-1);
@@ -149,7 +149,7 @@ export class Retention {
       this.#reached.set(project.id, cleared.reached);
       removed += cleared.removed;
       for (const { endpointId, id } of cleared.expired) this.parts.actors.forget(endpointId, id);
-      await pace.rest();
+      await control.rest();
     }
     return removed;
   }
@@ -215,14 +215,14 @@ export class Retention {
    * Takes bodies or attempts of events that stay, where the plan keeps them for a shorter time. Whom it
    * passes by it sees again in a day.
    */
-  async #thin(project: Project, part: Part, pace: Pace): Promise<void> {
+  async #thin(project: Project, part: Part, control: JobControl): Promise<void> {
     const { ages, store } = this.parts.data;
     const plan = this.#planOf(project);
     const days = part === "bodies" ? plan?.bodyRetentionDays : plan?.attemptRetentionDays;
     if (plan === undefined || days === undefined || days >= plan.retentionDays) return;
     const before = firstKeyAt(store.now() - days * DAY_MS);
     let begun = NONE_BEGUN;
-    while (!pace.isStopping()) {
+    while (!control.isStopping()) {
       const after = this.#thinned[part].get(project.id) ?? 0;
       const keys = ages.oldest(project.id, after, before, EVENTS_A_TURN);
       const last = keys.at(-1);
@@ -232,7 +232,7 @@ export class Retention {
       begun = due.length === 0 ? from : await store.write(() => this.#thinSlice(part, due, from));
       const isWhole = due.length === 0 || begun.reached === due.at(-1);
       this.#thinned[part].set(project.id, isWhole ? last : begun.reached);
-      await pace.rest();
+      await control.rest();
     }
   }
 
@@ -245,7 +245,7 @@ export class Retention {
       cost++;
       if (this.#mayThin(part, key)) {
         const after = key === from.event ? from.delivery : 0;
-        const thinned = this.parts.data.thinning.drop(part, key, after, room - cost);
+        const thinned = this.parts.data.bodyRetention.drop(part, key, after, room - cost);
         cost += thinned.cost;
         if (thinned.next !== null) return { reached, event: key, delivery: thinned.next };
       }
@@ -256,9 +256,9 @@ export class Retention {
 
   /** Nothing that may still be sent, or has ended within the last day, loses anything. */
   #mayThin(part: Part, eventId: number): boolean {
-    const { ages, thinning } = this.parts.data;
+    const { ages, bodyRetention } = this.parts.data;
     const age = ages.of(eventId);
-    return age.open === 0 && this.#isDue(eventId, age) && thinning.has(part, eventId);
+    return age.open === 0 && this.#isDue(eventId, age) && bodyRetention.has(part, eventId);
   }
 
   /** Inside a write: they are cancelled, and the timeline says why; the event goes a day later. */
@@ -276,10 +276,10 @@ export class Retention {
 /** What hangs on events that have left the log follows them. */
 export async function removeRest(
   { data: { removal, store } }: Pick<RetentionParts, "data">,
-  pace: Pace,
+  control: JobControl,
 ): Promise<void> {
-  while (!pace.isStopping() && removal.hasRest()) {
+  while (!control.isStopping() && removal.hasRest()) {
     await store.write(() => removal.securely(() => removal.removeRest()));
-    await pace.rest();
+    await control.rest();
   }
 }

@@ -5,7 +5,7 @@ import type { Endpoint } from "../core/model.ts";
 import type { Retention } from "./retention.ts";
 import type { Checkpoints } from "../store/checkpoint.ts";
 import type { Data } from "../store/data.ts";
-import { disableFailing, dropExpiredSecrets } from "./upkeep.ts";
+import { disableFailing, dropExpiredSecrets } from "./endpoint-jobs.ts";
 
 const MINUTELY = "* * * * *";
 /** What a crash may lose of the numbers of sources. */
@@ -53,23 +53,25 @@ export function scheduledJobs(parts: ScheduleParts): Job[] {
     {
       name: "sealing",
       every: MINUTELY,
-      async run(pace) {
+      async run(control) {
         if (!data.sealing.isDue) return 0;
         let rows = 0;
-        for (; data.sealing.isDue && !pace.isStopping(); await pace.rest()) rows += await data.sealing.step();
+        for (; data.sealing.isDue && !control.isStopping(); await control.rest())
+          rows += await data.sealing.step();
         if (!data.sealing.isDue) onSealed();
         return rows;
       },
     },
-    { name: "erasure", every: MINUTELY, run: (pace) => eraser.run(pace) },
-    { name: "retention", every: MINUTELY, run: (pace) => retention.run(pace) },
-    { name: "sweep", every: MINUTELY, run: (pace) => retention.sweep(pace) },
+    { name: "erasure", every: MINUTELY, run: (control) => eraser.run(control) },
+    { name: "retention", every: MINUTELY, run: (control) => retention.run(control) },
+    { name: "sweep", every: MINUTELY, run: (control) => retention.sweep(control) },
     {
       name: "vacuum",
       every: MINUTELY,
-      async run(pace) {
+      async run(control) {
         let pages = 0;
-        for (; data.vacuum.isDue && !pace.isStopping(); await pace.rest()) pages += await data.vacuum.step();
+        for (; data.vacuum.isDue && !control.isStopping(); await control.rest())
+          pages += await data.vacuum.step();
         return pages;
       },
     },

@@ -117,7 +117,7 @@ export class Audiences {
       if (judgement === "matched") matched.add(endpoint.id);
       if (judgement === "exhausted") exhausted.push(endpoint.id);
     }
-    this.#tellExhausted(projectId, event.type, exhausted);
+    this.#reportExhausted(projectId, event.type, exhausted);
     return matched;
   }
 
@@ -128,7 +128,7 @@ export class Audiences {
     return filter === null || filter.matches(read(event));
   }
 
-  #tellExhausted(projectId: number, type: string, [endpointId, ...others]: readonly number[]): void {
+  #reportExhausted(projectId: number, type: string, [endpointId, ...others]: readonly number[]): void {
     if (endpointId !== undefined)
       this.tell.onExhausted({ projectId, type, endpointId, count: 1 + others.length });
   }

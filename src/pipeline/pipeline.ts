@@ -390,7 +390,7 @@ export function replayOne(
   known: Delivery | null,
   full: ReadonlySet<number>,
 ): Replayed | null {
-  if (!data.thinning.has("bodies", event.id) || data.endpoints.current(endpoint.id) === undefined)
+  if (!data.bodyRetention.has("bodies", event.id) || data.endpoints.current(endpoint.id) === undefined)
     return null;
   const due = clock.now();
   const id = known?.id ?? data.store.takeKey();

@@ -83,7 +83,7 @@ export class Replayer {
   scopeOf(replay: Replay): ReplayScope {
     return {
       projectId: replay.projectId,
-      visible: visibleTo(this.data, replay.projectId, replay.consumerId),
+      visible: this.data.endpoints.visibleTo(replay.projectId, replay.consumerId),
     };
   }
 
@@ -208,7 +208,7 @@ export class Replayer {
     // enabled.
     if (!delivery || !endpoint || endpoint.status === "disabled" || !inWindow(filter, delivery.eventId))
       return null;
-    if (!this.data.thinning.has("bodies", delivery.eventId)) return null;
+    if (!this.data.bodyRetention.has("bodies", delivery.eventId)) return null;
     return { eventId: delivery.eventId, endpoint, deliveryId: key };
   }
 
@@ -292,13 +292,4 @@ function inWindow({ since, until }: ReplayFilter, eventId: number): boolean {
 
 function isWantedType({ eventTypes }: ReplayFilter, type: string): boolean {
   return eventTypes === null || eventTypes.some((pattern) => matchesPattern(pattern, type));
-}
-
-/** Keys of a consumer's endpoints, deleted ones included; null for the project itself, which sees all. */
-export function visibleTo(
-  data: Data,
-  projectId: number,
-  consumerId: string | null,
-): ReadonlySet<number> | null {
-  return consumerId === null ? null : new Set(data.endpoints.keysOf(projectId, consumerId));
 }

@@ -1,5 +1,5 @@
 import { Cron } from "croner";
-import { createPace, type Pace } from "./pace.ts";
+import { createJobControl, type JobControl } from "./job-control.ts";
 
 /**
  * Scheduled work: each job does what is due and nothing twice, so that a run that was cut short is made good
@@ -10,7 +10,7 @@ export interface Job {
   /** A cron pattern, in UTC, or milliseconds where it is too often for one. */
   every: string | number;
   /** Answers how many rows it removed or changed. */
-  run: (pace: Pace) => Promise<number | void>;
+  run: (control: JobControl) => Promise<number | void>;
 }
 
 export interface JobReport {
@@ -94,7 +94,7 @@ export class Jobs {
     const begin = performance.now();
     const report: JobReport = { name, rows: 0, seconds: 0 };
     try {
-      report.rows = (await run(createPace(() => this.#stopping))) ?? 0;
+      report.rows = (await run(createJobControl(() => this.#stopping))) ?? 0;
     } catch (error) {
       report.error = String(error);
     }

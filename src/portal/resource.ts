@@ -1,5 +1,6 @@
 import { type Signal, signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import { RecentMap } from "../core/recent-map.ts";
 import { get } from "./api.ts";
 import type { Page } from "./types.ts";
 
@@ -32,7 +33,7 @@ const IDLE_MS = 15_000;
 const IDLE_AFTER_MS = 60_000;
 const KEPT_MAX = 200;
 
-const entries = new Map<string, Entry>();
+const entries = new RecentMap<string, Entry>(KEPT_MAX);
 const watchers = new Set<() => void>();
 let touchedAt = Date.now();
 
@@ -45,12 +46,8 @@ document.addEventListener("visibilitychange", () => {
 window.addEventListener("online", () => refresh());
 
 function entryOf(path: string): Entry {
-  const known = entries.get(path);
-  entries.delete(path);
-  const entry = known ?? { data: signal(undefined), error: signal(null), warmedAt: 0 };
+  const entry = entries.get(path) ?? { data: signal(undefined), error: signal(null), warmedAt: 0 };
   entries.set(path, entry);
-  const [oldest] = entries.keys();
-  if (entries.size > KEPT_MAX && oldest !== undefined) entries.delete(oldest);
   return entry;
 }
 

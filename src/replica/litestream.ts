@@ -8,7 +8,7 @@ export const SOCKET_FILE = "litestream.sock";
 const CALL_MS = 3000;
 const SYNC_SECONDS = 20;
 
-/** What Litestream answers at its control socket, as far as it is read. */
+/** What Litestream answers at its pace socket, as far as it is read. */
 interface Answer {
   error?: string;
   databases?: { path: string }[];

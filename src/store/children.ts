@@ -62,7 +62,7 @@ export function isLastAttemptOf(delivery: string, first: string): string {
   return `(attempt.id = ifnull((${later}), ${first}) AND attempt.delivery_id = ${delivery})`;
 }
 
-/** Its attempt may have left before it (thinning.ts), so whoever follows this looks whose it is. */
+/** Its attempt may have left before it (body-retention.ts), so whoever follows this looks whose it is. */
 function firstOf(delivery: string): string {
   return `(SELECT first_attempt FROM delivery WHERE id = ${delivery})`;
 }

@@ -24,7 +24,7 @@ import { Notes } from "./notes.ts";
 import { Orphans } from "./cleanup/orphans.ts";
 import { PortalLinks } from "./portal-links.ts";
 import { Removal } from "./cleanup/removal.ts";
-import { Thinning } from "./cleanup/thinning.ts";
+import { BodyRetention } from "./cleanup/body-retention.ts";
 import { Replays } from "./replays.ts";
 import { Sealing } from "./sealing.ts";
 import { Sources } from "./sources.ts";
@@ -65,7 +65,7 @@ export interface Data {
   audit: Audit;
   ages: Ages;
   removal: Removal;
-  thinning: Thinning;
+  bodyRetention: BodyRetention;
   orphans: Orphans;
   erasures: Erasures;
   vacuum: Vacuum;
@@ -139,13 +139,13 @@ type LeavingParts = Pick<Data, "index" | "deliveries" | "endpoints" | "fanouts" 
 function openLeaving(
   store: Store,
   parts: LeavingParts,
-): Pick<Data, "ages" | "stats" | "removal" | "thinning" | "orphans" | "vacuum"> {
+): Pick<Data, "ages" | "stats" | "removal" | "bodyRetention" | "orphans" | "vacuum"> {
   const stats = new Stats(parts.index, parts.endpoints);
   return {
     ages: new Ages(store, parts.index),
     stats,
     removal: new Removal(store, parts),
-    thinning: new Thinning(store),
+    bodyRetention: new BodyRetention(store),
     orphans: new Orphans(store, { ...parts, stats }),
     vacuum: new Vacuum(store),
   };

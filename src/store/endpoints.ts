@@ -58,6 +58,11 @@ export class Endpoints {
     return visible ? visible.has(id) : this.getAnyway(id)?.projectId === projectId;
   }
 
+  /** Keys of a consumer's endpoints, deleted ones included; null for the project itself, which sees all. */
+  visibleTo(projectId: number, consumerId: string | null): ReadonlySet<number> | null {
+    return consumerId === null ? null : new Set(this.keysOf(projectId, consumerId));
+  }
+
   all(): Iterable<Endpoint> {
     return this.#all.values();
   }

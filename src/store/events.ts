@@ -5,7 +5,9 @@ import type { Store } from "./store.ts";
 
 export type EventRow = Omit<typeof event.$inferSelect, "data">;
 
-/** An event with its `data`, as JSON text; empty where the body has left before its event (thinning.ts). */
+/**
+ * An event with its `data`, as JSON text; empty where the body has left before its event (body-retention.ts).
+ */
 export interface EventWithData extends Event {
   data: string;
 }

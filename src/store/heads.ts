@@ -1,3 +1,4 @@
+import { RecentMap } from "../core/recent-map.ts";
 import type { BatchPart, Store } from "./store.ts";
 
 const CACHED_MAX = 10_000;
@@ -10,7 +11,7 @@ const DAY_MS = 86_400_000;
  * never older than a day when it is used, so that retention may delete heads by age.
  */
 export class Heads implements BatchPart {
-  #known = new Map<string, number>();
+  readonly #known = new RecentMap<string, number>(CACHED_MAX);
   #fresh: string[] = [];
   #day = 0;
   readonly #insert;
@@ -43,11 +44,6 @@ export class Heads implements BatchPart {
 
   done(): void {
     this.#fresh = [];
-    let surplus = this.#known.size - CACHED_MAX;
-    for (const text of this.#known.keys()) {
-      if (surplus-- <= 0) break;
-      this.#known.delete(text);
-    }
   }
 
   /** The rows of this batch do not exist: forget their keys. */

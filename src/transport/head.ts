@@ -19,7 +19,7 @@ export type Framing = { isReusable: boolean } & (
   | { kind: "until_close" }
 );
 
-/** Contract section 4: a head above this is `head_too_large`. */
+/** A head above this is `head_too_large`. */
 export const HEAD_MAX_BYTES = 16_384;
 
 const PREFIX = "HTTP/1.";

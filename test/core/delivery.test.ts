@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
-  type Beginning,
+  type AttemptStart,
   deliveryAfter,
   disabledBy,
   type Finding,
@@ -12,7 +12,7 @@ import { DEFAULT_SCHEDULE, doublingMs, nextScheduledAt, readRetryAfter } from ".
 
 const now = Date.UTC(2026, 10, 21, 9);
 const at = { now, random: 0.5 };
-const first: Beginning = {
+const first: AttemptStart = {
   trigger: "publish",
   step: 0,
   probe: false,
@@ -103,7 +103,7 @@ describe("a delivery after an attempt", () => {
   });
 
   test("stays as it is after a failure by hand, and is delivered by a success by hand", () => {
-    const manual: Beginning = { ...first, trigger: "manual", step: 3 };
+    const manual: AttemptStart = { ...first, trigger: "manual", step: 3 };
     expect(deliveryAfter(manual, refused, HEALTHY, at)).toBeNull();
     expect(deliveryAfter(manual, ok, HEALTHY, at)?.status).toBe("delivered");
   });

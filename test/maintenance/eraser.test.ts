@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { limit } from "../../src/core/limits.ts";
 import type { Endpoint } from "../../src/core/model.ts";
 import { type Api, type EventRow, expectRefusal, type Page, startApi } from "../http/log-kit.ts";
-import { paceOf } from "../kit/pace.ts";
+import { jobControlOf } from "../kit/job-control.ts";
 import { hang } from "../kit/receiver.ts";
 
 let api: Api;
@@ -33,7 +33,7 @@ async function made(method: string, path: string, json?: unknown): Promise<Recor
 async function erase(consumer: string): Promise<Erased> {
   const { id } = await made("DELETE", `/v1/consumers/${encodeURIComponent(consumer)}`);
   expect(api.data.erasures.countRunning()).toBe(1);
-  await api.services.eraser.run(paceOf());
+  await api.services.eraser.run(jobControlOf());
   expect(api.data.erasures.countRunning()).toBe(0);
   return api.get<Erased>(`/v1/erasures/${String(id)}`);
 }
@@ -132,7 +132,7 @@ describe("DELETE /v1/events/:id", () => {
     const { id, delivery_count: deliveries } = await api.publish("a.b");
     expect(deliveries).toBe(width);
     await made("DELETE", `/v1/events/${id}`);
-    await api.services.eraser.run(paceOf());
+    await api.services.eraser.run(jobControlOf());
     await api.data.index.writeDown();
     expect(api.data.store.sqlite.query("SELECT taken, awaited FROM plan_place").get()).toEqual({
       taken: 0,
@@ -237,7 +237,7 @@ describe("DELETE /v1/consumers/:id", () => {
     const since = await api.publish("a.b", { consumer_id: "ada" });
     expect(since.delivery_count).toBe(2);
     await api.settled(since.id);
-    await api.services.eraser.run(paceOf());
+    await api.services.eraser.run(jobControlOf());
     expect(await listed("&consumer_id=ada")).toEqual([since.id]);
     const event = await api.get<{ delivery_count: number; deliveries: { endpoint_id: string }[] }>(
       `/v1/events/${since.id}`,
@@ -266,7 +266,7 @@ describe("DELETE /v1/consumers/:id", () => {
     await settle("ada");
     const { id } = await made("DELETE", "/v1/consumers/ada");
     const later = await api.publish("a.b", { consumer_id: "ada" });
-    await api.services.eraser.run(paceOf());
+    await api.services.eraser.run(jobControlOf());
     await api.data.index.writeDown();
     expect((await api.get<Erased>(`/v1/erasures/${String(id)}`)).events).toBe(3);
     expect([await listed("&consumer_id=ada"), await listed("")]).toEqual([[later.id], [later.id]]);
@@ -280,11 +280,11 @@ describe("DELETE /v1/consumers/:id", () => {
     for (let n = 0; n < 30; n++) events.push((await api.publish("a.b", { consumer_id: "ada" })).id);
     const { id } = await made("DELETE", "/v1/consumers/ada");
     let slices = 0;
-    await api.services.eraser.run(paceOf({ isStopping: () => ++slices > 8 }));
+    await api.services.eraser.run(jobControlOf({ isStopping: () => ++slices > 8 }));
     const halfway = await api.get<Erased>(`/v1/erasures/${String(id)}`);
     expect([halfway.status, halfway.completed_at]).toEqual(["running", null]);
     expect((await made("DELETE", "/v1/consumers/ada"))["id"]).toBe(id);
-    await api.services.eraser.run(paceOf());
+    await api.services.eraser.run(jobControlOf());
     expect((await api.get<Erased>(`/v1/erasures/${String(id)}`)).status).toBe("completed");
     await api.change(paused, { status: "active" });
     await api.until(async () => api.services.actors.counts().inFlight === 0);

@@ -9,7 +9,7 @@ import { isPolled } from "../../src/destinations/destinations.ts";
 import { Retention } from "../../src/maintenance/retention.ts";
 import { type Api, type EventRow, type Page, startApi } from "../http/log-kit.ts";
 import { SetClock } from "../kit/clock.ts";
-import { paceOf } from "../kit/pace.ts";
+import { jobControlOf } from "../kit/job-control.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -19,7 +19,7 @@ let clock: SetClock;
 let retention: Retention;
 /** Called between two slices. */
 let between: () => void;
-const pace = paceOf({ rest: async () => between() });
+const control = jobControlOf({ rest: async () => between() });
 
 beforeEach(async () => {
   clock = new SetClock(Date.UTC(2026, 10, 21));
@@ -38,8 +38,8 @@ afterEach(() => api[Symbol.asyncDispose]());
 async function pass(): Promise<number> {
   clock.advance(HOUR_MS);
   await api.data.index.writeDown();
-  const removed = await retention.run(pace);
-  await retention.sweep(pace);
+  const removed = await retention.run(control);
+  await retention.sweep(control);
   return removed;
 }
 
@@ -171,7 +171,7 @@ describe("an event with an open delivery", () => {
     expect(await pass()).toBe(2);
     expect((await listed()).toSorted()).toEqual([ids[0], ids[2]].map(String).toSorted());
     const before = api.data.store.commits;
-    await retention.run(pace);
+    await retention.run(control);
     expect(api.data.store.commits).toBe(before);
   });
 
@@ -182,7 +182,7 @@ describe("an event with an open delivery", () => {
     clock.advance(40 * DAY_MS);
     const JUMP_MS = 365 * DAY_MS;
     clock.advance(JUMP_MS);
-    expect(await retention.run(pace)).toBe(0);
+    expect(await retention.run(control)).toBe(0);
     clock.advance(-JUMP_MS);
     await api.change(paused, { status: "active" });
     await api.settled(id);
@@ -244,9 +244,9 @@ describe("an event that is more than one transaction should hold", () => {
     between = () => slices++;
     clock.advance(HOUR_MS);
     await api.data.index.writeDown();
-    await retention.run({ ...pace, isStopping: () => slices >= 2 });
+    await retention.run({ ...control, isStopping: () => slices >= 2 });
     expect([count("event"), count("removal"), count("delivery") > 0]).toEqual([0, 1, true]);
-    await retention.run(pace);
+    await retention.run(control);
     expect(counts()).toEqual(NOTHING);
   });
 
@@ -334,7 +334,7 @@ describe("what events leave behind goes as well", () => {
   test("erasures that ended a year ago", async () => {
     await api.publish("a.b", { consumer_id: "ada" });
     await api.call("DELETE", "/v1/consumers/ada");
-    await api.services.eraser.run(pace);
+    await api.services.eraser.run(control);
     clock.advance(365 * DAY_MS - 2 * HOUR_MS);
     await pass();
     expect(count("erasure")).toBe(1);
@@ -347,9 +347,9 @@ describe("what events leave behind goes as well", () => {
     await api.publish("name.kept", { consumer_id: "kept" });
     await api.data.index.writeDown();
     clock.advance(30 * DAY_MS + HOUR_MS);
-    await retention.run(pace);
+    await retention.run(control);
     const { id } = await api.publish("name.kept", { consumer_id: "kept" });
-    await retention.sweep(pace);
+    await retention.sweep(control);
     await api.data.index.writeDown();
     expect([await listed("&type=name.kept"), await listed("&consumer_id=kept")]).toEqual([[id], [id]]);
   });

@@ -205,7 +205,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "an endpoint is erased and what it got in the meantime is not",
     file: "maintenance/eraser.ts",
-    find: 'lists.above([id], 0, limit("sliceRows"))',
+    find: 'index.above([id], 0, limit("sliceRows"))',
     put: "[]",
   },
   {

@@ -9,13 +9,13 @@ import { makeActors } from "../kit/actors.ts";
 import type { Load } from "../../src/core/dispatch.ts";
 import { type Sent, send } from "../../src/delivery/send.ts";
 import type { Transport } from "../../src/transport/types.ts";
-import type { Pace } from "../../src/platform/pace.ts";
+import type { JobControl } from "../../src/platform/job-control.ts";
 import { Pipeline } from "../../src/pipeline/pipeline.ts";
 import { Releaser } from "../../src/pipeline/releaser.ts";
 import { Replayer } from "../../src/pipeline/replayer.ts";
 import { type Data, openData } from "../../src/store/data.ts";
 import { openSteadyClock } from "../../src/delivery/steady.ts";
-import { takeUp } from "../../src/maintenance/take-up.ts";
+import { restore } from "../../src/maintenance/recovery.ts";
 import type { Rng, World } from "./world.ts";
 
 const cipher = new Cipher([new Uint8Array(32).fill(7)]);
@@ -124,7 +124,7 @@ const MINUTE_MS = 60_000;
  */
 function openJobs(eraser: Eraser, world: ReturnType<World["ofThisLife"]>): Jobs {
   const rest = () => new Promise<void>((resolve) => world.after(REST_MS, resolve));
-  const run = async ({ isStopping }: Pace) => {
+  const run = async ({ isStopping }: JobControl) => {
     try {
       await eraser.run({ isStopping, rest });
     } catch (error) {
@@ -141,7 +141,7 @@ function openJobs(eraser: Eraser, world: ReturnType<World["ofThisLife"]>): Jobs 
 
 /** What the program does at start, before it answers. */
 export async function recoverProcess(process: Process): Promise<void> {
-  await takeUp(process);
+  await restore(process);
   // It would look for places once a minute for ever, and no run would come to its end.
   process.releaser.stop();
   void process.jobs.run("erasure");

@@ -7,7 +7,7 @@ import { Retention } from "../../src/maintenance/retention.ts";
 import type { StatPoint } from "../../src/store/stats.ts";
 import { type Api, startApi } from "../http/log-kit.ts";
 import { SetClock } from "../kit/clock.ts";
-import { paceOf } from "../kit/pace.ts";
+import { jobControlOf } from "../kit/job-control.ts";
 import { PROJECT_HOURS_ANEW } from "../kit/project-hours.ts";
 import { Rng } from "../simulation/world.ts";
 
@@ -146,8 +146,8 @@ test("what a deleted or an erased endpoint had leaves the tables, and what is to
   });
   const sweep = async () => {
     clock.advance(HOUR_MS);
-    await retention.run(paceOf());
-    await retention.sweep(paceOf());
+    await retention.run(jobControlOf());
+    await retention.sweep(jobControlOf());
   };
   const delivered = (table: string) =>
     api.data.store.sqlite
@@ -160,7 +160,7 @@ test("what a deleted or an erased endpoint had leaves the tables, and what is to
   expect(both()).toEqual([300, 300]);
   open.pop();
   await api.call("DELETE", "/v1/consumers/ada");
-  await api.services.eraser.run(paceOf());
+  await api.services.eraser.run(jobControlOf());
   const [left = 0] = both();
   expect(left).toBeLessThan(300);
   expect(both()).toEqual([left, left]);

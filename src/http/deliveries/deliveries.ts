@@ -163,7 +163,8 @@ function retryDelivery(services: Services): AnyRoute {
       await services.data.store.write(() => {});
       const delivery = findDelivery(services, caller, params.id);
       if (!services.data.store.writable) throw unavailable("The service cannot write at the moment.");
-      if (!services.data.thinning.has("bodies", delivery.eventId)) throw new Problem("conflict", BODY_GONE);
+      if (!services.data.bodyRetention.has("bodies", delivery.eventId))
+        throw new Problem("conflict", BODY_GONE);
       const giveBack = takePlace(services, delivery);
       const attempt = services.actors.attemptNow(delivery.id, "manual");
       // It never rejects; what it finds out stands among the attempts.

@@ -1,4 +1,3 @@
-import type { Caller } from "../../core/caller.ts";
 import { invalid, notFound, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { type Endpoint, HEALTHY, isSameDestination } from "../../core/model.ts";
@@ -7,27 +6,7 @@ import { endpointOf } from "./shape.ts";
 import type { Answer, RequestContext } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 
-/** What every change of one endpoint goes through: who may see it, and how it is written and takes effect. */
-
-/** True where the endpoint is of the caller's project, and, for a portal token, of its consumer. */
-function isVisible(caller: Caller, endpoint: Endpoint): boolean {
-  if (endpoint.projectId !== caller.projectId) return false;
-  return caller.consumerId === null || endpoint.consumerId === caller.consumerId;
-}
-
-/** Throws 404 for an id that is malformed, unknown or foreign, or whose endpoint is deleted. */
-export function findEndpoint({ ids, data }: Services, caller: Caller, id: string): Endpoint {
-  const key = ids.decode("ep", id);
-  const endpoint = key === null ? undefined : data.endpoints.get(key);
-  if (endpoint === undefined || !isVisible(caller, endpoint)) throw notFound("endpoint");
-  return endpoint;
-}
-
-/** All endpoints that the caller may see. */
-export function* endpointsOf({ data }: Services, caller: Caller): Generator<Endpoint> {
-  for (const endpoint of data.endpoints.ofProject(caller.projectId).values())
-    if (isVisible(caller, endpoint)) yield endpoint;
-}
+/** What every change of one endpoint goes through: how it is written and takes effect. */
 
 /** Inside a write: throws 422 where the consumer has as many endpoints as it may have. */
 export function requireRoom(

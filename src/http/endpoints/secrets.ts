@@ -1,7 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import type { Endpoint, PreviousSecret } from "../../core/model.ts";
 import { makePrivateKey, makeSecret } from "../../core/signing.ts";
-import { changeEndpoint, findEndpoint } from "./change.ts";
+import { changeEndpoint } from "./change.ts";
+import { findEndpoint } from "../framework/lookups.ts";
 import { publicKeyPart } from "./shape.ts";
 import { overlapEnd, overlapShape } from "../framework/overlap.ts";
 import { type AnyRoute, route } from "../framework/route.ts";

@@ -1,6 +1,7 @@
 import { withoutWaits } from "../../core/delivery.ts";
 import { type Endpoint, HEALTHY } from "../../core/model.ts";
-import { changeEndpoint, disabledConflict, findEndpoint } from "./change.ts";
+import { changeEndpoint, disabledConflict } from "./change.ts";
+import { findEndpoint } from "../framework/lookups.ts";
 import { endpointExample, endpointOf, endpointShape } from "./shape.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";

@@ -112,7 +112,7 @@ function findEndpoint(services: Services, caller: Caller, event: Event, id: stri
   return endpoint;
 }
 
-/** Contract section 3: an endpoint of a consumer gets only that consumer's events. */
+/** An endpoint of a consumer gets only that consumer's events. */
 function mayGet(endpoint: Endpoint, event: Event): boolean {
   return endpoint.consumerId === null || endpoint.consumerId === event.consumerId;
 }

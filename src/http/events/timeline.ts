@@ -1,7 +1,8 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
 import { keyTime } from "../../core/ids.ts";
-import { DEAD_REASONS, type DeadReason, type Event } from "../../core/model.ts";
+import { deadReasonOf } from "../../core/delivery.ts";
+import { DEAD_REASONS, type Event } from "../../core/model.ts";
 import type { AttemptSummary } from "../../store/attempts.ts";
 import type { Note } from "../../store/notes.ts";
 import {
@@ -223,7 +224,7 @@ function endOf(attempt: AttemptSummary, at: string, of: DeliveryFields, notes: r
   if (attempt.outcome === "delivered") return [{ at, kind: "delivered", ...of }];
   const isLast = attempt.trigger !== "manual" && attempt.nextAttemptAt === null;
   if (!isLast || wasOvertaken(attempt, notes)) return [];
-  return [{ at, kind: "dead_lettered", ...of, reason: reasonOf(attempt) }];
+  return [{ at, kind: "dead_lettered", ...of, reason: deadReasonOf(attempt) ?? "exhausted" }];
 }
 
 /**
@@ -234,12 +235,6 @@ function wasOvertaken(attempt: AttemptSummary, notes: readonly Note[]): boolean 
     (note) =>
       note.deliveryId === attempt.deliveryId && note.id < attempt.id && keyTime(note.id) >= attempt.startedAt,
   );
-}
-
-/** Why the last failed attempt ended its delivery. */
-function reasonOf({ outcome, statusCode }: AttemptSummary): DeadReason {
-  if (outcome === "blocked" || outcome === "malformed") return outcome;
-  return statusCode === 410 ? "gone" : "exhausted";
 }
 
 function entryOfNote(services: Services, note: Note): Placed {

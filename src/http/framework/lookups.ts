@@ -1,7 +1,6 @@
 import type { Caller } from "../../core/caller.ts";
 import { notFound } from "../../core/errors.ts";
 import type { Endpoint } from "../../core/model.ts";
-import { visibleTo } from "../../pipeline/replayer.ts";
 import type { ListedDelivery } from "../../store/delivery-list.ts";
 import type { EventWithData } from "../../store/events.ts";
 import type { Services } from "./services.ts";
@@ -16,7 +15,7 @@ const NO_CONSUMER = "";
 
 /** Keys of the endpoints whose deliveries count for the caller; null: all of the project. */
 export function visibleEndpoints(services: Services, caller: Caller): ReadonlySet<number> | null {
-  return visibleTo(services.data, caller.projectId, caller.consumerId);
+  return services.data.endpoints.visibleTo(caller.projectId, caller.consumerId);
 }
 
 /**
@@ -31,8 +30,7 @@ export function consumerFilter(caller: Caller, asked: string | undefined): strin
 export function findEvent(services: Services, caller: Caller, id: string): EventWithData {
   const key = services.ids.decode("evt", id);
   const event = key === null ? null : services.data.events.getWithData(key);
-  if (event?.projectId !== caller.projectId) throw notFound("event");
-  if (caller.consumerId !== null && event.consumerId !== caller.consumerId) throw notFound("event");
+  if (!event || !isTheirs(caller, event)) throw notFound("event");
   return event;
 }
 
@@ -58,9 +56,27 @@ function isVisible(services: Services, { consumerId }: Caller, delivery: ListedD
 }
 
 /** The endpoint that a body names; null where the caller has none of this id, or it is deleted. */
-export function seenEndpoint(services: Services, caller: Caller, id: string): Endpoint | null {
-  const key = services.ids.decode("ep", id);
-  const endpoint = key === null ? undefined : services.data.endpoints.get(key);
-  if (endpoint?.projectId !== caller.projectId) return null;
-  return caller.consumerId === null || endpoint.consumerId === caller.consumerId ? endpoint : null;
+export function seenEndpoint({ ids, data }: Services, caller: Caller, id: string): Endpoint | null {
+  const key = ids.decode("ep", id);
+  const endpoint = key === null ? undefined : data.endpoints.get(key);
+  return endpoint && isTheirs(caller, endpoint) ? endpoint : null;
+}
+
+/** Throws 404 for an id that is malformed, unknown or foreign, or whose endpoint is deleted. */
+export function findEndpoint(services: Services, caller: Caller, id: string): Endpoint {
+  const endpoint = seenEndpoint(services, caller, id);
+  if (endpoint === null) throw notFound("endpoint");
+  return endpoint;
+}
+
+/** All endpoints that the caller may see. */
+export function* endpointsOf({ data }: Services, caller: Caller): Generator<Endpoint> {
+  for (const endpoint of data.endpoints.ofProject(caller.projectId).values())
+    if (isTheirs(caller, endpoint)) yield endpoint;
+}
+
+/** True of what belongs to the caller's project, and, for a portal token, to its consumer. */
+function isTheirs(caller: Caller, of: { projectId: number; consumerId: string | null }): boolean {
+  if (of.projectId !== caller.projectId) return false;
+  return caller.consumerId === null || of.consumerId === caller.consumerId;
 }

@@ -1,10 +1,6 @@
 import { Problem } from "../../core/errors.ts";
+import { TokenBucket } from "../../core/token-bucket.ts";
 import type { Budget } from "./route.ts";
-
-interface Bucket {
-  tokens: number;
-  filledAt: number;
-}
 
 /** What one taking from a budget came to. */
 export interface Allowance {
@@ -16,13 +12,30 @@ export interface Allowance {
   retryAfterSeconds: number;
 }
 
+/** Takes `cost` tokens, or none where there are fewer. */
+export function takeFrom(
+  bucket: TokenBucket,
+  { perSecond, burst, cost, now }: { perSecond: number; burst: number; cost: number; now: number },
+): Allowance {
+  const filled = bucket.fill(perSecond, burst, now);
+  const isGranted = filled >= cost;
+  if (isGranted) bucket.take(cost);
+  const left = isGranted ? filled - cost : filled;
+  return {
+    isGranted,
+    remaining: Math.floor(left),
+    resetSeconds: Math.ceil((burst - left) / perSecond),
+    retryAfterSeconds: Math.max(1, Math.ceil((cost - left) / perSecond)),
+  };
+}
+
 /** A bucket that was left alone this long is full, and so is the same as none. */
 const REFILL_MS = 1000;
 const SWEEP_MIN = 1000;
 
 /** Token buckets of one budget, one per key; each holds one second's worth. */
 export class TokenBuckets {
-  private readonly buckets = new Map<string, Bucket>();
+  private readonly buckets = new Map<string, TokenBucket>();
   private sweepSize = SWEEP_MIN;
 
   constructor(readonly perSecond: number) {}
@@ -35,22 +48,12 @@ export class TokenBuckets {
   /** Takes `cost` tokens at `now` (ms), or none where there are fewer. */
   take(key: string, cost: number, now: number): Allowance {
     const bucket = this.buckets.get(key) ?? this.open(key, now);
-    const elapsedMs = Math.max(0, now - bucket.filledAt);
-    bucket.tokens = Math.min(this.perSecond, bucket.tokens + (elapsedMs * this.perSecond) / 1000);
-    bucket.filledAt = now;
-    const isGranted = bucket.tokens >= cost;
-    if (isGranted) bucket.tokens -= cost;
-    return {
-      isGranted,
-      remaining: Math.floor(bucket.tokens),
-      resetSeconds: Math.ceil((this.perSecond - bucket.tokens) / this.perSecond),
-      retryAfterSeconds: Math.max(1, Math.ceil((cost - bucket.tokens) / this.perSecond)),
-    };
+    return takeFrom(bucket, { perSecond: this.perSecond, burst: this.perSecond, cost, now });
   }
 
-  private open(key: string, now: number): Bucket {
+  private open(key: string, now: number): TokenBucket {
     if (this.buckets.size >= this.sweepSize) this.sweep(now);
-    const bucket = { tokens: this.perSecond, filledAt: now };
+    const bucket = new TokenBucket(this.perSecond, now);
     this.buckets.set(key, bucket);
     return bucket;
   }

@@ -1,7 +1,13 @@
 import { Elysia } from "elysia";
 import { notFound, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
-import { answerHeaders, Exchange, type PreparedRoute, prepareRoute, type Shared } from "./exchange.ts";
+import {
+  answerHeaders,
+  RequestHandler,
+  type PreparedRoute,
+  prepareRoute,
+  type Shared,
+} from "./request-handler.ts";
 import { RunningKeys } from "./idempotency.ts";
 import type { HttpParts } from "./parts.ts";
 import { TokenBuckets } from "./ratelimit.ts";
@@ -92,7 +98,7 @@ function createApp(table: readonly AnyRoute[], shared: Shared) {
   const unmatched = fallback(({ request }) => refusePath(table, request));
   app.onError(({ code, error, request }) => {
     const prepared = code === "NOT_FOUND" ? unmatched : fallback(() => Promise.reject(error));
-    return new Exchange(shared, prepared, request, {}).respond();
+    return new RequestHandler(shared, prepared, request, {}).respond();
   });
   for (const entry of table) {
     const prepared = prepareRoute(entry);
@@ -103,13 +109,16 @@ function createApp(table: readonly AnyRoute[], shared: Shared) {
     }
   }
   for (const [method, path] of shadowed(table)) {
-    const refuse = ({ request }: ElysiaContext) => new Exchange(shared, unmatched, request, {}).respond();
+    const refuse = ({ request }: ElysiaContext) =>
+      new RequestHandler(shared, unmatched, request, {}).respond();
     app.route(method, path, refuse, { parse: "none" });
   }
   const router = app.compile();
   return {
     fetch: (request: Request): Response | Promise<Response> =>
-      isReadable(request) ? router.fetch(request) : new Exchange(shared, malformed, request, {}).respond(),
+      isReadable(request)
+        ? router.fetch(request)
+        : new RequestHandler(shared, malformed, request, {}).respond(),
   };
 }
 
@@ -137,7 +146,7 @@ function answerWith(prepared: PreparedRoute, unmatched: PreparedRoute, shared: S
     if (waitMaxSeconds !== undefined) shared.extendTimeout(request, waitMaxSeconds + IDLE_TIMEOUT_SECONDS);
     // Elysia hands a HEAD to the GET where there is no route for it.
     const isRefused = refusesHead === true && request.method === "HEAD";
-    return new Exchange(shared, isRefused ? unmatched : prepared, request, params).respond();
+    return new RequestHandler(shared, isRefused ? unmatched : prepared, request, params).respond();
   };
 }
 

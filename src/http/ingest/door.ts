@@ -20,7 +20,7 @@ import type { Answer } from "../framework/route.ts";
 import { rateLimitHeaders } from "../framework/ratelimit.ts";
 import type { Services } from "../framework/services.ts";
 import { providerOf } from "../sources/change.ts";
-import type { SourceDesk } from "../sources/desk.ts";
+import type { SourceMonitor } from "../sources/monitor.ts";
 import { judge } from "../sources/judge.ts";
 import { settledStatus } from "../sources/material.ts";
 
@@ -38,7 +38,7 @@ const REFUSED: Answer = { status: 401 };
 export class IngestDoor {
   constructor(
     private readonly services: Services,
-    private readonly desk: SourceDesk,
+    private readonly monitor: SourceMonitor,
     private readonly keys: KeyCache,
   ) {}
 
@@ -99,7 +99,7 @@ export class IngestDoor {
   ): Promise<Answer> {
     if (reception.kind === "refused") return this.refuse(source, reception.reason);
     if (reception.kind === "unavailable") {
-      this.desk.refuse(source.id, "keys_unavailable");
+      this.monitor.refuse(source.id, "keys_unavailable");
       throw unavailable(reception.reason);
     }
     this.requireOpenAccount(source);
@@ -108,7 +108,7 @@ export class IngestDoor {
   }
 
   private refuse(source: Source | null, reason: RefusalReason): Answer {
-    this.desk.refuse(source?.id ?? null, reason);
+    this.monitor.refuse(source?.id ?? null, reason);
     return REFUSED;
   }
 
@@ -123,7 +123,7 @@ export class IngestDoor {
     }
     const brings = learnedSecret !== undefined || token !== undefined;
     if (brings && !(await this.keep(source, provider, handshake))) return this.refuse(source, "unknown_key");
-    this.desk.answer(source.id);
+    this.monitor.answer(source.id);
     return answerOf(handshake);
   }
 
@@ -149,11 +149,11 @@ export class IngestDoor {
 
   private async accept(source: Source, event: VerifiedEvent, hops: number): Promise<Answer> {
     if (source.status === "paused") {
-      this.desk.refuse(source.id, "paused");
+      this.monitor.refuse(source.id, "paused");
       throw unavailable("This source is paused.", PAUSE_RETRY_SECONDS);
     }
     if (!areFewHops(hops)) {
-      this.desk.refuse(source.id, "loop");
+      this.monitor.refuse(source.id, "loop");
       throw loopDetected(hops);
     }
     const rate = this.charge(source);
@@ -161,13 +161,13 @@ export class IngestDoor {
       if (error instanceof ProofSpent) return null;
       // Too many events wait for the account's plan already.
       if (error instanceof Problem && error.code === "rate_limited")
-        this.desk.refuse(source.id, "plan_limit");
+        this.monitor.refuse(source.id, "plan_limit");
       throw error;
     });
     // Its proof has come before, with other data.
     if (accepted === null) return this.refuse(source, "body_altered");
     const { event: made, duplicate } = accepted;
-    this.desk.accept(source.id, duplicate);
+    this.monitor.accept(source.id, duplicate);
     const answer = answerOf(event.answer(this.services.ids.encode("evt", made.id), duplicate));
     return { ...answer, headers: { ...rate, ...answer.headers } };
   }
@@ -178,11 +178,11 @@ export class IngestDoor {
    */
   private charge(source: Source): Record<string, string> {
     const perSecond = source.rateLimitPerSecond ?? this.services.ingestRateLimit;
-    const allowance = this.desk.take(source.id, perSecond);
+    const allowance = this.monitor.take(source.id, perSecond);
     if (allowance === null) return {};
     const rate = rateLimitHeaders("ingest", perSecond, allowance);
     if (allowance.isGranted) return rate;
-    this.desk.refuse(source.id, "rate_limited");
+    this.monitor.refuse(source.id, "rate_limited");
     const headers = { ...rate, "retry-after": String(allowance.retryAfterSeconds) };
     throw new Problem("rate_limited", `The limit of this source is ${perSecond} a second.`, { headers });
   }

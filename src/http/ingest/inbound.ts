@@ -4,7 +4,7 @@ import { providerRoutes } from "../sources/providers.ts";
 import type { AnyRoute } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 import { sourceActionRoutes } from "../sources/actions.ts";
-import { SourceDesk } from "../sources/desk.ts";
+import { SourceMonitor } from "../sources/monitor.ts";
 import { sourceStatsRoutes } from "../sources/stats.ts";
 import { sourceRoutes } from "../sources/sources.ts";
 
@@ -12,13 +12,13 @@ import { sourceRoutes } from "../sources/sources.ts";
 export function inboundRoutes(services: Services): AnyRoute[] {
   const { sourceStats } = services.data;
   const count = sourceStats.count.bind(sourceStats);
-  const desk = new SourceDesk({ ...services, count });
+  const monitor = new SourceMonitor({ ...services, count });
   const keys = openKeys(services);
   return [
-    ...sourceRoutes(services, desk),
-    ...sourceActionRoutes(services, desk, keys),
+    ...sourceRoutes(services, monitor),
+    ...sourceActionRoutes(services, monitor, keys),
     ...sourceStatsRoutes(services),
     ...providerRoutes(services),
-    ...ingestRoutes(services, desk, keys),
+    ...ingestRoutes(services, monitor, keys),
   ];
 }

@@ -5,11 +5,11 @@ import { IngestDoor } from "./door.ts";
 import { LOOP_DETECTED } from "../openapi/shared.ts";
 import { type AnyRoute, type RequestContext, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
-import type { SourceDesk } from "../sources/desk.ts";
+import type { SourceMonitor } from "../sources/monitor.ts";
 
 /** The door for the requests of providers. The path and its query reach no log. */
-export function ingestRoutes(services: Services, desk: SourceDesk, keys: KeyCache): AnyRoute[] {
-  const door = new IngestDoor(services, desk, keys);
+export function ingestRoutes(services: Services, monitor: SourceMonitor, keys: KeyCache): AnyRoute[] {
+  const door = new IngestDoor(services, monitor, keys);
   const shared = {
     path: "/ingest/:id",
     tag: "Ingest",

@@ -9,23 +9,23 @@ import { type AnyRoute, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 import { nullable, shownAs, shownOnce, timeInput, timeShape, timeText } from "../framework/shapes.ts";
 import { changeSource, findSource, providerOf } from "./change.ts";
-import type { SourceDesk } from "./desk.ts";
+import type { SourceMonitor } from "./monitor.ts";
 import { readRotation } from "./input.ts";
 import { judge } from "./judge.ts";
 import { settledStatus } from "./material.ts";
 import { sourceExample, sourceOf, sourceRotationShape, sourceShape } from "./shape.ts";
 
 /** What can be done with a source beyond reading and changing it. */
-export function sourceActionRoutes(services: Services, desk: SourceDesk, keys: KeyCache): AnyRoute[] {
+export function sourceActionRoutes(services: Services, monitor: SourceMonitor, keys: KeyCache): AnyRoute[] {
   return [
-    rotateRoute(services, desk),
-    pauseRoute(services, desk),
-    resumeRoute(services, desk),
+    rotateRoute(services, monitor),
+    pauseRoute(services, monitor),
+    resumeRoute(services, monitor),
     verifySampleRoute(services, keys),
   ];
 }
 
-function rotateRoute(services: Services, desk: SourceDesk): AnyRoute {
+function rotateRoute(services: Services, monitor: SourceMonitor): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/sources/:id/rotate-secret",
@@ -60,7 +60,7 @@ function rotateRoute(services: Services, desk: SourceDesk): AnyRoute {
       const rotate = (before: Source) => readRotation(body, provider, before, services.now());
       // Refused before the write, so that a wrong body costs its neighbours in the transaction nothing.
       rotate(source);
-      return changeSource(services, desk, context, source.id, rotate, (made) => ({
+      return changeSource(services, monitor, context, source.id, rotate, (made) => ({
         status: 200,
         json: {
           ...(body.signing_secret === undefined && { secret: made.secret }),
@@ -77,7 +77,7 @@ const answered = (description: string, status: "active" | "paused") => ({
   example: { ...sourceExample, status },
 });
 
-function pauseRoute(services: Services, desk: SourceDesk): AnyRoute {
+function pauseRoute(services: Services, monitor: SourceMonitor): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/sources/:id/pause",
@@ -92,14 +92,14 @@ function pauseRoute(services: Services, desk: SourceDesk): AnyRoute {
     answers: { 200: answered("It is paused.", "paused") },
     handle(context) {
       const source = findSource(services, context.caller, context.params.id);
-      const answer = (made: Source) => ({ status: 200, json: sourceOf(services, desk, made) });
+      const answer = (made: Source) => ({ status: 200, json: sourceOf(services, monitor, made) });
       if (source.status === "paused") return answer(source);
-      return changeSource(services, desk, context, source.id, () => ({ status: "paused" }), answer);
+      return changeSource(services, monitor, context, source.id, () => ({ status: "paused" }), answer);
     },
   });
 }
 
-function resumeRoute(services: Services, desk: SourceDesk): AnyRoute {
+function resumeRoute(services: Services, monitor: SourceMonitor): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/sources/:id/resume",
@@ -112,12 +112,12 @@ function resumeRoute(services: Services, desk: SourceDesk): AnyRoute {
     answers: { 200: answered("It is active, or awaits its secret.", "active") },
     handle(context) {
       const source = findSource(services, context.caller, context.params.id);
-      const answer = (made: Source) => ({ status: 200, json: sourceOf(services, desk, made) });
+      const answer = (made: Source) => ({ status: 200, json: sourceOf(services, monitor, made) });
       if (source.status !== "paused") return answer(source);
       const resume = (now: Source) => ({
         status: settledStatus(providerOf(now), { ...now, status: "active" }, services.now()),
       });
-      return changeSource(services, desk, context, source.id, resume, answer);
+      return changeSource(services, monitor, context, source.id, resume, answer);
     },
   });
 }

@@ -6,7 +6,7 @@ import { findProvider } from "../../inbound/providers.ts";
 import { commitChange } from "../framework/commit.ts";
 import type { Answer, RequestContext } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
-import type { SourceDesk } from "./desk.ts";
+import type { SourceMonitor } from "./monitor.ts";
 import { sourceOf } from "./shape.ts";
 
 /** Throws 404 for an id that is malformed, unknown or foreign, or whose source is deleted. */
@@ -30,7 +30,7 @@ export function providerOf({ provider: key }: Pick<Source, "provider">): Provide
  */
 export function changeSource(
   services: Services,
-  desk: SourceDesk,
+  monitor: SourceMonitor,
   context: Pick<RequestContext, "commit">,
   id: number,
   change: (now: Source) => Partial<Source>,
@@ -41,14 +41,14 @@ export function changeSource(
     write() {
       let before: unknown;
       const made = sources.update(id, (now) => {
-        before = sourceOf(services, desk, now);
+        before = sourceOf(services, monitor, now);
         return change(now);
       });
       if (made === null) throw notFound("source");
       return { made, before };
     },
     answer({ made, before }) {
-      const after = made.status === "deleted" ? null : sourceOf(services, desk, made);
+      const after = made.status === "deleted" ? null : sourceOf(services, monitor, made);
       return { ...answer(made), audited: { before, after } };
     },
     remember: ({ made }) => sources.remember(made),

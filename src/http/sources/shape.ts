@@ -18,7 +18,7 @@ import {
   timeShape,
   timeText,
 } from "../framework/shapes.ts";
-import type { SourceDesk } from "./desk.ts";
+import type { SourceMonitor } from "./monitor.ts";
 
 /** Enough for every certificate and key that a provider shows. */
 const SECRET_LENGTH_MAX = 8192;
@@ -205,20 +205,20 @@ export const sourceExample: SourceAnswer = {
  */
 export function readableSource(
   services: Services,
-  desk: SourceDesk,
+  monitor: SourceMonitor,
   source: Source,
   { scopes }: Caller,
 ): SourceAnswer {
-  const shown = sourceOf(services, desk, source);
+  const shown = sourceOf(services, monitor, source);
   if (!scopes.includes("full")) return shown;
   return { ...shown, pending_verification_token: source.pendingVerificationToken };
 }
 
 /** A source as the API answers it: without its secrets. */
-export function sourceOf(services: Services, desk: SourceDesk, source: Source): SourceAnswer {
+export function sourceOf(services: Services, monitor: SourceMonitor, source: Source): SourceAnswer {
   const id = services.ids.encode("src", source.id);
   const provider = findProvider(source.provider);
-  const { lastRejected, accepted, duplicates, rejected } = desk.counters(source.id);
+  const { lastRejected, accepted, duplicates, rejected } = monitor.counters(source.id);
   const { previousExpiresAt } = source;
   const isOverlapping = previousExpiresAt !== null && previousExpiresAt > services.now();
   return {

@@ -4,7 +4,7 @@ import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 import { changeSource, findSource, providerOf } from "./change.ts";
-import type { SourceDesk } from "./desk.ts";
+import type { SourceMonitor } from "./monitor.ts";
 import { readNewSource, readSourceChange } from "./input.ts";
 import {
   createdSourceShape,
@@ -17,17 +17,17 @@ import {
 } from "./shape.ts";
 
 /** Sources, for the project's own keys. */
-export function sourceRoutes(services: Services, desk: SourceDesk): AnyRoute[] {
+export function sourceRoutes(services: Services, monitor: SourceMonitor): AnyRoute[] {
   return [
-    createRoute(services, desk),
-    listRoute(services, desk),
-    readRoute(services, desk),
-    changeRoute(services, desk),
-    deleteRoute(services, desk),
+    createRoute(services, monitor),
+    listRoute(services, monitor),
+    readRoute(services, monitor),
+    changeRoute(services, monitor),
+    deleteRoute(services, monitor),
   ];
 }
 
-function createRoute(services: Services, desk: SourceDesk): AnyRoute {
+function createRoute(services: Services, monitor: SourceMonitor): AnyRoute {
   const { data } = services;
   return route({
     method: "POST",
@@ -65,7 +65,7 @@ function createRoute(services: Services, desk: SourceDesk): AnyRoute {
         write: () => data.sources.insert(fields),
         answer: (made) => ({
           status: 201,
-          json: { ...sourceOf(services, desk, made), secret: made.secret },
+          json: { ...sourceOf(services, monitor, made), secret: made.secret },
         }),
         remember: (made) => data.sources.remember(made),
       });
@@ -73,7 +73,7 @@ function createRoute(services: Services, desk: SourceDesk): AnyRoute {
   });
 }
 
-function listRoute(services: Services, desk: SourceDesk): AnyRoute {
+function listRoute(services: Services, monitor: SourceMonitor): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/sources",
@@ -89,13 +89,13 @@ function listRoute(services: Services, desk: SourceDesk): AnyRoute {
       const sources = services.data.sources.ofProject(caller.projectId);
       return pageOf(services, "src", query, {
         rows: (before) => sources.filter(({ id }) => id < before),
-        show: (source) => readableSource(services, desk, source, caller),
+        show: (source) => readableSource(services, monitor, source, caller),
       });
     },
   });
 }
 
-function readRoute(services: Services, desk: SourceDesk): AnyRoute {
+function readRoute(services: Services, monitor: SourceMonitor): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/sources/:id",
@@ -107,12 +107,12 @@ function readRoute(services: Services, desk: SourceDesk): AnyRoute {
     answers: { 200: { description: "The source.", schema: sourceShape, example: sourceExample } },
     handle: ({ caller, params }) => ({
       status: 200,
-      json: readableSource(services, desk, findSource(services, caller, params.id), caller),
+      json: readableSource(services, monitor, findSource(services, caller, params.id), caller),
     }),
   });
 }
 
-function changeRoute(services: Services, desk: SourceDesk): AnyRoute {
+function changeRoute(services: Services, monitor: SourceMonitor): AnyRoute {
   return route({
     method: "PATCH",
     path: "/v1/sources/:id",
@@ -137,15 +137,15 @@ function changeRoute(services: Services, desk: SourceDesk): AnyRoute {
       const change = (now: typeof source) => readSourceChange(body, provider, now, services.now());
       // Refused before the write, so that a wrong body costs its neighbours in the transaction nothing.
       change(source);
-      return changeSource(services, desk, context, source.id, change, (made) => ({
+      return changeSource(services, monitor, context, source.id, change, (made) => ({
         status: 200,
-        json: sourceOf(services, desk, made),
+        json: sourceOf(services, monitor, made),
       }));
     },
   });
 }
 
-function deleteRoute(services: Services, desk: SourceDesk): AnyRoute {
+function deleteRoute(services: Services, monitor: SourceMonitor): AnyRoute {
   return route({
     method: "DELETE",
     path: "/v1/sources/:id",
@@ -161,13 +161,13 @@ function deleteRoute(services: Services, desk: SourceDesk): AnyRoute {
       const { id } = findSource(services, context.caller, context.params.id);
       const answer = await changeSource(
         services,
-        desk,
+        monitor,
         context,
         id,
         () => ({ status: "deleted" }),
         () => ({ status: 204 }),
       );
-      desk.forget(id);
+      monitor.forget(id);
       return answer;
     },
   });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { Json } from "../../../src/core/json/value.ts";
 import { compileTransformations, type Transformed } from "../../../src/core/transform/transform.ts";
 
-/** Contract section 12: these laws hold over paths without array indexes and with existing parents. */
+/** These laws hold over paths without array indexes and with existing parents. */
 
 type JsonObject = { [key: string]: Json };
 

@@ -1,5 +1,6 @@
 import { type Signal, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
+import { RecentMap } from "../../../core/recent-map.ts";
 import { get } from "../../api.ts";
 import { useResource } from "../../resource.ts";
 import type { Delivery, Page } from "../../types.ts";
@@ -29,17 +30,14 @@ interface Kept {
   cursor: string | null;
 }
 
-const lists = new Map<string, Signal<Kept | null>>();
 const LISTS_MAX = 50;
+const lists = new RecentMap<string, Signal<Kept | null>>(LISTS_MAX);
 /** Rows that left the filter are read one by one; no more than that at once. */
 const LEFT_MAX = 10;
 
 function keptOf(path: string): Signal<Kept | null> {
   const known = lists.get(path) ?? signal<Kept | null>(null);
-  lists.delete(path);
   lists.set(path, known);
-  const [oldest] = lists.keys();
-  if (lists.size > LISTS_MAX && oldest !== undefined) lists.delete(oldest);
   return known;
 }
 

@@ -35,12 +35,12 @@ export function AttemptCard({ attempt, isOpen: wasOpen, isHttp }: AttemptProps):
           <Time at={attempt.started_at} />
         </span>
       </summary>
-      {isOpen && <Exchange attempt={attempt} isHttp={isHttp} />}
+      {isOpen && <RequestAndAnswer attempt={attempt} isHttp={isHttp} />}
     </details>
   );
 }
 
-function Exchange({ attempt, isHttp }: Omit<AttemptProps, "isOpen">): JSX.Element {
+function RequestAndAnswer({ attempt, isHttp }: Omit<AttemptProps, "isOpen">): JSX.Element {
   const isFailed = attempt.outcome !== "delivered" && attempt.outcome !== "handed_out";
   const said = explain(attempt);
   const copyCurl = () =>

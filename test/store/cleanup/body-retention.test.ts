@@ -8,7 +8,7 @@ import { isPolled } from "../../../src/destinations/destinations.ts";
 import { Retention } from "../../../src/maintenance/retention.ts";
 import { type Api, expectRefusal, type Page, startApi } from "../../http/log-kit.ts";
 import { SetClock } from "../../kit/clock.ts";
-import { paceOf } from "../../kit/pace.ts";
+import { jobControlOf } from "../../kit/job-control.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -44,7 +44,7 @@ afterEach(() => api[Symbol.asyncDispose]());
 async function days(count: number, isStopping: () => boolean = () => false): Promise<void> {
   clock.advance(count * DAY_MS + HOUR_MS);
   await api.data.index.writeDown();
-  await retention.run(paceOf({ isStopping }));
+  await retention.run(jobControlOf({ isStopping }));
 }
 
 const number = (sql: string) =>

@@ -1,5 +1,6 @@
 import type { RefusalReason } from "../../inbound/provider.ts";
-import type { Allowance } from "../framework/ratelimit.ts";
+import { TokenBucket } from "../../core/token-bucket.ts";
+import { type Allowance, takeFrom } from "../framework/ratelimit.ts";
 import type { SourceStats } from "../../store/source-stats.ts";
 import type { Services } from "../framework/services.ts";
 
@@ -16,46 +17,45 @@ export interface SourceCounters {
   lastRejected: { at: number; reason: RefusalReason } | null;
 }
 
-interface Book {
+interface Observed {
   accepted: number;
   duplicates: number;
   rejected: Map<RefusalReason, number>;
   lastRejected: SourceCounters["lastRejected"];
-  tokens: number;
-  filledAt: number;
+  rate: TokenBucket;
   /** Log lines of refusals in the second that ends at `linesEndAt`, and refusals that got none. */
   lines: number;
   linesEndAt: number;
   withheld: number;
 }
 
-type DeskParts = Pick<Services, "now" | "log" | "ids" | "onRejected"> & {
+type MonitorParts = Pick<Services, "now" | "log" | "ids" | "onRejected"> & {
   /** For the hourly numbers, which outlive this run. */
   count: SourceStats["count"];
 };
 
 const SECOND_MS = 1000;
-/** Contract section 8: above that, one line with the count. */
+/** Above that, one line with the count. */
 const LINES_A_SECOND = 10;
-/** Contract section 1: the burst is two seconds' worth. */
+/** The burst is two seconds' worth. */
 const BURST_SECONDS = 2;
-/** The book of all requests to sources that do not exist. */
+/** What is observed of all requests to sources that do not exist. */
 const NO_SOURCE = 0;
 
-export class SourceDesk {
-  readonly #books = new Map<number, Book>();
+export class SourceMonitor {
+  readonly #observed = new Map<number, Observed>();
 
-  constructor(private readonly parts: DeskParts) {}
+  constructor(private readonly parts: MonitorParts) {}
 
   counters(sourceId: number): SourceCounters {
-    return this.#book(sourceId);
+    return this.#of(sourceId);
   }
 
   /** A verified request is on disk as an event, or was seen before. */
   accept(sourceId: number, isDuplicate: boolean): void {
-    const book = this.#book(sourceId);
-    if (isDuplicate) book.duplicates++;
-    else book.accepted++;
+    const observed = this.#of(sourceId);
+    if (isDuplicate) observed.duplicates++;
+    else observed.accepted++;
     this.parts.count(sourceId, isDuplicate ? "duplicate" : "accepted", this.parts.now());
   }
 
@@ -68,57 +68,46 @@ export class SourceDesk {
   refuse(sourceId: number | null, reason: RefusalReason): void {
     const at = this.parts.now();
     this.parts.onRejected(reason);
-    const book = this.#book(sourceId ?? NO_SOURCE);
-    book.rejected.set(reason, (book.rejected.get(reason) ?? 0) + 1);
-    book.lastRejected = { at, reason };
+    const observed = this.#of(sourceId ?? NO_SOURCE);
+    observed.rejected.set(reason, (observed.rejected.get(reason) ?? 0) + 1);
+    observed.lastRejected = { at, reason };
     if (sourceId !== null) this.parts.count(sourceId, reason, at);
-    this.#tell(book, sourceId, reason, at);
+    this.#tell(observed, sourceId, reason, at);
   }
 
   /** Takes one request from the source's rate: null where it has none. */
   take(sourceId: number, perSecond: number): Allowance | null {
     if (perSecond === 0) return null;
-    const book = this.#book(sourceId);
-    const now = this.parts.now();
-    const elapsedMs = Math.max(0, now - book.filledAt);
-    book.tokens = Math.min(perSecond * BURST_SECONDS, book.tokens + (elapsedMs * perSecond) / SECOND_MS);
-    book.filledAt = now;
-    const isGranted = book.tokens >= 1;
-    if (isGranted) book.tokens -= 1;
-    return {
-      isGranted,
-      remaining: Math.floor(book.tokens),
-      resetSeconds: Math.ceil((perSecond * BURST_SECONDS - book.tokens) / perSecond),
-      retryAfterSeconds: Math.max(1, Math.ceil((1 - book.tokens) / perSecond)),
-    };
+    const { rate } = this.#of(sourceId);
+    return takeFrom(rate, { perSecond, burst: perSecond * BURST_SECONDS, cost: 1, now: this.parts.now() });
   }
 
   /** The source is deleted. */
   forget(sourceId: number): void {
-    this.#books.delete(sourceId);
+    this.#observed.delete(sourceId);
   }
 
-  #book(sourceId: number): Book {
-    const book = this.#books.get(sourceId) ?? newBook();
-    this.#books.set(sourceId, book);
-    return book;
+  #of(sourceId: number): Observed {
+    const observed = this.#observed.get(sourceId) ?? newObserved();
+    this.#observed.set(sourceId, observed);
+    return observed;
   }
 
-  #tell(book: Book, sourceId: number | null, reason: RefusalReason, at: number): void {
-    if (at >= book.linesEndAt) {
-      book.lines = 0;
-      book.linesEndAt = at + SECOND_MS;
+  #tell(observed: Observed, sourceId: number | null, reason: RefusalReason, at: number): void {
+    if (at >= observed.linesEndAt) {
+      observed.lines = 0;
+      observed.linesEndAt = at + SECOND_MS;
     }
-    if (book.lines++ < LINES_A_SECOND) {
+    if (observed.lines++ < LINES_A_SECOND) {
       this.parts.log("warn", "ingest refused", { source_id: this.#idOf(sourceId), reason });
-    } else if (book.withheld++ === 0) {
-      setTimeout(() => this.#tellWithheld(book, sourceId), book.linesEndAt - at).unref();
+    } else if (observed.withheld++ === 0) {
+      setTimeout(() => this.#tellWithheld(observed, sourceId), observed.linesEndAt - at).unref();
     }
   }
 
-  #tellWithheld(book: Book, sourceId: number | null): void {
-    const count = book.withheld;
-    book.withheld = 0;
+  #tellWithheld(observed: Observed, sourceId: number | null): void {
+    const count = observed.withheld;
+    observed.withheld = 0;
     const msg = "ingest refused, more in the same second";
     this.parts.log("warn", msg, { source_id: this.#idOf(sourceId), count });
   }
@@ -129,14 +118,13 @@ export class SourceDesk {
 }
 
 /** Its bucket is full, as long ago as there is. */
-function newBook(): Book {
+function newObserved(): Observed {
   return {
     accepted: 0,
     duplicates: 0,
     rejected: new Map(),
     lastRejected: null,
-    tokens: 0,
-    filledAt: 0,
+    rate: new TokenBucket(0, 0),
     lines: 0,
     linesEndAt: 0,
     withheld: 0,

@@ -1,7 +1,7 @@
 /** What is kept of sources in memory: rates, counts, and how refusals reach the log. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import { IdCodec } from "../../../src/core/ids.ts";
-import { SourceDesk } from "../../../src/http/sources/desk.ts";
+import { SourceMonitor } from "../../../src/http/sources/monitor.ts";
 
 const SOURCE = 5;
 const ids = new IdCodec("00", new Uint8Array(16));
@@ -9,7 +9,7 @@ const ids = new IdCodec("00", new Uint8Array(16));
 let now = 0;
 let lines: Record<string, unknown>[] = [];
 let counts: [source: number, outcome: string, at: number][] = [];
-let desk: SourceDesk;
+let monitor: SourceMonitor;
 let told = Promise.withResolvers<void>();
 
 beforeEach(() => {
@@ -17,7 +17,7 @@ beforeEach(() => {
   lines = [];
   counts = [];
   told = Promise.withResolvers();
-  desk = new SourceDesk({
+  monitor = new SourceMonitor({
     ids,
     now: () => now,
     onRejected: () => {},
@@ -31,7 +31,7 @@ beforeEach(() => {
 
 /** Seconds to wait for the next request; 0 where it passed. */
 function waitOf(source: number, perSecond: number): number {
-  const allowance = desk.take(source, perSecond);
+  const allowance = monitor.take(source, perSecond);
   return allowance === null || allowance.isGranted ? 0 : allowance.retryAfterSeconds;
 }
 
@@ -59,25 +59,25 @@ describe("a rate", () => {
 
 describe("counters", () => {
   test("count by source and reason, duplicates apart, until the source is deleted", () => {
-    desk.accept(SOURCE, false);
-    desk.accept(SOURCE, true);
-    desk.refuse(SOURCE, "bad_signature");
-    desk.refuse(SOURCE, "stale_timestamp");
-    const { accepted, duplicates, rejected, lastRejected } = desk.counters(SOURCE);
+    monitor.accept(SOURCE, false);
+    monitor.accept(SOURCE, true);
+    monitor.refuse(SOURCE, "bad_signature");
+    monitor.refuse(SOURCE, "stale_timestamp");
+    const { accepted, duplicates, rejected, lastRejected } = monitor.counters(SOURCE);
     expect([accepted, duplicates, rejected.get("bad_signature")]).toEqual([1, 1, 1]);
     expect(lastRejected).toEqual({ at: now, reason: "stale_timestamp" });
     const outcomes = ["accepted", "duplicate", "bad_signature", "stale_timestamp"];
     expect(counts).toEqual(outcomes.map((outcome) => [SOURCE, outcome, now]));
-    expect(desk.counters(6).accepted).toBe(0);
-    desk.forget(SOURCE);
-    expect(desk.counters(SOURCE)).toMatchObject({ accepted: 0, lastRejected: null });
+    expect(monitor.counters(6).accepted).toBe(0);
+    monitor.forget(SOURCE);
+    expect(monitor.counters(SOURCE)).toMatchObject({ accepted: 0, lastRejected: null });
   });
 });
 
 describe("refusals in the log", () => {
   test("have a line each, with source and reason; one that exists nowhere is named by none", () => {
-    desk.refuse(SOURCE, "bad_signature");
-    desk.refuse(null, "unknown_source");
+    monitor.refuse(SOURCE, "bad_signature");
+    monitor.refuse(null, "unknown_source");
     expect(counts).toHaveLength(1);
     expect(lines).toEqual([
       { level: "warn", msg: "ingest refused", source_id: ids.encode("src", SOURCE), reason: "bad_signature" },
@@ -87,15 +87,15 @@ describe("refusals in the log", () => {
 
   test("above ten in a second become one line with their count; the next second begins anew", async () => {
     now += 995;
-    for (let refused = 0; refused < 10; refused++) desk.refuse(SOURCE, "bad_signature");
+    for (let refused = 0; refused < 10; refused++) monitor.refuse(SOURCE, "bad_signature");
     now += 990;
-    for (let refused = 0; refused < 25; refused++) desk.refuse(SOURCE, "bad_signature");
+    for (let refused = 0; refused < 25; refused++) monitor.refuse(SOURCE, "bad_signature");
     expect(lines).toHaveLength(10);
     await told.promise;
     expect(lines.at(-1)).toMatchObject({ source_id: ids.encode("src", SOURCE), count: 25 });
     now += 10;
-    desk.refuse(SOURCE, "bad_signature");
+    monitor.refuse(SOURCE, "bad_signature");
     expect(lines).toHaveLength(12);
-    expect(desk.counters(SOURCE).rejected.get("bad_signature")).toBe(36);
+    expect(monitor.counters(SOURCE).rejected.get("bad_signature")).toBe(36);
   });
 });

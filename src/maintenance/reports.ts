@@ -24,7 +24,7 @@ export function countAccepted({ eventsAccepted, duplicates }: Metrics, { event, 
   else eventsAccepted.count(event.isTest ? "test" : event.sourceId === null ? "publish" : "ingest");
 }
 
-export function tellExhausted(
+export function reportExhausted(
   { projectId, type, endpointId, count }: Exhaustion,
   { ids }: Data,
   logger: Logger,
@@ -37,13 +37,13 @@ export function tellExhausted(
   });
 }
 
-export function tellRefusedFilter(endpointId: string, logger: Logger): void {
+export function reportRefusedFilter(endpointId: string, logger: Logger): void {
   const hint =
     "The filter of an endpoint is refused by this version: what it gets is malformed until it is given another.";
   logger.log("error", hint, { endpoint_id: endpointId });
 }
 
-export function tellJob({ name, rows, seconds, error }: JobReport, metrics: Metrics, logger: Logger): void {
+export function reportJob({ name, rows, seconds, error }: JobReport, metrics: Metrics, logger: Logger): void {
   metrics.jobRuns.count(name);
   metrics.jobRows.count(name, rows);
   metrics.jobSeconds.set(name, seconds);
@@ -52,7 +52,7 @@ export function tellJob({ name, rows, seconds, error }: JobReport, metrics: Metr
   logger.log("error", "job failed", { job: name, error });
 }
 
-export function tellMigrated({ from, to }: Migrated, logger: Logger): void {
+export function reportMigrated({ from, to }: Migrated, logger: Logger): void {
   if (from === to) return;
   const what = from === 0 ? "the database was made" : "the database was brought up to date";
   logger.log("info", what, { schema_before: from, schema: to });
@@ -111,12 +111,12 @@ function watchLoop({ loopLagSeconds }: Metrics): () => void {
   return () => clearInterval(timer);
 }
 
-export function tellDisabled(endpointId: string, reason: string, logger: Logger): void {
+export function reportDisabled(endpointId: string, reason: string, logger: Logger): void {
   logger.log("warn", "endpoint disabled", { endpoint_id: endpointId, reason });
 }
 
 /** `left`: those whose key is not there. */
-export function tellSealed(left: number, logger: Logger): void {
+export function reportSealed(left: number, logger: Logger): void {
   const done =
     "every stored secret is encrypted by the first key of SEALPOST_SECRET_KEY: the other keys may go";
   const hint =
@@ -126,12 +126,12 @@ export function tellSealed(left: number, logger: Logger): void {
 }
 
 /** One line when an endpoint starts to be left alone, for as long as it is; one when it answers again. */
-function tellHealth(
+function reportHealth(
   { settlement: { health, disable }, leftAloneUntil }: AttemptReport,
   endpointId: string,
   logger: Logger,
 ): void {
-  if (disable) tellDisabled(endpointId, disable, logger);
+  if (disable) reportDisabled(endpointId, disable, logger);
   if (health.failingSince === null && leftAloneUntil === null)
     logger.log("info", "endpoint answers again", { endpoint_id: endpointId });
   else if (leftAloneUntil !== null) {
@@ -144,12 +144,12 @@ function tellHealth(
 }
 
 /** An endpoint's row holds what this program cannot read. */
-export function tellBroken(endpointId: string, error: unknown, logger: Logger): void {
+export function reportBroken(endpointId: string, error: unknown, logger: Logger): void {
   logger.log("error", "endpoint cannot be read", { endpoint_id: endpointId, error: String(error) });
 }
 
 /** The wall clock was set back: `lead` is how far the actors' clock is ahead now, in milliseconds. */
-export function tellSetBack(lead: number, logger: Logger): void {
+export function reportSetBack(lead: number, logger: Logger): void {
   logger.log("warn", "the clock was set back; what waits is not held up by that", { lead_ms: lead });
 }
 
@@ -218,7 +218,7 @@ function countRequest({ method, route, status, durationMs }: RequestLine, metric
   if (api !== "poll") metrics.requestSeconds.observe(durationMs / 1000, api);
 }
 
-export function tellRequest(
+export function reportRequest(
   line: RequestLine,
   projectIds: PublicIds,
   logger: Logger,
@@ -242,7 +242,7 @@ function attemptLabels(outcome: Outcome, code: number | null): string {
   return (known[hundreds] ??= `${outcome} ${code === null ? "none" : `${hundreds}xx`}`);
 }
 
-export function tellAttempt(report: AttemptReport, data: Data, logger: Logger, metrics: Metrics): void {
+export function reportAttempt(report: AttemptReport, data: Data, logger: Logger, metrics: Metrics): void {
   const { settlement, number, nextAttemptAt, lagMs } = report;
   const { load, performed, endpoint, trigger, change } = settlement;
   const { outcome } = performed.finding;
@@ -262,5 +262,5 @@ export function tellAttempt(report: AttemptReport, data: Data, logger: Logger, m
   const errorCode = error === null ? "null" : `"${error.code}"`;
   const detail = error?.detail ? `,"error_detail":${hideCredentials(JSON.stringify(error.detail))}` : "";
   logger.logPlain(level, "attempt", `${what},${how},"error_code":${errorCode}${detail},${then}${next}`);
-  if (settlement.healthChanged || settlement.disable) tellHealth(report, endpointId, logger);
+  if (settlement.healthChanged || settlement.disable) reportHealth(report, endpointId, logger);
 }

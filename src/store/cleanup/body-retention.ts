@@ -18,7 +18,7 @@ export interface Thinned {
  * Takes the bodies or the attempts of events that stay. A body leaves by overwriting it in its place: an
  * event without one has empty `data`, which no event ever came with.
  */
-export class Thinning {
+export class BodyRetention {
   readonly #statements;
 
   constructor({ sqlite }: Store) {

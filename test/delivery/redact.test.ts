@@ -1,6 +1,6 @@
 /** What a server repeats of the credentials that it was sent is hidden before anything is kept. */
 import { expect, test } from "bun:test";
-import { headerSecrets, hideSecretBytes, hideSecrets } from "../../src/delivery/echo.ts";
+import { headerSecrets, hideSecretBytes, hideSecrets } from "../../src/delivery/redact.ts";
 import { startApp } from "../kit/app.ts";
 import { startReceiver } from "../kit/receiver.ts";
 

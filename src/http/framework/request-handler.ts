@@ -90,7 +90,7 @@ function keyOwnerOf(caller: Caller | null): KeyOwner {
 }
 
 /** One request, from its arrival to its answer; handlers see it as their context. */
-export class Exchange implements RequestContext {
+export class RequestHandler implements RequestContext {
   readonly requestId = crypto.randomUUID();
   caller: Caller | null = null;
   query: Readonly<Record<string, unknown>> = {};

@@ -3,7 +3,7 @@ import { limit } from "../core/limits.ts";
 /**
  * How long work that goes on in slices steps back for the others, who have the disk and the loop meanwhile.
  */
-export interface Pace {
+export interface JobControl {
   /** True where no further slice may begin. */
   isStopping: () => boolean;
   /** Between two slices. */
@@ -14,7 +14,7 @@ export interface Pace {
  * Rests a little, and twice as long as the slice took, so that work steps back by itself where the disk or
  * the processor is busy.
  */
-export function createPace(isStopping: () => boolean): Pace {
+export function createJobControl(isStopping: () => boolean): JobControl {
   let begin = performance.now();
   return {
     isStopping,

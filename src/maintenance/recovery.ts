@@ -14,7 +14,7 @@ interface Parts {
 }
 
 /** Takes up what the process before left open; at start, before anything is accepted. */
-export async function takeUp({ data, pipeline, actors, replayer, releaser }: Parts): Promise<void> {
+export async function restore({ data, pipeline, actors, replayer, releaser }: Parts): Promise<void> {
   // Before the actors: what lies above its mark is in no index that they look into.
   await recoverIndex(data);
   for (const part of [pipeline, actors, replayer]) part.recover();

@@ -1,7 +1,7 @@
 /** Work that time alone brings about: old secrets leave, endpoints that fail for days are disabled. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { HEALTHY } from "../../src/core/model.ts";
-import { disableFailing, dropExpiredSecrets } from "../../src/maintenance/upkeep.ts";
+import { disableFailing, dropExpiredSecrets } from "../../src/maintenance/endpoint-jobs.ts";
 import { type Api, startApi } from "../http/log-kit.ts";
 import { SetClock } from "../kit/clock.ts";
 
