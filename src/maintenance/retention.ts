@@ -62,7 +62,6 @@ export class Retention {
   /** The last event that lost a part: by part, then by project. */
   readonly #thinned = { bodies: new Map<number, number>(), attempts: new Map<number, number>() };
   #thinningBegan = Number.NEGATIVE_INFINITY;
-  #isSwept = false;
 
   constructor(private readonly parts: RetentionParts) {}
 
@@ -80,9 +79,8 @@ export class Retention {
     return removed;
   }
 
-  /** What nothing leads to any more, once a pass. Answers how many rows were removed. */
+  /** What nothing leads to any more. Answers how many rows were removed. */
   async sweep(control: JobControl): Promise<number> {
-    if (this.#isSwept) return 0;
     const { orphans, tenants } = this.parts.data;
     const keptSince = (projectId: number) => this.#keptSince(tenants.project(projectId));
     const walks: ((after: number) => Walked)[] = [
@@ -96,7 +94,6 @@ export class Retention {
     ];
     let rows = 0;
     for (const walk of walks) rows += await this.#walk(walk, control);
-    this.#isSwept = !control.isStopping();
     return rows;
   }
 
@@ -110,7 +107,6 @@ export class Retention {
     if (Math.abs(now - this.#passBegan) < HOUR_MS) return;
     this.#passBegan = now;
     this.#reached.clear();
-    this.#isSwept = false;
   }
 
   async #walk(walk: (after: number) => Walked, control: JobControl): Promise<number> {

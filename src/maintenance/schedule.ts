@@ -7,6 +7,10 @@ import type { Checkpoints } from "../store/checkpoint.ts";
 import type { Data } from "../store/data.ts";
 import { disableFailing, dropExpiredSecrets } from "./endpoint-jobs.ts";
 
+/**
+ * By the clock, in UTC, as cron spells it: what somebody waits for within the minute, what may lie a while, and
+ * once an hour what walks through every project. Not all at the same minute. Each job runs at the start too.
+ */
 const MINUTELY = "* * * * *";
 /** What a crash may lose of the numbers of sources. */
 const SOURCE_STATS_MS = 5000;
@@ -36,10 +40,10 @@ export function scheduledJobs(parts: ScheduleParts): Job[] {
     // What a step back of the wall clock costs a wait is the time since the clock was read last.
     { name: "clock", every: CLOCK_READ_MS, run: async () => void actors.clock.now() },
     { name: "last_use", every: MINUTELY, run: () => data.tenants.saveLastUse() },
-    { name: "idempotency", every: MINUTELY, run: inSlices(() => data.idempotency.expire()) },
-    { name: "dedup", every: MINUTELY, run: inSlices(() => data.dedup.expire()) },
+    { name: "idempotency", every: "1-59/5 * * * *", run: inSlices(() => data.idempotency.expire()) },
+    { name: "dedup", every: "3-59/5 * * * *", run: inSlices(() => data.dedup.expire()) },
     { name: "portal_links", every: MINUTELY, run: inSlices(() => data.portalLinks.expire()) },
-    { name: "audit", every: MINUTELY, run: inSlices(() => data.audit.expire()) },
+    { name: "audit", every: "41 * * * *", run: inSlices(() => data.audit.expire()) },
     { name: "secrets", every: MINUTELY, run: () => dropExpiredSecrets(data) },
     {
       name: "disabling",
@@ -64,10 +68,10 @@ export function scheduledJobs(parts: ScheduleParts): Job[] {
     },
     { name: "erasure", every: MINUTELY, run: (control) => eraser.run(control) },
     { name: "retention", every: MINUTELY, run: (control) => retention.run(control) },
-    { name: "sweep", every: MINUTELY, run: (control) => retention.sweep(control) },
+    { name: "sweep", every: "7 * * * *", run: (control) => retention.sweep(control) },
     {
       name: "vacuum",
-      every: MINUTELY,
+      every: "4-59/10 * * * *",
       async run(control) {
         let pages = 0;
         for (; data.vacuum.isDue && !control.isStopping(); await control.rest())
