@@ -78,6 +78,7 @@ describe("the reader of imports", () => {
       'import {\n  c,\n  type D,\n} from "./c.ts";',
       'export * from "./e.ts";',
       'import "./f.ts";',
+      'import { no } from "./macro.ts" with { type: "macro" };',
       'const g = await import("./g.ts");',
       'let h: import("./h.ts").H;',
       'new Worker(new URL("./i.ts", import.meta.url));',
@@ -167,9 +168,13 @@ async function readSources(): Promise<SourceFile[]> {
   );
 }
 
-/** The modules that a file names: paths from the repository's root, or names of packages. */
+/**
+ * The modules that a file names: paths from the repository's root, or names of packages. A macro runs when
+ * its file is bundled, and is no part of it.
+ */
 function readImports(path: string, text: string): string[] {
-  const statements = /^(?:import|export)\b[^;"]*?\bfrom "([^"]+)"|^import "([^"]+)"/gm;
+  const statements =
+    /^(?:import|export)\b[^;"]*?\bfrom "([^"]+)"(?! with \{ type: "macro" \})|^import "([^"]+)"/gm;
   const expressions = /\b(?:import|require)\("([^"]+)"\)|\bnew URL\("(\.[^"]+)", import\.meta\.url\)/g;
   const names = [...text.matchAll(statements), ...text.matchAll(expressions)].map(([, a, b]) => a ?? b ?? "");
   return names.map((name) => (name.startsWith(".") ? join(dirname(path), name) : name));

@@ -25,3 +25,10 @@ export function basicAuthSecrets(config: DestinationConfig): readonly string[] {
   const authorization = basicAuthOf(config);
   return authorization === null ? [] : [authorization.slice(SCHEME.length)];
 }
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "User name": "Benutzername",
+  Password: "Passwort",
+  "Of this user.": "Dieses Benutzers.",
+};

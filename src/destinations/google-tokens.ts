@@ -185,3 +185,8 @@ export function signAssertion(account: ServiceAccount, scope: string, nowSeconds
     .setExpirationTime(nowSeconds + ASSERTION_SECONDS)
     .sign(createPrivateKey(account.privateKey));
 }
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Service account key": "Schlüssel des Dienstkontos",
+};

@@ -75,3 +75,12 @@ export function objectKeyOf(config: DestinationConfig, message: Message): string
     throw new Error(`The key has ${bytes} bytes; at most ${KEY_BYTES_MAX} are taken.`);
   return key;
 }
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Stands before every key, with a slash between, as in webhooks/.":
+    "Steht vor jedem Schlüssel, mit einem Schrägstrich dazwischen, wie webhooks/.",
+  "Key template": "Muster des Schlüssels",
+  "What follows the prefix; {date}/{hour}/{id}.json unless given. Knows {date}, {hour}, {type}, {endpoint_id} and {id}, and must hold {id}.":
+    "Was auf das Präfix folgt; ohne Angabe {date}/{hour}/{id}.json. Kennt {date}, {hour}, {type}, {endpoint_id} und {id}; {id} muss vorkommen.",
+};

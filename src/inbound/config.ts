@@ -145,3 +145,13 @@ function faultOfMissing(place: "config" | "credentials", entry: ConfigRule): str
 function pointerTo(place: string, name: string): string {
   return `/${place}/${name.replace(/~/g, "~0").replace(/\//g, "~1")}`;
 }
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Tolerance in seconds": "Toleranz in Sekunden",
+  "Public address": "Öffentliche Adresse",
+  "How far the signed timestamp may lie from now; narrows the provider's own window, never widens it.":
+    "Wie weit der signierte Zeitstempel von jetzt abweichen darf; verengt das Fenster des Anbieters, weitet es nie.",
+  "The address as it was entered at the provider, character for character, where it differs from the source's own (a proxy).":
+    "Die Adresse, wie sie beim Anbieter eingetragen ist, Zeichen für Zeichen, wenn sie von der eigenen der Quelle abweicht (ein Proxy).",
+};

@@ -66,3 +66,12 @@ export const basicSecret: SecretForm = {
   example: "user:password",
   decode: (secret) => (secret.indexOf(":") > 0 ? secret : null),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Paste it exactly as it is shown.": "Fügen Sie es genau so ein, wie es gezeigt wird.",
+  "Paste it with its prefix whsec_ where it has one.": "Mit dem Präfix whsec_ einfügen, wenn es eines hat.",
+  "Hexadecimal digits, as shown.": "Hexadezimale Ziffern, wie gezeigt.",
+  "Base64 text, as shown.": "Base64-Text, wie gezeigt.",
+  "user:password, as entered at the provider.": "benutzer:passwort, wie beim Anbieter eingetragen.",
+};

@@ -21,12 +21,12 @@ describe.each(languages)("%s", (language) => {
   const load = async (): Promise<Readonly<Record<string, string>>> =>
     (await LANGUAGES[language]?.loadFields()) ?? {};
 
-  test("has every label and help; what is missing goes into src/portal/locales/<language>.fields.ts", async () => {
+  test("has every label and help; what is missing goes beside its row, as `german`", async () => {
     const known = await load();
     expect(texts.filter((text) => translated(text, known) === null)).toEqual([]);
   });
 
-  test("has nothing else: what a row no longer says goes from src/portal/locales/<language>.fields.ts too", async () => {
+  test("has nothing else: what a row no longer says goes from beside its row too", async () => {
     const known = await load();
     const isUsed = (key: string) => {
       const { [key]: _, ...others } = known;

@@ -23,10 +23,10 @@ async function copySources(): Promise<void> {
   }
   symlinkSync(join(repository, "node_modules"), join(copy, "node_modules"));
   const readme = await readPage("CONTRIBUTING.md");
-  expect(readme).toContain(`here at the end of \`${FILE}\``);
+  expect(readme).toContain(`here at the end of the list in \`${FILE}\``);
   const row = findOnly(readBlocks(readme), "ts").text;
   const path = join(copy, FILE);
-  writeFileSync(path, readFileSync(path, "utf8").replace(/\];\s*$/, `${row}];\n`));
+  writeFileSync(path, readFileSync(path, "utf8").replace(/\n\];\n/, `\n${row}];\n`));
 }
 
 beforeAll(async () => {

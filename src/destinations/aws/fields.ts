@@ -87,3 +87,28 @@ export const AWS_NOTES =
   " With `refused`, `error_detail` is the service's own code, such as `InvalidClientTokenId`; with `permission_missing` it names action and " +
   "resource, as in `sqs:SendMessage on arn:aws:sqs:…`. `role_refused` is what STS says when a role is assumed. Prefer a role, and an access key " +
   "that may do nothing but assume it.";
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Message group": "Nachrichtengruppe",
+  "Messages of one group keep their order. Of FIFO: the endpoint's id unless given.":
+    "Nachrichten einer Gruppe behalten ihre Reihenfolge. Bei FIFO: die Id des Endpunkts, wenn nichts angegeben ist.",
+  "The AWS region, as in eu-central-1.": "Die AWS-Region, wie eu-central-1.",
+  "Access key ID": "Zugriffsschlüssel-ID",
+  "Of an IAM user, or of credentials for a time.": "Eines IAM-Benutzers, oder befristeter Zugangsdaten.",
+  "Secret access key": "Geheimer Zugriffsschlüssel",
+  "Belongs to the access key ID.": "Gehört zur Zugriffsschlüssel-ID.",
+  "Session token": "Sitzungs-Token",
+  "Only with credentials for a time. Such a destination fails as soon as they expire: a role lasts.":
+    "Nur bei befristeten Zugangsdaten. Sind sie abgelaufen, scheitert das Ziel: Eine Rolle hält.",
+  "Role to assume": "Anzunehmende Rolle",
+  "The ARN of a role that the access key may assume; then the role is what sends.":
+    "Die ARN einer Rolle, die der Zugriffsschlüssel annehmen darf; gesendet wird dann mit der Rolle.",
+  "External ID": "Externe ID",
+  "What the trust policy of the role asks for.": "Was die Vertrauensrichtlinie der Rolle verlangt.",
+  "The service's own address in the region is called unless this is given. Give it for a compatible server, or a VPC endpoint.":
+    "Ohne Angabe wird die Adresse des Dienstes in der Region gerufen. Für kompatible Server oder einen VPC-Endpunkt.",
+  "STS endpoint": "STS-Endpunkt",
+  "Where the role is assumed: AWS itself unless given, or where a compatible server has its endpoint.":
+    "Wo die Rolle angenommen wird: ohne Angabe bei AWS selbst, oder wo ein kompatibler Server seinen Endpunkt hat.",
+};

@@ -96,3 +96,14 @@ export const activemq: DestinationKind = {
 function encodeField(text: string): string {
   return text.replaceAll(/[^A-Za-z0-9{}[\]":,._/-]/gu, encodeURIComponent);
 }
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Console URL": "URL der Konsole",
+  "Where the web console listens, as in https://activemq.example.com:8162.":
+    "Wo die Web-Konsole lauscht, wie https://activemq.example.com:8162.",
+  Destination: "Ziel",
+  "The name of a queue, or queue://NAME, or topic://NAME.":
+    "Der Name einer Warteschlange, oder queue://NAME, oder topic://NAME.",
+  "A user of the web console.": "Ein Benutzer der Web-Konsole.",
+};

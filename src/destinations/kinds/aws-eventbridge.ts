@@ -86,3 +86,13 @@ function entryOf(config: DestinationConfig, message: Message): Record<string, un
     Time: Math.floor(message.createdAt / 1000),
   };
 }
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Event bus": "Ereignisbus",
+  "Its name, such as default, or its ARN.": "Sein Name, wie default, oder seine ARN.",
+  Source: "Quelle",
+  "What rules see as the event's source; sealpost unless given.":
+    "Was Regeln als Quelle des Ereignisses sehen; ohne Angabe sealpost.",
+  "Detail type": "Detailtyp",
+};

@@ -61,3 +61,12 @@ export const awsKinesis: DestinationKind = {
       resource: `stream/${textOf(config, "stream_name") ?? ""}`,
     }),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  Stream: "Datenstrom",
+  "The name of the data stream.": "Der Name des Datenstroms.",
+  "Partition key": "Partitionsschlüssel",
+  "One for all messages, which keeps them in one shard and in order; the webhook-id unless given.":
+    "Einer für alle Nachrichten hält sie in einem Shard und in der Reihenfolge; ohne Angabe die webhook-id.",
+};

@@ -76,3 +76,8 @@ function formOf(config: DestinationConfig, message: Message): URLSearchParams {
   }
   return form;
 }
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "As in arn:aws:sns:eu-central-1:123456789012:orders.": "Wie arn:aws:sns:eu-central-1:123456789012:orders.",
+};

@@ -91,3 +91,12 @@ function inputOf(config: DestinationConfig, message: Message): Record<string, un
     ...groupOf(config, message, queueUrl.endsWith(".fifo")),
   };
 }
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Queue URL": "URL der Warteschlange",
+  "As in https://sqs.eu-central-1.amazonaws.com/123456789012/orders.":
+    "Wie https://sqs.eu-central-1.amazonaws.com/123456789012/orders.",
+  "The server of the queue's URL is called unless this is given. Give it for a compatible server, or a VPC endpoint.":
+    "Ohne Angabe wird der Server aus der URL der Warteschlange gerufen. Für kompatible Server oder einen VPC-Endpunkt.",
+};

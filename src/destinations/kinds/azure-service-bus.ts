@@ -137,3 +137,10 @@ export const azureServiceBus: DestinationKind = {
     return rejected(status === 404 || status === 410 ? "entity_not_found" : null);
   },
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Of a policy with the claim Send: Endpoint=sb://…;SharedAccessKeyName=…;SharedAccessKey=….":
+    "Einer Richtlinie mit dem Recht Send: Endpoint=sb://…;SharedAccessKeyName=…;SharedAccessKey=….",
+  "Queue or topic": "Warteschlange oder Thema",
+};

@@ -137,3 +137,10 @@ export const azureStorageQueue: DestinationKind = {
     return rejected(CODES[code] ?? null);
   },
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Of the storage account: …AccountName=…;AccountKey=…, or QueueEndpoint=…;SharedAccessSignature=….":
+    "Des Speicherkontos: …AccountName=…;AccountKey=…, oder QueueEndpoint=…;SharedAccessSignature=….",
+  Queue: "Warteschlange",
+};

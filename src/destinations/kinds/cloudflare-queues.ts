@@ -101,3 +101,16 @@ export const cloudflareQueues: DestinationKind = {
     return rejected(status === 200 ? "refused" : null);
   },
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Account ID": "Konto-ID",
+  "32 hexadecimal digits, shown in the dashboard.": "32 hexadezimale Ziffern, im Dashboard gezeigt.",
+  "Queue ID": "ID der Warteschlange",
+  "32 hexadecimal digits: not the queue's name.":
+    "32 hexadezimale Ziffern: nicht der Name der Warteschlange.",
+  "API token": "API-Token",
+  "With the permission Queues Edit.": "Mit der Berechtigung Queues Edit.",
+  "API address": "API-Adresse",
+  "https://api.cloudflare.com unless given.": "Ohne Angabe https://api.cloudflare.com.",
+};

@@ -82,3 +82,14 @@ export const gcpPubsub: DestinationKind = {
     return typeof id === "string" && id !== "" ? DELIVERED : rejected(UNEXPECTED);
   },
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Project ID": "Projekt-ID",
+  "The topic's project.": "Das Projekt des Themas.",
+  "Its name, without projects/…/topics/.": "Sein Name, ohne projects/…/topics/.",
+  "The whole JSON key file of a service account with the role Pub/Sub Publisher.":
+    "Die ganze JSON-Schlüsseldatei eines Dienstkontos mit der Rolle Pub/Sub Publisher.",
+  "https://pubsub.googleapis.com unless given; for a regional endpoint or a compatible server.":
+    "Ohne Angabe https://pubsub.googleapis.com; für einen regionalen Endpunkt oder einen kompatiblen Server.",
+};

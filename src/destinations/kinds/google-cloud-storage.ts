@@ -85,3 +85,11 @@ export const googleCloudStorage: DestinationKind = {
     return typeof name === "string" && typeof generation === "string" ? DELIVERED : rejected(UNEXPECTED);
   },
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "The whole JSON key file of a service account with the role Storage Object User.":
+    "Die ganze JSON-Schlüsseldatei eines Dienstkontos mit der Rolle Storage Object User.",
+  "https://storage.googleapis.com unless given; for a compatible server.":
+    "Ohne Angabe https://storage.googleapis.com; für einen kompatiblen Server.",
+};

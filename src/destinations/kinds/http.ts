@@ -49,3 +49,11 @@ export const http: DestinationKind = {
   },
   judge: ({ status }) => (isSuccess(status) ? { delivered: true } : rejected()),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "HTTP URL": "HTTP-Adresse",
+  URL: "URL",
+  "Where deliveries are posted to. It must resolve to public addresses only.":
+    "Wohin Zustellungen gesendet werden. Sie muss zu öffentlichen Adressen führen.",
+};

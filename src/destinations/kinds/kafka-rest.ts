@@ -122,3 +122,17 @@ function judgeRefusal(status: number, code: unknown): Judgement {
   if (code === 40401) return rejected("topic_not_found");
   return rejected(status === 415 || status === 422 ? "record_refused" : null);
 }
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Proxy URL": "URL des Proxys",
+  "Where the REST proxy listens, as in https://kafka-rest.example.com:8082.":
+    "Wo der REST-Proxy lauscht, wie https://kafka-rest.example.com:8082.",
+  "Record key": "Schlüssel des Datensatzes",
+  "The webhook-id unless given. Records with one key stay in order, in one partition.":
+    "Ohne Angabe die webhook-id. Datensätze mit einem Schlüssel bleiben in der Reihenfolge, in einer Partition.",
+  "For proxies that ask for basic authentication.": "Für Proxys, die Basic-Authentifizierung verlangen.",
+  "Send record headers": "Header mitsenden",
+  "True unless given. Set to false for proxies that refuse record headers, such as Karapace.":
+    "Ohne Angabe ja. Abschalten für Proxys, die Header an Datensätzen ablehnen, wie Karapace.",
+};

@@ -18,3 +18,8 @@ export const poll: PolledKind = {
   maxBytes: null,
   isPolled: true,
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  Polling: "Abholung (Polling)",
+};

@@ -120,3 +120,15 @@ export const pulsar: DestinationKind = {
     return rejected(status === 401 ? "credentials_refused" : status === 403 ? "permission_missing" : null);
   },
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Web service URL": "URL des Web-Dienstes",
+  "Of the broker or the Pulsar proxy, as in https://pulsar.example.com:8443.":
+    "Des Brokers oder des Pulsar-Proxys, wie https://pulsar.example.com:8443.",
+  "persistent://TENANT/NAMESPACE/TOPIC; a bare name is one in public/default.":
+    "persistent://TENANT/NAMESPACE/TOPIC; ein bloßer Name liegt in public/default.",
+  "Message key": "Schlüssel der Nachricht",
+  "A JSON Web Token of a role that may produce, where the cluster asks for one.":
+    "Ein JSON Web Token einer Rolle, die senden darf, wenn der Cluster eines verlangt.",
+};

@@ -135,3 +135,18 @@ export const rabbitmq: DestinationKind = {
     return rejected(code ?? null, { throttled: code === "queue_full" });
   },
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Management URL": "Management-URL",
+  "Where the management plugin listens, as in https://rabbitmq.example.com:15671.":
+    "Wo das Management-Plugin lauscht, wie https://rabbitmq.example.com:15671.",
+  "Virtual host": "Virtueller Host",
+  "Often /.": "Oft /.",
+  Exchange: "Exchange",
+  "Its name; amq.default for the default exchange, which routes to the queue that the routing key names.":
+    "Sein Name; amq.default für den vorgegebenen, der zur Warteschlange führt, die der Routing-Schlüssel nennt.",
+  "Routing key": "Routing-Schlüssel",
+  "A user with the tag management and write permission on the exchange.":
+    "Ein Benutzer mit dem Tag management und Schreibrecht auf dem Exchange.",
+};

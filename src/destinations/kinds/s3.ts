@@ -87,3 +87,11 @@ function encodeSegment(segment: string): string {
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 }
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Amazon S3 and compatible stores": "Amazon S3 und kompatible Speicher",
+  "AWS is called unless this is given, as for MinIO or Cloudflare R2. Give it for a compatible server, or a VPC endpoint.":
+    "Ohne Angabe wird AWS gerufen. Für kompatible Server wie MinIO oder Cloudflare R2, oder einen VPC-Endpunkt.",
+  "The name of the bucket.": "Der Name des Buckets.",
+};

@@ -92,3 +92,8 @@ export const ADYEN: ProviderRow = {
     "Choose JSON as the method.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "The same webhook's HMAC Key: generate and copy it.": "HMAC Key desselben Webhooks: erzeugen und kopieren.",
+};

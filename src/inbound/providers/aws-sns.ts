@@ -136,3 +136,8 @@ export const AWS_SNS: ProviderRow = {
     "Leave raw message delivery off: raw messages carry no signature.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "The topic that is subscribed (arn:aws:sns:…).": "Das abonnierte Thema (arn:aws:sns:…).",
+};

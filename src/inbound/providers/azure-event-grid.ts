@@ -72,3 +72,13 @@ export const AZURE_EVENT_GRID: ProviderRow = {
     "Never put the secret into the address: a token in the query string is refused.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Delivery header value": "Wert des Zustell-Headers",
+  "Delivery header": "Zustell-Header",
+  "The same form, tab Delivery Properties: a static header, Is secret? checked, whose value is the source's secret.":
+    "Im selben Formular, Reiter Delivery Properties: ein statischer Header mit Häkchen bei Is secret?, dessen Wert das Geheimnis der Quelle ist.",
+  "The name of the header that you define in delivery properties.":
+    "Der Name des Headers, den Sie in Delivery Properties festlegen.",
+};

@@ -198,3 +198,27 @@ export const BODY_HMAC_BASE64: readonly ProviderRow[] = [
     ),
   },
 ];
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Webhooks key": "Webhooks-Schlüssel",
+  "Verifier token": "Prüf-Token",
+  "Channel secret": "Geheimnis des Kanals",
+  "Connect key": "Connect-Schlüssel",
+  "The same page, Security, HMAC key, Generate.": "Auf derselben Seite: Security, HMAC key, Generate.",
+  "The dashboard's (v4) webhook page, Secret hash: type the source's secret.":
+    "Auf der Webhook-Seite des Dashboards (v4), Secret hash: das Geheimnis der Quelle eintippen.",
+  "The same page, Webhooks key.": "Auf derselben Seite: Webhooks key.",
+  "DocuSign Admin: Integrations, Connect, Connect Keys, Add Secret Key.":
+    "DocuSign Admin: Integrations, Connect, Connect Keys, Add Secret Key.",
+  "Option -s of heroku webhooks:add: the source's secret; without it the command prints one of Heroku's.":
+    "Option -s von heroku webhooks:add: das Geheimnis der Quelle; ohne sie gibt der Befehl eines von Heroku aus.",
+  "The webhooks verifier token, which is generated there with the subscription.":
+    "Das verifier token der Webhooks, das dort mit dem Abonnement erzeugt wird.",
+  "Dev Dashboard: Apps, the app, Settings, Secret; webhooks made in the Shopify admin are signed with another, the store's.":
+    "Dev Dashboard: Apps, die App, Settings, Secret; Webhooks aus der Shopify-Verwaltung sind mit einem anderen signiert, dem des Shops.",
+  "LINE Developers Console: the channel, Channel secret.":
+    "LINE Developers Console: der Kanal, Channel secret.",
+  "Field secret of the same call: send the source's secret.":
+    "Feld secret desselben Aufrufs: das Geheimnis der Quelle senden.",
+};

@@ -333,3 +333,44 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
     ),
   },
 ];
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "API secret key": "Geheimer API-Schlüssel",
+  "Webhook shared secret": "Gemeinsames Webhook-Geheimnis",
+  macSecretBase64: "macSecretBase64",
+  "Webhook token": "Webhook-Token",
+  "The same form, Secret: choose it there, or paste the source's.":
+    "Im selben Formular, Secret: dort wählen, oder das der Quelle einfügen.",
+  "Paystack Dashboard: Settings, API Keys & Webhooks, Secret Key (sk_…).":
+    "Paystack Dashboard: Settings, API Keys & Webhooks, Secret Key (sk_…).",
+  "Modern Treasury: Developers, Webhooks, the endpoint's Webhook Key.":
+    "Modern Treasury: Developers, Webhooks, beim Endpunkt: Webhook Key.",
+  "Jira's webhook form, Secret: paste the source's, or generate one there.":
+    "Im Webhook-Formular von Jira, Secret: das der Quelle einfügen, oder dort eines erzeugen.",
+  "CircleCI's webhook form, Secret token: paste the source's.":
+    "Im Webhook-Formular von CircleCI, Secret token: das der Quelle einfügen.",
+  "Cal.com's webhook form, Secret: paste the source's.":
+    "Im Webhook-Formular von Cal.com, Secret: das der Quelle einfügen.",
+  "The same form, signing secret (6 to 40 characters): paste the source's.":
+    "Im selben Formular, signing secret (6 bis 40 Zeichen): das der Quelle einfügen.",
+  "Field webhook_secret of that call: send the source's secret; a PATCH of the webhook sets it later.":
+    "Feld webhook_secret jenes Aufrufs: das Geheimnis der Quelle senden; ein PATCH des Webhooks setzt es später.",
+  "The answer to that call holds the secret, and only that one.":
+    "Die Antwort auf jenen Aufruf enthält das Geheimnis, und nur sie.",
+  "The field secret in the answer to that call; integrations sign with their client secret.":
+    "Das Feld secret in der Antwort auf jenen Aufruf; Integrationen signieren mit ihrem client secret.",
+  "The field secret in the answer of that call: each webhook has its own.":
+    "Das Feld secret in der Antwort jenes Aufrufs: Jeder Webhook hat sein eigenes.",
+  "The field token in the answer to that call.": "Das Feld token in der Antwort auf jenen Aufruf.",
+  "The same section, Show shared secret.": "Im selben Abschnitt: Show shared secret.",
+  "The same form, its secret: paste the source's.":
+    "Im selben Formular sein secret: das der Quelle einfügen.",
+  "Field secret of that call: send the source's secret; without one nothing is signed.":
+    "Feld secret jenes Aufrufs: das Geheimnis der Quelle senden; ohne eines wird nichts signiert.",
+  "The webhook's secret, which Linear makes where none is given.":
+    "Das Geheimnis des Webhooks, das Linear erzeugt, wenn keines angegeben wird.",
+  "The same integration's page, Client Secret.": "Auf der Seite derselben Integration: Client Secret.",
+  "macSecretBase64 in the answer of that call, shown only there.":
+    "macSecretBase64 in der Antwort jenes Aufrufs, nur dort gezeigt.",
+};

@@ -29,3 +29,10 @@ export const BOX: ProviderRow = {
     "Enter the primary key; during a rotation the secondary as the previous one.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Primary key": "Primärschlüssel",
+  "Box Developer Console: the app, Webhooks, Manage signature keys, Generate Key.":
+    "Box Developer Console: die App, Webhooks, Manage signature keys, Generate Key.",
+};

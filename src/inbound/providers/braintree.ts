@@ -123,3 +123,12 @@ export const BRAINTREE: ProviderRow = {
     "The private key opens the whole account: it is stored encrypted and never shown.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Private key": "Privater Schlüssel",
+  "Braintree Control Panel: the gear, API, API Keys, Public Key.":
+    "Braintree Control Panel: das Zahnrad, API, API Keys, Public Key.",
+  "Braintree Control Panel: the gear, API, API Keys, Private Key, View.":
+    "Braintree Control Panel: das Zahnrad, API, API Keys, Private Key, View.",
+};

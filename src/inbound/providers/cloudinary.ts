@@ -55,3 +55,9 @@ export const CLOUDINARY: ProviderRow = {
     "The newest API key signs where the account has several.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Cloudinary Console: Settings, API Keys, API Secret.":
+    "Cloudinary Console: Settings, API Keys, API Secret.",
+};

@@ -65,3 +65,10 @@ export const COINBASE_CDP: ProviderRow = {
     "Coinbase Commerce signs otherwise: use the provider coinbase_commerce for it.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Subscription secret": "Geheimnis des Abonnements",
+  "The field secret in the answer to that call: who loses it makes another subscription.":
+    "Das Feld secret in der Antwort auf jenen Aufruf: Wer es verliert, legt ein neues Abonnement an.",
+};

@@ -80,3 +80,9 @@ export const CONTENTFUL: ProviderRow = {
     "The path is signed; proxies must not change it, nor the headers that are named.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "PUT /spaces/{space}/webhook_settings/signing_secret of that API: the value that is set there.":
+    "PUT /spaces/{space}/webhook_settings/signing_secret jener API: der Wert, der dort gesetzt wird.",
+};

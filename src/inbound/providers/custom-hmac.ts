@@ -148,3 +148,31 @@ export const CUSTOM_HMAC: ProviderRow = {
     "Where {url} is signed, it is the source's address, or config.public_url.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Signature header": "Header der Signatur",
+  Algorithm: "Algorithmus",
+  Encoding: "Kodierung",
+  "Signed content": "Signierter Inhalt",
+  "Timestamp header": "Header des Zeitstempels",
+  "Timestamp unit": "Einheit des Zeitstempels",
+  "Id header": "Header der Id",
+  "Id path": "Pfad der Id",
+  "Type header": "Header des Typs",
+  "Type path": "Pfad des Typs",
+  "Give it the source's secret, or enter the one that it shows; describe its scheme in config.":
+    "Geben Sie ihm das Geheimnis der Quelle, oder tragen Sie seines ein; sein Verfahren beschreiben Sie in den Feldern.",
+  "The header that carries the signature.": "Der Header, der die Signatur trägt.",
+  "The hash of the HMAC.": "Das Hash-Verfahren des HMAC.",
+  "How the signature is written.": "Wie die Signatur geschrieben ist.",
+  "What stands before the signature, for example sha256=.": "Was vor der Signatur steht, etwa sha256=.",
+  "A template of {body}, {timestamp}, {id}, {url}; default {body}.":
+    "Ein Muster aus {body}, {timestamp}, {id}, {url}; ohne Angabe {body}.",
+  "The header of {timestamp}.": "Der Header von {timestamp}.",
+  "Seconds or milliseconds; default s.": "Sekunden oder Millisekunden; ohne Angabe s.",
+  "The header that identifies a delivery.": "Der Header, der eine Zustellung kennzeichnet.",
+  "Where the body identifies a delivery.": "Wo der Inhalt eine Zustellung kennzeichnet.",
+  "The header that names the event's type.": "Der Header, der den Typ des Ereignisses nennt.",
+  "Where the body names the event's type.": "Wo der Inhalt den Typ des Ereignisses nennt.",
+};

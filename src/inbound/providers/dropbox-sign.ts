@@ -77,3 +77,9 @@ export const DROPBOX_SIGN: ProviderRow = {
     "https://developers.hellosign.com/docs/events/overview",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Dropbox Sign: Settings, API, API keys: the key of the account or of the app's owner.":
+    "Dropbox Sign: Settings, API, API keys: der Schlüssel des Kontos oder des Besitzers der App.",
+};

@@ -106,3 +106,10 @@ export const FAL: ProviderRow = {
     "Its keys are the same for all customers: set user_id.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "User id": "Benutzer-Id",
+  "Your fal user id: without it every fal customer can call this source.":
+    "Ihre Benutzer-Id bei fal: Ohne sie kann jeder Kunde von fal diese Quelle rufen.",
+};

@@ -110,3 +110,12 @@ export const FIREBLOCKS: ProviderRow = {
     "Webhooks v1 (header Fireblocks-Signature) are not read.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Workspace id": "Workspace-Id",
+  "Where your workspace is: us (default), eu, eu2 or sandbox.":
+    "Wo Ihr Workspace liegt: us (ohne Angabe), eu, eu2 oder sandbox.",
+  "Your workspace: without it every Fireblocks customer can call this source.":
+    "Ihr Workspace: Ohne ihn kann jeder Kunde von Fireblocks diese Quelle rufen.",
+};

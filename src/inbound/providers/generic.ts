@@ -95,3 +95,20 @@ export const GENERIC: readonly ProviderRow[] = [
     ),
   },
 ];
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "The Ed25519 public key in base64, with its prefix whpk_.":
+    "Der öffentliche Ed25519-Schlüssel in Base64, mit dem Präfix whpk_.",
+  "User and password": "Benutzer und Passwort",
+  "Send the source's secret in the header x-service-token, or as Authorization: Bearer.":
+    "Senden Sie das Geheimnis der Quelle im Header x-service-token, oder als Authorization: Bearer.",
+  "Choose a user and a password, enter them in the sending service, and here as user:password.":
+    "Wählen Sie Benutzer und Passwort, tragen Sie beides beim sendenden Dienst ein, und hier als benutzer:passwort.",
+  "Give the sender the source's whsec_ secret, or enter the one that it shows; for v1a its whpk_ public key.":
+    "Geben Sie dem Sender das whsec_-Geheimnis der Quelle, oder tragen Sie seines ein; für v1a seinen öffentlichen whpk_-Schlüssel.",
+  "Enter the public key (whpk_…) that the sender publishes.":
+    "Tragen Sie den öffentlichen Schlüssel (whpk_…) ein, den der Sender veröffentlicht.",
+  "On the endpoint's page in that portal, Signing Secret.":
+    "Auf der Seite des Endpunkts in jenem Portal: Signing Secret.",
+};

@@ -38,3 +38,9 @@ export const GITHUB: ProviderRow = {
     "Both content types work; with the form one the JSON stands in payload.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "The same page, field Secret: paste the source's secret there, or enter here the one you have there.":
+    "Auf derselben Seite, Feld Secret: dort das Geheimnis der Quelle einfügen, oder hier das eintragen, das dort steht.",
+};

@@ -357,3 +357,22 @@ function answerNotion({ request, material }: Attempt): Reception | null {
     ? null
     : { ...emptyHandshake(), learnedSecret: token, pendingVerificationToken: token };
 }
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Verify token": "Bestätigungs-Token",
+  "Consumer secret": "Consumer-Geheimnis",
+  "Field transport.secret of that call: send the source's secret.":
+    "Feld transport.secret jenes Aufrufs: das Geheimnis der Quelle senden.",
+  "A text of your choice; enter the same one in the App Dashboard.":
+    "Ein Text Ihrer Wahl; denselben tragen Sie im App Dashboard ein.",
+  "X Developer Console: the app, Keys and tokens, the API key's secret (the consumer secret).":
+    "X Developer Console: die App, Keys and tokens, das Geheimnis des API-Schlüssels (consumer secret).",
+  "Dropbox App Console: the app, its app secret.": "Dropbox App Console: die App, ihr App secret.",
+  "The same form, Secret: paste the source's.": "Im selben Formular, Secret: das der Quelle einfügen.",
+  "Intercom Developer Hub: the app, Basic information, Client secret.":
+    "Intercom Developer Hub: die App, Basic information, Client secret.",
+  "The same app's Features page, Secret Token.": "Auf der Seite Features derselben App: Secret Token.",
+  "Meta App Dashboard: the app's Basic Settings, App Secret.":
+    "Meta App Dashboard: Basic Settings der App, App Secret.",
+};

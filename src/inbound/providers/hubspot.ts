@@ -119,3 +119,11 @@ export const HUBSPOT: readonly ProviderRow[] = [
     ),
   },
 ];
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "HubSpot developer account: Apps, the app, Auth, Client secret.":
+    "HubSpot-Entwicklerkonto: Apps, die App, Auth, Client secret.",
+  "HubSpot developer account: Apps, the app's Auth tab, Client secret; the same as for its webhooks.":
+    "HubSpot-Entwicklerkonto: Apps, in der App der Reiter Auth, Client secret; dasselbe wie für ihre Webhooks.",
+};

@@ -259,3 +259,33 @@ export const JWT: readonly ProviderRow[] = [
     ),
   },
 ];
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "JWS secret token": "Geheimes JWS-Token",
+  "Current signing key": "Aktueller Signaturschlüssel",
+  "Next signing key": "Nächster Signaturschlüssel",
+  "Signature secret": "Signaturgeheimnis",
+  "Service account": "Dienstkonto",
+  Audience: "Audience",
+  "The same form, JWS secret token: paste the source's.":
+    "Im selben Formular, JWS secret token: das der Quelle einfügen.",
+  "Upstash Console: QStash, the current signing key (sig_…).":
+    "Upstash Console: QStash, der aktuelle Signaturschlüssel (sig_…).",
+  "Upstash Console: QStash, Signing Keys, Next Signing Key.":
+    "Upstash Console: QStash, Signing Keys, Next Signing Key.",
+  "LiveKit Cloud: Settings, API keys, the key (API…).":
+    "LiveKit Cloud: Settings, API keys, der Schlüssel (API…).",
+  "Vonage API Dashboard: API Settings. Where it is entered, only this account is accepted.":
+    "Vonage API Dashboard: API Settings. Ist er eingetragen, wird nur dieses Konto angenommen.",
+  "The service account of the push subscription's authentication.":
+    "Das Dienstkonto aus der Authentifizierung des Push-Abonnements.",
+  "The subscription's audience; left out, the source's address.":
+    "Die Audience des Abonnements; ohne Angabe die Adresse der Quelle.",
+  "monday.com: Developers, the app, Basic Information, Signing Secret.":
+    "monday.com: Developers, die App, Basic Information, Signing Secret.",
+  "The secret of the API key that signs: self-hosted it is the one that webhook.api_key names.":
+    "Das Geheimnis des API-Schlüssels, der signiert: selbst betrieben der, den webhook.api_key nennt.",
+  "Vonage API Dashboard: Settings, the signature secret of the API key that the token names.":
+    "Vonage API Dashboard: Settings, das signature secret des API-Schlüssels, den das Token nennt.",
+};

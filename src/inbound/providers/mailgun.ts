@@ -66,3 +66,10 @@ export const MAILGUN: ProviderRow = {
     "A token is taken once: with other data it is refused.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "HTTP webhook signing key": "Signaturschlüssel der HTTP-Webhooks",
+  "Mailgun's Webhook Signing Key, one for the account: GET /v5/accounts/http_signing_key.":
+    "Mailguns Webhook Signing Key, einer für das Konto: GET /v5/accounts/http_signing_key.",
+};

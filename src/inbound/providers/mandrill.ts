@@ -82,3 +82,8 @@ export const MANDRILL: ProviderRow = {
     "The address is signed: enter it there exactly as shown here, with every slash, or set public_url.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "The field auth_key in the answer to that call.": "Das Feld auth_key in der Antwort auf jenen Aufruf.",
+};

@@ -66,3 +66,9 @@ export const MERCADOPAGO: ProviderRow = {
     "QR notifications are not signed and are refused.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Secret signature": "Geheime Signatur",
+  "The same page, Secret signature.": "Auf derselben Seite: Secret signature.",
+};

@@ -69,3 +69,10 @@ export const MICROSOFT_GRAPH: ProviderRow = {
     "A notification without an id is an event each time: of the same object the next one is the same to the byte.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  clientState: "clientState",
+  "Field clientState of that call: send the source's secret.":
+    "Feld clientState jenes Aufrufs: das Geheimnis der Quelle senden.",
+};

@@ -88,3 +88,10 @@ export const PAYPAL: ProviderRow = {
     "The webhook simulator signs for the id WEBHOOK_ID, so its requests are refused.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Webhook ID": "Webhook-ID",
+  "PayPal Developer Dashboard: the app, Webhooks, the column Webhook ID.":
+    "PayPal Developer Dashboard: die App, Webhooks, die Spalte Webhook ID.",
+};

@@ -95,3 +95,13 @@ export const PLAID: ProviderRow = {
     "Requests that are all refused as wrong_key_id: client_id, secret or environment are not those of the sender.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Client id": "Client-Id",
+  Environment: "Umgebung",
+  "Plaid Dashboard: Developers, Keys, client_id.": "Plaid Dashboard: Developers, Keys, client_id.",
+  "Plaid Dashboard: Developers, Keys, the environment's secret.":
+    "Plaid Dashboard: Developers, Keys, das Geheimnis der Umgebung.",
+  "production or sandbox.": "production oder sandbox.",
+};

@@ -67,3 +67,9 @@ export const PLIVO: ProviderRow = {
     "Only signature version 3 is read.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Plivo Console: Dashboard (console.plivo.com/dashboard), Auth Token.":
+    "Plivo Console: Dashboard (console.plivo.com/dashboard), Auth Token.",
+};

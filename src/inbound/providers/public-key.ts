@@ -103,3 +103,16 @@ export const PUBLIC_KEY: readonly ProviderRow[] = [
     ),
   },
 ];
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "The Ed25519 public key in base64.": "Der öffentliche Ed25519-Schlüssel in Base64.",
+  "The Ed25519 public key in hex.": "Der öffentliche Ed25519-Schlüssel in hexadezimalen Ziffern.",
+  "Verification key": "Prüfschlüssel",
+  "Discord Developer Portal: the application, General Information, Public Key.":
+    "Discord Developer Portal: die Anwendung, General Information, Public Key.",
+  "Telnyx Portal: Account Settings, Keys & Credentials, Public Key.":
+    "Telnyx-Portal: Account Settings, Keys & Credentials, Public Key.",
+  "The same page: switch the signed event webhook on, generate the verification key and copy it.":
+    "Auf derselben Seite: den signed event webhook einschalten, den verification key erzeugen und kopieren.",
+};

@@ -38,3 +38,10 @@ export const PUSHER: ProviderRow = {
     "One request may hold several events; it stays one event here, named after its first.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "App key": "App-Schlüssel",
+  "Pusher dashboard: the app, App Keys, secret.": "Pusher-Dashboard: die App, App Keys, secret.",
+  "Pusher dashboard: the app, App Keys, key.": "Pusher-Dashboard: die App, App Keys, key.",
+};

@@ -93,3 +93,12 @@ export const REVENUECAT: ProviderRow = {
     "Where signing is switched on, the value alone is no longer accepted once the signature comes.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Authorization header value": "Wert des Headers Authorization",
+  "The whole value as typed in RevenueCat, with Bearer if it has it.":
+    "Der ganze Wert wie in RevenueCat eingetippt, mit Bearer, wenn er so beginnt.",
+  "The same form: the authorization header that you set; or, where it signs, the webhook's secret.":
+    "Im selben Formular: der Header Authorization, den Sie gesetzt haben; oder, wo es signiert, das Geheimnis des Webhooks.",
+};

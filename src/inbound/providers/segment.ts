@@ -67,3 +67,9 @@ export const SEGMENT: ProviderRow = {
     "One request may hold several events; it stays one event here, named after its first.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "The destination: Settings, Advanced Settings, shared secret: paste the source's.":
+    "Beim Ziel: Settings, Advanced Settings, shared secret: das der Quelle einfügen.",
+};

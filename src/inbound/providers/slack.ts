@@ -55,3 +55,8 @@ export const SLACK: ProviderRow = {
     "The verification token in the body is deprecated and not read.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "The same app: Basic Information, Signing Secret.": "Dieselbe App: Basic Information, Signing Secret.",
+};

@@ -251,3 +251,40 @@ export const STANDARD_WEBHOOKS: readonly ProviderRow[] = [
     ),
   },
 ];
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "For v1a: the public key with its prefix whpk_.":
+    "Für v1a: der öffentliche Schlüssel mit dem Präfix whpk_.",
+  "Signing token": "Signatur-Token",
+  "The endpoint's page in the Clerk Dashboard, Signing Secret.":
+    "Auf der Seite des Endpunkts im Clerk Dashboard: Signing Secret.",
+  "The endpoint's page in the Stytch Dashboard, Signing Secret.":
+    "Auf der Seite des Endpunkts im Stytch Dashboard: Signing Secret.",
+  "Shown once, when the webhook is created or its secret is rotated: signing_secret in the API's answer.":
+    "Einmal gezeigt, wenn der Webhook angelegt oder sein Geheimnis erneuert wird: signing_secret in der Antwort der API.",
+  "GET https://api.replicate.com/v1/webhooks/default/secret with your API token.":
+    "GET https://api.replicate.com/v1/webhooks/default/secret mit Ihrem API-Token.",
+  "Dodo Payments Dashboard: Settings, Webhooks, the webhook's Secret Key.":
+    "Dodo Payments Dashboard: Settings, Webhooks, beim Webhook: Secret Key.",
+  "The endpoint's page in the Liveblocks dashboard, Signing secret.":
+    "Auf der Seite des Endpunkts im Liveblocks-Dashboard: Signing secret.",
+  "GET /v1/event_subscriptions/{token}/secret of the Lithic API.":
+    "GET /v1/event_subscriptions/{token}/secret der Lithic-API.",
+  "The webhook's page in the Render Dashboard, Signing Secret.":
+    "Auf der Seite des Webhooks im Render Dashboard: Signing Secret.",
+  "GET /v1/webhooks/secrets of the Brex API.": "GET /v1/webhooks/secrets der Brex-API.",
+  "The endpoint's form in Polar's Settings, Secret.": "Im Formular des Endpunkts in Polars Settings: Secret.",
+  "BigCommerce Developer Portal: My Apps, the app, View Client ID: the client secret.":
+    "BigCommerce Developer Portal: My Apps, die App, View Client ID: das client secret.",
+  "Resend dashboard: Webhooks, the webhook once it is made; or signing_secret in the API's answer.":
+    "Resend-Dashboard: Webhooks, der Webhook, sobald er angelegt ist; oder signing_secret in der Antwort der API.",
+  "Shown once when that endpoint is made, whsec_…; the same page rotates it.":
+    "Einmal gezeigt, wenn jener Endpunkt angelegt wird, whsec_…; dieselbe Seite erneuert es.",
+  "The same form, Signing token (GitLab 19.0 and later): it begins with whsec_.":
+    "Im selben Formular, Signing token (ab GitLab 19.0): Es beginnt mit whsec_.",
+  "Recall.ai dashboard: Developers, API Keys & Secrets, the verification secret.":
+    "Recall.ai-Dashboard: Developers, API Keys & Secrets, das verification secret.",
+  "The secret of that hook (v1,whsec_…), made with it.":
+    "Das Geheimnis jenes Hooks (v1,whsec_…), das mit ihm entsteht.",
+};

@@ -34,3 +34,9 @@ export const STREAM: ProviderRow = {
     "Compressed bodies are read too; the signature is over the body before compression.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "The app's API secret, the one its server client is made with.":
+    "Das API-Geheimnis der App, mit dem ihr Server-Client angelegt wird.",
+};

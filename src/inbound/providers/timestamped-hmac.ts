@@ -402,3 +402,43 @@ export const TIMESTAMPED_HMAC: readonly ProviderRow[] = [
     ),
   },
 ];
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Secret key": "Geheimer Schlüssel",
+  "Webhook signing key": "Signaturschlüssel der Webhooks",
+  "Client secret or webhook secret key": "Client-Geheimnis oder geheimer Schlüssel des Webhooks",
+  "The endpoint's page in Recurly, HMAC secret key.":
+    "Auf der Seite des Endpunkts in Recurly: HMAC secret key.",
+  "Cashfree Merchant Dashboard: Developers, API Keys, the client secret of the newest key.":
+    "Cashfree Merchant Dashboard: Developers, API Keys, das client secret des neuesten Schlüssels.",
+  "The endpoint's page in Orb, Signing secret.": "Auf der Seite des Endpunkts in Orb: Signing secret.",
+  "signing_secret in the answer of that call (wsk_…).":
+    "signing_secret in der Antwort jenes Aufrufs (wsk_…).",
+  "Field signing_key of that call: send the source's secret.":
+    "Feld signing_key jenes Aufrufs: das Geheimnis der Quelle senden.",
+  "The webhook's page in the Persona Dashboard, Webhook secret (wbhsec_…).":
+    "Auf der Seite des Webhooks im Persona Dashboard: Webhook secret (wbhsec_…).",
+  "The same form, Advanced settings, Secret: paste the source's.":
+    "Im selben Formular, Advanced settings, Secret: das der Quelle einfügen.",
+  "The same page, the webhook's signing secret; or signing_secret in the answer of that call.":
+    "Auf derselben Seite das signing secret des Webhooks; oder signing_secret in der Antwort jenes Aufrufs.",
+  "Retell dashboard: Settings, API Keys, the key with the webhook badge.":
+    "Retell-Dashboard: Settings, API Keys, der Schlüssel mit der Marke webhook.",
+  "Shown when the webhook is saved there.": "Gezeigt, wenn der Webhook dort gespeichert wird.",
+  "The field signing_secret of that webhook.": "Das Feld signing_secret dieses Webhooks.",
+  "The same page of the reporting webhook, Webhook Signing Key.":
+    "Auf derselben Seite des Reporting-Webhooks: Webhook Signing Key.",
+  "An OAuth app has a webhook signing key of its own instead, made with the app.":
+    "Eine OAuth-App hat stattdessen einen eigenen Signaturschlüssel für Webhooks, der mit ihr entsteht.",
+  "The endpoint there: copy its webhook secret; or the field secret in the API's answer.":
+    "Dort beim Endpunkt: sein webhook secret kopieren; oder das Feld secret in der Antwort der API.",
+  "The endpoint's own secret (whsec_…): its prefix belongs to the key.":
+    "Das eigene Geheimnis des Endpunkts (whsec_…): Sein Präfix gehört zum Schlüssel.",
+  "Where the API made the endpoint, the answer to that call alone shows it, as secret.":
+    "Wurde der Endpunkt über die API angelegt, zeigt es nur die Antwort auf jenen Aufruf, als secret.",
+  "The same destination: edit it and copy its secret key (pdl_ntfset_…).":
+    "Dasselbe Ziel: bearbeiten und den secret key (pdl_ntfset_…) kopieren.",
+  "For an OAuth app its client secret; with a site token the secret key that is made with the webhook.":
+    "Bei einer OAuth-App ihr client secret; mit einem site token der secret key, der mit dem Webhook entsteht.",
+};

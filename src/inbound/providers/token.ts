@@ -207,3 +207,25 @@ export const TOKEN: readonly ProviderRow[] = [
     ),
   },
 ];
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "1 to 256 characters A-Z a-z 0-9 _ -.": "1 bis 256 Zeichen aus A-Z a-z 0-9 _ -.",
+  "User name and password": "Benutzername und Passwort",
+  "Authorization token": "Autorisierungs-Token",
+  "Authentication secret": "Authentifizierungs-Geheimnis",
+  "The same form, Secret token: paste the source's.":
+    "Im selben Formular, Secret token: das der Quelle einfügen.",
+  "The same page, Secret hash: type the source's secret.":
+    "Auf derselben Seite, Secret hash: das Geheimnis der Quelle eintippen.",
+  "Parameter secret_token of setWebhook: send the source's secret.":
+    "Parameter secret_token von setWebhook: das Geheimnis der Quelle senden.",
+  "The same form, Authorization Token: paste the source's secret, without Bearer.":
+    "Im selben Formular, Authorization Token: das Geheimnis der Quelle einfügen, ohne Bearer.",
+  "The same form, Authentication field: Authorization; Authentication secret: paste the source's.":
+    "Im selben Formular, Authentication field: Authorization; Authentication secret: das der Quelle einfügen.",
+  "The same page, My webhook URL is protected by basic authentication: user name and password of your choice.":
+    "Auf derselben Seite, My webhook URL is protected by basic authentication: Benutzername und Passwort Ihrer Wahl.",
+  "Field HttpAuth of that call: Username and Password of your choice.":
+    "Feld HttpAuth jenes Aufrufs: Username und Password Ihrer Wahl.",
+};

@@ -102,3 +102,8 @@ export const TWILIO: ProviderRow = {
     "Sealpost answers calls and messages with an empty response.",
   ),
 };
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Twilio Console: Account Dashboard, Auth Token.": "Twilio Console: Account Dashboard, Auth Token.",
+};

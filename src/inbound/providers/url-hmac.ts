@@ -54,3 +54,12 @@ export const URL_HMAC: readonly ProviderRow[] = [
     ),
   },
 ];
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "Signature key": "Signaturschlüssel",
+  "The subscription's Endpoint Details there, Signature Key, Show.":
+    "Dort in den Endpoint Details des Abonnements: Signature Key, Show.",
+  "trello.com/power-ups/admin: the Power-Up, API Key: the secret beside the key.":
+    "trello.com/power-ups/admin: das Power-Up, API Key: das Secret neben dem Schlüssel.",
+};

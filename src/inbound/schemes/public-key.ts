@@ -127,3 +127,9 @@ export function publicKeyProof(rule: PublicKeyRule): Proof {
 export function publicKeyScheme(rule: PublicKeyRule): Scheme {
   return signedScheme(rule, publicKeyProof(rule));
 }
+
+/** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
+export const german = {
+  "The public key, as PEM or as the base64 text that the provider shows.":
+    "Der öffentliche Schlüssel, als PEM oder als der Base64-Text, den der Anbieter zeigt.",
+};
