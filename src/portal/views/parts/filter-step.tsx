@@ -70,10 +70,11 @@ function useTried(filter: unknown): Tried {
     setSaid(NOTHING);
     if (text === "null") return undefined;
     let isOver = false;
-    const timer = setTimeout(async () => {
+    const say = async () => {
       const found = await tried(text);
       if (!isOver) setSaid(found);
-    }, WAIT_MS);
+    };
+    const timer = setTimeout(() => void say(), WAIT_MS);
     return () => {
       isOver = true;
       clearTimeout(timer);
