@@ -173,7 +173,7 @@ function openNouns(
 }
 
 /** Throws SettingsError where an account is on a plan that is not there any more. */
-function requirePlans({ meter }: Data): void {
+function requirePlans({ meter }: Pick<Data, "meter">): void {
   const problems = [...meter.missingPlans].map(([plan, accounts]) => {
     const example = JSON.stringify({ [plan]: { deliveries: 10_000, blocks: true, retention_days: 30 } });
     const who = accounts === 1 ? "1 account is" : `${accounts} accounts are`;
@@ -183,7 +183,7 @@ function requirePlans({ meter }: Data): void {
 }
 
 /** Endpoints whose address was allowed once and is not now: their deliveries will die as `blocked`. */
-function warnOfForbidden(data: Data, guard: Guard, logger: Logger): void {
+function warnOfForbidden(data: Pick<Data, "endpoints">, guard: Guard, logger: Logger): void {
   let endpoints = 0;
   for (const { kind, config, credentials } of data.endpoints.all()) {
     const known = findKind(kind);
@@ -376,7 +376,7 @@ function warnOfLocalKey(logger: Logger): void {
 /** An empty database: where there is no operator who makes accounts, there is one from the start. */
 async function welcome(
   config: Config,
-  data: Data,
+  data: Pick<Data, "tenants">,
   { logger, announce }: Pick<AppParts, "logger" | "announce">,
 ): Promise<void> {
   if (config.operatorToken === null) await data.tenants.createFirstAccount(announce);
@@ -414,7 +414,10 @@ function openJobs({ data, outbound, eraser, checkpoints, logger }: JobParts): Jo
   return jobs;
 }
 
-function readiness({ store }: Data, { isOpen, replication }: Outbound): { ready: boolean; reason?: string } {
+function readiness(
+  { store }: Pick<Data, "store">,
+  { isOpen, replication }: Outbound,
+): { ready: boolean; reason?: string } {
   if (!isOpen) return { ready: false, reason: "starting or stopping" };
   if (!store.writable) return { ready: false, reason: "the disk is full" };
   if (store.silentMs > limit("diskSilenceMs")) return { ready: false, reason: "the disk does not answer" };
@@ -435,7 +438,11 @@ async function drain({ actors, abort }: Outbound): Promise<void> {
   clearTimeout(end);
 }
 
-async function shutDown(data: Data, server: HttpServer, { transport, replication }: Outbound): Promise<void> {
+async function shutDown(
+  data: Pick<Data, "store" | "tenants" | "sourceStats" | "index">,
+  server: HttpServer,
+  { transport, replication }: Outbound,
+): Promise<void> {
   await server.stop(CONNECTIONS_STOP_MS);
   transport.close();
   // A disk that is full refuses it: it is for people to look at, and nobody was promised the last minute of

@@ -6,7 +6,7 @@ import { isBodyGone } from "../store/events.ts";
 const encoder = new TextEncoder();
 
 /** A delivery with its message, from the database; null where either is gone. */
-export function loadDelivery(data: Data, deliveryId: number): Load | null {
+export function loadDelivery(data: Pick<Data, "events" | "deliveries">, deliveryId: number): Load | null {
   const delivery = data.deliveries.get(deliveryId);
   const event = delivery && data.events.getWithData(delivery.eventId);
   if (!delivery || !event || isBodyGone(event)) return null;

@@ -63,7 +63,7 @@ export class Poller {
   #held = 0;
 
   constructor(
-    private readonly data: Data,
+    private readonly data: Pick<Data, "store" | "endpoints" | "events" | "deliveries" | "attempts" | "index">,
     private readonly actors: Actors,
     private readonly parts: PollerParts,
   ) {}

@@ -25,7 +25,10 @@ export interface RecorderParts {
 /** Writes what attempts found out. */
 export class Recorder {
   constructor(
-    private readonly data: Data,
+    private readonly data: Pick<
+      Data,
+      "store" | "endpoints" | "health" | "deliveries" | "attempts" | "index" | "meter"
+    >,
     private readonly parts: RecorderParts,
   ) {}
 

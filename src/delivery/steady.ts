@@ -12,7 +12,7 @@ const PASSED = "clock_passed_ms";
  * milliseconds.
  */
 export function openSteadyClock(
-  { meta, store, tally }: Data,
+  { meta, store, tally }: Pick<Data, "store" | "meta" | "tally">,
   wall: Clock,
   onStep: (lead: number) => void,
 ): SteadyClock {

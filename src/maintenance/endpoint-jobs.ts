@@ -10,7 +10,9 @@ const CHANGED_AT_ONCE = 50;
  * Previous secrets whose overlap is over leave the database: nobody who reads it then can sign with them.
  * Answers how many.
  */
-export async function dropExpiredSecrets(data: Data): Promise<number> {
+export async function dropExpiredSecrets(
+  data: Pick<Data, "store" | "endpoints" | "sources">,
+): Promise<number> {
   const { endpoints, sources, store } = data;
   const now = store.now();
   const pastEndpoints = [...endpoints.all()].filter((endpoint) => isPast(endpoint, now));
@@ -47,7 +49,10 @@ function withoutOld(at: number): (now: Source) => Partial<Source> {
  * Disables endpoints that have failed for five days without one success and have nothing to try any more:
  * where something waits, its attempt decides (core/delivery.ts). Answers those that were disabled.
  */
-export async function disableFailing(data: Data, actors: Actors): Promise<Endpoint[]> {
+export async function disableFailing(
+  data: Pick<Data, "store" | "endpoints" | "health">,
+  actors: Actors,
+): Promise<Endpoint[]> {
   const { endpoints, health, store } = data;
   const before = actors.clock.now() - limit("disableAfterMs");
   const isFailing = (id: number) => (health.get(id).failingSince ?? Number.POSITIVE_INFINITY) <= before;

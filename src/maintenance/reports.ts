@@ -26,7 +26,7 @@ export function countAccepted({ eventsAccepted, duplicates }: Metrics, { event, 
 
 export function reportExhausted(
   { projectId, type, endpointId, count }: Exhaustion,
-  { ids }: Data,
+  { ids }: Pick<Data, "ids">,
   logger: Logger,
 ): void {
   logger.log("warn", "filter exhausted", {
@@ -59,14 +59,14 @@ export function reportMigrated({ from, to }: Migrated, logger: Logger): void {
 }
 
 /** Has the store and the event loop tell what they find out. Answers how to stop. */
-export function watchAll(data: Data, metrics: Metrics, logger: Logger): () => void {
+export function watchAll(data: Pick<Data, "store" | "tally">, metrics: Metrics, logger: Logger): () => void {
   watchStore(data, metrics, logger);
   const stop = [watchLoop(metrics), watchDisk(data, logger)];
   return () => stop.forEach((end) => end());
 }
 
 /** One line when the disk is full, and one when it is not any more. */
-function watchStore({ store, tally }: Data, metrics: Metrics, logger: Logger): void {
+function watchStore({ store, tally }: Pick<Data, "store" | "tally">, metrics: Metrics, logger: Logger): void {
   store.onFull(() => {
     metrics.diskFull.count();
     logger.log("error", "the disk is full: nothing is accepted until there is room");
@@ -85,7 +85,7 @@ const DISK_LOOK_MS = 1000;
  * A disk that hangs throws nothing: one line when it has been silent for too long, and one when it answers
  * again.
  */
-function watchDisk({ store }: Data, logger: Logger): () => void {
+function watchDisk({ store }: Pick<Data, "store">, logger: Logger): () => void {
   let isSilent = false;
   const timer = setInterval(() => {
     const was = isSilent;
@@ -242,7 +242,12 @@ function attemptLabels(outcome: Outcome, code: number | null): string {
   return (known[hundreds] ??= `${outcome} ${code === null ? "none" : `${hundreds}xx`}`);
 }
 
-export function reportAttempt(report: AttemptReport, data: Data, logger: Logger, metrics: Metrics): void {
+export function reportAttempt(
+  report: AttemptReport,
+  data: Pick<Data, "ids">,
+  logger: Logger,
+  metrics: Metrics,
+): void {
   const { settlement, number, nextAttemptAt, lagMs } = report;
   const { load, performed, endpoint, trigger, change } = settlement;
   const { outcome } = performed.finding;

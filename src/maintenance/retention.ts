@@ -20,7 +20,20 @@ const EVENTS_A_TURN = 100;
 const PARTS: readonly Part[] = ["bodies", "attempts"];
 
 export interface RetentionParts {
-  data: Data;
+  data: Pick<
+    Data,
+    | "store"
+    | "tenants"
+    | "endpoints"
+    | "deliveries"
+    | "notes"
+    | "index"
+    | "meter"
+    | "ages"
+    | "removal"
+    | "bodyRetention"
+    | "orphans"
+  >;
   actors: Actors;
   /** True where what was never fetched expires with its event: nothing is ever sent to the endpoint. */
   expires: (endpoint: Endpoint) => boolean;

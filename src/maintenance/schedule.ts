@@ -18,7 +18,22 @@ const SOURCE_STATS_MS = 5000;
 const CLOCK_READ_MS = 5000;
 
 export interface ScheduleParts {
-  data: Data;
+  data: Pick<
+    Data,
+    | "store"
+    | "tenants"
+    | "endpoints"
+    | "health"
+    | "sources"
+    | "sealing"
+    | "sourceStats"
+    | "index"
+    | "idempotency"
+    | "dedup"
+    | "audit"
+    | "vacuum"
+    | "portalLinks"
+  >;
   actors: Actors;
   checkpoints: Checkpoints;
   eraser: Eraser;

@@ -11,7 +11,11 @@ const RETRY_SECONDS_MAX = 3600;
  * Throws 402 where the plan has no room for `count` deliveries more; none is asked for where one has at least
  * to be left.
  */
-export function requirePlaces(data: Data, projectId: number, count = 0): void {
+export function requirePlaces(
+  data: Pick<Data, "store" | "tenants" | "meter">,
+  projectId: number,
+  count = 0,
+): void {
   const remaining = data.meter.remaining(projectId);
   if (remaining === null || (remaining > 0 && count <= remaining)) return;
   const { tenants, meter, store } = data;
@@ -24,7 +28,7 @@ export function requirePlaces(data: Data, projectId: number, count = 0): void {
 }
 
 /** Throws 429 where so many inbound events wait for the plan that no other may. */
-export function requireWaitingRoom(data: Data, projectId: number): void {
+export function requireWaitingRoom(data: Pick<Data, "store" | "meter">, projectId: number): void {
   const waiting = limit("planWaitingEventsMax");
   if (data.meter.waitingEvents(projectId) < waiting) return;
   const untilTurn = Math.ceil((monthAt(data.store.now()).end - data.store.now()) / 1000);

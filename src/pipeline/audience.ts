@@ -45,7 +45,7 @@ export class Audiences {
   readonly #memory = new AnswerMemory();
 
   constructor(
-    private readonly data: Data,
+    private readonly data: Pick<Data, "store" | "endpoints">,
     private readonly tell: AudienceListeners,
   ) {
     for (const endpoint of data.endpoints.all()) this.#set(endpoint);

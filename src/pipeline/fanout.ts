@@ -32,7 +32,10 @@ interface NewPlace {
  * plan, or is dead at birth because its endpoint is disabled.
  */
 export function writeDelivery(
-  { data, outlet }: { data: Data; outlet: Pick<Outlet, "clock"> },
+  {
+    data,
+    outlet,
+  }: { data: Pick<Data, "store" | "endpoints" | "deliveries" | "notes">; outlet: Pick<Outlet, "clock"> },
   event: Event,
   endpoint: Endpoint,
   { id, isBehind, waitsForPlan, full }: NewPlace,
@@ -53,7 +56,11 @@ export function writeDelivery(
 /**
  * Keys only grow: after the wall clock was set back they are ahead of it, and the event is due all the same.
  */
-function firstDue(data: Data, { clock }: Pick<Outlet, "clock">, { id, isTest }: Event): number {
+function firstDue(
+  data: Pick<Data, "store">,
+  { clock }: Pick<Outlet, "clock">,
+  { id, isTest }: Event,
+): number {
   const now = data.store.now();
   return clock.fromWall(isTest ? now : Math.min(keyTime(id), now));
 }
@@ -87,7 +94,10 @@ export class Spreader {
   #isRunning = false;
 
   constructor(
-    readonly data: Data,
+    readonly data: Pick<
+      Data,
+      "store" | "endpoints" | "events" | "fanouts" | "deliveries" | "notes" | "waitingEvents"
+    >,
     readonly outlet: Outlet,
   ) {
     data.store.onRecovered(() => this.#start());

@@ -28,7 +28,7 @@ export interface Outlet {
  * in memory. `full` are the endpoints that Outlet.full named before the write.
  */
 export function placeFor(
-  data: Data,
+  data: Pick<Data, "store" | "endpoints">,
   { id: endpointId, kind }: Endpoint,
   { id, due }: { id: number; due: number },
   full: ReadonlySet<number>,

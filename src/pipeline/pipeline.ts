@@ -383,7 +383,7 @@ export interface Replayed {
  * event, or its body, has left the log meanwhile, or the endpoint is deleted.
  */
 export function replayOne(
-  data: Data,
+  data: Pick<Data, "store" | "endpoints" | "events" | "deliveries" | "notes" | "bodyRetention">,
   clock: Outlet["clock"],
   event: Event,
   endpoint: Endpoint,
@@ -405,7 +405,7 @@ export function replayOne(
 }
 
 function addDelivery(
-  data: Data,
+  data: Pick<Data, "events" | "deliveries">,
   event: Event,
   endpoint: Endpoint,
   id: number,

@@ -27,7 +27,10 @@ export class Releaser {
   #callOff: () => void = () => {};
 
   constructor(
-    private readonly data: Data,
+    private readonly data: Pick<
+      Data,
+      "store" | "tenants" | "endpoints" | "deliveries" | "notes" | "meter" | "waitingEvents"
+    >,
     private readonly outlet: Outlet,
     private readonly clock: Clock,
   ) {

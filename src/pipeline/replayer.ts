@@ -47,7 +47,18 @@ export class Replayer {
   readonly #walking = new Set<number>();
 
   constructor(
-    private readonly data: Data,
+    private readonly data: Pick<
+      Data,
+      | "store"
+      | "endpoints"
+      | "events"
+      | "fanouts"
+      | "deliveries"
+      | "notes"
+      | "index"
+      | "bodyRetention"
+      | "replays"
+    >,
     private readonly outlet: Outlet,
     private readonly pipeline: Pipeline,
   ) {
@@ -245,7 +256,11 @@ export class Replayer {
 }
 
 /** Inside a write it holds for the write. A wide event's fan-out may not have come to the endpoint yet. */
-function hasDelivery({ deliveries, fanouts }: Data, eventId: number, { id }: Endpoint): boolean {
+function hasDelivery(
+  { deliveries, fanouts }: Pick<Data, "fanouts" | "deliveries">,
+  eventId: number,
+  { id }: Endpoint,
+): boolean {
   return deliveries.findOf(eventId, id) !== null || fanouts.names(eventId, id);
 }
 

@@ -59,7 +59,7 @@ export class DeliveryList {
   readonly #deadOfProject;
   readonly #deadOfEndpoint;
 
-  constructor(private readonly data: Data) {
+  constructor(private readonly data: Pick<Data, "store" | "endpoints" | "events" | "index">) {
     const { sqlite } = data.store;
     this.#load = sqlite.prepare<Row, [boolean, string]>(
       `SELECT d.*, e.type, e.consumer_id, octet_length(e.data) AS bytes,

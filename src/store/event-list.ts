@@ -43,7 +43,7 @@ export class EventList {
   readonly #states;
   readonly #hasSource;
 
-  constructor(private readonly data: Data) {
+  constructor(private readonly data: Pick<Data, "store" | "endpoints" | "events" | "index">) {
     const { sqlite } = data.store;
     this.#load = sqlite.prepare<Row, [string]>(
       `SELECT ${COLUMNS}, e.id AS place FROM event e WHERE e.id IN (SELECT value FROM json_each(?)) ORDER BY e.id DESC`,

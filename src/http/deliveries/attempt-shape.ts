@@ -101,7 +101,7 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** An attempt as the API answers it; `event` is the one that it sent. */
 export function attemptOf(
-  services: Services,
+  services: Pick<Services, "data" | "ids">,
   attempt: Attempt,
   delivery: Delivery,
   event: EventWithData,
@@ -127,7 +127,7 @@ export function attemptOf(
 type RequestPart = Pick<AttemptAnswer, "url" | "request_headers" | "request_body">;
 
 function requestOf(
-  services: Services,
+  services: Pick<Services, "data" | "ids">,
   attempt: Attempt,
   delivery: Delivery,
   event: EventWithData,

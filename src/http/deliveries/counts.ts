@@ -24,7 +24,9 @@ const page = listShape(countShape, {
 });
 
 /** A chart above a filtered list: what stands in the list, by the hour or day in which it was made. */
-export function deliveryCountsRoute(services: Services): AnyRoute {
+export function deliveryCountsRoute(
+  services: Pick<Services, "data" | "ids" | "deliveryList" | "now">,
+): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/stats/deliveries",

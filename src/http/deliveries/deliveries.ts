@@ -92,7 +92,7 @@ function listDeliveries(services: Services): AnyRoute {
   });
 }
 
-function readDelivery(services: Services): AnyRoute {
+function readDelivery(services: Pick<Services, "data" | "ids" | "deliveryList" | "actors">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/deliveries/:id",
@@ -109,7 +109,7 @@ function readDelivery(services: Services): AnyRoute {
   });
 }
 
-function listAttempts(services: Services): AnyRoute {
+function listAttempts(services: Pick<Services, "data" | "ids" | "deliveryList">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/deliveries/:id/attempts",
@@ -133,7 +133,7 @@ function listAttempts(services: Services): AnyRoute {
   });
 }
 
-function retryDelivery(services: Services): AnyRoute {
+function retryDelivery(services: Pick<Services, "data" | "ids" | "deliveryList" | "actors">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/deliveries/:id/retry",
@@ -192,14 +192,14 @@ const NOT_OPEN = "Only a delivery that is pending or retrying can be cancelled."
  * A place for a first attempt that the account's plan does not expect; answers how to give it back. Throws
  * 402 where there is none.
  */
-function takePlace({ data }: Services, delivery: Delivery): () => void {
+function takePlace({ data }: Pick<Services, "data">, delivery: Delivery): () => void {
   const isPaid = delivery.metered || placeOf(delivery) === "taken";
   if (isPaid || isFree(delivery)) return () => {};
   requirePlaces(data, delivery.projectId);
   return data.meter.lend(delivery.projectId);
 }
 
-function cancelDelivery(services: Services): AnyRoute {
+function cancelDelivery(services: Pick<Services, "data" | "ids" | "deliveryList" | "actors">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/deliveries/:id/cancel",
@@ -241,7 +241,7 @@ function cancelDelivery(services: Services): AnyRoute {
 }
 
 /** Inside a write. Throws 409 where the delivery came to its end a moment ago. */
-function cancel(services: Services, id: number) {
+function cancel(services: Pick<Services, "data" | "ids" | "deliveryList" | "actors">, id: number) {
   const { deliveries, notes } = services.data;
   if (!deliveries.cancel(id)) throw new Problem("conflict", NOT_OPEN);
   const delivery = services.deliveryList.get(id);

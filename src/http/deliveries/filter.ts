@@ -37,7 +37,7 @@ export const textQuery = {
 
 /** Throws 422 with the parameter's name. */
 export function readDeliveryFilter(
-  services: Services,
+  services: Pick<Services, "data" | "ids">,
   caller: Caller,
   query: Static<TObject<typeof deliveryFilterQuery & typeof textQuery>>,
 ): DeliveryFilter {

@@ -60,7 +60,11 @@ export const deliveryExample: DeliveryAnswer = {
 };
 
 /** A delivery as the API answers it, with the type of its event. */
-export function deliveryOf(services: Services, delivery: Delivery, eventType: string): DeliveryAnswer {
+export function deliveryOf(
+  services: Pick<Services, "ids" | "actors">,
+  delivery: Delivery,
+  eventType: string,
+): DeliveryAnswer {
   const { ids, actors } = services;
   return {
     id: ids.encode("msg", delivery.id),

@@ -14,7 +14,9 @@ import type { Services } from "../framework/services.ts";
 import { typeText } from "../framework/shapes.ts";
 
 /** One example event, sent to one endpoint at once. */
-export function endpointTestRoutes(services: Services): AnyRoute[] {
+export function endpointTestRoutes(
+  services: Pick<Services, "data" | "ids" | "pipeline" | "actors" | "now">,
+): AnyRoute[] {
   return [testRoute(services)];
 }
 
@@ -31,7 +33,7 @@ const TEST_ANSWERS = {
   },
 } as const;
 
-function testRoute(services: Services): AnyRoute {
+function testRoute(services: Pick<Services, "data" | "ids" | "pipeline" | "actors" | "now">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/endpoints/:id/test",
@@ -70,7 +72,11 @@ function testRoute(services: Services): AnyRoute {
 }
 
 /** The event and its delivery, on disk. */
-async function writeTest(services: Services, endpoint: Endpoint, type: string): Promise<number> {
+async function writeTest(
+  services: Pick<Services, "data" | "pipeline" | "now">,
+  endpoint: Endpoint,
+  type: string,
+): Promise<number> {
   const event: Incoming = {
     type,
     timestamp: services.now(),
@@ -88,14 +94,18 @@ async function writeTest(services: Services, endpoint: Endpoint, type: string): 
 }
 
 /** The delivery that a poller gets next, once all before it are acknowledged. */
-function waitingTest(services: Services, deliveryId: number, type: string): DeliveryAnswer {
+function waitingTest(
+  services: Pick<Services, "data" | "ids" | "actors">,
+  deliveryId: number,
+  type: string,
+): DeliveryAnswer {
   const delivery = services.data.deliveries.get(deliveryId);
   if (delivery === null) throw notFound("delivery");
   services.actors.polled(delivery.endpointId)?.enqueue();
   return deliveryOf(services, delivery, type);
 }
 
-async function attempt({ actors }: Services, deliveryId: number): Promise<void> {
+async function attempt({ actors }: Pick<Services, "actors">, deliveryId: number): Promise<void> {
   const sent = await actors.attemptNow(deliveryId, "test");
   if (sent === "closed") throw disabledConflict();
   if (sent === null || typeof sent === "string")
@@ -103,7 +113,7 @@ async function attempt({ actors }: Services, deliveryId: number): Promise<void> 
 }
 
 /** The attempt as the store has it. */
-function lastAttempt(services: Services, deliveryId: number): AttemptAnswer {
+function lastAttempt(services: Pick<Services, "data" | "ids">, deliveryId: number): AttemptAnswer {
   const { attempts, deliveries, events } = services.data;
   const [made] = attempts.ofDelivery(deliveryId, Number.MAX_SAFE_INTEGER, 1);
   const delivery = deliveries.get(deliveryId);

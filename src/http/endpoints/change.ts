@@ -10,7 +10,7 @@ import type { Services } from "../framework/services.ts";
 
 /** Inside a write: throws 422 where the consumer has as many endpoints as it may have. */
 export function requireRoom(
-  { data }: Services,
+  { data }: Pick<Services, "data">,
   { projectId, consumerId }: Pick<Endpoint, "projectId" | "consumerId">,
 ): void {
   if (consumerId === null) return;
@@ -23,7 +23,11 @@ export function requireRoom(
  * Inside a write: throws where the endpoint cannot become this consumer's. What it got so far stays with whom
  * it was for.
  */
-export function requireMovable(services: Services, now: Endpoint, consumerId: string | null): void {
+export function requireMovable(
+  services: Pick<Services, "data">,
+  now: Endpoint,
+  consumerId: string | null,
+): void {
   if (consumerId === now.consumerId) return;
   requireRoom(services, { projectId: now.projectId, consumerId });
   if (services.data.index.isEmpty(now.id)) return;
@@ -38,7 +42,7 @@ type Committer = Pick<RequestContext, "commit">;
  * nothing is written then.
  */
 export function changeEndpoint(
-  services: Services,
+  services: Pick<Services, "data" | "ids" | "actors">,
   context: Committer,
   id: number,
   change: (now: Endpoint) => Partial<Endpoint>,

@@ -31,7 +31,9 @@ type CreationContext = RequestContext<
   "parsed"
 >;
 
-export function endpointCreationRoute(services: Services): AnyRoute {
+export function endpointCreationRoute(
+  services: Pick<Services, "data" | "ids" | "actors" | "guard" | "sendTrial" | "now">,
+): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/endpoints",
@@ -89,7 +91,11 @@ function ownConsumer({ consumerId }: Caller, asked: string | null): string | nul
   throw invalid("/consumer_id", "This portal link makes endpoints of its own consumer only.");
 }
 
-function insert(services: Services, context: CreationContext, fields: NewEndpoint) {
+function insert(
+  services: Pick<Services, "data" | "ids" | "actors">,
+  context: CreationContext,
+  fields: NewEndpoint,
+) {
   const { endpoints } = services.data;
   return commitChange(context, {
     write() {

@@ -28,7 +28,9 @@ import { consumerText, oneOf } from "../framework/shapes.ts";
 import { idsShape, readIds } from "../framework/stats-query.ts";
 
 /** Endpoints, for the project's keys and, where they are their consumer's, for portal tokens. */
-export function endpointRoutes(services: Services): AnyRoute[] {
+export function endpointRoutes(
+  services: Pick<Services, "data" | "ids" | "actors" | "guard" | "sendTrial" | "now">,
+): AnyRoute[] {
   return [
     endpointCreationRoute(services),
     listRoute(services),
@@ -39,7 +41,7 @@ export function endpointRoutes(services: Services): AnyRoute[] {
   ];
 }
 
-function listRoute(services: Services): AnyRoute {
+function listRoute(services: Pick<Services, "data" | "ids" | "actors">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/endpoints",
@@ -95,7 +97,10 @@ interface ListFilter {
   q?: string;
 }
 
-function matcherOf(services: Services, query: ListFilter): (endpoint: Endpoint) => boolean {
+function matcherOf(
+  services: Pick<Services, "data" | "ids">,
+  query: ListFilter,
+): (endpoint: Endpoint) => boolean {
   const { consumer_id: consumerId, status, kind, failing } = query;
   const { endpoint_ids: named, q } = query;
   const keyOf = (id: string) => services.ids.decode("ep", id);
@@ -118,7 +123,7 @@ function holds({ description, eventTypes, config }: Endpoint, text: string): boo
   return texts.some((one) => one.toLowerCase().includes(text));
 }
 
-function readRoute(services: Services): AnyRoute {
+function readRoute(services: Pick<Services, "data" | "ids" | "actors">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/endpoints/:id",
@@ -159,7 +164,7 @@ const CHANGED = {
   example: endpointExample,
 };
 
-function changeRoute(services: Services): AnyRoute {
+function changeRoute(services: Pick<Services, "data" | "ids" | "actors" | "guard">): AnyRoute {
   return route({
     method: "PATCH",
     path: "/v1/endpoints/:id",
@@ -211,7 +216,7 @@ function requirePortalFields(caller: Caller, body: EndpointChangeBody): void {
   throw new Problem("forbidden", "A portal link may not change this.", { errors });
 }
 
-function deleteRoute(services: Services): AnyRoute {
+function deleteRoute(services: Pick<Services, "data" | "ids" | "actors">): AnyRoute {
   return route({
     method: "DELETE",
     path: "/v1/endpoints/:id",

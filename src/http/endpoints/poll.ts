@@ -13,7 +13,9 @@ import { type AnyRoute, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 
 /** Where the customer's own program fetches what waits for it. */
-export function pollRoutes(services: Services): AnyRoute[] {
+export function pollRoutes(
+  services: Pick<Services, "data" | "ids" | "poller" | "pollRateLimit" | "now">,
+): AnyRoute[] {
   return [pollRoute(services, new TokenBuckets(services.pollRateLimit))];
 }
 
@@ -84,7 +86,10 @@ const pageExample = {
   done: true,
 };
 
-function pollRoute(services: Services, buckets: TokenBuckets): AnyRoute {
+function pollRoute(
+  services: Pick<Services, "data" | "ids" | "poller" | "now">,
+  buckets: TokenBuckets,
+): AnyRoute {
   return route({
     method: "GET",
     path: "/poll/:id",
@@ -128,7 +133,7 @@ function pollRoute(services: Services, buckets: TokenBuckets): AnyRoute {
   });
 }
 
-function pageOf(services: Services, endpointId: number, { messages, position, done }: Page) {
+function pageOf(services: Pick<Services, "ids">, endpointId: number, { messages, position, done }: Page) {
   return { data: messages.map(messageOf), next_cursor: writeCursor(services, endpointId, position), done };
 }
 
@@ -149,13 +154,21 @@ const UNKNOWN = "This is not the secret of this endpoint.";
  * The endpoint that the secret opens. Throws the same 401 for a wrong secret and for an endpoint that is not
  * there.
  */
-function requireOpened(services: Services, id: string, request: Request): Endpoint {
+function requireOpened(
+  services: Pick<Services, "data" | "ids" | "now">,
+  id: string,
+  request: Request,
+): Endpoint {
   const endpoint = findOpened(services, id, request);
   if (endpoint === null) throw new Problem("unauthenticated", UNKNOWN, CHALLENGE);
   return endpoint;
 }
 
-function findOpened(services: Services, id: string, request: Request): Endpoint | null {
+function findOpened(
+  services: Pick<Services, "data" | "ids" | "now">,
+  id: string,
+  request: Request,
+): Endpoint | null {
   const key = services.ids.decode("ep", id);
   const endpoint = key === null ? undefined : services.data.endpoints.get(key);
   const token = digest(endpointSecret(request));
@@ -175,7 +188,11 @@ function digest(text: string): Buffer {
  * Counted per endpoint, once the secret is right: nobody else can use it up. Answers the headers that tell of
  * it.
  */
-function charge(services: Services, buckets: TokenBuckets, { id }: Endpoint): Record<string, string> {
+function charge(
+  services: Pick<Services, "now">,
+  buckets: TokenBuckets,
+  { id }: Endpoint,
+): Record<string, string> {
   const { perSecond } = buckets;
   if (perSecond === 0) return {};
   const allowance = buckets.take(String(id), 1, services.now());
@@ -196,12 +213,12 @@ const REFUSALS: Readonly<Record<Refusal, () => Problem>> = {
 };
 
 /** A position in the queue of one endpoint, as its poller carries it. */
-function writeCursor({ ids }: Services, endpointId: number, position: number): string {
+function writeCursor({ ids }: Pick<Services, "ids">, endpointId: number, position: number): string {
   return Buffer.from(`${ids.encode("ep", endpointId)}.${ids.encode("pos", position)}`).toString("base64url");
 }
 
 /** Throws 422 with the parameter's name for a text that `writeCursor` never wrote for this endpoint. */
-function readCursor(services: Services, endpointId: number, cursor: string): number {
+function readCursor(services: Pick<Services, "ids">, endpointId: number, cursor: string): number {
   const [, position = ""] = Buffer.from(cursor, "base64url").toString().split(".");
   const key = services.ids.decode("pos", position);
   if (key !== null && writeCursor(services, endpointId, key) === cursor) return key;

@@ -10,7 +10,9 @@ import type { Services } from "../framework/services.ts";
 import { nullable, shownOnce, timeShape, timeText } from "../framework/shapes.ts";
 
 /** Reading and rotating the secret of an endpoint. */
-export function endpointSecretRoutes(services: Services): AnyRoute[] {
+export function endpointSecretRoutes(
+  services: Pick<Services, "data" | "ids" | "actors" | "now">,
+): AnyRoute[] {
   return [rotateRoute(services), readSecretRoute(services)];
 }
 
@@ -20,7 +22,7 @@ const EXAMPLE = {
   previous_secret_expires_at: "2026-11-21T09:00:00.000Z",
 };
 
-function rotateRoute(services: Services): AnyRoute {
+function rotateRoute(services: Pick<Services, "data" | "ids" | "actors" | "now">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/endpoints/:id/rotate-secret",
@@ -75,7 +77,7 @@ function rotate(now: Endpoint, expiresAt: number | null): Partial<Endpoint> {
   return { secret: makeSecret(), privateKey: privateKey === null ? null : makePrivateKey(), previous };
 }
 
-function readSecretRoute(services: Services): AnyRoute {
+function readSecretRoute(services: Pick<Services, "data" | "ids" | "now">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/endpoints/:id/secret",

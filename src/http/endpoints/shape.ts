@@ -239,7 +239,7 @@ export const endpointExample: EndpointAnswer = {
 };
 
 /** An endpoint as the API answers it: nothing of it is secret. */
-export function endpointOf(services: Services, endpoint: Endpoint): EndpointAnswer {
+export function endpointOf(services: Pick<Services, "ids" | "actors">, endpoint: Endpoint): EndpointAnswer {
   const { ids, actors } = services;
   const { url } = endpoint.config;
   return {

@@ -7,7 +7,7 @@ import { type Answer, type AnyRoute, type RequestContext, route } from "../frame
 import type { Services } from "../framework/services.ts";
 
 /** Pause, resume, enable: each answers 200 with the endpoint, also where nothing was left to do. */
-export function endpointStateRoutes(services: Services): AnyRoute[] {
+export function endpointStateRoutes(services: Pick<Services, "data" | "ids" | "actors">): AnyRoute[] {
   return [pauseRoute(services), resumeRoute(services), enableRoute(services)];
 }
 
@@ -19,7 +19,7 @@ const answered = (description: string, status: "active" | "paused") => ({
   example: { ...endpointExample, status },
 });
 
-function pauseRoute(services: Services): AnyRoute {
+function pauseRoute(services: Pick<Services, "data" | "ids" | "actors">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/endpoints/:id/pause",
@@ -36,7 +36,7 @@ function pauseRoute(services: Services): AnyRoute {
   });
 }
 
-function resumeRoute(services: Services): AnyRoute {
+function resumeRoute(services: Pick<Services, "data" | "ids" | "actors">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/endpoints/:id/resume",
@@ -56,7 +56,7 @@ function resumeRoute(services: Services): AnyRoute {
 }
 
 function setStatus(
-  services: Services,
+  services: Pick<Services, "data" | "ids" | "actors">,
   context: EndpointContext,
   status: "active" | "paused",
 ): Answer | Promise<Answer> {
@@ -76,7 +76,7 @@ function setStatus(
   });
 }
 
-function enableRoute(services: Services): AnyRoute {
+function enableRoute(services: Pick<Services, "data" | "ids" | "actors">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/endpoints/:id/enable",
@@ -104,7 +104,7 @@ function enableRoute(services: Services): AnyRoute {
 }
 
 /** Inside the write: the row, and the health that a restart would read. */
-function enable({ data }: Services, now: Endpoint): Partial<Endpoint> {
+function enable({ data }: Pick<Services, "data">, now: Endpoint): Partial<Endpoint> {
   if (now.status !== "disabled") return {};
   data.health.set(now.id, HEALTHY);
   return { status: "active", disabledReason: null };

@@ -19,7 +19,7 @@ import {
 } from "../framework/stats-query.ts";
 
 /** Numbers for charts: of one endpoint, and of all that the caller may see. */
-export function statsRoutes(services: Services): AnyRoute[] {
+export function statsRoutes(services: Pick<Services, "data" | "ids" | "actors" | "now">): AnyRoute[] {
   return [endpointStatsRoute(services), allStatsRoute(services), statsByEndpointRoute(services)];
 }
 
@@ -51,7 +51,7 @@ const answers = {
   },
 };
 
-function endpointStatsRoute(services: Services): AnyRoute {
+function endpointStatsRoute(services: Pick<Services, "data" | "ids" | "actors" | "now">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/endpoints/:id/stats",
@@ -72,7 +72,7 @@ function endpointStatsRoute(services: Services): AnyRoute {
   });
 }
 
-function allStatsRoute(services: Services): AnyRoute {
+function allStatsRoute(services: Pick<Services, "data" | "actors" | "now">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/stats",
@@ -108,7 +108,7 @@ const endpointTotalShape = Type.Object(
   { $id: "EndpointTotal" },
 );
 
-function statsByEndpointRoute(services: Services): AnyRoute {
+function statsByEndpointRoute(services: Pick<Services, "data" | "ids" | "actors" | "now">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/stats/endpoints",
@@ -148,7 +148,12 @@ function statsByEndpointRoute(services: Services): AnyRoute {
   });
 }
 
-function totalOf({ data, ids, actors }: Services, endpointId: number, since: number, until: number) {
+function totalOf(
+  { data, ids, actors }: Pick<Services, "data" | "ids" | "actors">,
+  endpointId: number,
+  since: number,
+  until: number,
+) {
   const [newest] = data.index.below([endpointId], Number.MAX_SAFE_INTEGER, 1);
   const last = newest === undefined ? null : data.deliveries.get(newest);
   const sum = data.stats.over({ by: "hour", since, until });
@@ -165,12 +170,17 @@ function totalOf({ data, ids, actors }: Services, endpointId: number, since: num
   };
 }
 
-function spanOf(services: Services, query: StatsQuery): StatSpan {
+function spanOf(services: Pick<Services, "now">, query: StatsQuery): StatSpan {
   return { by: query.by ?? "hour", ...readSpan(query, services.now()) };
 }
 
 /** A project's numbers stand by themselves; those of a consumer's endpoints are added up. */
-async function addAll(services: Services, caller: Caller, sum: StatSum, turns: Turns): Promise<void> {
+async function addAll(
+  services: Pick<Services, "data">,
+  caller: Caller,
+  sum: StatSum,
+  turns: Turns,
+): Promise<void> {
   const { stats } = services.data;
   if (caller.consumerId === null) {
     sum.addProject(caller.projectId);
@@ -186,7 +196,11 @@ async function addAll(services: Services, caller: Caller, sum: StatSum, turns: T
   }
 }
 
-async function countWaiting(services: Services, caller: Caller, turns: Turns): Promise<number> {
+async function countWaiting(
+  services: Pick<Services, "data" | "actors">,
+  caller: Caller,
+  turns: Turns,
+): Promise<number> {
   let waiting = 0;
   for (const { id } of endpointsOf(services, caller)) {
     await turns.giveWay();

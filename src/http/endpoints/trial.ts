@@ -12,7 +12,10 @@ const QUOTE_MAX = 300;
  * Sends a test message to a destination before anything is stored. Throws 422 with the reason where it is not
  * taken.
  */
-export async function requireDelivered(services: Services, endpoint: NewEndpoint): Promise<void> {
+export async function requireDelivered(
+  services: Pick<Services, "sendTrial">,
+  endpoint: NewEndpoint,
+): Promise<void> {
   // Nothing is sent to a poller: there is nothing to try.
   if (isPolled(endpoint.kind)) return;
   const sent = await services.sendTrial(endpoint);

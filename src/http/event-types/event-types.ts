@@ -19,7 +19,7 @@ import type { Services } from "../framework/services.ts";
 import { nameText } from "../framework/shapes.ts";
 
 /** Event types: changed with the project's keys, read by portal tokens too. */
-export function eventTypeRoutes(services: Services): AnyRoute[] {
+export function eventTypeRoutes(services: Pick<Services, "data" | "ids" | "now">): AnyRoute[] {
   return [
     createRoute(services),
     listRoute(services),
@@ -30,7 +30,7 @@ export function eventTypeRoutes(services: Services): AnyRoute[] {
   ];
 }
 
-function createRoute(services: Services): AnyRoute {
+function createRoute(services: Pick<Services, "data" | "now">): AnyRoute {
   const { eventTypes } = services.data;
   return route({
     method: "POST",
@@ -72,7 +72,7 @@ function createRoute(services: Services): AnyRoute {
 }
 
 /** Inside a write: throws 422 where the project has as many types as it may have. */
-function requireRoom({ data }: Services, { projectId }: Caller): void {
+function requireRoom({ data }: Pick<Services, "data">, { projectId }: Caller): void {
   const max = limit("eventTypesPerProjectMax");
   if (data.eventTypes.countOf(projectId) >= max)
     throw invalid("/name", `A project has at most ${max} event types.`);
@@ -87,7 +87,7 @@ const listQuery = Type.Object(
   { additionalProperties: false },
 );
 
-function listRoute(services: Services): AnyRoute {
+function listRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/event-types",
@@ -116,7 +116,7 @@ function matches(type: EventType, { group, archived }: Static<typeof listQuery>)
   return archived === undefined || type.archived === archived;
 }
 
-function readRoute(services: Services): AnyRoute {
+function readRoute(services: Pick<Services, "data">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/event-types/:name",
@@ -134,13 +134,13 @@ function readRoute(services: Services): AnyRoute {
 }
 
 /** Throws 404 for a name that the caller's project has not described. */
-function findEventType({ data }: Services, caller: Caller, name: string): EventType {
+function findEventType({ data }: Pick<Services, "data">, caller: Caller, name: string): EventType {
   const type = data.eventTypes.find(caller.projectId, name);
   if (type === undefined) throw notFound("event type");
   return type;
 }
 
-function changeRoute(services: Services): AnyRoute {
+function changeRoute(services: Pick<Services, "data">): AnyRoute {
   const { eventTypes } = services.data;
   return route({
     method: "PATCH",
@@ -185,7 +185,7 @@ function changeRoute(services: Services): AnyRoute {
   });
 }
 
-function deleteRoute(services: Services): AnyRoute {
+function deleteRoute(services: Pick<Services, "data">): AnyRoute {
   const { eventTypes } = services.data;
   return route({
     method: "DELETE",

@@ -13,7 +13,7 @@ import type { Services } from "../framework/services.ts";
 const LAST_DEFAULT = 100;
 
 /** A first schema, from what events of the type have in common. It changes nothing. */
-export function inferenceRoute(services: Services): AnyRoute {
+export function inferenceRoute(services: Pick<Services, "data">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/event-types/:name/infer-schema",
@@ -61,7 +61,7 @@ export function inferenceRoute(services: Services): AnyRoute {
 }
 
 async function infer(
-  { data }: Services,
+  { data }: Pick<Services, "data">,
   list: number | null,
   last: number,
   turns: Turns,

@@ -12,7 +12,7 @@ import type { Services } from "../framework/services.ts";
 import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
 
 /** Forgetting for good, for privacy requests: one event, or all that is known of a consumer. */
-export function erasureRoutes(services: Services): AnyRoute[] {
+export function erasureRoutes(services: Pick<Services, "data" | "ids" | "eraser">): AnyRoute[] {
   return [deleteEvent(services), deleteConsumer(services), listErasures(services), readErasure(services)];
 }
 
@@ -39,7 +39,7 @@ const erasureExample: Static<typeof erasureShape> = {
   completed_at: null,
 };
 
-function deleteEvent(services: Services): AnyRoute {
+function deleteEvent(services: Pick<Services, "data" | "ids" | "eraser">): AnyRoute {
   const { eraser } = services;
   return route({
     method: "DELETE",
@@ -72,7 +72,7 @@ function deleteEvent(services: Services): AnyRoute {
   });
 }
 
-function deleteConsumer(services: Services): AnyRoute {
+function deleteConsumer(services: Pick<Services, "data" | "ids" | "eraser">): AnyRoute {
   const { erasures } = services.data;
   return route({
     method: "DELETE",
@@ -103,7 +103,7 @@ function deleteConsumer(services: Services): AnyRoute {
 }
 
 /** A consumer is made by naming it: where nothing names it, there is none. */
-function isKnown({ data }: Services, { projectId }: Caller, consumerId: string): boolean {
+function isKnown({ data }: Pick<Services, "data">, { projectId }: Caller, consumerId: string): boolean {
   const { erasures, index, store } = data;
   const owned = { projectId, consumerId, last: store.keys.last };
   if (index.labels.find(projectId, LABELS.consumer, consumerId) !== null) return true;
@@ -112,7 +112,7 @@ function isKnown({ data }: Services, { projectId }: Caller, consumerId: string):
   );
 }
 
-function listErasures(services: Services): AnyRoute {
+function listErasures(services: Pick<Services, "data" | "ids">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/erasures",
@@ -133,7 +133,7 @@ function listErasures(services: Services): AnyRoute {
   });
 }
 
-function readErasure(services: Services): AnyRoute {
+function readErasure(services: Pick<Services, "data" | "ids">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/erasures/:id",
@@ -152,7 +152,7 @@ function readErasure(services: Services): AnyRoute {
   });
 }
 
-function erasureOf({ ids }: Services, erasure: Erasure): Static<typeof erasureShape> {
+function erasureOf({ ids }: Pick<Services, "ids">, erasure: Erasure): Static<typeof erasureShape> {
   return {
     id: ids.encode("era", erasure.id),
     consumer_id: erasure.consumerId,

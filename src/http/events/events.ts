@@ -30,7 +30,7 @@ import { consumerText, idText, nameText, oneOf, typePatternText } from "../frame
 import { timelineCursor, timelineExample, timelineOf, timelineShape } from "./timeline.ts";
 
 /** The event log. */
-export function eventsRoutes(services: Services): AnyRoute[] {
+export function eventsRoutes(services: Pick<Services, "data" | "ids" | "eventList" | "actors">): AnyRoute[] {
   return [listEvents(services), readEvent(services), readTimeline(services)];
 }
 
@@ -64,7 +64,7 @@ const listQuery = Type.Object(
   { additionalProperties: false },
 );
 
-function listEvents(services: Services): AnyRoute {
+function listEvents(services: Pick<Services, "data" | "ids" | "eventList">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/events",
@@ -88,7 +88,11 @@ function listEvents(services: Services): AnyRoute {
   });
 }
 
-function readFilter(services: Services, caller: Caller, query: Static<typeof listQuery>): EventFilter {
+function readFilter(
+  services: Pick<Services, "data" | "ids">,
+  caller: Caller,
+  query: Static<typeof listQuery>,
+): EventFilter {
   if (query.type !== undefined) requirePattern("type", query.type);
   return {
     projectId: caller.projectId,
@@ -107,11 +111,15 @@ function readFilter(services: Services, caller: Caller, query: Static<typeof lis
 }
 
 /** The deliveries of an event that the caller sees. */
-function countOf(services: Services, event: Event, visible: ReadonlySet<number> | null): number {
+function countOf(
+  services: Pick<Services, "eventList">,
+  event: Event,
+  visible: ReadonlySet<number> | null,
+): number {
   return visible === null ? event.deliveryCount : services.eventList.deliveryCount(event.id, visible);
 }
 
-function readEvent(services: Services): AnyRoute {
+function readEvent(services: Pick<Services, "data" | "ids" | "eventList" | "actors">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/events/:id",
@@ -136,7 +144,7 @@ function readEvent(services: Services): AnyRoute {
   });
 }
 
-function readTimeline(services: Services): AnyRoute {
+function readTimeline(services: Pick<Services, "data" | "ids" | "eventList">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/events/:id/timeline",

@@ -12,7 +12,7 @@ import { type AnyRoute, type Answer, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
 
 /** Publishing. The answer leaves after the commit: a crash behind it loses nothing. */
-export function publishRoutes(services: Services): AnyRoute[] {
+export function publishRoutes(services: Pick<Services, "data" | "ids" | "pipeline" | "now">): AnyRoute[] {
   return [publishEvent(services), publishBatch(services)];
 }
 
@@ -29,7 +29,7 @@ const REFUSALS = {
   loop_detected: LOOP_DETECTED,
 };
 
-function publishEvent(services: Services): AnyRoute {
+function publishEvent(services: Pick<Services, "data" | "ids" | "pipeline" | "now">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/events",
@@ -77,7 +77,7 @@ function publishEvent(services: Services): AnyRoute {
   });
 }
 
-function answerOne(services: Services, [accepted]: readonly Accepted[]): Answer {
+function answerOne(services: Pick<Services, "ids">, [accepted]: readonly Accepted[]): Answer {
   if (accepted === undefined) throw new Error("a plan of one event wrote none");
   const { event, duplicate } = accepted;
   return { status: duplicate ? 200 : 202, json: publishedOf(services, event, duplicate) };
@@ -96,7 +96,7 @@ function atRoot(): string {
   return "";
 }
 
-function publishBatch(services: Services): AnyRoute {
+function publishBatch(services: Pick<Services, "data" | "ids" | "pipeline" | "now">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/events/batch",

@@ -89,7 +89,7 @@ function replayEvent(services: Services): AnyRoute {
  * The endpoints that have a delivery of the event, as far as the caller sees them and they take one: not
  * deleted, not disabled.
  */
-function formerEndpoints(services: Services, caller: Caller, event: Event): Endpoint[] {
+function formerEndpoints(services: Pick<Services, "data">, caller: Caller, event: Event): Endpoint[] {
   const { deliveries, endpoints } = services.data;
   const visible = visibleEndpoints(services, caller);
   const keys = new Set(deliveries.ofEvent(event.id, visible).map((delivery) => delivery.endpointId));
@@ -102,7 +102,13 @@ function formerEndpoints(services: Services, caller: Caller, event: Event): Endp
 }
 
 /** The endpoint that the body names at this place. Throws 422. */
-function findEndpoint(services: Services, caller: Caller, event: Event, id: string, at: number): Endpoint {
+function findEndpoint(
+  services: Pick<Services, "data" | "ids">,
+  caller: Caller,
+  event: Event,
+  id: string,
+  at: number,
+): Endpoint {
   const pointer = `/endpoint_ids/${at}`;
   const endpoint = seenEndpoint(services, caller, id);
   if (endpoint === null) throw invalid(pointer, "There is no such endpoint.");

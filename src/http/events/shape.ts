@@ -111,7 +111,11 @@ export const eventWithDataExample: Static<typeof eventWithDataShape> = {
 };
 
 /** What publishing an event answers. */
-export function publishedOf({ ids }: Services, event: Event, duplicate: boolean): PublishedAnswer {
+export function publishedOf(
+  { ids }: Pick<Services, "ids">,
+  event: Event,
+  duplicate: boolean,
+): PublishedAnswer {
   return {
     id: ids.encode("evt", event.id),
     type: event.type,
@@ -125,7 +129,12 @@ export function publishedOf({ ids }: Services, event: Event, duplicate: boolean)
 }
 
 /** An event of a list; `count` is that of the deliveries which the caller sees. */
-export function eventOf({ ids }: Services, caller: Caller, event: Event, count: number): EventAnswer {
+export function eventOf(
+  { ids }: Pick<Services, "ids">,
+  caller: Caller,
+  event: Event,
+  count: number,
+): EventAnswer {
   return {
     id: ids.encode("evt", event.id),
     type: event.type,
@@ -152,7 +161,7 @@ export function sourceIdFor(ids: Services["ids"], caller: Caller, { sourceId }: 
  * changes.
  */
 export function eventText(
-  services: Services,
+  services: Pick<Services, "ids" | "actors">,
   caller: Caller,
   event: EventWithData,
   count: number,
@@ -163,7 +172,10 @@ export function eventText(
   return `${head},"data":${isBodyGone(event) ? "null" : event.data},"deliveries":${rows}}`;
 }
 
-function eventDeliveryOf({ ids, actors }: Services, delivery: Delivery): Static<typeof eventDeliveryShape> {
+function eventDeliveryOf(
+  { ids, actors }: Pick<Services, "ids" | "actors">,
+  delivery: Delivery,
+): Static<typeof eventDeliveryShape> {
   return {
     id: ids.encode("msg", delivery.id),
     endpoint_id: ids.encode("ep", delivery.endpointId),

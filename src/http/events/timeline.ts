@@ -114,13 +114,13 @@ interface Placed {
 }
 
 /** The key behind which the timeline goes on; 0 where no cursor is given. Throws 422. */
-export function timelineCursor(services: Services, cursor: string | undefined): number {
+export function timelineCursor(services: Pick<Services, "ids">, cursor: string | undefined): number {
   return cursor === undefined ? 0 : readCursor(services, "att", cursor);
 }
 
 /** The part of the timeline behind the key `after`, and the key to go on behind; null at the end. */
 export function timelineOf(
-  services: Services,
+  services: Pick<Services, "data" | "ids" | "eventList">,
   caller: Caller,
   event: Event,
   after: number,
@@ -157,7 +157,7 @@ function isSeen(visible: ReadonlySet<number> | null, endpointId: number): boolea
 }
 
 function entriesOfAcceptance(
-  services: Services,
+  services: Pick<Services, "data" | "ids" | "eventList">,
   caller: Caller,
   event: Event,
   notes: readonly Note[],
@@ -180,7 +180,7 @@ function entriesOfAcceptance(
  * ones.
  */
 function firstDeliveries(
-  services: Services,
+  services: Pick<Services, "eventList">,
   event: Event,
   visible: ReadonlySet<number> | null,
   notes: readonly Note[],
@@ -193,7 +193,7 @@ function firstDeliveries(
 }
 
 function entriesOfAttempt(
-  services: Services,
+  services: Pick<Services, "ids">,
   event: Event,
   attempt: AttemptSummary,
   notes: readonly Note[],
@@ -237,7 +237,7 @@ function wasOvertaken(attempt: AttemptSummary, notes: readonly Note[]): boolean 
   );
 }
 
-function entryOfNote(services: Services, note: Note): Placed {
+function entryOfNote(services: Pick<Services, "ids">, note: Note): Placed {
   const at = timeText(keyTime(note.id));
   const of = deliveryFields(services, note);
   if (note.kind !== "dead_lettered") return { key: note.id, entry: { at, kind: note.kind, ...of } };
@@ -245,6 +245,9 @@ function entryOfNote(services: Services, note: Note): Placed {
   return { key: note.id, entry: { at, kind: "dead_lettered", ...of, reason } };
 }
 
-function deliveryFields({ ids }: Services, row: { deliveryId: number; endpointId: number }): DeliveryFields {
+function deliveryFields(
+  { ids }: Pick<Services, "ids">,
+  row: { deliveryId: number; endpointId: number },
+): DeliveryFields {
   return { delivery_id: ids.encode("msg", row.deliveryId), endpoint_id: ids.encode("ep", row.endpointId) };
 }

@@ -22,7 +22,7 @@ type Publication = Pick<RequestContext<string, "publish">, "caller" | "turns">;
  * event of the request by its place.
  */
 export function requireDescribed(
-  services: Services,
+  services: Pick<Services, "data">,
   context: Publication,
   events: readonly Incoming[],
   pointerTo: (at: number) => string,
@@ -36,7 +36,7 @@ export function requireDescribed(
 }
 
 async function requireSchemas(
-  services: Services,
+  services: Pick<Services, "data">,
   { caller: { projectId }, turns }: Publication,
   events: readonly Incoming[],
   pointerTo: (at: number) => string,
@@ -59,7 +59,7 @@ async function requireSchemas(
 }
 
 function requireKnownTypes(
-  services: Services,
+  services: Pick<Services, "data">,
   projectId: number,
   events: readonly Incoming[],
   pointerTo: (at: number) => string,
@@ -76,11 +76,15 @@ function requireKnownTypes(
   if (faults.length > 0) throw invalidAll(faults);
 }
 
-function schemaFor({ data }: Services, projectId: number, { type }: Incoming): EventSchema | null {
+function schemaFor(
+  { data }: Pick<Services, "data">,
+  projectId: number,
+  { type }: Incoming,
+): EventSchema | null {
   const known = data.eventTypes.find(projectId, type);
   return known === undefined ? null : data.eventTypes.schemaOf(known);
 }
 
-function isThere({ data }: Services, projectId: number, { externalId }: Incoming): boolean {
+function isThere({ data }: Pick<Services, "data">, projectId: number, { externalId }: Incoming): boolean {
   return externalId !== null && data.events.findExternal(projectId, externalId) !== null;
 }

@@ -11,7 +11,10 @@ type Rights = Omit<Caller, "accountId" | "mode">;
 /**
  * Answers who a bearer token belongs to: null for nobody, `refused` with the reason for a suspended account.
  */
-export function authenticator(data: Data, now: () => number): (token: string) => Verdict {
+export function authenticator(
+  data: Pick<Data, "tenants" | "portalLinks">,
+  now: () => number,
+): (token: string) => Verdict {
   return (token) => {
     if (!isWellFormedToken(token)) return null;
     const rights = token.startsWith("spl_") ? rightsOfLink(data, token) : rightsOfKey(data, token, now());
@@ -20,14 +23,14 @@ export function authenticator(data: Data, now: () => number): (token: string) =>
   };
 }
 
-function admit({ tenants }: Data, project: Project, rights: Rights): Verdict {
+function admit({ tenants }: Pick<Data, "tenants">, project: Project, rights: Rights): Verdict {
   const account = tenants.account(project.accountId);
   if (!account) return null;
   if (account.suspended) return { refused: "This account is suspended. Ask the operator of this service." };
   return { ...rights, accountId: account.id, mode: project.mode };
 }
 
-function rightsOfKey({ tenants }: Data, token: string, now: number): Rights | null {
+function rightsOfKey({ tenants }: Pick<Data, "tenants">, token: string, now: number): Rights | null {
   const key = tenants.findKey(token, now);
   if (!key) return null;
   const isFull = key.scopes.includes("full");
@@ -35,7 +38,7 @@ function rightsOfKey({ tenants }: Data, token: string, now: number): Rights | nu
   return { kind: "api_key", id, projectId, scopes, consumerId: null, manage: isFull, create: isFull };
 }
 
-function rightsOfLink({ portalLinks }: Data, token: string): Rights | null {
+function rightsOfLink({ portalLinks }: Pick<Data, "portalLinks">, token: string): Rights | null {
   const link = portalLinks.find(token);
   if (!link) return null;
   const { id, projectId, consumerId, manage, create } = link;

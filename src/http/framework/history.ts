@@ -9,7 +9,7 @@ import { type EventWithData, isBodyGone } from "../../store/events.ts";
  * those whose body has left.
  */
 export async function* newestEvents(
-  data: Data,
+  data: Pick<Data, "events" | "index">,
   list: number,
   count: number,
   turns: Turns,

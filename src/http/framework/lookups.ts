@@ -14,7 +14,10 @@ import type { Services } from "./services.ts";
 const NO_CONSUMER = "";
 
 /** Keys of the endpoints whose deliveries count for the caller; null: all of the project. */
-export function visibleEndpoints(services: Services, caller: Caller): ReadonlySet<number> | null {
+export function visibleEndpoints(
+  services: Pick<Services, "data">,
+  caller: Caller,
+): ReadonlySet<number> | null {
   return services.data.endpoints.visibleTo(caller.projectId, caller.consumerId);
 }
 
@@ -27,7 +30,11 @@ export function consumerFilter(caller: Caller, asked: string | undefined): strin
 }
 
 /** Throws 404 for an id that is malformed, unknown or foreign. */
-export function findEvent(services: Services, caller: Caller, id: string): EventWithData {
+export function findEvent(
+  services: Pick<Services, "data" | "ids">,
+  caller: Caller,
+  id: string,
+): EventWithData {
   const key = services.ids.decode("evt", id);
   const event = key === null ? null : services.data.events.getWithData(key);
   if (!event || !isTheirs(caller, event)) throw notFound("event");
@@ -35,42 +42,58 @@ export function findEvent(services: Services, caller: Caller, id: string): Event
 }
 
 /** Throws 404 for an id that is malformed, unknown or foreign. */
-export function findDelivery(services: Services, caller: Caller, id: string): ListedDelivery {
+export function findDelivery(
+  services: Pick<Services, "data" | "ids" | "deliveryList">,
+  caller: Caller,
+  id: string,
+): ListedDelivery {
   const delivery = seenDelivery(services, caller, id);
   if (delivery === null) throw notFound("delivery");
   return delivery;
 }
 
 /** The delivery that a body names; null where the caller has none of this id. */
-export function seenDelivery(services: Services, caller: Caller, id: string): ListedDelivery | null {
+export function seenDelivery(
+  services: Pick<Services, "data" | "ids" | "deliveryList">,
+  caller: Caller,
+  id: string,
+): ListedDelivery | null {
   const key = services.ids.decode("msg", id);
   const delivery = key === null ? null : services.deliveryList.get(key);
   if (delivery?.projectId !== caller.projectId) return null;
   return isVisible(services, caller, delivery) ? delivery : null;
 }
 
-function isVisible(services: Services, { consumerId }: Caller, delivery: ListedDelivery): boolean {
+function isVisible(
+  services: Pick<Services, "data">,
+  { consumerId }: Caller,
+  delivery: ListedDelivery,
+): boolean {
   if (consumerId === null) return true;
   const endpoint = services.data.endpoints.getAnyway(delivery.endpointId);
   return endpoint?.consumerId === consumerId && delivery.eventConsumerId === consumerId;
 }
 
 /** The endpoint that a body names; null where the caller has none of this id, or it is deleted. */
-export function seenEndpoint({ ids, data }: Services, caller: Caller, id: string): Endpoint | null {
+export function seenEndpoint(
+  { ids, data }: Pick<Services, "data" | "ids">,
+  caller: Caller,
+  id: string,
+): Endpoint | null {
   const key = ids.decode("ep", id);
   const endpoint = key === null ? undefined : data.endpoints.get(key);
   return endpoint && isTheirs(caller, endpoint) ? endpoint : null;
 }
 
 /** Throws 404 for an id that is malformed, unknown or foreign, or whose endpoint is deleted. */
-export function findEndpoint(services: Services, caller: Caller, id: string): Endpoint {
+export function findEndpoint(services: Pick<Services, "data" | "ids">, caller: Caller, id: string): Endpoint {
   const endpoint = seenEndpoint(services, caller, id);
   if (endpoint === null) throw notFound("endpoint");
   return endpoint;
 }
 
 /** All endpoints that the caller may see. */
-export function* endpointsOf({ data }: Services, caller: Caller): Generator<Endpoint> {
+export function* endpointsOf({ data }: Pick<Services, "data">, caller: Caller): Generator<Endpoint> {
   for (const endpoint of data.endpoints.ofProject(caller.projectId).values())
     if (isTheirs(caller, endpoint)) yield endpoint;
 }

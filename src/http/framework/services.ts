@@ -12,7 +12,10 @@ import type { DeliveryList } from "../../store/delivery-list.ts";
 import type { NewEndpoint } from "../../store/endpoints.ts";
 import type { EventList } from "../../store/event-list.ts";
 
-/** What the routes stand on. */
+/**
+ * What the routes stand on. Each names what it needs of it: `Pick<Services, …>`; only who makes routes takes
+ * all.
+ */
 export interface Services {
   data: Data;
   ids: IdCodec;

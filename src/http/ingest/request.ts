@@ -21,7 +21,10 @@ export function searchOf(url: string): string {
 /**
  * The address that was entered at the provider, and signed by some: `config.public_url`, or the source's own.
  */
-export function addressOf({ ids, baseUrl }: Services, { id, config }: Pick<Source, "id" | "config">): string {
+export function addressOf(
+  { ids, baseUrl }: Pick<Services, "ids" | "baseUrl">,
+  { id, config }: Pick<Source, "id" | "config">,
+): string {
   const { public_url: publicUrl } = config;
   return typeof publicUrl === "string" ? publicUrl : `${baseUrl}/ingest/${ids.encode("src", id)}`;
 }

@@ -2,7 +2,10 @@ import type { Project } from "../../core/model.ts";
 import type { Services } from "../framework/services.ts";
 
 /** Where a project's portal stands, as the outside reaches it. */
-export function portalAddress({ baseUrl, ids }: Services, projectId: number): string {
+export function portalAddress(
+  { baseUrl, ids }: Pick<Services, "ids" | "baseUrl">,
+  projectId: number,
+): string {
   return `${baseUrl}/portal/${ids.encode("proj", projectId)}`;
 }
 
@@ -11,7 +14,7 @@ export function portalAddress({ baseUrl, ids }: Services, projectId: number): st
  * party.
  */
 export function brandingOf(
-  services: Services,
+  services: Pick<Services, "data" | "ids" | "baseUrl">,
   { id, name: ownName, branding }: Project,
 ): { name: string; logo_url: string | null; color: string | null } {
   const version = services.data.logos.versionOf(id);

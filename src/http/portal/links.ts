@@ -11,7 +11,7 @@ import type { Services } from "../framework/services.ts";
 import { consumerText, nullable, shownOnce, timeShape, timeText } from "../framework/shapes.ts";
 
 /** Links that open the portal. */
-export function portalLinkRoutes(services: Services): AnyRoute[] {
+export function portalLinkRoutes(services: Pick<Services, "data" | "ids" | "baseUrl" | "now">): AnyRoute[] {
   return [createRoute(services), listRoute(services), deleteRoute(services)];
 }
 
@@ -71,7 +71,7 @@ const newLinkShape = Type.Object(
   { additionalProperties: false },
 );
 
-function createRoute(services: Services): AnyRoute {
+function createRoute(services: Pick<Services, "data" | "ids" | "baseUrl" | "now">): AnyRoute {
   const { tenants, portalLinks } = services.data;
   return route({
     method: "POST",
@@ -133,7 +133,11 @@ function readFields(body: Static<typeof newLinkShape>, now: number) {
 const SANDBOX =
   "allow-scripts allow-same-origin allow-forms allow-downloads allow-popups allow-popups-to-escape-sandbox";
 
-function embedHtml(services: Services, project: Project, url: string): string {
+function embedHtml(
+  services: Pick<Services, "data" | "ids" | "baseUrl">,
+  project: Project,
+  url: string,
+): string {
   const { name, logo_url: logo, color } = brandingOf(services, project);
   const attributes = Object.entries({
     src: url,
@@ -152,7 +156,7 @@ function embedHtml(services: Services, project: Project, url: string): string {
   return `<iframe ${written.join(" ")}></iframe>`;
 }
 
-function listRoute(services: Services): AnyRoute {
+function listRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/portal-links",
@@ -177,7 +181,7 @@ function listRoute(services: Services): AnyRoute {
   });
 }
 
-function deleteRoute(services: Services): AnyRoute {
+function deleteRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
   return route({
     method: "DELETE",
     path: "/v1/portal-links/:id",
@@ -202,7 +206,7 @@ function deleteRoute(services: Services): AnyRoute {
   });
 }
 
-function linkOf({ ids }: Services, link: PortalLink): Static<typeof linkShape> {
+function linkOf({ ids }: Pick<Services, "ids">, link: PortalLink): Static<typeof linkShape> {
   return {
     id: ids.encode("plk", link.id),
     consumer_id: link.consumerId,

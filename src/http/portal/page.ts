@@ -6,7 +6,7 @@ import type { Services } from "../framework/services.ts";
 /**
  * The portal's page and its files. The page knows nothing: all that it shows comes from /v1, with the token.
  */
-export function portalPageRoutes(services: Services): AnyRoute[] {
+export function portalPageRoutes(services: Pick<Services, "data" | "ids">): AnyRoute[] {
   return [consoleRoute, pageRoute(services), fileRoute];
 }
 
@@ -45,7 +45,7 @@ function securityPolicy(origins: readonly string[]): string {
   ].join("; ");
 }
 
-function pageRoute({ data, ids }: Services): AnyRoute {
+function pageRoute({ data, ids }: Pick<Services, "data" | "ids">): AnyRoute {
   return route({
     ...HIDDEN,
     method: "GET",

@@ -8,7 +8,7 @@ import type { Services } from "../framework/services.ts";
 import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
 
 /** What the portal page begins with, and the picture that it shows. */
-export function portalRoutes(services: Services): AnyRoute[] {
+export function portalRoutes(services: Pick<Services, "data" | "ids" | "baseUrl">): AnyRoute[] {
   return [readRoute(services), logoRoute(services)];
 }
 
@@ -30,7 +30,7 @@ const portalShape = Type.Object(
   { $id: "Portal" },
 );
 
-function readRoute(services: Services): AnyRoute {
+function readRoute(services: Pick<Services, "data" | "ids" | "baseUrl">): AnyRoute {
   const { tenants } = services.data;
   return route({
     method: "GET",
@@ -69,7 +69,7 @@ function readRoute(services: Services): AnyRoute {
   });
 }
 
-function portalOf(services: Services, caller: Caller, project: Project) {
+function portalOf(services: Pick<Services, "data" | "ids" | "baseUrl">, caller: Caller, project: Project) {
   const { kind, consumerId, manage, create, mode } = caller;
   return {
     kind,
@@ -91,7 +91,7 @@ const LOGO_HEADERS = {
   "cache-control": "public, max-age=31536000, immutable",
 };
 
-function logoRoute({ data, ids }: Services): AnyRoute {
+function logoRoute({ data, ids }: Pick<Services, "data" | "ids">): AnyRoute {
   return route({
     method: "GET",
     path: "/portal/:project_id/logo",

@@ -56,7 +56,11 @@ export interface Shaping {
  * Throws 422 with every fault of filter and transformations, and 404 for an endpoint that the caller does not
  * see.
  */
-export function readShaping(services: Services, caller: Caller, body: PreviewBody): Shaping {
+export function readShaping(
+  services: Pick<Services, "data" | "ids">,
+  caller: Caller,
+  body: PreviewBody,
+): Shaping {
   const faults: Fault[] = [];
   const endpoint = readEndpoint(services, caller, body.endpoint_id);
   const { filter = endpoint?.filter ?? null, transformations = endpoint?.transformations ?? null } = body;
@@ -69,7 +73,11 @@ export function readShaping(services: Services, caller: Caller, body: PreviewBod
   return { ...shaping, ...warningsPart(filter) };
 }
 
-function readEndpoint(services: Services, caller: Caller, id: string | undefined): Endpoint | null {
+function readEndpoint(
+  services: Pick<Services, "data" | "ids">,
+  caller: Caller,
+  id: string | undefined,
+): Endpoint | null {
   if (id === undefined) return null;
   const endpoint = seenEndpoint(services, caller, id);
   if (endpoint === null) throw notFound("endpoint");
@@ -109,7 +117,7 @@ export function requireOneSubject({ event, event_id: eventId, last }: PreviewBod
  * caller does not see.
  */
 export function readSubject(
-  services: Services,
+  services: Pick<Services, "data" | "ids" | "now">,
   caller: Caller,
   body: PreviewBody,
   bytes: Uint8Array,

@@ -22,7 +22,7 @@ import type { Services } from "../framework/services.ts";
 import { nullable } from "../framework/shapes.ts";
 
 /** Filter and transformations tried on events, before they are saved. Nothing is sent or stored. */
-export function previewRoutes(services: Services): AnyRoute[] {
+export function previewRoutes(services: Pick<Services, "data" | "ids" | "now">): AnyRoute[] {
   return [previewRoute(services)];
 }
 
@@ -73,7 +73,7 @@ const EXAMPLE = {
   data: { id: "in_42", total: 990 },
 };
 
-function previewRoute(services: Services): AnyRoute {
+function previewRoute(services: Pick<Services, "data" | "ids" | "now">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/endpoints/preview",
@@ -113,7 +113,7 @@ function previewRoute(services: Services): AnyRoute {
 }
 
 async function previewOne(
-  services: Services,
+  services: Pick<Services, "data" | "ids" | "now">,
   caller: Caller,
   shaping: Shaping,
   { body, bytes, turns }: { body: PreviewBody; bytes: Uint8Array; turns: Turns },
@@ -128,7 +128,7 @@ async function previewOne(
 }
 
 async function previewMany(
-  services: Services,
+  services: Pick<Services, "data" | "ids">,
   caller: Caller,
   shaping: Shaping,
   last: number,
@@ -150,7 +150,7 @@ function tailOf({ warnings }: Shaping): string {
 /**
  * The events that the caller sees and the endpoint could get: those of a consumer, or of the whole project.
  */
-function listFor({ data }: Services, caller: Caller, endpoint: Endpoint | null): number | null {
+function listFor({ data }: Pick<Services, "data">, caller: Caller, endpoint: Endpoint | null): number | null {
   const consumerId = caller.consumerId ?? endpoint?.consumerId ?? null;
   return consumerId === null
     ? caller.projectId

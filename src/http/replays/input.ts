@@ -76,7 +76,11 @@ export const replayInputShape = Type.Object(
 type Body = Static<typeof replayInputShape>;
 
 /** Which deliveries or events the body means; a portal token's own only. Throws 422. */
-export function readReplayFilter(services: Services, caller: Caller, body: Body): ReplayFilter {
+export function readReplayFilter(
+  services: Pick<Services, "data" | "ids" | "deliveryList">,
+  caller: Caller,
+  body: Body,
+): ReplayFilter {
   for (const [at, pattern] of (body.event_types ?? []).entries())
     requirePattern(`/event_types/${at}`, pattern);
   return {
@@ -94,7 +98,11 @@ export function readReplayFilter(services: Services, caller: Caller, body: Body)
   };
 }
 
-function readEndpoint(services: Services, caller: Caller, { endpoint_id: id, missing }: Body): number | null {
+function readEndpoint(
+  services: Pick<Services, "data" | "ids">,
+  caller: Caller,
+  { endpoint_id: id, missing }: Body,
+): number | null {
   if (id === undefined && missing) throw invalid("/endpoint_id", "`missing` needs an endpoint.");
   if (id === undefined) return null;
   const endpoint = seenEndpoint(services, caller, id);
@@ -103,7 +111,11 @@ function readEndpoint(services: Services, caller: Caller, { endpoint_id: id, mis
 }
 
 /** Their keys, rising, as a replay walks. Throws 422. */
-function readDeliveries(services: Services, caller: Caller, ids: readonly string[]): number[] {
+function readDeliveries(
+  services: Pick<Services, "data" | "ids" | "deliveryList">,
+  caller: Caller,
+  ids: readonly string[],
+): number[] {
   return ids
     .map((id, at) => {
       const delivery = seenDelivery(services, caller, id);

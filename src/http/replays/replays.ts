@@ -13,7 +13,9 @@ import type { Services } from "../framework/services.ts";
 import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
 
 /** Bulk replays. */
-export function replaysRoutes(services: Services): AnyRoute[] {
+export function replaysRoutes(
+  services: Pick<Services, "data" | "ids" | "deliveryList" | "replayer" | "now">,
+): AnyRoute[] {
   return [createReplay(services), listReplays(services), readReplay(services), cancelReplay(services)];
 }
 
@@ -41,7 +43,7 @@ const replayExample: Static<typeof replayShape> = {
   completed_at: null,
 };
 
-function createReplay(services: Services): AnyRoute {
+function createReplay(services: Pick<Services, "data" | "ids" | "deliveryList" | "replayer">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/replays",
@@ -87,7 +89,12 @@ function createReplay(services: Services): AnyRoute {
 }
 
 /** Inside a write. */
-function insert({ data }: Services, caller: Caller, filter: ReplayFilter, matched: number): Replay {
+function insert(
+  { data }: Pick<Services, "data">,
+  caller: Caller,
+  filter: ReplayFilter,
+  matched: number,
+): Replay {
   const { projectId, consumerId } = caller;
   requirePlaces(data, projectId, matched);
   return data.replays.insert({
@@ -100,7 +107,7 @@ function insert({ data }: Services, caller: Caller, filter: ReplayFilter, matche
   });
 }
 
-function listReplays(services: Services): AnyRoute {
+function listReplays(services: Pick<Services, "data" | "ids">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/replays",
@@ -122,7 +129,7 @@ function listReplays(services: Services): AnyRoute {
   });
 }
 
-function readReplay(services: Services): AnyRoute {
+function readReplay(services: Pick<Services, "data" | "ids">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/replays/:id",
@@ -140,7 +147,7 @@ function readReplay(services: Services): AnyRoute {
 
 const NOT_RUNNING = "Only a replay that is running can be cancelled.";
 
-function cancelReplay(services: Services): AnyRoute {
+function cancelReplay(services: Pick<Services, "data" | "ids" | "now">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/replays/:id/cancel",
@@ -170,7 +177,7 @@ function cancelReplay(services: Services): AnyRoute {
 }
 
 /** Inside a write. Throws 409 where the replay came to its end a moment ago. */
-function cancel(services: Services, id: number) {
+function cancel(services: Pick<Services, "data" | "ids" | "now">, id: number) {
   const { replays } = services.data;
   if (!replays.update(id, { status: "cancelled", completedAt: services.now() })) {
     throw new Problem("conflict", NOT_RUNNING);
@@ -181,7 +188,7 @@ function cancel(services: Services, id: number) {
 }
 
 /** Throws 404 for an id that is malformed, unknown or foreign. */
-function findReplay(services: Services, caller: Caller, id: string): Replay {
+function findReplay(services: Pick<Services, "data" | "ids">, caller: Caller, id: string): Replay {
   const key = services.ids.decode("rpl", id);
   const replay = key === null ? null : services.data.replays.get(key);
   const isForeign = caller.consumerId !== null && replay?.consumerId !== caller.consumerId;
@@ -189,7 +196,7 @@ function findReplay(services: Services, caller: Caller, id: string): Replay {
   return replay;
 }
 
-function replayOf({ ids }: Services, replay: Replay): Static<typeof replayShape> {
+function replayOf({ ids }: Pick<Services, "ids">, replay: Replay): Static<typeof replayShape> {
   return {
     id: ids.encode("rpl", replay.id),
     status: replay.status,

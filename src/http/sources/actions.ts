@@ -25,7 +25,10 @@ export function sourceActionRoutes(services: Services, monitor: SourceMonitor, k
   ];
 }
 
-function rotateRoute(services: Services, monitor: SourceMonitor): AnyRoute {
+function rotateRoute(
+  services: Pick<Services, "data" | "ids" | "baseUrl" | "now">,
+  monitor: SourceMonitor,
+): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/sources/:id/rotate-secret",
@@ -77,7 +80,10 @@ const answered = (description: string, status: "active" | "paused") => ({
   example: { ...sourceExample, status },
 });
 
-function pauseRoute(services: Services, monitor: SourceMonitor): AnyRoute {
+function pauseRoute(
+  services: Pick<Services, "data" | "ids" | "baseUrl" | "now">,
+  monitor: SourceMonitor,
+): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/sources/:id/pause",
@@ -99,7 +105,10 @@ function pauseRoute(services: Services, monitor: SourceMonitor): AnyRoute {
   });
 }
 
-function resumeRoute(services: Services, monitor: SourceMonitor): AnyRoute {
+function resumeRoute(
+  services: Pick<Services, "data" | "ids" | "baseUrl" | "now">,
+  monitor: SourceMonitor,
+): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/sources/:id/resume",

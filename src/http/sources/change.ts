@@ -10,7 +10,11 @@ import type { SourceMonitor } from "./monitor.ts";
 import { sourceOf } from "./shape.ts";
 
 /** Throws 404 for an id that is malformed, unknown or foreign, or whose source is deleted. */
-export function findSource({ ids, data }: Services, caller: Caller, id: string): Source {
+export function findSource(
+  { ids, data }: Pick<Services, "data" | "ids">,
+  caller: Caller,
+  id: string,
+): Source {
   const key = ids.decode("src", id);
   const source = key === null ? undefined : data.sources.get(key);
   if (source?.projectId !== caller.projectId) throw notFound("source");
@@ -29,7 +33,7 @@ export function providerOf({ provider: key }: Pick<Source, "provider">): Provide
  * `change` may throw a Problem: nothing is written then.
  */
 export function changeSource(
-  services: Services,
+  services: Pick<Services, "data" | "ids" | "baseUrl" | "now">,
   monitor: SourceMonitor,
   context: Pick<RequestContext, "commit">,
   id: number,

@@ -204,7 +204,7 @@ export const sourceExample: SourceAnswer = {
  * A source as `GET` answers it: what is to be copied to the provider stands in it, for a key with scope full.
  */
 export function readableSource(
-  services: Services,
+  services: Pick<Services, "ids" | "baseUrl" | "now">,
   monitor: SourceMonitor,
   source: Source,
   { scopes }: Caller,
@@ -215,7 +215,11 @@ export function readableSource(
 }
 
 /** A source as the API answers it: without its secrets. */
-export function sourceOf(services: Services, monitor: SourceMonitor, source: Source): SourceAnswer {
+export function sourceOf(
+  services: Pick<Services, "ids" | "baseUrl" | "now">,
+  monitor: SourceMonitor,
+  source: Source,
+): SourceAnswer {
   const id = services.ids.encode("src", source.id);
   const provider = findProvider(source.provider);
   const { lastRejected, accepted, duplicates, rejected } = monitor.counters(source.id);

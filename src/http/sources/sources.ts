@@ -17,7 +17,10 @@ import {
 } from "./shape.ts";
 
 /** Sources, for the project's own keys. */
-export function sourceRoutes(services: Services, monitor: SourceMonitor): AnyRoute[] {
+export function sourceRoutes(
+  services: Pick<Services, "data" | "ids" | "baseUrl" | "now">,
+  monitor: SourceMonitor,
+): AnyRoute[] {
   return [
     createRoute(services, monitor),
     listRoute(services, monitor),
@@ -27,7 +30,10 @@ export function sourceRoutes(services: Services, monitor: SourceMonitor): AnyRou
   ];
 }
 
-function createRoute(services: Services, monitor: SourceMonitor): AnyRoute {
+function createRoute(
+  services: Pick<Services, "data" | "ids" | "baseUrl" | "now">,
+  monitor: SourceMonitor,
+): AnyRoute {
   const { data } = services;
   return route({
     method: "POST",
@@ -73,7 +79,10 @@ function createRoute(services: Services, monitor: SourceMonitor): AnyRoute {
   });
 }
 
-function listRoute(services: Services, monitor: SourceMonitor): AnyRoute {
+function listRoute(
+  services: Pick<Services, "data" | "ids" | "baseUrl" | "now">,
+  monitor: SourceMonitor,
+): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/sources",
@@ -95,7 +104,10 @@ function listRoute(services: Services, monitor: SourceMonitor): AnyRoute {
   });
 }
 
-function readRoute(services: Services, monitor: SourceMonitor): AnyRoute {
+function readRoute(
+  services: Pick<Services, "data" | "ids" | "baseUrl" | "now">,
+  monitor: SourceMonitor,
+): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/sources/:id",
@@ -112,7 +124,10 @@ function readRoute(services: Services, monitor: SourceMonitor): AnyRoute {
   });
 }
 
-function changeRoute(services: Services, monitor: SourceMonitor): AnyRoute {
+function changeRoute(
+  services: Pick<Services, "data" | "ids" | "baseUrl" | "now">,
+  monitor: SourceMonitor,
+): AnyRoute {
   return route({
     method: "PATCH",
     path: "/v1/sources/:id",
@@ -145,7 +160,10 @@ function changeRoute(services: Services, monitor: SourceMonitor): AnyRoute {
   });
 }
 
-function deleteRoute(services: Services, monitor: SourceMonitor): AnyRoute {
+function deleteRoute(
+  services: Pick<Services, "data" | "ids" | "baseUrl" | "now">,
+  monitor: SourceMonitor,
+): AnyRoute {
   return route({
     method: "DELETE",
     path: "/v1/sources/:id",

@@ -9,7 +9,7 @@ import { lastRefusalShape, REFUSAL_REASONS } from "./shape.ts";
 import { idsShape, readIds, readSpan, SPAN_TEXT, spanQuery, statsQuery } from "../framework/stats-query.ts";
 
 /** Numbers of sources over time: what was taken, and what was refused for which reason. */
-export function sourceStatsRoutes(services: Services): AnyRoute[] {
+export function sourceStatsRoutes(services: Pick<Services, "data" | "ids" | "now">): AnyRoute[] {
   return [statsRoute(services), statsBySourceRoute(services)];
 }
 
@@ -51,7 +51,7 @@ const lastExample = {
 const DURABILITY =
   "Kept as long as events are; the last seconds before a crash may be missing in them, never an event.";
 
-function statsRoute(services: Services): AnyRoute {
+function statsRoute(services: Pick<Services, "data" | "ids" | "now">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/sources/:id/stats",
@@ -83,7 +83,7 @@ function statsRoute(services: Services): AnyRoute {
   });
 }
 
-function statsBySourceRoute(services: Services): AnyRoute {
+function statsBySourceRoute(services: Pick<Services, "data" | "ids" | "now">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/stats/sources",
@@ -117,7 +117,11 @@ function statsBySourceRoute(services: Services): AnyRoute {
 }
 
 /** The key of a source that the caller has; empty where there is none of this id. */
-function keyOf({ ids, data }: Services, { projectId }: Caller, id: string): [number] | [] {
+function keyOf(
+  { ids, data }: Pick<Services, "data" | "ids">,
+  { projectId }: Caller,
+  id: string,
+): [number] | [] {
   const key = ids.decode("src", id);
   return key !== null && data.sources.get(key)?.projectId === projectId ? [key] : [];
 }
@@ -135,7 +139,7 @@ function numbersOf(counts: OutcomeCounts): Static<typeof totalShape> {
   };
 }
 
-function lastOf({ data }: Services, key: number) {
+function lastOf({ data }: Pick<Services, "data">, key: number) {
   const { takenAt, answeredAt, refused } = data.sourceStats.last(key);
   return {
     last_received_at: timeText(takenAt),

@@ -91,7 +91,10 @@ export const accountExample: AccountAnswer = {
   usage: { month: "2026-11", deliveries: 1204, limit: 10_000, remaining: 8796, overage: 0 },
 };
 
-export function fieldsOf({ ids }: Services, account: Account): Omit<AccountAnswer, "projects" | "usage"> {
+export function fieldsOf(
+  { ids }: Pick<Services, "ids">,
+  account: Account,
+): Omit<AccountAnswer, "projects" | "usage"> {
   return {
     id: ids.encode("acct", account.id),
     name: account.name,
@@ -101,11 +104,18 @@ export function fieldsOf({ ids }: Services, account: Account): Omit<AccountAnswe
   };
 }
 
-function projectOf({ ids }: Services, { id, name, mode }: Project): AccountAnswer["projects"][number] {
+function projectOf(
+  { ids }: Pick<Services, "ids">,
+  { id, name, mode }: Project,
+): AccountAnswer["projects"][number] {
   return { id: ids.encode("proj", id), name, mode, created_at: timeText(keyTime(id)) };
 }
 
-export function accountOf(services: Services, account: Account, projects: readonly Project[]): AccountAnswer {
+export function accountOf(
+  services: Pick<Services, "data" | "ids">,
+  account: Account,
+  projects: readonly Project[],
+): AccountAnswer {
   const { month, ...numbers } = services.data.meter.standing(account);
   return {
     ...fieldsOf(services, account),
@@ -116,7 +126,7 @@ export function accountOf(services: Services, account: Account, projects: readon
 
 /** Holds keys that are shown once. */
 export function createdProjectOf(
-  services: Services,
+  services: Pick<Services, "ids">,
   { project, token }: NewProject,
 ): Static<typeof createdProjectShape> {
   return { ...projectOf(services, project), api_key: token };
@@ -124,7 +134,7 @@ export function createdProjectOf(
 
 /** Holds keys that are shown once. */
 export function createdAccountOf(
-  services: Services,
+  services: Pick<Services, "ids">,
   account: Account,
   projects: readonly NewProject[],
 ): Static<typeof createdAccountShape> {

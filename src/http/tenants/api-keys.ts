@@ -12,7 +12,7 @@ import type { Services } from "../framework/services.ts";
 import { nameText, nullable, oneOf, shownOnce, timeInput, timeShape, timeText } from "../framework/shapes.ts";
 
 /** The keys of the caller's project, and the operator's way to a new one. */
-export function apiKeyRoutes(services: Services): AnyRoute[] {
+export function apiKeyRoutes(services: Pick<Services, "data" | "ids" | "now">): AnyRoute[] {
   return [createRoute(services), listRoute(services), deleteRoute(services), createForProject(services)];
 }
 
@@ -78,7 +78,7 @@ interface KeyRequest extends Pick<RequestContext, "commit"> {
   readonly body: Static<typeof newKeyShape>;
 }
 
-function createRoute(services: Services): AnyRoute {
+function createRoute(services: Pick<Services, "data" | "ids" | "now">): AnyRoute {
   return route({
     ...CREATION,
     path: "/v1/api-keys",
@@ -92,7 +92,7 @@ function createRoute(services: Services): AnyRoute {
   });
 }
 
-function createForProject(services: Services): AnyRoute {
+function createForProject(services: Pick<Services, "data" | "ids" | "now">): AnyRoute {
   return route({
     ...CREATION,
     path: "/v1/operator/projects/:id/api-keys",
@@ -112,7 +112,11 @@ function createForProject(services: Services): AnyRoute {
 }
 
 /** Throws 404 where there is no such project. */
-function createKey(services: Services, context: KeyRequest, project: Project | undefined): Promise<Answer> {
+function createKey(
+  services: Pick<Services, "data" | "ids" | "now">,
+  context: KeyRequest,
+  project: Project | undefined,
+): Promise<Answer> {
   const { tenants } = services.data;
   const { name, scopes = ["full"], expires_at: expiry = null } = context.body;
   const expiresAt = readExpiry(expiry, services.now());
@@ -138,7 +142,7 @@ function readExpiry(text: string | null, now: number): number | null {
   );
 }
 
-function listRoute(services: Services): AnyRoute {
+function listRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/api-keys",
@@ -160,7 +164,7 @@ function listRoute(services: Services): AnyRoute {
   });
 }
 
-function deleteRoute(services: Services): AnyRoute {
+function deleteRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
   return route({
     method: "DELETE",
     path: "/v1/api-keys/:id",
@@ -189,7 +193,7 @@ function deleteRoute(services: Services): AnyRoute {
   });
 }
 
-function keyOf({ ids }: Services, key: ApiKey) {
+function keyOf({ ids }: Pick<Services, "ids">, key: ApiKey) {
   return {
     id: ids.encode("key", key.id),
     name: key.name,

@@ -21,7 +21,7 @@ import type { Services } from "../framework/services.ts";
 import { idText, nameText, nullable, oneOf, shownAs, timeShape, timeText } from "../framework/shapes.ts";
 
 /** Who changed what. */
-export function auditRoutes(services: Services): AnyRoute[] {
+export function auditRoutes(services: Pick<Services, "data" | "ids">): AnyRoute[] {
   return [listRoute(services)];
 }
 
@@ -78,7 +78,7 @@ const listQuery = Type.Object(
   { additionalProperties: false },
 );
 
-function listRoute(services: Services): AnyRoute {
+function listRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
   const days = limit("auditKeptMs") / 86_400_000;
   return route({
     method: "GET",
@@ -108,7 +108,11 @@ function listRoute(services: Services): AnyRoute {
   });
 }
 
-function readFilter(services: Services, caller: Caller, query: Static<typeof listQuery>): AuditFilter {
+function readFilter(
+  services: Pick<Services, "ids">,
+  caller: Caller,
+  query: Static<typeof listQuery>,
+): AuditFilter {
   const { action = null, since, until } = query;
   if (action !== null && !ACTION.test(action))
     throw invalid("action", "Expected an action such as endpoint.updated, or endpoint.* for all of a kind.");
@@ -124,7 +128,7 @@ function readFilter(services: Services, caller: Caller, query: Static<typeof lis
   };
 }
 
-function readActor(services: Services, id: string | undefined): number | null {
+function readActor(services: Pick<Services, "ids">, id: string | undefined): number | null {
   const kind = id?.startsWith("plk_") ? "plk" : "key";
   return readFilterId(services, kind, "actor_id", id);
 }
@@ -132,7 +136,7 @@ function readActor(services: Services, id: string | undefined): number | null {
 const ACTOR_IDS = { api_key: "key", portal: "plk", operator: "key" } as const;
 
 function entryOf(
-  { ids }: Services,
+  { ids }: Pick<Services, "ids">,
   { id, actor, action, object, changes }: AuditRow,
 ): Static<typeof entryShape> {
   const actorId = actor.id === null ? null : ids.encode(ACTOR_IDS[actor.kind], actor.id);

@@ -84,7 +84,7 @@ function requirePlan({ data: { meter } }: Services, plan: string): void {
   if (!meter.hasPlan(plan)) throw invalid("/plan", `Expected one of ${meter.planNames.join(", ")}.`);
 }
 
-function listAccounts(services: Services): AnyRoute {
+function listAccounts(services: Pick<Services, "data" | "ids">): AnyRoute {
   const { tenants } = services.data;
   return route({
     ...SHARED,
@@ -106,7 +106,7 @@ function listAccounts(services: Services): AnyRoute {
   });
 }
 
-function readAccount(services: Services): AnyRoute {
+function readAccount(services: Pick<Services, "data" | "ids">): AnyRoute {
   return route({
     ...SHARED,
     method: "GET",
@@ -162,7 +162,7 @@ function changeAccount(services: Services): AnyRoute {
   });
 }
 
-function createProject(services: Services): AnyRoute {
+function createProject(services: Pick<Services, "data" | "ids">): AnyRoute {
   const { tenants } = services.data;
   return route({
     ...SHARED,
@@ -198,14 +198,14 @@ function createProject(services: Services): AnyRoute {
 }
 
 /** Throws 404 for an id that is malformed or unknown. */
-function findAccount({ ids, data }: Services, id: string): Account {
+function findAccount({ ids, data }: Pick<Services, "data" | "ids">, id: string): Account {
   const key = ids.decode("acct", id);
   const account = key === null ? undefined : data.tenants.account(key);
   if (account === undefined) throw notFound("account");
   return account;
 }
 
-function describe(services: Services, account: Account) {
+function describe(services: Pick<Services, "data" | "ids">, account: Account) {
   const projects = [...services.data.tenants.projects()].filter(({ accountId }) => accountId === account.id);
   return accountOf(services, account, projects);
 }

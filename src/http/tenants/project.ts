@@ -92,7 +92,7 @@ const projectExample: ProjectAnswer = {
   created_at: "2026-11-20T08:00:00.000Z",
 };
 
-function readRoute(services: Services): AnyRoute {
+function readRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/project",
@@ -190,7 +190,7 @@ function changeOf(body: ProjectChangeBody, now: Project): Partial<Project> {
   };
 }
 
-function projectOf({ ids }: Services, project: Project): ProjectAnswer {
+function projectOf({ ids }: Pick<Services, "ids">, project: Project): ProjectAnswer {
   const { name = null, logo_url = null, color = null } = project.branding;
   return {
     id: ids.encode("proj", project.id),

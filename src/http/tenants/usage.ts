@@ -9,7 +9,7 @@ import type { Services } from "../framework/services.ts";
 import { idText, nullable, oneOf, shownAs, timeShape, timeText } from "../framework/shapes.ts";
 
 /** What was delivered, for the account itself and for whoever bills it. */
-export function usageRoutes(services: Services): AnyRoute[] {
+export function usageRoutes(services: Pick<Services, "data" | "ids" | "now">): AnyRoute[] {
   return [readUsage(services), exportUsage(services)];
 }
 
@@ -65,14 +65,14 @@ const monthParameter = Type.Optional(
   shownAs(Type.String(MONTH_TEXT), Type.String({ pattern: "^[0-9]{4}-(0[1-9]|1[0-2])$", ...MONTH_TEXT })),
 );
 
-function readMonth(services: Services, text: string | undefined): Month {
+function readMonth(services: Pick<Services, "now">, text: string | undefined): Month {
   if (text === undefined) return monthAt(services.now());
   const month = parseMonth(text);
   if (month === null) throw invalid("month", "Expected a month such as 2026-11.");
   return month;
 }
 
-function readUsage(services: Services): AnyRoute {
+function readUsage(services: Pick<Services, "data" | "ids" | "now">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/usage",
@@ -109,7 +109,7 @@ function readUsage(services: Services): AnyRoute {
   });
 }
 
-function usageOf(services: Services, caller: Caller, month: Month): Static<typeof usageShape> {
+function usageOf(services: Pick<Services, "data">, caller: Caller, month: Month): Static<typeof usageShape> {
   const { meter } = services.data;
   const account = accountOf(services, caller);
   const metered = caller.mode === "live";
@@ -130,14 +130,14 @@ function usageOf(services: Services, caller: Caller, month: Month): Static<typeo
   };
 }
 
-function accountOf({ data }: Services, { accountId }: Caller): Account {
+function accountOf({ data }: Pick<Services, "data">, { accountId }: Caller): Account {
   const account = data.tenants.account(accountId);
   if (account === undefined) throw notFound("account");
   return account;
 }
 
 function daysOf(
-  services: Services,
+  services: Pick<Services, "data" | "ids" | "now">,
   caller: Caller,
   { start, end }: Month,
   project: string | undefined,
@@ -168,7 +168,7 @@ const lineExample = {
   overage: 412,
 };
 
-function exportUsage(services: Services): AnyRoute {
+function exportUsage(services: Pick<Services, "data" | "ids" | "now">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/operator/usage",
@@ -200,7 +200,11 @@ function exportUsage(services: Services): AnyRoute {
   });
 }
 
-function lineOf({ ids, data }: Services, account: Account, month: Month): typeof lineExample {
+function lineOf(
+  { ids, data }: Pick<Services, "data" | "ids">,
+  account: Account,
+  month: Month,
+): typeof lineExample {
   const { deliveries, overage } = data.meter.standing(account, month);
   return {
     account_id: ids.encode("acct", account.id),

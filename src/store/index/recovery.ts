@@ -41,7 +41,9 @@ type Gathering = [key: number, gather: () => void];
  * Gathers again what a crash cut off from the index: everything above its mark. At start, before anything is
  * accepted.
  */
-export async function recoverIndex(data: Data): Promise<void> {
+export async function recoverIndex(
+  data: Pick<Data, "store" | "events" | "deliveries" | "index">,
+): Promise<void> {
   const mark = data.index.mark;
   await data.store.write(() => {
     const rows = [...eventsAbove(data, mark), ...deliveriesAbove(data, mark), ...attemptsAbove(data, mark)];
@@ -51,14 +53,20 @@ export async function recoverIndex(data: Data): Promise<void> {
   await data.index.writeDown();
 }
 
-function eventsAbove({ store, events, index }: Data, mark: number): Gathering[] {
+function eventsAbove(
+  { store, events, index }: Pick<Data, "store" | "events" | "index">,
+  mark: number,
+): Gathering[] {
   const rows = store.sqlite
     .query<EventRow, [number]>(`SELECT ${EVENT_COLUMNS} FROM event WHERE id > ?`)
     .all(mark);
   return rows.map((row) => [row.id, () => index.add(row.id, events.listsOf(toEvent(row)))]);
 }
 
-function deliveriesAbove({ store, deliveries, index }: Data, mark: number): Gathering[] {
+function deliveriesAbove(
+  { store, deliveries, index }: Pick<Data, "store" | "deliveries" | "index">,
+  mark: number,
+): Gathering[] {
   const sql = "SELECT id, project_id, endpoint_id FROM delivery WHERE id > ?";
   const rows = store.sqlite.query<DeliveryKeys, [number]>(sql).all(mark);
   return rows.map((row) => [
@@ -68,7 +76,7 @@ function deliveriesAbove({ store, deliveries, index }: Data, mark: number): Gath
 }
 
 /** Those of polled endpoints are counted with their acknowledgement (Index.countAttemptsBehind). */
-function attemptsAbove({ store, index }: Data, mark: number): Gathering[] {
+function attemptsAbove({ store, index }: Pick<Data, "store" | "index">, mark: number): Gathering[] {
   const sql = `SELECT a.id, d.project_id, d.endpoint_id, a.started_at, a.outcome, a.trigger, a.duration_ms, (${IS_LAST}) AS is_last
     FROM attempt a JOIN delivery d ON d.id = a.delivery_id
     WHERE a.id > ? AND NOT (a.status_code IS NULL AND a.outcome IN (${OUTCOMES.indexOf("delivered")}, ${OUTCOMES.indexOf("handed_out")}))`;
