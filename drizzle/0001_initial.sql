@@ -212,7 +212,7 @@ CREATE TABLE stat (
 
 -- The hourly numbers of all endpoints of a project together, so that its overview reads a row an hour,
 -- however many endpoints it has: what stands in `stat`, added up. Those of endpoints that were deleted are in
--- here until they leave `stat` (src/store/hours.ts).
+-- here until they leave `stat` (src/store/counts/hours.ts).
 CREATE TABLE project_stat (
   project_id INTEGER NOT NULL,
   hour       INTEGER NOT NULL,
@@ -325,7 +325,7 @@ CREATE TABLE waiting_event (
 ) WITHOUT ROWID;
 
 -- What counts against each account's plan beside `usage`, written in the transactions that change it
--- (src/store/meter.ts). Counting it anew at the start took five seconds for a million deliveries that wait.
+-- (src/store/counts/meter.ts). Counting it anew at the start took five seconds for a million deliveries that wait.
 CREATE TABLE plan_place (
   account_id INTEGER PRIMARY KEY,
   taken      INTEGER NOT NULL,

@@ -37,10 +37,10 @@ import { SettingsError, orExplain } from "./platform/start-error.ts";
 import { Checkpoints } from "./store/checkpoint.ts";
 import { type Data, openData } from "./store/data.ts";
 import { type Disk, hasDatabase, lockDirectory, openDatabase } from "./store/database.ts";
-import { DeliveryList } from "./store/delivery-list.ts";
-import { EventList } from "./store/event-list.ts";
+import { DeliveryList } from "./store/log/delivery-list.ts";
+import { EventList } from "./store/log/event-list.ts";
 import { readIdentity } from "./store/identity.ts";
-import type { FirstKeys } from "./store/tenants.ts";
+import type { FirstKeys } from "./store/resources/tenants.ts";
 import { openSteadyClock } from "./delivery/steady.ts";
 import { restore } from "./maintenance/recovery.ts";
 import {

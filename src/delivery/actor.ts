@@ -17,7 +17,7 @@ import {
   type WaitingFor,
 } from "../core/model.ts";
 import { DEFAULT_SCHEDULE } from "../core/retry.ts";
-import { TokenBucket } from "../core/token-bucket.ts";
+import { TokenBucket } from "../core/structures/token-bucket.ts";
 import type { Load, Waiting } from "../core/dispatch.ts";
 import type { ActorParts, Performed, Settlement } from "./actor-parts.ts";
 import { Backlog } from "./backlog.ts";

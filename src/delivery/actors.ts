@@ -4,7 +4,7 @@ import type { Endpoint, WaitingFor } from "../core/model.ts";
 import { isPolled } from "../destinations/destinations.ts";
 import type { SteadyClock } from "../platform/clock.ts";
 import type { Data } from "../store/data.ts";
-import { dispose } from "../store/disposal.ts";
+import { dispose } from "../store/log/disposal.ts";
 import { EndpointActor } from "./actor.ts";
 import type { ActorParts } from "./actor-parts.ts";
 import { Dispatcher } from "./dispatcher.ts";

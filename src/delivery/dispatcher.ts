@@ -2,7 +2,7 @@ import { limit } from "../core/limits.ts";
 import type { Dispatch, Load, Waiting } from "../core/dispatch.ts";
 import type { Delivery } from "../core/model.ts";
 import { keepsOrder } from "../destinations/destinations.ts";
-import type { Share, TurnParts } from "../core/turn-queue.ts";
+import type { Share, TurnParts } from "../core/structures/turn-queue.ts";
 
 export interface DispatcherParts extends TurnParts {
   /** The delivery as it stands now. */

@@ -1,7 +1,7 @@
 import type { Load } from "../core/dispatch.ts";
 import { envelopeOf } from "../core/model.ts";
 import type { Data } from "../store/data.ts";
-import { isBodyGone } from "../store/events.ts";
+import { isBodyGone } from "../store/log/events.ts";
 
 const encoder = new TextEncoder();
 

@@ -4,7 +4,7 @@ import { type IdCodec, keyTime } from "../core/ids.ts";
 import type { Json } from "../core/json/value.ts";
 import { limit } from "../core/limits.ts";
 import type { AttemptFacts, Endpoint } from "../core/model.ts";
-import { once } from "../core/once.ts";
+import { once } from "../core/structures/once.ts";
 import { readRetryAfter } from "../core/retry.ts";
 import { readPrivateKey, readSecret, type SigningKey, signatureHeader } from "../core/signing.ts";
 import { compileFilter } from "../core/filter/filter.ts";
@@ -14,7 +14,7 @@ import {
   type Transformed,
   writeTransformed,
 } from "../core/transform/transform.ts";
-import { isHeavy, type TurnQueue } from "../core/turn-queue.ts";
+import { isHeavy, type TurnQueue } from "../core/structures/turn-queue.ts";
 import type { Load } from "../core/dispatch.ts";
 import type { Performed } from "./actor-parts.ts";
 import {

@@ -1,4 +1,4 @@
-import type { TurnParts } from "../core/turn-queue.ts";
+import type { TurnParts } from "../core/structures/turn-queue.ts";
 
 export interface SlotsParts extends TurnParts {
   /** Attempts in flight over all endpoints, at most. */

@@ -1,4 +1,4 @@
-import { once } from "../core/once.ts";
+import { once } from "../core/structures/once.ts";
 import type { DestinationConfig, Message, OutgoingRequest } from "./destination.ts";
 import { type UrlParts, urlParts } from "../transport/url-parts.ts";
 import { USER_AGENT } from "../transport/user-agent.ts";

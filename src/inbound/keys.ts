@@ -1,4 +1,4 @@
-import { RecentMap } from "../core/recent-map.ts";
+import { RecentMap } from "../core/structures/recent-map.ts";
 import type { KeyAnswer, KeyDocument, KeyReader } from "./provider.ts";
 
 /** Key documents of providers (JWKS, certificates), cached. The network and the clock come in. */

@@ -4,7 +4,7 @@ import { limit } from "../core/limits.ts";
 import { type Endpoint, envelopeOf } from "../core/model.ts";
 import { AnswerMemory, isSubscribed, Routes } from "../core/routes.ts";
 import type { Subscribers } from "../core/subscribers.ts";
-import { isHeavy } from "../core/turn-queue.ts";
+import { isHeavy } from "../core/structures/turn-queue.ts";
 import type { Data } from "../store/data.ts";
 
 /** What decides who gets an event. */

@@ -7,8 +7,8 @@ import type { Dispatch, Waiting } from "../core/dispatch.ts";
 import { keepsOrder } from "../destinations/destinations.ts";
 import { type Outlet, placeFor } from "./outlet.ts";
 import type { Data } from "../store/data.ts";
-import type { EventWithData } from "../store/events.ts";
-import type { Fanout } from "../store/fanouts.ts";
+import type { EventWithData } from "../store/log/events.ts";
+import type { Fanout } from "../store/log/fanouts.ts";
 
 const encoder = new TextEncoder();
 

@@ -4,7 +4,7 @@ import { limit } from "../core/limits.ts";
 import type { Account, Endpoint } from "../core/model.ts";
 import { monthAt } from "../core/plans.ts";
 import type { Dispatch } from "../core/dispatch.ts";
-import { dispose } from "../store/disposal.ts";
+import { dispose } from "../store/log/disposal.ts";
 import { type Outlet, placeFor } from "./outlet.ts";
 import type { Data } from "../store/data.ts";
 

@@ -2,16 +2,16 @@ import { matchesPattern } from "../core/event-type.ts";
 import { firstKeyAt } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
-import type { Turns } from "../core/turn-queue.ts";
+import type { Turns } from "../core/structures/turn-queue.ts";
 import { enqueueReplayed, type Pipeline, type Replayed, replayOne } from "./pipeline.ts";
 import { isTheirs } from "./fanout.ts";
 import type { Outlet } from "./outlet.ts";
 import type { Data } from "../store/data.ts";
-import { type DeliveryFilter, DeliveryList } from "../store/delivery-list.ts";
-import { isBodyGone } from "../store/events.ts";
+import { type DeliveryFilter, DeliveryList } from "../store/log/delivery-list.ts";
+import { isBodyGone } from "../store/log/events.ts";
 import { LABELS } from "../store/index/index.ts";
-import type { Replay, ReplayFilter } from "../store/replays.ts";
-import { holdsText } from "../store/text.ts";
+import type { Replay, ReplayFilter } from "../store/log/replays.ts";
+import { holdsText } from "../store/log/text.ts";
 
 /** Whose deliveries a replay may take: a project's, or only those of one consumer's endpoints. */
 export interface ReplayScope {

@@ -1,4 +1,4 @@
-import type { Share, TurnParts } from "../core/turn-queue.ts";
+import type { Share, TurnParts } from "../core/structures/turn-queue.ts";
 
 /**
  * Processor time for which work that can be divided may hold the event loop in one turn: several such works

@@ -10,7 +10,7 @@ import { Time } from "./components/time.tsx";
 import { Toasts } from "./components/toast.tsx";
 import { LANGUAGES, language, t } from "./i18n.ts";
 import { isHelpOpen } from "./keys.ts";
-import { ownAddress } from "./logo.ts";
+import { ownAddress } from "./display/logo.ts";
 import { forgetAll } from "./resource.ts";
 import { here, scrollOf, to } from "./router.ts";
 import { close as endSession, closed, portal } from "./session.ts";

@@ -3,7 +3,7 @@ import { render } from "preact";
 import { ApiError, get } from "./api.ts";
 import { App } from "./app.tsx";
 import { startKeys } from "./keys.ts";
-import { ownAddress } from "./logo.ts";
+import { ownAddress } from "./display/logo.ts";
 import { forgetAll, warm } from "./resource.ts";
 import { here, startRouter } from "./router.ts";
 import { close, isMangled, open, portal, projectOfPage, readFragment, token } from "./session.ts";

@@ -1,6 +1,6 @@
 import { type Signal, signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { RecentMap } from "../core/recent-map.ts";
+import { RecentMap } from "../core/structures/recent-map.ts";
 import { get } from "./api.ts";
 import type { Page } from "./types.ts";
 

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { brandFor, toHex } from "./color.ts";
+import { brandFor, toHex } from "./display/color.ts";
 import { language, preferredLanguage, speak } from "./i18n.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { limit } from "../core/limits.ts";
-import type { Turns } from "../core/turn-queue.ts";
+import type { Turns } from "../core/structures/turn-queue.ts";
 
 const CHUNK = 250;
 

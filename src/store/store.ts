@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { unavailable } from "../core/errors.ts";
 import { KeySequence } from "../core/ids.ts";
-import { type Share, type TurnParts, TurnQueue } from "../core/turn-queue.ts";
+import { type Share, type TurnParts, TurnQueue } from "../core/structures/turn-queue.ts";
 import { isBusy, isDiskError, isFull } from "./disk-error.ts";
 
 /**

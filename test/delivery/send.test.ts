@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { untriedDelivery } from "../../src/core/delivery.ts";
 import { IdCodec } from "../../src/core/ids.ts";
 import type { Endpoint } from "../../src/core/model.ts";
-import { TurnQueue } from "../../src/core/turn-queue.ts";
+import { TurnQueue } from "../../src/core/structures/turn-queue.ts";
 import { send } from "../../src/delivery/send.ts";
 import type { TransportRequest } from "../../src/transport/types.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";

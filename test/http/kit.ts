@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import { connect } from "node:net";
 import type { AuditEntry } from "../../src/core/audit.ts";
 import type { Caller } from "../../src/core/caller.ts";
-import { TurnQueue } from "../../src/core/turn-queue.ts";
+import { TurnQueue } from "../../src/core/structures/turn-queue.ts";
 import type { FailureLine, HttpParts, KeptAnswer } from "../../src/http/framework/parts.ts";
 import type { RequestLine } from "../../src/platform/log.ts";
 import type { AnyRoute } from "../../src/http/framework/route.ts";

@@ -3,7 +3,7 @@ import { untriedDelivery } from "../../src/core/delivery.ts";
 import type { AttemptFacts } from "../../src/core/model.ts";
 import { type Data, openData } from "../../src/store/data.ts";
 import { openDatabase } from "../../src/store/database.ts";
-import type { FirstKeys } from "../../src/store/tenants.ts";
+import type { FirstKeys } from "../../src/store/resources/tenants.ts";
 import { storeParts } from "./store-parts.ts";
 import { plainEndpoint } from "./endpoint.ts";
 

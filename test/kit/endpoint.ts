@@ -1,4 +1,4 @@
-import type { NewEndpoint } from "../../src/store/endpoints.ts";
+import type { NewEndpoint } from "../../src/store/resources/endpoints.ts";
 
 /** An endpoint as it is made with nothing but an address; each test says what matters to it. */
 export const plainEndpoint: NewEndpoint = {

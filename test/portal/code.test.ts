@@ -1,7 +1,7 @@
 /** Bodies of strangers, laid out for reading. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { layOut } from "../../src/portal/json-layout.ts";
+import { layOut } from "../../src/portal/json/json-layout.ts";
 
 test("JSON is laid out as JSON.stringify would, whatever it holds", () => {
   fc.assert(

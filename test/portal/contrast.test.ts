@@ -13,7 +13,7 @@ import {
   type Oklch,
   TEXT_CONTRAST,
   toHex,
-} from "../../src/portal/color.ts";
+} from "../../src/portal/display/color.ts";
 
 const css = await Bun.file(join(import.meta.dir, "../../src/portal/styles/tokens.css")).text();
 const THEMES = ["light", "dark"] as const;

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { DEFAULT_SCHEDULE } from "../../src/core/retry.ts";
 import { ATTEMPT_ERROR_CODES } from "../../src/core/attempt-error.ts";
-import { explain } from "../../src/portal/explain.ts";
+import { explain } from "../../src/portal/display/explain.ts";
 import { en } from "../../src/portal/locales/en.ts";
 import type { Attempt, Delivery } from "../../src/portal/types.ts";
 import { curlOf, isMasked } from "../../src/portal/views/delivery/curl.ts";

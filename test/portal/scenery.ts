@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
-import { bucketOf } from "../../src/store/hours.ts";
+import { bucketOf } from "../../src/store/counts/hours.ts";
 import { PROJECT_HOURS_ANEW } from "../kit/project-hours.ts";
 
 const HOUR_MS = 3_600_000;

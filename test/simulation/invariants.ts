@@ -1,6 +1,6 @@
 import { TRIGGERS } from "../../src/core/model.ts";
 import { monthAt } from "../../src/core/plans.ts";
-import { deliveriesOf, isAttemptOf } from "../../src/store/children.ts";
+import { deliveriesOf, isAttemptOf } from "../../src/store/log/children.ts";
 import { entriesOf } from "../kit/entries.ts";
 import { OPEN_DELIVERIES } from "./process.ts";
 import type { Seen } from "./receivers.ts";

@@ -24,7 +24,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "recovery skips deliveries that wait for a retry",
-    file: "store/deliveries.ts",
+    file: "store/log/deliveries.ts",
     find: "WHERE due IS NOT NULL AND queue_order IS NULL ORDER BY due",
     put: "WHERE due IS NOT NULL AND queue_order IS NULL AND status = 0 ORDER BY due",
   },
@@ -42,7 +42,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a delivery that is cancelled stays in the backlog of the metrics",
-    file: "store/deliveries.ts",
+    file: "store/log/deliveries.ts",
     find: "this.parts.tally.move(isDue(before), false);",
     put: "this.parts.tally.move(false, false);",
   },
@@ -102,7 +102,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "what an attempt of before found out undoes a replay",
-    file: "store/deliveries.ts",
+    file: "store/log/deliveries.ts",
     find: "WHERE id = ? AND generation = ?",
     put: "WHERE id = ? AND generation >= 0 * ?",
   },
@@ -132,7 +132,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a delivery that is cancelled keeps its place",
-    file: "store/deliveries.ts",
+    file: "store/log/deliveries.ts",
     find: "const before = this.#beginChange(id, null);",
     put: "const before = this.get(id);",
   },
@@ -144,7 +144,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "places that are taken are forgotten at the end of the process",
-    file: "store/meter.ts",
+    file: "store/counts/meter.ts",
     find: "if (taken !== 0 || awaited !== 0 || events !== 0)",
     put: "if (events !== 0)",
   },

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../src/core/limits.ts";
 import { makeSecret } from "../../src/core/signing.ts";
-import type { NewEndpoint } from "../../src/store/endpoints.ts";
+import type { NewEndpoint } from "../../src/store/resources/endpoints.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
 import type { Rng } from "./world.ts";
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { receiverOf, SNIPPETS } from "../../src/portal/snippets.ts";
+import { receiverOf, SNIPPETS } from "../../src/portal/display/snippets.ts";
 import { Lines } from "../kit/lines.ts";
 import { requireTool } from "../kit/tools.ts";
 import { forge, type Sample, takeDelivery } from "../readme/delivery.ts";

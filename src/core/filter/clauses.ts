@@ -1,4 +1,4 @@
-import type { Budget } from "../budget.ts";
+import type { Budget } from "../structures/budget.ts";
 import type { Operator, Subject, Test } from "./operators.ts";
 import { excerpt, isJsonObject, type Json, ownField } from "../json/value.ts";
 

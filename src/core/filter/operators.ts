@@ -1,4 +1,4 @@
-import type { Budget } from "../budget.ts";
+import type { Budget } from "../structures/budget.ts";
 import { equalJson } from "../json/equality.ts";
 import type { Json } from "../json/value.ts";
 

@@ -1,4 +1,4 @@
-import type { Budget } from "../budget.ts";
+import type { Budget } from "../structures/budget.ts";
 import { isJsonObject, type Json, type JsonObject, ownField } from "./value.ts";
 
 /** What a list or an object costs beyond its parts. */

@@ -1,4 +1,4 @@
-import type { Budget } from "../budget.ts";
+import type { Budget } from "../structures/budget.ts";
 import { CharacterSet, WORD } from "./charset.ts";
 import { type Assertion, parsePattern, type PatternNode } from "./pattern-parser.ts";
 

@@ -1,4 +1,4 @@
-import type { Budget } from "../budget.ts";
+import type { Budget } from "../structures/budget.ts";
 import type { Fault } from "../errors.ts";
 import { childPointer, type Json } from "../json/value.ts";
 import { limit } from "../limits.ts";

@@ -1,4 +1,4 @@
-import type { Budget } from "../budget.ts";
+import type { Budget } from "../structures/budget.ts";
 import type { Json, JsonObject } from "../json/value.ts";
 
 /** A set of JSON values by equality: numbers by value, objects whatever the order of their keys. */

@@ -1,4 +1,4 @@
-import type { Budget } from "../budget.ts";
+import type { Budget } from "../structures/budget.ts";
 import type { Fault } from "../errors.ts";
 import { childPointer, isJsonObject, type Json, type JsonObject } from "../json/value.ts";
 import { limit } from "../limits.ts";

@@ -1,4 +1,4 @@
-import type { Budget } from "../budget.ts";
+import type { Budget } from "../structures/budget.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json/value.ts";
 import { EVERY, INDEX, type Path } from "./path.ts";
 

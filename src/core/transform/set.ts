@@ -1,4 +1,4 @@
-import type { Budget } from "../budget.ts";
+import type { Budget } from "../structures/budget.ts";
 import { isJsonObject, type Json } from "../json/value.ts";
 import { childOf, indexIn, type Path } from "./path.ts";
 

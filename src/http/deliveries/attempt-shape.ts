@@ -3,7 +3,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { type Attempt, type Delivery, envelopeOf, OUTCOMES, TRIGGERS } from "../../core/model.ts";
 import { isCredentialHeader, MASK } from "../../destinations/credential-headers.ts";
 import { readRequestHead, varyingHeaders } from "../../destinations/request-head.ts";
-import { type EventWithData, isBodyGone } from "../../store/events.ts";
+import { type EventWithData, isBodyGone } from "../../store/log/events.ts";
 import type { Services } from "../framework/services.ts";
 import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
 

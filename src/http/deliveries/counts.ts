@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { keyTime } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import { DELIVERY_STATUS } from "../../core/model.ts";
-import type { DeliveryCount } from "../../store/delivery-list.ts";
+import type { DeliveryCount } from "../../store/log/delivery-list.ts";
 import { deliveryFilterQuery, readDeliveryFilter } from "./filter.ts";
 import { listShape, pagingQuery, readCursor, writeCursor } from "../framework/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";

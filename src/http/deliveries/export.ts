@@ -1,8 +1,8 @@
 import type { Caller } from "../../core/caller.ts";
 import { Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
-import type { Turns } from "../../core/turn-queue.ts";
-import type { DeliveryFilter } from "../../store/delivery-list.ts";
+import type { Turns } from "../../core/structures/turn-queue.ts";
+import type { DeliveryFilter } from "../../store/log/delivery-list.ts";
 import { deliveryOf } from "./shape.ts";
 import type { Answer } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";

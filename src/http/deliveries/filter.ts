@@ -1,7 +1,7 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
 import { limit } from "../../core/limits.ts";
-import type { DeliveryFilter } from "../../store/delivery-list.ts";
+import type { DeliveryFilter } from "../../store/log/delivery-list.ts";
 import { deliveryStatusShape } from "./shape.ts";
 import { consumerFilter, visibleEndpoints } from "../framework/lookups.ts";
 import { parseTime, readFilterId, requirePattern, timeParameter } from "../framework/paging.ts";

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
 import { invalid } from "../../core/errors.ts";
-import type { NewEndpoint } from "../../store/endpoints.ts";
+import type { NewEndpoint } from "../../store/resources/endpoints.ts";
 import { commitChange } from "../framework/commit.ts";
 import { requireRoom } from "./change.ts";
 import { requireSafeDestination } from "./destination.ts";

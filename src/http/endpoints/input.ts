@@ -7,7 +7,7 @@ import type { Endpoint } from "../../core/model.ts";
 import { makePrivateKey, makeSecret, readPrivateKey, readSecret } from "../../core/signing.ts";
 import { compileTransformations } from "../../core/transform/transform.ts";
 import { isPolled } from "../../destinations/destinations.ts";
-import type { NewEndpoint } from "../../store/endpoints.ts";
+import type { NewEndpoint } from "../../store/resources/endpoints.ts";
 import { readDestination } from "./destination.ts";
 import { readHeaders, refuseProtocolHeaders } from "./headers.ts";
 import type { EndpointChangeBody, NewEndpointBody } from "./shape.ts";

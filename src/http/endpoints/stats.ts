@@ -1,8 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
-import type { Turns } from "../../core/turn-queue.ts";
+import type { Turns } from "../../core/structures/turn-queue.ts";
 import { keyTime } from "../../core/ids.ts";
-import type { StatNumbers, StatPoint, StatSpan, StatSum } from "../../store/stats.ts";
+import type { StatNumbers, StatPoint, StatSpan, StatSum } from "../../store/counts/stats.ts";
 import { deliveryExample, deliveryStatusShape } from "../deliveries/shape.ts";
 import { endpointsOf, findEndpoint, seenEndpoint } from "../framework/lookups.ts";
 import { type AnyRoute, route } from "../framework/route.ts";

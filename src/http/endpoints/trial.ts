@@ -2,7 +2,7 @@ import { Problem, unavailable } from "../../core/errors.ts";
 import { findKind, isPolled } from "../../destinations/destinations.ts";
 import type { Sent } from "../../delivery/send.ts";
 import { ATTEMPT_ERRORS, type AttemptErrorCode } from "../../core/attempt-error.ts";
-import type { NewEndpoint } from "../../store/endpoints.ts";
+import type { NewEndpoint } from "../../store/resources/endpoints.ts";
 import type { Services } from "../framework/services.ts";
 
 /** So much of what the destination answered stands in the refusal. */

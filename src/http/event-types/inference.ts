@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { notFound } from "../../core/errors.ts";
 import type { Json } from "../../core/json/value.ts";
-import type { Turns } from "../../core/turn-queue.ts";
+import type { Turns } from "../../core/structures/turn-queue.ts";
 import { limit } from "../../core/limits.ts";
 import { SchemaInference } from "../../core/schema/infer.ts";
 import { LABELS } from "../../store/index/index.ts";

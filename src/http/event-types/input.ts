@@ -4,7 +4,7 @@ import type { Json } from "../../core/json/value.ts";
 import { limit } from "../../core/limits.ts";
 import type { EventType } from "../../core/model.ts";
 import { compileSchema, type EventSchema } from "../../core/schema/schema.ts";
-import type { NewEventType } from "../../store/event-types.ts";
+import type { NewEventType } from "../../store/resources/event-types.ts";
 import type { EventTypeChangeBody, NewEventTypeBody } from "./shape.ts";
 
 /** What a body changes: fields of the type, by their names in the model. */

@@ -3,7 +3,7 @@ import { type Fault, invalid, invalidAll, Problem } from "../../core/errors.ts";
 import { isObject, type Span } from "../../core/json/json.ts";
 import { cutList, type CutText } from "../../core/json/cut.ts";
 import { limit } from "../../core/limits.ts";
-import type { Turns } from "../../core/turn-queue.ts";
+import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { Incoming } from "../../pipeline/pipeline.ts";
 import { decodeJson, parseText } from "../framework/body.ts";
 import { addUnknownField, dataOf, FAULTS_MAX, newEventShape, readFields, requireDepth } from "./input.ts";

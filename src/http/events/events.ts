@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
 import { limit } from "../../core/limits.ts";
 import { DELIVERY_STATUS, type Event } from "../../core/model.ts";
-import type { EventFilter } from "../../store/event-list.ts";
+import type { EventFilter } from "../../store/log/event-list.ts";
 import {
   eventExample,
   eventOf,

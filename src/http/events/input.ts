@@ -5,7 +5,7 @@ import { depthOf, isObject, memberSpan, minify } from "../../core/json/json.ts";
 import { childPointer } from "../../core/json/value.ts";
 import { limit } from "../../core/limits.ts";
 import { parseRfc3339 } from "../../core/rfc3339.ts";
-import type { Turns } from "../../core/turn-queue.ts";
+import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { Incoming } from "../../pipeline/pipeline.ts";
 import { decodeJson, parseText } from "../framework/body.ts";
 import { EXPECTED_CONSUMER, consumerText, nameText, timeShape, typeText } from "../framework/shapes.ts";

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { limit } from "../../core/limits.ts";
 import { areFewHops, loopDetected, readHops } from "../../core/hops.ts";
-import { isHeavy } from "../../core/turn-queue.ts";
+import { isHeavy } from "../../core/structures/turn-queue.ts";
 import type { Accepted, Incoming } from "../../pipeline/pipeline.ts";
 import { newBatchShape, readBatch } from "./batch-input.ts";
 import { newEventShape, readEvent, readLargeEvent } from "./input.ts";

@@ -9,7 +9,7 @@ import { requirePlaces } from "../../pipeline/admission.ts";
 import { enqueueReplayed, type Replayed, replayOne } from "../../pipeline/pipeline.ts";
 import { commitChange } from "../framework/commit.ts";
 import { type DeliveryAnswer, deliveryExample, deliveryOf, deliveryShape } from "../deliveries/shape.ts";
-import { isBodyGone } from "../../store/events.ts";
+import { isBodyGone } from "../../store/log/events.ts";
 import { BODY_GONE } from "./shape.ts";
 import { findEvent, seenEndpoint, visibleEndpoints } from "../framework/lookups.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "../framework/route.ts";

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
 import { keyTime } from "../../core/ids.ts";
 import type { Delivery, Event } from "../../core/model.ts";
-import { type EventWithData, isBodyGone } from "../../store/events.ts";
+import { type EventWithData, isBodyGone } from "../../store/log/events.ts";
 import { deliveryStatusShape } from "../deliveries/shape.ts";
 import type { Services } from "../framework/services.ts";
 import { nullable, timeShape, timeText } from "../framework/shapes.ts";

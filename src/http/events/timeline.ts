@@ -3,8 +3,8 @@ import type { Caller } from "../../core/caller.ts";
 import { keyTime } from "../../core/ids.ts";
 import { deadReasonOf } from "../../core/delivery.ts";
 import { DEAD_REASONS, type Event } from "../../core/model.ts";
-import type { AttemptSummary } from "../../store/attempts.ts";
-import type { Note } from "../../store/notes.ts";
+import type { AttemptSummary } from "../../store/log/attempts.ts";
+import type { Note } from "../../store/log/notes.ts";
 import {
   errorCodeShape,
   errorDetailShape,

@@ -1,7 +1,7 @@
 import { limit } from "../../core/limits.ts";
-import type { Turns } from "../../core/turn-queue.ts";
+import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { Data } from "../../store/data.ts";
-import { type EventWithData, isBodyGone } from "../../store/events.ts";
+import { type EventWithData, isBodyGone } from "../../store/log/events.ts";
 
 /**
  * The newest `count` events of a list (a project, a type or a consumer), newest first, each read when it is

@@ -1,8 +1,8 @@
 import type { Caller } from "../../core/caller.ts";
 import { notFound } from "../../core/errors.ts";
 import type { Endpoint } from "../../core/model.ts";
-import type { ListedDelivery } from "../../store/delivery-list.ts";
-import type { EventWithData } from "../../store/events.ts";
+import type { ListedDelivery } from "../../store/log/delivery-list.ts";
+import type { EventWithData } from "../../store/log/events.ts";
 import type { Services } from "./services.ts";
 
 /**

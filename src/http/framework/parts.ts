@@ -1,6 +1,6 @@
 import type { AuditEntry } from "../../core/audit.ts";
 import type { Caller } from "../../core/caller.ts";
-import type { TurnQueue } from "../../core/turn-queue.ts";
+import type { TurnQueue } from "../../core/structures/turn-queue.ts";
 import type { RequestLine } from "../../platform/log.ts";
 
 /** An answer kept under an Idempotency-Key. `body` is the JSON text, empty where there was none. */

@@ -1,5 +1,5 @@
 import { Problem } from "../../core/errors.ts";
-import { TokenBucket } from "../../core/token-bucket.ts";
+import { TokenBucket } from "../../core/structures/token-bucket.ts";
 import type { Budget } from "./route.ts";
 
 /** What one taking from a budget came to. */

@@ -1,7 +1,7 @@
 import type { Caller } from "../../core/caller.ts";
 import { type Fault, invalidAll, notFound, Problem, unavailable } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
-import { isHeavy, type Turns } from "../../core/turn-queue.ts";
+import { isHeavy, type Turns } from "../../core/structures/turn-queue.ts";
 import { admit } from "./access.ts";
 import { auditEntry } from "./audit-entry.ts";
 import { type BodyReader, type Bytes, compileBody, NO_BYTES, readBody, requireJson } from "./body.ts";

@@ -1,4 +1,4 @@
-import type { Turns } from "../../core/turn-queue.ts";
+import type { Turns } from "../../core/structures/turn-queue.ts";
 import { type Static, type TObject, type TSchema, Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
 import type { ErrorCode } from "../../core/errors.ts";

@@ -8,9 +8,9 @@ import type { Poller } from "../../delivery/poller.ts";
 import type { Eraser } from "../../maintenance/eraser.ts";
 import type { Replayer } from "../../pipeline/replayer.ts";
 import type { Data } from "../../store/data.ts";
-import type { DeliveryList } from "../../store/delivery-list.ts";
-import type { NewEndpoint } from "../../store/endpoints.ts";
-import type { EventList } from "../../store/event-list.ts";
+import type { DeliveryList } from "../../store/log/delivery-list.ts";
+import type { NewEndpoint } from "../../store/resources/endpoints.ts";
+import type { EventList } from "../../store/log/event-list.ts";
 
 /**
  * What the routes stand on. Each names what it needs of it: `Pick<Services, …>`; only who makes routes takes

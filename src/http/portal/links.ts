@@ -3,7 +3,7 @@ import { invalid, notFound } from "../../core/errors.ts";
 import { keyTime } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import type { Project } from "../../core/model.ts";
-import type { PortalLink } from "../../store/portal-links.ts";
+import type { PortalLink } from "../../store/resources/portal-links.ts";
 import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
 import { brandingOf, portalAddress } from "./address.ts";
 import { type AnyRoute, route } from "../framework/route.ts";

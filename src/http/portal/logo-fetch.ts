@@ -3,7 +3,7 @@ import { limit } from "../../core/limits.ts";
 import { isSuccess } from "../../destinations/destination.ts";
 import type { TransportResult } from "../../transport/types.ts";
 import { USER_AGENT } from "../../transport/user-agent.ts";
-import type { Logo } from "../../store/logos.ts";
+import type { Logo } from "../../store/resources/logos.ts";
 import type { Services } from "../framework/services.ts";
 
 const POINTER = "/branding/logo_url";

@@ -10,7 +10,7 @@ import { filterShape } from "../endpoints/shape.ts";
 import { transformationsShape } from "../endpoints/transformation-shape.ts";
 import { warningsPart } from "../endpoints/filter-warnings.ts";
 import { newEventShape, readInnerEvent } from "../events/input.ts";
-import { isBodyGone } from "../../store/events.ts";
+import { isBodyGone } from "../../store/log/events.ts";
 import { BODY_GONE } from "../events/shape.ts";
 import { findEvent, seenEndpoint } from "../framework/lookups.ts";
 import type { Services } from "../framework/services.ts";

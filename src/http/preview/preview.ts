@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import type { Turns } from "../../core/turn-queue.ts";
+import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { Caller } from "../../core/caller.ts";
 import { limit } from "../../core/limits.ts";
 import type { Endpoint } from "../../core/model.ts";

@@ -3,7 +3,7 @@ import type { Json } from "../../core/json/value.ts";
 import { type Endpoint, envelopeOf } from "../../core/model.ts";
 import { isSubscribed } from "../../core/routes.ts";
 import { writeTransformed } from "../../core/transform/transform.ts";
-import type { Turns } from "../../core/turn-queue.ts";
+import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { Shaping } from "./input.ts";
 
 /** What an event went through: how far it came, why not further, and its body there, as JSON text. */

@@ -1,6 +1,6 @@
 import type { IdCodec } from "../../core/ids.ts";
 import { envelopeOf } from "../../core/model.ts";
-import type { EventWithData } from "../../store/events.ts";
+import type { EventWithData } from "../../store/log/events.ts";
 import type { Preview } from "./run.ts";
 
 /** Samples of each outcome. */

@@ -3,7 +3,7 @@ import type { Caller } from "../../core/caller.ts";
 import { invalid } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { DELIVERY_STATUS } from "../../core/model.ts";
-import type { ReplayFilter } from "../../store/replays.ts";
+import type { ReplayFilter } from "../../store/log/replays.ts";
 import { deliveryStatusShape } from "../deliveries/shape.ts";
 import { consumerFilter, seenDelivery, seenEndpoint } from "../framework/lookups.ts";
 import { parseTime, requirePattern } from "../framework/paging.ts";

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
 import { notFound, Problem } from "../../core/errors.ts";
 import { keyTime } from "../../core/ids.ts";
-import type { Replay, ReplayFilter } from "../../store/replays.ts";
+import type { Replay, ReplayFilter } from "../../store/log/replays.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
 import { commitChange } from "../framework/commit.ts";
 import { visibleEndpoints } from "../framework/lookups.ts";

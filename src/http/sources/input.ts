@@ -4,7 +4,7 @@ import type { Source } from "../../core/model.ts";
 import type { Provider } from "../../inbound/provider.ts";
 import { findProvider } from "../../inbound/providers.ts";
 import { MASK } from "../../destinations/credential-headers.ts";
-import type { NewSource } from "../../store/sources.ts";
+import type { NewSource } from "../../store/resources/sources.ts";
 import { overlapEnd } from "../framework/overlap.ts";
 import { makeSourceSecret, NO_PREVIOUS, retire, settledStatus } from "./material.ts";
 import type { NewSourceBody, SourceChangeBody, SourceRotationBody } from "./shape.ts";

@@ -1,7 +1,7 @@
 import { makeSecret } from "../../core/signing.ts";
 import type { Source } from "../../core/model.ts";
 import type { Provider, SourceMaterial } from "../../inbound/provider.ts";
-import type { NewSource } from "../../store/sources.ts";
+import type { NewSource } from "../../store/resources/sources.ts";
 
 /** What a source verifies with, and how that changes over time. */
 

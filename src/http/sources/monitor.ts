@@ -1,7 +1,7 @@
 import type { RefusalReason } from "../../inbound/provider.ts";
-import { TokenBucket } from "../../core/token-bucket.ts";
+import { TokenBucket } from "../../core/structures/token-bucket.ts";
 import { type Allowance, takeFrom } from "../framework/ratelimit.ts";
-import type { SourceStats } from "../../store/source-stats.ts";
+import type { SourceStats } from "../../store/counts/source-stats.ts";
 import type { Services } from "../framework/services.ts";
 
 /**

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { keyTime } from "../../core/ids.ts";
 import type { Account, Project } from "../../core/model.ts";
 import { monthText } from "../../core/plans.ts";
-import type { NewProject } from "../../store/tenants.ts";
+import type { NewProject } from "../../store/resources/tenants.ts";
 import type { Services } from "../framework/services.ts";
 import { nullable, oneOf, shownOnce, timeShape, timeText } from "../framework/shapes.ts";
 

@@ -4,7 +4,7 @@ import { keyTime } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import type { Project } from "../../core/model.ts";
 import { parseRfc3339 } from "../../core/rfc3339.ts";
-import type { ApiKey } from "../../store/tenants.ts";
+import type { ApiKey } from "../../store/resources/tenants.ts";
 import { commitChange } from "../framework/commit.ts";
 import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "../framework/route.ts";

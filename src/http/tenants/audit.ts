@@ -4,7 +4,7 @@ import type { Caller } from "../../core/caller.ts";
 import { invalid } from "../../core/errors.ts";
 import { keyTime } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
-import type { AuditFilter } from "../../store/audit.ts";
+import type { AuditFilter } from "../../store/resources/audit.ts";
 import {
   listShape,
   pageSize,

@@ -4,7 +4,7 @@ import { keyTime } from "../../core/ids.ts";
 import { isObject } from "../../core/json/json.ts";
 import { limit } from "../../core/limits.ts";
 import type { Project } from "../../core/model.ts";
-import type { Logo } from "../../store/logos.ts";
+import type { Logo } from "../../store/resources/logos.ts";
 import { commitChange } from "../framework/commit.ts";
 import { fetchLogo } from "../portal/logo-fetch.ts";
 import { mergePatch } from "../framework/merge-patch.ts";

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { number } from "../format.ts";
+import { number } from "../display/format.ts";
 import { type Key, t } from "../i18n.ts";
 import { Button } from "./button.tsx";
 

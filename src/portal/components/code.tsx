@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { t } from "../i18n.ts";
-import { layOut } from "../json-layout.ts";
+import { layOut } from "../json/json-layout.ts";
 import { Button } from "./button.tsx";
 import { CopyButton } from "./id.tsx";
 

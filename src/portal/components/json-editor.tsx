@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useId } from "preact/hooks";
 import type { Fault } from "../api.ts";
 import { t } from "../i18n.ts";
-import { findPlaces } from "../json-places.ts";
+import { findPlaces } from "../json/json-places.ts";
 import { coloured } from "./code.tsx";
 
 interface JsonEditorProps {

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { exact, relative, remaining } from "../format.ts";
+import { exact, relative, remaining } from "../display/format.ts";
 import { t } from "../i18n.ts";
 
 /** Moves on by itself, while somebody looks. */

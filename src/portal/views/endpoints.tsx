@@ -5,7 +5,7 @@ import { Choice, Head, Listing, More, Split } from "../components/layout.tsx";
 import { Empty, Failure, Skeleton } from "../components/states.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
-import { percent } from "../format.ts";
+import { percent } from "../display/format.ts";
 import { t } from "../i18n.ts";
 import { useList, useResource } from "../resource.ts";
 import { setQuery, to } from "../router.ts";

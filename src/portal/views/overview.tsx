@@ -5,7 +5,7 @@ import { Chart, type Range } from "../components/chart.tsx";
 import { Choice, Head, Section } from "../components/layout.tsx";
 import { Empty, Failure, Skeleton } from "../components/states.tsx";
 import { now } from "../components/time.tsx";
-import { compact, duration, hour, percent } from "../format.ts";
+import { compact, duration, hour, percent } from "../display/format.ts";
 import { type Key, t } from "../i18n.ts";
 import { useResource } from "../resource.ts";
 import { setQuery, to } from "../router.ts";

@@ -5,7 +5,7 @@ import { Choice, Facts, Head, Section } from "../components/layout.tsx";
 import { Failure, Skeleton } from "../components/states.tsx";
 import { t } from "../i18n.ts";
 import { setQuery } from "../router.ts";
-import { receiverOf, type Snippet, SNIPPETS } from "../snippets.ts";
+import { receiverOf, type Snippet, SNIPPETS } from "../display/snippets.ts";
 import type { Endpoint } from "../types.ts";
 import type { ViewProps } from "../view.ts";
 import { useEndpoints } from "./parts/endpoint-lists.ts";

@@ -1,6 +1,6 @@
 import { bound } from "../bound.ts";
 import type { Index } from "../index/index.ts";
-import { deliveriesOf } from "../children.ts";
+import { deliveriesOf } from "../log/children.ts";
 import type { Store } from "../store.ts";
 
 /** What decides whether an old event may leave. */

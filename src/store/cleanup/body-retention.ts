@@ -1,5 +1,5 @@
 import { bound } from "../bound.ts";
-import { deliveriesOf, isAttemptOf } from "../children.ts";
+import { deliveriesOf, isAttemptOf } from "../log/children.ts";
 import { BODY_BYTES, pagesOf } from "./removal.ts";
 import type { Store } from "../store.ts";
 

@@ -1,6 +1,6 @@
 import type { erasure } from "../log-schema.ts";
 import { limit } from "../../core/limits.ts";
-import type { Replays } from "../replays.ts";
+import type { Replays } from "../log/replays.ts";
 import type { Store } from "../store.ts";
 
 /** A request to forget a consumer (DELETE /v1/consumers/:id). */

@@ -1,7 +1,7 @@
 import { firstKeyAt, keyTime } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import { type Index, type Label, LABELS } from "../index/index.ts";
-import type { Stats } from "../stats.ts";
+import type { Stats } from "../counts/stats.ts";
 import type { Store } from "../store.ts";
 
 /**

@@ -2,12 +2,12 @@ import type { delivery } from "../log-schema.ts";
 import type { event } from "../log-schema.ts";
 import { limit } from "../../core/limits.ts";
 import { bound } from "../bound.ts";
-import type { Deliveries } from "../deliveries.ts";
-import { deliveriesOf, isAttemptOf } from "../children.ts";
+import type { Deliveries } from "../log/deliveries.ts";
+import { deliveriesOf, isAttemptOf } from "../log/children.ts";
 import { type Index, LABELS } from "../index/index.ts";
-import type { Fanouts } from "../fanouts.ts";
+import type { Fanouts } from "../log/fanouts.ts";
 import type { Store } from "../store.ts";
-import type { WaitingEvents } from "../waiting-events.ts";
+import type { WaitingEvents } from "../log/waiting-events.ts";
 
 /** A delivery that its actor may hold in memory. */
 export interface HeldDelivery {

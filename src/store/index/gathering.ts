@@ -1,4 +1,4 @@
-import { bucketOf, emptyNumbers, type HourNumbers } from "../hours.ts";
+import { bucketOf, emptyNumbers, type HourNumbers } from "../counts/hours.ts";
 
 /**
  * Hourly numbers that one transaction adds: 7 µs each, and 40 where memory is slow, of as many endpoints as

@@ -1,4 +1,4 @@
-import { addNumbers, emptyNumbers, type Hour, type HourNumbers, Hours } from "../hours.ts";
+import { addNumbers, emptyNumbers, type Hour, type HourNumbers, Hours } from "../counts/hours.ts";
 import { Entries, rowsOf } from "./entries.ts";
 import { type Death, Gathering, type Tally } from "./gathering.ts";
 import { Labels } from "./labels.ts";

@@ -1,8 +1,8 @@
 import type { Data } from "../data.ts";
-import { toEvent, EVENT_COLUMNS, type EventRow } from "../events.ts";
+import { toEvent, EVENT_COLUMNS, type EventRow } from "../log/events.ts";
 import { OUTCOMES, TRIGGERS } from "../../core/model.ts";
-import { STATUS } from "../delivery-row.ts";
-import { NOTE_KINDS } from "../notes.ts";
+import { STATUS } from "../log/delivery-row.ts";
+import { NOTE_KINDS } from "../log/notes.ts";
 
 const REPLAYED = NOTE_KINDS.indexOf("replayed");
 

@@ -3,7 +3,7 @@ import { useEffect, useId, useState } from "preact/hooks";
 import { Button } from "../../components/button.tsx";
 import { Icon } from "../../components/icons.tsx";
 import { Choice } from "../../components/layout.tsx";
-import { hour } from "../../format.ts";
+import { hour } from "../../display/format.ts";
 import { t } from "../../i18n.ts";
 import { useResource } from "../../resource.ts";
 import { setQuery } from "../../router.ts";

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { Chart } from "../../components/chart.tsx";
 import { Skeleton } from "../../components/states.tsx";
-import { hour } from "../../format.ts";
+import { hour } from "../../display/format.ts";
 import { t } from "../../i18n.ts";
 import { setQuery } from "../../router.ts";
 import { STATE_SERIES, stateBarsOf, tickOf } from "../parts/bars.ts";

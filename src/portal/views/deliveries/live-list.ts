@@ -1,6 +1,6 @@
 import { type Signal, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { RecentMap } from "../../../core/recent-map.ts";
+import { RecentMap } from "../../../core/structures/recent-map.ts";
 import { get } from "../../api.ts";
 import { useResource } from "../../resource.ts";
 import type { Delivery, Page } from "../../types.ts";

@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { get, send } from "../../api.ts";
 import { Button } from "../../components/button.tsx";
 import { Icon } from "../../components/icons.tsx";
-import { number } from "../../format.ts";
+import { number } from "../../display/format.ts";
 import { t } from "../../i18n.ts";
 import { refresh, useResource } from "../../resource.ts";
 import type { Page, Replay } from "../../types.ts";

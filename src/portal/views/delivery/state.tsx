@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { Icon } from "../../components/icons.tsx";
 import { Countdown } from "../../components/time.tsx";
-import { explain } from "../../explain.ts";
+import { explain } from "../../display/explain.ts";
 import { maybe, t } from "../../i18n.ts";
 import { useResource } from "../../resource.ts";
 import { to } from "../../router.ts";

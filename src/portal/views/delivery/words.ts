@@ -1,6 +1,6 @@
 import type { Tone } from "../../components/badge.tsx";
 import type { IconName } from "../../components/icons.tsx";
-import { number, roughly } from "../../format.ts";
+import { number, roughly } from "../../display/format.ts";
 import { t } from "../../i18n.ts";
 import type { Attempt, Outcome } from "../../types.ts";
 import type { Step } from "./steps.ts";

@@ -5,7 +5,7 @@ import { confirm } from "../../components/dialog.tsx";
 import { errorAt, TextField } from "../../components/field.tsx";
 import { Facts, Section } from "../../components/layout.tsx";
 import { Skeleton } from "../../components/states.tsx";
-import { and, number, span } from "../../format.ts";
+import { and, number, span } from "../../display/format.ts";
 import { t } from "../../i18n.ts";
 import { useResource } from "../../resource.ts";
 import { go, to } from "../../router.ts";

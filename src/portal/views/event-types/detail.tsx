@@ -8,7 +8,7 @@ import { Failure, Skeleton } from "../../components/states.tsx";
 import { t } from "../../i18n.ts";
 import { useResource } from "../../resource.ts";
 import { to } from "../../router.ts";
-import { saysMore, type SchemaRow, schemaRows } from "../../schema-rows.ts";
+import { saysMore, type SchemaRow, schemaRows } from "../../forms/schema-rows.ts";
 import { may } from "../../session.ts";
 import type { Endpoint, EventType } from "../../types.ts";
 import { nameOf } from "../parts/endpoint-name.ts";

@@ -1,5 +1,5 @@
 import type { Bar, Series } from "../../components/chart.tsx";
-import { clock, day } from "../../format.ts";
+import { clock, day } from "../../display/format.ts";
 import type { DeliveryCount, Stats } from "../../types.ts";
 
 /** Below the axis: hours of the reader's day, their midnights, and for a month a day now and then. */

@@ -5,7 +5,7 @@ import { Listing } from "../../components/layout.tsx";
 import { Empty, Failure, Skeleton } from "../../components/states.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Countdown, Time } from "../../components/time.tsx";
-import { number } from "../../format.ts";
+import { number } from "../../display/format.ts";
 import { t } from "../../i18n.ts";
 import { useResource } from "../../resource.ts";
 import { to } from "../../router.ts";

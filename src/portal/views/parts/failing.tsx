@@ -4,7 +4,7 @@ import { Button, LinkButton } from "../../components/button.tsx";
 import { Section } from "../../components/layout.tsx";
 import { Icon } from "../../components/icons.tsx";
 import { Time } from "../../components/time.tsx";
-import { explain } from "../../explain.ts";
+import { explain } from "../../display/explain.ts";
 import { t } from "../../i18n.ts";
 import { useResource } from "../../resource.ts";
 import { to } from "../../router.ts";

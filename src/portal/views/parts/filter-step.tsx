@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { type Fault, send } from "../../api.ts";
 import { TextField } from "../../components/field.tsx";
 import { messageOf } from "../../components/states.tsx";
-import { parseExact } from "../../exact-json.ts";
+import { parseExact } from "../../json/exact-json.ts";
 import { t } from "../../i18n.ts";
 import { FilterWarnings } from "./filter-warnings.tsx";
 

@@ -1,4 +1,4 @@
-import { span } from "../../format.ts";
+import { span } from "../../display/format.ts";
 import { t } from "../../i18n.ts";
 
 /** How long a secret may go on beside the one that takes its place. */

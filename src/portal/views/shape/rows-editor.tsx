@@ -14,7 +14,7 @@ import {
   toRows,
   writePath,
   writeValue,
-} from "../../filter-rows.ts";
+} from "../../forms/filter-rows.ts";
 import { t } from "../../i18n.ts";
 import { type Keeper, useDrafts } from "./drafts.ts";
 import { Faults } from "./faults.tsx";

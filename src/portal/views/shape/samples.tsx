@@ -4,7 +4,7 @@ import { Id } from "../../components/id.tsx";
 import { Section } from "../../components/layout.tsx";
 import { Empty, Skeleton } from "../../components/states.tsx";
 import { t } from "../../i18n.ts";
-import { diffLines } from "../../json-diff.ts";
+import { diffLines } from "../../json/json-diff.ts";
 import type { Preview, Sample } from "./use-preview.ts";
 
 /** The consumer's own events: which match, which do not and why, and what is sent of them. */

@@ -4,7 +4,7 @@ import type { Fault } from "../../api.ts";
 import { Button } from "../../components/button.tsx";
 import { Code } from "../../components/code.tsx";
 import { Icon } from "../../components/icons.tsx";
-import type { Json } from "../../filter-rows.ts";
+import type { Json } from "../../forms/filter-rows.ts";
 import { t } from "../../i18n.ts";
 import {
   isList,
@@ -16,7 +16,7 @@ import {
   toSteps,
   toTransformations,
   turnInto,
-} from "../../transformation-steps.ts";
+} from "../../forms/transformation-steps.ts";
 import { type Keeper, useDrafts } from "./drafts.ts";
 import { Faults } from "./faults.tsx";
 

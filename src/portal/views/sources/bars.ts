@@ -1,5 +1,5 @@
 import type { Bar, Series } from "../../components/chart.tsx";
-import { number } from "../../format.ts";
+import { number } from "../../display/format.ts";
 import { t } from "../../i18n.ts";
 import type { RefusalReason, SourceNumbers, SourceStats } from "../../types.ts";
 import { spread } from "../parts/bars.ts";

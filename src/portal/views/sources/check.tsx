@@ -1,15 +1,15 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { send } from "../../api.ts";
-import { type Answer, checkSample, type Sample, type Verdict } from "../../check-sample.ts";
+import { type Answer, checkSample, type Sample, type Verdict } from "../../forms/check-sample.ts";
 import { Button } from "../../components/button.tsx";
 import { FormErrors, otherFaults, TextField } from "../../components/field.tsx";
 import { Icon } from "../../components/icons.tsx";
 import { Choice, Section } from "../../components/layout.tsx";
 import { Time } from "../../components/time.tsx";
-import { and } from "../../format.ts";
+import { and } from "../../display/format.ts";
 import { t } from "../../i18n.ts";
-import { type RawFault, readHeaders, readRequest } from "../../raw-request.ts";
+import { type RawFault, readHeaders, readRequest } from "../../display/raw-request.ts";
 import type { Provider, RefusalReason, Source } from "../../types.ts";
 import { LiveTest } from "./live-test.tsx";
 import { explainRefusal, namedHeaders } from "./refusal.ts";

@@ -5,7 +5,7 @@ import { Code } from "../../components/code.tsx";
 import { Facts, Section } from "../../components/layout.tsx";
 import { Empty } from "../../components/states.tsx";
 import { now } from "../../components/time.tsx";
-import { compact, hour } from "../../format.ts";
+import { compact, hour } from "../../display/format.ts";
 import { t } from "../../i18n.ts";
 import { setQuery } from "../../router.ts";
 import type { RefusalReason, SourceNumbers } from "../../types.ts";

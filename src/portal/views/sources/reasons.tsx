@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { LinkButton } from "../../components/button.tsx";
 import { Section } from "../../components/layout.tsx";
-import { number } from "../../format.ts";
+import { number } from "../../display/format.ts";
 import { t } from "../../i18n.ts";
 import { setQuery } from "../../router.ts";
 import { may } from "../../session.ts";

@@ -1,4 +1,4 @@
-import { and } from "../../format.ts";
+import { and } from "../../display/format.ts";
 import { t } from "../../i18n.ts";
 import type { Provider, RefusalReason, Source, SourceTotal } from "../../types.ts";
 

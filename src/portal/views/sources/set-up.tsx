@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { Code } from "../../components/code.tsx";
 import { Section } from "../../components/layout.tsx";
 import { t } from "../../i18n.ts";
-import { ownAddress } from "../../logo.ts";
+import { ownAddress } from "../../display/logo.ts";
 import { may } from "../../session.ts";
 import type { Provider, Source } from "../../types.ts";
 import { SecretForm, SIGNING_SECRET } from "./secret-form.tsx";

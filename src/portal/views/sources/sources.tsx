@@ -5,7 +5,7 @@ import { SearchField } from "../../components/search.tsx";
 import { Empty, Failure, Skeleton } from "../../components/states.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
-import { compact } from "../../format.ts";
+import { compact } from "../../display/format.ts";
 import { t } from "../../i18n.ts";
 import { useList, useResource } from "../../resource.ts";
 import { setQuery, to } from "../../router.ts";

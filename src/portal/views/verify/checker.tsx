@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { get } from "../../api.ts";
-import { checkDelivery, type Finding } from "../../check-delivery.ts";
+import { checkDelivery, type Finding } from "../../forms/check-delivery.ts";
 import { Button } from "../../components/button.tsx";
 import { TextField } from "../../components/field.tsx";
 import { Icon } from "../../components/icons.tsx";

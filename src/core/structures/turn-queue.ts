@@ -1,0 +1,182 @@
+import { limit } from "../limits.ts";
+
+/** What a work may take of a turn of the loop; once it is over, the rest goes into the next turn. */
+export interface Share {
+  readonly isOver: boolean;
+}
+
+export interface TurnParts {
+  /** Runs `next` when the loop comes round. */
+  schedule(next: () => void): void;
+  /** Begins the share that a work has of this turn of the loop. */
+  beginShare(): Share;
+}
+
+/**
+ * True for a body whose parts of work (a parse, a validation, an operation) each take a turn of their own.
+ */
+export function isHeavy(bytes: number): boolean {
+  return bytes > limit("lightBodyBytesMax");
+}
+
+/** What long work asks, piece after piece, so that others have their turns in between. */
+export interface Turns {
+  /** True where others should go first: asked right before each piece of work. */
+  readonly isOver: boolean;
+  /** Resolves in a later turn, in which there is time left. */
+  next(): Promise<void>;
+  /** Resolves at the beginning of a later turn, in which nobody else is resumed. */
+  ownTurn(): Promise<void>;
+  /**
+   * Before work on so many bytes: its own turn where that is heavy; else at once while there is time left and
+   * nobody waits for it.
+   */
+  giveWay(bytes?: number): Promise<void>;
+}
+
+/** Who waits, each caller in a line of its own; the lines take turns. */
+class Lines {
+  readonly #lines = new Map<string, (() => void)[]>();
+
+  get isEmpty(): boolean {
+    return this.#lines.size === 0;
+  }
+
+  push(caller: string, resume: () => void): void {
+    const line = this.#lines.get(caller);
+    if (line) line.push(resume);
+    else this.#lines.set(caller, [resume]);
+  }
+
+  shift(): (() => void) | undefined {
+    for (const [caller, line] of this.#lines) {
+      const first = line.shift();
+      this.#lines.delete(caller);
+      if (line.length > 0) this.#lines.set(caller, line);
+      return first;
+    }
+    return undefined;
+  }
+}
+
+/** Whose work it is, and the signal that they have left. */
+interface Owner {
+  caller: string;
+  signal: AbortSignal | null;
+}
+
+const OURSELVES: Owner = { caller: "", signal: null };
+
+/**
+ * Long work that can be divided, whoever does it: all of it has one share of each turn of the loop together,
+ * however many requests are at it. What has not got its turn waits: the pieces of one caller in the order in
+ * which they came, and the callers take turns, so that forty searches of one cost the others no more than
+ * one. A heavy piece waits for a turn of its own, and where both wait, every second turn is such a one.
+ * Whoever waits awaits the promise itself: its piece is done, and counted, before the next one's.
+ */
+export class TurnQueue implements Turns {
+  readonly #light = new Lines();
+  readonly #heavy = new Lines();
+  /** True while somebody waits, or has just been resumed. */
+  #isRunning = false;
+  /** Whether the latest turn was that of a heavy piece. */
+  #isOwnTurn = false;
+  /** Of this turn; null where nobody has asked yet. */
+  #share: Share | null = null;
+
+  constructor(private readonly parts: TurnParts) {}
+
+  /**
+   * The turns of one caller. Whoever waits for one is refused by `signal`'s reason once that has come: the
+   * caller has left.
+   */
+  of(caller: string, signal: AbortSignal): Turns {
+    return new OwnTurns(this, { caller, signal });
+  }
+
+  get isOver(): boolean {
+    return (this.#share ?? this.#begin()).isOver;
+  }
+
+  next(owner = OURSELVES): Promise<void> {
+    return this.#join(this.#light, owner);
+  }
+
+  ownTurn(owner = OURSELVES): Promise<void> {
+    return this.#join(this.#heavy, owner);
+  }
+
+  giveWay(bytes = 0, owner = OURSELVES): Promise<void> {
+    if (isHeavy(bytes)) return this.ownTurn(owner);
+    if (this.isOver || !this.#light.isEmpty) return this.next(owner);
+    return owner.signal?.aborted ? Promise.reject(owner.signal.reason as Error) : Promise.resolve();
+  }
+
+  #join(lines: Lines, { caller, signal }: Owner): Promise<void> {
+    return new Promise((resolve, reject) => {
+      lines.push(caller, () => (signal?.aborted ? reject(signal.reason) : resolve()));
+      if (!this.#isRunning) this.#schedule();
+    });
+  }
+
+  #begin(): Share {
+    const share = this.parts.beginShare();
+    this.#share = share;
+    this.parts.schedule(() => {
+      if (this.#share === share) this.#share = null;
+    });
+    return share;
+  }
+
+  #schedule(): void {
+    this.#isRunning = true;
+    this.parts.schedule(() => {
+      this.#begin();
+      this.#isOwnTurn = !this.#heavy.isEmpty && (this.#light.isEmpty || !this.#isOwnTurn);
+      if (!this.#isOwnTurn) return this.#resume();
+      this.#heavy.shift()?.();
+      this.#goOn();
+    });
+  }
+
+  /**
+   * One after the other: what is resumed works as a microtask, and then it is seen whether there is time for
+   * one more.
+   */
+  #resume(): void {
+    this.#light.shift()?.();
+    queueMicrotask(() => {
+      if (this.#light.isEmpty || this.isOver) this.#goOn();
+      else this.#resume();
+    });
+  }
+
+  /** In the next turn, where somebody waits for it. */
+  #goOn(): void {
+    if (!this.#light.isEmpty || !this.#heavy.isEmpty) this.#schedule();
+    else this.#isRunning = false;
+  }
+}
+
+class OwnTurns implements Turns {
+  constructor(
+    private readonly queue: TurnQueue,
+    private readonly owner: Owner,
+  ) {}
+
+  get isOver(): boolean {
+    return this.queue.isOver;
+  }
+
+  next(): Promise<void> {
+    return this.queue.next(this.owner);
+  }
+
+  ownTurn(): Promise<void> {
+    return this.queue.ownTurn(this.owner);
+  }
+
+  giveWay(bytes?: number): Promise<void> {
+    return this.queue.giveWay(bytes, this.owner);
+  }
+}

@@ -1,0 +1,249 @@
+import { type Place } from "../../core/delivery.ts";
+import type { Account } from "../../core/model.ts";
+import { findPlan, type Month, monthAt, overageOf, type Plan, type Plans } from "../../core/plans.ts";
+import type { BatchPart, Store } from "../store.ts";
+import type { Tenants } from "../resources/tenants.ts";
+import type { Usage } from "./usage.ts";
+
+/** Where an account stands in a month. */
+export interface Standing {
+  month: Month;
+  /** Metered so far. */
+  deliveries: number;
+  /** Included in the plan; null: no limit. */
+  limit: number | null;
+  /**
+   * What may still be accepted: of the limit, without what has been accepted and waits for its first attempt.
+   * Null: no limit, or another month.
+   */
+  remaining: number | null;
+  /** Above what the plan includes, to be billed. */
+  overage: number;
+}
+
+/** What counts against an account's plan. */
+interface Counts {
+  /** Metered this month: `usage` has it by day. */
+  used: number;
+  /** Accepted deliveries that have a place and no attempt yet. */
+  taken: number;
+  /** Deliveries that wait for a place. */
+  awaited: number;
+  /** Events with such deliveries. */
+  events: number;
+}
+
+interface Tally extends Counts {
+  accountId: number;
+  /** Places of attempts that are made by hand and under way; in memory only. */
+  lent: number;
+  /** The month of `used`. */
+  month: Month;
+  /** What the transaction that is open has added. */
+  open: Counts;
+  isTouched: boolean;
+}
+
+const NOTHING: Counts = { used: 0, taken: 0, awaited: 0, events: 0 };
+const NEVER: Month = { start: 0, end: 0 };
+
+/**
+ * What each account may still deliver, in memory, so that asking costs a look-up, and on disk, in the very
+ * transactions that write what it counts: deliveries, fan-outs, replays, first attempts.
+ */
+export class Meter implements BatchPart {
+  readonly #tallies = new Map<number, Tally>();
+  #touched: Tally[] = [];
+  readonly #add;
+
+  constructor(
+    private readonly store: Store,
+    private readonly tenants: Tenants,
+    private readonly usage: Usage,
+    private readonly plans: Plans,
+  ) {
+    this.#add = store.sqlite.prepare<void, [number, number, number, number]>(
+      `INSERT INTO plan_place (account_id, taken, awaited, events) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+         taken = taken + excluded.taken, awaited = awaited + excluded.awaited, events = events + excluded.events`,
+    );
+    const rows = store.sqlite.query<Omit<Counts, "used"> & { accountId: number }, []>(
+      "SELECT account_id AS accountId, taken, awaited, events FROM plan_place",
+    );
+    for (const { accountId, ...counts } of rows.all()) Object.assign(this.#open(accountId), counts);
+    store.addBatchPart(this);
+  }
+
+  hasPlan(name: string): boolean {
+    return findPlan(this.plans, name) !== undefined;
+  }
+
+  get planNames(): string[] {
+    return Object.keys(this.plans);
+  }
+
+  /**
+   * Plans that do not exist, and how many accounts are on each: before anything else is asked, there must be
+   * none.
+   */
+  get missingPlans(): ReadonlyMap<string, number> {
+    const lost = [...this.tenants.accounts()].filter(({ plan }) => !this.hasPlan(plan));
+    const byPlan = Map.groupBy(lost, ({ plan }) => plan);
+    return new Map([...byPlan].map(([plan, accounts]) => [plan, accounts.length]));
+  }
+
+  planOf(account: Account): Plan {
+    const plan = findPlan(this.plans, account.plan);
+    if (plan === undefined) throw new Error("an account is on a plan that does not exist");
+    return plan;
+  }
+
+  /** Where the account stands in this month, or in another one. */
+  standing(account: Account, month: Month = monthAt(this.store.now())): Standing {
+    const plan = this.planOf(account);
+    const { deliveries: limit } = plan;
+    const tally = this.#tally(account.id);
+    const isThisMonth = month.start === tally.month.start;
+    const deliveries = isThisMonth ? tally.used : this.usage.total(account.id, month.start, month.end);
+    const remaining = isThisMonth && limit !== null ? Math.max(0, leftOf(tally, limit)) : null;
+    return { month, deliveries, limit, remaining, overage: overageOf(plan, deliveries) };
+  }
+
+  /**
+   * How many deliveries of a project may still be accepted; null where nothing stops them, as in a test
+   * project.
+   */
+  remaining(projectId: number): number | null {
+    const account = this.#payer(projectId);
+    if (account === undefined) return null;
+    const limit = this.#blockingLimit(account);
+    return limit === null ? null : Math.max(0, leftOf(this.#tally(account.id), limit));
+  }
+
+  /** How many deliveries that wait for a place may go. */
+  placesFree(account: Account): number {
+    const limit = this.#blockingLimit(account);
+    if (limit === null) return Number.POSITIVE_INFINITY;
+    const tally = this.#tally(account.id);
+    return Math.max(0, leftOf(tally, limit) + tally.awaited + tally.open.awaited);
+  }
+
+  /** How many events of the account that a project's deliveries are metered to wait for its plan. */
+  waitingEvents(projectId: number): number {
+    const account = this.#payer(projectId);
+    return account === undefined ? 0 : this.waitingEventsOf(account.id);
+  }
+
+  waitingEventsOf(accountId: number): number {
+    const tally = this.#tally(accountId);
+    return tally.events + tally.open.events;
+  }
+
+  /** How many events wait, over all accounts. */
+  get allWaitingEvents(): number {
+    return this.#tallies.values().reduce((sum, { events }) => sum + events, 0);
+  }
+
+  /** Inside a write: a delivery was tried for the first time, at this instant. */
+  count(projectId: number, at: number): void {
+    const account = this.#payer(projectId);
+    if (!account) return;
+    this.usage.add(account.id, projectId, at);
+    const tally = this.#tally(account.id);
+    if (at < tally.month.start || at >= tally.month.end) return;
+    this.#touch(tally).used++;
+  }
+
+  /** Inside a write: a delivery came to have, or to want, another place than before. */
+  move(projectId: number, from: Place | null, to: Place | null): void {
+    if (from === to) return;
+    if (from !== null) this.reserve(projectId, from, -1);
+    if (to !== null) this.reserve(projectId, to, 1);
+  }
+
+  /** Inside a write: places for deliveries that are still to be written. */
+  reserve(projectId: number, place: Place, by: number): void {
+    const account = by !== 0 && this.#payer(projectId);
+    if (account) this.#touch(this.#tally(account.id))[place] += by;
+  }
+
+  /** Inside a write: events came to wait, or wait no longer. */
+  countWaiting(accountId: number, by: number): void {
+    this.#touch(this.#tally(accountId)).events += by;
+  }
+
+  /** A place for an attempt that is made by hand and about to begin; answers how to give it back. */
+  lend(projectId: number): () => void {
+    const account = this.#payer(projectId);
+    if (account === undefined) return () => {};
+    const tally = this.#tally(account.id);
+    tally.lent++;
+    return () => tally.lent--;
+  }
+
+  flush(): void {
+    for (const { accountId, open } of this.#touched) {
+      const { taken, awaited, events } = open;
+      if (taken !== 0 || awaited !== 0 || events !== 0) this.#add.run(accountId, taken, awaited, events);
+    }
+  }
+
+  done(): void {
+    if (this.#touched.length === 0) return;
+    for (const tally of this.#touched) {
+      const { open } = tally;
+      tally.used += open.used;
+      tally.taken += open.taken;
+      tally.awaited += open.awaited;
+      tally.events += open.events;
+    }
+    this.reset();
+  }
+
+  reset(): void {
+    for (const tally of this.#touched) {
+      Object.assign(tally.open, NOTHING);
+      tally.isTouched = false;
+    }
+    if (this.#touched.length > 0) this.#touched = [];
+  }
+
+  /** The account that a project's deliveries are metered to; undefined for a test project. */
+  #payer(projectId: number): Account | undefined {
+    const project = this.tenants.project(projectId);
+    return project?.mode === "live" ? this.tenants.account(project.accountId) : undefined;
+  }
+
+  #blockingLimit(account: Account): number | null {
+    const { blocks, deliveries } = this.planOf(account);
+    return blocks ? deliveries : null;
+  }
+
+  /** Of this month: at its turn, and where the clock is set back over it, `used` is read anew. */
+  #tally(accountId: number): Tally {
+    const tally = this.#tallies.get(accountId) ?? this.#open(accountId);
+    const now = this.store.now();
+    if (now >= tally.month.end || now < tally.month.start) {
+      tally.month = monthAt(now);
+      tally.used = this.usage.total(accountId, tally.month.start, tally.month.end);
+      tally.open.used = 0;
+    }
+    return tally;
+  }
+
+  #open(accountId: number): Tally {
+    const tally = { ...NOTHING, accountId, lent: 0, month: NEVER, open: { ...NOTHING }, isTouched: false };
+    this.#tallies.set(accountId, tally);
+    return tally;
+  }
+
+  #touch(tally: Tally): Counts {
+    if (!tally.isTouched) this.#touched.push(tally);
+    tally.isTouched = true;
+    return tally.open;
+  }
+}
+
+/** What is left of a limit, below zero where it was overshot. */
+function leftOf({ used, taken, awaited, lent, open }: Tally, limit: number): number {
+  return limit - used - taken - awaited - lent - open.used - open.taken - open.awaited;
+}

@@ -1,0 +1,194 @@
+import type { AttemptError, AttemptErrorCode } from "../../core/attempt-error.ts";
+import type { attempt } from "../log-schema.ts";
+import { type Attempt, type AttemptFacts, type AttemptPlace, OUTCOMES, TRIGGERS } from "../../core/model.ts";
+import { once } from "../../core/structures/once.ts";
+import { bound } from "../bound.ts";
+import type { Heads } from "./heads.ts";
+import { deliveriesOf, goesToOneOf, isAttemptOf } from "./children.ts";
+import type { Store } from "../store.ts";
+
+type AttemptRow = typeof attempt.$inferSelect;
+
+/** An attempt as far as the timeline of its event shows it. */
+export interface AttemptSummary
+  extends Pick<
+    Attempt,
+    | "id"
+    | "deliveryId"
+    | "number"
+    | "trigger"
+    | "startedAt"
+    | "durationMs"
+    | "outcome"
+    | "statusCode"
+    | "error"
+    | "nextAttemptAt"
+  > {
+  endpointId: number;
+}
+
+type SummaryRow = Omit<AttemptSummary, "trigger" | "outcome" | "error"> & {
+  trigger: number;
+  outcome: number;
+  errorCode: AttemptErrorCode | null;
+  errorDetail: string | null;
+};
+
+const COLUMNS =
+  "id, delivery_id, number, trigger, started_at, duration_ms, outcome, status_code, error_code, error_detail, request_head, sent_at, signature, request_body, response_head, response_date, response_body, truncated, next_attempt_at";
+
+function errorOf(code: AttemptErrorCode | null, detail: string | null): AttemptError | null {
+  return code && { code, detail };
+}
+
+interface PackedHeaders {
+  text: string;
+  date: number | null;
+}
+
+/**
+ * Response headers as text that is the same from one answer to the next: `date`, which changes every second,
+ * is taken out where it can be written again exactly. Once for each list: the transport gives the same one
+ * for answers that are alike.
+ */
+const packHeaders = once((headers: Attempt["responseHeaders"]): PackedHeaders => {
+  let date: number | null = null;
+  const lines: string[] = [];
+  for (const [name, value] of headers) {
+    const seconds: number = name === "date" && date === null ? Date.parse(value) / 1000 : Number.NaN;
+    if (Number.isInteger(seconds) && new Date(seconds * 1000).toUTCString() === value) {
+      date = seconds;
+      lines.push("date");
+    } else lines.push(`${name}: ${value}`);
+  }
+  return { text: lines.join("\n"), date };
+});
+
+function unpackHeaders(text: string, date: number | null): [string, string][] {
+  if (text === "") return [];
+  return text.split("\n").map((line): [string, string] => {
+    if (line === "date" && date !== null) return ["date", new Date(date * 1000).toUTCString()];
+    const colon = line.indexOf(": ");
+    return [line.slice(0, colon), line.slice(colon + 2)];
+  });
+}
+
+export class Attempts {
+  readonly #insert;
+  readonly #acknowledge;
+  readonly #ofDelivery;
+  readonly #get;
+  readonly #ofEvent;
+
+  constructor(
+    store: Store,
+    private readonly heads: Heads,
+  ) {
+    const { sqlite } = store;
+    this.#insert = sqlite.prepare<void, (string | number | Uint8Array | null)[]>(
+      `INSERT INTO attempt (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#acknowledge = sqlite.prepare<{ durationMs: number }, [number, number, number]>(
+      `UPDATE attempt SET outcome = ${OUTCOMES.indexOf("delivered")}, duration_ms = max(0, ?1 - started_at)
+       WHERE ${isAttemptOf(bound(2))} AND number = ${bound(3)} AND outcome = ${OUTCOMES.indexOf("handed_out")} RETURNING duration_ms AS durationMs`,
+    );
+    this.#ofDelivery = sqlite.prepare<{ id: number }, [number, number, number]>(
+      `SELECT id FROM attempt WHERE ${isAttemptOf(bound(1))} AND id < ${bound(2)} ORDER BY id DESC LIMIT ${bound(3)}`,
+    );
+    this.#get = sqlite.prepare<AttemptRow, [number]>(`SELECT ${COLUMNS} FROM attempt WHERE id = ?`);
+    this.#ofEvent = sqlite.prepare<SummaryRow, [number, number, string | null, number]>(
+      `SELECT attempt.id, attempt.delivery_id AS deliveryId, d.endpoint_id AS endpointId, attempt.number, attempt.trigger, attempt.started_at AS startedAt,
+         attempt.duration_ms AS durationMs, attempt.outcome, attempt.status_code AS statusCode, attempt.error_code AS errorCode, attempt.error_detail AS errorDetail,
+         attempt.next_attempt_at AS nextAttemptAt
+       FROM (${deliveriesOf(bound(1), "id, endpoint_id, first_attempt", { where: goesToOneOf(3) })}) d
+         JOIN attempt ON ${isAttemptOf("d.id", "d.first_attempt")} WHERE attempt.id > ${bound(2)} ORDER BY attempt.id LIMIT ${bound(4)}`,
+    );
+  }
+
+  /**
+   * Inside a write: what was handed out has arrived. How long that took; null where there is no such attempt.
+   */
+  acknowledge(deliveryId: number, number: number, now: number): number | null {
+    return this.#acknowledge.get(now, deliveryId, number)?.durationMs ?? null;
+  }
+
+  /** Inside a write. */
+  insert(place: AttemptPlace, facts: AttemptFacts): void {
+    const response = facts.statusCode === null ? null : packHeaders(facts.responseHeaders);
+    this.#insert.run(
+      place.id,
+      place.deliveryId,
+      place.number,
+      TRIGGERS.indexOf(place.trigger),
+      facts.startedAt,
+      facts.durationMs,
+      OUTCOMES.indexOf(place.outcome),
+      facts.statusCode,
+      facts.error && facts.error.code,
+      facts.error && facts.error.detail,
+      facts.requestHead === null ? null : this.heads.intern(facts.requestHead),
+      facts.sentAt,
+      facts.signature,
+      facts.requestBody,
+      response && this.heads.intern(response.text),
+      response && response.date,
+      facts.responseBody && facts.responseBody.length > 0 ? facts.responseBody : null,
+      facts.truncated ? 1 : 0,
+      place.nextAttemptAt,
+    );
+  }
+
+  /**
+   * Newest first; those with keys below `before`. Each is read when its turn comes: it may have bodies of a
+   * megabyte.
+   */
+  *ofDelivery(deliveryId: number, before: number, count: number): Generator<Attempt> {
+    for (const { id } of this.#ofDelivery.all(deliveryId, before, count)) {
+      const row = this.#get.get(id);
+      if (row) yield this.#toAttempt(row);
+    }
+  }
+
+  /** Oldest first, above the key `after`; only those to `visible` endpoints (null: all). */
+  ofEvent(
+    eventId: number,
+    visible: ReadonlySet<number> | null,
+    after: number,
+    count: number,
+  ): AttemptSummary[] {
+    const endpoints = visible && JSON.stringify([...visible]);
+    return this.#ofEvent
+      .all(eventId, after, endpoints, count)
+      .map(({ trigger, outcome, errorCode, errorDetail, ...row }) => ({
+        ...row,
+        trigger: TRIGGERS[trigger] ?? "publish",
+        outcome: OUTCOMES[outcome] ?? "rejected",
+        error: errorOf(errorCode, errorDetail),
+      }));
+  }
+
+  #toAttempt(row: AttemptRow): Attempt {
+    return {
+      id: row.id,
+      deliveryId: row.delivery_id,
+      number: row.number,
+      trigger: TRIGGERS[row.trigger] ?? "publish",
+      startedAt: row.started_at,
+      durationMs: row.duration_ms,
+      outcome: OUTCOMES[row.outcome] ?? "rejected",
+      statusCode: row.status_code,
+      error: errorOf(row.error_code, row.error_detail),
+      requestHead: row.request_head === null ? null : this.heads.read(row.request_head),
+      sentAt: row.sent_at,
+      signature: row.signature,
+      requestBody: row.request_body,
+      responseHeaders:
+        row.response_head === null
+          ? []
+          : unpackHeaders(this.heads.read(row.response_head), row.response_date),
+      responseBody: row.response_body,
+      truncated: row.truncated === 1,
+      nextAttemptAt: row.next_attempt_at,
+    };
+  }
+}

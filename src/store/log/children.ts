@@ -1,0 +1,68 @@
+import { ORIGINS } from "../../core/model.ts";
+
+/**
+ * SQL that finds what hangs on a row. An index of all deliveries by their event, and one of all attempts by
+ * their delivery, would cost an event some 5 %; most have one delivery, with one attempt.
+ */
+
+const REPLAYED = `origin IN (${ORIGINS.indexOf("replay")}, ${ORIGINS.indexOf("test_replay")})`;
+/**
+ * More than any event has deliveries, and keys that a second takes: what replays wrote behind the newest
+ * event is not looked through.
+ */
+const KEYS_MAX = 2 ** 22;
+
+interface Part {
+  /** SQL of a key: only deliveries above it. */
+  above?: string;
+  below?: string;
+  /** SQL over the columns of `delivery`. */
+  where?: string;
+}
+
+/**
+ * Deliveries of the event with this key. Those that came with it have the keys right behind it, before the
+ * next event (pipeline.ts); replays made the others, or reopened them. May be followed by ORDER BY id, which
+ * then reads no further than a LIMIT.
+ */
+export function deliveriesOf(
+  event: string,
+  columns: string,
+  { above = event, below = String(Number.MAX_SAFE_INTEGER), where = "TRUE" }: Part = {},
+): string {
+  const next = `ifnull((SELECT id FROM event WHERE id > ${event} ORDER BY id LIMIT 1), ${below})`;
+  // One bound on each side: of two, SQLite would seek by one, and read on to the other.
+  return `SELECT ${columns} FROM delivery
+      WHERE id > max(${event}, ${above}) AND id < min(${event} + ${KEYS_MAX}, ${next}, ${below})
+        AND event_id = ${event} AND NOT ${REPLAYED} AND ${where}
+    UNION ALL SELECT ${columns} FROM delivery
+      WHERE id > ${above} AND id < ${below} AND event_id = ${event} AND ${REPLAYED} AND ${where}`;
+}
+
+/**
+ * For `where`: it goes to one of the endpoints whose keys the n-th parameter is a JSON array of; any, where
+ * that is null.
+ */
+export function goesToOneOf(nth: number): string {
+  return `(?${nth} IS NULL OR endpoint_id IN (SELECT value FROM json_each(?${nth})))`;
+}
+
+/**
+ * The condition that a row of `attempt` is of the delivery with this key: the one that it names, or a later
+ * one. `first`: the SQL of its `first_attempt`, where that is at hand.
+ */
+export function isAttemptOf(delivery: string, first = firstOf(delivery)): string {
+  return `(attempt.id = ${first} AND attempt.delivery_id = ${delivery}
+    OR attempt.delivery_id = ${delivery} AND attempt.number > 1)`;
+}
+
+/** The same of its last attempt alone. */
+export function isLastAttemptOf(delivery: string, first: string): string {
+  const later = `SELECT max(id) FROM attempt WHERE delivery_id = ${delivery} AND number > 1`;
+  return `(attempt.id = ifnull((${later}), ${first}) AND attempt.delivery_id = ${delivery})`;
+}
+
+/** Its attempt may have left before it (body-retention.ts), so whoever follows this looks whose it is. */
+function firstOf(delivery: string): string {
+  return `(SELECT first_attempt FROM delivery WHERE id = ${delivery})`;
+}

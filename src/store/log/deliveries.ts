@@ -1,0 +1,353 @@
+import {
+  DEAD_REASONS,
+  type AttemptPlace,
+  type DeadReason,
+  type Delivery,
+  ORIGINS,
+  type Origin,
+} from "../../core/model.ts";
+import { type DeliveryChange, isFree, isOpen, type Place, placeOf } from "../../core/delivery.ts";
+import type { Waiting } from "../../core/dispatch.ts";
+import { bound } from "../bound.ts";
+import { DELIVERY_COLUMNS, type DeliveryRow, STATUS, toDelivery } from "./delivery-row.ts";
+import { deliveriesOf, goesToOneOf } from "./children.ts";
+import { type Index, LABELS } from "../index/index.ts";
+import type { Meter } from "../counts/meter.ts";
+import type { Store } from "../store.ts";
+import { endingOf, type Tally } from "../counts/tally.ts";
+
+/** A delivery that a poller has and did not acknowledge yet. */
+export interface HandedOut {
+  id: number;
+  attemptCount: number;
+}
+
+interface DeliveriesParts {
+  index: Index;
+  meter: Meter;
+  tally: Tally;
+}
+
+/** Rows of `delivery`, and what changes them. Every method that changes runs inside a write. */
+export class Deliveries {
+  readonly #statements;
+
+  constructor(
+    private readonly store: Store,
+    private readonly parts: DeliveriesParts,
+  ) {
+    this.#statements = { ...prepareReads(store.sqlite), ...prepareChanges(store.sqlite) };
+  }
+
+  /**
+   * A delivery that was never tried (core/delivery.ts): open, or dead at birth. `isBehind`: its key was set
+   * aside with its event, and the index's mark may have passed it.
+   */
+  insert(delivery: Delivery, queueOrder: number | null, isBehind = false): void {
+    const { id, endpointId, projectId, status, due, deadReason } = delivery;
+    const { index, meter, tally } = this.parts;
+    this.#statements.insert.run(
+      id,
+      delivery.eventId,
+      endpointId,
+      projectId,
+      STATUS[status],
+      ORIGINS.indexOf(delivery.origin),
+      due,
+      queueOrder,
+      deadReason === null ? null : DEAD_REASONS.indexOf(deadReason),
+      delivery.completedAt,
+    );
+    meter.move(projectId, null, placeOf(delivery));
+    tally.move(false, due !== null);
+    const lists = this.listsOf(projectId, endpointId);
+    if (isBehind) index.addBehind(id, lists);
+    else index.add(id, lists);
+    if (status !== "dead") return;
+    tally.end(endingOf("dead", deadReason));
+    index.countDeath({ endpointId, projectId, at: this.store.now() });
+  }
+
+  listsOf(projectId: number, endpointId: number): number[] {
+    return [this.parts.index.labels.intern(projectId, LABELS.deliveries, ""), endpointId];
+  }
+
+  get(id: number): Delivery | null {
+    const row = this.#statements.get.get(id);
+    return row ? toDelivery(row) : null;
+  }
+
+  /** Deliveries of an event, oldest first, at most `count`; only those to `visible` endpoints (null: all). */
+  ofEvent(
+    eventId: number,
+    visible: ReadonlySet<number> | null = null,
+    count = Number.MAX_SAFE_INTEGER,
+  ): Delivery[] {
+    const endpoints = visible && JSON.stringify([...visible]);
+    return this.#statements.ofEvent.all(eventId, endpoints, count).map(toDelivery);
+  }
+
+  findOf(eventId: number, endpointId: number): Delivery | null {
+    const row = this.#statements.ofEventAndEndpoint.get(eventId, endpointId);
+    return row ? toDelivery(row) : null;
+  }
+
+  /**
+   * Records that an attempt was made, and the state that follows from it, unless the delivery was reopened or
+   * cancelled meanwhile (its generation moved on): "late" in that case. "gone": it was erased, and nothing is
+   * kept of the attempt.
+   */
+  settle(
+    delivery: Delivery,
+    { id, number }: Pick<AttemptPlace, "id" | "number">,
+    metered: boolean,
+    change: DeliveryChange | null,
+    queueOrder: number | null,
+  ): "applied" | "late" | "gone" {
+    // A delivery that is not on its way may have changed since the attempt began.
+    const before = delivery.due === null || !change ? this.get(delivery.id) : delivery;
+    if (before === null) return "gone";
+    const first = number === 1 ? id : null;
+    if (!change) {
+      this.#count(delivery, number, first, metered);
+      const isSame = before.generation === delivery.generation;
+      if (metered && isSame) this.parts.meter.move(delivery.projectId, placeOf(before), null);
+      return "applied";
+    }
+    if (this.#write(delivery, { id, number }, metered, change, queueOrder)) {
+      const { origin } = delivery;
+      this.parts.meter.move(delivery.projectId, placeOf(before), placeOf({ ...change, metered, origin }));
+      this.parts.tally.move(isDue(before), change.due !== null);
+      if (!isOpen(change)) this.parts.tally.end(endingOf(change.status, change.deadReason));
+      return "applied";
+    }
+    if (this.#count(delivery, number, first, metered) === 0) return "gone";
+    if (change.status === "delivered") this.#statements.arriveAfterAll.run(this.store.now(), delivery.id);
+    return "late";
+  }
+
+  /** False where its generation has moved on, or it is gone. */
+  #write(
+    delivery: Delivery,
+    { id, number }: Pick<AttemptPlace, "id" | "number">,
+    metered: boolean,
+    change: DeliveryChange,
+    queueOrder: number | null,
+  ): boolean {
+    const { changes } = this.#statements.settle.run(
+      STATUS[change.status],
+      number,
+      change.step,
+      metered ? 1 : 0,
+      change.due,
+      change.due === null ? null : queueOrder,
+      change.deadReason === null ? null : DEAD_REASONS.indexOf(change.deadReason),
+      change.due === null ? this.store.now() : null,
+      number === 1 ? id : null,
+      delivery.id,
+      delivery.generation,
+    );
+    return changes === 1;
+  }
+
+  #count({ id, generation }: Delivery, number: number, first: number | null, metered: boolean): number {
+    return this.#statements.count.run(number, first, generation, metered ? 1 : 0, id).changes;
+  }
+
+  /** Opens a delivery afresh: due now, with the whole schedule before it. */
+  reopen(id: number, origin: Origin, due: number, queueOrder: number | null): void {
+    const before = this.#beginChange(id, isFree({ origin }) ? null : "taken");
+    this.parts.tally.move(isDue(before), true);
+    this.#statements.reopen.run(ORIGINS.indexOf(origin), due, queueOrder, id);
+  }
+
+  /** Gives a place to a delivery that waited for one, and so has a row: it is due. */
+  release(id: number, due: number, queueOrder: number | null): void {
+    const delivery = this.get(id);
+    if (delivery) this.parts.meter.move(delivery.projectId, placeOf(delivery), placeOf({ ...delivery, due }));
+    if (this.#statements.release.run(due, queueOrder, id).changes === 1) this.parts.tally.move(false, true);
+  }
+
+  /** Deliveries of an event that wait for its account's plan, oldest first. */
+  awaitingOf(eventId: number, count: number): Delivery[] {
+    return this.#statements.awaitingOf.all(eventId, count).map(toDelivery);
+  }
+
+  /** False where it was not open. */
+  cancel(id: number): boolean {
+    return this.#end(id, "cancelled", null);
+  }
+
+  /**
+   * Ends an open delivery whose endpoint is disabled (dead) or deleted (cancelled). False where it was not
+   * open.
+   */
+  dispose(id: number, as: "dead" | "cancelled"): boolean {
+    const isEnded = this.#end(id, as, as === "dead" ? "endpoint_disabled" : null);
+    if (isEnded && as === "dead") this.#countDeath(id);
+    return isEnded;
+  }
+
+  #end(id: number, as: "dead" | "cancelled", reason: DeadReason | null): boolean {
+    const before = this.#beginChange(id, null);
+    const number = reason === null ? null : DEAD_REASONS.indexOf(reason);
+    if (this.#statements.end.run(STATUS[as], number, this.store.now(), id).changes === 0) return false;
+    this.parts.tally.move(isDue(before), false);
+    this.parts.tally.end(endingOf(as, reason));
+    return true;
+  }
+
+  #countDeath(id: number): void {
+    const delivery = this.get(id);
+    if (delivery) this.parts.index.countDeath({ ...delivery, at: this.store.now() });
+  }
+
+  /** Its account's plan gets the place that it comes to have. The delivery as it is before the change. */
+  #beginChange(id: number, to: Place | null): Delivery | null {
+    const before = this.get(id);
+    if (before) this.parts.meter.move(before.projectId, placeOf(before), to);
+    return before;
+  }
+
+  /** The first of those that wait in the database for their turn at an endpoint. */
+  parkedOf(endpointId: number, count: number): Waiting[] {
+    return this.#statements.parkedOf.all(endpointId, count);
+  }
+
+  firstParkedOf(endpointId: number): number | null {
+    return this.#statements.firstParked.get(endpointId)?.first ?? null;
+  }
+
+  /** The first of those that a poller was handed, up to a position. */
+  handedOutUpTo(endpointId: number, position: number, count: number): HandedOut[] {
+    return this.#statements.handedOutUpTo.all(endpointId, position, count);
+  }
+
+  /** Its poller has it. */
+  acknowledge(id: number): void {
+    this.#statements.acknowledge.run(this.store.now(), id);
+    this.parts.tally.move(true, false);
+    this.parts.tally.end(endingOf("delivered", null));
+  }
+
+  /** Dead deliveries of a project or of one endpoint, oldest first, above a key. */
+  deadAbove(projectId: number, endpointId: number | null, above: number, count: number): number[] {
+    const { deadOfProject, deadOfEndpoint } = this.#statements;
+    const rows =
+      endpointId === null
+        ? deadOfProject.all(projectId, above, count)
+        : deadOfEndpoint.all(endpointId, above, count);
+    return rows.map(({ id }) => id);
+  }
+
+  countParked(endpointId: number): number {
+    return this.#statements.countParked.get(endpointId)?.count ?? 0;
+  }
+
+  /** How many of these deliveries are open, and do not wait in the database. */
+  countOpenUnparked(ids: readonly number[]): number {
+    return this.#statements.countOpenUnparked.get(JSON.stringify(ids))?.count ?? 0;
+  }
+
+  endpointsWithParked(): number[] {
+    const rows = this.store.sqlite.query<{ id: number }, []>(
+      "SELECT DISTINCT endpoint_id AS id FROM delivery WHERE queue_order IS NOT NULL",
+    );
+    return rows.all().map(({ id }) => id);
+  }
+
+  /**
+   * All that actors held in memory before the process ended, in the order of their due times.
+   */
+  held(): Iterable<Waiting & Pick<Delivery, "endpointId">> {
+    return this.#statements.held.iterate();
+  }
+}
+
+function isDue(delivery: Delivery | null): boolean {
+  return delivery !== null && delivery.due !== null;
+}
+
+type Nullable = number | null;
+
+function prepareReads(sqlite: Store["sqlite"]) {
+  return {
+    get: sqlite.prepare<DeliveryRow, [number]>(`SELECT ${DELIVERY_COLUMNS} FROM delivery WHERE id = ?`),
+    ofEvent: sqlite.prepare<DeliveryRow, [number, string | null, number]>(
+      `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { where: goesToOneOf(2) })} ORDER BY id LIMIT ${bound(3)}`,
+    ),
+    ofEventAndEndpoint: sqlite.prepare<DeliveryRow, [number, number]>(
+      `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { where: `endpoint_id = ${bound(2)}` })} ORDER BY id DESC LIMIT 1`,
+    ),
+    parkedOf: sqlite.prepare<Waiting, [number, number]>(
+      `SELECT id, due, queue_order AS queueOrder FROM delivery
+       WHERE endpoint_id = ${bound(1)} AND queue_order IS NOT NULL ORDER BY queue_order LIMIT ${bound(2)}`,
+    ),
+    handedOutUpTo: sqlite.prepare<HandedOut, [number, number, number]>(
+      `SELECT id, attempt_count AS attemptCount FROM delivery
+       WHERE endpoint_id = ${bound(1)} AND queue_order <= ${bound(2)} AND queue_order IS NOT NULL AND step > 0 ORDER BY queue_order LIMIT ${bound(3)}`,
+    ),
+    firstParked: sqlite.prepare<{ first: Nullable }, [number]>(
+      `SELECT min(queue_order) AS first FROM delivery WHERE endpoint_id = ${bound(1)} AND queue_order IS NOT NULL`,
+    ),
+    countParked: sqlite.prepare<{ count: number }, [number]>(
+      "SELECT count(*) AS count FROM delivery WHERE endpoint_id = ? AND queue_order IS NOT NULL",
+    ),
+    countOpenUnparked: sqlite.prepare<{ count: number }, [string]>(
+      "SELECT count(*) AS count FROM delivery WHERE id IN (SELECT value FROM json_each(?)) AND status IN (0, 1) AND queue_order IS NULL",
+    ),
+    deadOfProject: sqlite.prepare<{ id: number }, [number, number, number]>(
+      `SELECT id FROM delivery WHERE status = 3 AND project_id = ${bound(1)} AND id > ${bound(2)} ORDER BY id LIMIT ${bound(3)}`,
+    ),
+    deadOfEndpoint: sqlite.prepare<{ id: number }, [number, number, number]>(
+      `SELECT id FROM delivery WHERE status = 3 AND endpoint_id = ${bound(1)} AND id > ${bound(2)} ORDER BY id LIMIT ${bound(3)}`,
+    ),
+    awaitingOf: sqlite.prepare<DeliveryRow, [number, number]>(
+      `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { where: "status IN (0, 1) AND due IS NULL" })} ORDER BY id LIMIT ${bound(2)}`,
+    ),
+    held: sqlite.prepare<Waiting & Pick<Delivery, "endpointId">, []>(
+      `SELECT id, endpoint_id AS endpointId, due, queue_order AS queueOrder FROM delivery
+       WHERE due IS NOT NULL AND queue_order IS NULL ORDER BY due`,
+    ),
+  };
+}
+
+function prepareChanges(sqlite: Store["sqlite"]) {
+  return {
+    insert: sqlite.prepare<
+      void,
+      [number, number, number, number, number, number, Nullable, Nullable, Nullable, Nullable]
+    >(
+      "INSERT INTO delivery (id, event_id, endpoint_id, project_id, status, origin, due, queue_order, dead_reason, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    ),
+    settle: sqlite.prepare<
+      void,
+      [number, number, number, number, Nullable, Nullable, Nullable, Nullable, Nullable, number, number]
+    >(
+      `UPDATE delivery SET status = ?, attempt_count = ?, step = ?, metered = ?, due = ?, queue_order = ?, dead_reason = ?, completed_at = ?,
+         first_attempt = ifnull(?, first_attempt) WHERE id = ? AND generation = ?`,
+    ),
+    // Reopened meanwhile, it is to be metered anew; ended meanwhile, this attempt was its first.
+    count: sqlite.prepare<void, [number, Nullable, number, number, number]>(
+      `UPDATE delivery SET attempt_count = ?, first_attempt = ifnull(?, first_attempt),
+         metered = CASE WHEN generation = ? OR status IN (3, 4) THEN max(metered, ?) ELSE metered END WHERE id = ?`,
+    ),
+    arriveAfterAll: sqlite.prepare<void, [number, number]>(
+      "UPDATE delivery SET status = 2, dead_reason = NULL, completed_at = ? WHERE id = ? AND status IN (3, 4)",
+    ),
+    acknowledge: sqlite.prepare<void, [number, number]>(
+      "UPDATE delivery SET status = 2, due = NULL, queue_order = NULL, completed_at = ? WHERE id = ?",
+    ),
+    reopen: sqlite.prepare<void, [number, number, Nullable, number]>(
+      `UPDATE delivery SET status = 0, step = 0, origin = ?, metered = 0, generation = generation + 1, due = ?, queue_order = ?,
+       dead_reason = NULL, completed_at = NULL WHERE id = ?`,
+    ),
+    release: sqlite.prepare<void, [number, Nullable, number]>(
+      "UPDATE delivery SET due = ?, queue_order = ? WHERE id = ? AND status IN (0, 1) AND due IS NULL",
+    ),
+    end: sqlite.prepare<void, [number, Nullable, number, number]>(
+      `UPDATE delivery SET status = ?, generation = generation + 1, due = NULL, queue_order = NULL, dead_reason = ?, completed_at = ?
+       WHERE id = ? AND status IN (0, 1)`,
+    ),
+  };
+}

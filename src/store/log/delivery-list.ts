@@ -1,0 +1,213 @@
+import { matchesPattern } from "../../core/event-type.ts";
+import { firstKeyAt, keyTime } from "../../core/ids.ts";
+import { type Delivery, DELIVERY_STATUS, type DeliveryStatus } from "../../core/model.ts";
+import type { Turns } from "../../core/structures/turn-queue.ts";
+import { bound } from "../bound.ts";
+import type { Data } from "../data.ts";
+import { type DeliveryRow, statusNumber, toDelivery } from "./delivery-row.ts";
+import { deliveriesOf, isLastAttemptOf } from "./children.ts";
+import { LABELS } from "../index/index.ts";
+import { type Page, type PageRequest, readPage } from "../page.ts";
+import { Merge, NEWEST_FIRST } from "../merge.ts";
+import { searchOf } from "./text.ts";
+
+/** Filters of GET /v1/deliveries and of bulk replays; null where one is not given. */
+export interface DeliveryFilter {
+  projectId: number;
+  status: readonly DeliveryStatus[] | null;
+  endpointId: number | null;
+  eventId: number | null;
+  /** Type names or wildcards. */
+  eventTypes: readonly string[] | null;
+  /** The event's consumer. */
+  consumerId: string | null;
+  /** Of the last attempt. */
+  statusCode: number | null;
+  since: number | null;
+  until: number | null;
+  /** Text that the event's `data` holds, in any case. */
+  q: string | null;
+  /** Only deliveries to these endpoints; null: all. */
+  visible: ReadonlySet<number> | null;
+}
+
+/** A delivery with what it shows of its event. */
+export interface ListedDelivery extends Delivery {
+  eventType: string;
+  eventConsumerId: string | null;
+}
+
+/** How many of the deliveries that were made in an hour or day, by its begin, are in each state now. */
+export interface DeliveryCount {
+  at: number;
+  counts: Record<DeliveryStatus, number>;
+}
+
+const WIDTH_MS = { hour: 3_600_000, day: 86_400_000 } as const;
+
+/** `bytes`: of the event's `data`. `last_code` is null unless the filter asks for it. */
+type Row = DeliveryRow & {
+  type: string;
+  consumer_id: string | null;
+  bytes: number;
+  last_code: number | null;
+};
+
+export class DeliveryList {
+  readonly #load;
+  readonly #ofEvent;
+  readonly #deadOfProject;
+  readonly #deadOfEndpoint;
+
+  constructor(private readonly data: Pick<Data, "store" | "endpoints" | "events" | "index">) {
+    const { sqlite } = data.store;
+    this.#load = sqlite.prepare<Row, [boolean, string]>(
+      `SELECT d.*, e.type, e.consumer_id, octet_length(e.data) AS bytes,
+         iif(?, (SELECT status_code FROM attempt WHERE ${isLastAttemptOf("d.id", "d.first_attempt")}), NULL) AS last_code
+       FROM delivery d JOIN event e ON e.id = d.event_id
+       WHERE d.id IN (SELECT value FROM json_each(?)) ORDER BY d.id DESC`,
+    );
+    this.#ofEvent = sqlite.prepare<{ id: number }, [number, number, number]>(
+      `${deliveriesOf(bound(1), "id", { below: bound(2) })} ORDER BY id DESC LIMIT ${bound(3)}`,
+    );
+    this.#deadOfProject = sqlite.prepare<{ id: number }, [number, number, number]>(
+      `SELECT id FROM delivery WHERE status = 3 AND project_id = ${bound(1)} AND id < ${bound(2)} ORDER BY id DESC LIMIT ${bound(3)}`,
+    );
+    this.#deadOfEndpoint = sqlite.prepare<{ id: number }, [number, number, number]>(
+      `SELECT id FROM delivery WHERE status = 3 AND endpoint_id = ${bound(1)} AND id < ${bound(2)} ORDER BY id DESC LIMIT ${bound(3)}`,
+    );
+  }
+
+  /** Newest first, below the key `before`. */
+  async page(
+    filter: DeliveryFilter,
+    before: number,
+    count: number,
+    turns: Turns,
+  ): Promise<Page<ListedDelivery>> {
+    const { rows, next } = await readPage<Row>({ ...this.#request(filter, before), count, turns });
+    return { rows: rows.map(toListed), next };
+  }
+
+  /**
+   * Counts in place of rows, newest first: as many as a page may look at; `next` is the key to go on below,
+   * or null at the end.
+   */
+  async count(
+    filter: DeliveryFilter,
+    by: keyof typeof WIDTH_MS,
+    before: number,
+    turns: Turns,
+  ): Promise<{ points: DeliveryCount[]; next: number | null }> {
+    const points = new Map<number, DeliveryCount>();
+    const width = WIDTH_MS[by];
+    const take = (row: Row) => {
+      const at = Math.floor(keyTime(row.id) / width) * width;
+      const point = points.get(at) ?? { at, counts: { ...NONE } };
+      points.set(at, point);
+      point.counts[DELIVERY_STATUS[row.status] ?? "pending"]++;
+      return false;
+    };
+    const { next } = await readPage<Row>({ ...this.#request(filter, before), take, count: 0, turns });
+    return { points: [...points.values()], next };
+  }
+
+  #request(filter: DeliveryFilter, before: number): Omit<PageRequest<Row>, "count" | "turns"> {
+    const { q } = filter;
+    return {
+      candidates: this.#candidates(filter),
+      load: (ids) => this.#read(ids, filter.statusCode !== null),
+      keep: (row) => this.#keeps(filter, row),
+      body: q === null ? null : searchOf(this.data.events, q, (row) => row.event_id),
+      keyOf: (row) => row.id,
+      before: Math.min(before, filter.until === null ? before : firstKeyAt(filter.until)),
+      from: filter.since === null ? 0 : firstKeyAt(filter.since),
+    };
+  }
+
+  get(id: number): ListedDelivery | null {
+    const [row] = this.#read([id], false);
+    return row ? toListed(row) : null;
+  }
+
+  /** Null also where the filter, its times and its text aside, does not admit it. */
+  getIf(id: number, filter: DeliveryFilter): ListedDelivery | null {
+    const [row] = this.#read([id], filter.statusCode !== null);
+    return row && this.#keeps(filter, row) ? toListed(row) : null;
+  }
+
+  /** Newest first. */
+  #read(ids: readonly number[], needsCode: boolean): Row[] {
+    return this.#load.all(needsCode, JSON.stringify(ids)).sort((a, b) => b.id - a.id);
+  }
+
+  /** Below `before`, newest first. */
+  #keysOfEvent(eventId: number, before: number, count: number): number[] {
+    return this.#ofEvent.all(eventId, before, count).map(({ id }) => id);
+  }
+
+  /** The narrowest list that holds all that the filter can match. */
+  #candidates(filter: DeliveryFilter): (before: number, count: number) => readonly number[] {
+    const { eventId, projectId, status } = filter;
+    if (eventId !== null) {
+      if (!this.#hasEvent(eventId, filter)) return () => [];
+      return (before, count) => this.#keysOfEvent(eventId, before, count);
+    }
+    const endpoints = this.#endpointsOf(filter);
+    const dead = status?.length === 1 && status[0] === "dead";
+    if (dead && endpoints !== null)
+      return walking((before) => new Merge(endpoints, before, NEWEST_FIRST, this.#readDead));
+    if (dead) return (before, count) => this.#deadOfProject.all(projectId, before, count).map(({ id }) => id);
+    const lists = endpoints ?? [this.data.index.labels.find(projectId, LABELS.deliveries, "") ?? []].flat();
+    return walking((before) => this.data.index.walkDown(lists, before));
+  }
+
+  readonly #readDead = (endpointId: number, from: number, most: number) =>
+    this.#deadOfEndpoint.all(endpointId, from, most).map(({ id }) => id);
+
+  #hasEvent(id: number, { projectId, consumerId }: DeliveryFilter): boolean {
+    const event = this.data.events.get(id);
+    return event?.projectId === projectId && (consumerId === null || event.consumerId === consumerId);
+  }
+
+  /**
+   * The endpoints whose own lists are walked; null: the whole project's list. For who sees some endpoints
+   * only, never that of the project, and for nobody that of another one's endpoint: the cursor of a page that
+   * found nothing names the last entry which was looked at.
+   */
+  #endpointsOf({ projectId, endpointId, visible }: DeliveryFilter): number[] | null {
+    if (endpointId === null) return visible && [...visible];
+    const isSeen = this.data.endpoints.isSeen(endpointId, projectId, visible);
+    return isSeen ? [endpointId] : [];
+  }
+
+  #keeps(filter: DeliveryFilter, row: Row): boolean {
+    if (row.project_id !== filter.projectId) return false;
+    if (filter.visible !== null && !filter.visible.has(row.endpoint_id)) return false;
+    if (filter.endpointId !== null && row.endpoint_id !== filter.endpointId) return false;
+    if (filter.status !== null && !filter.status.some((status) => statusNumber(status) === row.status))
+      return false;
+    if (filter.consumerId !== null && row.consumer_id !== filter.consumerId) return false;
+    if (filter.eventTypes !== null && !filter.eventTypes.some((pattern) => matchesPattern(pattern, row.type)))
+      return false;
+    return filter.statusCode === null || row.last_code === filter.statusCode;
+  }
+}
+
+/** Candidates of a page, from a walk that its first request begins. */
+function walking(begin: (before: number) => Merge): (before: number, count: number) => number[] {
+  let walk: Merge | null = null;
+  return (before, count) => (walk ??= begin(before)).next(count);
+}
+
+const NONE: Readonly<Record<DeliveryStatus, number>> = {
+  pending: 0,
+  retrying: 0,
+  delivered: 0,
+  dead: 0,
+  cancelled: 0,
+};
+
+function toListed(row: Row): ListedDelivery {
+  return { ...toDelivery(row), eventType: row.type, eventConsumerId: row.consumer_id };
+}

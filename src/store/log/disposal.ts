@@ -1,0 +1,28 @@
+import type { Data } from "../data.ts";
+
+/**
+ * Ends open deliveries of endpoints that are disabled (dead) or deleted (cancelled). Answers those whose
+ * endpoint is neither: it was enabled before the write.
+ */
+export function dispose(
+  data: Pick<Data, "store" | "endpoints" | "deliveries" | "notes">,
+  ids: readonly number[],
+): Promise<number[]> {
+  return data.store.write(() => ids.filter((id) => !disposeOne(data, id)), true);
+}
+
+/** Inside a write. False where it is still to be sent. */
+function disposeOne(
+  { deliveries, endpoints, notes }: Pick<Data, "endpoints" | "deliveries" | "notes">,
+  id: number,
+): boolean {
+  const delivery = deliveries.get(id);
+  if (!delivery) return true;
+  const endpoint = endpoints.current(delivery.endpointId);
+  if (endpoint && endpoint.status !== "disabled") return false;
+  const as = endpoint ? "dead" : "cancelled";
+  if (!deliveries.dispose(id, as)) return true;
+  if (as === "dead") notes.add(delivery.eventId, id, "dead_lettered", "endpoint_disabled");
+  else notes.add(delivery.eventId, id, "cancelled");
+  return true;
+}

@@ -1,0 +1,140 @@
+import type { event } from "../log-schema.ts";
+import type { Event } from "../../core/model.ts";
+import { type Index, LABELS } from "../index/index.ts";
+import type { Store } from "../store.ts";
+
+export type EventRow = Omit<typeof event.$inferSelect, "data">;
+
+/**
+ * An event with its `data`, as JSON text; empty where the body has left before its event (body-retention.ts).
+ */
+export interface EventWithData extends Event {
+  data: string;
+}
+
+/** True where the event's body has left: it cannot be sent or tried any more. */
+export function isBodyGone({ data }: Pick<EventWithData, "data">): boolean {
+  return data === "";
+}
+
+export const EVENT_COLUMNS =
+  "id, project_id, type, timestamp, consumer_id, external_id, source_id, is_test, hops, delivery_count, filtered";
+
+export function toEvent(row: EventRow): Event {
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    type: row.type,
+    timestamp: row.timestamp,
+    consumerId: row.consumer_id,
+    externalId: row.external_id,
+    sourceId: row.source_id,
+    isTest: row.is_test === 1,
+    hops: row.hops,
+    deliveryCount: row.delivery_count,
+    filtered: row.filtered === null ? [] : (JSON.parse(row.filtered) as number[]),
+  };
+}
+
+/** Keys as a column keeps them; most have none. */
+function textOf(keys: readonly number[]): string | null {
+  return keys.length > 0 ? JSON.stringify(keys) : null;
+}
+
+export class Events {
+  readonly #insert;
+  readonly #get;
+  readonly #getWithData;
+  readonly #bytes;
+  readonly #byExternal;
+  readonly #count;
+
+  constructor(
+    store: Store,
+    private readonly index: Index,
+  ) {
+    const { sqlite } = store;
+    this.#insert = sqlite.prepare<
+      void,
+      [
+        number,
+        number,
+        string,
+        number,
+        string | null,
+        string | null,
+        number | null,
+        number,
+        number,
+        number,
+        string | null,
+        string,
+      ]
+    >(`INSERT INTO event (${EVENT_COLUMNS}, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    this.#get = sqlite.prepare<EventRow, [number]>(`SELECT ${EVENT_COLUMNS} FROM event WHERE id = ?`);
+    this.#getWithData = sqlite.prepare<EventRow & { data: string }, [number]>(
+      `SELECT ${EVENT_COLUMNS}, data FROM event WHERE id = ?`,
+    );
+    this.#bytes = sqlite.prepare<{ bytes: number }, [number]>(
+      "SELECT octet_length(data) AS bytes FROM event WHERE id = ?",
+    );
+    this.#count = sqlite.prepare<void, [number, number]>(
+      "UPDATE event SET delivery_count = delivery_count + ? WHERE id = ?",
+    );
+    this.#byExternal = sqlite.prepare<{ id: number }, [number, string]>(
+      "SELECT id FROM event WHERE project_id = ? AND external_id = ?",
+    );
+  }
+
+  /** Inside a write. */
+  insert(event: EventWithData): void {
+    this.#insert.run(
+      event.id,
+      event.projectId,
+      event.type,
+      event.timestamp,
+      event.consumerId,
+      event.externalId,
+      event.sourceId,
+      event.isTest ? 1 : 0,
+      event.hops,
+      event.deliveryCount,
+      textOf(event.filtered),
+      event.data,
+    );
+    this.index.add(event.id, this.listsOf(event));
+  }
+
+  /** The lists that an event stands in; inside a write, as new names get a key. */
+  listsOf(event: Event): number[] {
+    const lists = [event.projectId, this.index.labels.intern(event.projectId, LABELS.type, event.type)];
+    if (event.consumerId !== null)
+      lists.push(this.index.labels.intern(event.projectId, LABELS.consumer, event.consumerId));
+    if (event.sourceId !== null) lists.push(event.sourceId);
+    return lists;
+  }
+
+  get(id: number): Event | null {
+    const row = this.#get.get(id);
+    return row ? toEvent(row) : null;
+  }
+
+  getWithData(id: number): EventWithData | null {
+    const row = this.#getWithData.get(id);
+    return row ? { ...toEvent(row), data: row.data } : null;
+  }
+
+  /** Of its `data`; 0 where there is none. */
+  bytesOf(id: number): number {
+    return this.#bytes.get(id)?.bytes ?? 0;
+  }
+
+  /** Inside a write: a replay added a delivery, or an endpoint was erased with its own. */
+  countDelivery(id: number, by: 1 | -1): void {
+    this.#count.run(by, id);
+  }
+
+  findExternal(projectId: number, externalId: string): number | null {
+    return this.#byExternal.get(projectId, externalId)?.id ?? null;
+  }
+}

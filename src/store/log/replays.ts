@@ -1,0 +1,115 @@
+import { and, desc, eq, lt } from "drizzle-orm";
+import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import type { DeliveryStatus } from "../../core/model.ts";
+import type { Meter } from "../counts/meter.ts";
+import { replay as table } from "../schema.ts";
+import type { Store } from "../store.ts";
+
+/** Which deliveries (or, with `missing`, events) a bulk replay takes. Instants are those of acceptance. */
+export interface ReplayFilter {
+  status: DeliveryStatus[];
+  endpointId: number | null;
+  consumerId: string | null;
+  eventTypes: string[] | null;
+  /** Keys, rising: only these. Jobs stored before there was this choice, and the two below, lack it. */
+  deliveryIds?: number[] | null;
+  /** Of the last attempt. */
+  statusCode?: number | null;
+  /** Text that the event's `data` holds. */
+  q?: string | null;
+  since: number | null;
+  until: number | null;
+  missing: boolean;
+  ratePerSecond: number | null;
+}
+
+export interface Replay {
+  id: number;
+  projectId: number;
+  /** The portal's consumer that asked for it; null for the project itself. */
+  consumerId: string | null;
+  filter: ReplayFilter;
+  status: "running" | "completed" | "cancelled";
+  matched: number;
+  replayed: number;
+  /** Key of the last delivery (or event) that was looked at: it goes on behind it. */
+  position: number;
+  /** Key of the last one that existed when it began. */
+  last: number;
+  completedAt: number | null;
+}
+
+export class Replays {
+  readonly #countRunning;
+
+  constructor(
+    private readonly store: Store,
+    private readonly db: BunSQLiteDatabase,
+    private readonly meter: Meter,
+  ) {
+    this.#countRunning = store.sqlite.prepare<{ n: number }, []>(
+      "SELECT count(*) AS n FROM replay WHERE status = 'running'",
+    );
+  }
+
+  /** Inside a write. */
+  insert(fields: Omit<Replay, "id" | "status" | "replayed" | "completedAt">): Replay {
+    const made: Replay = {
+      ...fields,
+      id: this.store.takeKey(),
+      status: "running",
+      replayed: 0,
+      completedAt: null,
+    };
+    this.db
+      .insert(table)
+      .values({ ...made, filter: { ...made.filter } })
+      .run();
+    this.meter.reserve(made.projectId, "taken", placesOf(made));
+    return made;
+  }
+
+  get(id: number): Replay | null {
+    const row = this.db.select().from(table).where(eq(table.id, id)).get();
+    return row ? toReplay(row) : null;
+  }
+
+  /** Newest first, below the key `before`: all of a project, or those that one consumer asked for. */
+  list(projectId: number, consumerId: string | null, before: number, count: number): Replay[] {
+    const asked = consumerId === null ? undefined : eq(table.consumerId, consumerId);
+    const rows = this.db
+      .select()
+      .from(table)
+      .where(and(eq(table.projectId, projectId), asked, lt(table.id, before)));
+    return rows.orderBy(desc(table.id)).limit(count).all().map(toReplay);
+  }
+
+  running(): Replay[] {
+    return this.db.select().from(table).where(eq(table.status, "running")).all().map(toReplay);
+  }
+
+  countRunning(): number {
+    return this.#countRunning.get()?.n ?? 0;
+  }
+
+  /** Inside a write. Changes only one that is running; false where it was not. */
+  update(
+    id: number,
+    change: Partial<Pick<Replay, "status" | "replayed" | "position" | "completedAt">>,
+  ): boolean {
+    const before = this.get(id);
+    if (before?.status !== "running") return false;
+    this.db.update(table).set(change).where(eq(table.id, id)).run();
+    this.meter.reserve(before.projectId, "taken", placesOf({ ...before, ...change }) - placesOf(before));
+    return true;
+  }
+}
+
+/** What a running replay has still to send has its places already. */
+function placesOf({ status, matched, replayed }: Pick<Replay, "status" | "matched" | "replayed">): number {
+  return status === "running" ? Math.max(0, matched - replayed) : 0;
+}
+
+function toReplay(row: typeof table.$inferSelect): Replay {
+  return { ...row, filter: row.filter as unknown as ReplayFilter };
+}

@@ -1,0 +1,146 @@
+import type { audit } from "../log-schema.ts";
+import { type AuditEntry, type AuditRow } from "../../core/audit.ts";
+import { firstKeyAt } from "../../core/ids.ts";
+import { limit } from "../../core/limits.ts";
+import type { Turns } from "../../core/structures/turn-queue.ts";
+import { type Page, readPage } from "../page.ts";
+import type { Store } from "../store.ts";
+
+/** Filters of GET /v1/audit; null where one is not given. */
+export interface AuditFilter {
+  /** The project, and its account. */
+  scopes: readonly number[];
+  /** A name, or `endpoint.` for all that begin so. */
+  action: string | null;
+  actorKind: string | null;
+  actorId: number | null;
+  objectKind: string | null;
+  objectId: string | null;
+  since: number | null;
+  until: number | null;
+}
+
+type Row = typeof audit.$inferSelect;
+
+/** The audit log. */
+export class Audit {
+  readonly #insert;
+  readonly #below;
+  readonly #ofObject;
+  readonly #load;
+  readonly #expire;
+  readonly #hasPast;
+  readonly #blank;
+  readonly #window;
+  readonly #blankWith;
+
+  constructor(private readonly store: Store) {
+    const { sqlite } = store;
+    this.#insert = sqlite.prepare<
+      void,
+      [number, number, string, number | null, string, string, string, string]
+    >("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+    this.#below = sqlite.prepare<{ id: number }, [number, number, number]>(
+      "SELECT id FROM audit WHERE scope = ? AND id < ? ORDER BY id DESC LIMIT ?",
+    );
+    this.#ofObject = sqlite.prepare<{ id: number }, [string, number, number]>(
+      "SELECT id FROM audit WHERE object_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
+    );
+    this.#load = sqlite.prepare<Row, [string]>(
+      "SELECT * FROM audit WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id DESC",
+    );
+    this.#hasPast = sqlite.prepare<object, [number]>("SELECT 1 FROM audit WHERE id < ? LIMIT 1");
+    this.#expire = sqlite.prepare<void, [number, number]>(
+      "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < ? ORDER BY id LIMIT ?)",
+    );
+    this.#window = sqlite.prepare<{ last: number | null }, [number, number, number]>(
+      "SELECT max(id) AS last FROM (SELECT id FROM audit WHERE scope = ? AND id > ? ORDER BY id LIMIT ?)",
+    );
+    this.#blankWith = sqlite.prepare<void, [number, number, number, string]>(
+      "UPDATE audit SET changes = '{}' WHERE scope = ? AND id > ? AND id <= ? AND instr(changes, ?) > 0",
+    );
+    this.#blank = sqlite.prepare<void, [string]>("UPDATE audit SET changes = '{}' WHERE object_id = ?");
+  }
+
+  /** Inside the write of what it tells of. */
+  add({ scope, actor, action, object, changes }: AuditEntry): void {
+    const id = this.store.takeKey();
+    this.#insert.run(
+      id,
+      scope,
+      actor.kind,
+      actor.id,
+      action,
+      object.kind,
+      object.id,
+      JSON.stringify(changes),
+    );
+  }
+
+  /** Newest first, below the key `before`. */
+  async page(filter: AuditFilter, before: number, count: number, turns: Turns): Promise<Page<AuditRow>> {
+    const { since, until } = filter;
+    const { rows, next } = await readPage<Row>({
+      candidates: (below, most) => this.#candidates(filter, below, most),
+      load: (ids) => this.#load.all(JSON.stringify(ids)),
+      keyOf: (row) => row.id,
+      keep: (row) => isWanted(filter, row),
+      before: until === null ? before : Math.min(before, firstKeyAt(until)),
+      from: since === null ? 0 : firstKeyAt(since),
+      count,
+      body: null,
+      turns,
+    });
+    return { rows: rows.map(toAuditRow), next };
+  }
+
+  /** Inside a write: what an object was like is forgotten, that it was changed is not. */
+  blank(objectId: string): void {
+    this.#blank.run(objectId);
+  }
+
+  /**
+   * Inside a write: the same for entries of a scope that hold this text, a slice above `after`; answers where
+   * it goes on, null at the end.
+   */
+  blankWith(scope: number, text: string, after: number): number | null {
+    const upTo = this.#window.get(scope, after, limit("sliceRows"))?.last ?? null;
+    if (upTo !== null) this.#blankWith.run(scope, after, upTo, text);
+    return upTo;
+  }
+
+  /** Removes a slice of what is past its time; answers how many. */
+  async expire(): Promise<number> {
+    const before = firstKeyAt(this.store.now() - limit("auditKeptMs"));
+    if (!this.#hasPast.get(before)) return 0;
+    return this.store.write(() => this.#expire.run(before, limit("sliceRows")).changes);
+  }
+
+  #candidates({ scopes, objectId }: AuditFilter, before: number, count: number): number[] {
+    if (objectId !== null) return this.#ofObject.all(objectId, before, count).map(({ id }) => id);
+    const ids = scopes.flatMap((scope) => this.#below.all(scope, before, count).map(({ id }) => id));
+    return ids.toSorted((a, b) => b - a).slice(0, count);
+  }
+}
+
+function isWanted(filter: AuditFilter, row: Row): boolean {
+  const { action, actorKind, actorId, objectKind, objectId } = filter;
+  if (!filter.scopes.includes(row.scope)) return false;
+  if (action !== null && (action.endsWith(".") ? !row.action.startsWith(action) : row.action !== action))
+    return false;
+  if (actorKind !== null && row.actor_kind !== actorKind) return false;
+  if (actorId !== null && row.actor_id !== actorId) return false;
+  if (objectKind !== null && row.object_kind !== objectKind) return false;
+  return objectId === null || row.object_id === objectId;
+}
+
+function toAuditRow(row: Row): AuditRow {
+  return {
+    id: row.id,
+    scope: row.scope,
+    actor: { kind: row.actor_kind, id: row.actor_id },
+    action: row.action,
+    object: { kind: row.object_kind, id: row.object_id },
+    changes: JSON.parse(row.changes) as AuditRow["changes"],
+  };
+}

@@ -1,0 +1,194 @@
+import { and, count, desc, eq, ne } from "drizzle-orm";
+import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import type { Cipher } from "../../core/cipher.ts";
+import { keyTime } from "../../core/ids.ts";
+import { limit } from "../../core/limits.ts";
+import { type Endpoint, type EndpointSecrets, isSameDestination } from "../../core/model.ts";
+import { endpoint as table } from "../schema.ts";
+import type { Store } from "../store.ts";
+
+export type NewEndpoint = Omit<Endpoint, "id">;
+
+/**
+ * Endpoints: all that are not deleted stand in memory beside their table, as every event and every attempt
+ * needs them.
+ */
+export class Endpoints {
+  readonly #all = new Map<number, Endpoint>();
+  readonly #ofProject = new Map<number, Map<number, Endpoint>>();
+  #listeners: ((endpoint: Endpoint) => void)[] = [];
+  /** Those whose change is written and not remembered yet: their rows are ahead of memory. */
+  readonly #changing = new Set<number>();
+
+  constructor(
+    private readonly store: Store,
+    private readonly db: BunSQLiteDatabase,
+    private readonly cipher: Cipher,
+  ) {
+    for (const row of db.select().from(table).all()) {
+      if (row.status !== "deleted") this.#index(this.#open(row));
+    }
+  }
+
+  /** Calls `listener` with every endpoint that was made, changed or deleted, after the commit. */
+  onChange(listener: (endpoint: Endpoint) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  get(id: number): Endpoint | undefined {
+    return this.#all.get(id);
+  }
+
+  /** False where it has been deleted since it was looked up. */
+  readonly isThere = ({ id }: Endpoint): boolean => this.#all.has(id);
+
+  /** Also a deleted one, from its row: history names it. */
+  getAnyway(id: number): Endpoint | undefined {
+    const held = this.#all.get(id);
+    if (held) return held;
+    const row = this.db.select().from(table).where(eq(table.id, id)).get();
+    return row ? this.#open(row) : undefined;
+  }
+
+  /**
+   * Whether its history is the caller's to read: it is, or was, the project's, and one of those that the
+   * caller sees (null: all).
+   */
+  isSeen(id: number, projectId: number, visible: ReadonlySet<number> | null): boolean {
+    return visible ? visible.has(id) : this.getAnyway(id)?.projectId === projectId;
+  }
+
+  /** Keys of a consumer's endpoints, deleted ones included; null for the project itself, which sees all. */
+  visibleTo(projectId: number, consumerId: string | null): ReadonlySet<number> | null {
+    return consumerId === null ? null : new Set(this.keysOf(projectId, consumerId));
+  }
+
+  all(): Iterable<Endpoint> {
+    return this.#all.values();
+  }
+
+  ofProject(projectId: number): ReadonlyMap<number, Endpoint> {
+    return this.#ofProject.get(projectId) ?? new Map();
+  }
+
+  /** How many a consumer has; inside a write, so that those of the same batch count too. */
+  countOf(projectId: number, consumerId: string): number {
+    const isTheirs = and(
+      eq(table.projectId, projectId),
+      eq(table.consumerId, consumerId),
+      ne(table.status, "deleted"),
+    );
+    return this.db.select({ count: count() }).from(table).where(isTheirs).get()?.count ?? 0;
+  }
+
+  /**
+   * Keys of what a consumer has, and of those that it deleted, the newest, up to a bound: their history stays
+   * the consumer's, and what a portal token reads is gathered from the lists of these.
+   */
+  keysOf(projectId: number, consumerId: string): number[] {
+    const isTheirs = and(eq(table.projectId, projectId), eq(table.consumerId, consumerId));
+    const rows = this.db
+      .select({ id: table.id })
+      .from(table)
+      .where(isTheirs)
+      .orderBy(eq(table.status, "deleted"), desc(table.id))
+      .limit(limit("endpointsSeenMax"))
+      .all();
+    return rows.map(({ id }) => id);
+  }
+
+  /**
+   * Inside a write: the endpoint as a write before this one left it, in the same transaction too; undefined
+   * where it is deleted. What was planned before the write is held against this.
+   */
+  current(id: number): Endpoint | undefined {
+    return this.#changing.has(id) ? this.#pending(id) : this.#all.get(id);
+  }
+
+  /** Inside a write: true where it still leads where it led when this one was read. */
+  leadsTo(endpoint: Endpoint): boolean {
+    const now = this.current(endpoint.id);
+    return now !== undefined && isSameDestination(now, endpoint);
+  }
+
+  /** Inside a write; `remember` afterwards. */
+  insert(fields: NewEndpoint): Endpoint {
+    const id = this.store.takeKey();
+    const made: Endpoint = { ...fields, id, updatedAt: keyTime(id) };
+    this.db.insert(table).values(this.#seal(made)).run();
+    return made;
+  }
+
+  /** Inside a write; `remember` afterwards. Changes what the endpoint is at that moment. */
+  update(id: number, change: (now: Endpoint) => Partial<Endpoint>): Endpoint | null {
+    const old = this.#pending(id);
+    if (!old) return null;
+    const made: Endpoint = { ...old, updatedAt: this.store.now(), ...change(old), id };
+    this.db.update(table).set(this.#seal(made)).where(eq(table.id, id)).run();
+    this.#changing.add(id);
+    if (made.ordering !== old.ordering) this.#reorderParked(made);
+    return made;
+  }
+
+  /** What waits in the database waits by its due time, or by its key where order is kept. */
+  #reorderParked({ id, ordering }: Endpoint): void {
+    const order = ordering === "fifo" ? "id" : "due";
+    const sql = `UPDATE delivery SET queue_order = ${order} WHERE endpoint_id = ? AND queue_order IS NOT NULL`;
+    this.store.sqlite.query<void, [number]>(sql).run(id);
+  }
+
+  /**
+   * After the commit: from now on everyone sees this one. At once, without another await: two changes of one
+   * endpoint that shared a transaction are remembered in the order in which they were written.
+   */
+  remember(changed: Endpoint): void {
+    this.#changing.delete(changed.id);
+    this.#index(changed);
+    for (const listener of this.#listeners) listener(changed);
+  }
+
+  /** A change of one endpoint as one write: the changed endpoint, or null where there is none. */
+  async change(id: number, change: (now: Endpoint) => Partial<Endpoint>): Promise<Endpoint | null> {
+    const changed = await this.store.write(() => this.update(id, change));
+    if (changed) this.remember(changed);
+    return changed;
+  }
+
+  /** The endpoint as its row has it now: a write of the same batch may have changed it a moment ago. */
+  #pending(id: number): Endpoint | undefined {
+    if (!this.#all.has(id)) return undefined;
+    const row = this.db.select().from(table).where(eq(table.id, id)).get();
+    return row && row.status !== "deleted" ? this.#open(row) : undefined;
+  }
+
+  #index(made: Endpoint): void {
+    const ofProject = this.#ofProject.get(made.projectId) ?? new Map<number, Endpoint>();
+    this.#ofProject.set(made.projectId, ofProject);
+    if (made.status === "deleted") {
+      this.#all.delete(made.id);
+      ofProject.delete(made.id);
+    } else {
+      this.#all.set(made.id, made);
+      ofProject.set(made.id, made);
+    }
+  }
+
+  #seal(made: Endpoint): typeof table.$inferInsert {
+    const { credentials, headers, secret, privateKey, previous, ...open } = made;
+    const secrets: EndpointSecrets = { credentials, headers, secret, privateKey, previous };
+    return {
+      ...open,
+      config: { ...open.config },
+      sealed: Buffer.from(this.cipher.seal(JSON.stringify(secrets), placeOf(made.id))),
+    };
+  }
+
+  #open({ sealed, ...open }: typeof table.$inferSelect): Endpoint {
+    const secrets = JSON.parse(this.cipher.open(sealed, placeOf(open.id))) as EndpointSecrets;
+    return { ...open, ...secrets };
+  }
+}
+
+function placeOf(id: number): string {
+  return `endpoint|${id}|sealed`;
+}

@@ -1,0 +1,59 @@
+import type { endpointHealth } from "../log-schema.ts";
+import { HEALTHY, type Health } from "../../core/model.ts";
+import type { Store } from "../store.ts";
+
+type HealthRow = typeof endpointHealth.$inferSelect;
+
+/**
+ * How endpoints in trouble have been answering, so that a restart forgets no `retry-after` and no backoff.
+ */
+export class EndpointHealth {
+  readonly #get;
+  readonly #put;
+  readonly #drop;
+  readonly #failing;
+
+  constructor({ sqlite }: Store) {
+    this.#get = sqlite.prepare<HealthRow, [number]>("SELECT * FROM endpoint_health WHERE endpoint_id = ?");
+    this.#put = sqlite.prepare<void, [number, number, number, number, number, number, number | null]>(
+      "INSERT OR REPLACE INTO endpoint_health VALUES (?, ?, ?, ?, ?, ?, ?)",
+    );
+    this.#failing = sqlite.prepare<{ id: number }, [number]>(
+      "SELECT endpoint_id AS id FROM endpoint_health WHERE failing_since <= ?",
+    );
+    this.#drop = sqlite.prepare<void, [number]>("DELETE FROM endpoint_health WHERE endpoint_id = ?");
+  }
+
+  /** Endpoints that have not succeeded since this instant. */
+  failingSince(before: number): number[] {
+    return this.#failing.all(before).map(({ id }) => id);
+  }
+
+  /** Endpoints whose last attempt failed, deleted ones too. */
+  allFailing(): ReadonlySet<number> {
+    return new Set(this.failingSince(Number.MAX_SAFE_INTEGER));
+  }
+
+  get(endpointId: number): Health {
+    const row = this.#get.get(endpointId);
+    if (!row) return HEALTHY;
+    return {
+      failuresInRow: row.failures_in_row,
+      backoffLevel: row.backoff_level,
+      backoffUntil: row.backoff_until,
+      slowLevel: row.slow_level,
+      slowUntil: row.slow_until,
+      failingSince: row.failing_since,
+    };
+  }
+
+  /** Inside a write. */
+  set(endpointId: number, health: Health): void {
+    if (health === HEALTHY) {
+      this.#drop.run(endpointId);
+      return;
+    }
+    const { failuresInRow, backoffLevel, backoffUntil, slowLevel, slowUntil, failingSince } = health;
+    this.#put.run(endpointId, failuresInRow, backoffLevel, backoffUntil, slowLevel, slowUntil, failingSince);
+  }
+}

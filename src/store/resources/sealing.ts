@@ -1,0 +1,108 @@
+import { Cipher } from "../../core/cipher.ts";
+import type { Store } from "../store.ts";
+
+/** Every table whose rows hold a ciphertext in `sealed`; its place is `<table>|<id>|sealed`. */
+const TABLES = ["endpoint", "source"] as const;
+/** Rows that one step reads; those that it encrypts anew cost some 20 µs each. */
+const ROWS_AT_ONCE = 50;
+
+interface SealedRow {
+  id: number;
+  sealed: Uint8Array;
+}
+
+/** What the table of a step still has to do. */
+interface Place {
+  table: (typeof TABLES)[number];
+  after: number;
+}
+
+/**
+ * Encrypts anew, by the first key, what other keys encrypted: also what is deleted, as history names it. Each
+ * step is one write, and what a crash leaves is found again at the next start.
+ */
+export class Sealing {
+  readonly #statements;
+  /** Rows that need a key other than the first. */
+  #left: number;
+  #place: Place | null;
+
+  constructor(
+    private readonly store: Store,
+    private readonly cipher: Cipher,
+  ) {
+    this.#statements = new Map(TABLES.map((table) => [table, prepare(store, table)]));
+    this.#left = this.#count();
+    this.#place = this.#left > 0 ? { table: TABLES[0], after: 0 } : null;
+  }
+
+  /** Ciphertexts that need a key other than the first. */
+  get left(): number {
+    return this.#left;
+  }
+
+  /** False where every row was looked at. */
+  get isDue(): boolean {
+    return this.#place !== null;
+  }
+
+  /** Encrypts some rows anew; answers how many. */
+  async step(): Promise<number> {
+    const place = this.#place;
+    if (place === null) return 0;
+    const { table, after } = place;
+    const { rows, changed } = await this.store.write(() => {
+      const read = this.#of(table).read.all(after, ROWS_AT_ONCE);
+      return { rows: read, changed: read.filter((row) => this.#reseal(table, row)).length };
+    });
+    this.#left -= changed;
+    const last = rows.at(-1);
+    const next = TABLES[TABLES.indexOf(table) + 1];
+    if (last !== undefined) this.#place = { table, after: last.id };
+    else if (next !== undefined) this.#place = { table: next, after: 0 };
+    else this.#end();
+    return changed;
+  }
+
+  /** Counts once more: some rows may have gone meanwhile. */
+  #end(): void {
+    this.#place = null;
+    this.#left = this.#count();
+  }
+
+  #count(): number {
+    const counts = TABLES.map((table) => this.#of(table).count.get(this.#keyId)?.rows ?? 0);
+    return counts.reduce((sum, rows) => sum + rows, 0);
+  }
+
+  /** False where it is encrypted by the first key, or by one that is not there. */
+  #reseal(table: Place["table"], { id, sealed }: SealedRow): boolean {
+    const keyId = Cipher.keyId(sealed);
+    if (keyId === this.cipher.currentKeyId || !this.cipher.has(keyId)) return false;
+    const place = `${table}|${id}|sealed`;
+    this.#of(table).write.run(Buffer.from(this.cipher.seal(this.cipher.open(sealed, place), place)), id);
+    return true;
+  }
+
+  get #keyId(): Buffer {
+    return Buffer.from(this.cipher.currentKeyId, "hex");
+  }
+
+  #of(table: Place["table"]): ReturnType<typeof prepare> {
+    const statements = this.#statements.get(table);
+    if (!statements) throw new Error(`no statements for ${table}`);
+    return statements;
+  }
+}
+
+function prepare({ sqlite }: Store, table: Place["table"]) {
+  return {
+    count: sqlite.prepare<{ rows: number }, [Uint8Array]>(
+      `SELECT count(*) AS rows FROM ${table} WHERE substr(sealed, 1, 4) <> ?`,
+    ),
+    read: sqlite.prepare<SealedRow, [number, number]>(
+      `SELECT id, sealed FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`,
+    ),
+    write: sqlite.prepare<void, [Uint8Array, number]>(`UPDATE ${table} SET sealed = ? WHERE id = ?`),
+  };
+}

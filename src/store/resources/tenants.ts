@@ -1,0 +1,264 @@
+import { eq } from "drizzle-orm";
+import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import type { Scope } from "../../core/caller.ts";
+import { limit } from "../../core/limits.ts";
+import type { Account, Project } from "../../core/model.ts";
+import { hashText, hashToken, makeToken, shownPrefix } from "../../core/tokens.ts";
+import { account, apiKey, project } from "../schema.ts";
+import type { Store } from "../store.ts";
+
+export interface ApiKey {
+  id: number;
+  projectId: number;
+  prefix: string;
+  name: string;
+  scopes: Scope[];
+  expiresAt: number | null;
+  lastUsedAt: number | null;
+}
+
+/** Shown once. */
+export interface FirstKeys {
+  live: string;
+  test: string;
+}
+
+/** A project with its first key; the token is shown once. */
+export interface NewProject {
+  project: Project;
+  key: ApiKey;
+  token: string;
+}
+
+export interface NewAccount {
+  account: Account;
+  live: NewProject;
+  test: NewProject;
+}
+
+type AccountFields = Pick<Account, "name" | "plan" | "suspended">;
+type ProjectFields = Pick<Project, "name" | "branding" | "portalOrigins" | "unknownEventTypes">;
+
+/**
+ * Accounts, projects and API keys: few, read with every request, so all of them stand in memory beside their
+ * tables.
+ */
+export class Tenants {
+  readonly #accounts = new Map<number, Account>();
+  readonly #projects = new Map<number, Project>();
+  readonly #keys = new Map<string, ApiKey>();
+  readonly #used = new Map<ApiKey, number>();
+  readonly #listeners: ((changed: Account) => void)[] = [];
+  readonly #saveUse;
+
+  constructor(
+    private readonly store: Store,
+    private readonly db: BunSQLiteDatabase,
+    private readonly cell: string,
+  ) {
+    this.#saveUse = store.sqlite.prepare<void, [number, number]>(
+      "UPDATE api_key SET last_used_at = ? WHERE id = ?",
+    );
+    for (const row of db.select().from(account).all()) this.#accounts.set(row.id, row);
+    for (const row of db.select().from(project).all()) this.#projects.set(row.id, row);
+    for (const { hash, ...row } of db.select().from(apiKey).all())
+      this.#keys.set(hash.toString("base64"), row);
+  }
+
+  get isEmpty(): boolean {
+    return this.#accounts.size === 0;
+  }
+
+  account(id: number): Account | undefined {
+    return this.#accounts.get(id);
+  }
+
+  project(id: number): Project | undefined {
+    return this.#projects.get(id);
+  }
+
+  /** In the order in which they were made. */
+  accounts(): Iterable<Account> {
+    return this.#accounts.values();
+  }
+
+  projects(): Iterable<Project> {
+    return this.#projects.values();
+  }
+
+  /** Calls `listener` with every account whose plan, name or suspension has changed. */
+  onAccountChange(listener: (changed: Account) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** True where nothing of this project is taken or sent, as the operator has suspended its account. */
+  isSuspended(projectId: number): boolean {
+    const owner = this.#projects.get(projectId)?.accountId;
+    return owner !== undefined && this.#accounts.get(owner)?.suspended === true;
+  }
+
+  async createAccount(fields: Omit<Account, "id" | "suspended">): Promise<Account> {
+    const row = await this.store.write(() => this.#insertAccount(fields));
+    this.#accounts.set(row.id, row);
+    return row;
+  }
+
+  async createProject(accountId: number, name: string, mode: Project["mode"]): Promise<Project> {
+    const row = await this.store.write(() => this.#insertProject(accountId, name, mode));
+    this.#projects.set(row.id, row);
+    return row;
+  }
+
+  /**
+   * The account of a first start, with a live and a test project and a full key of each, in one transaction.
+   * `show` is told the keys before the commit: killed at any moment, the start leaves no account, or one
+   * whose keys were shown.
+   */
+  async createFirstAccount(show: (keys: FirstKeys) => void): Promise<void> {
+    const made = await this.store.write(() => {
+      const first = this.insertAccount({ name: "default", plan: "unlimited" });
+      show({ live: first.live.token, test: first.test.token });
+      return first;
+    });
+    this.rememberNewAccount(made);
+  }
+
+  /**
+   * Inside a write: an account with a live and a test project and a full key of each; `rememberNewAccount`
+   * afterwards.
+   */
+  insertAccount(fields: Omit<Account, "id" | "suspended">): NewAccount {
+    const made = this.#insertAccount(fields);
+    const first = (mode: Project["mode"]) => this.insertProject(made.id, mode, mode);
+    return { account: made, live: first("live"), test: first("test") };
+  }
+
+  rememberNewAccount({ account: made, live, test }: NewAccount): void {
+    this.#accounts.set(made.id, made);
+    this.rememberNewProject(live);
+    this.rememberNewProject(test);
+  }
+
+  /** Inside a write: a project with a full key; `rememberNewProject` afterwards. */
+  insertProject(accountId: number, name: string, mode: Project["mode"]): NewProject {
+    const row = this.#insertProject(accountId, name, mode);
+    return { project: row, ...this.insertKey(row, { name: "first", scopes: ["full"], expiresAt: null }) };
+  }
+
+  rememberNewProject({ project: made, key, token }: NewProject): void {
+    this.rememberProject(made);
+    this.rememberKey(key, token);
+  }
+
+  /** Inside a write; `rememberAccount` afterwards. Changes what the account is at that moment. */
+  updateAccount(id: number, change: Partial<AccountFields>): { made: Account; before: Account } {
+    const before = this.db.select().from(account).where(eq(account.id, id)).get();
+    if (!before) throw new Error("no such account");
+    const made = { ...before, ...change };
+    this.db.update(account).set(made).where(eq(account.id, id)).run();
+    return { made, before };
+  }
+
+  /** From here on the account is what it was changed to: its keys, its deliveries and its plan go by that. */
+  rememberAccount(changed: Account): void {
+    this.#accounts.set(changed.id, changed);
+    for (const listener of this.#listeners) listener(changed);
+  }
+
+  #insertAccount(fields: Omit<Account, "id" | "suspended">): Account {
+    const made = { id: this.store.takeKey(), ...fields, suspended: false };
+    this.db.insert(account).values(made).run();
+    return made;
+  }
+
+  #insertProject(accountId: number, name: string, mode: Project["mode"]): Project {
+    const id = this.store.takeKey();
+    const set = { id, accountId, name, mode };
+    const made: Project = { ...set, branding: {}, portalOrigins: [], unknownEventTypes: "allow" };
+    this.db.insert(project).values(made).run();
+    return made;
+  }
+
+  /** Inside a write; `rememberProject` afterwards. Changes what the project is at that moment. */
+  updateProject(id: number, change: (now: Project) => Partial<ProjectFields>): Project {
+    const old = this.db.select().from(project).where(eq(project.id, id)).get();
+    if (!old) throw new Error("no such project");
+    const made = { ...old, ...change(old) };
+    this.db.update(project).set(made).where(eq(project.id, id)).run();
+    return made;
+  }
+
+  rememberProject(changed: Project): void {
+    this.#projects.set(changed.id, changed);
+  }
+
+  /**
+   * Inside a write: a new key and its row; `rememberKey` afterwards. The token is not stored, only its hash.
+   */
+  insertKey(
+    of: Project,
+    fields: Pick<ApiKey, "name" | "scopes" | "expiresAt">,
+  ): { key: ApiKey; token: string } {
+    const token = makeToken(of.mode === "live" ? "sp_live_" : "sp_test_", this.cell);
+    const key: ApiKey = {
+      id: this.store.takeKey(),
+      projectId: of.id,
+      prefix: shownPrefix(token),
+      lastUsedAt: null,
+      ...fields,
+    };
+    this.db
+      .insert(apiKey)
+      .values({ ...key, hash: Buffer.from(hashToken(token)) })
+      .run();
+    return { key, token };
+  }
+
+  rememberKey(key: ApiKey, token: string): void {
+    this.#keys.set(hashText(token), key);
+  }
+
+  /** The key behind a token that has not expired; notes that it was used. */
+  findKey(token: string, now: number): ApiKey | null {
+    const key = this.#keys.get(hashText(token));
+    if (!key || (key.expiresAt !== null && key.expiresAt <= now)) return null;
+    key.lastUsedAt = now;
+    this.#used.set(key, now);
+    return key;
+  }
+
+  keysOf(projectId: number): ApiKey[] {
+    return [...this.#keys.values()].filter((key) => key.projectId === projectId).sort((a, b) => b.id - a.id);
+  }
+
+  /**
+   * Revokes at once, before the row is gone: nothing that comes in from now on passes. `commit` runs `remove`
+   * in a write.
+   */
+  async revoke<Done>(key: ApiKey, commit: (remove: () => void) => Promise<Done>): Promise<Done> {
+    const [hash] = [...this.#keys].find(([, held]) => held === key) ?? [];
+    if (hash === undefined) throw new Error("a key is revoked that is none");
+    this.#keys.delete(hash);
+    this.#used.delete(key);
+    try {
+      return await commit(() => this.db.delete(apiKey).where(eq(apiKey.id, key.id)).run());
+    } catch (error) {
+      // The row is still there, and would be after a restart: so it is not revoked, and the caller hears
+      // that.
+      this.#keys.set(hash, key);
+      throw error;
+    }
+  }
+
+  /** Writes down when keys were last used; every minute, and at the end. */
+  async saveLastUse(): Promise<void> {
+    const used = [...this.#used];
+    for (let from = 0; from < used.length; from += limit("sliceRows")) {
+      const slice = used.slice(from, from + limit("sliceRows"));
+      await this.store.write(() => {
+        for (const [{ id }, at] of slice) this.#saveUse.run(at, id);
+      });
+      for (const [key, at] of slice) if (this.#used.get(key) === at) this.#used.delete(key);
+    }
+  }
+}

@@ -1,0 +1,161 @@
+/** Long work takes turns of the event loop: however many are at it, one turn has one share. */
+import { beforeEach, describe, expect, test } from "bun:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { limit } from "../../../src/core/limits.ts";
+import { isHeavy, TurnQueue } from "../../../src/core/structures/turn-queue.ts";
+
+/** Pieces of work that fit into a share. */
+const PIECES = 3;
+
+let scheduled: (() => void)[];
+let piecesLeft: number;
+let done: string[];
+let queue: TurnQueue;
+
+beforeEach(() => {
+  [scheduled, piecesLeft, done] = [[], PIECES, []];
+  queue = new TurnQueue({
+    schedule: (next) => scheduled.push(next),
+    beginShare() {
+      piecesLeft = PIECES;
+      return {
+        get isOver() {
+          return piecesLeft <= 0;
+        },
+      };
+    },
+  });
+});
+
+/** How work lets others go first, before each of its pieces. */
+type Ask = () => Promise<void> | undefined;
+const look: Ask = () => (queue.isOver ? queue.next() : undefined);
+const giveWay: Ask = () => queue.giveWay();
+const wait: Ask = () => queue.next();
+const takeOwnTurn: Ask = () => queue.ownTurn();
+
+/** `size`: what a piece takes of a share. */
+async function work(name: string, pieces: number, ask: Ask, size = 1): Promise<void> {
+  for (let piece = 1; piece <= pieces; piece++) {
+    const waiting = ask();
+    if (waiting) await waiting;
+    piecesLeft -= size;
+    done.push(name + piece);
+  }
+}
+
+/** A turn of the loop: what it did. */
+async function turn(): Promise<string> {
+  const before = done.length;
+  for (const next of scheduled.splice(0)) next();
+  await nextTurn();
+  return done.slice(before).join(" ");
+}
+
+/** What is done until now, and then in each turn of the loop in which something is. */
+async function turnsOf(...all: Promise<void>[]): Promise<string> {
+  await nextTurn();
+  const turns = [done.join(" ")];
+  while (scheduled.length > 0) turns.push(await turn());
+  await Promise.all(all);
+  return turns.filter((one) => one !== "").join(", ");
+}
+
+test("all that are at work share each turn, and go on in the order in which they came", async () => {
+  const turns = await turnsOf(work("a", 3, look), work("b", 2, look), work("c", 3, look), work("d", 1, look));
+  expect(turns).toBe("a1 a2 a3, b1 b2 c1, d1 c2 c3");
+});
+
+test("who comes while others wait has no more of the turn than is left", async () => {
+  const early = work("early", 5, look);
+  await nextTurn();
+  const late = work("late", 1, giveWay);
+  expect(await turnsOf(early, late)).toBe("early1 early2 early3, early4 early5 late1");
+});
+
+test("who asks again much later begins a turn of its own", async () => {
+  await work("a", 3, look);
+  expect(queue.isOver).toBe(true);
+  await turn();
+  expect([queue.isOver, piecesLeft]).toEqual([false, PIECES]);
+});
+
+test("who gives way goes on at once while there is time left", async () => {
+  expect(await turnsOf(work("a", 5, giveWay))).toBe("a1 a2 a3, a4 a5");
+});
+
+test("who gives way goes behind those who wait, in the turn that they share", async () => {
+  const first = work("x", 3, look);
+  expect(await turnsOf(first, work("a", 3, giveWay), work("b", 2, giveWay))).toBe(
+    "x1 x2 x3, a1 b1 a2, b2 a3",
+  );
+});
+
+describe("a heavy piece", () => {
+  test("has a turn of its own, one a turn, in the order in which it was asked for, whoever asks", async () => {
+    const all = [work("a", 3, takeOwnTurn), work("b", 2, takeOwnTurn), work("c", 1, takeOwnTurn)];
+    expect(await turnsOf(...all)).toBe("a1, b1, c1, a2, b2, a3");
+  });
+
+  test("shares its turn with nobody who waits, however small it is", async () => {
+    const all = [work("heavy", 2, takeOwnTurn, 0), work("light", 1, wait), work("more", 1, wait)];
+    expect(await turnsOf(...all)).toBe("heavy1, light1 more1, heavy2");
+  });
+
+  test("has every second turn, where many of both kinds wait", async () => {
+    const heavy = ["A", "B", "C", "D"].map((name) => work(name, 1, takeOwnTurn));
+    const light = [work("x", 4, look), work("y", 4, look), work("z", 1, look)];
+    expect(await turnsOf(...heavy, ...light)).toBe("x1 x2 x3, A1, x4 y1 y2, B1, z1 y3 y4, C1, D1");
+  });
+
+  test("counts in the share of its turn: who comes after it in that turn waits for the next one", async () => {
+    const heavy = work("heavy", 1, takeOwnTurn, PIECES);
+    expect(await turn()).toBe("heavy1");
+    expect(queue.isOver).toBe(true);
+    expect(await turnsOf(heavy, work("light", 1, giveWay))).toBe("heavy1, light1");
+  });
+
+  test("is one of a body above the limit", async () => {
+    const bytes = limit("lightBodyBytesMax");
+    expect([isHeavy(bytes), isHeavy(bytes + 1)]).toEqual([false, true]);
+    const ask = () => queue.giveWay(bytes + 1);
+    expect(
+      await turnsOf(
+        work("light", 1, () => queue.giveWay(bytes)),
+        work("a", 1, ask),
+        work("b", 1, ask),
+      ),
+    ).toBe("light1, a1, b1");
+  });
+});
+
+describe("callers", () => {
+  const stays = new AbortController().signal;
+
+  test("take turns, so that whoever asks for much holds up nobody else", async () => {
+    const crowd = Array.from({ length: 4 }, (_, n) =>
+      work(`a${n}.`, 2, () => queue.of("a", stays).ownTurn()),
+    );
+    const one = work("b", 2, () => queue.of("b", stays).ownTurn());
+    expect(await turnsOf(...crowd, one)).toBe("a0.1, b1, a1.1, b2, a2.1, a3.1, a0.2, a1.2, a2.2, a3.2");
+    const light = Array.from({ length: 4 }, (_, n) =>
+      work(`c${n}.`, 1, () => queue.of("c", stays).next(), PIECES),
+    );
+    const other = work("d", 1, () => queue.of("d", stays).next(), PIECES);
+    done = [];
+    expect(await turnsOf(...light, other)).toBe("c0.1, d1, c1.1, c2.1, c3.1");
+  });
+
+  test("that have left do no more: whoever waits for them is told by the signal's reason", async () => {
+    const leaving = new AbortController();
+    const left = work("a", 5, () => queue.of("a", leaving.signal).ownTurn()).catch(String);
+    const stayed = work("b", 2, () => queue.of("b", stays).ownTurn());
+    expect(await turn()).toBe("a1");
+    leaving.abort();
+    expect(await turnsOf(stayed)).toContain("b1, b2");
+    expect([await left, done.filter((piece) => piece.startsWith("a"))]).toEqual([
+      expect.stringContaining("AbortError"),
+      ["a1"],
+    ]);
+  });
+});

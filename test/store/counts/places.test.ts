@@ -1,0 +1,62 @@
+/** Places of a plan that belong to deliveries which are still to be written (src/store/counts/meter.ts). */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Project } from "../../../src/core/model.ts";
+import type { Fanout } from "../../../src/store/log/fanouts.ts";
+import { type Api, startApi } from "../../http/log-kit.ts";
+
+const FREE = 10_000;
+
+let api: Api;
+let project: Project;
+
+beforeAll(async () => {
+  api = await startApi();
+  const { id } = await api.data.tenants.createAccount({ name: "a", plan: "free" });
+  project = await api.data.tenants.createProject(id, "live", "live");
+});
+
+afterAll(() => api[Symbol.asyncDispose]());
+
+/** Inside a write: an event whose deliveries to five endpoints follow. */
+function insertWide(isWaiting: boolean): Fanout {
+  const { store, events, waitingEvents, fanouts } = api.data;
+  const id = store.takeKey(6);
+  const base = { id, projectId: project.id, type: "wide", timestamp: 0, consumerId: null, externalId: null };
+  const rest = { sourceId: 1, isTest: false, hops: 0, deliveryCount: 5, filtered: [], data: "{}" };
+  events.insert({ ...base, ...rest });
+  if (isWaiting) waitingEvents.insert(project.id, id);
+  return fanouts.insert(project.id, id, id + 1, [1, 2, 3, 4, 5], 0);
+}
+
+const remaining = () => api.data.meter.remaining(project.id);
+
+test("are taken with the event, and given up as the deliveries take them", async () => {
+  const { store, fanouts } = api.data;
+  const fanout = await store.write(() => insertWide(false));
+  expect([remaining(), fanouts.count()]).toEqual([FREE - 5, 1]);
+  await store.write(() => fanouts.advance(fanout, 0, 2));
+  expect([remaining(), fanouts.count()]).toEqual([FREE - 3, 1]);
+  await store.write(() => fanouts.advance(fanout, 2, 5));
+  expect([remaining(), fanouts.count()]).toEqual([FREE, 0]);
+});
+
+test("of an event that waits for the plan are taken once it waits no longer", async () => {
+  const { store, fanouts, waitingEvents } = api.data;
+  const fanout = await store.write(() => insertWide(true));
+  await store.write(() => fanouts.advance(fanout, 0, 2));
+  expect([remaining(), api.data.meter.waitingEvents(project.id)]).toEqual([FREE, 1]);
+  await store.write(() => waitingEvents.delete(project.accountId, fanout.eventId));
+  expect([remaining(), api.data.meter.waitingEvents(project.id)]).toEqual([FREE - 3, 0]);
+  await store.write(() => fanouts.advance(fanout, 2, 5));
+  expect(remaining()).toBe(FREE);
+});
+
+test("are not taken by a transaction that comes to nothing", async () => {
+  const broken = api.data.store.write(() => {
+    insertWide(false);
+    throw new Error("no");
+  });
+  expect(broken).rejects.toThrow("no");
+  await broken.catch(() => {});
+  expect(remaining()).toBe(FREE);
+});

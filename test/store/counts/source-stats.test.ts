@@ -1,0 +1,103 @@
+/**
+ * Numbers of sources: what is counted while others are written down is neither lost nor doubled, and what is
+ * not written stays.
+ */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Disk, openDatabase } from "../../../src/store/database.ts";
+import { SourceStats } from "../../../src/store/counts/source-stats.ts";
+import { Store } from "../../../src/store/store.ts";
+import { storeParts } from "../../kit/store-parts.ts";
+
+const AT = Date.UTC(2026, 10, 21, 9, 30);
+const HOUR_MS = 3_600_000;
+const SOURCE = 7;
+
+let dir: string;
+let disk: Disk;
+let store: Store;
+let stats: SourceStats;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "sealpost-source-stats-"));
+  disk = openDatabase(dir);
+  store = new Store(disk.sqlite, storeParts({ now: () => AT, sync: disk.sync }));
+  stats = new SourceStats(store);
+  disk.sqlite.exec(
+    `INSERT INTO account (id, name, plan) VALUES (1, 'a', 'free');
+     INSERT INTO project (id, account_id, name, mode) VALUES (1, 1, 'p', 'live');
+     INSERT INTO source (id, project_id, provider, name, status, config, updated_at, sealed)
+     VALUES (${SOURCE}, 1, 'service', 's', 'active', '{}', 0, x'00')`,
+  );
+});
+
+afterEach(async () => {
+  await store.close();
+  disk.close();
+  rmSync(dir, { recursive: true });
+});
+
+const rows = () => disk.sqlite.query("SELECT hour, outcome, count FROM source_stat").values();
+const total = (id = SOURCE) => Object.fromEntries(stats.read(id, "hour", AT - HOUR_MS, AT + HOUR_MS).total);
+
+test("what is counted while the rest is written down is counted once, whenever one looks", async () => {
+  for (let n = 0; n < 3; n++) stats.count(SOURCE, "accepted", AT);
+  const seen = new Set([total()["accepted"]]);
+  const written = stats.writeDown();
+  stats.count(SOURCE, "accepted", AT + 1);
+  for (let isDone = false; !isDone; ) {
+    seen.add(total()["accepted"]);
+    isDone = (await Promise.race([written.then(() => "done"), store.write(() => "next")])) === "done";
+  }
+  seen.add(total()["accepted"]);
+  expect([...seen]).toEqual([3, 4]);
+  await stats.writeDown();
+  expect(rows()).toEqual([[Math.floor(AT / HOUR_MS), "accepted", 4]]);
+  expect([await stats.writeDown(), total()]).toEqual([0, { accepted: 4 }]);
+});
+
+test("what shared a transaction with a write that failed is written by the next", async () => {
+  stats.count(SOURCE, "bad_signature", AT);
+  const failed = store.write(() => {
+    throw new Error("a neighbour");
+  });
+  const written = stats.writeDown();
+  expect(await failed.catch(String)).toContain("a neighbour");
+  await written;
+  expect([total(), rows().length]).toEqual([{ bad_signature: 1 }, 1]);
+});
+
+test("of more than a slice holds, each stands there once", async () => {
+  for (let hour = 0; hour < 600; hour++) stats.count(SOURCE, "accepted", AT - hour * HOUR_MS);
+  expect([await stats.writeDown(), rows().length]).toEqual([600, 600]);
+  const { points } = stats.read(SOURCE, "day", AT - 600 * HOUR_MS, AT);
+  expect(points[1]?.counts.get("accepted")).toBe(24);
+  expect(points.map(({ at }) => at % (24 * HOUR_MS)).every((rest) => rest === 0)).toBe(true);
+});
+
+test("a source that is erased meanwhile leaves nothing behind", async () => {
+  stats.count(8, "accepted", AT);
+  await stats.writeDown();
+  expect([rows(), total(8)]).toEqual([[], {}]);
+});
+
+test("the last of each kind is known from the table and from memory", async () => {
+  expect(stats.last(SOURCE)).toEqual({ takenAt: null, answeredAt: null, refused: null });
+  stats.count(SOURCE, "malformed", AT - 2 * HOUR_MS);
+  stats.count(SOURCE, "accepted", AT - HOUR_MS);
+  await stats.writeDown();
+  expect(stats.last(SOURCE)).toEqual({
+    takenAt: AT - HOUR_MS,
+    answeredAt: null,
+    refused: { at: AT - 2 * HOUR_MS, outcome: "malformed" },
+  });
+  stats.count(SOURCE, "bad_signature", AT);
+  stats.count(SOURCE, "duplicate", AT + 5);
+  stats.count(SOURCE, "handshake", AT + 6);
+  const last = { takenAt: AT + 5, answeredAt: AT + 6, refused: { at: AT, outcome: "bad_signature" } };
+  expect(stats.last(SOURCE)).toEqual(last);
+  await stats.writeDown();
+  expect(stats.last(SOURCE)).toEqual(last);
+});

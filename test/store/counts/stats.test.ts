@@ -1,0 +1,180 @@
+/**
+ * The numbers of a project are kept beside those of its endpoints: they come to the same at any moment,
+ * whatever was deleted meanwhile.
+ */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { Retention } from "../../../src/maintenance/retention.ts";
+import type { StatPoint } from "../../../src/store/counts/stats.ts";
+import { type Api, startApi } from "../../http/log-kit.ts";
+import { SetClock } from "../../kit/clock.ts";
+import { jobControlOf } from "../../kit/job-control.ts";
+import { PROJECT_HOURS_ANEW } from "../../kit/project-hours.ts";
+import { Rng } from "../../simulation/world.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const AT = Date.UTC(2026, 10, 21, 12);
+const STEPS = 400;
+
+let api: Api;
+let clock: SetClock;
+let rng: Rng;
+/** Those that are there, by project. */
+let open: { id: number; projectId: number; publicId: string; token: string }[];
+
+beforeEach(async () => {
+  clock = new SetClock(AT);
+  api = await startApi({}, clock);
+  rng = new Rng(8);
+  open = [];
+});
+
+afterEach(() => api[Symbol.asyncDispose]());
+
+const addEndpoint = async (token: string, consumerId: string | null = null) => {
+  const { id, projectId, publicId } = await api.endpoint(
+    { url: api.receiver.url("stats"), consumerId },
+    token,
+  );
+  open.push({ id, projectId, publicId, token });
+};
+
+/** Attempts of one transaction. */
+async function addTallies(many: number): Promise<void> {
+  const { index, store } = api.data;
+  await store.write(() => {
+    for (let n = 0; n < many; n++) {
+      const { id: endpointId, projectId } = rng.pick(open);
+      const delivered = rng.chance(0.7);
+      const dead = !delivered && rng.chance(0.3);
+      const at = AT - rng.below(40) * HOUR_MS;
+      index.countAttempt(store.takeKey(), {
+        endpointId,
+        projectId,
+        at,
+        delivered,
+        dead,
+        durationMs: rng.below(900),
+      });
+    }
+  });
+}
+
+async function deleteOne(): Promise<void> {
+  const [gone] = open.splice(rng.below(open.length), 1);
+  await api.call("DELETE", `/v1/endpoints/${gone?.publicId}`, undefined, gone?.token);
+}
+
+/** As all its endpoints have it, one by one. */
+function summed(token: string, by: "hour" | "day", since: number, until: number) {
+  const sum = api.data.stats.over({ by, since, until });
+  for (const endpoint of open) if (endpoint.token === token) sum.addEndpoint(endpoint.id);
+  return sum.result();
+}
+
+const shown = ({ at, p50Ms, p95Ms, ...counts }: StatPoint) => ({
+  at: new Date(at).toISOString(),
+  ...counts,
+  p50_ms: p50Ms,
+  p95_ms: p95Ms,
+});
+
+async function expectTheSame(): Promise<void> {
+  for (const token of ["full", "other"]) {
+    const by = rng.pick(["hour", "day"] as const);
+    const since = AT - rng.below(50) * HOUR_MS;
+    const until = since + rng.below(60) * HOUR_MS;
+    const query = `by=${by}&since=${new Date(since).toISOString()}&until=${new Date(until).toISOString()}`;
+    const answer = await api.get<{ data: object[]; total: object }>(`/v1/stats?${query}`, token);
+    const { points, total } = summed(token, by, since, until);
+    const { at: _, ...all } = shown({ at: 0, ...total });
+    expect({ data: answer.data, total: answer.total }).toEqual({ data: points.map(shown), total: all });
+  }
+}
+
+test("a project's numbers are the sum of those of its endpoints, written down or not, deleted or not", async () => {
+  for (let n = 0; n < 12; n++) await addEndpoint(rng.pick(["full", "other"]));
+  for (let step = 0; step < STEPS; step++) {
+    await rng.pick([
+      () => addTallies(1 + rng.below(20)),
+      () => addTallies(1 + rng.below(20)),
+      () => api.data.index.writeDown(),
+      () => (open.length > 4 ? deleteOne() : addEndpoint(rng.pick(["full", "other"]))),
+      // Of one that is being taken away only a part has gone.
+      () =>
+        api.data.store.write(() => {
+          const [id] = api.data.stats.leavingOf(open[0]?.projectId ?? 0);
+          if (id !== undefined) api.data.stats.takeAway(id, open[0]?.projectId ?? 0);
+        }),
+    ])();
+    await expectTheSame();
+  }
+  // What has come before the tables of a project did is added up when the database is opened.
+  await api.data.index.writeDown();
+  const { sqlite } = api.data.store;
+  const rows = () =>
+    sqlite
+      .query<{ durations: string }, []>("SELECT * FROM project_stat ORDER BY project_id, hour")
+      .all()
+      .map((row) => ({ ...row, durations: new Map(JSON.parse(row.durations)) }));
+  const kept = rows();
+  sqlite.exec(PROJECT_HOURS_ANEW);
+  expect(kept.length).toBeGreaterThan(50);
+  expect(rows()).toEqual(kept);
+});
+
+test("what is dead with its endpoint counts, whether it waited or came later", async () => {
+  clock.advance(1000);
+  const waiting = await api.endpoint({ url: api.receiver.url("waits"), status: "paused" });
+  await api.endpoint({ url: api.receiver.url("off"), status: "disabled", disabledReason: "failing" });
+  for (let n = 0; n < 3; n++) await api.publish("a.b");
+  const total = async () => (await api.get<{ total: { dead: number } }>("/v1/stats")).total;
+  const dead = { delivered: 0, failed: 0, p50_ms: null, p95_ms: null };
+  expect(await total()).toEqual({ ...dead, dead: 3 });
+  await api.data.endpoints.change(waiting.id, () => ({ status: "disabled", disabledReason: "failing" }));
+  await api.until(async () => (await total()).dead >= 6);
+  expect(await total()).toEqual({ ...dead, dead: 6 });
+  const { data } = await api.get<{ data: object[] }>(`/v1/endpoints/${waiting.publicId}/stats`);
+  expect(data).toMatchObject([{ dead: 3 }]);
+});
+
+test("what a deleted or an erased endpoint had leaves the tables, and what is too old leaves them with the rest", async () => {
+  const retention = new Retention({
+    data: api.data,
+    actors: api.services.actors,
+    expires: () => false,
+  });
+  const sweep = async () => {
+    clock.advance(HOUR_MS);
+    await retention.run(jobControlOf());
+    await retention.sweep(jobControlOf());
+  };
+  const delivered = (table: string) =>
+    api.data.store.sqlite
+      .query<{ n: number | null }, []>(`SELECT sum(delivered + failed) AS n FROM ${table}`)
+      .get()?.n ?? 0;
+  const both = () => [delivered("stat"), delivered("project_stat")];
+  for (const consumer of [null, null, "ada"]) await addEndpoint("full", consumer);
+  await addTallies(300);
+  await api.data.index.writeDown();
+  expect(both()).toEqual([300, 300]);
+  open.pop();
+  await api.call("DELETE", "/v1/consumers/ada");
+  await api.services.eraser.run(jobControlOf());
+  const [left = 0] = both();
+  expect(left).toBeLessThan(300);
+  expect(both()).toEqual([left, left]);
+  await expectTheSame();
+  // Attempts that were under way when it was deleted may still be counted.
+  const [deleted] = open;
+  await deleteOne();
+  await sweep();
+  expect(both()).toEqual([left, left]);
+  await sweep();
+  const { total } = summed("full", "day", AT - 3 * DAY_MS, AT + DAY_MS);
+  expect(both()).toEqual([total.delivered + total.failed, total.delivered + total.failed]);
+  expect(api.data.stats.leavingOf(deleted?.projectId ?? 0)).toEqual([]);
+  clock.advance(33 * DAY_MS);
+  await sweep();
+  expect(both()).toEqual([0, 0]);
+});

@@ -1,0 +1,154 @@
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { deliveriesOf, isAttemptOf, isLastAttemptOf } from "../../../src/store/log/children.ts";
+import { openData } from "../../../src/store/data.ts";
+import { DeliveryList } from "../../../src/store/log/delivery-list.ts";
+import { EventList } from "../../../src/store/log/event-list.ts";
+import { Cipher } from "../../../src/core/cipher.ts";
+import { migrate } from "../../../src/store/migrations.ts";
+import { openMemory } from "../../kit/memory.ts";
+import { storeParts } from "../../kit/store-parts.ts";
+
+interface Row {
+  id: number;
+  event: number;
+  origin?: number;
+  attempts?: number;
+  due?: number;
+}
+
+/** Each attempt has the key of its delivery × 10 and its number. */
+const ROWS: readonly Row[] = [
+  { id: 101, event: 100, attempts: 1 },
+  { id: 102, event: 100, attempts: 3, origin: 1 },
+  { id: 103, event: 100, due: 7 },
+  { id: 201, event: 200, attempts: 2 },
+  // Replays of both, behind the last event.
+  { id: 300, event: 100, attempts: 1, origin: 1 },
+  { id: 301, event: 200, origin: 3, due: 5 },
+];
+const EVENTS = [100, 200, 250];
+
+function fill(sqlite: Database): void {
+  const event = sqlite.prepare(
+    "INSERT INTO event (id, project_id, type, timestamp, delivery_count, data) VALUES (?, 1, 'a.b', 0, 0, '{}')",
+  );
+  for (const id of EVENTS) event.run(id);
+  const delivery = sqlite.prepare(
+    "INSERT INTO delivery (id, event_id, endpoint_id, project_id, status, attempt_count, origin, due, first_attempt) VALUES (?, ?, 9, 1, ?, ?, ?, ?, ?)",
+  );
+  const attempt = sqlite.prepare(
+    "INSERT INTO attempt (id, delivery_id, number, trigger, started_at, duration_ms, outcome) VALUES (?, ?, ?, 0, 0, 0, 1)",
+  );
+  for (const { id, event: of, origin = 0, attempts = 0, due = null } of ROWS) {
+    delivery.run(id, of, due === null ? 2 : 1, attempts, origin, due, attempts > 0 ? 10 * id + 1 : null);
+    for (let number = 1; number <= attempts; number++) attempt.run(10 * id + number, id, number);
+  }
+}
+
+const keysOf = (sqlite: Database, sql: string) =>
+  sqlite
+    .query<{ id: number }, []>(sql)
+    .all()
+    .map(({ id }) => id);
+
+test("what belongs to an event or a delivery is found without an index on it", () => {
+  const sqlite = openMemory();
+  fill(sqlite);
+  for (const event of EVENTS) {
+    const expected = ROWS.filter((row) => row.event === event).map((row) => row.id);
+    expect(keysOf(sqlite, `${deliveriesOf(String(event), "id")} ORDER BY id`)).toEqual(expected);
+    const newest = `${deliveriesOf(String(event), "id", { above: "101" })} ORDER BY id DESC LIMIT 1`;
+    expect(keysOf(sqlite, newest)).toEqual(expected.filter((id) => id > 101).slice(-1));
+  }
+  for (const { id, attempts = 0 } of ROWS) {
+    const expected = Array.from({ length: attempts }, (_, at) => 10 * id + at + 1);
+    const sql = `SELECT id FROM attempt WHERE ${isAttemptOf(String(id))} ORDER BY id`;
+    expect(keysOf(sqlite, sql)).toEqual(expected);
+    expect(
+      keysOf(
+        sqlite,
+        `SELECT id FROM attempt WHERE ${isLastAttemptOf(String(id), `(SELECT first_attempt FROM delivery WHERE id = ${id})`)}`,
+      ),
+    ).toEqual(expected.slice(-1));
+  }
+  // What waits for a retry is taken up by the next start.
+  const held = "SELECT id FROM delivery WHERE due IS NOT NULL AND queue_order IS NULL ORDER BY due";
+  expect(keysOf(sqlite, held)).toEqual([301, 103]);
+  sqlite.close();
+});
+
+test("what a replay of another event wrote behind an event is not its own, and its own are found far behind it", () => {
+  const sqlite = openMemory();
+  const second = 4096 * 1000;
+  const insert = sqlite.prepare(
+    "INSERT INTO delivery (id, event_id, endpoint_id, project_id, status, origin) VALUES (?, ?, 9, 1, 2, ?)",
+  );
+  insert.run(second + 1, second, 0);
+  // Of another event, but in the place of this one's: read where the range holds it, and left out.
+  insert.run(second + 2, 7, 1);
+  insert.run(10 * second, second, 1);
+  expect(keysOf(sqlite, `${deliveriesOf(String(second), "id")} ORDER BY id`)).toEqual([
+    second + 1,
+    10 * second,
+  ]);
+  sqlite.close();
+});
+
+test("an attempt that has the key of one that has left is not taken for it", () => {
+  const sqlite = openMemory();
+  const delivery = sqlite.prepare(
+    "INSERT INTO delivery (id, event_id, endpoint_id, project_id, status, first_attempt) VALUES (?, ?, 9, 1, 2, ?)",
+  );
+  delivery.run(2, 1, 50);
+  delivery.run(5, 4, 50);
+  sqlite.exec(
+    `INSERT INTO attempt (id, delivery_id, number, trigger, started_at, duration_ms, outcome) VALUES (50, 5, 1, 0, 0, 0, 1)`,
+  );
+  for (const [id, expected] of [
+    ["2", []],
+    ["5", [50]],
+  ] as const) {
+    expect(keysOf(sqlite, `SELECT id FROM attempt WHERE ${isAttemptOf(id)}`)).toEqual([...expected]);
+    expect(keysOf(sqlite, `SELECT id FROM attempt WHERE ${isLastAttemptOf(id, "50")}`)).toEqual([
+      ...expected,
+    ]);
+  }
+  sqlite.close();
+});
+
+/** What may be long: nothing reads it from its beginning. */
+const FULL_SCAN = /^SCAN (delivery|attempt|event|entry|note|d|a|e|n)$/;
+
+/** Remembers what is prepared over it. */
+class Watched extends Database {
+  readonly statements = new Set<string>();
+
+  override prepare(sql: string): never {
+    this.statements.add(sql);
+    return super.prepare(sql) as never;
+  }
+
+  override query(sql: string): never {
+    this.statements.add(sql);
+    return super.query(sql) as never;
+  }
+}
+
+test("no statement of the store reads a long table from end to end", () => {
+  const sqlite = new Watched(":memory:", { strict: true });
+  migrate(sqlite);
+  const data = openData(sqlite, storeParts({}), { cipher: new Cipher([new Uint8Array(32)]), cell: "00" });
+  expect([new EventList(data), new DeliveryList(data)]).toHaveLength(2);
+  const read = [...sqlite.statements].filter((sql) => /^\s*(SELECT|UPDATE|DELETE)/.test(sql));
+  expect(read.length).toBeGreaterThan(80);
+  const plain: Database = sqlite;
+  const scanning = read.filter((sql) =>
+    plain
+      .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`)
+      .all()
+      .some(({ detail }) => FULL_SCAN.test(detail)),
+  );
+  expect(scanning).toEqual([]);
+  sqlite.close();
+});
