@@ -59,9 +59,6 @@ export interface ActorParts<P extends Performed> {
   isRoomy(): boolean;
   /** Goes on without anybody who waits; a failure is told. */
   unattended(work: string, running: Promise<unknown>): void;
-  /**
-   * Deliveries that may not be sent now, whatever their endpoint says: the account is suspended or its plan
-   * used up.
-   */
-  isHeldBack(projectId: number): boolean;
+  /** True where the account is suspended: nothing of it is sent, whatever its endpoints say. */
+  isSuspended(projectId: number): boolean;
 }

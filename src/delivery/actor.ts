@@ -206,12 +206,12 @@ export class EndpointActor<P extends Performed> {
 
   /**
    * Why an open delivery does not go out although its time may have come; null where it only waits for its
-   * time.
+   * time. A suspended account is told as its plan's limit: the contract has no word of its own for it.
    */
   waitingFor(id: number, due: number): WaitingFor | null {
     const now = this.parts.clock.now();
     if (this.endpoint.status === "paused") return "paused";
-    if (this.parts.isHeldBack(this.endpoint.projectId)) return "plan_limit";
+    if (this.parts.isSuspended(this.endpoint.projectId)) return "plan_limit";
     if (this.#flights.has(id)) return null;
     if (this.#gate() > now && due <= this.#gate()) return "backoff";
     if (due > now) return null;
@@ -265,13 +265,13 @@ export class EndpointActor<P extends Performed> {
   /** Starts what can start; then its state is what that led to. */
   #run(): void {
     const now = this.parts.clock.now();
-    if (!this.#isHeldBack()) while (this.#mayStart(now)) if (!this.#startNext(now)) break;
+    if (!this.#isSuspended()) while (this.#mayStart(now)) if (!this.#startNext(now)) break;
     this.#enter(this.#openState(now));
   }
 
   /** The state of an active endpoint in which nothing can start at this instant. */
   #openState(now = this.parts.clock.now()): State {
-    const timer = this.#timerFor(this.#isHeldBack() ? NEVER : this.#wakesAt(now));
+    const timer = this.#timerFor(this.#isSuspended() ? NEVER : this.#wakesAt(now));
     if (this.#gate() > now || this.health.backoffLevel > 0) return { mode: "backing_off", timer };
     if (this.#flights.size > 0) return { mode: "sending", timer };
     if (timer) return { mode: "waiting", timer };
@@ -337,8 +337,8 @@ export class EndpointActor<P extends Performed> {
     return true;
   }
 
-  #isHeldBack(): boolean {
-    return this.parts.isHeldBack(this.endpoint.projectId);
+  #isSuspended(): boolean {
+    return this.parts.isSuspended(this.endpoint.projectId);
   }
 
   /** True where no delivery stands before this one. */

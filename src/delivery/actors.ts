@@ -105,7 +105,7 @@ export class Actors {
       hasSlot: (id, own) => this.#slots.has(id, own),
       canRecord: () => this.data.store.writable,
       isRoomy: () => this.#held.deliveries < limit("queuedTotalMax"),
-      isHeldBack: (projectId) => this.data.tenants.isSuspended(projectId),
+      isSuspended: (projectId) => this.data.tenants.isSuspended(projectId),
       unattended: (work, running) => this.data.store.unattended(work, running),
     };
   }
@@ -279,7 +279,7 @@ export class Actors {
       parked: (id, count) => this.data.deliveries.parkedOf(id, count),
       dispose: (ids) => dispose(this.data, ids),
       canRecord: () => this.data.store.writable,
-      isHeldBack: (projectId) => this.data.tenants.isSuspended(projectId),
+      isSuspended: (projectId) => this.data.tenants.isSuspended(projectId),
       unattended: (work, running) => this.data.store.unattended(work, running),
     });
   }

@@ -34,7 +34,7 @@ export interface PollActorParts {
   /** See ActorParts. */
   dispose(ids: readonly number[]): Promise<readonly number[]>;
   canRecord(): boolean;
-  isHeldBack(projectId: number): boolean;
+  isSuspended(projectId: number): boolean;
   unattended(work: string, running: Promise<unknown>): void;
 }
 
@@ -71,7 +71,7 @@ export class PollActor {
 
   /** True while pollers get nothing, whatever waits. */
   get isHeldBack(): boolean {
-    return this.endpoint.status !== "active" || this.parts.isHeldBack(this.endpoint.projectId);
+    return this.endpoint.status !== "active" || this.parts.isSuspended(this.endpoint.projectId);
   }
 
   /** Grows with everything after which a poller should look again. */
@@ -111,7 +111,7 @@ export class PollActor {
 
   waitingFor(): WaitingFor | null {
     if (this.endpoint.status === "paused") return "paused";
-    return this.parts.isHeldBack(this.endpoint.projectId) ? "plan_limit" : null;
+    return this.parts.isSuspended(this.endpoint.projectId) ? "plan_limit" : null;
   }
 
   /**

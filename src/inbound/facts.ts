@@ -1,12 +1,12 @@
 import type { Body } from "./body.ts";
 import { hash } from "./digest.ts";
-import type { Attempt, SignedHeaders } from "./schemes/scheme.ts";
+import type { Arrival, SignedHeaders } from "./schemes/scheme.ts";
 
 /** What is known of a verified request. `claims`: those of its signed token, where it has one. */
 export interface Facts {
   /** Those that its proof covers. */
   readonly signedHeaders: SignedHeaders;
-  readonly attempt: Attempt;
+  readonly arrival: Arrival;
   readonly body: Body;
   readonly claims: Readonly<Record<string, unknown>>;
 }
@@ -84,7 +84,7 @@ export function header(name: string): Extractor {
   return {
     text: `header ${name}`,
     unsigned: [name],
-    read: (facts) => facts.attempt.request.headers.get(key) || null,
+    read: (facts) => facts.arrival.request.headers.get(key) || null,
   };
 }
 
@@ -168,9 +168,9 @@ export function except(text: string, is: (facts: Facts) => boolean, extractor: E
  * What is hashed of a body: its bytes, or of a form in parts what stands in it, as the boundary is another at
  * each try.
  */
-function contentOf({ attempt, body }: Facts): string | Uint8Array {
-  const isInParts = attempt.request.headers.get("content-type")?.toLowerCase().startsWith("multipart/");
-  return isInParts ? body.data : attempt.request.body;
+function contentOf({ arrival, body }: Facts): string | Uint8Array {
+  const isInParts = arrival.request.headers.get("content-type")?.toLowerCase().startsWith("multipart/");
+  return isInParts ? body.data : arrival.request.body;
 }
 
 /** Marks an identity that holds for a short time only. */

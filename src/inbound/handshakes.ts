@@ -1,12 +1,12 @@
 import { emptyHandshake } from "./answers.ts";
 import { type Facts, readPath } from "./facts.ts";
 import type { Handshake } from "./row.ts";
-import type { Attempt } from "./schemes/scheme.ts";
+import type { Arrival } from "./schemes/scheme.ts";
 
 /** Handshakes that several providers share. */
 
 /** `HEAD` when the address is entered: 200 (Trello, Intercom, Mandrill). */
-export const headProbe: Handshake<Attempt> = {
+export const headProbe: Handshake<Arrival> = {
   text: "HEAD is answered 200",
   answer: ({ request }) => (request.method === "HEAD" ? emptyHandshake() : null),
 };

@@ -15,7 +15,7 @@ import type {
 import { masked } from "./mask.ts";
 import type { Handshake, ProviderRow } from "./row.ts";
 import { hmacScheme } from "./schemes/hmac.ts";
-import { type Attempt, faultOfTime, type Verdict } from "./schemes/scheme.ts";
+import { type Arrival, faultOfTime, type Verdict } from "./schemes/scheme.ts";
 import { isSecretInQuery } from "./schemes/token.ts";
 import { UNSTATED_WINDOW } from "./window.ts";
 
@@ -29,18 +29,18 @@ const DELIVERY_ID_LENGTH_MAX = 255;
  * before anything reads them, but for handshakes that come unsigned and signatures that stand inside the
  * body.
  */
-export async function receiveBy(row: ProviderRow, arrived: Attempt): Promise<Reception> {
+export async function receiveBy(row: ProviderRow, arrived: Arrival): Promise<Reception> {
   const request = row.unpack ? row.unpack(arrived.request) : arrived.request;
   if (!request) return { kind: "refused", reason: "malformed" };
-  const attempt = { ...arrived, request };
-  const early = row.unsignedHandshakes && (await firstAnswer(row.unsignedHandshakes, attempt));
+  const arrival = { ...arrived, request };
+  const early = row.unsignedHandshakes && (await firstAnswer(row.unsignedHandshakes, arrival));
   if (early) return early;
-  const judged = row.scheme.verify(attempt);
+  const judged = row.scheme.verify(arrival);
   const verdict = judged instanceof Promise ? await judged : judged;
   if (request.method !== "POST") return { kind: "refused", reason: "wrong_method" };
-  if (verdict.kind === "refused") return { kind: "refused", reason: reasonOf(verdict.reason, attempt) };
+  if (verdict.kind === "refused") return { kind: "refused", reason: reasonOf(verdict.reason, arrival) };
   if (verdict.kind === "unavailable") return verdict;
-  return judgeVerified(row, await factsOf(attempt, verdict));
+  return judgeVerified(row, await factsOf(arrival, verdict));
 }
 
 async function firstAnswer<Seen>(
@@ -55,15 +55,15 @@ async function firstAnswer<Seen>(
 }
 
 /** The owner learns that the secret was in the query string, whatever else was wrong. */
-function reasonOf(reason: RefusalReason, attempt: Attempt): RefusalReason {
-  return isSecretInQuery(attempt) ? "token_in_query" : reason;
+function reasonOf(reason: RefusalReason, arrival: Arrival): RefusalReason {
+  return isSecretInQuery(arrival) ? "token_in_query" : reason;
 }
 
-async function factsOf(attempt: Attempt, verdict: Verdict & { kind: "verified" }): Promise<Facts> {
-  const { request } = attempt;
+async function factsOf(arrival: Arrival, verdict: Verdict & { kind: "verified" }): Promise<Facts> {
+  const { request } = arrival;
   const body = await readBody(request.body, request.headers.get("content-type") ?? "");
   const { claims = {}, signedHeaders = {} } = verdict;
-  return { attempt, body, claims, signedHeaders };
+  return { arrival, body, claims, signedHeaders };
 }
 
 async function judgeVerified(row: ProviderRow, verified: Facts): Promise<Reception> {
@@ -71,10 +71,10 @@ async function judgeVerified(row: ProviderRow, verified: Facts): Promise<Recepti
   return (await firstAnswer(row.signedHandshakes ?? [], verified)) ?? eventOf(row, verified);
 }
 
-function isBodyRecent(row: ProviderRow, { body, attempt }: Facts): boolean {
+function isBodyRecent(row: ProviderRow, { body, arrival }: Facts): boolean {
   if (!row.bodyTimestamp) return true;
   const { path, unit, window = UNSTATED_WINDOW } = row.bodyTimestamp;
-  return faultOfTime(readPath(body, path), unit, window, attempt) === null;
+  return faultOfTime(readPath(body, path), unit, window, arrival) === null;
 }
 
 function eventOf(row: ProviderRow, facts: Facts): Reception {
@@ -126,8 +126,8 @@ export async function refuseUnknownSource(id: string, request: InboundRequest): 
   const pick = Number.parseInt(hmac("sha256", IMITATION_KEY, [id.toUpperCase()], "hex").slice(0, 8), 16);
   const imitated = IMITATED[pick % IMITATED.length];
   if (imitated === undefined) throw new Error("there is nothing to imitate");
-  const attempt = { request, material: imitated.material, nowMs: 0, keys: NO_KEYS };
-  await imitated.scheme.verify(attempt);
-  reasonOf("unknown_source", attempt);
+  const arrival = { request, material: imitated.material, nowMs: 0, keys: NO_KEYS };
+  await imitated.scheme.verify(arrival);
+  reasonOf("unknown_source", arrival);
   return { kind: "refused", reason: "unknown_source" };
 }

@@ -10,7 +10,7 @@ import type {
   SecretFrom,
   VerifiedWith,
 } from "./provider.ts";
-import type { Attempt, Scheme } from "./schemes/scheme.ts";
+import type { Arrival, Scheme } from "./schemes/scheme.ts";
 import type { TimestampUnit, Window } from "./window.ts";
 
 /** A request that the provider wants answered and that is no event. `text` names it on the docs page. */
@@ -54,7 +54,7 @@ export interface ProviderRow {
   /** The request as it was before the provider compressed it; null where it is malformed. */
   readonly unpack?: (request: InboundRequest) => InboundRequest | null;
   /** Those that arrive unsigned are answered before verification; default none. */
-  readonly unsignedHandshakes?: readonly Handshake<Attempt>[];
+  readonly unsignedHandshakes?: readonly Handshake<Arrival>[];
   readonly signedHandshakes?: readonly Handshake<Facts>[];
   /** Where it sends forms in place of JSON; default never. */
   readonly form?: "always" | "sometimes";

@@ -1,77 +1,11 @@
-import { untriedDelivery } from "../core/delivery.ts";
 import { Problem } from "../core/errors.ts";
-import { keyTime } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
-import { type Delivery, type Endpoint, type Event, envelopeOf, type Origin } from "../core/model.ts";
-import type { Dispatch, Waiting } from "../core/dispatch.ts";
+import type { Dispatch } from "../core/dispatch.ts";
 import { keepsOrder } from "../destinations/destinations.ts";
-import { type Outlet, placeFor } from "./outlet.ts";
+import { bodyOf, isTheirs, writeDelivery } from "./new-delivery.ts";
+import type { Outlet } from "./outlet.ts";
 import type { Data } from "../store/data.ts";
-import type { EventWithData } from "../store/log/events.ts";
 import type { Fanout } from "../store/log/fanouts.ts";
-
-const encoder = new TextEncoder();
-
-/** The bytes that deliveries of an event have in common. */
-export function bodyOf({ type, timestamp, data }: EventWithData): Uint8Array {
-  return encoder.encode(envelopeOf(type, timestamp, data));
-}
-
-/** Where and how a new delivery is written. */
-interface NewPlace {
-  id: number;
-  /** Its key was set aside with its event (Deliveries.insert). */
-  isBehind: boolean;
-  waitsForPlan: boolean;
-  /** Endpoints whose deliveries have to be parked (Outlet.full). */
-  full: ReadonlySet<number>;
-}
-
-/**
- * Writes one delivery, inside a write; null where there is nothing to send yet: it waits for the account's
- * plan, or is dead at birth because its endpoint is disabled.
- */
-export function writeDelivery(
-  {
-    data,
-    outlet,
-  }: { data: Pick<Data, "store" | "endpoints" | "deliveries" | "notes">; outlet: Pick<Outlet, "clock"> },
-  event: Event,
-  endpoint: Endpoint,
-  { id, isBehind, waitsForPlan, full }: NewPlace,
-): { waiting: Waiting; delivery: Delivery } | null {
-  const origin: Origin = event.isTest ? "test" : "publish";
-  const dead = endpoint.status === "disabled";
-  const isSent = !dead && !waitsForPlan;
-  const due = isSent ? firstDue(data, outlet, event) : null;
-  const queueOrder = due === null ? null : placeFor(data, endpoint, { id, due }, full);
-  const keys = { id, eventId: event.id, endpointId: endpoint.id, projectId: event.projectId };
-  const delivery = untriedDelivery({ ...keys, origin, due }, dead ? data.store.now() : null);
-  data.deliveries.insert(delivery, queueOrder, isBehind);
-  if (dead) data.notes.add(event.id, id, "dead_lettered", "endpoint_disabled");
-  if (due === null) return null;
-  return { waiting: { id, due, queueOrder }, delivery };
-}
-
-/**
- * Keys only grow: after the wall clock was set back they are ahead of it, and the event is due all the same.
- */
-function firstDue(
-  data: Pick<Data, "store">,
-  { clock }: Pick<Outlet, "clock">,
-  { id, isTest }: Event,
-): number {
-  const now = data.store.now();
-  return clock.fromWall(isTest ? now : Math.min(keyTime(id), now));
-}
-
-/**
- * True where an event is the endpoint's to get: it may have been given to another consumer since the event
- * was planned.
- */
-export function isTheirs({ consumerId }: Endpoint, event: Pick<Event, "consumerId" | "isTest">): boolean {
-  return event.isTest || consumerId === null || consumerId === event.consumerId;
-}
 
 /** A part of a fan-out that one transaction writes: endpoints `from` up to, and without, `until`. */
 interface Slice {
@@ -142,7 +76,7 @@ export class Spreader {
     }
     this.#isRunning = false;
     if (!this.data.store.writable) for (const fanout of this.#waiting.keys()) this.#tell(fanout);
-    else if (this.#isAhead) void this.outlet.dispatcher.isEmpty.then(() => this.#start());
+      void this.outlet.dispatcher.isEmpty.then(() => this.#start());
   }
 
   /** Very many are written no faster than they go out, unless somebody waits for them. */

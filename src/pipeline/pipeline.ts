@@ -1,13 +1,13 @@
 import { requirePlaces, requireWaitingRoom } from "./admission.ts";
 import { type Audience, type AudienceListeners, Audiences, isWide, type RoutedEvent } from "./audience.ts";
-import { untriedDelivery } from "../core/delivery.ts";
 import { keyTime } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
-import type { Delivery, Endpoint, Event, Origin } from "../core/model.ts";
-import { bodyOf, isTheirs, Spreader, writeDelivery } from "./fanout.ts";
-import type { Dispatch, Waiting } from "../core/dispatch.ts";
+import type { Endpoint, Event } from "../core/model.ts";
+import { Spreader } from "./fanout.ts";
+import { bodyOf, isTheirs, writeDelivery } from "./new-delivery.ts";
+import type { Dispatch } from "../core/dispatch.ts";
 import { keepsOrder } from "../destinations/destinations.ts";
-import { type Outlet, placeFor } from "./outlet.ts";
+import type { Outlet } from "./outlet.ts";
 import type { Data } from "../store/data.ts";
 import type { EventWithData } from "../store/log/events.ts";
 import type { Fanout } from "../store/log/fanouts.ts";
@@ -17,7 +17,7 @@ import type { Fanout } from "../store/log/fanouts.ts";
  * beside it. Nothing else creates a delivery.
  *
  * A plan is made before the write (who gets it: audience.ts), writes itself inside the caller's transaction,
- * and is dispatched to the actors after the commit (fanout.ts).
+ * and is dispatched to the actors after the commit. Deliveries for very many endpoints follow (fanout.ts).
  */
 
 /** An event on its way in; `data` is minified JSON text of an object. */
@@ -116,7 +116,7 @@ export class Pipeline {
  * An event's endpoints: those whose deliveries come with it, and those whose follow, `ordered` of which keep
  * the order and stand first.
  */
-interface Share {
+interface Split {
   atOnce: readonly Endpoint[];
   later: readonly Endpoint[];
   ordered: number;
@@ -164,15 +164,15 @@ export class Plan {
   }
 
   /**
-   * The one way of events to the disk and on: `commit` runs one transaction, which writes them with what
-   * `answer` makes of them; after it they go to their actors. Where deliveries are still to be written, and
-   * not too many to wait for, it resolves when they are.
+   * The one way of events to the disk and on: `inTransaction` (`Store.write`, at a publish with the kept
+   * answer) writes them with what `answerFor` makes of them; after it they go to their actors. Where
+   * deliveries are still to be written, and not too many to wait for, it resolves when they are.
    */
   async commit<Made>(
-    answer: (accepted: readonly Accepted[]) => Made,
-    commit: (run: () => Made) => Promise<Made>,
+    answerFor: (accepted: readonly Accepted[]) => Made,
+    inTransaction: (run: () => Made) => Promise<Made>,
   ): Promise<Made> {
-    const made = await commit(() => answer(this.write()));
+    const made = await inTransaction(() => answerFor(this.write()));
     const written = this.dispatch();
     if (written !== null) await written;
     return made;
@@ -229,10 +229,10 @@ export class Plan {
       filtered,
       data: incoming.data,
     };
-    const share = this.#shareOut(event, endpoints);
+    const split = this.#split(event, endpoints);
     this.#data.events.insert(event);
     if (this.identity && incoming.sourceId !== null) this.#remember(this.identity, incoming.sourceId, id);
-    this.#deliver(event, share, mustWait);
+    this.#deliver(event, split, mustWait);
     return { event, duplicate: false };
   }
 
@@ -288,7 +288,7 @@ export class Plan {
   }
 
   /** A narrow event's deliveries come with it; those of a wide one follow. */
-  #shareOut({ isTest }: Event, endpoints: readonly Endpoint[]): Share {
+  #split({ isTest }: Event, endpoints: readonly Endpoint[]): Split {
     const isNarrow = endpoints.length <= Math.min(this.#room, limit("eventRowsMax"));
     if (isTest || (isNarrow && !this.#isBehind(endpoints)))
       return { atOnce: endpoints, later: NOBODY, ordered: 0 };
@@ -299,7 +299,7 @@ export class Plan {
     return { atOnce: NOBODY, later: [...ordered, ...others], ordered: ordered.length };
   }
 
-  #deliver(event: EventWithData, { atOnce, later, ordered }: Share, mustWait: boolean): void {
+  #deliver(event: EventWithData, { atOnce, later, ordered }: Split, mustWait: boolean): void {
     if (atOnce.length + later.length === 0) return;
     const waits = (this.#waits = this.#whoWaits(event, mustWait));
     if (waits !== null && (this.#hasWaiting(atOnce, waits) || this.#hasWaiting(later, waits)))
@@ -368,56 +368,4 @@ function forgotten(id: number, projectId: number, sourceId: number | null): Even
     deliveryCount: 0,
     filtered: [],
   };
-}
-
-/** What a replay did to one endpoint. */
-export interface Replayed {
-  endpoint: Endpoint;
-  delivery: Delivery;
-  waiting: Waiting;
-}
-
-/**
- * Replays an event to one endpoint, inside a write: the delivery `known` is opened afresh, or, where it is
- * null, a new one is made with a `webhook-id` of its own. `enqueueReplayed` after the commit. Null where the
- * event, or its body, has left the log meanwhile, or the endpoint is deleted.
- */
-export function replayOne(
-  data: Pick<Data, "store" | "endpoints" | "events" | "deliveries" | "notes" | "bodyRetention">,
-  clock: Outlet["clock"],
-  event: Event,
-  endpoint: Endpoint,
-  known: Delivery | null,
-  full: ReadonlySet<number>,
-): Replayed | null {
-  if (!data.bodyRetention.has("bodies", event.id) || data.endpoints.current(endpoint.id) === undefined)
-    return null;
-  const due = clock.now();
-  const id = known?.id ?? data.store.takeKey();
-  const queueOrder = placeFor(data, endpoint, { id, due }, full);
-  const origin = event.isTest ? "test_replay" : "replay";
-  if (known) data.deliveries.reopen(id, origin, due, queueOrder);
-  else addDelivery(data, event, endpoint, id, origin, due, queueOrder);
-  data.notes.add(event.id, id, "replayed");
-  const delivery = data.deliveries.get(id);
-  if (!delivery) throw new Error("a delivery is gone that was just written");
-  return { endpoint, delivery, waiting: { id, due, queueOrder } };
-}
-
-function addDelivery(
-  data: Pick<Data, "events" | "deliveries">,
-  event: Event,
-  endpoint: Endpoint,
-  id: number,
-  origin: Origin,
-  due: number,
-  queueOrder: number | null,
-): void {
-  const keys = { id, eventId: event.id, endpointId: endpoint.id, projectId: event.projectId };
-  data.deliveries.insert(untriedDelivery({ ...keys, origin, due }), queueOrder);
-  data.events.countDelivery(event.id, 1);
-}
-
-export function enqueueReplayed({ dispatcher }: Outlet, replayed: readonly Replayed[]): void {
-  dispatcher.dispatch(replayed.map(({ endpoint, waiting }) => ({ endpoint, waiting, load: null })));
 }

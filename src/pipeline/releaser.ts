@@ -5,7 +5,8 @@ import type { Account, Endpoint } from "../core/model.ts";
 import { monthAt } from "../core/plans.ts";
 import type { Dispatch } from "../core/dispatch.ts";
 import { dispose } from "../store/log/disposal.ts";
-import { type Outlet, placeFor } from "./outlet.ts";
+import { queueOrderFor } from "./new-delivery.ts";
+import type { Outlet } from "./outlet.ts";
 import type { Data } from "../store/data.ts";
 
 /**
@@ -104,7 +105,7 @@ export class Releaser {
     const endpoint = this.data.endpoints.getAnyway(endpointId);
     if (!endpoint) return [];
     const due = this.outlet.clock.now();
-    const queueOrder = placeFor(this.data, endpoint, { id, due }, full);
+    const queueOrder = queueOrderFor(this.data, endpoint, { id, due }, full);
     this.data.deliveries.release(id, due, queueOrder);
     return [{ endpoint, waiting: { id, due, queueOrder }, load: null }];
   }

@@ -74,7 +74,7 @@ class Stage {
       canRecord: () => this.canRecord,
       isRoomy: () => true,
       unattended: (_work, running) => void running,
-      isHeldBack: () => this.isSuspended,
+      isSuspended: () => this.isSuspended,
     });
   }
 

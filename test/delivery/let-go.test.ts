@@ -32,7 +32,7 @@ function makeActor(): EndpointActor<Performed> {
     canRecord: () => true,
     isRoomy: () => true,
     unattended: () => {},
-    isHeldBack: () => false,
+    isSuspended: () => false,
   });
 }
 

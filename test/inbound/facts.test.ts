@@ -19,9 +19,9 @@ async function read(
   headers: Record<string, string> = {},
 ): Promise<string | null> {
   const request = jsonRequest(body, headers);
-  const attempt = { request, material: materialOf([]), nowMs: NOW_MS, keys: keysOf(null) };
+  const arrival = { request, material: materialOf([]), nowMs: NOW_MS, keys: keysOf(null) };
   return extractor.read({
-    attempt,
+    arrival,
     body: await readBody(request.body, "application/json"),
     signedHeaders: {},
     claims: { jti: "j-1" },

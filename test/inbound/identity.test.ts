@@ -44,11 +44,11 @@ async function identityOf(
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const request = requestOf({ body: text, headers: { "content-type": contentType, ...headers } });
   const material = { secrets: [], credentials: {}, config };
-  const attempt = { request, material, nowMs: NOW_MS, keys: keysOf(null) };
+  const arrival = { request, material, nowMs: NOW_MS, keys: keysOf(null) };
   const signedHeaders = Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
   );
-  const facts = { attempt, body: await readBody(request.body, contentType), claims: {}, signedHeaders };
+  const facts = { arrival, body: await readBody(request.body, contentType), claims: {}, signedHeaders };
   return rowOf(key).deliveryId.read(facts);
 }
 

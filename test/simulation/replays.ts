@@ -1,5 +1,5 @@
 import type { DeliveryStatus } from "../../src/core/model.ts";
-import { enqueueReplayed, replayOne } from "../../src/pipeline/pipeline.ts";
+import { enqueueReplayed, replayOne } from "../../src/pipeline/replay.ts";
 import { CONSUMERS } from "./scenario.ts";
 import type { Simulation } from "./run.ts";
 

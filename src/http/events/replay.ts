@@ -6,7 +6,8 @@ import { limit } from "../../core/limits.ts";
 import { PLAN_LIMIT } from "../openapi/shared.ts";
 import type { Endpoint, Event } from "../../core/model.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
-import { enqueueReplayed, type Replayed, replayOne } from "../../pipeline/pipeline.ts";
+import { mayGet } from "../../pipeline/new-delivery.ts";
+import { enqueueReplayed, type Replayed, replayOne } from "../../pipeline/replay.ts";
 import { commitChange } from "../framework/commit.ts";
 import { type DeliveryAnswer, deliveryExample, deliveryOf, deliveryShape } from "../deliveries/shape.ts";
 import { isBodyGone } from "../../store/log/events.ts";
@@ -116,11 +117,6 @@ function findEndpoint(
     throw invalid(pointer, "This endpoint belongs to another consumer than the event.");
   if (endpoint.status === "disabled") throw disabledConflict();
   return endpoint;
-}
-
-/** An endpoint of a consumer gets only that consumer's events. */
-function mayGet(endpoint: Endpoint, event: Event): boolean {
-  return endpoint.consumerId === null || endpoint.consumerId === event.consumerId;
 }
 
 /** One event on its way to endpoints again. */

@@ -13,7 +13,7 @@ import type {
 import type { KeyCache } from "../../inbound/keys.ts";
 import { refuseUnknownSource } from "../../inbound/receive.ts";
 import { type Accepted, type Incoming, ProofSpent } from "../../pipeline/pipeline.ts";
-import { addressOf, inboundRequest, readerOf, searchOf } from "./request.ts";
+import { addressOf, inboundRequest, readerOf, searchOf } from "../sources/request.ts";
 import { visit } from "../sources/provider-network.ts";
 import { refuseInTime } from "./refusal-time.ts";
 import type { Answer } from "../framework/route.ts";
@@ -21,7 +21,7 @@ import { rateLimitHeaders } from "../framework/ratelimit.ts";
 import type { Services } from "../framework/services.ts";
 import { providerOf } from "../sources/change.ts";
 import type { SourceMonitor } from "../sources/monitor.ts";
-import { judge } from "../sources/judge.ts";
+import { receptionOf } from "../sources/reception.ts";
 import { settledStatus } from "../sources/material.ts";
 
 /**
@@ -47,10 +47,10 @@ export class IngestDoor {
    * empty 401.
    */
   receive(id: string, request: Request, bytes: Uint8Array): Promise<Answer> {
-    return refuseInTime(bytes.length, () => this.judge(id, request, bytes));
+    return refuseInTime(bytes.length, () => this.answerTo(id, request, bytes));
   }
 
-  private async judge(id: string, request: Request, bytes: Uint8Array): Promise<Answer> {
+  private async answerTo(id: string, request: Request, bytes: Uint8Array): Promise<Answer> {
     const source = this.findSource(id);
     const arrived = {
       method: request.method,
@@ -67,7 +67,7 @@ export class IngestDoor {
     }
     const provider = providerOf(source);
     const inbound = inboundRequest(() => addressOf(this.services, source), arrived);
-    const reception = await judge(this.services, this.keys, source, inbound);
+    const reception = await receptionOf(this.services, this.keys, source, inbound);
     return this.answer(source, provider, reception, readHops(request.headers));
   }
 

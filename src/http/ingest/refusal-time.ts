@@ -22,12 +22,12 @@ export function refusalMs(bytes: number): number {
 }
 
 /**
- * What `judge` answers: at once, but a refusal (401) in its time. Where the work took longer, in a multiple
+ * What `work` answers: at once, but a refusal (401) in its time. Where it took longer, in a multiple
  * of it.
  */
 export async function refuseInTime(
   bytes: number,
-  judge: () => Promise<Answer>,
+  work: () => Promise<Answer>,
   start: StartTimer = startTimer,
 ): Promise<Answer> {
   const ms = refusalMs(bytes);
@@ -36,7 +36,7 @@ export async function refuseInTime(
   // Before the work, so that when it wakes does not hang on the work.
   const callOff = start(ms, resolve);
   try {
-    const answer = await judge();
+    const answer = await work();
     if (answer.status !== 401) return answer;
     const overMs = performance.now() - begunAt - ms;
     await isTime;

@@ -3,7 +3,7 @@ import { invalid } from "../../core/errors.ts";
 import type { Source } from "../../core/model.ts";
 import type { KeyCache } from "../../inbound/keys.ts";
 import type { Reception } from "../../inbound/provider.ts";
-import { addressOf, inboundRequest, searchOf } from "../ingest/request.ts";
+import { addressOf, inboundRequest, searchOf } from "./request.ts";
 import { parseTime } from "../framework/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
@@ -11,7 +11,7 @@ import { nullable, shownAs, shownOnce, timeInput, timeShape, timeText } from "..
 import { changeSource, findSource, providerOf } from "./change.ts";
 import type { SourceMonitor } from "./monitor.ts";
 import { readRotation } from "./input.ts";
-import { judge } from "./judge.ts";
+import { receptionOf } from "./reception.ts";
 import { settledStatus } from "./material.ts";
 import { sourceExample, sourceOf, sourceRotationShape, sourceShape } from "./shape.ts";
 
@@ -190,7 +190,7 @@ function verifySampleRoute(services: Services, keys: KeyCache): AnyRoute {
         body: Buffer.from(body.body),
       });
       const at = body.at === undefined ? services.now() : parseTime("/at", body.at);
-      const json = verdictOf(await judge(services, keys, source, request, at));
+      const json = verdictOf(await receptionOf(services, keys, source, request, at));
       return { status: 200, json, isUnchanging: true };
     },
   });

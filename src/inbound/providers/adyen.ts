@@ -7,7 +7,7 @@ import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { parseJson } from "../schemes/jwt.ts";
-import type { Attempt, Coverage } from "../schemes/scheme.ts";
+import type { Arrival, Coverage } from "../schemes/scheme.ts";
 import { hexSecret } from "../secrets.ts";
 
 /** Adyen signs eight fields of every item, inside the item. */
@@ -46,7 +46,7 @@ function signatureIn(item: Item): string {
 }
 
 /** All items are compared as one, so that every single one must be genuine. */
-function compare({ request }: Attempt): Comparison | RefusalReason {
+function compare({ request }: Arrival): Comparison | RefusalReason {
   const items = itemsOf(parseJson(new TextDecoder().decode(request.body)));
   if (items.length === 0 || items.length > ITEMS_MAX) return "malformed";
   const signatures = items.map(signatureIn);

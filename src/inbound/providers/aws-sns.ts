@@ -8,7 +8,7 @@ import type { ProviderRow } from "../row.ts";
 import { verifyCertified } from "../schemes/certificate.ts";
 import { parseJson } from "../schemes/jwt.ts";
 import {
-  type Attempt,
+  type Arrival,
   type Coverage,
   faultOfTime,
   keylessScheme,
@@ -61,23 +61,23 @@ function signedContent(message: Message): string {
     .join("");
 }
 
-function faultOf(message: Message, attempt: Attempt): RefusalReason | null {
-  const { topic_arn } = attempt.material.credentials;
+function faultOf(message: Message, arrival: Arrival): RefusalReason | null {
+  const { topic_arn } = arrival.material.credentials;
   if (topic_arn === undefined) return "awaiting_secret";
   if (message["TopicArn"] !== topic_arn) return "unknown_key";
-  return faultOfTime(message["Timestamp"] ?? null, "iso", UNSTATED_WINDOW, attempt);
+  return faultOfTime(message["Timestamp"] ?? null, "iso", UNSTATED_WINDOW, arrival);
 }
 
-async function verify(attempt: Attempt): Promise<Verdict> {
-  const message = messageIn(attempt.request.body);
+async function verify(arrival: Arrival): Promise<Verdict> {
+  const message = messageIn(arrival.request.body);
   if (!message) return refused("malformed");
-  const fault = faultOf(message, attempt);
+  const fault = faultOf(message, arrival);
   if (fault !== null) return refused(fault);
   const { SigningCertURL: url = "", Signature: signature = "" } = message;
   const algorithm = ALGORITHMS[message["SignatureVersion"] ?? ""];
   if (!CERTIFICATE_URL.test(url) || !algorithm) return refused("wrong_key_id");
   const content = signedContent(message);
-  return verifyCertified({ url, commonName: COMMON_NAME, algorithm, content, signature }, "AWS", attempt);
+  return verifyCertified({ url, commonName: COMMON_NAME, algorithm, content, signature }, "AWS", arrival);
 }
 
 const COVERS: Coverage = {

@@ -5,7 +5,7 @@ import { checkedDocs, documentation } from "../define.ts";
 import { all, field, firstOf, readPath } from "../facts.ts";
 import type { Reception } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
-import { type Attempt, refused, type Scheme } from "../schemes/scheme.ts";
+import { type Arrival, refused, type Scheme } from "../schemes/scheme.ts";
 import { tokenScheme } from "../schemes/token.ts";
 
 /** Azure Event Grid proves itself by a delivery header that the customer defines. */
@@ -15,14 +15,14 @@ const anyHeader = tokenScheme([{ name: "aeg-no-header" }]);
 const scheme: Scheme = {
   ...anyHeader,
   headers: ["credentials.header_name"],
-  verify(attempt) {
-    const name = attempt.material.credentials["header_name"]?.toLowerCase();
-    return name === undefined ? refused("awaiting_secret") : tokenScheme([{ name }]).verify(attempt);
+  verify(arrival) {
+    const name = arrival.material.credentials["header_name"]?.toLowerCase();
+    return name === undefined ? refused("awaiting_secret") : tokenScheme([{ name }]).verify(arrival);
   },
 };
 
 /** Event Grid's own schema: the code is echoed. It proves the address only, so it needs no secret. */
-async function answerValidation({ request }: Attempt): Promise<Reception | null> {
+async function answerValidation({ request }: Arrival): Promise<Reception | null> {
   if (request.headers.get("aeg-event-type") !== "SubscriptionValidation") return null;
   const body = await readBody(request.body.subarray(0, 65_536), "application/json");
   const code = readPath(body, "0.data.validationCode");
@@ -30,7 +30,7 @@ async function answerValidation({ request }: Attempt): Promise<Reception | null>
 }
 
 /** CloudEvents schema: the sender is allowed (HTTP 1.1 Web Hooks for Event Delivery 1.0.2, section 4.2). */
-function answerOptions({ request }: Attempt): Reception | null {
+function answerOptions({ request }: Arrival): Reception | null {
   const origin = request.headers.get("webhook-request-origin");
   if (request.method !== "OPTIONS" || origin === undefined) return null;
   const allowed = { "webhook-allowed-origin": origin, "webhook-allowed-rate": "*" };

@@ -6,7 +6,7 @@ import { derived, type Facts } from "../facts.ts";
 import { readForm } from "../form.ts";
 import type { Reception } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
-import { type Attempt, refused, type Scheme, VERIFIED, type Verdict } from "../schemes/scheme.ts";
+import { type Arrival, refused, type Scheme, VERIFIED, type Verdict } from "../schemes/scheme.ts";
 
 /** Braintree: a form with base64 of XML, signed by HMAC-SHA1 under the SHA-1 of the private key. */
 
@@ -32,7 +32,7 @@ function signatureFor(publicKey: string, signatures: string): string | undefined
   return pairs.find(([name]) => name === publicKey)?.[1];
 }
 
-function verify({ request, material }: Attempt): Verdict {
+function verify({ request, material }: Arrival): Verdict {
   const { public_key, private_key } = material.credentials;
   const form = readForm(request.body);
   const [signatures] = form?.get("bt_signature") ?? [];
@@ -59,7 +59,7 @@ const scheme: Scheme = {
   verify,
 };
 
-function answerChallenge({ request, material }: Attempt): Reception | null {
+function answerChallenge({ request, material }: Arrival): Reception | null {
   const challenge = request.query.get("bt_challenge");
   if (request.method !== "GET" || challenge === null) return null;
   const { public_key, private_key } = material.credentials;
@@ -69,8 +69,8 @@ function answerChallenge({ request, material }: Attempt): Reception | null {
   return textHandshake(`${public_key}|${sign(private_key, challenge)}`);
 }
 
-function xmlOf({ attempt }: Facts): string {
-  const [payload = ""] = readForm(attempt.request.body)?.get("bt_payload") ?? [];
+function xmlOf({ arrival }: Facts): string {
+  const [payload = ""] = readForm(arrival.request.body)?.get("bt_payload") ?? [];
   return Buffer.from(payload, "base64").toString("utf8");
 }
 

@@ -4,7 +4,7 @@ import { all, bodyHash, field, firstOf } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import { type Attempt, faultOfTime, headerOf, WHOLE_BODY } from "../schemes/scheme.ts";
+import { type Arrival, faultOfTime, headerOf, WHOLE_BODY } from "../schemes/scheme.ts";
 import { within } from "../window.ts";
 
 /** Cloudinary: a plain hash of body, time and secret; SHA-1, or SHA-256 where the account has chosen it. */
@@ -13,12 +13,12 @@ const SIGNATURE = "x-cld-signature";
 const TIMESTAMP = "x-cld-timestamp";
 const WINDOW = within(7200);
 
-function compare(attempt: Attempt): Comparison | RefusalReason {
-  const { request } = attempt;
+function compare(arrival: Arrival): Comparison | RefusalReason {
+  const { request } = arrival;
   const signature = headerOf(request, SIGNATURE);
   const timestamp = headerOf(request, TIMESTAMP);
   if (signature === "" || timestamp === "") return "missing_header";
-  const fault = faultOfTime(timestamp, "s", WINDOW, attempt);
+  const fault = faultOfTime(timestamp, "s", WINDOW, arrival);
   if (fault !== null) return fault;
   return {
     given: [signature.toLowerCase()],

@@ -5,7 +5,7 @@ import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { pairs } from "../schemes/layouts.ts";
-import { type Attempt, faultOfTime, headerOf, WHOLE_BODY } from "../schemes/scheme.ts";
+import { type Arrival, faultOfTime, headerOf, WHOLE_BODY } from "../schemes/scheme.ts";
 import { within } from "../window.ts";
 
 /** Hook0's v1, which Coinbase uses: `{t}.{header names}.{their values, joined by dots}.{body}`. */
@@ -16,20 +16,20 @@ const readSignature = pairs(",", "t", "v1");
 const HEADERS_MAX = 32;
 
 /** The names as they stand in the header, and the values of these headers. */
-function readSigned({ request }: Attempt): { names: string; list: readonly string[]; values: string[] } {
+function readSigned({ request }: Arrival): { names: string; list: readonly string[]; values: string[] } {
   const parts = headerOf(request, SIGNATURE).split(",");
   const names = parts.find((part) => part.startsWith("h="))?.slice(2) ?? "";
   const list = names === "" ? [] : names.split(" ", HEADERS_MAX);
   return { names, list, values: list.map((name) => headerOf(request, name.toLowerCase())) };
 }
 
-function compare(attempt: Attempt): Comparison | RefusalReason {
-  const { request } = attempt;
+function compare(arrival: Arrival): Comparison | RefusalReason {
+  const { request } = arrival;
   if (!request.headers.has(SIGNATURE)) return "missing_header";
   const { signatures, timestamp } = readSignature(headerOf(request, SIGNATURE));
-  const fault = faultOfTime(timestamp, "s", WINDOW, attempt);
+  const fault = faultOfTime(timestamp, "s", WINDOW, arrival);
   if (fault !== null) return fault;
-  const { names, list, values } = readSigned(attempt);
+  const { names, list, values } = readSigned(arrival);
   const head = `${timestamp}.${names}.${values.join(".")}.`;
   const signedHeaders = Object.fromEntries(list.map((name, at) => [name.toLowerCase(), values[at] ?? ""]));
   return {

@@ -6,7 +6,7 @@ import { sorted } from "../form.ts";
 import type { InboundRequest, RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import { type Attempt, faultOfTime, headerOf, WHOLE_BODY } from "../schemes/scheme.ts";
+import { type Arrival, faultOfTime, headerOf, WHOLE_BODY } from "../schemes/scheme.ts";
 import { within } from "../window.ts";
 
 /** Contentful signs method, path, a list of headers that it names itself, and the body. */
@@ -36,11 +36,11 @@ function isListComplete(names: readonly string[]): boolean {
   return names.includes(TIMESTAMP) && names.includes(SIGNED);
 }
 
-function compare(attempt: Attempt): Comparison | RefusalReason {
-  const { request } = attempt;
+function compare(arrival: Arrival): Comparison | RefusalReason {
+  const { request } = arrival;
   if ([SIGNATURE, TIMESTAMP, SIGNED].some((name) => headerOf(request, name) === "")) return "missing_header";
   const names = headerOf(request, SIGNED).toLowerCase().split(",", HEADERS_MAX);
-  const fault = faultOfTime(headerOf(request, TIMESTAMP), "ms", WINDOW, attempt);
+  const fault = faultOfTime(headerOf(request, TIMESTAMP), "ms", WINDOW, arrival);
   if (fault !== null) return fault;
   if (!isListComplete(names)) return "malformed";
   const head = [request.method, pathOf(request.url), headersOf(request, names), ""].join("\n");

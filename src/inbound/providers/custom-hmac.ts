@@ -14,7 +14,7 @@ import type { Fault } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type DigestRule, hmacScheme } from "../schemes/hmac.ts";
 import { whole } from "../schemes/layouts.ts";
-import type { Attempt, Scheme } from "../schemes/scheme.ts";
+import type { Arrival, Scheme } from "../schemes/scheme.ts";
 import { textSecret } from "../secrets.ts";
 import { names, parseTemplate, type Template } from "../template.ts";
 import { within } from "../window.ts";
@@ -113,15 +113,15 @@ const customScheme: Scheme = {
   secretHelp: textSecret.help,
   secretExample: textSecret.example,
   checkSecret: (text) => (textSecret.decode(text) === null ? "The secret is empty." : null),
-  verify: (attempt) => hmacScheme(ruleOf(attempt.material.config)).verify(attempt),
+  verify: (arrival) => hmacScheme(ruleOf(arrival.material.config)).verify(arrival),
 };
 
 /** What `config.<kind>_header`, else `config.<kind>_path`, points at. */
 function configured(kind: "id" | "type") {
   return derived(
     `header config.${kind}_header, else body config.${kind}_path`,
-    ({ attempt, body }: Facts) => {
-      const { request, material }: Attempt = attempt;
+    ({ arrival, body }: Facts) => {
+      const { request, material }: Arrival = arrival;
       const header = textOf(material.config, `${kind}_header`)?.toLowerCase();
       const path = textOf(material.config, `${kind}_path`);
       return (header && request.headers.get(header)) || (path ? readPath(body, path) : null);

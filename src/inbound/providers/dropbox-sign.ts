@@ -6,7 +6,7 @@ import { all, bodyHash, field, firstOf, readPath } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import { type Attempt, type Coverage, faultOfTime } from "../schemes/scheme.ts";
+import { type Arrival, type Coverage, faultOfTime } from "../schemes/scheme.ts";
 import type { Window } from "../window.ts";
 
 /** Dropbox Sign sends JSON in the form field `json`, with a hash over the event's time and type only. */
@@ -14,14 +14,14 @@ import type { Window } from "../window.ts";
 /** Anything else counts as a failure. */
 const ANSWER = "Hello API Event Received";
 
-async function compare(attempt: Attempt): Promise<Comparison | RefusalReason> {
-  const { request } = attempt;
+async function compare(arrival: Arrival): Promise<Comparison | RefusalReason> {
+  const { request } = arrival;
   const body = await readBody(request.body, request.headers.get("content-type") ?? "");
   const [time, type, signature] = ["event_time", "event_type", "event_hash"].map((name) =>
     readPath(body, `json.event.${name}`),
   );
   if (!time || !type || !signature) return "missing_header";
-  const fault = faultOfTime(time, "s", WINDOW, attempt);
+  const fault = faultOfTime(time, "s", WINDOW, arrival);
   if (fault !== null) return fault;
   return { given: [signature], expected: (secret) => [hmac("sha256", secret, [time, type], "hex")] };
 }

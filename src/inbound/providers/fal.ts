@@ -9,7 +9,7 @@ import type { ProviderRow } from "../row.ts";
 import { parseJson } from "../schemes/jwt.ts";
 import { isSignedWith } from "../schemes/public-key.ts";
 import {
-  type Attempt,
+  type Arrival,
   faultOfTime,
   headerOf,
   keylessScheme,
@@ -41,33 +41,33 @@ function keysIn(text: string): KeyObject[] | null {
     .map((x) => createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: String(x) }, format: "jwk" }));
 }
 
-function contentOf({ request }: Attempt): Buffer {
+function contentOf({ request }: Arrival): Buffer {
   const parts = [REQUEST_ID, USER_ID, TIMESTAMP].map((name) => headerOf(request, name));
   return Buffer.from([...parts, hash("sha256", [request.body], "hex")].join("\n"));
 }
 
-function faultOf(attempt: Attempt): RefusalReason | null {
-  const { request, material } = attempt;
+function faultOf(arrival: Arrival): RefusalReason | null {
+  const { request, material } = arrival;
   if (HEADERS.some((name) => headerOf(request, name) === "")) return "missing_header";
   const wanted = material.config["user_id"];
   if (typeof wanted === "string" && headerOf(request, USER_ID) !== wanted) return "unknown_key";
-  return faultOfTime(headerOf(request, TIMESTAMP), "s", WINDOW, attempt);
+  return faultOfTime(headerOf(request, TIMESTAMP), "s", WINDOW, arrival);
 }
 
-async function isGenuine(attempt: Attempt, isRenewal: boolean): Promise<boolean | null> {
-  const answer = await attempt.keys.read(KEYS, isRenewal);
+async function isGenuine(arrival: Arrival, isRenewal: boolean): Promise<boolean | null> {
+  const answer = await arrival.keys.read(KEYS, isRenewal);
   const keys = answer.kind === "document" ? keysIn(answer.text) : null;
-  const signature = Buffer.from(headerOf(attempt.request, SIGNATURE), "hex");
-  return keys && keys.some((key) => isSignedWith(key, null, contentOf(attempt), signature));
+  const signature = Buffer.from(headerOf(arrival.request, SIGNATURE), "hex");
+  return keys && keys.some((key) => isSignedWith(key, null, contentOf(arrival), signature));
 }
 
-async function verify(attempt: Attempt): Promise<Verdict> {
-  const fault = faultOf(attempt);
+async function verify(arrival: Arrival): Promise<Verdict> {
+  const fault = faultOf(arrival);
   if (fault !== null) return refused(fault);
-  const genuine = (await isGenuine(attempt, false)) || (await isGenuine(attempt, true));
+  const genuine = (await isGenuine(arrival, false)) || (await isGenuine(arrival, true));
   if (genuine === null) return withoutKeys("unavailable", "fal");
   if (!genuine) return refused("bad_signature");
-  return { kind: "verified", signedHeaders: { [REQUEST_ID]: headerOf(attempt.request, REQUEST_ID) } };
+  return { kind: "verified", signedHeaders: { [REQUEST_ID]: headerOf(arrival.request, REQUEST_ID) } };
 }
 
 const scheme = keylessScheme({

@@ -6,7 +6,7 @@ import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { isCanonical, keySetOf, parseJson } from "../schemes/jwt.ts";
 import {
-  type Attempt,
+  type Arrival,
   headerOf,
   keylessScheme,
   orRenewed,
@@ -28,7 +28,7 @@ const HOSTS: Readonly<Record<string, string>> = {
   sandbox: "https://sandbox-keys.fireblocks.io",
 };
 
-function regionOf(config: Attempt["material"]["config"]): string {
+function regionOf(config: Arrival["material"]["config"]): string {
   return typeof config["region"] === "string" ? config["region"] : "us";
 }
 
@@ -37,7 +37,7 @@ function reasonOf(error: unknown): RefusalReason {
   return error instanceof errors.JWSSignatureVerificationFailed ? "bad_signature" : "malformed";
 }
 
-async function verifyWith(token: string, isRenewal: boolean, { material, keys }: Attempt): Promise<Verdict> {
+async function verifyWith(token: string, isRenewal: boolean, { material, keys }: Arrival): Promise<Verdict> {
   const host = HOSTS[regionOf(material.config)] ?? HOSTS["us"];
   const answer = await keys.read({ url: `${host}/.well-known/jwks.json` }, isRenewal);
   const keySet = answer.kind === "document" ? keySetOf(parseJson(answer.text)) : null;
@@ -51,21 +51,21 @@ async function verifyWith(token: string, isRenewal: boolean, { material, keys }:
 }
 
 /** The keys are the same for all customers: the workspace is what proves the sender. */
-async function judgeWorkspace({ request, material }: Attempt): Promise<Verdict> {
+async function judgeWorkspace({ request, material }: Arrival): Promise<Verdict> {
   const wanted = material.config["workspace_id"];
   if (typeof wanted !== "string") return VERIFIED;
   const body = await readBody(request.body, "application/json");
   return readPath(body, "workspaceId") === wanted ? VERIFIED : refused("unknown_key");
 }
 
-async function verify(attempt: Attempt): Promise<Verdict> {
-  const detached = headerOf(attempt.request, SIGNATURE);
+async function verify(arrival: Arrival): Promise<Verdict> {
+  const detached = headerOf(arrival.request, SIGNATURE);
   const [head = "", middle, signature = ""] = detached.split(".");
   if (detached === "") return refused("missing_header");
   if (middle !== "" || !isCanonical(`${head}.${signature}`)) return refused("malformed");
-  const token = `${head}.${Buffer.from(attempt.request.body).toString("base64url")}.${signature}`;
-  const verdict = await orRenewed((isRenewal) => verifyWith(token, isRenewal, attempt));
-  return verdict.kind === "verified" ? judgeWorkspace(attempt) : verdict;
+  const token = `${head}.${Buffer.from(arrival.request.body).toString("base64url")}.${signature}`;
+  const verdict = await orRenewed((isRenewal) => verifyWith(token, isRenewal, arrival));
+  return verdict.kind === "verified" ? judgeWorkspace(arrival) : verdict;
 }
 
 const scheme = keylessScheme({

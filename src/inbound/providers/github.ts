@@ -8,8 +8,8 @@ import { whole } from "../schemes/layouts.ts";
 /** GitHub pings a new webhook, signed: answered, no event. */
 const ping: Handshake<Facts> = {
   text: "event ping, on creation",
-  answer: ({ attempt }) =>
-    attempt.request.headers.get("x-github-event") === "ping" ? emptyHandshake() : null,
+  answer: ({ arrival }) =>
+    arrival.request.headers.get("x-github-event") === "ping" ? emptyHandshake() : null,
 };
 
 export const GITHUB: ProviderRow = {

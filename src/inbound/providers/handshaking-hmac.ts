@@ -21,30 +21,30 @@ import type { Reception } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { hmacScheme } from "../schemes/hmac.ts";
 import { whole } from "../schemes/layouts.ts";
-import { type Attempt, refused, type Scheme } from "../schemes/scheme.ts";
+import { type Arrival, refused, type Scheme } from "../schemes/scheme.ts";
 import { within } from "../window.ts";
 
 /** Providers that sign by HMAC and first want their address proven. */
 
 const HEX256 = { algorithm: "sha256", encoding: "hex" } as const;
 
-function answerTwitch({ attempt, body }: Facts): Reception | null {
-  const kind = attempt.request.headers.get("twitch-eventsub-message-type");
+function answerTwitch({ arrival, body }: Facts): Reception | null {
+  const kind = arrival.request.headers.get("twitch-eventsub-message-type");
   const challenge = readPath(body, "challenge");
   if (kind === "webhook_callback_verification" && challenge !== null) return textHandshake(challenge);
   return null;
 }
 
-function answerRevocation({ attempt }: Facts): Reception | null {
-  return attempt.request.headers.get("twitch-eventsub-message-type") === "revocation"
+function answerRevocation({ arrival }: Facts): Reception | null {
+  return arrival.request.headers.get("twitch-eventsub-message-type") === "revocation"
     ? emptyHandshake()
     : null;
 }
 
 /** The plain token, and the token signed with the newest secret. */
-function answerZoom({ attempt, body }: Facts): Reception | null {
+function answerZoom({ arrival, body }: Facts): Reception | null {
   const plainToken = readPath(body, "payload.plainToken");
-  const [secret] = attempt.material.secrets;
+  const [secret] = arrival.material.secrets;
   // A token that is the text of an event would be answered with that event's signature.
   if (plainToken?.startsWith("v0:")) return { kind: "refused", reason: "malformed" };
   if (readPath(body, "event") !== "endpoint.url_validation" || plainToken === null || secret === undefined)
@@ -53,7 +53,7 @@ function answerZoom({ attempt, body }: Facts): Reception | null {
 }
 
 /** The verify token is no signing secret: it stands in the query of this GET only. */
-function answerMeta({ request, material }: Attempt): Reception | null {
+function answerMeta({ request, material }: Arrival): Reception | null {
   const challenge = request.query.get("hub.challenge");
   if (request.method !== "GET" || request.query.get("hub.mode") !== "subscribe" || challenge === null)
     return null;
@@ -80,14 +80,14 @@ const X_SIGNATURE = hmacScheme({
 
 const X_SCHEME: Scheme = {
   ...X_SIGNATURE,
-  async verify(attempt) {
-    const verdict = await X_SIGNATURE.verify(attempt);
-    const isEvent = isEventText(new TextDecoder().decode(attempt.request.body));
+  async verify(arrival) {
+    const verdict = await X_SIGNATURE.verify(arrival);
+    const isEvent = isEventText(new TextDecoder().decode(arrival.request.body));
     return verdict.kind === "verified" && !isEvent ? refused("malformed") : verdict;
   },
 };
 
-function answerCrc({ request, material }: Attempt): Reception | null {
+function answerCrc({ request, material }: Arrival): Reception | null {
   const token = request.query.get("crc_token");
   if (request.method !== "GET" || token === null) return null;
   if (isEventText(token)) return { kind: "refused", reason: "malformed" };
@@ -96,19 +96,19 @@ function answerCrc({ request, material }: Attempt): Reception | null {
   return jsonHandshake({ response_token: `sha256=${hmac("sha256", secret, [token], "base64")}` });
 }
 
-function answerDropbox({ request }: Attempt): Reception | null {
+function answerDropbox({ request }: Arrival): Reception | null {
   const challenge = request.query.get("challenge");
   return request.method === "GET" && challenge !== null ? textHandshake(challenge) : null;
 }
 
 /** The shop's first request is unsigned and holds nothing but the webhook's number. */
-function answerWooCommerce({ request }: Attempt): Reception | null {
+function answerWooCommerce({ request }: Arrival): Reception | null {
   const isPing = /^webhook_id=\d{1,20}$/.test(new TextDecoder().decode(request.body.subarray(0, 64)));
   return isPing && !request.headers.has("x-wc-webhook-signature") ? emptyHandshake() : null;
 }
 
 /** The secret comes unsigned, so it is taken once only, while the source awaits it. */
-function answerAsana({ request, material }: Attempt): Reception | null {
+function answerAsana({ request, material }: Arrival): Reception | null {
   const secret = request.headers.get("x-hook-secret");
   if (secret === undefined || secret === "") return null;
   if (material.secrets.length > 0) return { kind: "refused", reason: "unknown_key" };
@@ -347,7 +347,7 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
  * The token comes unsigned; it becomes the key, and the owner copies it back. Taken once, while the source
  * awaits it.
  */
-function answerNotion({ request, material }: Attempt): Reception | null {
+function answerNotion({ request, material }: Arrival): Reception | null {
   if (material.secrets.length > 0 || request.method !== "POST") return null;
   const match = /^\s*\{\s*"verification_token"\s*:\s*"([A-Za-z0-9_-]{1,256})"\s*\}\s*$/.exec(
     new TextDecoder().decode(request.body.subarray(0, 512)),

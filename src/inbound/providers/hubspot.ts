@@ -5,7 +5,7 @@ import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { parseJson } from "../schemes/jwt.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import { type Attempt, faultOfTime, headerOf, WHOLE_BODY } from "../schemes/scheme.ts";
+import { type Arrival, faultOfTime, headerOf, WHOLE_BODY } from "../schemes/scheme.ts";
 import { within } from "../window.ts";
 
 /**
@@ -26,11 +26,11 @@ function spellingsOf(url: string): string[] {
   return [url, url.replace(DECODED, (escaped) => decodeURIComponent(escaped))];
 }
 
-function compareV3(attempt: Attempt): Comparison | RefusalReason {
-  const { request } = attempt;
+function compareV3(arrival: Arrival): Comparison | RefusalReason {
+  const { request } = arrival;
   const timestamp = headerOf(request, TIMESTAMP);
   if (timestamp === "") return "missing_header";
-  const fault = faultOfTime(timestamp, "ms", WINDOW, attempt);
+  const fault = faultOfTime(timestamp, "ms", WINDOW, arrival);
   if (fault !== null) return fault;
   return {
     given: [headerOf(request, V3)],
@@ -41,7 +41,7 @@ function compareV3(attempt: Attempt): Comparison | RefusalReason {
   };
 }
 
-function compareOlder({ request }: Attempt, isV2: boolean): Comparison | RefusalReason {
+function compareOlder({ request }: Arrival, isV2: boolean): Comparison | RefusalReason {
   const signature = headerOf(request, OLDER);
   if (signature === "") return "missing_header";
   // Without HMAC a hash that begins with the secret can be lengthened by anyone who has one; what is put on
@@ -60,9 +60,9 @@ function compareOlder({ request }: Attempt, isV2: boolean): Comparison | Refusal
 }
 
 /** v3 decides where it is present, so that the weaker v1 beside it cannot. */
-function compare(attempt: Attempt): Comparison | RefusalReason {
-  if (attempt.request.headers.has(V3)) return compareV3(attempt);
-  return compareOlder(attempt, headerOf(attempt.request, VERSION) === "v2");
+function compare(arrival: Arrival): Comparison | RefusalReason {
+  if (arrival.request.headers.has(V3)) return compareV3(arrival);
+  return compareOlder(arrival, headerOf(arrival.request, VERSION) === "v2");
 }
 
 export const HUBSPOT: readonly ProviderRow[] = [
@@ -101,7 +101,7 @@ export const HUBSPOT: readonly ProviderRow[] = [
       checks: "SHA-256 in hex over {secret}{method}{url}{body}",
       covers: WHOLE_BODY,
       needsPublicUrl: true,
-      compare: (attempt) => compareOlder(attempt, true),
+      compare: (arrival) => compareOlder(arrival, true),
     }),
     secretFrom: "customer",
     secretLabel: "App client secret",

@@ -6,11 +6,11 @@ import { hash, isSame } from "../digest.ts";
 import { all, bodyHash, claim, field, firstOf, header, nothing, readPath } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { type JwtRule, publishedJwtScheme, sharedJwtScheme } from "../schemes/jwt.ts";
-import type { Attempt } from "../schemes/scheme.ts";
+import type { Arrival } from "../schemes/scheme.ts";
 import { type Coverage, WHOLE_BODY } from "../schemes/scheme.ts";
 
 /** Sent once and unsigned, when the webhook is made. */
-async function answerMonday({ request }: Attempt) {
+async function answerMonday({ request }: Arrival) {
   const body = await readBody(request.body.subarray(0, 4096), "application/json");
   const challenge = readPath(body, "challenge");
   return challenge !== null && readPath(body, "event.type") === null ? jsonHandshake({ challenge }) : null;
@@ -19,7 +19,7 @@ async function answerMonday({ request }: Attempt) {
 /** Providers that send a signed token, most of them with a hash of the body in it. */
 
 /** Compares a claim with the body's hash; padding is optional where it is base64. */
-function checkHash(claimed: unknown, { request }: Attempt, encoding: "hex" | "base64" | "base64url") {
+function checkHash(claimed: unknown, { request }: Arrival, encoding: "hex" | "base64" | "base64url") {
   const wanted = hash("sha256", [request.body], encoding).replace(/=+$/, "");
   return typeof claimed === "string" && isSame(claimed.replace(/=+$/, ""), wanted) ? null : "body_altered";
 }
@@ -37,7 +37,7 @@ const NETLIFY: JwtRule = {
   required: ["sha256"],
   checks: "JWT by HS256 of issuer netlify, whose claim sha256 is the body's hash",
   covers: WHOLE_BODY,
-  check: (claims, attempt) => checkHash(claims["sha256"], attempt, "hex"),
+  check: (claims, arrival) => checkHash(claims["sha256"], arrival, "hex"),
 };
 
 const QSTASH: JwtRule = {
@@ -49,8 +49,8 @@ const QSTASH: JwtRule = {
     "JWT by HS256 of issuer Upstash, valid now, whose claim sub is the address and body the body's hash",
   covers: WHOLE_BODY,
   needsPublicUrl: true,
-  check: (claims, attempt) =>
-    claims.sub === attempt.request.url ? checkHash(claims["body"], attempt, "base64url") : "unknown_key",
+  check: (claims, arrival) =>
+    claims.sub === arrival.request.url ? checkHash(claims["body"], arrival, "base64url") : "unknown_key",
 };
 
 const LIVEKIT: JwtRule = {
@@ -59,9 +59,9 @@ const LIVEKIT: JwtRule = {
   required: ["iss", "exp", "sha256"],
   checks: "JWT by HS256, not expired, whose issuer is the API key and whose claim sha256 is the body's hash",
   covers: WHOLE_BODY,
-  check: (claims, attempt) =>
-    claims.iss === attempt.material.credentials["api_key"]
-      ? checkHash(claims["sha256"], attempt, "base64")
+  check: (claims, arrival) =>
+    claims.iss === arrival.material.credentials["api_key"]
+      ? checkHash(claims["sha256"], arrival, "base64")
       : "unknown_key",
 };
 
@@ -81,11 +81,11 @@ const VONAGE: JwtRule = {
   checks:
     "JWT by HS256 of issuer Vonage, made within the last 24 hours, whose claim payload_hash is the body's hash",
   covers: WHOLE_BODY,
-  check: (claims, attempt) => {
-    const { api_key } = attempt.material.credentials;
+  check: (claims, arrival) => {
+    const { api_key } = arrival.material.credentials;
     if (api_key !== undefined && claims["api_key"] !== api_key) return "unknown_key";
-    if (!isVonageRecent(claims.iat, attempt.nowMs)) return "stale_timestamp";
-    return checkHash(claims["payload_hash"], attempt, "hex");
+    if (!isVonageRecent(claims.iat, arrival.nowMs)) return "stale_timestamp";
+    return checkHash(claims["payload_hash"], arrival, "hex");
   },
 };
 

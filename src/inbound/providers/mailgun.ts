@@ -5,7 +5,7 @@ import { all, field, firstOf, readPath } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import { type Attempt, type Coverage, faultOfTime } from "../schemes/scheme.ts";
+import { type Arrival, type Coverage, faultOfTime } from "../schemes/scheme.ts";
 import { within } from "../window.ts";
 
 /**
@@ -14,13 +14,13 @@ import { within } from "../window.ts";
 
 const WINDOW = within(900);
 
-async function compare(attempt: Attempt): Promise<Comparison | RefusalReason> {
-  const { request } = attempt;
+async function compare(arrival: Arrival): Promise<Comparison | RefusalReason> {
+  const { request } = arrival;
   const body = await readBody(request.body, request.headers.get("content-type") ?? "");
   const read = (name: string) => readPath(body, `signature.${name}`) ?? readPath(body, name) ?? "";
   const [timestamp, token, signature] = ["timestamp", "token", "signature"].map(read);
   if (!timestamp || !token || !signature) return "missing_header";
-  const fault = faultOfTime(timestamp, "s", WINDOW, attempt);
+  const fault = faultOfTime(timestamp, "s", WINDOW, arrival);
   if (fault !== null) return fault;
   return { given: [signature], expected: (secret) => [hmac("sha256", secret, [timestamp, token], "hex")] };
 }

@@ -7,7 +7,7 @@ import type { RefusalReason } from "../provider.ts";
 import { emptyHandshake } from "../answers.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import { type Attempt, headerOf, JOINED_FIELDS } from "../schemes/scheme.ts";
+import { type Arrival, headerOf, JOINED_FIELDS } from "../schemes/scheme.ts";
 
 /**
  * Mandrill signs its address and form fields. The key of its first test is the published word `test-webhook`.
@@ -17,7 +17,7 @@ const SIGNATURE = "x-mandrill-signature";
 const TEST_KEY = "test-webhook";
 
 /** What is signed; null where the form is too long. */
-function contentOf({ request }: Attempt): string | null {
+function contentOf({ request }: Arrival): string | null {
   const fields = readForm(request.body);
   return fields && request.url + joinFields(fields, (values) => values);
 }
@@ -26,19 +26,19 @@ function sign(key: string, content: string): string {
   return hmac("sha1", key, [content], "base64");
 }
 
-function compare(attempt: Attempt): Comparison | RefusalReason {
-  const signature = headerOf(attempt.request, SIGNATURE);
+function compare(arrival: Arrival): Comparison | RefusalReason {
+  const signature = headerOf(arrival.request, SIGNATURE);
   if (signature === "") return "missing_header";
-  const content = contentOf(attempt);
+  const content = contentOf(arrival);
   if (content === null) return "malformed";
   return { given: [signature], expected: (secret) => [sign(secret, content)] };
 }
 
 /** The test at creation carries no events, so anyone may know its key. */
-function answerTest(attempt: Attempt) {
-  const isEmpty = readForm(attempt.request.body)?.get("mandrill_events")?.join() === "[]";
-  const wanted = sign(TEST_KEY, contentOf(attempt) ?? "");
-  return isEmpty && headerOf(attempt.request, SIGNATURE) === wanted ? emptyHandshake() : null;
+function answerTest(arrival: Arrival) {
+  const isEmpty = readForm(arrival.request.body)?.get("mandrill_events")?.join() === "[]";
+  const wanted = sign(TEST_KEY, contentOf(arrival) ?? "");
+  return isEmpty && headerOf(arrival.request, SIGNATURE) === wanted ? emptyHandshake() : null;
 }
 
 const CHECKS = "HMAC with SHA-1 in base64 over {url} and the form's fields by name";

@@ -5,7 +5,7 @@ import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { pairs } from "../schemes/layouts.ts";
-import { type Attempt, type Coverage, faultOfTime, headerOf } from "../schemes/scheme.ts";
+import { type Arrival, type Coverage, faultOfTime, headerOf } from "../schemes/scheme.ts";
 import { within } from "../window.ts";
 
 /** Mercado Pago signs the id in the query, the request's id and the time; the body is not signed. */
@@ -19,20 +19,20 @@ const WINDOW = within(300);
 const MILLISECONDS_LENGTH = 13;
 
 /** Parts that are absent are left out. */
-function manifestOf({ request }: Attempt, timestamp: string): string {
+function manifestOf({ request }: Arrival, timestamp: string): string {
   const id = request.query.get("data.id")?.toLowerCase();
   const requestId = headerOf(request, REQUEST_ID);
   return `${id ? `id:${id};` : ""}${requestId ? `request-id:${requestId};` : ""}ts:${timestamp};`;
 }
 
-function compare(attempt: Attempt): Comparison | RefusalReason {
-  const { request } = attempt;
+function compare(arrival: Arrival): Comparison | RefusalReason {
+  const { request } = arrival;
   if (!request.headers.has(SIGNATURE)) return "missing_header";
   const { signatures, timestamp } = readSignature(headerOf(request, SIGNATURE));
   const time = timestamp ?? "";
-  const fault = faultOfTime(time, time.length >= MILLISECONDS_LENGTH ? "ms" : "s", WINDOW, attempt);
+  const fault = faultOfTime(time, time.length >= MILLISECONDS_LENGTH ? "ms" : "s", WINDOW, arrival);
   if (fault !== null) return fault;
-  const manifest = manifestOf(attempt, time);
+  const manifest = manifestOf(arrival, time);
   return { given: signatures, expected: (secret) => [hmac("sha256", secret, [manifest], "hex")] };
 }
 

@@ -6,7 +6,7 @@ import type { Reception, RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { parseJson } from "../schemes/jwt.ts";
-import { type Attempt, SECRET_ITSELF } from "../schemes/scheme.ts";
+import { type Arrival, SECRET_ITSELF } from "../schemes/scheme.ts";
 import { isSecretInQuery } from "../schemes/token.ts";
 
 /** Microsoft Graph puts the secret, clientState, into every notification of the body. */
@@ -20,16 +20,16 @@ function statesIn(body: Uint8Array): unknown[] {
 }
 
 /** One request may mix subscriptions: all of them are compared as one. */
-function compare(attempt: Attempt): Comparison | RefusalReason {
-  const states = statesIn(attempt.request.body);
-  if (isSecretInQuery(attempt)) return "token_in_query";
+function compare(arrival: Arrival): Comparison | RefusalReason {
+  const states = statesIn(arrival.request.body);
+  if (isSecretInQuery(arrival)) return "token_in_query";
   if (states.length === 0) return "malformed";
   if (states.some((state) => typeof state !== "string")) return "missing_header";
   return { given: [states.join("\n")], expected: (secret) => [states.map(() => secret).join("\n")] };
 }
 
 /** The address is proven by echoing a token as text, never as HTML. */
-function answerValidation({ request }: Attempt): Reception | null {
+function answerValidation({ request }: Arrival): Reception | null {
   const token = request.query.get("validationToken");
   return request.method === "POST" && token !== null ? textHandshake(token) : null;
 }

@@ -4,7 +4,7 @@ import { field } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { verifyCertified } from "../schemes/certificate.ts";
 import {
-  type Attempt,
+  type Arrival,
   type Coverage,
   faultOfTime,
   headerOf,
@@ -30,21 +30,21 @@ const CERTIFICATE_URL =
   /^https:\/\/api(?:-m)?(?:\.sandbox)?\.paypal\.com\/v1\/notifications\/certs\/[A-Za-z0-9._-]+$/;
 const COMMON_NAME = /^messageverificationcerts(?:\.sandbox)?\.paypal\.com$/;
 
-async function verify(attempt: Attempt): Promise<Verdict> {
-  const { request, material } = attempt;
+async function verify(arrival: Arrival): Promise<Verdict> {
+  const { request, material } = arrival;
   const { webhook_id } = material.credentials;
   if (HEADERS.some((name) => headerOf(request, name) === "")) return refused("missing_header");
   if (webhook_id === undefined) return refused("awaiting_secret");
   const url = headerOf(request, CERTIFICATE);
   const isKnown = CERTIFICATE_URL.test(url) && headerOf(request, ALGORITHM) === "SHA256withRSA";
   if (!isKnown) return refused("wrong_key_id");
-  const fault = faultOfTime(headerOf(request, TIME), "iso", UNSTATED_WINDOW, attempt);
+  const fault = faultOfTime(headerOf(request, TIME), "iso", UNSTATED_WINDOW, arrival);
   if (fault !== null) return refused(fault);
   const checksum = Bun.hash.crc32(request.body);
   const content = [headerOf(request, ID), headerOf(request, TIME), webhook_id, checksum].join("|");
   const signature = headerOf(request, SIGNATURE);
   const proof = { url, commonName: COMMON_NAME, algorithm: "sha256", content, signature } as const;
-  return verifyCertified(proof, "PayPal", attempt);
+  return verifyCertified(proof, "PayPal", arrival);
 }
 
 const COVERS: Coverage = {

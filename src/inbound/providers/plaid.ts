@@ -7,7 +7,7 @@ import { bodyHash, field, joined } from "../facts.ts";
 import type { KeyDocument, RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type JwtRule, publishedJwtScheme } from "../schemes/jwt.ts";
-import type { Attempt } from "../schemes/scheme.ts";
+import type { Arrival } from "../schemes/scheme.ts";
 import { isWithin, narrowed, within } from "../window.ts";
 import { WHOLE_BODY } from "../schemes/scheme.ts";
 
@@ -44,7 +44,7 @@ function keyIdOf(token: string): string | undefined {
 }
 
 /** POST /webhook_verification_key/get, one document for each key. */
-function documentFor(token: string, { material }: Attempt): KeyDocument | RefusalReason {
+function documentFor(token: string, { material }: Arrival): KeyDocument | RefusalReason {
   const { client_id, secret, environment = "production" } = material.credentials;
   const host = HOSTS[environment];
   const keyId = keyIdOf(token);
@@ -58,7 +58,7 @@ function documentFor(token: string, { material }: Attempt): KeyDocument | Refusa
 }
 
 /** The answer holds one key, which says when it stops to be valid; an unknown id gives none. */
-function keySetIn(value: unknown, { nowMs }: Attempt): unknown {
+function keySetIn(value: unknown, { nowMs }: Arrival): unknown {
   if (!isObject(value)) return undefined;
   const { key } = value;
   if (!isObject(key)) return { keys: [] };

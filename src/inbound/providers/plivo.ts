@@ -5,7 +5,7 @@ import { joinFields, readForm, sorted } from "../form.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import { type Attempt, headerOf, JOINED_FIELDS } from "../schemes/scheme.ts";
+import { type Arrival, headerOf, JOINED_FIELDS } from "../schemes/scheme.ts";
 
 /** Plivo V3: the address, its sorted query, the sorted form fields and a nonce. */
 
@@ -23,7 +23,7 @@ function addressOf(url: string, hasFields: boolean): string {
   return `${base}?${pairs.join("&")}${hasFields ? "." : ""}`;
 }
 
-function compare({ request }: Attempt): Comparison | RefusalReason {
+function compare({ request }: Arrival): Comparison | RefusalReason {
   const nonce = headerOf(request, NONCE);
   const present = SIGNATURES.map((name) => headerOf(request, name)).filter((value) => value !== "");
   if (nonce === "" || present.length === 0) return "missing_header";

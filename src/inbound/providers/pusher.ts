@@ -3,19 +3,19 @@ import { checkedDocs, officialSdk } from "../define.ts";
 import { all, bodyDigest, bodyHash, field, firstOf } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { hmacScheme } from "../schemes/hmac.ts";
-import { type Attempt, headerOf, refused, type Scheme, type Verdict } from "../schemes/scheme.ts";
+import { type Arrival, headerOf, refused, type Scheme, type Verdict } from "../schemes/scheme.ts";
 
 /** Pusher says which app's secret it signed with. */
 
 const APP_KEY = "x-pusher-key";
 const signature = hmacScheme({ header: "x-pusher-signature", algorithm: "sha256", encoding: "hex" });
 
-async function verify(attempt: Attempt): Promise<Verdict> {
-  const verdict = await signature.verify(attempt);
-  const { app_key } = attempt.material.credentials;
-  if (!attempt.request.headers.has(APP_KEY)) return refused("missing_header");
+async function verify(arrival: Arrival): Promise<Verdict> {
+  const verdict = await signature.verify(arrival);
+  const { app_key } = arrival.material.credentials;
+  if (!arrival.request.headers.has(APP_KEY)) return refused("missing_header");
   if (app_key === undefined) return refused("awaiting_secret");
-  return headerOf(attempt.request, APP_KEY) === app_key ? verdict : refused("wrong_key_id");
+  return headerOf(arrival.request, APP_KEY) === app_key ? verdict : refused("wrong_key_id");
 }
 
 const scheme: Scheme = { ...signature, headers: [...signature.headers, APP_KEY], verify };

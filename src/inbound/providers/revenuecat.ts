@@ -6,7 +6,7 @@ import type { ProviderRow } from "../row.ts";
 import { hmacScheme } from "../schemes/hmac.ts";
 import { pairs } from "../schemes/layouts.ts";
 import {
-  type Attempt,
+  type Arrival,
   type Coverage,
   headerOf,
   refused,
@@ -38,19 +38,19 @@ const token = tokenScheme([{ name: "authorization" }]);
  * The Authorization value alone: it must be the secret, or, where no secret was entered, the value of
  * `credentials`.
  */
-function verifyToken(attempt: Attempt): Verdict | Promise<Verdict> {
-  const { secrets, credentials } = attempt.material;
+function verifyToken(arrival: Arrival): Verdict | Promise<Verdict> {
+  const { secrets, credentials } = arrival.material;
   const { authorization } = credentials;
   const typed = secrets.length === 0 && authorization !== undefined ? [authorization] : secrets;
-  return token.verify({ ...attempt, material: { ...attempt.material, secrets: typed } });
+  return token.verify({ ...arrival, material: { ...arrival.material, secrets: typed } });
 }
 
-async function verify(attempt: Attempt): Promise<Verdict> {
-  if (!attempt.request.headers.has(SIGNATURE)) return verifyToken(attempt);
-  const verdict = await signature.verify(attempt);
-  const { authorization } = attempt.material.credentials;
+async function verify(arrival: Arrival): Promise<Verdict> {
+  if (!arrival.request.headers.has(SIGNATURE)) return verifyToken(arrival);
+  const verdict = await signature.verify(arrival);
+  const { authorization } = arrival.material.credentials;
   if (verdict.kind !== "verified" || authorization === undefined) return verdict;
-  return isAnySame([authorization], [headerOf(attempt.request, "authorization")])
+  return isAnySame([authorization], [headerOf(arrival.request, "authorization")])
     ? verdict
     : refused("bad_signature");
 }

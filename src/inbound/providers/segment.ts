@@ -5,7 +5,7 @@ import { field, firstOf, joined } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import { type Attempt, type Coverage, headerOf } from "../schemes/scheme.ts";
+import { type Arrival, type Coverage, headerOf } from "../schemes/scheme.ts";
 
 /** Segment signs an event's JSON; of a batch only the first element, as JSON.stringify would write it. */
 
@@ -31,7 +31,7 @@ function signedTexts(text: string): string[] {
   return [asItStands, JSON.stringify(value[0])];
 }
 
-function compare({ request }: Attempt): Comparison | RefusalReason {
+function compare({ request }: Arrival): Comparison | RefusalReason {
   const signature = headerOf(request, SIGNATURE);
   if (signature === "") return "missing_header";
   const texts = signedTexts(new TextDecoder().decode(request.body));

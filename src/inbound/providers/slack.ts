@@ -14,8 +14,8 @@ function answerUrlVerification({ body: seen }: Facts) {
 }
 
 /** Slash commands and interactions show the answer's body to the user, so it must be empty. */
-function answerFor({ attempt }: Facts) {
-  const isJson = attempt.request.headers.get("content-type")?.startsWith("application/json");
+function answerFor({ arrival }: Facts) {
+  const isJson = arrival.request.headers.get("content-type")?.startsWith("application/json");
   return isJson ? answerWithId : answerEmpty();
 }
 

@@ -3,7 +3,7 @@ import { checkedDocs, docs, documentation, officialSdk } from "../define.ts";
 import { all, bodyDigest, bodyHash, derived, type Facts, field, firstOf, header, joined } from "../facts.ts";
 import type { Reception } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
-import { type Attempt, keylessScheme, VERIFIED } from "../schemes/scheme.ts";
+import { type Arrival, keylessScheme, VERIFIED } from "../schemes/scheme.ts";
 import { basicScheme, tokenScheme } from "../schemes/token.ts";
 import type { SecretForm } from "../secrets.ts";
 
@@ -24,12 +24,12 @@ function readUpdateKind({ body }: Facts): string | null {
   return Object.keys(value).find((name) => name !== "update_id") ?? null;
 }
 
-function answerOkta({ request }: Attempt): Reception | null {
+function answerOkta({ request }: Arrival): Reception | null {
   const verification = request.headers.get("x-okta-verification-challenge");
   return request.method === "GET" && verification !== undefined ? jsonHandshake({ verification }) : null;
 }
 
-function answerMailchimp({ request }: Attempt): Reception | null {
+function answerMailchimp({ request }: Arrival): Reception | null {
   return request.method === "GET" ? emptyHandshake() : null;
 }
 

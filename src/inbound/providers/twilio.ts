@@ -6,7 +6,7 @@ import { isForm, joinFields, readForm, sorted } from "../form.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import { type Attempt, headerOf, JOINED_FIELDS } from "../schemes/scheme.ts";
+import { type Arrival, headerOf, JOINED_FIELDS } from "../schemes/scheme.ts";
 
 /**
  * Twilio signs the address with the sorted form fields; with a JSON body, the address that holds the body's
@@ -30,7 +30,7 @@ function formContent(body: Uint8Array): string | null {
   return fields && joinFields(fields, (values) => sorted(new Set(values)));
 }
 
-function compare({ request }: Attempt): Comparison | RefusalReason {
+function compare({ request }: Arrival): Comparison | RefusalReason {
   const signature = headerOf(request, SIGNATURE);
   if (signature === "") return "missing_header";
   const hasForm = isForm(request.headers.get("content-type"));
@@ -54,8 +54,8 @@ const answerNothing: AnswerRule = () => ({
   body: "<Response/>",
 });
 
-function answerFor({ attempt }: Facts): AnswerRule {
-  return isForm(attempt.request.headers.get("content-type")) ? answerNothing : answerEmpty(204);
+function answerFor({ arrival }: Facts): AnswerRule {
+  return isForm(arrival.request.headers.get("content-type")) ? answerNothing : answerEmpty(204);
 }
 
 const CHECKS =

@@ -1,6 +1,6 @@
 import { type KeyObject, X509Certificate } from "node:crypto";
 import { isSignedWith } from "./public-key.ts";
-import { type Attempt, refused, VERIFIED, type Verdict, withoutKeys } from "./scheme.ts";
+import { type Arrival, refused, VERIFIED, type Verdict, withoutKeys } from "./scheme.ts";
 
 /**
  * Certificates by which AWS and PayPal sign. They come over TLS from the provider's own host, which is what
@@ -20,12 +20,12 @@ export interface CertifiedProof {
 export async function verifyCertified(
   proof: CertifiedProof,
   whose: string,
-  attempt: Attempt,
+  arrival: Arrival,
 ): Promise<Verdict> {
   const { url, commonName, algorithm, content } = proof;
-  const answer = await attempt.keys.read({ url, isNamedBySender: true });
+  const answer = await arrival.keys.read({ url, isNamedBySender: true });
   if (answer.kind !== "document") return withoutKeys(answer.kind, whose);
-  const key = certifiedKey(answer.text, commonName, attempt.nowMs);
+  const key = certifiedKey(answer.text, commonName, arrival.nowMs);
   const signature = Buffer.from(proof.signature, "base64");
   const isCanonical = signature.toString("base64") === proof.signature;
   const isGenuine =

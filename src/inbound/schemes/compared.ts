@@ -3,7 +3,7 @@ import type { RefusalReason } from "../provider.ts";
 import { type SecretForm, textSecret } from "../secrets.ts";
 import type { Window } from "../window.ts";
 import {
-  type Attempt,
+  type Arrival,
   type Coverage,
   refused,
   type Scheme,
@@ -35,7 +35,7 @@ export interface ComparedRule {
   readonly window?: Window;
   readonly secret?: SecretForm;
   /** A reason where the request cannot be compared at all. */
-  compare(attempt: Attempt): Comparison | RefusalReason | Promise<Comparison | RefusalReason>;
+  compare(arrival: Arrival): Comparison | RefusalReason | Promise<Comparison | RefusalReason>;
 }
 
 /** Tries every secret, in constant time. */
@@ -52,7 +52,7 @@ function judge(comparison: Comparison, secrets: readonly string[]): Verdict {
 function decide(
   compared: Comparison | RefusalReason,
   form: SecretForm,
-  { request, material }: Attempt,
+  { request, material }: Arrival,
 ): Verdict {
   if (typeof compared !== "string") {
     const usable = material.secrets.filter((secret) => form.decode(secret) !== null);
@@ -63,11 +63,11 @@ function decide(
   return refused(compared);
 }
 
-function verifyCompared(rule: ComparedRule, form: SecretForm, attempt: Attempt): Verdict | Promise<Verdict> {
-  const compared = rule.compare(attempt);
+function verifyCompared(rule: ComparedRule, form: SecretForm, arrival: Arrival): Verdict | Promise<Verdict> {
+  const compared = rule.compare(arrival);
   return compared instanceof Promise
-    ? compared.then((late) => decide(late, form, attempt))
-    : decide(compared, form, attempt);
+    ? compared.then((late) => decide(late, form, arrival))
+    : decide(compared, form, arrival);
 }
 
 export function comparedScheme(rule: ComparedRule): Scheme {
@@ -83,6 +83,6 @@ export function comparedScheme(rule: ComparedRule): Scheme {
     secretExample: form.example,
     checkSecret: (text) =>
       form.decode(text) === null ? `This is not the secret's form. ${form.help}` : null,
-    verify: (attempt) => verifyCompared(rule, form, attempt),
+    verify: (arrival) => verifyCompared(rule, form, arrival),
   };
 }

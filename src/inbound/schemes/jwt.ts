@@ -9,7 +9,7 @@ import {
 import type { KeyDocument, RefusalReason } from "../provider.ts";
 import { textSecret } from "../secrets.ts";
 import {
-  type Attempt,
+  type Arrival,
   type Coverage,
   orRenewed,
   refused,
@@ -32,7 +32,7 @@ export interface JwtRule {
   readonly checks: string;
   readonly covers: Coverage;
   /** What the claims must say of the request; a reason where they do not. */
-  check(claims: JWTPayload, attempt: Attempt): RefusalReason | null;
+  check(claims: JWTPayload, arrival: Arrival): RefusalReason | null;
 }
 
 type Outcome = { readonly claims: JWTPayload } | { readonly reason: RefusalReason };
@@ -42,7 +42,7 @@ type Key = Parameters<typeof jwtVerify>[1];
 const CLOCK_TOLERANCE_SECONDS = 60;
 
 /** The token of the header, with or without `Bearer`. */
-export function tokenOf({ request }: Attempt, header: string): string {
+export function tokenOf({ request }: Arrival, header: string): string {
   return (request.headers.get(header) ?? "").replace(/^Bearer /i, "");
 }
 
@@ -59,11 +59,11 @@ function reasonOf(error: unknown): RefusalReason {
   return error.claim === "nbf" ? "stale_timestamp" : "unknown_key";
 }
 
-async function verifyToken(rule: JwtRule, token: string, key: Key, attempt: Attempt): Promise<Outcome> {
+async function verifyToken(rule: JwtRule, token: string, key: Key, arrival: Arrival): Promise<Outcome> {
   const options: JWTVerifyOptions = {
     algorithms: [rule.algorithm],
     requiredClaims: [...rule.required],
-    currentDate: new Date(attempt.nowMs),
+    currentDate: new Date(arrival.nowMs),
     clockTolerance: CLOCK_TOLERANCE_SECONDS,
     ...(rule.issuer === undefined ? {} : { issuer: rule.issuer }),
   };
@@ -77,21 +77,21 @@ async function verifyToken(rule: JwtRule, token: string, key: Key, attempt: Atte
   }
 }
 
-function judge(rule: JwtRule, outcome: Outcome, attempt: Attempt): Verdict {
+function judge(rule: JwtRule, outcome: Outcome, arrival: Arrival): Verdict {
   if ("reason" in outcome) return refused(outcome.reason);
-  const fault = rule.check(outcome.claims, attempt);
+  const fault = rule.check(outcome.claims, arrival);
   return fault === null ? { kind: "verified", claims: outcome.claims } : refused(fault);
 }
 
 /** Each secret is tried; the last reason stands where none fits. */
-async function verifyShared(rule: JwtRule, secrets: readonly string[], attempt: Attempt): Promise<Verdict> {
-  const token = tokenOf(attempt, rule.header);
+async function verifyShared(rule: JwtRule, secrets: readonly string[], arrival: Arrival): Promise<Verdict> {
+  const token = tokenOf(arrival, rule.header);
   if (token === "") return refused("missing_header");
   if (secrets.length === 0) return refused("awaiting_secret");
   if (!isCanonical(token)) return refused("malformed");
   let verdict: Verdict = refused("bad_signature");
   for (const secret of secrets) {
-    verdict = judge(rule, await verifyToken(rule, token, new TextEncoder().encode(secret), attempt), attempt);
+    verdict = judge(rule, await verifyToken(rule, token, new TextEncoder().encode(secret), arrival), arrival);
     if (verdict.kind === "verified") return verdict;
   }
   return verdict;
@@ -115,18 +115,18 @@ function schemeOf(rule: JwtRule, verify: Scheme["verify"]): Scheme {
 /** A token signed with the source's secret; `moreSecrets` for providers that name a second one. */
 export function sharedJwtScheme(
   rule: JwtRule,
-  moreSecrets: (attempt: Attempt) => readonly string[] = () => [],
+  moreSecrets: (arrival: Arrival) => readonly string[] = () => [],
 ): Scheme {
-  const secretsOf = (attempt: Attempt) => [...attempt.material.secrets, ...moreSecrets(attempt)];
-  return schemeOf(rule, (attempt) => verifyShared(rule, secretsOf(attempt), attempt));
+  const secretsOf = (arrival: Arrival) => [...arrival.material.secrets, ...moreSecrets(arrival)];
+  return schemeOf(rule, (arrival) => verifyShared(rule, secretsOf(arrival), arrival));
 }
 
 /** Where the keys of a token stand, and how they are read. */
 export interface PublishedKeys {
   /** The document; or why it cannot be told. */
-  documentFor(token: string, attempt: Attempt): KeyDocument | RefusalReason;
+  documentFor(token: string, arrival: Arrival): KeyDocument | RefusalReason;
   /** The key set in the document's JSON; default: the document is one. */
-  keySetIn?(value: unknown, attempt: Attempt): unknown;
+  keySetIn?(value: unknown, arrival: Arrival): unknown;
 }
 
 /** A JSON Web Key Set; null where it is none. */
@@ -148,19 +148,19 @@ export function parseJson(text: string): unknown {
 
 /** A token signed with a key that the provider publishes. */
 export function publishedJwtScheme(rule: JwtRule, published: PublishedKeys): Scheme {
-  return schemeOf(rule, async (attempt) => {
-    const token = tokenOf(attempt, rule.header);
+  return schemeOf(rule, async (arrival) => {
+    const token = tokenOf(arrival, rule.header);
     if (token === "") return refused("missing_header");
     if (!isCanonical(token)) return refused("malformed");
-    const document = published.documentFor(token, attempt);
+    const document = published.documentFor(token, arrival);
     if (typeof document === "string") return refused(document);
     const verifyWith = async (isRenewal: boolean): Promise<Verdict> => {
-      const answer = await attempt.keys.read(document, isRenewal);
+      const answer = await arrival.keys.read(document, isRenewal);
       if (answer.kind !== "document") return withoutKeys(answer.kind, "the provider");
       const value = parseJson(answer.text);
-      const keys = keySetOf(published.keySetIn ? published.keySetIn(value, attempt) : value);
+      const keys = keySetOf(published.keySetIn ? published.keySetIn(value, arrival) : value);
       if (!keys) return withoutKeys("unavailable", "the provider");
-      return judge(rule, await verifyToken(rule, token, keys, attempt), attempt);
+      return judge(rule, await verifyToken(rule, token, keys, arrival), arrival);
     };
     return orRenewed(verifyWith);
   });

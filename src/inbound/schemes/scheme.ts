@@ -1,8 +1,8 @@
 import { isWithin, narrowed, readTimestamp, type TimestampUnit, type Window } from "../window.ts";
 import type { InboundRequest, KeyReader, RefusalReason, SourceMaterial } from "../provider.ts";
 
-/** One request to verify. */
-export interface Attempt {
+/** A request that came, with what verifies it. */
+export interface Arrival {
   readonly request: InboundRequest;
   readonly material: SourceMaterial;
   readonly nowMs: number;
@@ -64,7 +64,7 @@ export interface Scheme {
   readonly secretHelp: string;
   readonly secretExample: string;
   checkSecret(secret: string): string | null;
-  verify(attempt: Attempt): Verdict | Promise<Verdict>;
+  verify(arrival: Arrival): Verdict | Promise<Verdict>;
 }
 
 export const VERIFIED: Verdict = { kind: "verified" };
@@ -81,7 +81,7 @@ export function faultOfTime(
   text: string | null,
   unit: TimestampUnit,
   window: Window,
-  { material, nowMs }: Attempt,
+  { material, nowMs }: Arrival,
 ): RefusalReason | null {
   const atMs = text === null ? null : readTimestamp(text, unit);
   if (atMs === null) return "malformed";
@@ -123,8 +123,8 @@ export function keylessScheme({ instead, ...rule }: KeylessRule): Scheme {
 export function eitherScheme(first: Scheme, second: Scheme): Scheme {
   return {
     ...first,
-    async verify(attempt) {
-      const [one, other] = [await first.verify(attempt), await second.verify(attempt)];
+    async verify(arrival) {
+      const [one, other] = [await first.verify(arrival), await second.verify(arrival)];
       return one.kind === "verified" ? one : other;
     },
   };

@@ -4,7 +4,7 @@ import { type Name, names, parseTemplate, render, type Template } from "../templ
 import { type TimestampUnit, UNSTATED_WINDOW, type Window } from "../window.ts";
 import { type Layout, whole } from "./layouts.ts";
 import {
-  type Attempt,
+  type Arrival,
   faultOfTime,
   headerOf,
   refused,
@@ -86,8 +86,8 @@ function valueOf(name: Name, request: InboundRequest, carried: Carried, secret: 
 }
 
 /** All work is done before anything is decided: time tells nothing. */
-export function verifySigned(rule: SignedRule, template: Template, proof: Proof, attempt: Attempt): Verdict {
-  const { request, material } = attempt;
+export function verifySigned(rule: SignedRule, template: Template, proof: Proof, arrival: Arrival): Verdict {
+  const { request, material } = arrival;
   const carried = carriedBy(request, rule, template);
   const contentFor = (secret: string) => render(template, (name) => valueOf(name, request, carried, secret));
   const isGenuine = proof.holds(carried.signatures, material.secrets, contentFor);
@@ -95,7 +95,7 @@ export function verifySigned(rule: SignedRule, template: Template, proof: Proof,
   if (material.secrets.length === 0) return refused("awaiting_secret");
   if (carried.signatures.length === 0) return refused("malformed");
   const { unit = "s", window = UNSTATED_WINDOW } = rule.timestamp ?? {};
-  const fault = rule.timestamp ? faultOfTime(carried.timestamp, unit, window, attempt) : null;
+  const fault = rule.timestamp ? faultOfTime(carried.timestamp, unit, window, arrival) : null;
   if (fault !== null) return refused(fault);
   if (!isGenuine) return refused("bad_signature");
   const isIdSigned = rule.idHeader !== undefined && names(template, "id");
@@ -118,6 +118,6 @@ export function signedScheme(rule: SignedRule, proof: Proof): Scheme {
     secretExample: proof.secretExample,
     checkSecret: (text) =>
       proof.isSecret(text) ? null : `This is not the secret's form. ${proof.secretHelp}`,
-    verify: (attempt) => verifySigned(rule, template, proof, attempt),
+    verify: (arrival) => verifySigned(rule, template, proof, arrival),
   };
 }

@@ -3,7 +3,7 @@ import { within } from "../window.ts";
 import { hmacProof, hmacScheme } from "./hmac.ts";
 import { listed } from "./layouts.ts";
 import { publicKeyProof, rawEd25519 } from "./public-key.ts";
-import type { Attempt, Scheme } from "./scheme.ts";
+import type { Arrival, Scheme } from "./scheme.ts";
 import { type Proof, type SignedRule, signedScheme } from "./signed.ts";
 
 /** Standard Webhooks 1.0.0: `{id}.{timestamp}.{body}`, entries `v1,<base64>` and `v1a,<base64>`, 300 s. */
@@ -42,12 +42,12 @@ export function standardWebhooks(secret: SecretForm = whsecSecret): Scheme {
 export function svixScheme(): Scheme {
   const own = hmacScheme(v1Rule("svix", whsecSecret));
   const renamed = hmacScheme(v1Rule("webhook", whsecSecret));
-  const schemeFor = ({ request }: Attempt) => (request.headers.has("webhook-signature") ? renamed : own);
+  const schemeFor = ({ request }: Arrival) => (request.headers.has("webhook-signature") ? renamed : own);
   return {
     ...own,
     name: NAME,
-    verify: (attempt) =>
-      (attempt.request.headers.has("svix-signature") ? own : schemeFor(attempt)).verify(attempt),
+    verify: (arrival) =>
+      (arrival.request.headers.has("svix-signature") ? own : schemeFor(arrival)).verify(arrival),
   };
 }
 

@@ -1,7 +1,7 @@
 import { hmac, isAnySame } from "../digest.ts";
 import type { InboundRequest } from "../provider.ts";
 import { basicSecret, type SecretForm, textSecret } from "../secrets.ts";
-import { type Attempt, refused, type Scheme, SECRET_ITSELF, VERIFIED, type Verdict } from "./scheme.ts";
+import { type Arrival, refused, type Scheme, SECRET_ITSELF, VERIFIED, type Verdict } from "./scheme.ts";
 
 /** A header that carries a token, after a prefix such as `Bearer ` (its letters in any case). */
 export interface TokenHeader {
@@ -19,7 +19,7 @@ function tokenIn(request: InboundRequest, { name, prefix = "" }: TokenHeader): s
  * True where the secret stands in the address, which every proxy on the way writes down. A token is never
  * accepted from there, nor beside one that is right: whoever sends it in both places would go on leaking it.
  */
-export function isSecretInQuery({ request, material }: Attempt): boolean {
+export function isSecretInQuery({ request, material }: Arrival): boolean {
   if (request.query.size === 0) return false;
   // A plus sign that was not encoded reads as a space: the token all the same.
   const values = [...request.query.values()];
@@ -27,8 +27,8 @@ export function isSecretInQuery({ request, material }: Attempt): boolean {
 }
 
 /** What an HMAC source would compute for this request: a token source must not answer sooner. */
-function spendHmac(attempt: Attempt): void {
-  hmac("sha256", "the work of an HMAC source", [attempt.request.body], "hex");
+function spendHmac(arrival: Arrival): void {
+  hmac("sha256", "the work of an HMAC source", [arrival.request.body], "hex");
 }
 
 /**
@@ -38,14 +38,14 @@ function spendHmac(attempt: Attempt): void {
 function verifyToken(
   headers: readonly TokenHeader[],
   wanted: (secret: string) => string,
-  attempt: Attempt,
+  arrival: Arrival,
 ): Verdict {
-  const given = headers.map((header) => tokenIn(attempt.request, header)).filter((token) => token !== null);
-  spendHmac(attempt);
-  const { secrets } = attempt.material;
+  const given = headers.map((header) => tokenIn(arrival.request, header)).filter((token) => token !== null);
+  spendHmac(arrival);
+  const { secrets } = arrival.material;
   const expected = secrets.length > 0 ? secrets.map(wanted) : ["no secret was entered"];
   const isGenuine = isAnySame(expected, given.length > 0 ? given : [""]);
-  if (isSecretInQuery(attempt)) return refused("token_in_query");
+  if (isSecretInQuery(arrival)) return refused("token_in_query");
   if (given.length === 0) return refused("missing_header");
   if (secrets.length === 0) return refused("awaiting_secret");
   return isGenuine ? VERIFIED : refused("bad_signature");
@@ -68,7 +68,7 @@ function scheme(
     secretExample: form.example,
     checkSecret: (secret) =>
       form.decode(secret) === null ? `The secret has another form. ${form.help}` : null,
-    verify: (attempt) => verifyToken(headers, wanted, attempt),
+    verify: (arrival) => verifyToken(headers, wanted, arrival),
   };
 }
 

@@ -6,10 +6,10 @@ import { providerOf } from "./change.ts";
 import { materialOf } from "./material.ts";
 
 /**
- * The verdict of a source on a request, whether it came to its door or is a sample, which may have come `at`
- * another time. Nothing is made of it, and nothing counted.
+ * What a source makes of a request, whether it came to its door or is a sample, which may have come `at`
+ * another time. Nothing is stored, and nothing counted.
  */
-export async function judge(
+export async function receptionOf(
   { now }: Pick<Services, "now">,
   keys: KeyCache,
   source: Source,

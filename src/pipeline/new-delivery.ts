@@ -1,0 +1,93 @@
+import { untriedDelivery } from "../core/delivery.ts";
+import type { Waiting } from "../core/dispatch.ts";
+import { keyTime } from "../core/ids.ts";
+import { type Delivery, type Endpoint, type Event, envelopeOf, type Origin } from "../core/model.ts";
+import { isPolled } from "../destinations/destinations.ts";
+import type { Data } from "../store/data.ts";
+import type { EventWithData } from "../store/log/events.ts";
+import type { Outlet } from "./outlet.ts";
+
+const encoder = new TextEncoder();
+
+/** The bytes that deliveries of an event have in common. */
+export function bodyOf({ type, timestamp, data }: EventWithData): Uint8Array {
+  return encoder.encode(envelopeOf(type, timestamp, data));
+}
+
+/** How the row of a new delivery is written. */
+interface NewRow {
+  id: number;
+  /** Its key was set aside with its event (Deliveries.insert). */
+  isBehind: boolean;
+  waitsForPlan: boolean;
+  /** Endpoints whose deliveries have to be parked (Outlet.full). */
+  full: ReadonlySet<number>;
+}
+
+/**
+ * Writes one delivery, inside a write; null where there is nothing to send yet: it waits for the account's
+ * plan, or is dead at birth because its endpoint is disabled.
+ */
+export function writeDelivery(
+  {
+    data,
+    outlet,
+  }: { data: Pick<Data, "store" | "endpoints" | "deliveries" | "notes">; outlet: Pick<Outlet, "clock"> },
+  event: Event,
+  endpoint: Endpoint,
+  { id, isBehind, waitsForPlan, full }: NewRow,
+): { waiting: Waiting; delivery: Delivery } | null {
+  const origin: Origin = event.isTest ? "test" : "publish";
+  const dead = endpoint.status === "disabled";
+  const isSent = !dead && !waitsForPlan;
+  const due = isSent ? firstDue(data, outlet, event) : null;
+  const queueOrder = due === null ? null : queueOrderFor(data, endpoint, { id, due }, full);
+  const keys = { id, eventId: event.id, endpointId: endpoint.id, projectId: event.projectId };
+  const delivery = untriedDelivery({ ...keys, origin, due }, dead ? data.store.now() : null);
+  data.deliveries.insert(delivery, queueOrder, isBehind);
+  if (dead) data.notes.add(event.id, id, "dead_lettered", "endpoint_disabled");
+  if (due === null) return null;
+  return { waiting: { id, due, queueOrder }, delivery };
+}
+
+/**
+ * Keys only grow: after the wall clock was set back they are ahead of it, and the event is due all the same.
+ */
+function firstDue(
+  data: Pick<Data, "store">,
+  { clock }: Pick<Outlet, "clock">,
+  { id, isTest }: Event,
+): number {
+  const now = data.store.now();
+  return clock.fromWall(isTest ? now : Math.min(keyTime(id), now));
+}
+
+/** An endpoint of a consumer gets only that consumer's events. */
+export function mayGet({ consumerId }: Endpoint, event: Pick<Event, "consumerId">): boolean {
+  return consumerId === null || consumerId === event.consumerId;
+}
+
+/**
+ * Asked again inside the write, as the endpoint may have been given to another consumer since the event was
+ * planned. A test is for its endpoint, whosever that is by now.
+ */
+export function isTheirs(endpoint: Endpoint, event: Pick<Event, "consumerId" | "isTest">): boolean {
+  return event.isTest || mayGet(endpoint, event);
+}
+
+/**
+ * Inside a write: where a delivery stands in the queue that the database keeps; null where its actor holds it
+ * in memory. `full` are the endpoints that Outlet.full named before the write.
+ */
+export function queueOrderFor(
+  data: Pick<Data, "store" | "endpoints">,
+  { id: endpointId, kind }: Endpoint,
+  { id, due }: { id: number; due: number },
+  full: ReadonlySet<number>,
+): number | null {
+  // A key of this moment, so that it stands behind all that was handed out before.
+  if (isPolled(kind)) return data.store.takeKey();
+  if (!full.has(endpointId)) return null;
+  // A write of this very transaction may have changed the order in which the endpoint gets things.
+  return data.endpoints.current(endpointId)?.ordering === "fifo" ? id : due;
+}
