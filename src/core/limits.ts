@@ -81,7 +81,12 @@ export const LIMITS = {
   exampleBytesMax: { value: 64 * KIB, unit: "bytes", why: "An example for people and for test events." },
   externalIdLengthMax: { value: 256, unit: "characters", why: "Fits every id scheme in use." },
   consumerIdLengthMax: { value: 256, unit: "characters", why: "Fits every id scheme in use." },
-  keptUnchangedMaxBytes: {
+  keptChangedBytesMax: {
+    value: 64 * MIB,
+    unit: "bytes",
+    why: "Answers a day of changes by management calls, kept for the Idempotency-Keys of one caller; above it such a change is refused with 429, as it would happen twice. Publishing is bounded by its events.",
+  },
+  keptUnchangedBytesMax: {
     value: MIB,
     unit: "bytes",
     why: "Answers a day of calls that change nothing, kept for the Idempotency-Keys of one caller: a link that only reads cannot fill the disk.",

@@ -76,7 +76,7 @@ export class Spreader {
     }
     this.#isRunning = false;
     if (!this.data.store.writable) for (const fanout of this.#waiting.keys()) this.#tell(fanout);
-      void this.outlet.dispatcher.isEmpty.then(() => this.#start());
+    void this.outlet.dispatcher.isEmpty.then(() => this.#start());
   }
 
   /** Very many are written no faster than they go out, unless somebody waits for them. */

@@ -1,6 +1,9 @@
 import { limit } from "../core/limits.ts";
 import type { Store } from "./store.ts";
 
+/** What a kept answer takes its bytes of. */
+export type Room = "keptChangedBytesMax" | "keptUnchangedBytesMax";
+
 const DAY_MS = 86_400_000;
 const CALLERS_MAX = 10_000;
 
@@ -10,7 +13,7 @@ export class Idempotency {
   readonly #save;
   readonly #expire;
   readonly #hasPast;
-  /** Bytes of today's answers that changed nothing, by caller; after a restart they are counted anew. */
+  /** Bytes of today's answers, by caller and room; after a restart they are counted anew. */
   readonly #taken = new Map<string, number>();
   #day = 0;
 
@@ -42,17 +45,14 @@ export class Idempotency {
     return this.#find.get(projectId, consumerId ?? "", key, this.store.now() - limit("idempotencyKeptMs"));
   }
 
-  /**
-   * Whether an answer of so many bytes that changed nothing may be kept: a caller has so much of that a day,
-   * and no more.
-   */
-  takeRoom(projectId: number, consumerId: string | null, bytes: number): boolean {
+  /** Whether an answer of so many bytes may be kept: a caller has so much of each room a day. */
+  takeRoom(projectId: number, consumerId: string | null, room: Room, bytes: number): boolean {
     const day = Math.floor(this.store.now() / DAY_MS);
     if (day !== this.#day) this.#taken.clear();
     this.#day = day;
-    const caller = `${projectId} ${consumerId ?? ""}`;
+    const caller = `${room} ${projectId} ${consumerId ?? ""}`;
     const taken = (this.#taken.get(caller) ?? 0) + bytes;
-    if (taken > limit("keptUnchangedMaxBytes") || this.#taken.size > CALLERS_MAX) return false;
+    if (taken > limit(room) || this.#taken.size > CALLERS_MAX) return false;
     this.#taken.set(caller, taken);
     return true;
   }

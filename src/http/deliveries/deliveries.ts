@@ -181,7 +181,7 @@ function retryDelivery(services: Pick<Services, "data" | "ids" | "deliveryList" 
           "conflict",
           "The delivery's endpoint is polled: replay it, and it is handed out again.",
         );
-      return { status: 202, json: deliveryOf(services, delivery, delivery.eventType) };
+      return { status: 202, json: deliveryOf(services, delivery, delivery.eventType), isChange: true };
     },
   });
 }

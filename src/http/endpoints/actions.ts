@@ -64,9 +64,10 @@ function testRoute(services: Pick<Services, "data" | "ids" | "pipeline" | "actor
       const endpoint = findEndpoint(services, caller, params.id);
       if (endpoint.status === "disabled") throw disabledConflict();
       const deliveryId = await writeTest(services, endpoint, type);
-      if (isPolled(endpoint.kind)) return { status: 202, json: waitingTest(services, deliveryId, type) };
+      if (isPolled(endpoint.kind))
+        return { status: 202, json: waitingTest(services, deliveryId, type), isChange: true };
       await attempt(services, deliveryId);
-      return { status: 200, json: lastAttempt(services, deliveryId) };
+      return { status: 200, json: lastAttempt(services, deliveryId), isChange: true };
     },
   });
 }

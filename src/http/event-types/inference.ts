@@ -55,7 +55,7 @@ export function inferenceRoute(services: Pick<Services, "data">): AnyRoute {
       const isDescribed = services.data.eventTypes.find(caller.projectId, params.name) !== undefined;
       if (list === null && !isDescribed) throw notFound("event type");
       const proposal = await infer(services, list, body.last ?? LAST_DEFAULT, turns);
-      return { status: 200, json: proposal, isUnchanging: true };
+      return { status: 200, json: proposal };
     },
   });
 }

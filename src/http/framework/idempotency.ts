@@ -1,5 +1,6 @@
 import { invalid, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
+import type { Room } from "../../store/idempotency.ts";
 import type { HttpParts } from "./parts.ts";
 import type { Answer, AnyRoute } from "./route.ts";
 
@@ -33,6 +34,7 @@ export function fingerprint(request: Request, bytes: Uint8Array): string {
 /** One request that carries an Idempotency-Key. */
 export class KeyedRequest {
   private isSaved = false;
+  private hasRoom = false;
 
   constructor(
     private readonly parts: HttpParts,
@@ -59,7 +61,7 @@ export class KeyedRequest {
   }
 
   /** Keeps a success, without its secrets. Runs inside the transaction of `parts.write`. */
-  save(answer: Answer): void {
+  private save(answer: Answer): void {
     if (answer.status < 200 || answer.status > 299) return;
     const { projectId, consumerId } = this.owner;
     const text = typeof answer.body === "string" ? answer.body : "";
@@ -68,17 +70,30 @@ export class KeyedRequest {
     this.isSaved = true;
   }
 
-  private hasRoom(answer: Answer): boolean {
-    const { projectId, consumerId } = this.owner;
-    return !answer.isUnchanging || this.parts.idempotency.takeRoom(projectId, consumerId, bytesOf(answer));
+  /**
+   * Keeps the answer to a change, inside its transaction. Throws 429 where the caller's room is used up: a
+   * change whose answer is not kept would happen again.
+   */
+  saveChange(answer: Answer, isPublish: boolean): void {
+    // A transaction may run again after a rollback.
+    this.hasRoom ||= isPublish || this.takeRoom(answer, "keptChangedBytesMax");
+    if (!this.hasRoom)
+      throw new Problem("rate_limited", "Today's answers to this caller's keyed changes use up their room.", {
+        headers: { "retry-after": "3600" },
+      });
+    this.save(answer);
   }
 
-  /**
-   * Keeps the answer of a handler that did not commit it with its own writes, unless it changed nothing and
-   * there is no room for it.
-   */
+  /** Keeps the answer of a handler that did not commit it with its own writes, where there is room for it. */
   async saveUnlessSaved(answer: Answer): Promise<void> {
-    if (!this.isSaved && this.hasRoom(answer)) await this.parts.write(() => this.save(answer));
+    if (this.isSaved) return;
+    const room = answer.isChange ? "keptChangedBytesMax" : "keptUnchangedBytesMax";
+    if (this.takeRoom(answer, room)) await this.parts.write(() => this.save(answer));
+  }
+
+  private takeRoom(answer: Answer, room: Room): boolean {
+    const { projectId, consumerId } = this.owner;
+    return this.parts.idempotency.takeRoom(projectId, consumerId, room, bytesOf(answer));
   }
 }
 

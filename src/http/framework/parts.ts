@@ -1,3 +1,4 @@
+import type { Room } from "../../store/idempotency.ts";
 import type { AuditEntry } from "../../core/audit.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { TurnQueue } from "../../core/structures/turn-queue.ts";
@@ -12,7 +13,7 @@ export interface KeptAnswer {
 
 /** The store of Idempotency-Keys. Operator calls have no project: they use `OPERATOR_PROJECT_ID`. */
 export interface IdempotencyStore {
-  takeRoom(projectId: number, consumerId: string | null, bytes: number): boolean;
+  takeRoom(projectId: number, consumerId: string | null, room: Room, bytes: number): boolean;
   find(projectId: number, consumerId: string | null, key: string): KeptAnswer | null;
   /** Called inside `write` only. */
   save(

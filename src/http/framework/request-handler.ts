@@ -138,7 +138,7 @@ export class RequestHandler implements RequestContext {
       const answer = run();
       const { audit } = this.prepared.route;
       if (typeof audit === "object") this.shared.parts.audit.add(auditEntry(audit, this, answer));
-      this.keyed?.save(answer);
+      this.keyed?.saveChange(answer, this.prepared.route.budget === "publish");
       return answer;
     });
   }

@@ -29,10 +29,10 @@ export interface Answer {
   /** For the audit log; it does not leave. */
   audited?: AuditNote;
   /**
-   * True where the call changed nothing: asking again does no harm, so little of that is kept for
-   * Idempotency-Keys.
+   * True where the call changed something although `commit` did not write it: the answer is kept for its
+   * Idempotency-Key like that of a change.
    */
-  isUnchanging?: true;
+  isChange?: true;
 }
 
 /** A documented answer. Without a schema it has no body. */

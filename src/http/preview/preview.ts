@@ -159,5 +159,5 @@ function listFor({ data }: Pick<Services, "data">, caller: Caller, endpoint: End
 
 /** By hand, as a body that nothing transforms is what was published, to the spelling of its numbers. */
 function jsonText(body: string): Answer {
-  return { status: 200, body, headers: { "content-type": "application/json" }, isUnchanging: true };
+  return { status: 200, body, headers: { "content-type": "application/json" } };
 }

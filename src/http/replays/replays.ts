@@ -77,7 +77,7 @@ function createReplay(services: Pick<Services, "data" | "ids" | "deliveryList" |
       const filter = readReplayFilter(services, caller, body);
       const scope = { projectId: caller.projectId, visible: visibleEndpoints(services, caller) };
       const matched = await services.replayer.count(scope, filter, turns);
-      if (body.dry_run) return { status: 200, json: { matched }, isUnchanging: true };
+      if (body.dry_run) return { status: 200, json: { matched } };
       requirePlaces(services.data, caller.projectId, matched);
       return commitChange(context, {
         write: () => insert(services, caller, filter, matched),

@@ -191,7 +191,7 @@ function verifySampleRoute(services: Services, keys: KeyCache): AnyRoute {
       });
       const at = body.at === undefined ? services.now() : parseTime("/at", body.at);
       const json = verdictOf(await receptionOf(services, keys, source, request, at));
-      return { status: 200, json, isUnchanging: true };
+      return { status: 200, json };
     },
   });
 }
