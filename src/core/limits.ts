@@ -89,7 +89,12 @@ export const LIMITS = {
   keptUnchangedBytesMax: {
     value: MIB,
     unit: "bytes",
-    why: "Answers a day of calls that change nothing, kept for the Idempotency-Keys of one caller: a link that only reads cannot fill the disk.",
+    why: "Answers a day of calls that change nothing, kept for the Idempotency-Keys of one caller.",
+  },
+  keptUnchangedTotalBytesMax: {
+    value: 16 * MIB,
+    unit: "bytes",
+    why: "The same of all callers together: they are kept in memory alone, so that a link that only reads leaves nothing on the disk.",
   },
   idempotencyKeyLengthMax: {
     value: 255,
@@ -326,6 +331,11 @@ export const LIMITS = {
     value: 100,
     unit: "count",
     why: "Deliveries written in the transaction of their event; more follow in slices, so that no turn of the loop is long.",
+  },
+  fanoutWaitingMax: {
+    value: 100_000,
+    unit: "count",
+    why: "Deliveries of one project's wide events that are accepted and still to be written; a publish that would exceed it waits for them.",
   },
   fanoutSliceRows: {
     value: 50,

@@ -29,6 +29,7 @@ export class Eraser {
 
   /** Something was asked for, or follows an event that is gone. */
   wake(): void {
+    this.parts.data.idempotency.forgetUnchanging();
     this.#onWake();
   }
 
@@ -70,6 +71,7 @@ export class Eraser {
       const [erasure] = this.parts.data.erasures.running();
       if (erasure === undefined || control.isStopping()) break;
       events += await this.#erase(erasure, control);
+      this.parts.data.idempotency.forgetUnchanging();
     }
     await removeRest(this.parts, control);
     return events;

@@ -25,7 +25,12 @@ export class Spreader {
   readonly #others: Fanout[] = [];
   /** Whoever waits until all of a short fan-out is written. */
   readonly #waiting = new Map<Fanout, () => void>();
+  /** By project: deliveries that are still to be written, or announced. */
+  readonly #rows = new Map<number, number>();
+  /** Whoever waits for room before more is written. */
+  #atDoor: (() => void)[] = [];
   #isRunning = false;
+  #isWaitingForDispatcher = false;
 
   constructor(
     readonly data: Pick<
@@ -38,6 +43,37 @@ export class Spreader {
   }
 
   /**
+   * Before the write of `rows` deliveries that may follow their events: resolves once the project has room
+   * for them. Answers what to call when they are taken up, or never will be.
+   */
+  async admit(projectId: number, rows: number): Promise<() => void> {
+    const { store } = this.data;
+    const max = limit("fanoutWaitingMax");
+    for (;;) {
+      const ahead = this.#rows.get(projectId) ?? 0;
+      // A full disk refuses the write itself.
+      if (ahead === 0 || ahead + rows <= max || !store.writable) break;
+      await new Promise<void>((resolve) => this.#atDoor.push(resolve));
+    }
+    this.#count(projectId, rows);
+    return () => this.#count(projectId, -rows);
+  }
+
+  #count(projectId: number, by: number): void {
+    const rows = (this.#rows.get(projectId) ?? 0) + by;
+    if (rows > 0) this.#rows.set(projectId, rows);
+    else this.#rows.delete(projectId);
+    if (by < 0) this.#openDoor();
+  }
+
+  /** Each looks again, the first one first. */
+  #openDoor(): void {
+    const waiting = this.#atDoor;
+    this.#atDoor = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  /**
    * Takes up a fan-out whose row is on disk. Resolves once all of it is written, or the disk is full, as then
    * it goes on later; at once where it is too long to wait for.
    */
@@ -46,6 +82,7 @@ export class Spreader {
       ? new Promise<void>((resolve) => this.#waiting.set(fanout, resolve))
       : Promise.resolve();
     this.#queueOf(fanout).push(fanout);
+    this.#count(fanout.projectId, restOf(fanout));
     this.#start();
     return written;
   }
@@ -75,8 +112,19 @@ export class Spreader {
       await this.#writeAll(slices);
     }
     this.#isRunning = false;
-    if (!this.data.store.writable) for (const fanout of this.#waiting.keys()) this.#tell(fanout);
-    void this.outlet.dispatcher.isEmpty.then(() => this.#start());
+    if (!this.data.store.writable) {
+      for (const fanout of this.#waiting.keys()) this.#answer(fanout);
+      this.#openDoor();
+    } else if (this.#isAhead) this.#startOnceEmpty();
+  }
+
+  #startOnceEmpty(): void {
+    if (this.#isWaitingForDispatcher) return;
+    this.#isWaitingForDispatcher = true;
+    void this.outlet.dispatcher.isEmpty.then(() => {
+      this.#isWaitingForDispatcher = false;
+      this.#start();
+    });
   }
 
   /** Very many are written no faster than they go out, unless somebody waits for them. */
@@ -90,7 +138,10 @@ export class Spreader {
       const full = this.outlet.full(slices.flatMap(endpointsOf));
       const written = await this.data.store.write(() => slices.map((slice) => this.#write(slice, full)));
       this.outlet.dispatcher.dispatch(written.flat());
-      for (const { fanout, until } of slices) if (until === fanout.endpoints.length) this.#tell(fanout);
+      for (const { fanout, from, until } of slices) {
+        this.#count(fanout.projectId, from - until);
+        if (until === fanout.endpoints.length) this.#answer(fanout);
+      }
     } catch (error) {
       if (error instanceof Problem) this.#putBack(slices);
       else this.#giveUp(slices, error);
@@ -100,13 +151,14 @@ export class Spreader {
   /** Their rows are still there: the next start takes them up where they are. */
   #giveUp(slices: readonly Slice[], error: unknown): void {
     this.data.store.report("fan-out", error);
-    for (const { fanout } of slices) {
+    for (const { fanout, from } of slices) {
       this.#takeOut(fanout);
-      this.#tell(fanout);
+      this.#count(fanout.projectId, from - fanout.endpoints.length);
+      this.#answer(fanout);
     }
   }
 
-  #tell(fanout: Fanout): void {
+  #answer(fanout: Fanout): void {
     this.#waiting.get(fanout)?.();
     this.#waiting.delete(fanout);
   }
@@ -182,6 +234,10 @@ export class Spreader {
 
 function endpointsOf({ fanout, from, until }: Slice): { id: number }[] {
   return fanout.endpoints.slice(from, until).map((id) => ({ id }));
+}
+
+function restOf({ endpoints, written }: Fanout): number {
+  return endpoints.length - written;
 }
 
 function isShort({ endpoints }: Fanout): boolean {

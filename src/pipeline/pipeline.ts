@@ -172,8 +172,29 @@ export class Plan {
     answerFor: (accepted: readonly Accepted[]) => Made,
     inTransaction: (run: () => Made) => Promise<Made>,
   ): Promise<Made> {
+    const rows = this.audiences.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
+    if (rows > limit("fanoutAtOnceMax")) return this.#commitWide(rows, answerFor, inTransaction);
     const made = await inTransaction(() => answerFor(this.write()));
     const written = this.dispatch();
+    if (written !== null) await written;
+    return made;
+  }
+
+  /** The same, once the project has room for so many deliveries that may follow. */
+  async #commitWide<Made>(
+    rows: number,
+    answerFor: (accepted: readonly Accepted[]) => Made,
+    inTransaction: (run: () => Made) => Promise<Made>,
+  ): Promise<Made> {
+    const takenUp = await this.spreader.admit(this.projectId, rows);
+    let written: Promise<unknown> | null;
+    let made: Made;
+    try {
+      made = await inTransaction(() => answerFor(this.write()));
+      written = this.dispatch();
+    } finally {
+      takenUp();
+    }
     if (written !== null) await written;
     return made;
   }

@@ -4,7 +4,8 @@ import { connect } from "node:net";
 import type { AuditEntry } from "../../src/core/audit.ts";
 import type { Caller } from "../../src/core/caller.ts";
 import { TurnQueue } from "../../src/core/structures/turn-queue.ts";
-import type { FailureLine, HttpParts, KeptAnswer } from "../../src/http/framework/parts.ts";
+import type { FailureLine, HttpParts } from "../../src/http/framework/parts.ts";
+import type { KeptAnswer } from "../../src/store/idempotency.ts";
 import type { RequestLine } from "../../src/platform/log.ts";
 import type { AnyRoute } from "../../src/http/framework/route.ts";
 import { createServer } from "../../src/http/framework/server.ts";
@@ -67,11 +68,13 @@ export class TestParts implements HttpParts {
   beforeCommit: () => void = () => {};
 
   readonly idempotency: HttpParts["idempotency"] = {
-    find: (...name) => this.kept.get(JSON.stringify(name)) ?? null,
+    find: ({ projectId, consumerId }, key) =>
+      this.kept.get(JSON.stringify([projectId, consumerId, key])) ?? null,
     takeRoom: () => true,
-    save: (projectId, consumerId, key, fingerprint, status, body) => {
-      this.kept.set(JSON.stringify([projectId, consumerId, key]), { fingerprint, status, body });
+    save: ({ projectId, consumerId }, key, kept) => {
+      this.kept.set(JSON.stringify([projectId, consumerId, key]), kept);
     },
+    keepUnchanging: (owner, key, kept) => this.idempotency.save(owner, key, kept),
   };
 
   audited: AuditEntry[] = [];

@@ -1,7 +1,9 @@
+import type { Caller } from "../../core/caller.ts";
 import { invalid, notFound, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { type Endpoint, HEALTHY, isSameDestination } from "../../core/model.ts";
 import { commitChange } from "../framework/commit.ts";
+import { belongsTo } from "../framework/lookups.ts";
 import { endpointOf } from "./shape.ts";
 import type { Answer, RequestContext } from "../framework/route.ts";
 import type { Services } from "../framework/services.ts";
@@ -34,7 +36,7 @@ export function requireMovable(
   throw new Problem("conflict", "It has deliveries already: its consumer stays. Create another endpoint.");
 }
 
-type Committer = Pick<RequestContext, "commit">;
+type Committer = Pick<RequestContext, "commit"> & { readonly caller: Caller };
 
 /**
  * Changes an endpoint as it stands at the moment of the write, in one durable transaction with its answer
@@ -55,6 +57,8 @@ export function changeEndpoint(
       let before: unknown;
       let moved = false;
       const made = endpoints.update(id, (now) => {
+        // It may be another consumer's since the caller found it.
+        if (!belongsTo(context.caller, now)) throw notFound("endpoint");
         before = endpointOf(services, now);
         const changes = change(now);
         moved = !isSameDestination(now, { ...now, ...changes });

@@ -1,14 +1,8 @@
 import { invalid, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
-import type { Room } from "../../store/idempotency.ts";
+import type { KeptAnswer, KeyOwner } from "../../store/idempotency.ts";
 import type { HttpParts } from "./parts.ts";
 import type { Answer, AnyRoute } from "./route.ts";
-
-/** Whose keys these are: a portal token's never meet the project's own. */
-export interface KeyOwner {
-  projectId: number;
-  consumerId: string | null;
-}
 
 /** Fields that are secret in every answer that has them at its top. */
 export const SECRET_FIELDS: readonly string[] = ["secret", "key", "api_key", "private_key", "embed_html"];
@@ -31,7 +25,7 @@ export function fingerprint(request: Request, bytes: Uint8Array): string {
   return hash.update(`${request.method} ${pathname}${search}\n`).update(bytes).digest("hex");
 }
 
-/** One request that carries an Idempotency-Key. */
+/** One request that carries an Idempotency-Key. A portal token's keys never meet the project's own. */
 export class KeyedRequest {
   private isSaved = false;
   private hasRoom = false;
@@ -46,7 +40,7 @@ export class KeyedRequest {
 
   /** The answer that the first request with this key got. Throws 422 where that was another request. */
   findKept(): Answer | null {
-    const kept = this.parts.idempotency.find(this.owner.projectId, this.owner.consumerId, this.key);
+    const kept = this.parts.idempotency.find(this.owner, this.key);
     if (kept === null) return null;
     if (kept.fingerprint !== this.print) {
       throw new Problem("idempotency_key_reused", "Use a new Idempotency-Key for another path or body.");
@@ -60,45 +54,43 @@ export class KeyedRequest {
     };
   }
 
-  /** Keeps a success, without its secrets. Runs inside the transaction of `parts.write`. */
-  private save(answer: Answer): void {
-    if (answer.status < 200 || answer.status > 299) return;
-    const { projectId, consumerId } = this.owner;
-    const text = typeof answer.body === "string" ? answer.body : "";
-    const body = answer.json === undefined ? text : withoutFields(answer.json, this.secretFields);
-    this.parts.idempotency.save(projectId, consumerId, this.key, this.print, answer.status, body);
-    this.isSaved = true;
-  }
-
   /**
    * Keeps the answer to a change, inside its transaction. Throws 429 where the caller's room is used up: a
-   * change whose answer is not kept would happen again.
+   * change whose answer is not kept would happen again. Publishing has room by its events.
    */
   saveChange(answer: Answer, isPublish: boolean): void {
+    if (!isSuccess(answer)) return;
+    const kept = this.keptOf(answer);
     // A transaction may run again after a rollback.
-    this.hasRoom ||= isPublish || this.takeRoom(answer, "keptChangedBytesMax");
+    this.hasRoom ||= isPublish || this.parts.idempotency.takeRoom(this.owner, kept.body.length);
     if (!this.hasRoom)
       throw new Problem("rate_limited", "Today's answers to this caller's keyed changes use up their room.", {
         headers: { "retry-after": "3600" },
       });
-    this.save(answer);
+    this.parts.idempotency.save(this.owner, this.key, kept);
+    this.isSaved = true;
   }
 
   /** Keeps the answer of a handler that did not commit it with its own writes, where there is room for it. */
   async saveUnlessSaved(answer: Answer): Promise<void> {
-    if (this.isSaved) return;
-    const room = answer.isChange ? "keptChangedBytesMax" : "keptUnchangedBytesMax";
-    if (this.takeRoom(answer, room)) await this.parts.write(() => this.save(answer));
+    if (this.isSaved || !isSuccess(answer)) return;
+    const { idempotency } = this.parts;
+    const kept = this.keptOf(answer);
+    if (!answer.isChange) idempotency.keepUnchanging(this.owner, this.key, kept);
+    else if (idempotency.takeRoom(this.owner, kept.body.length))
+      await this.parts.write(() => idempotency.save(this.owner, this.key, kept));
   }
 
-  private takeRoom(answer: Answer, room: Room): boolean {
-    const { projectId, consumerId } = this.owner;
-    return this.parts.idempotency.takeRoom(projectId, consumerId, room, bytesOf(answer));
+  /** Without its secrets. */
+  private keptOf(answer: Answer): KeptAnswer {
+    const text = typeof answer.body === "string" ? answer.body : "";
+    const body = answer.json === undefined ? text : withoutFields(answer.json, this.secretFields);
+    return { fingerprint: this.print, status: answer.status, body };
   }
 }
 
-function bytesOf({ json, body }: Answer): number {
-  return typeof body === "string" ? body.length : JSON.stringify(json ?? "").length;
+function isSuccess({ status }: Answer): boolean {
+  return status >= 200 && status <= 299;
 }
 
 /** Lets one request per key run at a time. A restart forgets them: what was cut is not running. */

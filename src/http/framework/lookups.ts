@@ -37,7 +37,7 @@ export function findEvent(
 ): EventWithData {
   const key = services.ids.decode("evt", id);
   const event = key === null ? null : services.data.events.getWithData(key);
-  if (!event || !isTheirs(caller, event)) throw notFound("event");
+  if (!event || !belongsTo(caller, event)) throw notFound("event");
   return event;
 }
 
@@ -82,7 +82,7 @@ export function seenEndpoint(
 ): Endpoint | null {
   const key = ids.decode("ep", id);
   const endpoint = key === null ? undefined : data.endpoints.get(key);
-  return endpoint && isTheirs(caller, endpoint) ? endpoint : null;
+  return endpoint && belongsTo(caller, endpoint) ? endpoint : null;
 }
 
 /** Throws 404 for an id that is malformed, unknown or foreign, or whose endpoint is deleted. */
@@ -95,11 +95,11 @@ export function findEndpoint(services: Pick<Services, "data" | "ids">, caller: C
 /** All endpoints that the caller may see. */
 export function* endpointsOf({ data }: Pick<Services, "data">, caller: Caller): Generator<Endpoint> {
   for (const endpoint of data.endpoints.ofProject(caller.projectId).values())
-    if (isTheirs(caller, endpoint)) yield endpoint;
+    if (belongsTo(caller, endpoint)) yield endpoint;
 }
 
 /** True of what belongs to the caller's project, and, for a portal token, to its consumer. */
-function isTheirs(caller: Caller, of: { projectId: number; consumerId: string | null }): boolean {
+export function belongsTo(caller: Caller, of: { projectId: number; consumerId: string | null }): boolean {
   if (of.projectId !== caller.projectId) return false;
   return caller.consumerId === null || of.consumerId === caller.consumerId;
 }

@@ -1,32 +1,10 @@
-import type { Room } from "../../store/idempotency.ts";
+import type { Idempotency } from "../../store/idempotency.ts";
 import type { AuditEntry } from "../../core/audit.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { TurnQueue } from "../../core/structures/turn-queue.ts";
 import type { RequestLine } from "../../platform/log.ts";
 
-/** An answer kept under an Idempotency-Key. `body` is the JSON text, empty where there was none. */
-export interface KeptAnswer {
-  fingerprint: string;
-  status: number;
-  body: string;
-}
-
-/** The store of Idempotency-Keys. Operator calls have no project: they use `OPERATOR_PROJECT_ID`. */
-export interface IdempotencyStore {
-  takeRoom(projectId: number, consumerId: string | null, room: Room, bytes: number): boolean;
-  find(projectId: number, consumerId: string | null, key: string): KeptAnswer | null;
-  /** Called inside `write` only. */
-  save(
-    projectId: number,
-    consumerId: string | null,
-    key: string,
-    fingerprint: string,
-    status: number,
-    body: string,
-  ): void;
-}
-
-/** No project has this key: rows start at 1. */
+/** The project of the operator's Idempotency-Keys: no project has this key, as rows start at 1. */
 export const OPERATOR_PROJECT_ID = 0;
 
 export interface FailureLine {
@@ -63,7 +41,7 @@ export interface HttpParts {
   write<T>(run: () => T): Promise<T>;
   /** For work on large bodies. */
   turns: TurnQueue;
-  idempotency: IdempotencyStore;
+  idempotency: Pick<Idempotency, "find" | "takeRoom" | "save" | "keepUnchanging">;
   /** Called inside `write` only. */
   audit: { add(entry: AuditEntry): void };
   /** Requests per second; 0 means no limit. */

@@ -8,11 +8,11 @@ import { type BodyReader, type Bytes, compileBody, NO_BYTES, readBody, requireJs
 import {
   fingerprint,
   KeyedRequest,
-  type KeyOwner,
   type RunningKeys,
   readIdempotencyKey,
   takesIdempotencyKey,
 } from "./idempotency.ts";
+import type { KeyOwner } from "../../store/idempotency.ts";
 import { type HttpParts, OPERATOR_PROJECT_ID } from "./parts.ts";
 import { INTERNAL, problemAnswer } from "./problem.ts";
 import { compileQuery, type QueryReader } from "./query.ts";
@@ -115,6 +115,7 @@ export class RequestHandler implements RequestContext {
       this.begin();
       if (takesBody(this.prepared.route)) {
         this.bytes = await this.readBytes();
+        this.admit();
         // Several large ones that are complete at once are not read in one turn of the loop.
         if (isHeavy(this.bytes.length)) await this.turns.ownTurn();
       }
@@ -135,6 +136,9 @@ export class RequestHandler implements RequestContext {
 
   commit(run: () => Answer): Promise<Answer> {
     return this.shared.parts.write(() => {
+      // Its key may be revoked, or its account suspended, since the request came: a body, or a name server of
+      // the caller's own, may take many seconds.
+      this.admit();
       const answer = run();
       const { audit } = this.prepared.route;
       if (typeof audit === "object") this.shared.parts.audit.add(auditEntry(audit, this, answer));
@@ -162,8 +166,14 @@ export class RequestHandler implements RequestContext {
       throw unavailable("The service is starting or stopping. Try again in a moment.");
     }
     this.requireReadablePath();
-    this.caller = admit(route.access, route.method, this.request, this.shared.parts);
+    this.caller = this.admit();
     this.charge(1);
+  }
+
+  /** Throws 401 or 403. */
+  private admit(): Caller | null {
+    const { access, method } = this.prepared.route;
+    return admit(access, method, this.request, this.shared.parts);
   }
 
   private handle(): Answer | Promise<Answer> {

@@ -119,7 +119,7 @@ export const IDEMPOTENCY_KEY: Json = {
   required: false,
   description:
     "Makes it safe to send the request again: the same key, path and body get the first answer again for 24 hours, " +
-    "with `idempotency-replayed: true` and without secrets. Of calls that change nothing 1 MiB of answers a day is kept for each caller; more are computed anew.",
+    "with `idempotency-replayed: true` and without secrets. Of calls that change nothing, and of test events, 1 MiB of answers a day is kept for each caller, until a restart; more are computed anew. Of management changes 64 MiB a day; above that they are refused with 429.",
   schema: {
     type: "string",
     minLength: 1,

@@ -183,12 +183,11 @@ function deleteRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
       const key = id === null ? undefined : tenants.keysOf(caller.projectId).find((held) => held.id === id);
       if (key === undefined) throw notFound("API key");
       const audited = { before: { name: key.name, scopes: key.scopes }, after: null };
-      return tenants.revoke(key, (remove) =>
-        context.commit(() => {
-          remove();
-          return { status: 204, audited };
-        }),
-      );
+      return commitChange(context, {
+        write: () => tenants.deleteKey(key),
+        answer: () => ({ status: 204, audited }),
+        remember: () => tenants.forgetKey(key),
+      });
     },
   });
 }

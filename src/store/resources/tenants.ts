@@ -231,23 +231,15 @@ export class Tenants {
     return [...this.#keys.values()].filter((key) => key.projectId === projectId).sort((a, b) => b.id - a.id);
   }
 
-  /**
-   * Revokes at once, before the row is gone: nothing that comes in from now on passes. `commit` runs `remove`
-   * in a write.
-   */
-  async revoke<Done>(key: ApiKey, commit: (remove: () => void) => Promise<Done>): Promise<Done> {
-    const [hash] = [...this.#keys].find(([, held]) => held === key) ?? [];
-    if (hash === undefined) throw new Error("a key is revoked that is none");
-    this.#keys.delete(hash);
+  /** Inside a write; `forgetKey` afterwards. */
+  deleteKey({ id }: ApiKey): void {
+    this.db.delete(apiKey).where(eq(apiKey.id, id)).run();
+  }
+
+  /** Nothing with it passes from now on, nor what came with it before and is not written yet. */
+  forgetKey(key: ApiKey): void {
+    for (const [hash, held] of this.#keys) if (held === key) this.#keys.delete(hash);
     this.#used.delete(key);
-    try {
-      return await commit(() => this.db.delete(apiKey).where(eq(apiKey.id, key.id)).run());
-    } catch (error) {
-      // The row is still there, and would be after a restart: so it is not revoked, and the caller hears
-      // that.
-      this.#keys.set(hash, key);
-      throw error;
-    }
   }
 
   /** Writes down when keys were last used; every minute, and at the end. */
