@@ -325,7 +325,7 @@ export const LIMITS = {
   fanoutAtOnceMax: {
     value: 1000,
     unit: "count",
-    why: "Deliveries that are written before their event is answered; more follow.",
+    why: "Deliveries that are written before a publish is answered; more follow.",
   },
   eventRowsMax: {
     value: 100,

@@ -169,7 +169,7 @@ export function readGauges({ data, actors, path, transport, replication }: Gauge
   const replica = replication.state();
   return {
     ...actors.counts(),
-    backlog: data.tally.waiting,
+    backlog: data.tally.waiting + data.fanouts.rest(),
     oldestWriteSeconds: data.store.silentMs / 1000,
     writable: Number(data.store.writable),
     diskFreeBytes: roomIn(dirname(path)),

@@ -74,11 +74,11 @@ export class Spreader {
   }
 
   /**
-   * Takes up a fan-out whose row is on disk. Resolves once all of it is written, or the disk is full, as then
-   * it goes on later; at once where it is too long to wait for.
+   * Takes up a fan-out whose row is on disk. Where it is awaited, resolves once all of it is written, or the
+   * disk is full, as then it goes on later; else at once.
    */
-  add(fanout: Fanout): Promise<void> {
-    const written = isShort(fanout)
+  add(fanout: Fanout, isAwaited: boolean): Promise<void> {
+    const written = isAwaited
       ? new Promise<void>((resolve) => this.#waiting.set(fanout, resolve))
       : Promise.resolve();
     this.#queueOf(fanout).push(fanout);
@@ -93,7 +93,7 @@ export class Spreader {
       const endpoint = this.data.endpoints.getAnyway(id);
       return endpoint === undefined || keepsOrder(endpoint);
     };
-    for (const fanout of this.data.fanouts.unfinished(isOrdered)) void this.add(fanout);
+    for (const fanout of this.data.fanouts.unfinished(isOrdered)) void this.add(fanout, false);
   }
 
   #queueOf({ written, ordered }: Fanout): Fanout[] {

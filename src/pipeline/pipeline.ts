@@ -10,7 +10,7 @@ import { keepsOrder } from "../destinations/destinations.ts";
 import type { Outlet } from "./outlet.ts";
 import type { Data } from "../store/data.ts";
 import type { EventWithData } from "../store/log/events.ts";
-import type { Fanout } from "../store/log/fanouts.ts";
+import type { Fanout, FanoutList } from "../store/log/fanouts.ts";
 
 /**
  * The one door: whatever becomes an event, published or verified at ingest, comes in by `plan`. Replay stands
@@ -128,6 +128,9 @@ const NOBODY: readonly Endpoint[] = [];
 export class Plan {
   #dispatches: Dispatch[] = [];
   #fanouts: Fanout[] = [];
+  /** Of wide events: how their endpoints are split, and the lists that are written, each once. */
+  readonly #wide = new Map<readonly Endpoint[], Split>();
+  readonly #lists = new Map<readonly Endpoint[], FanoutList>();
   /** How many deliveries may still be written with their events. */
   #room = 0;
   #accepted: Accepted[] = [];
@@ -203,6 +206,8 @@ export class Plan {
   write(): Accepted[] {
     this.#dispatches = [];
     this.#fanouts = [];
+    this.#wide.clear();
+    this.#lists.clear();
     this.#room = limit("fanoutAtOnceMax");
     this.#accepted = [];
     for (const event of this.incoming) {
@@ -220,7 +225,9 @@ export class Plan {
     for (const accepted of this.#accepted) this.parts.onAccepted(accepted);
     this.parts.outlet.dispatcher.dispatch(this.#dispatches);
     if (this.#fanouts.length === 0) return null;
-    return Promise.all(this.#fanouts.map((fanout) => this.spreader.add(fanout)));
+    const rows = this.#fanouts.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
+    const isAwaited = rows <= limit("fanoutAtOnceMax");
+    return Promise.all(this.#fanouts.map((fanout) => this.spreader.add(fanout, isAwaited)));
   }
 
   /** The delivery of a test event; after the commit, in place of `dispatch`. */
@@ -313,14 +320,29 @@ export class Plan {
     const isNarrow = endpoints.length <= Math.min(this.#room, limit("eventRowsMax"));
     if (isTest || (isNarrow && !this.#isBehind(endpoints)))
       return { atOnce: endpoints, later: NOBODY, ordered: 0 };
+    const known = isNarrow ? undefined : this.#wide.get(endpoints);
+    if (known) return known;
     const ordered: Endpoint[] = [];
     const others: Endpoint[] = [];
     for (const endpoint of endpoints) (keepsOrder(endpoint) ? ordered : others).push(endpoint);
     if (isNarrow) return { atOnce: others, later: ordered, ordered: ordered.length };
-    return { atOnce: NOBODY, later: [...ordered, ...others], ordered: ordered.length };
+    const split = { atOnce: NOBODY, later: [...ordered, ...others], ordered: ordered.length };
+    this.#wide.set(endpoints, split);
+    return split;
   }
 
-  #deliver(event: EventWithData, { atOnce, later, ordered }: Split, mustWait: boolean): void {
+  /** Events of a batch that go to the same endpoints share their list. */
+  #listOf({ later, ordered }: Split, eventId: number): FanoutList {
+    const known = this.#lists.get(later);
+    if (known) return known;
+    const list = { id: eventId, endpoints: later.map(({ id }) => id), ordered };
+    this.#data.fanouts.insertList(list);
+    this.#lists.set(later, list);
+    return list;
+  }
+
+  #deliver(event: EventWithData, split: Split, mustWait: boolean): void {
+    const { atOnce, later } = split;
     if (atOnce.length + later.length === 0) return;
     const waits = (this.#waits = this.#whoWaits(event, mustWait));
     if (waits !== null && (this.#hasWaiting(atOnce, waits) || this.#hasWaiting(later, waits)))
@@ -328,8 +350,8 @@ export class Plan {
     this.#deliverNow(event, atOnce);
     if (later.length === 0) return;
     const firstKey = event.id + 1 + atOnce.length;
-    const keys = later.map(({ id }) => id);
-    this.#fanouts.push(this.#data.fanouts.insert(this.projectId, event.id, firstKey, keys, ordered));
+    const list = this.#listOf(split, event.id);
+    this.#fanouts.push(this.#data.fanouts.insert(this.projectId, event.id, firstKey, list));
   }
 
   /**

@@ -53,10 +53,20 @@ export const event = sqliteTable(
   (t) => [uniqueIndex("event_external").on(t.project_id, t.external_id).where(sql`external_id IS NOT NULL`)],
 );
 
-export const fanout = sqliteTable("fanout", {
-  event_id: integer().primaryKey(),
-  first_key: integer().notNull(),
-  written: integer().notNull(),
+export const fanout = sqliteTable(
+  "fanout",
+  {
+    event_id: integer().primaryKey(),
+    first_key: integer().notNull(),
+    written: integer().notNull(),
+    total: integer().notNull(),
+    list_id: integer().notNull(),
+  },
+  (t) => [index("fanout_by_list").on(t.list_id)],
+);
+
+export const fanoutList = sqliteTable("fanout_list", {
+  id: integer().primaryKey(),
   endpoints: text().notNull(),
 });
 

@@ -354,7 +354,7 @@ function keyedTables(sqlite: Database): string[] {
 function lastKey(sqlite: Database): number {
   const maxima = keyedTables(sqlite).map((table) => `SELECT max(id) AS id FROM ${table}`);
   // Keys that a fan-out has set aside for deliveries that are still to be written.
-  maxima.push("SELECT max(first_key + json_array_length(endpoints)) - 1 AS id FROM fanout");
+  maxima.push("SELECT max(first_key + total) - 1 AS id FROM fanout");
   // Positions in the queues of polled endpoints (src/delivery/poll-actor.ts) are keys too.
   maxima.push(
     `SELECT max((SELECT max(queue_order) FROM delivery WHERE endpoint_id = endpoint.id AND queue_order IS NOT NULL)) AS id

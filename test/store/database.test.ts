@@ -8,6 +8,8 @@ import { getTableConfig, SQLiteSyncDialect, type SQLiteTable } from "drizzle-orm
 import { DatabaseError, lockDirectory, openDatabase } from "../../src/store/database.ts";
 import * as logSchema from "../../src/store/log-schema.ts";
 import * as schema from "../../src/store/schema.ts";
+import initial from "../../drizzle/0001_initial.sql" with { type: "text" };
+import { migrate } from "../../src/store/migrations.ts";
 import { openMemory } from "../kit/memory.ts";
 
 let dir: string;
@@ -175,4 +177,19 @@ describe("the data directory", () => {
     openDatabase(dir).close();
     expect(statSync(file()).mode & 0o077).toBe(0);
   });
+});
+
+test("a database of version 1 is brought up to date with the fan-outs that are under way", () => {
+  const sqlite = new Database(":memory:", { strict: true });
+  sqlite.exec(initial);
+  sqlite.exec("PRAGMA user_version = 1; INSERT INTO fanout VALUES (7, 8, 1, '[3,4,5]'), (20, 21, 0, '[3]')");
+  expect(migrate(sqlite).from).toBe(1);
+  const rows = sqlite.query(
+    "SELECT event_id, first_key, written, total, endpoints FROM fanout JOIN fanout_list ON id = list_id ORDER BY 1",
+  );
+  expect(rows.values()).toEqual([
+    [7, 8, 1, 3, "[3,4,5]"],
+    [20, 21, 0, 1, "[3]"],
+  ]);
+  sqlite.close();
 });

@@ -2,63 +2,47 @@ import type { Meter } from "../counts/meter.ts";
 import type { Store } from "../store.ts";
 import type { WaitingEvents } from "./waiting-events.ts";
 
+/** Endpoints that get an event, of which those stand first that keep the order: `ordered` of them. */
+export interface FanoutList {
+  /** The event that came with it first. */
+  id: number;
+  endpoints: readonly number[];
+  ordered: number;
+}
+
 /** An event whose deliveries are written in slices after its commit. */
-export interface Fanout {
+export interface Fanout extends Pick<FanoutList, "endpoints" | "ordered"> {
   eventId: number;
   projectId: number;
   /** The key of the first delivery; the n-th endpoint's delivery has firstKey + n. */
   firstKey: number;
   written: number;
-  endpoints: number[];
-  /** How many of them keep the order: those stand first. */
-  ordered: number;
+  listId: number;
 }
 
-type FanoutRow = Omit<Fanout, "endpoints" | "ordered"> & { endpoints: string };
+type FanoutRow = Omit<Fanout, "endpoints" | "ordered">;
 
 export class Fanouts {
-  readonly #insert;
-  readonly #advance;
-  readonly #finish;
-  readonly #uncount;
-  readonly #rest;
-  readonly #count;
-  readonly #ofProject;
-  readonly #names;
+  readonly #statements;
 
   constructor(
-    private readonly store: Store,
+    { sqlite }: Store,
     private readonly waitingEvents: WaitingEvents,
     private readonly meter: Meter,
   ) {
-    const { sqlite } = store;
-    this.#insert = sqlite.prepare<void, [number, number, string]>(
-      "INSERT INTO fanout (event_id, first_key, written, endpoints) VALUES (?, ?, 0, ?)",
-    );
-    this.#advance = sqlite.prepare<void, [number, number]>(
-      "UPDATE fanout SET written = ? WHERE event_id = ?",
-    );
-    this.#rest = sqlite.prepare<{ n: number }, [number]>(
-      "SELECT json_array_length(endpoints) - written AS n FROM fanout WHERE event_id = ?",
-    );
-    this.#count = sqlite.prepare<{ n: number }, []>("SELECT count(*) AS n FROM fanout");
-    // CROSS: in this order, as SQLite would look through all events of the project first.
-    this.#ofProject = sqlite.prepare<object, [number]>(
-      "SELECT 1 FROM fanout CROSS JOIN event ON event.id = event_id WHERE project_id = ? LIMIT 1",
-    );
-    this.#names = sqlite.prepare<object, [number, number]>(
-      "SELECT 1 FROM fanout, json_each(endpoints) WHERE event_id = ? AND json_each.value = ?",
-    );
-    this.#uncount = sqlite.prepare<void, [number, number]>(
-      "UPDATE event SET delivery_count = delivery_count - ? WHERE id = ?",
-    );
-    this.#finish = sqlite.prepare<void, [number]>("DELETE FROM fanout WHERE event_id = ?");
+    this.#statements = prepare(sqlite);
   }
 
-  /** Inside the event's write. */
-  insert(projectId: number, eventId: number, firstKey: number, endpoints: number[], ordered: number): Fanout {
-    this.#insert.run(eventId, firstKey, JSON.stringify(endpoints));
-    const fanout = { eventId, projectId, firstKey, written: 0, endpoints, ordered };
+  /** Inside a write: the endpoints of wide events. Kept while a fan-out needs them. */
+  insertList(list: FanoutList): void {
+    this.#statements.insertList.run(list.id, JSON.stringify(list.endpoints));
+  }
+
+  /** Inside the event's write, after its list. */
+  insert(projectId: number, eventId: number, firstKey: number, list: FanoutList): Fanout {
+    const { id: listId, endpoints, ordered } = list;
+    this.#statements.insert.run(eventId, firstKey, endpoints.length, listId);
+    const fanout = { eventId, projectId, firstKey, written: 0, listId, endpoints, ordered };
     this.#reserve(fanout, endpoints.length);
     return fanout;
   }
@@ -68,10 +52,13 @@ export class Fanouts {
    * called off.
    */
   advance(fanout: Fanout, from: number, until: number): boolean {
+    const { eventId, listId } = fanout;
     const isDone = until >= fanout.endpoints.length;
-    const { changes } = isDone ? this.#finish.run(fanout.eventId) : this.#advance.run(until, fanout.eventId);
-    if (changes === 1) this.#reserve(fanout, from - until);
-    return changes === 1;
+    const isThere = isDone
+      ? this.#finish(eventId, listId)
+      : this.#statements.advance.run(until, eventId).changes === 1;
+    if (isThere) this.#reserve(fanout, from - until);
+    return isThere;
   }
 
   /**
@@ -79,11 +66,17 @@ export class Fanouts {
    * crash may come before it is removed.
    */
   callOff(projectId: number, eventId: number): void {
-    const rest = this.#rest.get(eventId)?.n ?? 0;
-    if (rest === 0) return;
-    this.#finish.run(eventId);
-    this.#uncount.run(rest, eventId);
-    this.#reserve({ projectId, eventId }, -rest);
+    const row = this.#statements.rest.get(eventId);
+    if (!row) return;
+    this.#finish(eventId, row.listId);
+    this.#statements.uncount.run(row.rest, eventId);
+    this.#reserve({ projectId, eventId }, -row.rest);
+  }
+
+  #finish(eventId: number, listId: number): boolean {
+    const { changes } = this.#statements.finish.run(eventId);
+    this.#statements.dropList.run(listId);
+    return changes === 1;
   }
 
   /** Deliveries that are still to be written have their places, unless their event waits for the plan. */
@@ -92,31 +85,74 @@ export class Fanouts {
   }
 
   count(): number {
-    return this.#count.get()?.n ?? 0;
+    return this.#statements.count.get()?.n ?? 0;
+  }
+
+  /** Deliveries that are still to be written. */
+  rest(): number {
+    return this.#statements.restOfAll.get()?.n ?? 0;
   }
 
   /** Inside a write: true where an event of the project has deliveries that are still to be written. */
   isPending(projectId: number): boolean {
-    return this.#ofProject.get(projectId) !== null;
+    return this.#statements.ofProject.get(projectId) !== null;
   }
 
   /** Inside a write: true where the event's fan-out has, or is about to have, a delivery for the endpoint. */
   names(eventId: number, endpointId: number): boolean {
-    return this.#names.get(eventId, endpointId) !== null;
+    return this.#statements.names.get(eventId, endpointId) !== null;
   }
 
   /** Those that a crash cut short, oldest first. `keepsOrder` tells of an endpoint. */
   unfinished(keepsOrder: (endpointId: number) => boolean): Fanout[] {
-    return this.store.sqlite
-      .query<FanoutRow, []>(
-        `SELECT event_id AS eventId, project_id AS projectId, first_key AS firstKey, written, endpoints
-         FROM fanout JOIN event ON event.id = event_id ORDER BY event_id`,
-      )
-      .all()
-      .map((row) => {
-        const endpoints = JSON.parse(row.endpoints) as number[];
-        const others = endpoints.findIndex((id) => !keepsOrder(id));
-        return { ...row, endpoints, ordered: others < 0 ? endpoints.length : others };
-      });
+    const lists = new Map<number, Pick<FanoutList, "endpoints" | "ordered">>();
+    return this.#statements.unfinished.all().map((row) => {
+      const list = lists.get(row.listId) ?? this.#readList(row.listId, keepsOrder);
+      lists.set(row.listId, list);
+      return { ...row, ...list };
+    });
   }
+
+  #readList(id: number, keepsOrder: (endpointId: number) => boolean) {
+    const endpoints = JSON.parse(this.#statements.list.get(id)?.endpoints ?? "[]") as number[];
+    const others = endpoints.findIndex((endpointId) => !keepsOrder(endpointId));
+    return { endpoints, ordered: others < 0 ? endpoints.length : others };
+  }
+}
+
+function prepare(sqlite: Store["sqlite"]) {
+  return {
+    insertList: sqlite.prepare<void, [number, string]>(
+      "INSERT INTO fanout_list (id, endpoints) VALUES (?, ?)",
+    ),
+    list: sqlite.prepare<{ endpoints: string }, [number]>("SELECT endpoints FROM fanout_list WHERE id = ?"),
+    dropList: sqlite.prepare<void, [number]>(
+      "DELETE FROM fanout_list WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM fanout WHERE list_id = ?1)",
+    ),
+    insert: sqlite.prepare<void, [number, number, number, number]>(
+      "INSERT INTO fanout (event_id, first_key, written, total, list_id) VALUES (?, ?, 0, ?, ?)",
+    ),
+    advance: sqlite.prepare<void, [number, number]>("UPDATE fanout SET written = ? WHERE event_id = ?"),
+    finish: sqlite.prepare<void, [number]>("DELETE FROM fanout WHERE event_id = ?"),
+    rest: sqlite.prepare<{ rest: number; listId: number }, [number]>(
+      "SELECT total - written AS rest, list_id AS listId FROM fanout WHERE event_id = ?",
+    ),
+    restOfAll: sqlite.prepare<{ n: number }, []>("SELECT total(total - written) AS n FROM fanout"),
+    count: sqlite.prepare<{ n: number }, []>("SELECT count(*) AS n FROM fanout"),
+    // CROSS: in this order, as SQLite would look through all events of the project first.
+    ofProject: sqlite.prepare<object, [number]>(
+      "SELECT 1 FROM fanout CROSS JOIN event ON event.id = event_id WHERE project_id = ? LIMIT 1",
+    ),
+    names: sqlite.prepare<object, [number, number]>(
+      `SELECT 1 FROM fanout JOIN fanout_list ON fanout_list.id = list_id, json_each(endpoints)
+       WHERE event_id = ? AND json_each.value = ?`,
+    ),
+    uncount: sqlite.prepare<void, [number, number]>(
+      "UPDATE event SET delivery_count = delivery_count - ? WHERE id = ?",
+    ),
+    unfinished: sqlite.prepare<FanoutRow, []>(
+      `SELECT event_id AS eventId, project_id AS projectId, first_key AS firstKey, written, list_id AS listId
+       FROM fanout JOIN event ON event.id = event_id ORDER BY event_id`,
+    ),
+  };
 }

@@ -26,7 +26,7 @@ export class WaitingEvents {
       "SELECT event_id AS id FROM waiting_event WHERE account_id = ? AND event_id = ?",
     );
     this.#toCome = sqlite.prepare<{ projectId: number; count: number }, [number]>(
-      `SELECT project_id AS projectId, json_array_length(endpoints) - written AS count
+      `SELECT project_id AS projectId, total - written AS count
        FROM fanout JOIN event ON event.id = event_id WHERE event_id = ?`,
     );
     this.#above = sqlite.prepare<{ id: number }, [number, number, number]>(

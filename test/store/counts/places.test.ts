@@ -25,7 +25,9 @@ function insertWide(isWaiting: boolean): Fanout {
   const rest = { sourceId: 1, isTest: false, hops: 0, deliveryCount: 5, filtered: [], data: "{}" };
   events.insert({ ...base, ...rest });
   if (isWaiting) waitingEvents.insert(project.id, id);
-  return fanouts.insert(project.id, id, id + 1, [1, 2, 3, 4, 5], 0);
+  const list = { id, endpoints: [1, 2, 3, 4, 5], ordered: 0 };
+  fanouts.insertList(list);
+  return fanouts.insert(project.id, id, id + 1, list);
 }
 
 const remaining = () => api.data.meter.remaining(project.id);
