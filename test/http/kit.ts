@@ -74,7 +74,7 @@ export class TestParts implements HttpParts {
     save: ({ projectId, consumerId }, key, kept) => {
       this.kept.set(JSON.stringify([projectId, consumerId, key]), kept);
     },
-    keepUnchanging: (owner, key, kept) => this.idempotency.save(owner, key, kept),
+    keepUnchanging: (...kept) => this.idempotency.save(...kept),
   };
 
   audited: AuditEntry[] = [];
