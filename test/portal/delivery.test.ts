@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { DEFAULT_SCHEDULE } from "../../src/core/retry.ts";
 import { ATTEMPT_ERROR_CODES } from "../../src/core/attempt-error.ts";
 import { explain } from "../../src/portal/display/explain.ts";
+import { de } from "../../src/portal/locales/de.ts";
 import { en } from "../../src/portal/locales/en.ts";
 import type { Attempt, Delivery } from "../../src/portal/types.ts";
 import { curlOf, isMasked } from "../../src/portal/views/delivery/curl.ts";
@@ -171,9 +172,11 @@ describe("the command", () => {
 });
 
 describe("what went wrong", () => {
-  test.each(ATTEMPT_ERROR_CODES)("%s has a sentence of its own", (code) => {
-    expect(Object.keys(en)).toContain(`explain.${code}.what`);
-    expect(Object.keys(en)).toContain(`explain.${code}.next`);
+  test.each(ATTEMPT_ERROR_CODES)("%s has its words in each language, from its row in src/core", (code) => {
+    for (const words of [en, de]) {
+      expect(Object.keys(words)).toContain(`explain.${code}.what`);
+      expect(Object.keys(words)).toContain(`explain.${code}.next`);
+    }
   });
 
   test.each([
