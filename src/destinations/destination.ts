@@ -15,7 +15,10 @@ export interface DestinationField {
   required: boolean;
   /** Write-only, encrypted at rest, masked on reads. */
   secret: boolean;
-  /** Guarded: the host that it names is connected to. */
+  /**
+   * The value is a URL, and the guard is asked for its host. Where a field holds only a host, or part of an
+   * address, this is false and `addresses` says what is connected to.
+   */
   address: boolean;
   /** Default: "string". */
   type?: "string" | "boolean";
@@ -27,7 +30,7 @@ export interface DestinationField {
 
 /** What is sent, signed at this moment. */
 export interface Message {
-  /** `webhook-id`: the delivery's public id, the same on every attempt. */
+  /** The delivery's public id, which is sent as `webhook-id`: the same on every attempt. */
   id: string;
   timestampSeconds: number;
   signature: string;
@@ -101,7 +104,10 @@ export interface DestinationAbout {
   testedAgainst: string;
   /** Permissions, set-up, peculiarities. */
   notes?: string;
-  /** Each `error_code` that the kind's judge gives → what is wrong there, and what to do. */
+  /**
+   * Each `error_code` that the kind's judge gives → what is wrong there, and what to do. One that no kind has
+   * given yet gets its row in core/destination-errors.ts.
+   */
   errors?: KindErrors;
 }
 
@@ -120,7 +126,8 @@ export interface KindRow {
   addresses?(config: DestinationConfig): readonly DestinationAddress[];
   /**
    * Headers that the destination's protocol gives a meaning to, in lower case; `x-amz-*` stands for all that
-   * begin so. An endpoint may not set them: they would make another call of what its credentials allow.
+   * begin so. An endpoint may not set them: they would make another call of what its credentials allow. A
+   * header in which a required credential is sent is one of them.
    */
   protocolHeaders?: readonly string[];
   /** Of those, the ones that only say how what was sent is kept: an endpoint may set them. */

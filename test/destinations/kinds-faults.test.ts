@@ -1,7 +1,7 @@
 /**
  * Every push kind against a server that is down, slow, busy or broken: the outcome, what the delivery and its
- * endpoint do next, and that it arrives once the server is well again. The real servers are in
- * `../slow/kinds-*.slow.ts`.
+ * endpoint do next, and that it arrives once the server is well again. Its server stands where the case's
+ * config leads, by plain http at 127.0.0.1. The real servers are in `../slow/kinds-*.slow.ts`.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startApp, type TestApp } from "../kit/app.ts";
@@ -149,10 +149,8 @@ async function expectArrival(endpoint: string): Promise<void> {
   expect([attempt.outcome, after.status]).toEqual(["delivered", "delivered"]);
 }
 
-const PUSHED = CASES.filter(({ kind }) => kind !== "poll");
-
 test("a server that does not answer: timeout, tried again, and it arrives, whatever the kind", async () => {
-  const waits = PUSHED.map(async (proof) => {
+  const waits = CASES.map(async (proof) => {
     await using server = new Server(proof, hang);
     const { endpoint } = await publish(proof, server.host, { timeout_seconds: 1 });
     const { delivery, attempt } = await tried(endpoint);
@@ -163,7 +161,7 @@ test("a server that does not answer: timeout, tried again, and it arrives, whate
   await Promise.all(waits);
 });
 
-describe.each(PUSHED.map((proof) => [proof.kind, proof] as const))("%s", (_kind, proof) => {
+describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (_kind, proof) => {
   const well = wellOf(proof);
 
   test("a server that is down: unreachable, tried again, and it arrives", async () => {
@@ -230,7 +228,8 @@ describe.each(PUSHED.map((proof) => [proof.kind, proof] as const))("%s", (_kind,
   });
 
   test("a server that repeats what it was sent: nothing that opens a door is kept", async () => {
-    const passes: string[] = [];
+    const { fields = [] } = findKind(proof.kind) ?? {};
+    const passes = fields.flatMap(({ name, secret }) => (secret ? [String(proof.config[name])] : []));
     await using server = new Server(proof, ({ headers, target }) => {
       const [scheme = "", pass = ""] = (headers["authorization"] ?? "").split(" ");
       if (["Basic", "Bearer", "SharedAccessSignature"].includes(scheme)) passes.push(pass);

@@ -3,24 +3,30 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
+import { DESTINATION_ERRORS } from "../../src/core/destination-errors.ts";
 import { UNEXPECTED } from "../../src/destinations/answers.ts";
+import { isCredentialHeader } from "../../src/destinations/credential-headers.ts";
 import {
   addressesOf,
   type Ask,
   type DestinationKind,
+  isProtocolHeader,
+  type KindRow,
+  type Message,
   type OutgoingRequest,
   Unprepared,
 } from "../../src/destinations/destination.ts";
-import { findKind, isPolled, listKinds } from "../../src/destinations/destinations.ts";
+import { findKind, listKinds } from "../../src/destinations/destinations.ts";
 import { requestHeadOf } from "../../src/destinations/request-head.ts";
 import { renderHead } from "../../src/transport/request.ts";
 import { expectFault } from "../http/endpoints/kit.ts";
 import { startApp, type TestApp } from "../kit/app.ts";
 import { answerOf, type KindCase, messageAt, SECRET } from "./kinds/case.ts";
-import { CASES } from "./kinds/cases.ts";
+import { CASES, fileOf, PUSHED } from "./kinds/cases.ts";
 
 const PRIVATE_URL = "http://169.254.169.254/latest/meta-data/";
 const MASK = "***";
+const NOW_MS = Date.UTC(2026, 10, 21, 9);
 
 let app: TestApp;
 
@@ -56,9 +62,26 @@ async function render(proof: KindCase, now: number, config = proof.config): Prom
   return await kindOf(proof).request({ ...config }, messageAt(now), now, askOf(proof));
 }
 
-test("every row that is pushed to has a case, and every case a row", () => {
-  const pushed = listKinds().filter(({ kind }) => !isPolled(kind));
-  expect(CASES.map(({ kind }) => kind)).toEqual(pushed.map(({ kind }) => kind));
+test("every kind that is pushed to has one case; what lacks it is the file to write, a KindCase in it", () => {
+  const count = ({ kind }: KindRow) => CASES.filter((proof) => proof.kind === kind).length;
+  expect(PUSHED.filter((row) => count(row) !== 1).map(({ kind }) => fileOf(kind))).toEqual([]);
+});
+
+test("every case leads to plain http at 127.0.0.1, where the tests' own servers stand; else change its config", () => {
+  const elsewhere = CASES.flatMap((proof) =>
+    addressesOf(kindOf(proof), proof.config)
+      .filter(({ url }) => !/^http:\/\/127\.0\.0\.1(?=[:/]|$)/.test(url))
+      .map(({ field, url }) => `${fileOf(proof.kind)}: ${field} leads to ${url}`),
+  );
+  const nowhere = CASES.filter((proof) => addressesOf(kindOf(proof), proof.config).length === 0);
+  expect([...elsewhere, ...nowhere.map(({ kind }) => `${fileOf(kind)}: leads nowhere`)]).toEqual([]);
+});
+
+test("every code of src/core/destination-errors.ts is one that a kind gives", () => {
+  const folder = join(import.meta.dir, "../../src/destinations");
+  const paths = [...new Bun.Glob("**/*.ts").scanSync(folder)];
+  const given = paths.map((path) => readFileSync(join(folder, path), "utf8")).join("\n");
+  expect(Object.keys(DESTINATION_ERRORS).filter((code) => !given.includes(`"${code}"`))).toEqual([]);
 });
 
 test("every row says what a form and the documentation need", () => {
@@ -124,10 +147,11 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (_kind, 
       fields.delete(name);
     }
     // The others are derived from their field: the case shows one that is refused.
-    const shown = (proof.refused ?? []).filter(({ code }) => code === "unsafe_destination");
-    expect(shown.map(({ pointer }) => pointer)).toEqual(
-      expect.arrayContaining([...fields].map((name) => `/config/${name}`)),
-    );
+    const unsafe = (proof.refused ?? []).filter(({ code }) => code === "unsafe_destination");
+    const shown = new Set(unsafe.map(({ pointer }) => pointer));
+    const missing = [...fields].filter((name) => !shown.has(`/config/${name}`));
+    const told = (name: string) => `${fileOf(proof.kind)}: \`refused\` lacks ${name}, unsafe_destination`;
+    expect(missing.map(told)).toEqual([]);
   });
 
   test.each((proof.refused ?? []).map((each) => [each.name, each] as const))(
@@ -163,6 +187,26 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (_kind, 
     const request = await render(proof, Date.now());
     const kept = `${requestHeadOf(request)}\n${new TextDecoder().decode(request.body)}`;
     for (const secret of credentialsOf(proof)) expect(kept).not.toContain(secret);
+  });
+
+  test("a header that holds a credential is the kind's: it is among `protocolHeaders`, or none replaces it", async () => {
+    const config = { ...proof.config };
+    const render = (headers: Message["headers"]) =>
+      kind.request(config, messageAt(NOW_MS, { headers }), NOW_MS, askOf(proof));
+    const own = (await render([])).headers;
+    const granted = (kind.secrets?.(config) ?? []).filter((secret) => secret !== "");
+    const secrets = [...credentialsOf(proof), ...granted];
+    const holding = own.filter(
+      ([name, value]) => isCredentialHeader(name) || secrets.some((secret) => value.includes(secret)),
+    );
+    const isOptional = kind.fields.every(({ secret, required }) => !secret || !required);
+    for (const [name, value] of holding) {
+      if (isProtocolHeader(kind, name)) continue;
+      // Called without credentials, too: a proxy before it may ask for this header then.
+      expect([name, isOptional]).toEqual([name, true]);
+      const sent = (await render([[name.toUpperCase(), "another"]])).headers;
+      expect(sent.filter(([other]) => other.toLowerCase() === name)).toEqual([[name, value]]);
+    }
   });
 
   test.each(proof.answers.map((each) => [each.name, each] as const))("judges %s", (_name, each) => {

@@ -57,6 +57,7 @@ export const activemq: DestinationKind = {
   // `maxMessageSize` of the message API, as shipped (webapps/api/WEB-INF/web.xml); Jetty takes forms of
   // 200,000 bytes.
   maxBytes: 100_000,
+  protocolHeaders: ["authorization"],
   secrets: basicAuthSecrets,
   request(config, message) {
     const { url, destination, authorization } = connectionOf(config);

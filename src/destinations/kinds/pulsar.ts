@@ -92,6 +92,9 @@ export const pulsar: DestinationKind = {
   ],
   // `maxMessageSize` of conf/broker.conf, as shipped: 5 MB.
   maxBytes: 5_242_880,
+  // For whom a proxy speaks, and how the token is read. `authorization` is free where no token is given: a
+  // proxy before the cluster may ask for one of its own.
+  protocolHeaders: ["x-original-principal", "x-pulsar-*"],
   request(config, message) {
     const { url, headers } = connectionOf(config);
     const body = jsonBytes({

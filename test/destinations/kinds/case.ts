@@ -6,13 +6,16 @@ import type { Answer, Judgement, Message, OutgoingRequest } from "../../../src/d
 export interface KindCase {
   kind: string;
   /**
-   * Every field of the kind, each with a right value; addresses on 127.0.0.1, which the tests' service
-   * allows.
+   * Every field of the kind, each with a right value. All that it leads to is plain http at 127.0.0.1, with
+   * any port: the tests' service allows it, and `../kinds-faults.test.ts` puts its own server in its place.
+   * The value of a credential occurs nowhere else, neither in another field nor in what is sent in the open:
+   * the tests search for it.
    */
   config: Config;
   /**
-   * What is refused beside what the fields themselves say: unsafe derived addresses, texts that a `check`
-   * refuses.
+   * What is refused beside what the fields themselves say: texts that a `check` refuses, and for each field
+   * that `addresses` derives an address from, one that leads to a private network, with the code
+   * `unsafe_destination`.
    */
   refused?: readonly RefusedConfig[];
   /** What whoever is asked before the request answers (STS, a token service). */

@@ -1,35 +1,26 @@
-import { activemq } from "./activemq.ts";
-import { awsEventbridge } from "./aws-eventbridge.ts";
-import { awsKinesis } from "./aws-kinesis.ts";
-import { awsSns } from "./aws-sns.ts";
-import { awsSqs } from "./aws-sqs.ts";
-import { azureServiceBus } from "./azure-service-bus.ts";
-import { azureStorageQueue } from "./azure-storage-queue.ts";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { isPolled, listKinds } from "../../../src/destinations/destinations.ts";
 import type { KindCase } from "./case.ts";
-import { cloudflareQueues } from "./cloudflare-queues.ts";
-import { gcpPubsub } from "./gcp-pubsub.ts";
-import { googleCloudStorage } from "./google-cloud-storage.ts";
-import { http } from "./http.ts";
-import { kafkaRest } from "./kafka-rest.ts";
-import { pulsar } from "./pulsar.ts";
-import { rabbitmq } from "./rabbitmq.ts";
-import { s3 } from "./s3.ts";
 
-/** One for each row of the table of kinds, in its order. */
-export const CASES: readonly KindCase[] = [
-  http,
-  awsSqs,
-  awsSns,
-  awsEventbridge,
-  awsKinesis,
-  s3,
-  gcpPubsub,
-  googleCloudStorage,
-  azureServiceBus,
-  azureStorageQueue,
-  rabbitmq,
-  kafkaRest,
-  activemq,
-  pulsar,
-  cloudflareQueues,
-];
+/** Where the case of a kind stands: `aws_sqs` in `aws-sqs.ts`. */
+export function fileOf(kind: string): string {
+  return `test/destinations/kinds/${kind.replaceAll("_", "-")}.ts`;
+}
+
+/** What the file of a kind exports beside its case is for others. */
+async function load(kind: string): Promise<KindCase[]> {
+  const path = join(import.meta.dir, "../../..", fileOf(kind));
+  if (!existsSync(path)) return [];
+  const values: unknown[] = Object.values((await import(path)) as object);
+  return values.filter((value) => isCaseOf(kind, value));
+}
+
+function isCaseOf(kind: string, value: unknown): value is KindCase {
+  return typeof value === "object" && value !== null && "kind" in value && value.kind === kind;
+}
+
+export const PUSHED = listKinds().filter(({ kind }) => !isPolled(kind));
+
+/** One for each kind that is pushed to, in the order of their table; `../kinds.test.ts` names what lacks one. */
+export const CASES: readonly KindCase[] = (await Promise.all(PUSHED.map(({ kind }) => load(kind)))).flat();

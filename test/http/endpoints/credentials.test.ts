@@ -127,5 +127,5 @@ test("the kinds that are called with credentials alone say which headers are the
     ({ kind }) => kind,
   );
   // These can be called without a user, behind a proxy that asks for a header of its own.
-  expect(without).toEqual(["http", "kafka_rest", "activemq", "pulsar"]);
+  expect(without).toEqual(["http", "kafka_rest"]);
 });
