@@ -71,9 +71,14 @@ test.each(named)("the page of %s says all that its row says", async (key, provid
 });
 
 test("the example of a type is the one that the suite's genuine request has", () => {
-  expect(providers.map(({ typeExample }) => typeExample)).toEqual(
-    providers.map(({ key }) => CASES[key]?.expected.type ?? ""),
-  );
+  const differing = providers.flatMap(({ key, typeExample }) => {
+    const type = CASES[key]?.expected.type;
+    const places = "`typeExample` of its row in src/inbound/providers/, or `expected.type` of its case";
+    return type === typeExample
+      ? []
+      : [`${key}: ${typeExample} is not ${type}; change ${places} in test/inbound/cases/`];
+  });
+  expect(differing).toEqual([]);
 });
 
 test("a row whose genuine request is a form says so, and no other says that it always is", async () => {

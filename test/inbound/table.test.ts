@@ -78,9 +78,15 @@ function kindOf(reception: Reception): string {
   return reception.kind === "refused" ? reception.reason : reception.kind;
 }
 
-test("every row has a case", () => {
-  const unproven = listProviders().filter((provider) => !CASES[provider.key]);
-  expect(unproven.map((provider) => provider.key)).toEqual([]);
+test("every row has a case, and every case a row: add it in test/inbound/cases/, under the row's key", () => {
+  const keys = listProviders().map((provider) => provider.key);
+  expect(keys.filter((key) => !CASES[key])).toEqual([]);
+  expect(Object.keys(CASES).filter((key) => !keys.includes(key))).toEqual([]);
+});
+
+test("every row has a key in snake case, which begins the types of its events and its page's address", () => {
+  const keys = listProviders().map((provider) => provider.key);
+  expect(keys.filter((key) => !/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(key))).toEqual([]);
 });
 
 for (const provider of listProviders()) {

@@ -3,27 +3,34 @@
  * English has its words there.
  */
 import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import { listProviders } from "../../src/inbound/providers.ts";
 import { listKinds } from "../../src/destinations/destinations.ts";
 import { LANGUAGES, translated } from "../../src/portal/i18n.ts";
 
+const root = join(import.meta.dir, "../..");
 const fields = [
   ...listKinds().flatMap((kind) => kind.fields),
   ...listProviders().flatMap((provider) => [...provider.fields, ...provider.configFields]),
 ];
 /** Labels and helps of GET /v1/destination-kinds and GET /v1/providers. */
 const texts = [...new Set(fields.flatMap(({ label, help }) => [label, help]))].filter((text) => text !== "");
-/** Names of kinds are shown too; those that are a product's own are the same in every language. */
+/** Names of kinds are shown too; one that is a product's own is its own German. */
 const names = listKinds().map(({ name }) => name);
+const sources = await Promise.all(
+  [...new Bun.Glob("src/{inbound,destinations}/**/*.ts").scanSync(root)]
+    .toSorted()
+    .map(async (path) => ({ path, source: await Bun.file(join(root, path)).text() })),
+);
 const languages = Object.keys(LANGUAGES).filter((language) => language !== "en");
 
 describe.each(languages)("%s", (language) => {
   const load = async (): Promise<Readonly<Record<string, string>>> =>
     (await LANGUAGES[language]?.loadFields()) ?? {};
 
-  test("has every label and help; what is missing goes beside its row, as `german`", async () => {
+  test("has every label, help and name of a kind; what is missing goes into `german` of its file", async () => {
     const known = await load();
-    expect(texts.filter((text) => translated(text, known) === null)).toEqual([]);
+    expect([...texts, ...names].flatMap((text) => missingOf(text, known)).map(placed)).toEqual([]);
   });
 
   test("has nothing else: what a row no longer says goes from beside its row too", async () => {
@@ -40,6 +47,25 @@ describe.each(languages)("%s", (language) => {
     for (const [text, said] of Object.entries(await load()))
       expect([text, /^\S.*\S$/.test(said)]).toEqual([text, true]);
   });
+});
+
+/** The sentences of a text that have no translation; the whole where its sentences have one, but do not join. */
+function missingOf(text: string, known: Readonly<Record<string, string>>): string[] {
+  if (translated(text, known) !== null) return [];
+  const missing = text.split(/(?<=\.) /).filter((sentence) => translated(sentence, known) === null);
+  return missing.length > 0 ? missing : [text];
+}
+
+/** A sentence with the file that has it in English. */
+function placed(sentence: string): string {
+  const found = sources.find(({ source }) => source.includes(sentence.replaceAll('"', '\\"')));
+  return `${found?.path ?? "beside its row"}: ${sentence}`;
+}
+
+test("what is missing is told by sentence, with its file", () => {
+  const known = { "One.": "Eins." };
+  expect([missingOf("One. Two.", known), missingOf("One.", known)]).toEqual([["Two."], []]);
+  expect(placed("User name")).toBe("src/destinations/basic-auth.ts: User name");
 });
 
 test("a text is found as a whole, or sentence by sentence, and never in part", () => {

@@ -100,6 +100,7 @@ function encodeField(text: string): string {
 
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {
+  "ActiveMQ Classic": "ActiveMQ Classic",
   "Console URL": "URL der Konsole",
   "Where the web console listens, as in https://activemq.example.com:8162.":
     "Wo die Web-Konsole lauscht, wie https://activemq.example.com:8162.",

@@ -89,6 +89,7 @@ function entryOf(config: DestinationConfig, message: Message): Record<string, un
 
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {
+  "Amazon EventBridge": "Amazon EventBridge",
   "Event bus": "Ereignisbus",
   "Its name, such as default, or its ARN.": "Sein Name, wie default, oder seine ARN.",
   Source: "Quelle",

@@ -64,6 +64,7 @@ export const awsKinesis: DestinationKind = {
 
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {
+  "Amazon Kinesis Data Streams": "Amazon Kinesis Data Streams",
   Stream: "Datenstrom",
   "The name of the data stream.": "Der Name des Datenstroms.",
   "Partition key": "Partitionsschlüssel",

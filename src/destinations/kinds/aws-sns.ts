@@ -79,5 +79,6 @@ function formOf(config: DestinationConfig, message: Message): URLSearchParams {
 
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {
+  "Amazon SNS": "Amazon SNS",
   "As in arn:aws:sns:eu-central-1:123456789012:orders.": "Wie arn:aws:sns:eu-central-1:123456789012:orders.",
 };

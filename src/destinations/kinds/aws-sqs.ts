@@ -94,6 +94,7 @@ function inputOf(config: DestinationConfig, message: Message): Record<string, un
 
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {
+  "Amazon SQS": "Amazon SQS",
   "Queue URL": "URL der Warteschlange",
   "As in https://sqs.eu-central-1.amazonaws.com/123456789012/orders.":
     "Wie https://sqs.eu-central-1.amazonaws.com/123456789012/orders.",

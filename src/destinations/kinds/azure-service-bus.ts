@@ -140,6 +140,7 @@ export const azureServiceBus: DestinationKind = {
 
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {
+  "Azure Service Bus": "Azure Service Bus",
   "Of a policy with the claim Send: Endpoint=sb://…;SharedAccessKeyName=…;SharedAccessKey=….":
     "Einer Richtlinie mit dem Recht Send: Endpoint=sb://…;SharedAccessKeyName=…;SharedAccessKey=….",
   "Queue or topic": "Warteschlange oder Thema",

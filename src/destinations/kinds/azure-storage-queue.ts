@@ -140,6 +140,7 @@ export const azureStorageQueue: DestinationKind = {
 
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {
+  "Azure Storage Queue": "Azure Storage Queue",
   "Of the storage account: …AccountName=…;AccountKey=…, or QueueEndpoint=…;SharedAccessSignature=….":
     "Des Speicherkontos: …AccountName=…;AccountKey=…, oder QueueEndpoint=…;SharedAccessSignature=….",
   Queue: "Warteschlange",

@@ -104,6 +104,7 @@ export const cloudflareQueues: DestinationKind = {
 
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {
+  "Cloudflare Queues": "Cloudflare Queues",
   "Account ID": "Konto-ID",
   "32 hexadecimal digits, shown in the dashboard.": "32 hexadezimale Ziffern, im Dashboard gezeigt.",
   "Queue ID": "ID der Warteschlange",

@@ -85,6 +85,7 @@ export const gcpPubsub: DestinationKind = {
 
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {
+  "Google Cloud Pub/Sub": "Google Cloud Pub/Sub",
   "Project ID": "Projekt-ID",
   "The topic's project.": "Das Projekt des Themas.",
   "Its name, without projects/…/topics/.": "Sein Name, ohne projects/…/topics/.",

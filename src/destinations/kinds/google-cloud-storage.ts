@@ -88,6 +88,7 @@ export const googleCloudStorage: DestinationKind = {
 
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {
+  "Google Cloud Storage": "Google Cloud Storage",
   "The whole JSON key file of a service account with the role Storage Object User.":
     "Die ganze JSON-Schlüsseldatei eines Dienstkontos mit der Rolle Storage Object User.",
   "https://storage.googleapis.com unless given; for a compatible server.":

@@ -125,6 +125,7 @@ function judgeRefusal(status: number, code: unknown): Judgement {
 
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {
+  "Kafka REST proxy": "Kafka-REST-Proxy",
   "Proxy URL": "URL des Proxys",
   "Where the REST proxy listens, as in https://kafka-rest.example.com:8082.":
     "Wo der REST-Proxy lauscht, wie https://kafka-rest.example.com:8082.",

@@ -126,6 +126,7 @@ export const pulsar: DestinationKind = {
 
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {
+  "Apache Pulsar": "Apache Pulsar",
   "Web service URL": "URL des Web-Dienstes",
   "Of the broker or the Pulsar proxy, as in https://pulsar.example.com:8443.":
     "Des Brokers oder des Pulsar-Proxys, wie https://pulsar.example.com:8443.",

@@ -138,6 +138,7 @@ export const rabbitmq: DestinationKind = {
 
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {
+  RabbitMQ: "RabbitMQ",
   "Management URL": "Management-URL",
   "Where the management plugin listens, as in https://rabbitmq.example.com:15671.":
     "Wo das Management-Plugin lauscht, wie https://rabbitmq.example.com:15671.",

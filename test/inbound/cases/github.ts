@@ -16,19 +16,21 @@ async function signed(secret: string, event: string, body: string) {
   });
 }
 
-export const GITHUB_CASE: ProviderCase = {
-  secrets: ["It's a Secret to Everybody", "another secret"],
-  isSignedBySdk: true,
-  sign: (secret) => signed(secret, "issues", BODY),
-  accepts: (request, secret) =>
-    verify(secret, textOf(request), request.headers.get("x-hub-signature-256") ?? ""),
-  requiredHeaders: ["x-hub-signature-256"],
-  expected: { type: "github.issues.opened", deliveryId: "72d3162e-cc78-11e3-81ab-4c9367dc0958" },
-  handshakes: [
-    {
-      name: "ping",
-      request: (secret) => signed(secret, "ping", '{"zen":"Keep it logically awesome."}'),
-      answer: { status: 200, body: "" },
-    },
-  ],
+export const GITHUB_CASES: Readonly<Record<string, ProviderCase>> = {
+  github: {
+    secrets: ["It's a Secret to Everybody", "another secret"],
+    isSignedBySdk: true,
+    sign: (secret) => signed(secret, "issues", BODY),
+    accepts: (request, secret) =>
+      verify(secret, textOf(request), request.headers.get("x-hub-signature-256") ?? ""),
+    requiredHeaders: ["x-hub-signature-256"],
+    expected: { type: "github.issues.opened", deliveryId: "72d3162e-cc78-11e3-81ab-4c9367dc0958" },
+    handshakes: [
+      {
+        name: "ping",
+        request: (secret) => signed(secret, "ping", '{"zen":"Keep it logically awesome."}'),
+        answer: { status: 200, body: "" },
+      },
+    ],
+  },
 };

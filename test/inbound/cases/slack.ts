@@ -39,32 +39,34 @@ const EXAMPLE = {
   nowMs: 1_531_420_618_000,
 };
 
-export const SLACK_CASE: ProviderCase = {
-  secrets: ["8f742231b10e8888abcd99yyyzzz85a5", "0123456789abcdef0123456789abcdef"],
-  sign: (secret, nowMs) => sign(secret, nowMs, BODY),
-  vectors: [EXAMPLE],
-  requiredHeaders: ["x-slack-signature", "x-slack-request-timestamp"],
-  window: { past: 300, future: 300 },
-  expected: { type: "slack.message", deliveryId: "Ev123ABC456" },
-  handshakes: [
-    {
-      name: "url_verification",
-      request: (secret, nowMs) =>
-        sign(
-          secret,
-          nowMs,
-          JSON.stringify({ token: "x", challenge: "3eZbrw1aBm2rZgRNFdxV", type: "url_verification" }),
-        ),
-      answer: { status: 200, body: "3eZbrw1aBm2rZgRNFdxV" },
-    },
-    {
-      name: "ssl_check",
-      request: (secret, nowMs) => {
-        const body = "ssl_check=1&token=x";
-        const type = { "content-type": "application/x-www-form-urlencoded" };
-        return requestOf({ body, headers: { ...type, ...headersFor(secret, nowMs, body) } });
+export const SLACK_CASES: Readonly<Record<string, ProviderCase>> = {
+  slack: {
+    secrets: ["8f742231b10e8888abcd99yyyzzz85a5", "0123456789abcdef0123456789abcdef"],
+    sign: (secret, nowMs) => sign(secret, nowMs, BODY),
+    vectors: [EXAMPLE],
+    requiredHeaders: ["x-slack-signature", "x-slack-request-timestamp"],
+    window: { past: 300, future: 300 },
+    expected: { type: "slack.message", deliveryId: "Ev123ABC456" },
+    handshakes: [
+      {
+        name: "url_verification",
+        request: (secret, nowMs) =>
+          sign(
+            secret,
+            nowMs,
+            JSON.stringify({ token: "x", challenge: "3eZbrw1aBm2rZgRNFdxV", type: "url_verification" }),
+          ),
+        answer: { status: 200, body: "3eZbrw1aBm2rZgRNFdxV" },
       },
-      answer: { status: 200, body: "" },
-    },
-  ],
+      {
+        name: "ssl_check",
+        request: (secret, nowMs) => {
+          const body = "ssl_check=1&token=x";
+          const type = { "content-type": "application/x-www-form-urlencoded" };
+          return requestOf({ body, headers: { ...type, ...headersFor(secret, nowMs, body) } });
+        },
+        answer: { status: 200, body: "" },
+      },
+    ],
+  },
 };
