@@ -116,7 +116,7 @@ export function derived(text: string, read: (facts: Facts) => string | null): Ex
 /** The first that is there. */
 export function firstOf(...extractors: readonly Extractor[]): Extractor {
   return {
-    text: extractors.map((extractor) => extractor.text).join(", else "),
+    text: [...new Set(extractors.map((extractor) => extractor.text))].join(", else "),
     unsigned: unsignedOf(extractors),
     read(facts) {
       for (const extractor of extractors) {
@@ -128,10 +128,15 @@ export function firstOf(...extractors: readonly Extractor[]): Extractor {
   };
 }
 
+/** What they say, in brackets where only a part of it would be understood as joined. */
+function joinedText(extractors: readonly Extractor[]): string {
+  return extractors.map(({ text }) => (text.includes(", else ") ? `(${text})` : text)).join(" + ");
+}
+
 /** All of them joined; null unless every one is there. For identities. */
 export function all(...extractors: readonly Extractor[]): Extractor {
   return {
-    text: extractors.map((extractor) => extractor.text).join(" + "),
+    text: joinedText(extractors),
     unsigned: unsignedOf(extractors),
     read(facts) {
       const parts = extractors.map((extractor) => extractor.read(facts));
@@ -143,7 +148,7 @@ export function all(...extractors: readonly Extractor[]): Extractor {
 /** Those that are there, joined by a dot. For types. */
 export function joined(...extractors: readonly Extractor[]): Extractor {
   return {
-    text: extractors.map((extractor) => extractor.text).join(" + "),
+    text: joinedText(extractors),
     unsigned: unsignedOf(extractors),
     read(facts) {
       const parts = extractors.map((extractor) => extractor.read(facts)).filter((part) => part !== null);

@@ -10,6 +10,7 @@ import {
   firstOf,
   header,
   joined,
+  signedHeader,
 } from "../../src/inbound/facts.ts";
 import { jsonRequest, keysOf, materialOf, NOW_MS } from "./kit.ts";
 
@@ -75,6 +76,14 @@ test("extractors combine: the first there is, all of them, those that are there"
   expect(await read(joined(field("x")), body)).toBeNull();
   expect(await read(claim("jti"), body)).toBe("j-1");
   expect(await read(bodyHash, body)).not.toBe(await read(bodyHash, `${body} `));
+});
+
+test("the text of an extractor reads as it is read: what is one of several stands in brackets where it is joined", () => {
+  const either = firstOf(field("a"), field("b"));
+  expect(all(either, field("c")).text).toBe("(body a, else body b) + body c");
+  expect(joined(field("c"), either).text).toBe("body c + (body a, else body b)");
+  expect(firstOf(all(field("a"), field("b")), either).text).toBe("body a + body b, else body a, else body b");
+  expect(firstOf(header("x"), signedHeader("x")).text).toBe("header x");
 });
 
 test("event names are the provider, then its own name", () => {

@@ -104,8 +104,104 @@ const NEAR: Record<string, { happenings: Sent[]; again: Sent[] | null }> = {
     happenings: [
       json({ event: "ORDER_PAYMENT_DECLINED", order_id: "o" }),
       json({ event: "ORDER_PAYMENT_DECLINED", order_id: "o" }),
+      json({ event: "ORDER_INCREMENTAL_AUTHORISATION_AUTHORISED", order_id: "o" }),
+      json({ event: "ORDER_INCREMENTAL_AUTHORISATION_AUTHORISED", order_id: "o" }),
     ],
     again: null,
+  },
+  plaid: {
+    happenings: ["TRANSFER_EVENTS_UPDATE", "SYNC_UPDATES_AVAILABLE", "DEFAULT_UPDATE"].flatMap((code) => [
+      json({ webhook_code: code, item_id: "i" }),
+      json({ webhook_code: code, item_id: "i" }),
+    ]),
+    again: null,
+  },
+  paystack: {
+    happenings: ["09:00", "18:00"].map((at) =>
+      json({ event: "charge.dispute.remind", data: { id: 2867, message: `due at ${at}` } }),
+    ),
+    again: [json({ event: "charge.dispute.remind", data: { id: 2867, message: "due at 09:00" } })],
+  },
+  monday: {
+    happenings: [1, 2].map((subscriptionId) => json({ event: { triggerUuid: "t", subscriptionId } })),
+    again: [json({ event: { triggerUuid: "t", subscriptionId: 1, triggerTime: "later" } })],
+  },
+  google_pubsub: {
+    happenings: ["a", "b"].map((subscription) => json({ subscription, message: { messageId: "1" } })),
+    again: [json({ subscription: "a", message: { messageId: "1" }, deliveryAttempt: 2 })],
+  },
+  lemonsqueezy: {
+    happenings: ["active", "paused"].map((status) =>
+      json({
+        meta: { event_name: "subscription_updated" },
+        data: { id: "1", attributes: { updated_at: "t", status } },
+      }),
+    ),
+    again: [
+      json({
+        meta: { event_name: "subscription_updated" },
+        data: { id: "1", attributes: { updated_at: "t", status: "active" } },
+      }),
+    ],
+  },
+  adyen_platform: {
+    happenings: ["received", "authorised"].map((status) =>
+      json({
+        type: "balancePlatform.transfer.updated",
+        timestamp: "09:00:00",
+        data: { id: "T", status },
+      }),
+    ),
+    again: [
+      json({
+        type: "balancePlatform.transfer.updated",
+        timestamp: "09:00:00",
+        data: { id: "T", status: "received" },
+      }),
+    ],
+  },
+  docusign: {
+    happenings: ["1", "2"].map((recipientId) =>
+      json({
+        event: "recipient-completed",
+        generatedDateTime: "t",
+        data: { envelopeId: "e", recipientId },
+      }),
+    ),
+    again: [
+      json({
+        event: "recipient-completed",
+        generatedDateTime: "t",
+        data: { envelopeId: "e", recipientId: "1" },
+        retryCount: 1,
+      }),
+    ],
+  },
+  meta: {
+    happenings: ["ann", "bob"].map((recipient_participant_id) =>
+      json({
+        entry: [
+          { changes: [{ value: { statuses: [{ id: "m", status: "read", recipient_participant_id }] } }] },
+        ],
+      }),
+    ),
+    again: [
+      json({
+        entry: [
+          {
+            changes: [
+              { value: { statuses: [{ id: "m", status: "read", recipient_participant_id: "ann" }] } },
+            ],
+          },
+        ],
+      }),
+    ],
+  },
+  mailchimp: {
+    happenings: ["Ann", "Anne"].map((name) =>
+      form({ type: "profile", fired_at: "t", "data[id]": "1", "data[merges][FNAME]": name }),
+    ),
+    again: [form({ type: "profile", fired_at: "t", "data[id]": "1", "data[merges][FNAME]": "Ann" })],
   },
   mailgun: { happenings: [route("a@x.com", "t1"), route("b@x.com", "t2")], again: [route("a@x.com", "t3")] },
   dropbox_sign: { happenings: [signed("ann"), signed("bob")], again: [signed("ann", "other-boundary")] },
@@ -118,9 +214,14 @@ const NEAR: Record<string, { happenings: Sent[]; again: Sent[] | null }> = {
   },
   postmark: { happenings: [click("/a"), click("/b"), click("/a", "b@example.com")], again: [click("/a")] },
   cloudinary: {
-    happenings: ["upload", "eager"].map((type) =>
-      json({ notification_type: type, request_id: "r", public_id: "p" }),
-    ),
+    happenings: [
+      ...["upload", "eager"].map((type) =>
+        json({ notification_type: type, request_id: "r", public_id: "p" }),
+      ),
+      ...["google_tagging", "adv_ocr"].map((info_kind) =>
+        json({ notification_type: "info", request_id: "r", public_id: "p", info_kind }),
+      ),
+    ],
     again: [
       json({ notification_type: "upload", request_id: "r", public_id: "p" }, { "x-cld-timestamp": "2" }),
     ],
@@ -149,9 +250,14 @@ const NEAR: Record<string, { happenings: Sent[]; again: Sent[] | null }> = {
     ],
   },
   woocommerce: {
-    happenings: ["processing", "completed"].map((status) =>
-      json({ id: 7, status }, { "x-wc-webhook-delivery-id": "d", "x-wc-webhook-topic": "order.updated" }),
-    ),
+    happenings: [
+      ...["processing", "completed"].map((status) =>
+        json({ id: 7, status }, { "x-wc-webhook-delivery-id": "d", "x-wc-webhook-topic": "order.updated" }),
+      ),
+      ...[1, 2].map((arg) =>
+        json({ arg }, { "x-wc-webhook-delivery-id": "d", "x-wc-webhook-topic": "action.woocommerce_sold" }),
+      ),
+    ],
     again: [
       json(
         { id: 7, status: "processing" },
@@ -197,8 +303,14 @@ const NEAR: Record<string, { happenings: Sent[]; again: Sent[] | null }> = {
     again: [json({ event: "charge.completed", data: { id: 1, status: "pending" }, meta_data: {} })],
   },
   flutterwave_v4: {
-    happenings: ["c1", "c2"].map((id) => json({ webhook_id: "w", type: "charge.completed", data: { id } })),
-    again: [json({ webhook_id: "w", type: "charge.completed", data: { id: "c1" }, timestamp: 2 })],
+    happenings: [
+      ["c1", "failed"],
+      ["c1", "succeeded"],
+      ["c2", "failed"],
+    ].map(([id, status]) => json({ webhook_id: "w", type: "charge.completed", data: { id, status } })),
+    again: [
+      json({ webhook_id: "w", type: "charge.completed", data: { id: "c1", status: "failed" }, timestamp: 2 }),
+    ],
   },
   azure_event_grid: {
     happenings: ["/a", "/b"].map((source) => json([{ id: "1", source }])),
@@ -287,6 +399,12 @@ test("a template's form is the same whatever parts it: of what has no identity b
   );
 });
 
+test("changes of ClickUp that carry no history are an event each; those that do are known again", async () => {
+  const body = { event: "spaceUpdated", space_id: "1", webhook_id: "w" };
+  expect(await identityOf("clickup", json(body))).toBeNull();
+  expect(await identityOf("clickup", json({ ...body, history_items: [{ id: "h" }] }))).toBe("spaceUpdated|h");
+});
+
 /** Their id stands inside something that is encoded: in XML in base64, and in the claims of a token. */
 const ENCODED = ["braintree", "vonage"];
 /** The id is a hash of all that is sent. */
@@ -341,5 +459,5 @@ test("where nothing tells two happenings apart, the row says so", () => {
   const without = PROVIDER_ROWS.filter(({ deliveryId }) => /none/.test(deliveryId.text)).map(
     ({ key }) => key,
   );
-  expect(without.sort()).toEqual(["dropbox", "revolut", "webflow"]);
+  expect(without.sort()).toEqual(["clickup", "dropbox", "plaid", "revolut", "webflow"]);
 });

@@ -1,6 +1,6 @@
 import { answerEmpty } from "../answers.ts";
 import { checkedDocs, docs, documentation, officialSdk, vector } from "../define.ts";
-import { all, bodyHash, field, firstOf, header, joined } from "../facts.ts";
+import { all, bodyDigest, bodyHash, field, firstOf, header, joined } from "../facts.ts";
 import { emptyBatch } from "../handshakes.ts";
 import type { ProviderRow } from "../row.ts";
 import { type DigestRule, hmacScheme } from "../schemes/hmac.ts";
@@ -30,7 +30,7 @@ export const BODY_HMAC_BASE64: readonly ProviderRow[] = [
     secretLabel: "HMAC key",
     typeExample: "balancePlatform.accountHolder.created",
     eventType: field("type"),
-    deliveryId: firstOf(all(field("type"), field("data.id"), field("timestamp")), bodyHash),
+    deliveryId: firstOf(all(field("type"), field("data.id"), field("timestamp"), bodyDigest), bodyHash),
     verifiedWith: documentation(
       "https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures/",
     ),
@@ -50,6 +50,7 @@ export const BODY_HMAC_BASE64: readonly ProviderRow[] = [
     typeExample: "charge.completed",
     eventType: field("type"),
     deliveryId: firstOf(
+      all(field("webhook_id"), field("type"), field("data.id"), field("data.status")),
       all(field("webhook_id"), field("type"), field("data.id")),
       field("webhook_id"),
       field("id"),
@@ -188,7 +189,12 @@ export const BODY_HMAC_BASE64: readonly ProviderRow[] = [
     secretLabel: "Connect key",
     typeExample: "envelope-completed",
     eventType: field("event"),
-    deliveryId: firstOf(all(field("event"), field("data.envelopeId"), field("generatedDateTime")), bodyHash),
+    deliveryId: firstOf(
+      ...[[field("data.recipientId")], []].map((recipient) =>
+        all(field("event"), field("data.envelopeId"), ...recipient, field("generatedDateTime")),
+      ),
+      bodyHash,
+    ),
     verifiedWith: documentation("https://developers.docusign.com/platform/webhooks/connect/validate/"),
     docs: docs(
       "DocuSign Admin: Integrations, Connect, Add Configuration, URL to Publish.",

@@ -1,5 +1,5 @@
 import { checkedDocs, docs, documentation, officialSdk, vector } from "../define.ts";
-import { all, bodyDigest, bodyHash, field, firstOf, header, joined } from "../facts.ts";
+import { all, bodyDigest, bodyHash, except, field, firstOf, header, joined, readPath } from "../facts.ts";
 import { ping } from "../handshakes.ts";
 import type { ProviderRow } from "../row.ts";
 import { type DigestRule, hmacScheme } from "../schemes/hmac.ts";
@@ -44,9 +44,10 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
     secretLabel: "API secret key",
     typeExample: "charge.success",
     eventType: field("event"),
+    // What happens to one dispute again, a reminder for one, has its event and its id.
     deliveryId: firstOf(
-      all(field("event"), field("data.id")),
-      all(field("event"), field("data.reference")),
+      all(field("event"), field("data.id"), bodyDigest),
+      all(field("event"), field("data.reference"), bodyDigest),
       bodyHash,
     ),
     verifiedWith: documentation("https://paystack.com/docs/payments/webhooks/"),
@@ -55,6 +56,7 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
       "Paystack Dashboard: Settings, API Keys & Webhooks, Secret Key (sk_…).",
       "https://paystack.com/docs/payments/webhooks/",
       "Test and live mode have different keys and addresses.",
+      "The reminders of a dispute share its id; each is an event of its own.",
     ),
   },
   {
@@ -82,8 +84,9 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
     secretFrom: "source",
     typeExample: "order_created",
     eventType: firstOf(field("meta.event_name"), header("X-Event-Name")),
+    // `updated_at` counts whole seconds.
     deliveryId: firstOf(
-      all(field("meta.event_name"), field("data.id"), field("data.attributes.updated_at")),
+      all(field("meta.event_name"), field("data.id"), field("data.attributes.updated_at"), bodyDigest),
       bodyHash,
     ),
     verifiedWith: documentation("https://docs.lemonsqueezy.com/help/webhooks/signing-requests"),
@@ -271,13 +274,20 @@ export const BODY_HMAC_HEX: readonly ProviderRow[] = [
     secretLabel: "Webhook secret",
     typeExample: "taskCreated",
     eventType: field("event"),
-    deliveryId: firstOf(all(field("event"), field("history_items.*.id")), bodyHash),
+    deliveryId: except(
+      "changes without history_items (of spaces, folders and goals), which are the same to the byte",
+      ({ body }) =>
+        readPath(body, "history_items.*.id") === null &&
+        readPath(body, "event")?.endsWith("Updated") === true,
+      firstOf(all(field("event"), field("history_items.*.id")), bodyHash),
+    ),
     verifiedWith: documentation("https://developer.clickup.com/docs/webhooksignature"),
     docs: checkedDocs(
       "POST /team/{team_id}/webhook (Create Webhook) of the ClickUp API, field endpoint.",
       "The field secret in the answer of that call: each webhook has its own.",
       "https://developer.clickup.com/docs/webhooks",
       "Webhooks made by Automations are not signed.",
+      "Changes of a space, folder or goal carry no id: each request is an event, a retry too.",
     ),
   },
   {

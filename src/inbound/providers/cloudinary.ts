@@ -1,6 +1,6 @@
 import { checkedDocs, officialSdk } from "../define.ts";
 import { hash } from "../digest.ts";
-import { all, bodyHash, field, firstOf } from "../facts.ts";
+import { all, bodyDigest, bodyHash, field, firstOf } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
@@ -46,7 +46,11 @@ export const CLOUDINARY: ProviderRow = {
   secretLabel: "API secret",
   typeExample: "upload",
   eventType: field("notification_type"),
-  deliveryId: firstOf(all(field("notification_type"), field("request_id"), field("public_id")), bodyHash),
+  // Of one upload each add-on notifies, with the same type and ids.
+  deliveryId: firstOf(
+    all(field("notification_type"), field("request_id"), field("public_id"), bodyDigest),
+    bodyHash,
+  ),
   verifiedWith: officialSdk("cloudinary", "2.11.0"),
   docs: checkedDocs(
     "The parameter notification_url of a call to the Cloudinary API.",

@@ -30,7 +30,9 @@ const CHECKS = "HMAC with SHA-256 in hex, inside the body, over the event's time
 
 const COVERS: Coverage = {
   body: "part",
-  but: "Only the event's time and type are signed: fetch the signature request by its id before you trust it.",
+  but:
+    "Only the event's time and type are signed. Whoever has seen one request can send, for the four days of the window, any account, " +
+    "signature request, template and signer with its time and type: fetch the signature request by its id before you trust it.",
 };
 
 /** It retries for some three days, and a retry keeps its first time. */

@@ -202,7 +202,12 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     eventType: joined(field("object"), field("entry.0.changes.0.field")),
     deliveryId: firstOf(
       field("entry.*.changes.*.value.messages.*.id"),
-      all(field("entry.*.changes.*.value.statuses.*.id"), field("entry.*.changes.*.value.statuses.*.status")),
+      // In a group each of its members has the states of one message.
+      all(
+        field("entry.*.changes.*.value.statuses.*.id"),
+        field("entry.*.changes.*.value.statuses.*.status"),
+        bodyDigest,
+      ),
       bodyHash,
     ),
     verifiedWith: documentation("https://developers.facebook.com/docs/graph-api/webhooks/getting-started"),
@@ -261,9 +266,9 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     ],
     typeExample: "order.created",
     eventType: header("X-WC-Webhook-Topic"),
+    // The delivery's id is the same for all that one webhook sends within a second.
     deliveryId: firstOf(
-      all(header("X-WC-Webhook-Delivery-ID"), header("X-WC-Webhook-Topic"), field("id"), bodyDigest),
-      all(header("X-WC-Webhook-Delivery-ID"), header("X-WC-Webhook-Topic")),
+      all(header("X-WC-Webhook-Delivery-ID"), header("X-WC-Webhook-Topic"), bodyDigest),
       bodyHash,
     ),
     verifiedWith: documentation("woocommerce/woocommerce plugins/woocommerce/includes/class-wc-webhook.php"),
@@ -328,7 +333,10 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     secretFrom: "provider",
     isSecretLearned: true,
     unsignedHandshakes: [
-      { text: "verification_token: kept, and shown to be copied to Notion, once", answer: answerNotion },
+      {
+        text: "verification_token: kept, and shown to be copied to Notion until the first event",
+        answer: answerNotion,
+      },
     ],
     typeExample: "page.created",
     eventType: field("type"),
@@ -336,7 +344,7 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
     verifiedWith: officialSdk("@notionhq/client", "5.26.0"),
     docs: checkedDocs(
       "Notion's integration settings: the integration, Webhooks, + Create a subscription, Webhook URL.",
-      "Nothing to enter here: copy pending_verification_token of the source to the same Webhooks tab, where the subscription is verified.",
+      "Nothing to enter here: copy pending_verification_token, which GET /v1/sources/… shows to a key with scope full until the first event, to the same Webhooks tab, where the subscription is verified.",
       "https://developers.notion.com/reference/webhooks",
       "The token comes once; for a new subscription open a new source.",
     ),

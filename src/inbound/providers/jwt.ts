@@ -219,13 +219,18 @@ export const JWT: readonly ProviderRow[] = [
     unsignedHandshakes: [{ text: "challenge: echoed as JSON", answer: answerMonday }],
     typeExample: "create_pulse",
     eventType: field("event.type"),
-    deliveryId: firstOf(field("event.triggerUuid"), bodyHash),
+    deliveryId: firstOf(
+      all(field("event.triggerUuid"), field("event.subscriptionId")),
+      field("event.triggerUuid"),
+      bodyHash,
+    ),
     verifiedWith: documentation("https://developer.monday.com/apps/docs/authorization-header"),
     docs: checkedDocs(
       "create_webhook of the monday.com API with an app's token, argument url.",
       "monday.com: Developers, the app, Basic Information, Signing Secret.",
       "https://github.com/mondaycom/welcome-apps",
       "Webhooks that were not made with an app's token carry no token and are refused.",
+      "Of two webhooks that lead to one address each makes an event of the same change.",
     ),
   },
   {
@@ -249,7 +254,8 @@ export const JWT: readonly ProviderRow[] = [
       field("message.attributes.type"),
       field("message.attributes.ce-type"),
     ),
-    deliveryId: field("message.messageId"),
+    // The id is unique within its topic; subscriptions of several may lead to one address.
+    deliveryId: firstOf(all(field("subscription"), field("message.messageId")), field("message.messageId")),
     verifiedWith: officialSdk("google-auth-library", "10.5.0"),
     docs: checkedDocs(
       "gcloud pubsub subscriptions create, options --push-endpoint, --push-auth-service-account and --push-auth-token-audience.",

@@ -162,8 +162,8 @@ export const TIMESTAMPED_HMAC: readonly ProviderRow[] = [
     typeExample: "ORDER_COMPLETED",
     eventType: field("event"),
     deliveryId: except(
-      "payments (ORDER_PAYMENT_…), of which an order may have several",
-      ({ body }) => readPath(body, "event")?.startsWith("ORDER_PAYMENT_") === true,
+      "payments (ORDER_PAYMENT_…) and increments (ORDER_INCREMENTAL_…), of which an order may have several",
+      ({ body }) => /^ORDER_(PAYMENT|INCREMENTAL)_/.test(readPath(body, "event") ?? ""),
       firstOf(all(field("event"), field("order_id")), bodyHash),
     ),
     verifiedWith: documentation(

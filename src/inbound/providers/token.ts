@@ -193,7 +193,7 @@ export const TOKEN: readonly ProviderRow[] = [
     typeExample: "subscribe",
     eventType: field("type"),
     deliveryId: firstOf(
-      joined(field("type"), field("fired_at"), field("data[id]"), field("data[email]")),
+      all(joined(field("type"), field("fired_at"), field("data[id]"), field("data[email]")), bodyDigest),
       bodyHash,
     ),
     verifiedWith: documentation(

@@ -77,7 +77,7 @@ export const BODY_HMAC_BASE64_CASES: Readonly<Record<string, ProviderCase>> = {
     { type: "balancePlatform.accountHolder.created", timestamp: "2026-01-01T00:00:00Z", data: { id: "AH1" } },
     {
       type: "adyen_platform.balancePlatform.accountHolder.created",
-      deliveryId: "balancePlatform.accountHolder.created|AH1|2026-01-01T00:00:00Z",
+      deliveryId: "balancePlatform.accountHolder.created|AH1|2026-01-01T00:00:00Z|#",
     },
     { secrets: HEX_KEYS },
   ),

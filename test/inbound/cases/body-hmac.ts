@@ -150,7 +150,7 @@ export const BODY_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     "x-paystack-signature",
     (secret, body) => macOf("sha512", secret, "hex", body),
     { event: "charge.success", data: { id: 302961, reference: "qTPrJoy9Bx" } },
-    { type: "paystack.charge.success", deliveryId: "charge.success|302961" },
+    { type: "paystack.charge.success", deliveryId: "charge.success|302961|#" },
   ),
   coinbase_commerce: bodyCase(
     "x-cc-webhook-signature",
@@ -175,7 +175,7 @@ export const BODY_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
       meta: { event_name: "order_created" },
       data: { id: "1", attributes: { updated_at: "2026-01-01T00:00:00.000000Z" } },
     },
-    { type: "lemonsqueezy.order_created", deliveryId: "order_created|1|2026-01-01T00:00:00.000000Z" },
+    { type: "lemonsqueezy.order_created", deliveryId: "order_created|1|2026-01-01T00:00:00.000000Z|#" },
     { headers: { "x-event-name": "order_created" } },
   ),
   gocardless: bodyCase(

@@ -169,7 +169,7 @@ export const HANDSHAKING_CASES: Readonly<Record<string, ProviderCase>> = {
     "x-wc-webhook-signature",
     (secret, body) => base64Mac(secret, body),
     { id: 727, status: "processing" },
-    { type: "woocommerce.order.created", deliveryId: "d-1|order.created|727|#" },
+    { type: "woocommerce.order.created", deliveryId: "d-1|order.created|#" },
     {
       headers: { "x-wc-webhook-topic": "order.created", "x-wc-webhook-delivery-id": "d-1" },
       handshakes: [

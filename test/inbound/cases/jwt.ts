@@ -116,7 +116,9 @@ const byVonage: Accepts = (request, secret) => {
   );
 };
 
-const MONDAY_BODY = JSON.stringify({ event: { type: "create_pulse", triggerUuid: "t-1" } });
+const MONDAY_BODY = JSON.stringify({
+  event: { type: "create_pulse", triggerUuid: "t-1", subscriptionId: 7 },
+});
 
 async function signMonday(secret: string, nowMs: number): Promise<InboundRequest> {
   const now = secondsOf(nowMs);
@@ -243,7 +245,7 @@ export const JWT_CASES: Readonly<Record<string, ProviderCase>> = {
     requiredHeaders: ["authorization"],
     isBodySigned: false,
     alterations: [otherAddress],
-    expected: { type: "monday.create_pulse", deliveryId: "t-1" },
+    expected: { type: "monday.create_pulse", deliveryId: "t-1|7" },
     handshakes: [
       {
         name: "challenge",
@@ -263,7 +265,10 @@ export const JWT_CASES: Readonly<Record<string, ProviderCase>> = {
     isBodySigned: false,
     alterations: [otherAddress],
     wrong: { credentials: { service_account_email: "someone@else.iam.gserviceaccount.com" } },
-    expected: { type: "google_pubsub.OBJECT_FINALIZE", deliveryId: "136969346945" },
+    expected: {
+      type: "google_pubsub.OBJECT_FINALIZE",
+      deliveryId: "projects/p/subscriptions/s|136969346945",
+    },
   },
   plaid: {
     secrets: [],
@@ -275,7 +280,7 @@ export const JWT_CASES: Readonly<Record<string, ProviderCase>> = {
     window: { past: 300, future: 300 },
     expected: {
       type: "plaid.TRANSACTIONS.SYNC_UPDATES_AVAILABLE",
-      deliveryId: `body:${hashOf("sha256", "hex", PLAID_BODY)}`,
+      deliveryId: null,
     },
   },
   fireblocks: {

@@ -192,7 +192,7 @@ export const ODD_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     accepts: byCloudinary,
     requiredHeaders: ["x-cld-signature", "x-cld-timestamp"],
     window: { past: 7200, future: 7200 },
-    expected: { type: "cloudinary.upload", deliveryId: "upload|r-1|p" },
+    expected: { type: "cloudinary.upload", deliveryId: "upload|r-1|p|#" },
   },
   segment: {
     secrets: SECRETS,

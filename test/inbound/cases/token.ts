@@ -125,7 +125,7 @@ export const TOKEN_CASES: Readonly<Record<string, ProviderCase>> = {
     isBodySigned: false,
     expected: {
       type: "mailchimp.subscribe",
-      deliveryId: "subscribe.2026-01-01 00:00:00.8a25ff1d98.api@mailchimp.com",
+      deliveryId: "subscribe.2026-01-01 00:00:00.8a25ff1d98.api@mailchimp.com|#",
     },
     handshakes: [
       { name: "GET", request: () => requestOf({ method: "GET" }), answer: { status: 200, body: "" } },
