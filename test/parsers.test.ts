@@ -2,15 +2,21 @@
  * Every reader of foreign text that has no property test beside it: what is written in its form is read back,
  * whatever else comes is refused without a throw, and a second reading says the same.
  */
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { readConfig } from "../src/config.ts";
+import { Problem } from "../src/core/errors.ts";
+import { HOPS_HEADER, readHops } from "../src/core/hops.ts";
+import { IdCodec } from "../src/core/ids.ts";
 import { parseMonth } from "../src/core/plans.ts";
 import { readRetryAfter } from "../src/core/retry.ts";
 import { makePrivateKey, makeSecret, readPrivateKey, readSecret } from "../src/core/signing.ts";
 import { isWellFormedToken, makeToken } from "../src/core/tokens.ts";
 import { parsePath } from "../src/core/transform/path.ts";
+import { readCursor, writeCursor } from "../src/http/framework/paging.ts";
+import { readBody } from "../src/inbound/body.ts";
 import { readForm } from "../src/inbound/form.ts";
+import { BRAINTREE } from "../src/inbound/providers/braintree.ts";
 import { pairs } from "../src/inbound/schemes/layouts.ts";
 import { parseTemplate, render } from "../src/inbound/template.ts";
 import { readTimestamp } from "../src/inbound/window.ts";
@@ -18,11 +24,21 @@ import { isInside, parseAddress, parseCidr } from "../src/transport/addresses.ts
 import { readCode, readElement } from "../src/destinations/aws/answers.ts";
 import { readObject } from "../src/destinations/answers.ts";
 import { faultOf, readConnectionString } from "../src/destinations/connection-string.ts";
+import { readServiceAccount } from "../src/destinations/google-tokens.ts";
 import { objectKeyOf, OBJECT_KEY_FIELDS } from "../src/destinations/object-key.ts";
+import { readMark } from "../src/replica/mark.ts";
 import { renderHead } from "../src/transport/request.ts";
+import { serviceAccount } from "./destinations/kinds/google.ts";
+import { keysOf, materialOf, NOW_MS, requestOf } from "./inbound/kit.ts";
+
+/** The long form: how many times as much is tried. */
+const RUNS = Number(process.env["PROPERTY_RUNS"] ?? 1);
+fc.configureGlobal({ numRuns: 100 * RUNS });
+setDefaultTimeout(5000 * RUNS);
 
 const NOW = Date.UTC(2026, 10, 21, 9);
 const DAY_MS = 86_400_000;
+const SENDER = "sealpost@acme-1.iam.example.com";
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const word = fc.stringMatching(/^[A-Za-z][A-Za-z0-9]{0,11}$/);
 
@@ -33,6 +49,51 @@ function readConnection(text: string) {
   expect(fault).toBe("The connection string has one part twice.");
   return fault;
 }
+
+/** Its address, or the one sentence by which it is refused, which repeats nothing of it. */
+function readAccount(text: string) {
+  try {
+    return readServiceAccount(text).email;
+  } catch (error) {
+    expect(String(error)).toMatch(/^Error: (Expected the JSON key file|The key file's \w+ is)/);
+    return null;
+  }
+}
+
+const services = { ids: new IdCodec("00", new Uint8Array(16)) };
+
+/** Its key, or the pointer of the refusal. */
+function readCursorText(text: string) {
+  try {
+    return readCursor(services, "evt", text);
+  } catch (error) {
+    expect(error).toBeInstanceOf(Problem);
+    return null;
+  }
+}
+
+/** Type and identity of a notification of Braintree. */
+function readNotification(xml: string) {
+  const body = new URLSearchParams({ bt_payload: Buffer.from(xml).toString("base64") }).toString();
+  const arrival = {
+    request: requestOf({ body }),
+    material: materialOf([]),
+    nowMs: NOW_MS,
+    keys: keysOf(null),
+  };
+  const facts = { arrival, body: { value: {}, text: "{}", data: "{}" }, claims: {}, signedHeaders: {} };
+  return [BRAINTREE.eventType.read(facts), BRAINTREE.deliveryId.read(facts)];
+}
+
+/** The number of a header that names one, as a server has it. */
+function readHopsText(text: string) {
+  const sendable = text.replaceAll(/[^\x20-\x7e]/g, "");
+  return readHops(new Headers({ [HOPS_HEADER]: sendable }));
+}
+
+const BOUNDARY = "xYz";
+const MULTIPART = `multipart/form-data; boundary=${BOUNDARY}`;
+const DISPOSITION = "content-disposition: form-data; name=";
 
 /** Each with the characters that mean something to it, so that chance comes near its form. */
 const READERS: { name: string; letters: string; read: (text: string) => unknown }[] = [
@@ -57,6 +118,15 @@ const READERS: { name: string; letters: string; read: (text: string) => unknown 
   { name: "an error of AWS", letters: "<Code>/&amp;", read: (text) => readElement(utf8(text), "Code") },
   { name: "an error code of AWS", letters: "com.amazonaws#Code:http", read: readCode },
   { name: "an answer's object", letters: '{}[]":,0a\\', read: (text) => readObject(utf8(text)) },
+  { name: "a number of hops", letters: "0123456789 -+.e", read: readHopsText },
+  {
+    name: "a replica's mark",
+    letters: '{}":,0[]nul',
+    read: readMark,
+  },
+  { name: "a service account", letters: '{}":,client_emailprivate_key', read: readAccount },
+  { name: "a cursor", letters: "ZXZ0XzAxabc-_", read: readCursorText },
+  { name: "a notification of Braintree", letters: "<id>kin/timesap ", read: readNotification },
   { name: "a port", letters: "0123456789-", read: (text) => readConfig({ SEALPOST_PORT: text }).ok },
   { name: "plans", letters: '{}":,0deliveries', read: (text) => readConfig({ SEALPOST_PLANS: text }).ok },
   { name: "keys", letters: "AB+/=,", read: (text) => readConfig({ SEALPOST_SECRET_KEY: text }).ok },
@@ -69,12 +139,101 @@ describe.each(READERS)("$name", ({ letters, read }) => {
       fc.property(fc.oneof(near, fc.string({ unit: "binary", maxLength: 60 })), (text) => {
         expect(read(text)).toEqual(read(text));
       }),
-      { numRuns: 500 },
+      { numRuns: 500 * RUNS },
     );
   });
 });
 
+test("a form in parts: no text makes it throw, it is an object of JSON, and is read alike twice", async () => {
+  const piece = fc.constantFrom(
+    `--${BOUNDARY}`,
+    "--",
+    "\r\n",
+    "\r\n\r\n",
+    `${DISPOSITION}"a"`,
+    `${DISPOSITION}"__proto__"; filename="f"`,
+    `${DISPOSITION}payload`,
+    "content-type: text/plain",
+    '{"a":1}',
+    "é",
+    "\0",
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { maxLength: 20 }), async (pieces) => {
+      const bytes = utf8(pieces.join(""));
+      const [one, other] = [await readBody(bytes, MULTIPART), await readBody(bytes, MULTIPART)];
+      expect(JSON.parse(one.data)).toBeObject();
+      expect(one).toEqual(other);
+    }),
+    { numRuns: 500 * RUNS },
+  );
+});
+
 describe("what is written in a form is read back", () => {
+  test("a form in parts, as the platform writes it", async () => {
+    // A form's line ends are CRLF, and its names know no quotes.
+    const text = fc.string({ unit: fc.constantFrom("a", "Z", "=", "&", "é", "😀", " ", "-", "{", "}") });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(fc.tuple(word, text), { selector: ([name]) => name }),
+        async (fields) => {
+          fc.pre(fields.every(([name]) => name !== "payload" && name !== "json"));
+          const form = new FormData();
+          for (const [name, value] of fields) form.append(name, value);
+          const written = new Response(form);
+          const type = written.headers.get("content-type") ?? "";
+          const { value } = await readBody(new Uint8Array(await written.arrayBuffer()), type);
+          if (fields.length > 0) expect(value).toEqual(Object.fromEntries(fields));
+        },
+      ),
+    );
+  });
+
+  test("a number of hops, a cursor, a replica's mark", () => {
+    const mark = fc.record({
+      installation: fc.string(),
+      writer: fc.string(),
+      host: fc.string(),
+      start: fc.nat(),
+      beat: fc.nat(),
+      ended: fc.boolean(),
+      at: fc.string(),
+    });
+    fc.assert(
+      fc.property(fc.nat(999_999), fc.nat(Number.MAX_SAFE_INTEGER), mark, (hops, key, written) => {
+        expect(readHopsText(String(hops))).toBe(hops);
+        expect(readCursorText(writeCursor(services, "evt", key) ?? "")).toBe(key);
+        expect(readCursor(services, "evt", undefined)).toBe(Number.MAX_SAFE_INTEGER);
+        expect(readMark(JSON.stringify(written))).toEqual(written);
+      }),
+    );
+  });
+
+  test("a service account, and not without one of its parts", () => {
+    const text = serviceAccount("https://token.example.com/");
+    expect(readAccount(text)).toBe(SENDER);
+    const values = fc.oneof(fc.string(), fc.integer(), fc.constant(null), fc.constant([]));
+    fc.assert(
+      fc.property(fc.constantFrom("client_email", "private_key", "token_uri"), values, (name, value) => {
+        const read = readAccount(JSON.stringify({ ...JSON.parse(text), [name]: value }));
+        const isAny = typeof value === "string" && (name === "client_email" || URL.canParse(value));
+        expect(read).toBe(
+          isAny && name !== "private_key" ? (name === "client_email" ? value : SENDER) : null,
+        );
+      }),
+    );
+  });
+
+  test("a notification of Braintree: the first element of each name", () => {
+    const own = fc.stringMatching(/^[A-Za-z0-9:_-]{1,20}$/);
+    fc.assert(
+      fc.property(own, own, own, own, (kind, timestamp, id, other) => {
+        const xml = `<notification><kind>${kind}</kind><timestamp type="datetime">${timestamp}</timestamp><subject><id>${id}</id><plan><id>${other}</id></plan></subject></notification>`;
+        expect(readNotification(xml)).toEqual([kind, `${id}|${kind}|${timestamp}`]);
+      }),
+    );
+  });
+
   test("a connection string: names in any case, values that hold =", () => {
     const value = fc.stringMatching(/^[A-Za-z0-9=/+]{1,20}$/);
     fc.assert(
@@ -218,7 +377,7 @@ test("a request's head has a line for each header and no other, or is refused", 
       ];
       expect(head).toBe([...lines, "content-length: 2", "", ""].join("\r\n"));
     }),
-    { numRuns: 2000 },
+    { numRuns: 2000 * RUNS },
   );
 });
 
@@ -250,6 +409,6 @@ test("a template that is taken makes keys that hold the message's id and have no
       expect(key).toContain("msg_1");
       expect(key.replace(/\/$/, "").split("/")).not.toContain("");
     }),
-    { numRuns: 2000 },
+    { numRuns: 2000 * RUNS },
   );
 });

@@ -191,9 +191,9 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (_kind, 
 
   test("a header that holds a credential is the kind's: it is among `protocolHeaders`, or none replaces it", async () => {
     const config = { ...proof.config };
-    const render = (headers: Message["headers"]) =>
+    const renderWith = (headers: Message["headers"]) =>
       kind.request(config, messageAt(NOW_MS, { headers }), NOW_MS, askOf(proof));
-    const own = (await render([])).headers;
+    const own = (await renderWith([])).headers;
     const granted = (kind.secrets?.(config) ?? []).filter((secret) => secret !== "");
     const secrets = [...credentialsOf(proof), ...granted];
     const holding = own.filter(
@@ -204,7 +204,7 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (_kind, 
       if (isProtocolHeader(kind, name)) continue;
       // Called without credentials, too: a proxy before it may ask for this header then.
       expect([name, isOptional]).toEqual([name, true]);
-      const sent = (await render([[name.toUpperCase(), "another"]])).headers;
+      const sent = (await renderWith([[name.toUpperCase(), "another"]])).headers;
       expect(sent.filter(([other]) => other.toLowerCase() === name)).toEqual([[name, value]]);
     }
   });

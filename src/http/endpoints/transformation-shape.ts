@@ -1,5 +1,6 @@
 import { type TProperties, Type } from "@sinclair/typebox";
 import { limit } from "../../core/limits.ts";
+import { OPERATIONS } from "../../core/transform/operations.ts";
 import { oneOf, shownAs, taggedBy } from "../framework/shapes.ts";
 
 /**
@@ -7,10 +8,8 @@ import { oneOf, shownAs, taggedBy } from "../framework/shapes.ts";
  * is wrong with the rest.
  */
 
-const NAMES = ["pick", "omit", "rename", "set", "unwrap", "wrap"] as const;
-
 const operationShape = Type.Unsafe<Record<string, unknown>>(
-  Type.Object({ op: oneOf(NAMES) }, { additionalProperties: true }),
+  Type.Object({ op: oneOf([...OPERATIONS.keys()]) }, { additionalProperties: true }),
 );
 
 /** Dotted; `\.` is a dot in a name. */
@@ -26,7 +25,8 @@ const paths = Type.Array(pathText(`(${NAME}|\\*)`, "Dotted; `*` is every element
   maxItems: limit("pathsMax"),
 });
 
-const FIELDS: Readonly<Record<(typeof NAMES)[number], TProperties>> = {
+/** How the fields of each operation of core/transform/operations.ts are shown. */
+const FIELDS: Readonly<Record<string, TProperties>> = {
   pick: { paths },
   omit: { paths },
   rename: { from: path("Where the value is."), to: path("Where it goes.") },
@@ -35,12 +35,12 @@ const FIELDS: Readonly<Record<(typeof NAMES)[number], TProperties>> = {
   wrap: { key: Type.String({ minLength: 1, description: "The one field that holds the body then." }) },
 };
 
-const variants = NAMES.map((op) => {
+const variants = [...OPERATIONS].map(([op, { fields }]) => {
+  const shown = FIELDS[op];
+  if (Object.keys(shown ?? {}).join() !== fields.join())
+    throw new Error(`FIELDS of transformation-shape.ts lacks ${op} with ${fields.join(", ")}`);
   const $id = `${op.charAt(0).toUpperCase()}${op.slice(1)}Operation`;
-  return [
-    op,
-    Type.Object({ op: Type.Literal(op), ...FIELDS[op] }, { $id, additionalProperties: false }),
-  ] as const;
+  return [op, Type.Object({ op: Type.Literal(op), ...shown }, { $id, additionalProperties: false })] as const;
 });
 
 const shownOperation = { ...taggedBy("op", Object.fromEntries(variants)), $id: "Operation" };
