@@ -49,7 +49,7 @@ describe.each(languages)("%s", (language) => {
   });
 });
 
-/** The sentences of a text that have no translation; the whole where its sentences have one, but do not join. */
+/** The sentences of a text that have no translation; the whole where they have one, but do not join. */
 function missingOf(text: string, known: Readonly<Record<string, string>>): string[] {
   if (translated(text, known) !== null) return [];
   const missing = text.split(/(?<=\.) /).filter((sentence) => translated(sentence, known) === null);

@@ -15,6 +15,7 @@ const FILE = "src/inbound/providers/timestamped-hmac.ts";
 
 const copy = mkdtempSync(join(tmpdir(), "sealpost-readme-provider-"));
 let service: Service;
+let withRow = "";
 
 /** The sources with the README's row in the file that it names. */
 async function copySources(): Promise<void> {
@@ -26,7 +27,8 @@ async function copySources(): Promise<void> {
   expect(readme).toContain(`here at the end of the list in \`${FILE}\``);
   const row = findOnly(readBlocks(readme), "ts").text;
   const path = join(copy, FILE);
-  writeFileSync(path, readFileSync(path, "utf8").replace(/\n\];\n/, `\n${row}];\n`));
+  withRow = readFileSync(path, "utf8").replace(/\n\];\n/, `\n${row}];\n`);
+  writeFileSync(path, withRow);
 }
 
 beforeAll(async () => {
@@ -37,6 +39,13 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.close();
   rmSync(copy, { recursive: true, force: true });
+});
+
+test("the row is as `run format` leaves it: pasted, it passes `run check`", async () => {
+  const biome = join(repository, "node_modules/.bin/biome");
+  const options = { cwd: repository, stdin: new Blob([withRow]) };
+  const formatted = Bun.spawn([biome, "format", `--stdin-file-path=${FILE}`], { ...options, stdout: "pipe" });
+  expect(await formatted.stdout.text()).toBe(withRow);
 });
 
 async function call(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {

@@ -163,7 +163,7 @@ describe("the JavaScript that verifies", () => {
 });
 
 describe("what the pages say about the source", () => {
-  test("settings, limits, providers and schedule are those of the source: else run `bun test/readme/tables.ts`", async () => {
+  test("settings, limits, providers and schedule are those of the source: else run `npx -y bun@1.4.5 test/readme/tables.ts`", async () => {
     for (const [name, path] of Object.entries(PAGE_OF)) {
       const page = await readPage(path);
       expect(fillTable(name, page)).toBe(page);

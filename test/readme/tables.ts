@@ -1,6 +1,7 @@
 /**
  * The pages' tables of settings, plans, limits and providers, and the retry schedule, made from the source.
- * `bun test/readme/tables.ts` writes them into the pages; readme.test.ts fails where they differ.
+ * `npx -y bun@1.4.5 test/readme/tables.ts` writes them into the pages; readme.test.ts fails where they
+ * differ.
  */
 import { SETTINGS } from "../../src/config.ts";
 import { LIMITS } from "../../src/core/limits.ts";
