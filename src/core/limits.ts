@@ -302,6 +302,21 @@ export const LIMITS = {
     unit: "bytes",
     why: "Bodies at hand for those; beyond that they are read again.",
   },
+  dispatchAtOnceMax: {
+    value: 10,
+    unit: "count",
+    why: "Deliveries of one commit that go to their actors at once, whatever waits; more go in shares of turns.",
+  },
+  dispatchSliceMax: {
+    value: 32,
+    unit: "count",
+    why: "Attempts that one share of a turn starts: each is rendered, signed and sent, some 40 µs, and several times that at first.",
+  },
+  dispatchSliceBytesMax: {
+    value: 128 * KIB,
+    unit: "bytes",
+    why: "Bodies of those attempts, as each may have to be read and written anew.",
+  },
   touchedMax: {
     value: 10_000,
     unit: "count",
@@ -346,6 +361,26 @@ export const LIMITS = {
     value: 100,
     unit: "count",
     why: "What one turn of the loop writes in a long job: a few milliseconds, on a busy machine too.",
+  },
+  indexSliceRows: {
+    value: 500,
+    unit: "count",
+    why: "Rows of lists that one transaction inserts: they are sorted, and cost a few milliseconds.",
+  },
+  planSearchedMax: {
+    value: 500,
+    unit: "count",
+    why: "Events that wait for the plan which one turn looks through for the deliveries of an endpoint that ends.",
+  },
+  labelsCachedMax: {
+    value: 50_000,
+    unit: "count",
+    why: "Names of lists whose keys are in memory, some 100 bytes each: asked twice for each event.",
+  },
+  headsCachedMax: {
+    value: 10_000,
+    unit: "count",
+    why: "Heads of requests and responses whose keys are in memory, at most 1 KiB each.",
   },
   erasedAtOnce: {
     value: 50,

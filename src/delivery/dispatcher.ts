@@ -10,17 +10,6 @@ export interface DispatcherParts extends TurnParts {
   enqueue(endpointId: number, waiting: Waiting, load: Load | null): void;
 }
 
-/**
- * Attempts that one share of a turn starts at most: each is rendered, signed and sent, some 40 µs, and
- * several times that at first.
- */
-const STARTED_A_SHARE = 32;
-/** A share starts no more than bodies of that many bytes, as each may have to be read and written anew. */
-const BYTES_A_SHARE = 128 * 1024;
-
-/** So many go at once, whatever waits. */
-const NARROW_MAX = 10;
-
 /** The share of what is over soon by itself. */
 const NARROW: Share = { isOver: false };
 
@@ -78,7 +67,12 @@ export class Dispatcher {
       else others.push(dispatch);
     }
     // What is narrow goes before what waits.
-    const share = others.length <= NARROW_MAX ? NARROW : this.#isScheduled ? null : this.parts.beginShare();
+    const share =
+      others.length <= limit("dispatchAtOnceMax")
+        ? NARROW
+        : this.#isScheduled
+          ? null
+          : this.parts.beginShare();
     const at = share === null ? 0 : this.#share(others, 0, isFresh ? loadedDelivery : unknownDelivery, share);
     if (at === others.length) return;
     for (const dispatch of others.slice(at)) this.#line(dispatch);
@@ -125,7 +119,8 @@ export class Dispatcher {
   #share(dispatches: readonly Dispatch[], from: number, known: Known, share: Share): number {
     let bytes = 0;
     let at = from;
-    const hasRoom = () => at - from < STARTED_A_SHARE && bytes < BYTES_A_SHARE && !share.isOver;
+    const [most, bytesMost] = [limit("dispatchSliceMax"), limit("dispatchSliceBytesMax")];
+    const hasRoom = () => at - from < most && bytes < bytesMost && !share.isOver;
     while (at < dispatches.length && (at === from || hasRoom())) {
       const dispatch = dispatches[at++] as Dispatch;
       this.#hand(dispatch, known);

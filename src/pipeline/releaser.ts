@@ -14,8 +14,6 @@ import type { Data } from "../store/data.ts";
  * all.
  */
 const LOOK_MS = 60_000;
-/** Events that one turn looks through for the deliveries of an endpoint. */
-const SEARCHED_A_TURN = 500;
 
 /**
  * Lets deliveries go that wait for their account's plan, oldest first, when there is room again: the month
@@ -117,7 +115,7 @@ export class Releaser {
     const accountId = tenants.project(projectId)?.accountId ?? 0;
     let position = 0;
     while (meter.waitingEvents(projectId) > 0) {
-      const events = waitingEvents.above(accountId, position, SEARCHED_A_TURN);
+      const events = waitingEvents.above(accountId, position, limit("planSearchedMax"));
       const open = events.flatMap((eventId) => deliveries.findOf(eventId, id) ?? []).filter(waitsForPlan);
       await dispose(
         this.data,

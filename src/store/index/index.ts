@@ -1,3 +1,4 @@
+import { limit } from "../../core/limits.ts";
 import { addNumbers, emptyNumbers, type Hour, type HourNumbers, Hours } from "../counts/hours.ts";
 import { Entries, rowsOf } from "./entries.ts";
 import { type Death, Gathering, type Tally } from "./gathering.ts";
@@ -7,9 +8,6 @@ import type { BatchPart, Store } from "../store.ts";
 
 export type { Tally } from "./gathering.ts";
 export { type Label, LABELS } from "./labels.ts";
-
-/** Rows of lists that one transaction inserts. */
-const ROWS_AT_ONCE = 500;
 
 /**
  * The lists that pages of events and deliveries are read from (by project, type, consumer, source, endpoint),
@@ -299,7 +297,7 @@ export class Index implements BatchPart {
 type ListRow = [list: number, ids: readonly number[]];
 
 /**
- * What becomes a row each, lists in their order, at most ROWS_AT_ONCE a chunk: the table is filled in its own
+ * What becomes a row each, lists in their order, at most `indexSliceRows` a chunk: the table is filled in its own
  * order.
  */
 function* chunksOf(part: Gathering): Generator<ListRow[]> {
@@ -307,7 +305,7 @@ function* chunksOf(part: Gathering): Generator<ListRow[]> {
   for (const list of [...part.entries.keys()].sort((a, b) => a - b)) {
     for (const ids of rowsOf(part.entries.get(list) ?? [])) {
       chunk.push([list, ids]);
-      if (chunk.length < ROWS_AT_ONCE) continue;
+      if (chunk.length < limit("indexSliceRows")) continue;
       yield chunk;
       chunk = [];
     }

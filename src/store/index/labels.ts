@@ -1,3 +1,4 @@
+import { limit } from "../../core/limits.ts";
 import type { BatchPart, Store } from "../store.ts";
 
 /** Kinds of lists that have a name: all deliveries of a project, and its events by type and by consumer. */
@@ -13,8 +14,6 @@ export interface Label {
 }
 
 type Names = Map<string, number>;
-
-const CACHED_MAX = 50_000;
 
 /** Keys of named lists (table `label`). */
 export class Labels implements BatchPart {
@@ -65,7 +64,7 @@ export class Labels implements BatchPart {
 
   /** Where a name is to be kept; all are forgotten before they are too many. */
   #knownOf(projectId: number, kind: LabelKind): Names {
-    if (++this.#cached > CACHED_MAX) {
+    if (++this.#cached > limit("labelsCachedMax")) {
       for (const byProject of this.#known) byProject.clear();
       this.#cached = 0;
     }

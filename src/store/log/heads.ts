@@ -1,7 +1,7 @@
+import { limit } from "../../core/limits.ts";
 import { RecentMap } from "../../core/structures/recent-map.ts";
 import type { BatchPart, Store } from "../store.ts";
 
-const CACHED_MAX = 10_000;
 /** Longer heads are rarely the same twice, and would fill the memory. */
 const CACHED_CHARS_MAX = 1024;
 const DAY_MS = 86_400_000;
@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
  * never older than a day when it is used, so that retention may delete heads by age.
  */
 export class Heads implements BatchPart {
-  readonly #known = new RecentMap<string, number>(CACHED_MAX);
+  readonly #known = new RecentMap<string, number>(limit("headsCachedMax"));
   #fresh: string[] = [];
   #day = 0;
   readonly #insert;
