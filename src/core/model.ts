@@ -31,7 +31,16 @@ export type DeadReason = (typeof DEAD_REASONS)[number];
 export const ORIGINS = ["publish", "replay", "test", "test_replay"] as const;
 export type Origin = (typeof ORIGINS)[number];
 
-export type WaitingFor = "paused" | "rate_limit" | "backoff" | "order" | "concurrency" | "plan_limit";
+export const WAITING_FOR = [
+  "paused",
+  "rate_limit",
+  "backoff",
+  "order",
+  "concurrency",
+  "plan_limit",
+  "disk",
+] as const;
+export type WaitingFor = (typeof WAITING_FOR)[number];
 
 export type EndpointStatus = "active" | "paused" | "disabled" | "deleted";
 export type DisabledReason = "gone" | "failing";

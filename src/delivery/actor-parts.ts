@@ -53,6 +53,8 @@ export interface ActorParts<P extends Performed> {
    * has `own`; the actor is woken when there is room again.
    */
   hasSlot(endpointId: number, own: number): boolean;
+  /** The same, asked by somebody who only looks: nobody is woken for it. */
+  isSlotFree(own: number): boolean;
   /** False while the disk takes nothing: an outcome that cannot be recorded must not come about. */
   canRecord(): boolean;
   /** True where the actors together hold few enough to take more than a head each. */

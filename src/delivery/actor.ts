@@ -215,9 +215,10 @@ export class EndpointActor<P extends Performed> {
     if (this.#flights.has(id)) return null;
     if (this.#gate() > now && due <= this.#gate()) return "backoff";
     if (due > now) return null;
+    if (!this.parts.canRecord()) return "disk";
     if (this.endpoint.ordering === "fifo" && !this.#isFirst(id)) return "order";
     if (this.#tokenAt(now) > now) return "rate_limit";
-    if (this.#hasSlot()) return null;
+    if (this.#slotsTaken() < this.#capacity() && this.parts.isSlotFree(this.#flights.inFlight)) return null;
     // One probe at a time.
     return this.health.backoffLevel > 0 ? "backoff" : "concurrency";
   }

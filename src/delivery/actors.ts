@@ -103,6 +103,7 @@ export class Actors {
       record: (settlement) => this.parts.recorder.record(settlement),
       dispose: (ids) => dispose(this.data, ids),
       hasSlot: (id, own) => this.#slots.has(id, own),
+      isSlotFree: (own) => this.#slots.isFree(own),
       canRecord: () => this.data.store.writable,
       isRoomy: () => this.#held.deliveries < limit("queuedTotalMax"),
       isSuspended: (projectId) => this.data.tenants.isSuspended(projectId),

@@ -111,7 +111,8 @@ export class PollActor {
 
   waitingFor(): WaitingFor | null {
     if (this.endpoint.status === "paused") return "paused";
-    return this.parts.isSuspended(this.endpoint.projectId) ? "plan_limit" : null;
+    if (this.parts.isSuspended(this.endpoint.projectId)) return "plan_limit";
+    return this.parts.canRecord() ? null : "disk";
   }
 
   /**

@@ -27,9 +27,14 @@ export class Slots {
    * True where one more attempt of an endpoint may start that has `own` in flight. Up to half of the slots
    * each endpoint takes as many as it may; of the rest one, so that the slow leave room for the others.
    */
-  has(endpointId: number, own: number): boolean {
+  isFree(own: number): boolean {
     const { max } = this.parts;
-    if (this.#taken < max / 2 || (own === 0 && this.#taken < max)) return true;
+    return this.#taken < max / 2 || (own === 0 && this.#taken < max);
+  }
+
+  /** The same, for an endpoint that has something to send: where it is false, it is woken later. */
+  has(endpointId: number, own: number): boolean {
+    if (this.isFree(own)) return true;
     this.#starved.add(endpointId);
     return false;
   }

@@ -17,7 +17,14 @@ export interface Page<Row> {
 }
 
 export type DeliveryStatus = "pending" | "retrying" | "delivered" | "dead" | "cancelled";
-export type WaitingFor = "paused" | "rate_limit" | "backoff" | "order" | "concurrency" | "plan_limit";
+export type WaitingFor =
+  | "paused"
+  | "rate_limit"
+  | "backoff"
+  | "order"
+  | "concurrency"
+  | "plan_limit"
+  | "disk";
 export type DeadReason = "exhausted" | "gone" | "blocked" | "malformed" | "endpoint_disabled";
 
 export interface Delivery {

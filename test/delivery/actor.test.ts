@@ -71,6 +71,7 @@ class Stage {
           }),
         ),
       hasSlot: () => !this.isFull,
+      isSlotFree: () => !this.isFull,
       canRecord: () => this.canRecord,
       isRoomy: () => true,
       unattended: (_work, running) => void running,
@@ -322,6 +323,20 @@ describe("the actor of an endpoint", () => {
     await stage.write();
     expect(stage.actor.mode).toBe("waiting");
     requireRow(stage);
+  });
+
+  test("a delivery that is due says what holds it: the slots of all endpoints, the disk", () => {
+    const stage = new Stage();
+    stage.isFull = true;
+    stage.canRecord = false;
+    stage.deliver();
+    const now = stage.clock.now();
+    expect(stage.actor.waitingFor(1, now)).toBe("disk");
+    expect(stage.actor.waitingFor(1, now + 1)).toBeNull();
+    stage.canRecord = true;
+    expect(stage.actor.waitingFor(1, now)).toBe("concurrency");
+    stage.isFull = false;
+    expect(stage.actor.waitingFor(1, now)).toBeNull();
   });
 
   test.each([1, 2, 3])("stays in a row of the table whatever happens, walk %d", async (seed) => {

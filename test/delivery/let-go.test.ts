@@ -29,6 +29,7 @@ function makeActor(): EndpointActor<Performed> {
     record: () => nextTurn().then(() => true),
     dispose: () => Promise.resolve([]),
     hasSlot: () => true,
+    isSlotFree: () => true,
     canRecord: () => true,
     isRoomy: () => true,
     unattended: () => {},

@@ -1,18 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { waitsForPlan } from "../../core/delivery.ts";
 import { keyTime } from "../../core/ids.ts";
-import { DEAD_REASONS, type Delivery, DELIVERY_STATUS, type WaitingFor } from "../../core/model.ts";
+import { DEAD_REASONS, type Delivery, DELIVERY_STATUS, WAITING_FOR } from "../../core/model.ts";
 import type { Services } from "../framework/services.ts";
 import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
-
-const WAITING_FOR = [
-  "paused",
-  "rate_limit",
-  "backoff",
-  "order",
-  "concurrency",
-  "plan_limit",
-] as const satisfies readonly WaitingFor[];
 
 export const deliveryStatusShape = oneOf(DELIVERY_STATUS, {
   $id: "DeliveryStatus",
@@ -34,7 +25,7 @@ export const deliveryShape = Type.Object(
     next_attempt_at: nullable(timeShape),
     waiting_for: nullable(
       oneOf(WAITING_FOR, { $id: "WaitingFor" }),
-      "Why it does not go out although its time has come: its endpoint is paused; `rate_limit_per_second` or `max_concurrency` is used up; the endpoint backs off or asked for a break (`backoff`); an earlier delivery has to arrive first (`order`); the account's plan has no room.",
+      "Why it does not go out although its time has come: its endpoint is paused; `rate_limit_per_second` or `max_concurrency` is used up; the endpoint backs off or asked for a break (`backoff`); an earlier delivery has to arrive first (`order`); the account's plan has no room; or the disk is full, so that no outcome could be written (`disk`).",
     ),
     dead_reason: nullable(deadReasonShape),
     created_at: timeShape,

@@ -40,6 +40,7 @@ const WAITING: Readonly<Record<WaitingFor, Key>> = {
   order: "waiting.order",
   concurrency: "waiting.concurrency",
   plan_limit: "waiting.plan_limit",
+  disk: "waiting.disk",
 };
 
 type Shown = Pick<Delivery, "status"> & Partial<Pick<Delivery, "waiting_for">>;

@@ -100,6 +100,7 @@ export const de: Messages = {
   "waiting.order": "Wartet: Reihenfolge",
   "waiting.concurrency": "Wartet: freier Platz",
   "waiting.plan_limit": "Wartet: Kontingent",
+  "waiting.disk": "Wartet: Dienst",
   "endpoint.active": "Aktiv",
   "endpoint.failing": "Gestört",
   "endpoint.paused": "Pausiert",
@@ -537,6 +538,7 @@ export const de: Messages = {
     "Es laufen so viele Versuche, wie der Endpunkt gleichzeitig annimmt; sie geht hinaus, sobald einer beendet ist.",
   "waits.order":
     "Sie wartet, weil dieser Endpunkt seine Zustellungen der Reihe nach bekommt und eine vor ihr nicht angekommen ist.",
+  "waits.disk": "Sie wartet, weil der Dienst gerade nichts schreiben kann; sie geht von selbst hinaus.",
   "waits.plan_limit": "Sie wartet, weil die Zustellungen des Tarifs für diesen Monat verbraucht sind.",
   "timeline.title": "Verlauf",
   "timeline.accepted": "Angenommen",

@@ -102,6 +102,7 @@ export const en = {
   "waiting.order": "Waiting: its turn",
   "waiting.concurrency": "Waiting: a free slot",
   "waiting.plan_limit": "Waiting: plan limit",
+  "waiting.disk": "Waiting: the service",
   "endpoint.active": "Active",
   "endpoint.failing": "Failing",
   "endpoint.paused": "Paused",
@@ -519,6 +520,7 @@ export const en = {
     "As many attempts as the endpoint takes at once are under way; it goes when one of them has ended.",
   "waits.order":
     "It waits because this endpoint gets its deliveries one after the other, and one before it has not arrived.",
+  "waits.disk": "It waits because the service can write nothing at the moment; it goes out by itself.",
   "waits.plan_limit": "It waits because the plan's deliveries for this month are used up.",
   "timeline.title": "Timeline",
   "timeline.accepted": "Accepted",
