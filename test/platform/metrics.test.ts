@@ -4,7 +4,7 @@ import { limit } from "../../src/core/limits.ts";
 import { operatorOf } from "../kit/operator.ts";
 import { RunningClock } from "../kit/running-clock.ts";
 import { requireTool } from "../kit/tools.ts";
-import { batch, Bench, deliveries, publish, publishMany } from "../metering/kit.ts";
+import { batch, Bench, deliveries, publish, publishMany } from "../store/counts/kit.ts";
 
 let bench: Bench;
 

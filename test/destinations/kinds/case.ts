@@ -2,7 +2,7 @@ import type { AttemptError, AttemptErrorCode } from "../../../src/core/attempt-e
 import { signatureHeader, readSecret } from "../../../src/core/signing.ts";
 import type { Answer, Judgement, Message, OutgoingRequest } from "../../../src/destinations/destination.ts";
 
-/** What proves one row of the table of destination kinds; `../kinds.test.ts` walks over all of them. */
+/** What proves one row of the table of destination kinds; `../destinations.test.ts` walks over them. */
 export interface KindCase {
   kind: string;
   /**

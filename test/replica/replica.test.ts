@@ -1,0 +1,273 @@
+/**
+ * Who may write to a replica, and what is seen of one that is late, gone or somebody else's: with a
+ * Litestream of our own making.
+ */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { judge, type Mark, type Own, openMarkStore, readMark } from "../../src/replica/mark.ts";
+import { findReplica, Replica, type ReplicaParts } from "../../src/replica/replica.ts";
+
+const MINUTE_MS = 60_000;
+let home = "";
+let dir = "";
+let env: Record<string, string> = {};
+let control: FakeLitestream;
+const begun: (() => Promise<void>)[] = [];
+
+/** What Litestream's control socket does, and what it was asked. */
+class FakeLitestream {
+  readonly asked: string[] = [];
+  failure: string | null = null;
+  #server: Bun.Server<undefined> | null = null;
+
+  constructor(private readonly path: string) {}
+
+  listen(database: string): void {
+    this.#server = Bun.serve({
+      unix: this.path,
+      fetch: ({ url }) => {
+        const { pathname } = new URL(url);
+        this.asked.push(pathname);
+        if (this.failure !== null) return Response.json({ error: this.failure }, { status: 500 });
+        return Response.json({ databases: [{ path: database, status: "replicating" }] });
+      },
+    });
+  }
+
+  async die(): Promise<void> {
+    await this.#server?.stop(true);
+    rmSync(this.path, { force: true });
+  }
+}
+
+/**
+ * A process beside the replica: its clock, what it logged, and a database that is written to at every look.
+ */
+class Writer {
+  time = Date.UTC(2026, 10, 23);
+  readonly lines: string[] = [];
+  identity = { installation: "db", start: 0, beat: 0 };
+  readonly parts: ReplicaParts = {
+    now: () => this.time,
+    log: (level, msg) => this.lines.push(`${level} ${msg}`),
+    begin: async () => {
+      this.identity = { ...this.identity, start: this.identity.start + 1, beat: this.identity.beat + 1 };
+      return this.identity;
+    },
+    beat: async () => ++this.identity.beat,
+  };
+}
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "sealpost-replica-"));
+  dir = join(home, "data");
+  mkdirSync(dir);
+  env = { LITESTREAM_REPLICA_URL: `file://${join(home, "replica")}` };
+  control = new FakeLitestream(join(dir, "litestream.sock"));
+});
+
+afterEach(async () => {
+  for (const stop of begun.splice(0)) await stop();
+  await control.die();
+  rmSync(home, { recursive: true });
+});
+
+const markPath = () => join(home, "replica/sealpost-writer.json");
+const mark = () => readMark(readFileSync(markPath(), "utf8"));
+
+async function open(): Promise<Replica> {
+  const found = await findReplica(dir, env);
+  if (found === null) throw new Error("no replica");
+  return found;
+}
+
+async function begin(writer = new Writer()): Promise<{ replica: Replica; writer: Writer }> {
+  control.listen(join(dir, "sealpost.db"));
+  const replica = await open();
+  await replica.hold();
+  await replica.claim(writer.identity, writer.parts);
+  await replica.begin(writer.parts);
+  begun.push(() => replica.stop(writer.parts));
+  return { replica, writer };
+}
+
+describe("a replica that is meant", () => {
+  test("is found by Litestream's socket in the data directory, and by nothing else", async () => {
+    expect(await findReplica(dir, {})).toBeNull();
+    control.listen(join(dir, "sealpost.db"));
+    expect(await findReplica(dir, {})).toBeInstanceOf(Replica);
+  });
+
+  test("and not made is refused, with both directories and an example", async () => {
+    const refused = findReplica(dir, env).catch(String);
+    expect(await refused).toMatch(/SEALPOST_DATA_DIR is .*\/data, and nobody replicates .*for example/);
+    control.listen("/elsewhere/sealpost.db");
+    expect(await findReplica(dir, {}).catch(String)).toContain("replicates /elsewhere/sealpost.db");
+  });
+});
+
+describe("a start", () => {
+  test("uploads nothing before it has looked at the mark, and marks the replica then", async () => {
+    const { replica, writer } = await begin();
+    expect(control.asked).toEqual(["/list", "/stop", "/start"]);
+    expect(mark()).toMatchObject({ installation: "db", start: 1, ended: false });
+    await replica.stop(writer.parts);
+    expect(mark()).toMatchObject({ start: 1, ended: true });
+  });
+
+  test("goes on at once where it was this directory that wrote last, however it ended", async () => {
+    const { writer } = await begin();
+    await control.die();
+    await begin(writer);
+    expect(mark()).toMatchObject({ start: 2 });
+  });
+
+  test("of a copy of the database that is behind the replica is refused, and nothing is uploaded", async () => {
+    const { replica, writer } = await begin();
+    await replica.look(writer.parts);
+    await control.die();
+    control.asked.length = 0;
+    const old = new Writer();
+    old.identity = { installation: "db", start: 1, beat: 1 };
+    await expect(begin(old)).rejects.toThrow(/after the database of this directory was/);
+    expect(control.asked).toEqual(["/list", "/stop"]);
+  });
+
+  test("where the mark cannot be read goes on, and says so", async () => {
+    mkdirSync(join(home, "replica/sealpost-writer.json"), { recursive: true });
+    const { replica, writer } = await begin();
+    expect(writer.lines).toEqual([expect.stringContaining("error the replica cannot be marked")]);
+    expect(replica.state(writer.time).isMarked).toBe(false);
+  });
+
+  test("says where this kind of replica cannot be marked", async () => {
+    env = { LITESTREAM_REPLICA_URL: "gs://bucket/path" };
+    const { writer } = await begin();
+    expect(writer.lines).toEqual([expect.stringContaining("warn This kind of replica cannot be marked")]);
+  });
+});
+
+describe("while it runs", () => {
+  test("the mark holds the beat that the replica has for certain, not a later one", async () => {
+    const { replica, writer } = await begin();
+    await replica.look(writer.parts);
+    expect(mark()?.beat).toBe(writer.identity.beat);
+    const before = writer.identity.beat;
+    control.failure = "bucket is gone";
+    await replica.look(writer.parts);
+    expect(writer.identity.beat).toBe(before + 1);
+    expect(mark()?.beat).toBe(before);
+  });
+
+  test("Litestream that dies is told once, and once that it is back", async () => {
+    const { replica, writer } = await begin();
+    await replica.look(writer.parts);
+    await control.die();
+    for (let look = 0; look < 3; look++) await replica.look(writer.parts);
+    expect(replica.state(writer.time).isUp).toBe(false);
+    control.listen(join(dir, "sealpost.db"));
+    await replica.look(writer.parts);
+    expect(replica.state(writer.time).isUp).toBe(true);
+    expect(writer.lines).toEqual([
+      expect.stringContaining("error Litestream is gone"),
+      expect.stringContaining("info the replica is up to date again"),
+    ]);
+  });
+
+  test("a replica that takes nothing grows old, and is told once it is late", async () => {
+    const { replica, writer } = await begin();
+    await replica.look(writer.parts);
+    control.failure = "bucket is gone";
+    writer.time += MINUTE_MS / 2;
+    await replica.look(writer.parts);
+    expect(writer.lines).toEqual([]);
+    writer.time += MINUTE_MS / 2;
+    for (let look = 0; look < 2; look++) await replica.look(writer.parts);
+    expect(writer.lines).toEqual([expect.stringContaining("error the replica is late")]);
+    expect(replica.state(writer.time)).toMatchObject({ ageSeconds: 60, isUp: true });
+    control.failure = null;
+    await replica.look(writer.parts);
+    expect(replica.state(writer.time).ageSeconds).toBe(0);
+  });
+
+  test("another writer that is found is told, the upload stops, and its mark stays", async () => {
+    const { replica, writer } = await begin();
+    const other = { ...mark(), writer: "other", start: 2, at: "now" };
+    writeFileSync(markPath(), JSON.stringify(other));
+    await replica.look(writer.parts);
+    expect(replica.state(writer.time).isContested).toBe(true);
+    expect(writer.lines).toEqual([expect.stringContaining("error another service writes to the replica")]);
+    expect(control.asked.at(-1)).toBe("/stop");
+    await replica.stop(writer.parts);
+    expect(JSON.parse(readFileSync(markPath(), "utf8"))).toEqual(other);
+  });
+});
+
+describe("a mark", () => {
+  const own: Own = { installation: "db", writer: "here", start: 3, beat: 30 };
+  const there: Mark = {
+    installation: "db",
+    writer: "there",
+    host: "h",
+    start: 3,
+    beat: 30,
+    ended: false,
+    at: "t",
+  };
+  const cases: [what: string, mark: Mark | null, own: Own, may: string][] = [
+    ["none", null, own, "write"],
+    ["one's own, however it ended", { ...there, writer: "here" }, own, "write"],
+    ["another directory's that has ended", { ...there, ended: true }, own, "write"],
+    ["another directory's that may live", there, own, "wait"],
+    ["another database's", { ...there, installation: "other" }, own, "not"],
+    ["another database's that has ended", { ...there, installation: "other", ended: true }, own, "not"],
+    ["of a later start", { ...there, start: 4 }, own, "not"],
+    ["of a later start that has ended", { ...there, start: 4, ended: true }, own, "not"],
+    ["of a later beat", { ...there, beat: 31 }, own, "not"],
+    ["of a later beat of this directory", { ...there, writer: "here", beat: 31 }, own, "not"],
+    ["where there is no database", there, { installation: null, writer: "here", start: 0, beat: 0 }, "not"],
+  ];
+  for (const [what, given, self, may] of cases)
+    test(`${what}: ${may}`, () => {
+      expect(judge(given, self).may).toBe(may as "write");
+    });
+
+  test("that is no mark is none", () => {
+    for (const text of ["", "null", "{}", "[]", '{"installation": 1}', "{"])
+      expect(readMark(text)).toBeNull();
+  });
+
+  test("lies in a bucket under the credentials that Litestream has", async () => {
+    const credentialsSent: (string | null)[] = [];
+    const objects = new Map<string, string>();
+    await using bucket = Bun.serve({
+      port: 0,
+      async fetch(request) {
+        credentialsSent.push(request.headers.get("authorization"));
+        const { pathname } = new URL(request.url);
+        if (request.method === "PUT") objects.set(pathname, await request.text());
+        const body = objects.get(pathname);
+        if (body !== undefined) return new Response(body);
+        const missing = "<Error><Code>NoSuchKey</Code><Message>none</Message></Error>";
+        return new Response(missing, { status: 404, headers: { "content-type": "application/xml" } });
+      },
+    });
+    const url = `s3://bucket/some/path?region=eu-central-1&endpoint=http://127.0.0.1:${bucket.port}`;
+    const credentials = { LITESTREAM_ACCESS_KEY_ID: "KEYID", LITESTREAM_SECRET_ACCESS_KEY: "secret" };
+    const store = openMarkStore(url, credentials);
+    expect(await store?.read()).toBeNull();
+    await store?.write("text");
+    expect(await store?.read()).toBe("text");
+    expect([...objects.keys()]).toEqual(["/bucket/some/path/sealpost-writer.json"]);
+    for (const sent of credentialsSent) expect(sent).toContain("KEYID");
+  });
+
+  test("of a folder is made where there is none", async () => {
+    const store = openMarkStore(env["LITESTREAM_REPLICA_URL"] ?? "", {});
+    expect(await store?.read()).toBeNull();
+    await store?.write("text");
+    expect(existsSync(markPath())).toBe(true);
+  });
+});

@@ -1,0 +1,122 @@
+/** Verified inbound events where a plan is used up. */
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { limit } from "../../../src/core/limits.ts";
+import { expectProblem } from "../../http/kit.ts";
+import { RunningClock } from "../../kit/running-clock.ts";
+import { Bench, DECEMBER, deliveries, metered, publish, publishMany, USAGE, usage } from "../counts/kit.ts";
+
+let bench: Bench;
+
+beforeAll(async () => {
+  bench = await Bench.open();
+});
+
+afterAll(() => bench[Symbol.asyncDispose]());
+
+describe("a verified inbound event at the limit", () => {
+  test("is accepted, and its deliveries wait visibly until the month turns", async () => {
+    const clock = new RunningClock();
+    await using other = await Bench.open(clock);
+    const { live } = await other.tenant("five");
+    const name = other.path();
+    await other.endpoint(live, name);
+    const ingest = await other.source(live);
+    await publishMany(live, 5);
+    await other.settled(live);
+    const accepted = await ingest("1");
+    expect(accepted.status).toBe(200);
+    expect((await ingest("1")).json["duplicate"]).toBe(true);
+    expect((await ingest("2")).status).toBe(200);
+    const waiting = await deliveries(live, "&status=pending");
+    const shown = { waiting_for: "plan_limit", next_attempt_at: null, attempt_count: 0 };
+    expect(waiting).toMatchObject([shown, shown]);
+    expect(other.receiver.requests(name)).toHaveLength(5);
+    clock.set(DECEMBER);
+    await other.receiver.arrived(name, 7);
+    await other.settled(live);
+    expect(await usage(live)).toMatchObject({
+      period: { start: "2026-12-01T00:00:00.000Z", end: "2027-01-01T00:00:00.000Z" },
+      deliveries: 2,
+      remaining: 3,
+    });
+    expect((await live.get(`${USAGE}?month=2026-11`)).json).toMatchObject({ deliveries: 5, remaining: null });
+    expect((await publish(live)).status).toBe(202);
+  });
+
+  test("flows at once when the plan changes, also after a restart, and keeps the order where it matters", async () => {
+    await using other = await Bench.open();
+    const account = await other.tenant("none");
+    const { live } = account;
+    const [name, ordered] = [other.path(), other.path()];
+    await other.endpoint(live, name);
+    await other.endpoint(live, ordered, { ordering: "fifo" });
+    const ingest = await other.source(live);
+    for (let n = 0; n < 30; n++) expect((await ingest(String(n), { n })).status).toBe(200);
+    await other.app.stop();
+    await other.app.start();
+    const client = other.app.with(account.keys.live);
+    expect(await deliveries(client)).toHaveLength(60);
+    const [published] = await Promise.all([
+      (async () => {
+        await other.changePlan(account, "unlimited");
+        return publish(client, { data: { n: 30 } });
+      })(),
+      other.receiver.arrived(ordered, 31),
+    ]);
+    expect(published.status).toBe(202);
+    const order = other.receiver
+      .requests(ordered)
+      .map(({ body }) => JSON.parse(body.toString()).data.n as number);
+    expect(order).toEqual(Array.from({ length: 31 }, (_, n) => n));
+    await other.receiver.arrived(name, 31);
+    await other.settled(client);
+    expect(await metered(client)).toBe(62);
+  });
+
+  test("waits no longer where its endpoint is deleted, disabled, or the delivery cancelled", async () => {
+    const { live } = await bench.tenant("none");
+    const [gone, kept] = [await bench.endpoint(live, bench.path()), await bench.endpoint(live, bench.path())];
+    const ingest = await bench.source(live);
+    await ingest("1");
+    await ingest("2");
+    expect((await live.delete(`/v1/endpoints/${gone["id"]}`)).status).toBe(204);
+    await bench.app.until(async () => (await deliveries(live, "&status=cancelled")).length === 2);
+    const [one, two] = await deliveries(live, `&endpoint_id=${kept["id"]}`);
+    expect((await live.post(`/v1/deliveries/${one?.id}/cancel`)).json["status"]).toBe("cancelled");
+    expectProblem(await live.post(`/v1/deliveries/${two?.id}/retry`), 402, "plan_limit_reached");
+  });
+
+  test("is put off with 429 where as many wait as may, and counted at its source as genuine", async () => {
+    await using other = await Bench.open();
+    const account = await other.tenant("none");
+    const { live } = account;
+    await other.endpoint(live, other.path());
+    const ingest = await other.source(live);
+    expect((await ingest("1")).status).toBe(200);
+    await other.app.stop();
+    using database = new Database(join(other.app.dataDir, "sealpost.db"));
+    database.run("UPDATE plan_place SET events = ?", [limit("planWaitingEventsMax")]);
+    database.close();
+    await other.app.start();
+    const refused = await ingest("2");
+    expectProblem(refused, 429, "rate_limited");
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    const { json } = await other.app.with(account.keys.live).get("/v1/sources");
+    const [source] = json["data"] as { counters: object; last_rejected: object }[];
+    expect(source).toMatchObject({
+      counters: { accepted: 0, rejected: { plan_limit: 1 } },
+      last_rejected: { reason: "plan_limit" },
+    });
+  });
+
+  test("of a test project does not wait", async () => {
+    const { test: testing } = await bench.tenant("none");
+    const name = bench.path();
+    await bench.endpoint(testing, name);
+    const ingest = await bench.source(testing);
+    await ingest("1");
+    await bench.receiver.arrived(name, 1);
+  });
+});
