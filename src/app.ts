@@ -67,6 +67,8 @@ const CONNECTIONS_STOP_MS = 500;
 export interface App {
   url: string;
   port: number;
+  /** Resolves with the next transaction that is on disk. */
+  committed: () => Promise<void>;
   /** Finishes or hands back what is in flight, within ten seconds. */
   stop: () => Promise<void>;
 }
@@ -140,7 +142,7 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
     lock.release();
     logger.flush();
   };
-  return { url: `http://${host}:${port}`, port, stop };
+  return { url: `http://${host}:${port}`, port, committed: () => data.store.committed, stop };
 }
 
 /** Beside this file: in the executable it is found only there. */

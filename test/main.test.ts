@@ -127,7 +127,7 @@ describe("a rotation of SEALPOST_SECRET_KEY", () => {
     await service.restart(keys(`${newer},${older}`));
     await service.kill9();
     await service.restart(keys(`${newer},${older}`));
-    while (!service.output().includes("the other keys may go")) await Bun.sleep(5);
+    await service.printed("the other keys may go");
     await service.kill9();
     await service.restart(keys(newer));
     const listed = await fetch(`${service.url}/v1/endpoints?limit=100`, { headers });

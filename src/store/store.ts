@@ -77,6 +77,7 @@ export class Store {
   #onFull: () => void = () => {};
   #onTimed: (what: "commit" | "sync", ms: number) => void = () => {};
   #idle: (() => void)[] = [];
+  #onCommitted: (() => void)[] = [];
   commits = 0;
 
   constructor(
@@ -173,6 +174,11 @@ export class Store {
       this.#held = false;
       this.#gather();
     }
+  }
+
+  /** Resolves with the next transaction that is on disk, after those who wrote it. */
+  get committed(): Promise<void> {
+    return new Promise((resolve) => this.#onCommitted.push(resolve));
   }
 
   addBatchPart(part: BatchPart): void {
@@ -295,6 +301,7 @@ export class Store {
       if (job.error === null) job.resolve(job.value);
       else job.reject(job.error);
     }
+    for (const resolve of this.#onCommitted.splice(0)) resolve();
     this.#waitingSince = this.#jobs.length > 0 ? performance.now() : null;
     this.#gather();
     if (this.#jobs.length === 0) this.#tellIdle();

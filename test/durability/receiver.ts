@@ -13,7 +13,8 @@
  * | `hang`             | nothing                                                                   |
  * | `hang_first`       | nothing to the first request of a message, else 204                       |
  *
- * `GET /-/receipts` answers what came, in order; `GET /-/counts` the numbers of each path.
+ * `GET /-/receipts` answers what came, in order; `GET /-/counts` the numbers of each path;
+ * `GET /-/received?path=/slow&count=3&within_ms=1000` how many came to one, once they are so many.
  */
 import { Webhook } from "standardwebhooks";
 import type { PathCounts, Receipt } from "../kit/recorder.ts";
@@ -23,6 +24,8 @@ const receipts: Receipt[] = [];
 const counts = new Map<string, PathCounts>();
 /** Messages by path, so that every n-th one is told from the others. */
 const messages = new Map<string, Set<string>>();
+/** Who waits for requests to a path. */
+const waiting = new Set<() => void>();
 
 async function receive(request: Request, url: URL): Promise<Response> {
   const body = await request.text();
@@ -32,6 +35,7 @@ async function receive(request: Request, url: URL): Promise<Response> {
   count.received++;
   count.open++;
   count.openMax = Math.max(count.openMax, count.open);
+  for (const look of waiting) look();
   request.signal.addEventListener("abort", () => {
     if (receipt.answeredAt === null) count.open--;
   });
@@ -91,6 +95,20 @@ async function answer({ pathname, searchParams }: URL, isNew: boolean): Promise<
   return Number(searchParams.get("status") ?? 204);
 }
 
+async function received({ searchParams }: URL): Promise<Response> {
+  const path = searchParams.get("path") ?? "";
+  const wanted = Number(searchParams.get("count"));
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const look = () => void (countsOf(path).received >= wanted && resolve());
+  const timer = setTimeout(resolve, Number(searchParams.get("within_ms")));
+  waiting.add(look);
+  look();
+  await promise;
+  clearTimeout(timer);
+  waiting.delete(look);
+  return Response.json({ received: countsOf(path).received });
+}
+
 const server = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
@@ -98,6 +116,7 @@ const server = Bun.serve({
   fetch(request) {
     const url = new URL(request.url);
     if (url.pathname === "/-/receipts") return Response.json(receipts);
+    if (url.pathname === "/-/received") return received(url);
     if (url.pathname === "/-/counts") return Response.json(Object.fromEntries(counts));
     return receive(request, url);
   },

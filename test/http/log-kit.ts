@@ -37,9 +37,8 @@ import { conformance } from "../kit/app.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
 import { type Receiver, startReceiver } from "../kit/receiver.ts";
 import { steadyOver } from "../kit/clock.ts";
+import { type Look, lookAgain } from "../kit/until.ts";
 import type { ReplyJson } from "./kit.ts";
-
-const waitMaxMs = 10_000;
 
 export type Reply = { status: number; headers: Headers; text: string; json: ReplyJson };
 export type Page<Row> = { data: Row[]; next_cursor: string | null };
@@ -245,20 +244,14 @@ export class Api implements AsyncDisposable {
   }
 
   /** Looks again after every commit, until `look` gives something. */
-  async until<Found>(look: () => Promise<Found | false | null | undefined>): Promise<Found> {
-    const deadline = Date.now() + waitMaxMs;
-    while (Date.now() < deadline) {
-      const found = await look();
-      if (found) return found;
-      await this.data.store.write(() => {});
-    }
-    throw new Error(`It did not come about within ${waitMaxMs} ms: ${look.toString()}`);
+  until<Found>(look: Look<Found>): Promise<Found> {
+    return lookAgain(look, () => this.data.store.committed);
   }
 
   /** Resolves in a later millisecond: what comes then has a later time. */
   async tick(): Promise<void> {
     const now = Date.now();
-    await this.until(async () => Date.now() > now);
+    while (Date.now() <= now) await Bun.sleep(1);
   }
 
   /** The deliveries of an event once each has one of these states. */

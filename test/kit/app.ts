@@ -13,6 +13,7 @@ import { readConfig } from "../../src/config.ts";
 import { createLogger } from "../../src/platform/log.ts";
 import type { Reply, ReplyJson, SendOptions } from "../http/kit.ts";
 import { Conformance, type OpenApi } from "./conformance.ts";
+import { type Look, lookAgain } from "./until.ts";
 
 export type AppOptions = {
   /** Default: the real one. */
@@ -155,17 +156,9 @@ export class TestApp implements AsyncDisposable {
     return this.#log;
   }
 
-  /** Looks again after every request to it, until `look` gives something. */
-  async until<Found>(
-    look: () => Promise<Found | false | null | undefined>,
-    deadlineMs = 10_000,
-  ): Promise<Found> {
-    const deadline = performance.now() + deadlineMs;
-    while (performance.now() < deadline) {
-      const found = await look();
-      if (found) return found;
-    }
-    throw new Error(`it did not come about within ${deadlineMs} ms: ${look.toString()}`);
+  /** Looks again after every commit, until `look` gives something. */
+  async until<Found>(look: Look<Found>, deadlineMs?: number): Promise<Found> {
+    return lookAgain(look, () => this.#app?.committed(), deadlineMs);
   }
 
   /** Starts, or starts again on the same data directory after `stop`, with these settings over its own. */

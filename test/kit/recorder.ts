@@ -54,14 +54,10 @@ export class Recorder implements AsyncDisposable {
 
   /** Resolves when a path has had so many requests; rejects after the deadline. */
   async received(path: string, count: number, deadlineMs = 10_000): Promise<void> {
-    const deadline = performance.now() + deadlineMs;
-    for (;;) {
-      const { received } = await this.counts(path);
-      if (received >= count) return;
-      if (performance.now() > deadline)
-        throw new Error(`${path} got ${received} of ${count} requests in ${deadlineMs} ms`);
-      await Bun.sleep(20);
-    }
+    const asked = new URLSearchParams({ path, count: String(count), within_ms: String(deadlineMs) });
+    const response = await fetch(this.url(`/-/received?${asked}`));
+    const { received } = (await response.json()) as Pick<PathCounts, "received">;
+    if (received < count) throw new Error(`${path} got ${received} of ${count} requests in ${deadlineMs} ms`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -13,6 +13,7 @@ if (!existsSync(SEALPOST_DATA_DIR)) { mkdirSync(SEALPOST_DATA_DIR); console.log(
 writeFileSync(SEALPOST_DATA_DIR + "/starts", String(process.pid));
 process.on("SIGTERM", () => { console.log("drained"); process.exit(3); });
 Bun.serve({ port: Number(SEALPOST_PORT), hostname: SEALPOST_HOST, fetch: () => Response.json({ cwd: process.cwd(), env: process.env }) });
+console.log('{"msg":"listening"}');
 `;
 
 let folder = "";

@@ -27,6 +27,7 @@ const keysLagMs = 500;
 class Process {
   readonly #child: Bun.Subprocess<"ignore", "pipe", "pipe">;
   readonly #printed: Promise<void>[];
+  readonly #waiting = new Set<() => void>();
   output = "";
 
   constructor(command: string[], env: Record<string, string>, cwd: string) {
@@ -63,9 +64,25 @@ class Process {
     return { exitCode: this.#child.exitCode, output: this.output };
   }
 
+  /** Resolves once the output holds this text: true; false where it has ended, or the time is over. */
+  async prints(text: string, ms: number): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const look = () => void (this.output.includes(text) && resolve());
+    this.#waiting.add(look);
+    const timer = setTimeout(resolve, ms);
+    look();
+    await Promise.race([promise, Promise.all(this.#printed)]);
+    clearTimeout(timer);
+    this.#waiting.delete(look);
+    return this.output.includes(text);
+  }
+
   async #read(stream: ReadableStream<Uint8Array>): Promise<void> {
     const decoder = new TextDecoder();
-    for await (const chunk of stream) this.output += decoder.decode(chunk, { stream: true });
+    for await (const chunk of stream) {
+      this.output += decoder.decode(chunk, { stream: true });
+      for (const look of this.#waiting) look();
+    }
   }
 }
 
@@ -100,6 +117,11 @@ export class Service implements AsyncDisposable {
     return this.#process.pid;
   }
 
+  /** False where its log is too quiet for that. */
+  get #tellsListening(): boolean {
+    return ["debug", "info"].includes(this.#env["SEALPOST_LOG_LEVEL"] ?? "info");
+  }
+
   /** All that was printed on both streams, over every start. */
   output(): string {
     return this.#earlierOutput + this.#process.output;
@@ -111,6 +133,7 @@ export class Service implements AsyncDisposable {
    */
   async ready(): Promise<void> {
     const deadline = performance.now() + readyDeadlineMs;
+    if (this.#tellsListening) await this.#process.prints('"msg":"listening"', readyDeadlineMs);
     while (!(await this.#isReady())) {
       if (this.#process.hasEnded)
         throw new Error(`the service ended at its start:\n${(await this.exit()).output}`);
@@ -119,6 +142,12 @@ export class Service implements AsyncDisposable {
       await Bun.sleep(10);
     }
     await this.#findKeys();
+  }
+
+  /** Resolves once this start has printed the text; rejects where it ends without, or the time is over. */
+  async printed(text: string, ms = readyDeadlineMs): Promise<void> {
+    if (await this.#process.prints(text, ms)) return;
+    throw new Error(`it did not print ${JSON.stringify(text)}:\n${this.output()}`);
   }
 
   /** SIGTERM, then the exit code (null where it had to be killed after 15 s). */
@@ -176,17 +205,12 @@ export class Service implements AsyncDisposable {
     }
   }
 
-  /**
-   * What it printed before it was ready may come through the pipe a little later. A start that prints none is
-   * not waited for long.
-   */
+  /** They are printed before it listens; where no line says that it does, they may come a little later. */
   async #findKeys(): Promise<void> {
-    const deadline = performance.now() + keysLagMs;
     this.#readKeys();
-    while (this.keys.live === "" && performance.now() < deadline) {
-      await Bun.sleep(10);
-      this.#readKeys();
-    }
+    if (this.keys.live !== "" || this.#tellsListening) return;
+    await this.#process.prints("sp_test_", keysLagMs);
+    this.#readKeys();
   }
 
   #readKeys(): void {

@@ -14,12 +14,13 @@ test("a retry by hand is made for whoever saw the last one end, once the disk ha
   });
   await slow.endpoint({ url, eventTypes: ["seen"] });
   await slow.publish("seen");
-  const dead = () => slow.get<Page<DeliveryAnswer>>("/v1/deliveries?status=dead");
-  // Not by `settled`: that waits for the disk.
-  while ((await dead()).data.length === 0) await Bun.sleep(1);
-  const [delivery] = (await dead()).data;
+  const [delivery] = await slow.until(async () => {
+    const { data } = await slow.get<Page<DeliveryAnswer>>("/v1/deliveries?status=dead");
+    return data.length > 0 && data;
+  });
   const retried = slow.call("POST", `/v1/deliveries/${delivery?.id}/retry`);
-  await Bun.sleep(20);
+  // Whatever the retry does without the disk, it has done by the answers to these.
+  for (let nth = 0; nth < 5; nth++) await slow.get(`/v1/deliveries/${delivery?.id}`);
   const before = slow.receiver.requests("seen").length;
   disk.resolve();
   expect([before, (await retried).status]).toEqual([1, 202]);
@@ -36,8 +37,10 @@ test("a retry by hand does not wait for a full disk to have the last one", async
     return new Response("x".repeat(16 * 1024), { status: 500 });
   });
   await full.endpoint({ url, eventTypes: ["filling"] });
+  const isFull = new Promise<void>((resolve) => full.data.store.onFull(resolve));
   const { id } = await full.publish("filling");
-  while (full.data.store.writable) await Bun.sleep(1);
+  await isFull;
+  await full.until(async () => !full.data.store.writable);
   const [delivery] = (await full.get<Page<DeliveryAnswer>>(`/v1/deliveries?event_id=${id}`)).data;
   const path = `/v1/deliveries/${delivery?.id}/retry`;
   const recovered = new Promise<void>((resolve) => full.data.store.onRecovered(resolve));

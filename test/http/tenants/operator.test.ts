@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { TestApp } from "../../kit/app.ts";
 import { createTenant, OPERATOR_TOKEN, operatorOf, startOperated } from "../../kit/operator.ts";
 import { startReceiver } from "../../kit/receiver.ts";
+import { RunningClock } from "../../kit/running-clock.ts";
 import { runService } from "../../kit/service.ts";
 import { expectProblem, type Reply } from "../kit.ts";
 
@@ -256,22 +257,31 @@ describe("a suspended account", () => {
   });
 
   test("sends nothing, loses nothing, and goes on where it stopped", async () => {
+    const clock = new RunningClock();
     await using receiver = startReceiver();
+    await using own = await startOperated({}, clock);
     const url = receiver.at("retried", (_, nth) => new Response(null, { status: nth === 1 ? 500 : 200 }));
-    const { id, live } = await createTenant(app);
-    await live.create("/v1/endpoints", { url, retry: { schedule: [1] } });
+    const { id, live } = await createTenant(own);
+    await live.create("/v1/endpoints", { url, retry: { schedule: [60] } });
     await live.post("/v1/events", { type: "a.b", data: {} });
     await receiver.arrived("retried", 1);
-    const due = await app.until(async () => {
+    const due = await own.until(async () => {
       const [delivery] = (await live.get("/v1/deliveries?status=retrying")).json["data"] as {
         next_attempt_at: string;
       }[];
       return delivery?.next_attempt_at;
     });
-    await patch(id, { suspended: true });
-    await app.until(async () => Date.now() > Date.parse(due) + 300);
+    const suspend = (suspended: boolean) =>
+      operatorOf(own).patch(`/v1/operator/accounts/${id}`, { suspended });
+    expect((await suspend(true)).status).toBe(200);
+    clock.set(Date.parse(due) + 300);
+    // A delivery that is due at once, of somebody else, goes meanwhile.
+    const other = await createTenant(own);
+    await other.live.create("/v1/endpoints", { url: receiver.url("other") });
+    await other.live.post("/v1/events", { type: "a.b", data: {} });
+    await receiver.arrived("other");
     expect(receiver.requests("retried")).toHaveLength(1);
-    await patch(id, { suspended: false });
+    await suspend(false);
     await receiver.arrived("retried", 2);
   });
 });
