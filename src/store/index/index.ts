@@ -297,8 +297,8 @@ export class Index implements BatchPart {
 type ListRow = [list: number, ids: readonly number[]];
 
 /**
- * What becomes a row each, lists in their order, at most `indexSliceRows` a chunk: the table is filled in its own
- * order.
+ * What becomes a row each, lists in their order, at most `indexSliceRows` a chunk: the table is filled in its
+ * own order.
  */
 function* chunksOf(part: Gathering): Generator<ListRow[]> {
   let chunk: ListRow[] = [];

@@ -7,7 +7,13 @@ import { de } from "../../../src/portal/locales/de.ts";
 import { en } from "../../../src/portal/locales/en.ts";
 import type { Attempt, Delivery } from "../../../src/portal/types.ts";
 import { curlOf, isMasked } from "../../../src/portal/views/delivery/curl.ts";
-import { goneOf, place, type Step, stepsOf, USUAL_SCHEDULE } from "../../../src/portal/views/delivery/steps.ts";
+import {
+  goneOf,
+  place,
+  type Step,
+  stepsOf,
+  USUAL_SCHEDULE,
+} from "../../../src/portal/views/delivery/steps.ts";
 
 const BEGIN = Date.parse("2026-11-20T09:00:00.000Z");
 const at = (seconds: number) => new Date(BEGIN + seconds * 1000).toISOString();
