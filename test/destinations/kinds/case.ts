@@ -7,7 +7,7 @@ export interface KindCase {
   kind: string;
   /**
    * Every field of the kind, each with a right value. All that it leads to is plain http at 127.0.0.1, with
-   * any port: the tests' service allows it, and `../kinds-faults.test.ts` puts its own server in its place.
+   * any port: the tests' service allows it, and `faults.test.ts` puts its own server in its place.
    * The value of a credential occurs nowhere else, neither in another field nor in what is sent in the open:
    * the tests search for it.
    */

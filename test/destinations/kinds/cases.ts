@@ -22,5 +22,5 @@ function isCaseOf(kind: string, value: unknown): value is KindCase {
 
 export const PUSHED = listKinds().filter(({ kind }) => !isPolled(kind));
 
-/** One for each kind that is pushed to, in the order of their table; `../kinds.test.ts` names the missing. */
+/** One for each kind that is pushed to, in their order; `../destinations.test.ts` names what is missing. */
 export const CASES: readonly KindCase[] = (await Promise.all(PUSHED.map(({ kind }) => load(kind)))).flat();
