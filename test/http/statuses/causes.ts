@@ -10,7 +10,7 @@ import type { Case } from "../isolation/cases.ts";
 import type { Ids, Party } from "../isolation/kit.ts";
 import * as things from "../isolation/things.ts";
 import type { Reply } from "../kit.ts";
-import type { Spoiling, Walk } from "./kit.ts";
+import type { Good, Spoiling, Walk } from "./kit.ts";
 
 export type Cause = (walk: Walk, operation: Operation) => Promise<Reply>;
 
@@ -60,8 +60,10 @@ const reusedKey: Cause = async (walk, operation) => {
   return walk.send(good, good.ask, { body: `${body} `, headers });
 };
 
-const runningKey: Cause = async (walk, operation) => {
-  const good = await walk.another(operation);
+const runningKey: Cause = async (walk, operation) => collide(walk, await walk.another(operation));
+
+/** The same request twice at once, of which the first waits for the disk. */
+function collide(walk: Walk, good: Good): Promise<Reply> {
   const headers = { "idempotency-key": good.party.fresh() };
   return walk.holdingWrites(async (release) => {
     const both = [walk.send(good, good.ask, { headers }), walk.send(good, good.ask, { headers })];
@@ -71,7 +73,7 @@ const runningKey: Cause = async (walk, operation) => {
     expect(statuses.filter((status) => status < 300)).toHaveLength(1);
     return refused;
   });
-};
+}
 
 const overPlan: Cause = (walk, operation) =>
   tryCases(walk, operation, 402, walk.spender, (run) => walk.whileSpent(run));
@@ -121,6 +123,20 @@ function asked(make: things.Make, ask: Case["ask"]): Cause {
   return async (walk) => {
     const good = await walk.fresh({ make, ask, status: 0 });
     return walk.send(good, good.ask);
+  };
+}
+
+/** A request that is made again before it has changed what `make` made. */
+function collided(make: things.Make, ask: Case["ask"]): Cause {
+  return async (walk) => collide(walk, await walk.fresh({ make, ask, status: 0 }));
+}
+
+/** Of this kind, and paused. */
+function paused(kind: "endpoint" | "source"): things.Make {
+  return async (party) => {
+    const made = await things[kind](party);
+    expect((await party.client.post(`/v1/${kind}s/${made[kind]}/pause`)).status).toBe(200);
+    return made;
   };
 }
 
@@ -244,6 +260,12 @@ export const OWN: Readonly<Record<string, Cause>> = {
     json: { url: INSIDE },
   })),
   "pauseEndpoint conflict": asked(disabled, ofEndpoint("pause")),
+  "resumeEndpoint idempotency_in_progress": collided(paused("endpoint"), ofEndpoint("resume")),
+  "enableEndpoint idempotency_in_progress": collided(disabled, ofEndpoint("enable")),
+  "resumeSource idempotency_in_progress": collided(
+    paused("source"),
+    post(({ source }) => `/v1/sources/${source}/resume`),
+  ),
   "resumeEndpoint conflict": asked(disabled, ofEndpoint("resume")),
   "testEndpoint conflict": asked(disabled, ofEndpoint("test")),
   "testEndpoint 202": asked(things.outlet, ofEndpoint("test")),
