@@ -1,0 +1,179 @@
+import { expect, test } from "bun:test";
+import { untriedDelivery } from "../../src/core/delivery.ts";
+import type { Load } from "../../src/core/dispatch.ts";
+import { limit } from "../../src/core/limits.ts";
+import type { Endpoint } from "../../src/core/model.ts";
+import { Backlog } from "../../src/delivery/backlog.ts";
+import { Flights } from "../../src/delivery/flights.ts";
+
+const NOW = 1000;
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** A backlog over rows: id, when it is due (null: never), and its place where it is parked. */
+class Stage {
+  readonly rows = new Map<number, { due: number | null; queueOrder: number | null }>();
+  readonly flights = new Flights();
+  readonly held = { deliveries: 0, bytes: 0 };
+  isRoomy = true;
+  reads = 0;
+  #backlog: Backlog | null = null;
+
+  constructor(private readonly ordering: Endpoint["ordering"] = "none") {}
+
+  /** As the actor makes it, over the rows that are there by then. */
+  get backlog(): Backlog {
+    return (this.#backlog ??= new Backlog({ id: 1, ordering: this.ordering }, this.flights, {
+      held: this.held,
+      load: (id) => this.#load(id),
+      parked: (_endpoint, count) => {
+        this.reads++;
+        return this.#parked.slice(0, count);
+      },
+      firstParked: () => this.#parked[0]?.queueOrder ?? null,
+      isRoomy: () => this.isRoomy,
+    }));
+  }
+
+  add(id: number, due: number, queueOrder: number | null = null): void {
+    this.rows.set(id, { due, queueOrder });
+    this.backlog.add({ id, due, queueOrder }, null);
+  }
+
+  /** Takes all that is due, and sends it: each leaves its row. */
+  takeAll(now = NOW): number[] {
+    const ids: number[] = [];
+    for (let next = this.backlog.takeDue(now); next !== null; next = this.backlog.takeDue(now)) {
+      ids.push(next.id);
+      this.rows.delete(next.id);
+    }
+    return ids;
+  }
+
+  get #parked() {
+    return [...this.rows]
+      .flatMap(([id, { due, queueOrder }]) =>
+        queueOrder === null ? [] : [{ id, due: due ?? 0, queueOrder }],
+      )
+      .toSorted((a, b) => a.queueOrder - b.queueOrder);
+  }
+
+  #load(id: number): Load | null {
+    const row = this.rows.get(id);
+    if (row === undefined) return null;
+    const keys = { id, eventId: id, endpointId: 1, projectId: 1 };
+    const delivery = untriedDelivery({ ...keys, origin: "publish", due: row.due });
+    return { delivery, type: "a.b", hops: 0, body: new Uint8Array() };
+  }
+}
+
+test("what is due goes in the order of its time; what keeps the order in that of its acceptance", () => {
+  const free = new Stage();
+  const fifo = new Stage("fifo");
+  for (const stage of [free, fifo])
+    for (const [id, due] of [
+      [1, 30],
+      [2, 10],
+      [3, 20],
+    ] as const)
+      stage.add(id, due);
+  expect([free.takeAll(), fifo.takeAll()]).toEqual([
+    [2, 3, 1],
+    [1, 2, 3],
+  ]);
+});
+
+test("where order is kept, a head that is not due, or is busy, holds those behind it", () => {
+  const stage = new Stage("fifo");
+  stage.add(1, NOW + 5);
+  stage.add(2, NOW);
+  expect([stage.takeAll(), stage.backlog.nextDue]).toEqual([[], NOW + 5]);
+  stage.flights.begin(1, true);
+  expect([stage.takeAll(NOW + 5), stage.backlog.nextDue]).toEqual([[], NEVER]);
+  stage.flights.land(1);
+  stage.flights.end(1);
+  expect(stage.takeAll(NOW + 5)).toEqual([1, 2]);
+});
+
+test("where it is not, one that is busy lets the others go, and is told of at its end", () => {
+  const stage = new Stage();
+  stage.add(1, 0);
+  stage.add(2, 0);
+  stage.flights.begin(1, true);
+  expect(stage.takeAll()).toEqual([2]);
+  stage.flights.land(1);
+  expect(stage.flights.end(1)).toBe(true);
+});
+
+test("has room for so many, and for a head where the actors together hold much", () => {
+  const stage = new Stage();
+  const fill = (from: number, to: number) => {
+    for (let id = from; id <= to; id++) stage.add(id, 0);
+  };
+  fill(1, limit("actorQueueHead"));
+  stage.isRoomy = false;
+  expect(stage.backlog.hasRoom).toBe(false);
+  stage.isRoomy = true;
+  fill(limit("actorQueueHead") + 1, limit("actorQueueMax") - 1);
+  expect(stage.backlog.hasRoom).toBe(true);
+  stage.add(limit("actorQueueMax"), 0);
+  expect([stage.backlog.hasRoom, stage.held.deliveries]).toEqual([false, limit("actorQueueMax")]);
+});
+
+test("what is parked is fetched as the queue drains, some at a time, each once, in the order of all", () => {
+  const stage = new Stage();
+  const count = 3 * limit("actorRefillMax");
+  for (let id = 1; id <= count; id++) stage.rows.set(id, { due: id, queueOrder: id });
+  expect([stage.backlog.size, stage.backlog.isEmpty, stage.backlog.nextDue]).toEqual([0, false, 1]);
+  expect(stage.takeAll(NOW)).toEqual(Array.from({ length: count }, (_, at) => at + 1));
+  expect([stage.backlog.isEmpty, stage.reads < 10]).toEqual([true, true]);
+});
+
+test("what is parked and not due stays in the database until it is", () => {
+  const stage = new Stage();
+  stage.add(1, NOW + 10, NOW + 10);
+  expect([stage.takeAll(), stage.reads, stage.backlog.nextDue]).toEqual([[], 0, NOW + 10]);
+  expect(stage.takeAll(NOW + 10)).toEqual([1]);
+});
+
+test("a delivery of the queue that was reopened and parked meanwhile goes once, at its new place", () => {
+  const stage = new Stage();
+  stage.add(1, 0);
+  stage.add(1, 7, 7);
+  stage.add(2, 5);
+  expect(stage.takeAll()).toEqual([2, 1]);
+});
+
+test("reads a row again that knows better: ended, due later, gone", () => {
+  const stage = new Stage();
+  for (const id of [1, 2, 3]) stage.add(id, 0);
+  stage.rows.set(1, { due: null, queueOrder: null });
+  stage.rows.set(2, { due: NOW + 1, queueOrder: null });
+  stage.rows.delete(3);
+  for (const id of [1, 2, 3]) stage.backlog.reload(id);
+  expect([stage.takeAll(), stage.backlog.ids(), stage.backlog.nextDue]).toEqual([[], [2], NOW + 1]);
+});
+
+test("a change of the order sorts anew what is in memory", () => {
+  const stage = new Stage();
+  stage.add(1, 30);
+  stage.add(2, 10);
+  stage.backlog.follow({ id: 1, ordering: "fifo" });
+  expect(stage.backlog.head?.id).toBe(1);
+  stage.backlog.follow({ id: 1, ordering: "none" });
+  expect(stage.backlog.head?.id).toBe(2);
+});
+
+test("what is to be ended comes a slice at a time, first what is in memory, then what is parked, then nothing", () => {
+  const stage = new Stage();
+  const slice = limit("sliceRows");
+  for (let id = 1; id <= slice + 1; id++) stage.add(id, id);
+  stage.add(9000, 9000, 9000);
+  expect(stage.backlog.takeForDisposal()).toEqual(Array.from({ length: slice }, (_, at) => at + 1));
+  expect([stage.backlog.takeForDisposal(), stage.backlog.takeForDisposal()]).toEqual([[slice + 1], [9000]]);
+  stage.rows.delete(9000);
+  expect([stage.backlog.isEmpty, stage.backlog.takeForDisposal(), stage.backlog.isEmpty]).toEqual([
+    false,
+    [],
+    true,
+  ]);
+});

@@ -1,0 +1,144 @@
+import { expect, test } from "bun:test";
+import { untriedDelivery } from "../../src/core/delivery.ts";
+import type { Dispatch } from "../../src/core/dispatch.ts";
+import { limit } from "../../src/core/limits.ts";
+import type { Delivery, Endpoint } from "../../src/core/model.ts";
+import { Dispatcher } from "../../src/delivery/dispatcher.ts";
+import { plainEndpoint } from "../kit/endpoint.ts";
+
+/** A dispatcher whose turns come when the test says so; rows stand as they were made unless set. */
+class Stage {
+  readonly rows = new Map<number, Delivery>();
+  readonly handed: { endpoint: number; id: number; due: number; hasLoad: boolean }[] = [];
+  isShareOver = false;
+  readonly #turns: (() => void)[] = [];
+  readonly dispatcher: Dispatcher;
+
+  constructor() {
+    const stage = this;
+    this.dispatcher = new Dispatcher({
+      read: (id) => this.rows.get(id) ?? null,
+      enqueue: (endpoint, { id, due }, load) =>
+        void this.handed.push({ endpoint, id, due, hasLoad: load !== null }),
+      schedule: (next) => void this.#turns.push(next),
+      beginShare: () => ({
+        get isOver() {
+          return stage.isShareOver;
+        },
+      }),
+    });
+  }
+
+  get ids(): number[] {
+    return this.handed.map(({ id }) => id);
+  }
+
+  make(id: number, fields: Partial<Endpoint> = {}, bytes = 2, queueOrder: number | null = null): Dispatch {
+    const endpoint: Endpoint = { ...plainEndpoint, id: 1, previous: null, ...fields };
+    const keys = { id, eventId: id, endpointId: endpoint.id, projectId: endpoint.projectId };
+    const delivery = untriedDelivery({ ...keys, origin: "publish", due: 5 });
+    this.rows.set(id, delivery);
+    const load = { delivery, type: "a.b", hops: 0, body: new Uint8Array(bytes) };
+    return { endpoint, waiting: { id, due: 5, queueOrder }, load };
+  }
+
+  many(count: number, from = 1, fields: Partial<Endpoint> = {}, bytes = 2): Dispatch[] {
+    return Array.from({ length: count }, (_, at) => this.make(from + at, fields, bytes));
+  }
+
+  /** The next turn of the loop; false where nothing was scheduled. */
+  turn(): boolean {
+    const next = this.#turns.shift();
+    next?.();
+    return next !== undefined;
+  }
+
+  drain(): void {
+    while (this.turn()) continue;
+  }
+}
+
+test("few go at once, however much waits; of many a share, and the rest in later turns, in order", async () => {
+  const stage = new Stage();
+  stage.dispatcher.dispatch(stage.many(100));
+  const first = stage.handed.length;
+  expect([first > 0 && first < 100, stage.dispatcher.waiting]).toEqual([true, 100 - first]);
+  let isEmpty = false;
+  const empty = stage.dispatcher.isEmpty.then(() => (isEmpty = true));
+  stage.dispatcher.dispatch(stage.many(10, 1001));
+  expect(stage.ids.slice(first)).toEqual(Array.from({ length: 10 }, (_, at) => 1001 + at));
+  stage.dispatcher.dispatch(stage.many(11, 2001));
+  expect([stage.handed.length, isEmpty]).toEqual([first + 10, false]);
+  stage.drain();
+  await empty;
+  const late = stage.ids.filter((id) => id < 1001 || id > 2000);
+  expect(late).toEqual(late.toSorted((a, b) => a - b));
+  expect([late.length, stage.dispatcher.waiting]).toEqual([111, 0]);
+});
+
+test("a share that is over hands over one, so that each turn comes to something", () => {
+  const stage = new Stage();
+  stage.isShareOver = true;
+  stage.dispatcher.dispatch(stage.many(12));
+  expect(stage.ids).toEqual([1]);
+  for (let nth = 2; nth <= 12; nth++) expect([stage.turn(), stage.ids.at(-1)]).toEqual([true, nth]);
+  expect([stage.turn(), stage.dispatcher.waiting]).toEqual([false, 0]);
+});
+
+test("projects take turns, so that one's backlog does not hold up another", () => {
+  const stage = new Stage();
+  stage.isShareOver = true;
+  const both = [1, 2].flatMap((projectId) => stage.many(11, projectId * 100, { projectId, id: projectId }));
+  stage.dispatcher.dispatch(both);
+  for (let nth = 0; nth < 4; nth++) stage.turn();
+  expect(stage.handed.slice(1).map(({ endpoint }) => endpoint)).toEqual([1, 2, 1, 2]);
+});
+
+test("endpoints that keep the order, and what is parked, are told at once, before all that waits", () => {
+  const stage = new Stage();
+  stage.isShareOver = true;
+  const ordered = stage.many(20, 100, { id: 2, ordering: "fifo" });
+  const parked = stage.make(200, { id: 3 }, 2, 7);
+  stage.dispatcher.dispatch([...stage.many(20), ...ordered, parked]);
+  expect(stage.ids.slice(0, 21)).toEqual([...ordered.map(({ waiting }) => waiting.id), 200]);
+  expect(stage.dispatcher.waiting).toBe(19);
+});
+
+test("who waited a turn goes by the row: cancelled, erased and taken up anew", () => {
+  const stage = new Stage();
+  stage.isShareOver = true;
+  stage.dispatcher.dispatch(stage.many(13));
+  const row = (id: number, change: Partial<Delivery>) =>
+    stage.rows.set(id, { ...(stage.rows.get(id) as Delivery), ...change });
+  row(5, { status: "cancelled", due: null });
+  stage.rows.delete(6);
+  row(7, { due: 99 });
+  stage.drain();
+  expect(stage.ids).toEqual([1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13]);
+  expect(stage.handed.find(({ id }) => id === 7)?.due).toBe(99);
+});
+
+test("what was committed a while ago goes by its row at once; what was just committed needs no look", () => {
+  const stage = new Stage();
+  const some = stage.many(3);
+  stage.rows.delete(2);
+  stage.dispatcher.dispatch(some);
+  expect(stage.ids).toEqual([1, 2, 3]);
+  stage.dispatcher.dispatch([...some, ...stage.many(8, 10)], false);
+  expect(stage.ids.slice(3, 5)).toEqual([1, 3]);
+});
+
+test("bodies of those that wait take so many bytes; beyond them a body is read again, and then there is room", () => {
+  const stage = new Stage();
+  stage.isShareOver = true;
+  const bytes = limit("dispatchBytesMax") / 16;
+  stage.dispatcher.dispatch(stage.many(20, 1, {}, bytes));
+  stage.drain();
+  expect(stage.handed.map(({ hasLoad }) => hasLoad)).toEqual([
+    ...Array.from({ length: 17 }, () => true),
+    ...Array.from({ length: 3 }, () => false),
+  ]);
+  stage.dispatcher.dispatch(stage.many(12, 100, {}, bytes));
+  stage.drain();
+  expect(stage.handed.slice(20).every(({ hasLoad }) => hasLoad)).toBe(true);
+});
