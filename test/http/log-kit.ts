@@ -254,12 +254,14 @@ export class Api implements AsyncDisposable {
     while (Date.now() <= now) await Bun.sleep(1);
   }
 
-  /** The deliveries of an event once each has one of these states. */
-  settled(eventId: string, states = ["delivered", "dead"]): Promise<DeliveryAnswer[]> {
-    return this.until(async () => {
+  /** The deliveries of an event once each has one of these states, and the disk has all that came with it. */
+  async settled(eventId: string, states = ["delivered", "dead"]): Promise<DeliveryAnswer[]> {
+    const settled = await this.until(async () => {
       const { data } = await this.get<Page<DeliveryAnswer>>(`/v1/deliveries?event_id=${eventId}`);
       return data.every((delivery) => states.includes(delivery.status)) && data;
     });
+    await this.data.store.settled();
+    return settled;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
