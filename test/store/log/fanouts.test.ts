@@ -1,12 +1,17 @@
 import { expect, test } from "bun:test";
+import type { FanoutList } from "../../../src/store/log/fanouts.ts";
 import { openTestData, type TestData } from "../../kit/data.ts";
 
 const ENDPOINTS = [1, 2, 3, 4, 5];
 
-/** Inside a write. */
-function insert(it: TestData, endpoints = ENDPOINTS) {
-  const event = it.insertEvent(endpoints.length);
-  return it.data.fanouts.insert(it.project.id, event, event + 1, endpoints, 2);
+/** Inside a write: an event to these endpoints, of a list that comes with it, or that another one brought. */
+function insert(it: TestData, list: FanoutList | readonly number[] = ENDPOINTS) {
+  const { fanouts } = it.data;
+  const isBrought = "id" in list;
+  const event = it.insertEvent((isBrought ? list.endpoints : list).length);
+  const made = isBrought ? list : { id: event, endpoints: list, ordered: 2 };
+  if (!isBrought) fanouts.insertList(made);
+  return fanouts.insert(it.project.id, event, event + 1, made);
 }
 
 test("what a crash cut short is found again, oldest first, from where it stood", async () => {
@@ -52,4 +57,20 @@ test("once called off no slice of it is written, and its event counts what was",
   expect(await store.write(() => fanouts.advance(fanout, 2, 5))).toBe(false);
   await store.write(() => fanouts.callOff(it.project.id, fanout.eventId));
   expect([events.get(fanout.eventId)?.deliveryCount, meter.remaining(it.project.id)]).toEqual([2, before]);
+});
+
+test("a list that events share is kept until the last of them is written or called off", async () => {
+  await using it = await openTestData();
+  const { store, fanouts } = it.data;
+  const [first, second] = await store.write(() => {
+    const one = insert(it);
+    return [one, insert(it, { id: one.listId, endpoints: one.endpoints, ordered: one.ordered })] as const;
+  });
+  const lists = () =>
+    store.sqlite.query<{ n: number }, []>("SELECT count(*) AS n FROM fanout_list").get()?.n;
+  expect([lists(), fanouts.rest()]).toEqual([1, 10]);
+  await store.write(() => fanouts.advance(first, 0, 5));
+  expect([lists(), fanouts.rest(), fanouts.names(second.eventId, 5)]).toEqual([1, 5, true]);
+  await store.write(() => fanouts.callOff(it.project.id, second.eventId));
+  expect([lists(), fanouts.rest(), fanouts.count()]).toEqual([0, 0, 0]);
 });
