@@ -66,8 +66,7 @@ test("a list that events share is kept until the last of them is written or call
     const one = insert(it);
     return [one, insert(it, { id: one.listId, endpoints: one.endpoints, ordered: one.ordered })] as const;
   });
-  const lists = () =>
-    store.sqlite.query<{ n: number }, []>("SELECT count(*) AS n FROM fanout_list").get()?.n;
+  const lists = () => store.sqlite.query<{ n: number }, []>("SELECT count(*) AS n FROM fanout_list").get()?.n;
   expect([lists(), fanouts.rest()]).toEqual([1, 10]);
   await store.write(() => fanouts.advance(first, 0, 5));
   expect([lists(), fanouts.rest(), fanouts.names(second.eventId, 5)]).toEqual([1, 5, true]);
