@@ -2,10 +2,10 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { limit } from "../../../src/core/limits.ts";
-import { expectProblem } from "../../http/kit.ts";
-import { RunningClock } from "../../kit/running-clock.ts";
-import { Bench, DECEMBER, deliveries, metered, publish, publishMany, USAGE, usage } from "../counts/kit.ts";
+import { limit } from "../../src/core/limits.ts";
+import { expectProblem } from "../http/kit.ts";
+import { RunningClock } from "../kit/running-clock.ts";
+import { Bench, DECEMBER, deliveries, metered, publish, publishMany, USAGE, usage } from "../store/counts/kit.ts";
 
 let bench: Bench;
 
