@@ -312,8 +312,7 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
   const { data, outbound, pipeline, replayer, eraser, logger } = parts;
   const { clock, actors, guard, transport, sendParts, metrics } = outbound;
   const routes = allRoutes({
-    data,
-    ids: data.ids,
+    ...data,
     eventList: new EventList(data),
     deliveryList: new DeliveryList(data),
     pipeline,

@@ -98,8 +98,7 @@ export class Api implements AsyncDisposable {
       onRefusedFilter() {},
     });
     this.services = {
-      data,
-      ids: data.ids,
+      ...data,
       eventList: new EventList(data),
       deliveryList: new DeliveryList(data),
       pipeline,

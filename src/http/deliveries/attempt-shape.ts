@@ -4,7 +4,7 @@ import { type Attempt, type Delivery, envelopeOf, OUTCOMES, TRIGGERS } from "../
 import { isCredentialHeader, MASK } from "../../destinations/credential-headers.ts";
 import { readRequestHead, varyingHeaders } from "../../destinations/request-head.ts";
 import { type EventWithData, isBodyGone } from "../../store/log/events.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
 
 const headersShape = (description: string) => Type.Record(Type.String(), Type.String(), { description });
@@ -101,7 +101,7 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** An attempt as the API answers it; `event` is the one that it sent. */
 export function attemptOf(
-  services: Pick<Services, "data" | "ids">,
+  services: Needs<"ids" | "endpoints">,
   attempt: Attempt,
   delivery: Delivery,
   event: EventWithData,
@@ -127,13 +127,13 @@ export function attemptOf(
 type RequestPart = Pick<AttemptAnswer, "url" | "request_headers" | "request_body">;
 
 function requestOf(
-  services: Pick<Services, "data" | "ids">,
+  services: Needs<"ids" | "endpoints">,
   attempt: Attempt,
   delivery: Delivery,
   event: EventWithData,
 ): RequestPart {
   if (attempt.requestHead === null) {
-    const url = services.data.endpoints.getAnyway(delivery.endpointId)?.config.url;
+    const url = services.endpoints.getAnyway(delivery.endpointId)?.config.url;
     return { url: typeof url === "string" ? url : null, request_headers: {}, request_body: null };
   }
   const id = services.ids.encode("msg", delivery.id);

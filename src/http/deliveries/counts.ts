@@ -6,7 +6,7 @@ import type { DeliveryCount } from "../../store/log/delivery-list.ts";
 import { deliveryFilterQuery, readDeliveryFilter } from "./filter.ts";
 import { listShape, pagingQuery, readCursor, writeCursor } from "../framework/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { nullable, timeShape, timeText } from "../framework/shapes.ts";
 import { readSpan, SPAN_TEXT, spanQuery, statsQuery } from "../framework/stats-query.ts";
 
@@ -24,9 +24,7 @@ const page = listShape(countShape, {
 });
 
 /** A chart above a filtered list: what stands in the list, by the hour or day in which it was made. */
-export function deliveryCountsRoute(
-  services: Pick<Services, "data" | "ids" | "deliveryList" | "now">,
-): AnyRoute {
+export function deliveryCountsRoute(services: Needs<"ids" | "endpoints" | "deliveryList" | "now">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/stats/deliveries",

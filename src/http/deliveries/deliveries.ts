@@ -21,11 +21,28 @@ import {
   writeCursor,
 } from "../framework/paging.ts";
 import { type AnyRoute, NO_FIELDS, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { oneOf } from "../framework/shapes.ts";
 
+/** What the routes below need together. */
+type DeliveriesNeeds = Needs<
+  | "store"
+  | "ids"
+  | "tenants"
+  | "endpoints"
+  | "events"
+  | "deliveries"
+  | "attempts"
+  | "notes"
+  | "meter"
+  | "bodyRetention"
+  | "deliveryList"
+  | "actors"
+  | "now"
+>;
+
 /** Deliveries and their attempts. */
-export function deliveriesRoutes(services: Services): AnyRoute[] {
+export function deliveriesRoutes(services: DeliveriesNeeds): AnyRoute[] {
   return [
     listDeliveries(services),
     deliveryCountsRoute(services),
@@ -52,7 +69,7 @@ const listQuery = Type.Object(
   { additionalProperties: false },
 );
 
-function listDeliveries(services: Services): AnyRoute {
+function listDeliveries(services: Needs<"ids" | "endpoints" | "deliveryList" | "actors">): AnyRoute {
   const exports = new Exports(services);
   return route({
     method: "GET",
@@ -92,7 +109,7 @@ function listDeliveries(services: Services): AnyRoute {
   });
 }
 
-function readDelivery(services: Pick<Services, "data" | "ids" | "deliveryList" | "actors">): AnyRoute {
+function readDelivery(services: Needs<"ids" | "endpoints" | "deliveryList" | "actors">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/deliveries/:id",
@@ -109,7 +126,9 @@ function readDelivery(services: Pick<Services, "data" | "ids" | "deliveryList" |
   });
 }
 
-function listAttempts(services: Pick<Services, "data" | "ids" | "deliveryList">): AnyRoute {
+function listAttempts(
+  services: Needs<"ids" | "endpoints" | "events" | "attempts" | "deliveryList">,
+): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/deliveries/:id/attempts",
@@ -123,17 +142,21 @@ function listAttempts(services: Pick<Services, "data" | "ids" | "deliveryList">)
     answers: { 200: { description: "A page of attempts.", ...listShape(attemptShape, attemptExample) } },
     handle({ caller, params, query }) {
       const delivery = findDelivery(services, caller, params.id);
-      const event = services.data.events.getWithData(delivery.eventId);
+      const event = services.events.getWithData(delivery.eventId);
       if (event === null) throw new Error("a delivery stands in the log without its event");
       return pageOf(services, "att", query, {
-        rows: (before, count) => services.data.attempts.ofDelivery(delivery.id, before, count),
+        rows: (before, count) => services.attempts.ofDelivery(delivery.id, before, count),
         show: (attempt) => attemptOf(services, attempt, delivery, event),
       });
     },
   });
 }
 
-function retryDelivery(services: Pick<Services, "data" | "ids" | "deliveryList" | "actors">): AnyRoute {
+type RetryNeeds = Needs<
+  "store" | "ids" | "tenants" | "endpoints" | "meter" | "bodyRetention" | "deliveryList" | "actors"
+>;
+
+function retryDelivery(services: RetryNeeds): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/deliveries/:id/retry",
@@ -160,11 +183,10 @@ function retryDelivery(services: Pick<Services, "data" | "ids" | "deliveryList" 
       findDelivery(services, caller, params.id);
       // The end of an attempt is seen a moment before the disk has it, and whoever saw it may ask for the
       // next one: this write waits for that, and a full disk refuses it.
-      await services.data.store.write(() => {});
+      await services.store.write(() => {});
       const delivery = findDelivery(services, caller, params.id);
-      if (!services.data.store.writable) throw unavailable("The service cannot write at the moment.");
-      if (!services.data.bodyRetention.has("bodies", delivery.eventId))
-        throw new Problem("conflict", BODY_GONE);
+      if (!services.store.writable) throw unavailable("The service cannot write at the moment.");
+      if (!services.bodyRetention.has("bodies", delivery.eventId)) throw new Problem("conflict", BODY_GONE);
       const giveBack = takePlace(services, delivery);
       const attempt = services.actors.attemptNow(delivery.id, "manual");
       // It never rejects; what it finds out stands among the attempts.
@@ -192,14 +214,16 @@ const NOT_OPEN = "Only a delivery that is pending or retrying can be cancelled."
  * A place for a first attempt that the account's plan does not expect; answers how to give it back. Throws
  * 402 where there is none.
  */
-function takePlace({ data }: Pick<Services, "data">, delivery: Delivery): () => void {
+function takePlace(services: Needs<"store" | "tenants" | "meter">, delivery: Delivery): () => void {
   const isPaid = delivery.metered || placeOf(delivery) === "taken";
   if (isPaid || isFree(delivery)) return () => {};
-  requirePlaces(data, delivery.projectId);
-  return data.meter.lend(delivery.projectId);
+  requirePlaces(services, delivery.projectId);
+  return services.meter.lend(delivery.projectId);
 }
 
-function cancelDelivery(services: Pick<Services, "data" | "ids" | "deliveryList" | "actors">): AnyRoute {
+function cancelDelivery(
+  services: Needs<"ids" | "endpoints" | "deliveries" | "notes" | "deliveryList" | "actors">,
+): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/deliveries/:id/cancel",
@@ -241,8 +265,8 @@ function cancelDelivery(services: Pick<Services, "data" | "ids" | "deliveryList"
 }
 
 /** Inside a write. Throws 409 where the delivery came to its end a moment ago. */
-function cancel(services: Pick<Services, "data" | "ids" | "deliveryList" | "actors">, id: number) {
-  const { deliveries, notes } = services.data;
+function cancel(services: Needs<"ids" | "deliveries" | "notes" | "deliveryList" | "actors">, id: number) {
+  const { deliveries, notes } = services;
   if (!deliveries.cancel(id)) throw new Problem("conflict", NOT_OPEN);
   const delivery = services.deliveryList.get(id);
   // The event left the log a moment ago, and its deliveries follow.

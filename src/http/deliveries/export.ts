@@ -5,7 +5,7 @@ import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { DeliveryFilter } from "../../store/log/delivery-list.ts";
 import { deliveryOf } from "./shape.ts";
 import type { Answer } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 
 const encoder = new TextEncoder();
 const RETRY_SECONDS = 5;
@@ -26,7 +26,7 @@ export class Exports {
   /** How many of a caller are under way. */
   readonly #open = new Map<string, number>();
 
-  constructor(private readonly services: Services) {}
+  constructor(private readonly services: Needs<"ids" | "deliveryList" | "actors">) {}
 
   /** Throws 429 where the caller has too many under way. */
   begin(caller: Caller, asked: Export): Answer {
@@ -63,7 +63,7 @@ class ExportSource {
   #stall: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
-    private readonly services: Services,
+    private readonly services: Needs<"ids" | "deliveryList" | "actors">,
     private readonly asked: Export,
     private readonly end: () => void,
   ) {

@@ -5,7 +5,7 @@ import type { DeliveryFilter } from "../../store/log/delivery-list.ts";
 import { deliveryStatusShape } from "./shape.ts";
 import { consumerFilter, visibleEndpoints } from "../framework/lookups.ts";
 import { parseTime, readFilterId, requirePattern, timeParameter } from "../framework/paging.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { consumerText, idText, typePatternText } from "../framework/shapes.ts";
 
 /** What narrows deliveries, in lists and in counts. */
@@ -37,7 +37,7 @@ export const textQuery = {
 
 /** Throws 422 with the parameter's name. */
 export function readDeliveryFilter(
-  services: Pick<Services, "data" | "ids">,
+  services: Needs<"ids" | "endpoints">,
   caller: Caller,
   query: Static<TObject<typeof deliveryFilterQuery & typeof textQuery>>,
 ): DeliveryFilter {

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { waitsForPlan } from "../../core/delivery.ts";
 import { keyTime } from "../../core/ids.ts";
 import { DEAD_REASONS, type Delivery, DELIVERY_STATUS, WAITING_FOR } from "../../core/model.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
 
 export const deliveryStatusShape = oneOf(DELIVERY_STATUS, {
@@ -52,7 +52,7 @@ export const deliveryExample: DeliveryAnswer = {
 
 /** A delivery as the API answers it, with the type of its event. */
 export function deliveryOf(
-  services: Pick<Services, "ids" | "actors">,
+  services: Needs<"ids" | "actors">,
   delivery: Delivery,
   eventType: string,
 ): DeliveryAnswer {

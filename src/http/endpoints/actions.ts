@@ -10,13 +10,25 @@ import { type DeliveryAnswer, deliveryExample, deliveryOf, deliveryShape } from 
 import { disabledConflict } from "./change.ts";
 import { findEndpoint } from "../framework/lookups.ts";
 import { type AnyRoute, ATTEMPT_WAIT_SECONDS, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { typeText } from "../framework/shapes.ts";
 
+/** A test writes an event, sends it, and answers the attempt as the store has it. */
+type TestNeeds = Needs<
+  | "store"
+  | "ids"
+  | "endpoints"
+  | "eventTypes"
+  | "events"
+  | "deliveries"
+  | "attempts"
+  | "pipeline"
+  | "actors"
+  | "now"
+>;
+
 /** One example event, sent to one endpoint at once. */
-export function endpointTestRoutes(
-  services: Pick<Services, "data" | "ids" | "pipeline" | "actors" | "now">,
-): AnyRoute[] {
+export function endpointTestRoutes(services: TestNeeds): AnyRoute[] {
   return [testRoute(services)];
 }
 
@@ -33,7 +45,7 @@ const TEST_ANSWERS = {
   },
 } as const;
 
-function testRoute(services: Pick<Services, "data" | "ids" | "pipeline" | "actors" | "now">): AnyRoute {
+function testRoute(services: TestNeeds): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/endpoints/:id/test",
@@ -75,14 +87,14 @@ function testRoute(services: Pick<Services, "data" | "ids" | "pipeline" | "actor
 
 /** The event and its delivery, on disk. */
 async function writeTest(
-  services: Pick<Services, "data" | "pipeline" | "now">,
+  services: Needs<"store" | "eventTypes" | "pipeline" | "now">,
   endpoint: Endpoint,
   type: string,
 ): Promise<number> {
   const event: Incoming = {
     type,
     timestamp: services.now(),
-    data: JSON.stringify(services.data.eventTypes.find(endpoint.projectId, type)?.example ?? TRIAL_DATA),
+    data: JSON.stringify(services.eventTypes.find(endpoint.projectId, type)?.example ?? TRIAL_DATA),
     consumerId: endpoint.consumerId,
     externalId: null,
     sourceId: null,
@@ -90,24 +102,24 @@ async function writeTest(
     hops: 0,
   };
   const plan = services.pipeline.planTest(endpoint, event);
-  await services.data.store.write(() => plan.write());
+  await services.store.write(() => plan.write());
   if (plan.testDelivery === null) throw disabledConflict();
   return plan.testDelivery;
 }
 
 /** The delivery that a poller gets next, once all before it are acknowledged. */
 function waitingTest(
-  services: Pick<Services, "data" | "ids" | "actors">,
+  services: Needs<"ids" | "deliveries" | "actors">,
   deliveryId: number,
   type: string,
 ): DeliveryAnswer {
-  const delivery = services.data.deliveries.get(deliveryId);
+  const delivery = services.deliveries.get(deliveryId);
   if (delivery === null) throw notFound("delivery");
   services.actors.polled(delivery.endpointId)?.enqueue();
   return deliveryOf(services, delivery, type);
 }
 
-async function attempt({ actors }: Pick<Services, "actors">, deliveryId: number): Promise<void> {
+async function attempt({ actors }: Needs<"actors">, deliveryId: number): Promise<void> {
   const sent = await actors.attemptNow(deliveryId, "test");
   if (sent === "closed") throw disabledConflict();
   if (sent === null || typeof sent === "string")
@@ -115,8 +127,11 @@ async function attempt({ actors }: Pick<Services, "actors">, deliveryId: number)
 }
 
 /** The attempt as the store has it. */
-function lastAttempt(services: Pick<Services, "data" | "ids">, deliveryId: number): AttemptAnswer {
-  const { attempts, deliveries, events } = services.data;
+function lastAttempt(
+  services: Needs<"ids" | "endpoints" | "events" | "deliveries" | "attempts">,
+  deliveryId: number,
+): AttemptAnswer {
+  const { attempts, deliveries, events } = services;
   const [made] = attempts.ofDelivery(deliveryId, Number.MAX_SAFE_INTEGER, 1);
   const delivery = deliveries.get(deliveryId);
   const event = delivery && events.getWithData(delivery.eventId);

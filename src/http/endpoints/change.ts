@@ -6,18 +6,18 @@ import { commitChange } from "../framework/commit.ts";
 import { belongsTo } from "../framework/lookups.ts";
 import { endpointOf } from "./shape.ts";
 import type { Answer, RequestContext } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 
 /** What every change of one endpoint goes through: how it is written and takes effect. */
 
 /** Inside a write: throws 422 where the consumer has as many endpoints as it may have. */
 export function requireRoom(
-  { data }: Pick<Services, "data">,
+  { endpoints }: Needs<"endpoints">,
   { projectId, consumerId }: Pick<Endpoint, "projectId" | "consumerId">,
 ): void {
   if (consumerId === null) return;
   const max = limit("endpointsPerConsumerMax");
-  if (data.endpoints.countOf(projectId, consumerId) < max) return;
+  if (endpoints.countOf(projectId, consumerId) < max) return;
   throw invalid("/consumer_id", `A consumer has at most ${max} endpoints.`);
 }
 
@@ -26,13 +26,13 @@ export function requireRoom(
  * it was for.
  */
 export function requireMovable(
-  services: Pick<Services, "data">,
+  services: Needs<"endpoints" | "index">,
   now: Endpoint,
   consumerId: string | null,
 ): void {
   if (consumerId === now.consumerId) return;
   requireRoom(services, { projectId: now.projectId, consumerId });
-  if (services.data.index.isEmpty(now.id)) return;
+  if (services.index.isEmpty(now.id)) return;
   throw new Problem("conflict", "It has deliveries already: its consumer stays. Create another endpoint.");
 }
 
@@ -44,14 +44,14 @@ type Committer = Pick<RequestContext, "commit"> & { readonly caller: Caller };
  * nothing is written then.
  */
 export function changeEndpoint(
-  services: Pick<Services, "data" | "ids" | "actors">,
+  services: Needs<"ids" | "endpoints" | "health" | "actors">,
   context: Committer,
   id: number,
   change: (now: Endpoint) => Partial<Endpoint>,
   answer: (made: Endpoint) => Answer = (made) => ({ status: 200, json: endpointOf(services, made) }),
   remember: (made: Endpoint) => void = () => {},
 ): Promise<Answer> {
-  const { endpoints } = services.data;
+  const { endpoints } = services;
   return commitChange(context, {
     write() {
       let before: unknown;
@@ -66,7 +66,7 @@ export function changeEndpoint(
       });
       if (made === null) throw notFound("endpoint");
       // How the destination before has been answering says nothing of this one.
-      if (moved) services.data.health.set(id, HEALTHY);
+      if (moved) services.health.set(id, HEALTHY);
       return { made, before };
     },
     answer({ made, before }) {

@@ -10,7 +10,7 @@ import { createdEndpointShape, endpointExample, endpointOf, newEndpointShape } f
 import { warningsPart } from "./filter-warnings.ts";
 import { requireDelivered } from "./trial.ts";
 import { type AnyRoute, ATTEMPT_WAIT_SECONDS, type RequestContext, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 
 const EXAMPLE_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
@@ -32,7 +32,7 @@ type CreationContext = RequestContext<
 >;
 
 export function endpointCreationRoute(
-  services: Pick<Services, "data" | "ids" | "actors" | "guard" | "sendTrial" | "now">,
+  services: Needs<"ids" | "endpoints" | "actors" | "guard" | "sendTrial" | "now">,
 ): AnyRoute {
   return route({
     method: "POST",
@@ -92,11 +92,11 @@ function ownConsumer({ consumerId }: Caller, asked: string | null): string | nul
 }
 
 function insert(
-  services: Pick<Services, "data" | "ids" | "actors">,
+  services: Needs<"ids" | "endpoints" | "actors">,
   context: CreationContext,
   fields: NewEndpoint,
 ) {
-  const { endpoints } = services.data;
+  const { endpoints } = services;
   return commitChange(context, {
     write() {
       requireRoom(services, fields);

@@ -23,13 +23,13 @@ import { endpointStateRoutes } from "./state.ts";
 import { warningsPart } from "./filter-warnings.ts";
 import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { consumerText, oneOf } from "../framework/shapes.ts";
 import { idsShape, readIds } from "../framework/stats-query.ts";
 
 /** Endpoints, for the project's keys and, where they are their consumer's, for portal tokens. */
 export function endpointRoutes(
-  services: Pick<Services, "data" | "ids" | "actors" | "guard" | "sendTrial" | "now">,
+  services: Needs<"ids" | "endpoints" | "health" | "index" | "actors" | "guard" | "sendTrial" | "now">,
 ): AnyRoute[] {
   return [
     endpointCreationRoute(services),
@@ -41,7 +41,7 @@ export function endpointRoutes(
   ];
 }
 
-function listRoute(services: Pick<Services, "data" | "ids" | "actors">): AnyRoute {
+function listRoute(services: Needs<"ids" | "endpoints" | "health" | "actors">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/endpoints",
@@ -97,15 +97,12 @@ interface ListFilter {
   q?: string;
 }
 
-function matcherOf(
-  services: Pick<Services, "data" | "ids">,
-  query: ListFilter,
-): (endpoint: Endpoint) => boolean {
+function matcherOf(services: Needs<"ids" | "health">, query: ListFilter): (endpoint: Endpoint) => boolean {
   const { consumer_id: consumerId, status, kind, failing } = query;
   const { endpoint_ids: named, q } = query;
   const keyOf = (id: string) => services.ids.decode("ep", id);
   const keys = named === undefined ? null : new Set(readIds("endpoint_ids", named).map(keyOf));
-  const troubled = failing === undefined ? null : services.data.health.allFailing();
+  const troubled = failing === undefined ? null : services.health.allFailing();
   const wanted = q === undefined ? null : { key: keyOf(q), text: q.toLowerCase() };
   return (endpoint) => {
     if (consumerId !== undefined && endpoint.consumerId !== consumerId) return false;
@@ -123,7 +120,7 @@ function holds({ description, eventTypes, config }: Endpoint, text: string): boo
   return texts.some((one) => one.toLowerCase().includes(text));
 }
 
-function readRoute(services: Pick<Services, "data" | "ids" | "actors">): AnyRoute {
+function readRoute(services: Needs<"ids" | "endpoints" | "actors">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/endpoints/:id",
@@ -164,7 +161,9 @@ const CHANGED = {
   example: endpointExample,
 };
 
-function changeRoute(services: Pick<Services, "data" | "ids" | "actors" | "guard">): AnyRoute {
+function changeRoute(
+  services: Needs<"ids" | "endpoints" | "health" | "index" | "actors" | "guard">,
+): AnyRoute {
   return route({
     method: "PATCH",
     path: "/v1/endpoints/:id",
@@ -216,7 +215,7 @@ function requirePortalFields(caller: Caller, body: EndpointChangeBody): void {
   throw new Problem("forbidden", "A portal link may not change this.", { errors });
 }
 
-function deleteRoute(services: Pick<Services, "data" | "ids" | "actors">): AnyRoute {
+function deleteRoute(services: Needs<"ids" | "endpoints" | "health" | "actors">): AnyRoute {
   return route({
     method: "DELETE",
     path: "/v1/endpoints/:id",

@@ -10,11 +10,11 @@ import { CHALLENGE, endpointSecret } from "../framework/access.ts";
 import { disabledConflict } from "./change.ts";
 import { rateLimitHeaders, TokenBuckets } from "../framework/ratelimit.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 
 /** Where the customer's own program fetches what waits for it. */
 export function pollRoutes(
-  services: Pick<Services, "data" | "ids" | "poller" | "pollRateLimit" | "now">,
+  services: Needs<"ids" | "endpoints" | "poller" | "pollRateLimit" | "now">,
 ): AnyRoute[] {
   return [pollRoute(services, new TokenBuckets(services.pollRateLimit))];
 }
@@ -86,10 +86,7 @@ const pageExample = {
   done: true,
 };
 
-function pollRoute(
-  services: Pick<Services, "data" | "ids" | "poller" | "now">,
-  buckets: TokenBuckets,
-): AnyRoute {
+function pollRoute(services: Needs<"ids" | "endpoints" | "poller" | "now">, buckets: TokenBuckets): AnyRoute {
   return route({
     method: "GET",
     path: "/poll/:id",
@@ -133,7 +130,7 @@ function pollRoute(
   });
 }
 
-function pageOf(services: Pick<Services, "ids">, endpointId: number, { messages, position, done }: Page) {
+function pageOf(services: Needs<"ids">, endpointId: number, { messages, position, done }: Page) {
   return { data: messages.map(messageOf), next_cursor: writeCursor(services, endpointId, position), done };
 }
 
@@ -154,23 +151,19 @@ const UNKNOWN = "This is not the secret of this endpoint.";
  * The endpoint that the secret opens. Throws the same 401 for a wrong secret and for an endpoint that is not
  * there.
  */
-function requireOpened(
-  services: Pick<Services, "data" | "ids" | "now">,
-  id: string,
-  request: Request,
-): Endpoint {
+function requireOpened(services: Needs<"ids" | "endpoints" | "now">, id: string, request: Request): Endpoint {
   const endpoint = findOpened(services, id, request);
   if (endpoint === null) throw new Problem("unauthenticated", UNKNOWN, CHALLENGE);
   return endpoint;
 }
 
 function findOpened(
-  services: Pick<Services, "data" | "ids" | "now">,
+  services: Needs<"ids" | "endpoints" | "now">,
   id: string,
   request: Request,
 ): Endpoint | null {
   const key = services.ids.decode("ep", id);
-  const endpoint = key === null ? undefined : services.data.endpoints.get(key);
+  const endpoint = key === null ? undefined : services.endpoints.get(key);
   const token = digest(endpointSecret(request));
   // Two comparisons whatever there is to compare with: time tells nothing either.
   const overlap =
@@ -188,11 +181,7 @@ function digest(text: string): Buffer {
  * Counted per endpoint, once the secret is right: nobody else can use it up. Answers the headers that tell of
  * it.
  */
-function charge(
-  services: Pick<Services, "now">,
-  buckets: TokenBuckets,
-  { id }: Endpoint,
-): Record<string, string> {
+function charge(services: Needs<"now">, buckets: TokenBuckets, { id }: Endpoint): Record<string, string> {
   const { perSecond } = buckets;
   if (perSecond === 0) return {};
   const allowance = buckets.take(String(id), 1, services.now());
@@ -213,12 +202,12 @@ const REFUSALS: Readonly<Record<Refusal, () => Problem>> = {
 };
 
 /** A position in the queue of one endpoint, as its poller carries it. */
-function writeCursor({ ids }: Pick<Services, "ids">, endpointId: number, position: number): string {
+function writeCursor({ ids }: Needs<"ids">, endpointId: number, position: number): string {
   return Buffer.from(`${ids.encode("ep", endpointId)}.${ids.encode("pos", position)}`).toString("base64url");
 }
 
 /** Throws 422 with the parameter's name for a text that `writeCursor` never wrote for this endpoint. */
-function readCursor(services: Pick<Services, "ids">, endpointId: number, cursor: string): number {
+function readCursor(services: Needs<"ids">, endpointId: number, cursor: string): number {
   const [, position = ""] = Buffer.from(cursor, "base64url").toString().split(".");
   const key = services.ids.decode("pos", position);
   if (key !== null && writeCursor(services, endpointId, key) === cursor) return key;

@@ -6,12 +6,12 @@ import { findEndpoint } from "../framework/lookups.ts";
 import { publicKeyPart } from "./shape.ts";
 import { overlapEnd, overlapShape } from "../framework/overlap.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { nullable, shownOnce, timeShape, timeText } from "../framework/shapes.ts";
 
 /** Reading and rotating the secret of an endpoint. */
 export function endpointSecretRoutes(
-  services: Pick<Services, "data" | "ids" | "actors" | "now">,
+  services: Needs<"ids" | "endpoints" | "health" | "actors" | "now">,
 ): AnyRoute[] {
   return [rotateRoute(services), readSecretRoute(services)];
 }
@@ -22,7 +22,7 @@ const EXAMPLE = {
   previous_secret_expires_at: "2026-11-21T09:00:00.000Z",
 };
 
-function rotateRoute(services: Pick<Services, "data" | "ids" | "actors" | "now">): AnyRoute {
+function rotateRoute(services: Needs<"ids" | "endpoints" | "health" | "actors" | "now">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/endpoints/:id/rotate-secret",
@@ -77,7 +77,7 @@ function rotate(now: Endpoint, expiresAt: number | null): Partial<Endpoint> {
   return { secret: makeSecret(), privateKey: privateKey === null ? null : makePrivateKey(), previous };
 }
 
-function readSecretRoute(services: Pick<Services, "data" | "ids" | "now">): AnyRoute {
+function readSecretRoute(services: Needs<"ids" | "endpoints" | "now">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/endpoints/:id/secret",

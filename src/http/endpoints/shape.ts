@@ -7,7 +7,7 @@ import { findKind } from "../../destinations/destinations.ts";
 import { isCredentialHeader, MASK } from "../../destinations/credential-headers.ts";
 import { configShape, kindShape, newEndpointVariants } from "./destination-shape.ts";
 import { warningFields } from "./filter-warnings.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import {
   consumerText,
   nullable,
@@ -239,7 +239,7 @@ export const endpointExample: EndpointAnswer = {
 };
 
 /** An endpoint as the API answers it: nothing of it is secret. */
-export function endpointOf(services: Pick<Services, "ids" | "actors">, endpoint: Endpoint): EndpointAnswer {
+export function endpointOf(services: Needs<"ids" | "actors">, endpoint: Endpoint): EndpointAnswer {
   const { ids, actors } = services;
   const { url } = endpoint.config;
   return {

@@ -4,10 +4,10 @@ import { changeEndpoint, disabledConflict } from "./change.ts";
 import { findEndpoint } from "../framework/lookups.ts";
 import { endpointExample, endpointOf, endpointShape } from "./shape.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 
 /** Pause, resume, enable: each answers 200 with the endpoint, also where nothing was left to do. */
-export function endpointStateRoutes(services: Pick<Services, "data" | "ids" | "actors">): AnyRoute[] {
+export function endpointStateRoutes(services: Needs<"ids" | "endpoints" | "health" | "actors">): AnyRoute[] {
   return [pauseRoute(services), resumeRoute(services), enableRoute(services)];
 }
 
@@ -19,7 +19,7 @@ const answered = (description: string, status: "active" | "paused") => ({
   example: { ...endpointExample, status },
 });
 
-function pauseRoute(services: Pick<Services, "data" | "ids" | "actors">): AnyRoute {
+function pauseRoute(services: Needs<"ids" | "endpoints" | "health" | "actors">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/endpoints/:id/pause",
@@ -36,7 +36,7 @@ function pauseRoute(services: Pick<Services, "data" | "ids" | "actors">): AnyRou
   });
 }
 
-function resumeRoute(services: Pick<Services, "data" | "ids" | "actors">): AnyRoute {
+function resumeRoute(services: Needs<"ids" | "endpoints" | "health" | "actors">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/endpoints/:id/resume",
@@ -56,17 +56,17 @@ function resumeRoute(services: Pick<Services, "data" | "ids" | "actors">): AnyRo
 }
 
 function setStatus(
-  services: Pick<Services, "data" | "ids" | "actors">,
+  services: Needs<"ids" | "endpoints" | "health" | "actors">,
   context: EndpointContext,
   status: "active" | "paused",
 ): Answer | Promise<Answer> {
-  const { actors, data } = services;
+  const { actors, health } = services;
   const endpoint = findEndpoint(services, context.caller, context.params.id);
   const clears = status === "active" && actors.isLeftAlone(endpoint.id);
   if (endpoint.status === status && !clears) return { status: 200, json: endpointOf(services, endpoint) };
   const change = (now: Endpoint) => {
     if (now.status === "disabled") throw disabledConflict();
-    if (clears) data.health.set(now.id, withoutWaits(data.health.get(now.id)));
+    if (clears) health.set(now.id, withoutWaits(health.get(now.id)));
     return { status };
   };
   // Refused before the write, so that a refusal costs its neighbours in the transaction nothing.
@@ -76,7 +76,7 @@ function setStatus(
   });
 }
 
-function enableRoute(services: Pick<Services, "data" | "ids" | "actors">): AnyRoute {
+function enableRoute(services: Needs<"ids" | "endpoints" | "health" | "actors">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/endpoints/:id/enable",
@@ -104,8 +104,8 @@ function enableRoute(services: Pick<Services, "data" | "ids" | "actors">): AnyRo
 }
 
 /** Inside the write: the row, and the health that a restart would read. */
-function enable({ data }: Pick<Services, "data">, now: Endpoint): Partial<Endpoint> {
+function enable({ health }: Needs<"health">, now: Endpoint): Partial<Endpoint> {
   if (now.status !== "disabled") return {};
-  data.health.set(now.id, HEALTHY);
+  health.set(now.id, HEALTHY);
   return { status: "active", disabledReason: null };
 }

@@ -6,7 +6,7 @@ import type { StatNumbers, StatPoint, StatSpan, StatSum } from "../../store/coun
 import { deliveryExample, deliveryStatusShape } from "../deliveries/shape.ts";
 import { endpointsOf, findEndpoint, seenEndpoint } from "../framework/lookups.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { nullable, timeShape, timeText } from "../framework/shapes.ts";
 import {
   idsShape,
@@ -19,7 +19,9 @@ import {
 } from "../framework/stats-query.ts";
 
 /** Numbers for charts: of one endpoint, and of all that the caller may see. */
-export function statsRoutes(services: Pick<Services, "data" | "ids" | "actors" | "now">): AnyRoute[] {
+export function statsRoutes(
+  services: Needs<"ids" | "endpoints" | "deliveries" | "index" | "stats" | "actors" | "now">,
+): AnyRoute[] {
   return [endpointStatsRoute(services), allStatsRoute(services), statsByEndpointRoute(services)];
 }
 
@@ -51,7 +53,7 @@ const answers = {
   },
 };
 
-function endpointStatsRoute(services: Pick<Services, "data" | "ids" | "actors" | "now">): AnyRoute {
+function endpointStatsRoute(services: Needs<"ids" | "endpoints" | "stats" | "actors" | "now">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/endpoints/:id/stats",
@@ -65,14 +67,14 @@ function endpointStatsRoute(services: Pick<Services, "data" | "ids" | "actors" |
     answers,
     handle({ caller, params, query }) {
       const endpoint = findEndpoint(services, caller, params.id);
-      const sum = services.data.stats.over(spanOf(services, query));
+      const sum = services.stats.over(spanOf(services, query));
       sum.addEndpoint(endpoint.id);
       return { status: 200, json: pointsOf(sum, services.actors.openCount(endpoint.id)) };
     },
   });
 }
 
-function allStatsRoute(services: Pick<Services, "data" | "actors" | "now">): AnyRoute {
+function allStatsRoute(services: Needs<"endpoints" | "stats" | "actors" | "now">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/stats",
@@ -85,7 +87,7 @@ function allStatsRoute(services: Pick<Services, "data" | "actors" | "now">): Any
     query: statsQuery,
     answers,
     async handle({ caller, query, turns }) {
-      const sum = services.data.stats.over(spanOf(services, query));
+      const sum = services.stats.over(spanOf(services, query));
       await addAll(services, caller, sum, turns);
       return { status: 200, json: pointsOf(sum, await countWaiting(services, caller, turns)) };
     },
@@ -108,7 +110,9 @@ const endpointTotalShape = Type.Object(
   { $id: "EndpointTotal" },
 );
 
-function statsByEndpointRoute(services: Pick<Services, "data" | "ids" | "actors" | "now">): AnyRoute {
+function statsByEndpointRoute(
+  services: Needs<"ids" | "endpoints" | "deliveries" | "index" | "stats" | "actors" | "now">,
+): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/stats/endpoints",
@@ -149,14 +153,14 @@ function statsByEndpointRoute(services: Pick<Services, "data" | "ids" | "actors"
 }
 
 function totalOf(
-  { data, ids, actors }: Pick<Services, "data" | "ids" | "actors">,
+  { index, deliveries, stats, ids, actors }: Needs<"ids" | "deliveries" | "index" | "stats" | "actors">,
   endpointId: number,
   since: number,
   until: number,
 ) {
-  const [newest] = data.index.below([endpointId], Number.MAX_SAFE_INTEGER, 1);
-  const last = newest === undefined ? null : data.deliveries.get(newest);
-  const sum = data.stats.over({ by: "hour", since, until });
+  const [newest] = index.below([endpointId], Number.MAX_SAFE_INTEGER, 1);
+  const last = newest === undefined ? null : deliveries.get(newest);
+  const sum = stats.over({ by: "hour", since, until });
   sum.addEndpoint(endpointId);
   return {
     endpoint_id: ids.encode("ep", endpointId),
@@ -170,18 +174,18 @@ function totalOf(
   };
 }
 
-function spanOf(services: Pick<Services, "now">, query: StatsQuery): StatSpan {
+function spanOf(services: Needs<"now">, query: StatsQuery): StatSpan {
   return { by: query.by ?? "hour", ...readSpan(query, services.now()) };
 }
 
 /** A project's numbers stand by themselves; those of a consumer's endpoints are added up. */
 async function addAll(
-  services: Pick<Services, "data">,
+  services: Needs<"endpoints" | "stats">,
   caller: Caller,
   sum: StatSum,
   turns: Turns,
 ): Promise<void> {
-  const { stats } = services.data;
+  const { stats } = services;
   if (caller.consumerId === null) {
     sum.addProject(caller.projectId);
     for (const id of stats.leavingOf(caller.projectId)) {
@@ -197,7 +201,7 @@ async function addAll(
 }
 
 async function countWaiting(
-  services: Pick<Services, "data" | "actors">,
+  services: Needs<"endpoints" | "actors">,
   caller: Caller,
   turns: Turns,
 ): Promise<number> {

@@ -3,7 +3,7 @@ import { findKind, isPolled } from "../../destinations/destinations.ts";
 import type { Sent } from "../../delivery/send.ts";
 import { ATTEMPT_ERRORS, type AttemptErrorCode } from "../../core/attempt-error.ts";
 import type { NewEndpoint } from "../../store/resources/endpoints.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 
 /** So much of what the destination answered stands in the refusal. */
 const QUOTE_MAX = 300;
@@ -12,10 +12,7 @@ const QUOTE_MAX = 300;
  * Sends a test message to a destination before anything is stored. Throws 422 with the reason where it is not
  * taken.
  */
-export async function requireDelivered(
-  services: Pick<Services, "sendTrial">,
-  endpoint: NewEndpoint,
-): Promise<void> {
+export async function requireDelivered(services: Needs<"sendTrial">, endpoint: NewEndpoint): Promise<void> {
   // Nothing is sent to a poller: there is nothing to try.
   if (isPolled(endpoint.kind)) return;
   const sent = await services.sendTrial(endpoint);

@@ -15,11 +15,13 @@ import {
 } from "./shape.ts";
 import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { nameText } from "../framework/shapes.ts";
 
 /** Event types: changed with the project's keys, read by portal tokens too. */
-export function eventTypeRoutes(services: Pick<Services, "data" | "ids" | "now">): AnyRoute[] {
+export function eventTypeRoutes(
+  services: Needs<"ids" | "eventTypes" | "events" | "index" | "now">,
+): AnyRoute[] {
   return [
     createRoute(services),
     listRoute(services),
@@ -30,8 +32,8 @@ export function eventTypeRoutes(services: Pick<Services, "data" | "ids" | "now">
   ];
 }
 
-function createRoute(services: Pick<Services, "data" | "now">): AnyRoute {
-  const { eventTypes } = services.data;
+function createRoute(services: Needs<"eventTypes" | "now">): AnyRoute {
+  const { eventTypes } = services;
   return route({
     method: "POST",
     path: "/v1/event-types",
@@ -72,9 +74,9 @@ function createRoute(services: Pick<Services, "data" | "now">): AnyRoute {
 }
 
 /** Inside a write: throws 422 where the project has as many types as it may have. */
-function requireRoom({ data }: Pick<Services, "data">, { projectId }: Caller): void {
+function requireRoom({ eventTypes }: Needs<"eventTypes">, { projectId }: Caller): void {
   const max = limit("eventTypesPerProjectMax");
-  if (data.eventTypes.countOf(projectId) >= max)
+  if (eventTypes.countOf(projectId) >= max)
     throw invalid("/name", `A project has at most ${max} event types.`);
 }
 
@@ -87,7 +89,7 @@ const listQuery = Type.Object(
   { additionalProperties: false },
 );
 
-function listRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
+function listRoute(services: Needs<"ids" | "eventTypes">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/event-types",
@@ -102,7 +104,7 @@ function listRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
       200: { description: "A page of event types.", ...listShape(eventTypeShape, eventTypeExample) },
     },
     handle({ caller, query }) {
-      const types = services.data.eventTypes.ofProject(caller.projectId);
+      const types = services.eventTypes.ofProject(caller.projectId);
       return pageOf(services, "typ", query, {
         rows: (before) => types.filter((type) => type.id < before && matches(type, query)),
         show: eventTypeOf,
@@ -116,7 +118,7 @@ function matches(type: EventType, { group, archived }: Static<typeof listQuery>)
   return archived === undefined || type.archived === archived;
 }
 
-function readRoute(services: Pick<Services, "data">): AnyRoute {
+function readRoute(services: Needs<"eventTypes">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/event-types/:name",
@@ -134,14 +136,14 @@ function readRoute(services: Pick<Services, "data">): AnyRoute {
 }
 
 /** Throws 404 for a name that the caller's project has not described. */
-function findEventType({ data }: Pick<Services, "data">, caller: Caller, name: string): EventType {
-  const type = data.eventTypes.find(caller.projectId, name);
+function findEventType({ eventTypes }: Needs<"eventTypes">, caller: Caller, name: string): EventType {
+  const type = eventTypes.find(caller.projectId, name);
   if (type === undefined) throw notFound("event type");
   return type;
 }
 
-function changeRoute(services: Pick<Services, "data">): AnyRoute {
-  const { eventTypes } = services.data;
+function changeRoute(services: Needs<"eventTypes">): AnyRoute {
+  const { eventTypes } = services;
   return route({
     method: "PATCH",
     path: "/v1/event-types/:name",
@@ -185,8 +187,8 @@ function changeRoute(services: Pick<Services, "data">): AnyRoute {
   });
 }
 
-function deleteRoute(services: Pick<Services, "data">): AnyRoute {
-  const { eventTypes } = services.data;
+function deleteRoute(services: Needs<"eventTypes">): AnyRoute {
+  const { eventTypes } = services;
   return route({
     method: "DELETE",
     path: "/v1/event-types/:name",

@@ -8,12 +8,12 @@ import { LABELS } from "../../store/index/index.ts";
 import { eventTypeExample } from "./shape.ts";
 import { newestEvents } from "../framework/history.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 
 const LAST_DEFAULT = 100;
 
 /** A first schema, from what events of the type have in common. It changes nothing. */
-export function inferenceRoute(services: Pick<Services, "data">): AnyRoute {
+export function inferenceRoute(services: Needs<"eventTypes" | "events" | "index">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/event-types/:name/infer-schema",
@@ -51,8 +51,8 @@ export function inferenceRoute(services: Pick<Services, "data">): AnyRoute {
       },
     },
     async handle({ caller, params, body, turns }) {
-      const list = services.data.index.labels.find(caller.projectId, LABELS.type, params.name);
-      const isDescribed = services.data.eventTypes.find(caller.projectId, params.name) !== undefined;
+      const list = services.index.labels.find(caller.projectId, LABELS.type, params.name);
+      const isDescribed = services.eventTypes.find(caller.projectId, params.name) !== undefined;
       if (list === null && !isDescribed) throw notFound("event type");
       const proposal = await infer(services, list, body.last ?? LAST_DEFAULT, turns);
       return { status: 200, json: proposal };
@@ -61,14 +61,14 @@ export function inferenceRoute(services: Pick<Services, "data">): AnyRoute {
 }
 
 async function infer(
-  { data }: Pick<Services, "data">,
+  services: Needs<"events" | "index">,
   list: number | null,
   last: number,
   turns: Turns,
 ): Promise<{ schema: Json; events: number }> {
   const inference = new SchemaInference();
   let events = 0;
-  for await (const event of list === null ? [] : newestEvents(data, list, last, turns)) {
+  for await (const event of list === null ? [] : newestEvents(services, list, last, turns)) {
     if (event.data.length > limit("inferredBytesMax")) continue;
     await turns.giveWay(event.data.length);
     inference.add(JSON.parse(event.data) as Json);

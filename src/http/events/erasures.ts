@@ -8,11 +8,13 @@ import type { HeldDelivery } from "../../store/cleanup/removal.ts";
 import { findEvent } from "../framework/lookups.ts";
 import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
 
 /** Forgetting for good, for privacy requests: one event, or all that is known of a consumer. */
-export function erasureRoutes(services: Pick<Services, "data" | "ids" | "eraser">): AnyRoute[] {
+export function erasureRoutes(
+  services: Needs<"store" | "ids" | "events" | "index" | "erasures" | "eraser">,
+): AnyRoute[] {
   return [deleteEvent(services), deleteConsumer(services), listErasures(services), readErasure(services)];
 }
 
@@ -39,7 +41,7 @@ const erasureExample: Static<typeof erasureShape> = {
   completed_at: null,
 };
 
-function deleteEvent(services: Pick<Services, "data" | "ids" | "eraser">): AnyRoute {
+function deleteEvent(services: Needs<"ids" | "events" | "eraser">): AnyRoute {
   const { eraser } = services;
   return route({
     method: "DELETE",
@@ -72,8 +74,8 @@ function deleteEvent(services: Pick<Services, "data" | "ids" | "eraser">): AnyRo
   });
 }
 
-function deleteConsumer(services: Pick<Services, "data" | "ids" | "eraser">): AnyRoute {
-  const { erasures } = services.data;
+function deleteConsumer(services: Needs<"store" | "ids" | "index" | "erasures" | "eraser">): AnyRoute {
+  const { erasures } = services;
   return route({
     method: "DELETE",
     path: "/v1/consumers/:id",
@@ -103,8 +105,11 @@ function deleteConsumer(services: Pick<Services, "data" | "ids" | "eraser">): An
 }
 
 /** A consumer is made by naming it: where nothing names it, there is none. */
-function isKnown({ data }: Pick<Services, "data">, { projectId }: Caller, consumerId: string): boolean {
-  const { erasures, index, store } = data;
+function isKnown(
+  { erasures, index, store }: Needs<"store" | "index" | "erasures">,
+  { projectId }: Caller,
+  consumerId: string,
+): boolean {
   const owned = { projectId, consumerId, last: store.keys.last };
   if (index.labels.find(projectId, LABELS.consumer, consumerId) !== null) return true;
   return [erasures.endpoints(owned), erasures.sources(owned), erasures.portalLinks(owned)].some(
@@ -112,7 +117,7 @@ function isKnown({ data }: Pick<Services, "data">, { projectId }: Caller, consum
   );
 }
 
-function listErasures(services: Pick<Services, "data" | "ids">): AnyRoute {
+function listErasures(services: Needs<"ids" | "erasures">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/erasures",
@@ -126,14 +131,14 @@ function listErasures(services: Pick<Services, "data" | "ids">): AnyRoute {
     answers: { 200: { description: "A page of erasures.", ...listShape(erasureShape, erasureExample) } },
     handle({ caller, query }) {
       return pageOf(services, "era", query, {
-        rows: (before, count) => services.data.erasures.list(caller.projectId, before, count),
+        rows: (before, count) => services.erasures.list(caller.projectId, before, count),
         show: (erasure) => erasureOf(services, erasure),
       });
     },
   });
 }
 
-function readErasure(services: Pick<Services, "data" | "ids">): AnyRoute {
+function readErasure(services: Needs<"ids" | "erasures">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/erasures/:id",
@@ -145,14 +150,14 @@ function readErasure(services: Pick<Services, "data" | "ids">): AnyRoute {
     answers: { 200: { description: "The erasure.", schema: erasureShape, example: erasureExample } },
     handle({ caller, params }) {
       const key = services.ids.decode("era", params.id);
-      const erasure = key === null ? null : services.data.erasures.get(key);
+      const erasure = key === null ? null : services.erasures.get(key);
       if (erasure?.projectId !== caller.projectId) throw notFound("erasure");
       return { status: 200, json: erasureOf(services, erasure) };
     },
   });
 }
 
-function erasureOf({ ids }: Pick<Services, "ids">, erasure: Erasure): Static<typeof erasureShape> {
+function erasureOf({ ids }: Needs<"ids">, erasure: Erasure): Static<typeof erasureShape> {
   return {
     id: ids.encode("era", erasure.id),
     consumer_id: erasure.consumerId,

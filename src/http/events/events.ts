@@ -25,12 +25,16 @@ import {
   writeCursor,
 } from "../framework/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { consumerText, idText, nameText, oneOf, typePatternText } from "../framework/shapes.ts";
 import { timelineCursor, timelineExample, timelineOf, timelineShape } from "./timeline.ts";
 
 /** The event log. */
-export function eventsRoutes(services: Pick<Services, "data" | "ids" | "eventList" | "actors">): AnyRoute[] {
+export function eventsRoutes(
+  services: Needs<
+    "ids" | "endpoints" | "events" | "deliveries" | "attempts" | "notes" | "eventList" | "actors"
+  >,
+): AnyRoute[] {
   return [listEvents(services), readEvent(services), readTimeline(services)];
 }
 
@@ -64,7 +68,7 @@ const listQuery = Type.Object(
   { additionalProperties: false },
 );
 
-function listEvents(services: Pick<Services, "data" | "ids" | "eventList">): AnyRoute {
+function listEvents(services: Needs<"ids" | "endpoints" | "eventList">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/events",
@@ -89,7 +93,7 @@ function listEvents(services: Pick<Services, "data" | "ids" | "eventList">): Any
 }
 
 function readFilter(
-  services: Pick<Services, "data" | "ids">,
+  services: Needs<"ids" | "endpoints">,
   caller: Caller,
   query: Static<typeof listQuery>,
 ): EventFilter {
@@ -111,15 +115,13 @@ function readFilter(
 }
 
 /** The deliveries of an event that the caller sees. */
-function countOf(
-  services: Pick<Services, "eventList">,
-  event: Event,
-  visible: ReadonlySet<number> | null,
-): number {
+function countOf(services: Needs<"eventList">, event: Event, visible: ReadonlySet<number> | null): number {
   return visible === null ? event.deliveryCount : services.eventList.deliveryCount(event.id, visible);
 }
 
-function readEvent(services: Pick<Services, "data" | "ids" | "eventList" | "actors">): AnyRoute {
+function readEvent(
+  services: Needs<"ids" | "endpoints" | "events" | "deliveries" | "eventList" | "actors">,
+): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/events/:id",
@@ -137,14 +139,16 @@ function readEvent(services: Pick<Services, "data" | "ids" | "eventList" | "acto
     handle({ caller, params }) {
       const event = findEvent(services, caller, params.id);
       const visible = visibleEndpoints(services, caller);
-      const deliveries = services.data.deliveries.ofEvent(event.id, visible, DELIVERIES_SHOWN_MAX);
+      const deliveries = services.deliveries.ofEvent(event.id, visible, DELIVERIES_SHOWN_MAX);
       const body = eventText(services, caller, event, countOf(services, event, visible), deliveries);
       return { status: 200, body, headers: { "content-type": "application/json" } };
     },
   });
 }
 
-function readTimeline(services: Pick<Services, "data" | "ids" | "eventList">): AnyRoute {
+function readTimeline(
+  services: Needs<"ids" | "endpoints" | "events" | "attempts" | "notes" | "eventList">,
+): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/events/:id/timeline",

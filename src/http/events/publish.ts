@@ -9,10 +9,12 @@ import { requireDescribed } from "./type-check.ts";
 import { LOOP_DETECTED, PLAN_LIMIT } from "../openapi/shared.ts";
 import { publishedExample, publishedOf, publishedShape } from "./shape.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
+
+type PublishNeeds = Needs<"ids" | "tenants" | "eventTypes" | "events" | "pipeline" | "now">;
 
 /** Publishing. The answer leaves after the commit: a crash behind it loses nothing. */
-export function publishRoutes(services: Pick<Services, "data" | "ids" | "pipeline" | "now">): AnyRoute[] {
+export function publishRoutes(services: PublishNeeds): AnyRoute[] {
   return [publishEvent(services), publishBatch(services)];
 }
 
@@ -29,7 +31,7 @@ const REFUSALS = {
   loop_detected: LOOP_DETECTED,
 };
 
-function publishEvent(services: Pick<Services, "data" | "ids" | "pipeline" | "now">): AnyRoute {
+function publishEvent(services: PublishNeeds): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/events",
@@ -77,7 +79,7 @@ function publishEvent(services: Pick<Services, "data" | "ids" | "pipeline" | "no
   });
 }
 
-function answerOne(services: Pick<Services, "ids">, [accepted]: readonly Accepted[]): Answer {
+function answerOne(services: Needs<"ids">, [accepted]: readonly Accepted[]): Answer {
   if (accepted === undefined) throw new Error("a plan of one event wrote none");
   const { event, duplicate } = accepted;
   return { status: duplicate ? 200 : 202, json: publishedOf(services, event, duplicate) };
@@ -96,7 +98,7 @@ function atRoot(): string {
   return "";
 }
 
-function publishBatch(services: Pick<Services, "data" | "ids" | "pipeline" | "now">): AnyRoute {
+function publishBatch(services: PublishNeeds): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/events/batch",

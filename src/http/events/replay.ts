@@ -14,7 +14,7 @@ import { isBodyGone } from "../../store/log/events.ts";
 import { BODY_GONE } from "./shape.ts";
 import { findEvent, seenEndpoint, visibleEndpoints } from "../framework/lookups.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { idText } from "../framework/shapes.ts";
 
 const ENDPOINT_IDS_MAX = 100;
@@ -42,12 +42,27 @@ const bodyShape = Type.Object(
   { additionalProperties: false },
 );
 
+/** A replay may open deliveries, make new ones, and be refused for the plan. */
+type ReplayNeeds = Needs<
+  | "store"
+  | "ids"
+  | "tenants"
+  | "endpoints"
+  | "events"
+  | "fanouts"
+  | "deliveries"
+  | "notes"
+  | "meter"
+  | "bodyRetention"
+  | "actors"
+>;
+
 /** Replay of one event; bulk replays stand in replays.ts. */
-export function eventReplayRoutes(services: Services): AnyRoute[] {
+export function eventReplayRoutes(services: ReplayNeeds): AnyRoute[] {
   return [replayEvent(services)];
 }
 
-function replayEvent(services: Services): AnyRoute {
+function replayEvent(services: ReplayNeeds): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/events/:id/replay",
@@ -90,8 +105,12 @@ function replayEvent(services: Services): AnyRoute {
  * The endpoints that have a delivery of the event, as far as the caller sees them and they take one: not
  * deleted, not disabled.
  */
-function formerEndpoints(services: Pick<Services, "data">, caller: Caller, event: Event): Endpoint[] {
-  const { deliveries, endpoints } = services.data;
+function formerEndpoints(
+  services: Needs<"endpoints" | "deliveries">,
+  caller: Caller,
+  event: Event,
+): Endpoint[] {
+  const { deliveries, endpoints } = services;
   const visible = visibleEndpoints(services, caller);
   const keys = new Set(deliveries.ofEvent(event.id, visible).map((delivery) => delivery.endpointId));
   const former = [...keys]
@@ -104,7 +123,7 @@ function formerEndpoints(services: Pick<Services, "data">, caller: Caller, event
 
 /** The endpoint that the body names at this place. Throws 422. */
 function findEndpoint(
-  services: Pick<Services, "data" | "ids">,
+  services: Needs<"ids" | "endpoints">,
   caller: Caller,
   event: Event,
   id: string,
@@ -124,7 +143,7 @@ class EventReplay {
   private readonly done: Replayed[] = [];
 
   constructor(
-    private readonly services: Services,
+    private readonly services: ReplayNeeds,
     private readonly event: Event,
     private readonly isNewMessage: boolean,
   ) {}
@@ -137,7 +156,7 @@ class EventReplay {
     for (; rest.length > size; rest = rest.slice(size)) {
       const slice = rest.slice(0, size);
       const full = this.services.actors.full(slice);
-      this.send(await this.services.data.store.write(() => this.write(slice, full)));
+      this.send(await this.services.store.write(() => this.write(slice, full)));
     }
     const full = this.services.actors.full(rest);
     return commitChange(context, {
@@ -151,20 +170,20 @@ class EventReplay {
   }
 
   private write(endpoints: readonly Endpoint[], full: ReadonlySet<number>): Replayed[] {
-    const { data, actors } = this.services;
+    const { actors, deliveries, events, fanouts } = this.services;
     if (this.done.length === 0) this.requirePlaces();
-    if (data.events.get(this.event.id) === null) throw notFound("event");
+    if (events.get(this.event.id) === null) throw notFound("event");
     return endpoints.flatMap((endpoint) => {
-      const known = this.isNewMessage ? null : data.deliveries.findOf(this.event.id, endpoint.id);
-      if (known === null && !this.isNewMessage && data.fanouts.names(this.event.id, endpoint.id))
+      const known = this.isNewMessage ? null : deliveries.findOf(this.event.id, endpoint.id);
+      if (known === null && !this.isNewMessage && fanouts.names(this.event.id, endpoint.id))
         throw new Problem("conflict", "The event is still on its way to this endpoint for the first time.");
-      return replayOne(data, actors.clock, this.event, endpoint, known, full) ?? [];
+      return replayOne(this.services, actors.clock, this.event, endpoint, known, full) ?? [];
     });
   }
 
   /** Tests go on whatever the plan says, and so do their replays. */
   private requirePlaces(): void {
-    if (!this.event.isTest) requirePlaces(this.services.data, this.event.projectId);
+    if (!this.event.isTest) requirePlaces(this.services, this.event.projectId);
   }
 
   private send(replayed: readonly Replayed[]): void {

@@ -1,10 +1,10 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
-import { keyTime } from "../../core/ids.ts";
+import { type IdCodec, keyTime } from "../../core/ids.ts";
 import type { Delivery, Event } from "../../core/model.ts";
 import { type EventWithData, isBodyGone } from "../../store/log/events.ts";
 import { deliveryStatusShape } from "../deliveries/shape.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { nullable, timeShape, timeText } from "../framework/shapes.ts";
 
 const identity = {
@@ -111,11 +111,7 @@ export const eventWithDataExample: Static<typeof eventWithDataShape> = {
 };
 
 /** What publishing an event answers. */
-export function publishedOf(
-  { ids }: Pick<Services, "ids">,
-  event: Event,
-  duplicate: boolean,
-): PublishedAnswer {
+export function publishedOf({ ids }: Needs<"ids">, event: Event, duplicate: boolean): PublishedAnswer {
   return {
     id: ids.encode("evt", event.id),
     type: event.type,
@@ -129,12 +125,7 @@ export function publishedOf(
 }
 
 /** An event of a list; `count` is that of the deliveries which the caller sees. */
-export function eventOf(
-  { ids }: Pick<Services, "ids">,
-  caller: Caller,
-  event: Event,
-  count: number,
-): EventAnswer {
+export function eventOf({ ids }: Needs<"ids">, caller: Caller, event: Event, count: number): EventAnswer {
   return {
     id: ids.encode("evt", event.id),
     type: event.type,
@@ -152,7 +143,7 @@ export function eventOf(
  * Of some providers whoever knows the source's address may send, and its id is that address: a customer's
  * customer does not see it.
  */
-export function sourceIdFor(ids: Services["ids"], caller: Caller, { sourceId }: Event): string | null {
+export function sourceIdFor(ids: IdCodec, caller: Caller, { sourceId }: Event): string | null {
   return sourceId === null || caller.kind === "portal" ? null : ids.encode("src", sourceId);
 }
 
@@ -161,7 +152,7 @@ export function sourceIdFor(ids: Services["ids"], caller: Caller, { sourceId }: 
  * changes.
  */
 export function eventText(
-  services: Pick<Services, "ids" | "actors">,
+  services: Needs<"ids" | "actors">,
   caller: Caller,
   event: EventWithData,
   count: number,
@@ -173,7 +164,7 @@ export function eventText(
 }
 
 function eventDeliveryOf(
-  { ids, actors }: Pick<Services, "ids" | "actors">,
+  { ids, actors }: Needs<"ids" | "actors">,
   delivery: Delivery,
 ): Static<typeof eventDeliveryShape> {
   return {

@@ -16,7 +16,7 @@ import { deadReasonShape } from "../deliveries/shape.ts";
 import { sourceIdFor } from "./shape.ts";
 import { visibleEndpoints } from "../framework/lookups.ts";
 import { readCursor } from "../framework/paging.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { nullable, oneOf, shownAs, taggedBy, timeShape, timeText } from "../framework/shapes.ts";
 
 /**
@@ -114,18 +114,18 @@ interface Placed {
 }
 
 /** The key behind which the timeline goes on; 0 where no cursor is given. Throws 422. */
-export function timelineCursor(services: Pick<Services, "ids">, cursor: string | undefined): number {
+export function timelineCursor(services: Needs<"ids">, cursor: string | undefined): number {
   return cursor === undefined ? 0 : readCursor(services, "att", cursor);
 }
 
 /** The part of the timeline behind the key `after`, and the key to go on behind; null at the end. */
 export function timelineOf(
-  services: Pick<Services, "data" | "ids" | "eventList">,
+  services: Needs<"ids" | "endpoints" | "attempts" | "notes" | "eventList">,
   caller: Caller,
   event: Event,
   after: number,
 ): { data: Entry[]; next: number | null } {
-  const { attempts, notes } = services.data;
+  const { attempts, notes } = services;
   const visible = visibleEndpoints(services, caller);
   const all = notes.ofEvent(event.id).filter((note) => isSeen(visible, note.endpointId));
   const tried = attempts.ofEvent(event.id, visible, after, PAGE_MAX + 1);
@@ -157,7 +157,7 @@ function isSeen(visible: ReadonlySet<number> | null, endpointId: number): boolea
 }
 
 function entriesOfAcceptance(
-  services: Pick<Services, "data" | "ids" | "eventList">,
+  services: Needs<"ids" | "endpoints" | "eventList">,
   caller: Caller,
   event: Event,
   notes: readonly Note[],
@@ -180,7 +180,7 @@ function entriesOfAcceptance(
  * ones.
  */
 function firstDeliveries(
-  services: Pick<Services, "eventList">,
+  services: Needs<"eventList">,
   event: Event,
   visible: ReadonlySet<number> | null,
   notes: readonly Note[],
@@ -193,7 +193,7 @@ function firstDeliveries(
 }
 
 function entriesOfAttempt(
-  services: Pick<Services, "ids">,
+  services: Needs<"ids">,
   event: Event,
   attempt: AttemptSummary,
   notes: readonly Note[],
@@ -237,7 +237,7 @@ function wasOvertaken(attempt: AttemptSummary, notes: readonly Note[]): boolean 
   );
 }
 
-function entryOfNote(services: Pick<Services, "ids">, note: Note): Placed {
+function entryOfNote(services: Needs<"ids">, note: Note): Placed {
   const at = timeText(keyTime(note.id));
   const of = deliveryFields(services, note);
   if (note.kind !== "dead_lettered") return { key: note.id, entry: { at, kind: note.kind, ...of } };
@@ -246,7 +246,7 @@ function entryOfNote(services: Pick<Services, "ids">, note: Note): Placed {
 }
 
 function deliveryFields(
-  { ids }: Pick<Services, "ids">,
+  { ids }: Needs<"ids">,
   row: { deliveryId: number; endpointId: number },
 ): DeliveryFields {
   return { delivery_id: ids.encode("msg", row.deliveryId), endpoint_id: ids.encode("ep", row.endpointId) };

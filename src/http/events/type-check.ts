@@ -3,7 +3,7 @@ import type { Json } from "../../core/json/value.ts";
 import type { EventSchema } from "../../core/schema/schema.ts";
 import type { Incoming } from "../../pipeline/pipeline.ts";
 import type { RequestContext } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 
 /**
  * What the project's event types ask of published events. Inbound and test events are not held to it,
@@ -22,7 +22,7 @@ type Publication = Pick<RequestContext<string, "publish">, "caller" | "turns">;
  * event of the request by its place.
  */
 export function requireDescribed(
-  services: Pick<Services, "data">,
+  services: Needs<"tenants" | "eventTypes" | "events">,
   context: Publication,
   events: readonly Incoming[],
   pointerTo: (at: number) => string,
@@ -36,7 +36,7 @@ export function requireDescribed(
 }
 
 async function requireSchemas(
-  services: Pick<Services, "data">,
+  services: Needs<"eventTypes" | "events">,
   { caller: { projectId }, turns }: Publication,
   events: readonly Incoming[],
   pointerTo: (at: number) => string,
@@ -59,12 +59,12 @@ async function requireSchemas(
 }
 
 function requireKnownTypes(
-  services: Pick<Services, "data">,
+  services: Needs<"tenants" | "eventTypes" | "events">,
   projectId: number,
   events: readonly Incoming[],
   pointerTo: (at: number) => string,
 ): void {
-  const { tenants, eventTypes } = services.data;
+  const { tenants, eventTypes } = services;
   if (tenants.project(projectId)?.unknownEventTypes !== "reject") return;
   const faults: Fault[] = [];
   for (const [at, event] of events.entries()) {
@@ -77,14 +77,14 @@ function requireKnownTypes(
 }
 
 function schemaFor(
-  { data }: Pick<Services, "data">,
+  { eventTypes }: Needs<"eventTypes">,
   projectId: number,
   { type }: Incoming,
 ): EventSchema | null {
-  const known = data.eventTypes.find(projectId, type);
-  return known === undefined ? null : data.eventTypes.schemaOf(known);
+  const known = eventTypes.find(projectId, type);
+  return known === undefined ? null : eventTypes.schemaOf(known);
 }
 
-function isThere({ data }: Pick<Services, "data">, projectId: number, { externalId }: Incoming): boolean {
-  return externalId !== null && data.events.findExternal(projectId, externalId) !== null;
+function isThere({ events }: Needs<"events">, projectId: number, { externalId }: Incoming): boolean {
+  return externalId !== null && events.findExternal(projectId, externalId) !== null;
 }

@@ -1,7 +1,7 @@
 import { limit } from "../../core/limits.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
-import type { Data } from "../../store/data.ts";
 import { type EventWithData, isBodyGone } from "../../store/log/events.ts";
+import type { Needs } from "./services.ts";
 
 /**
  * The newest `count` events of a list (a project, a type or a consumer), newest first, each read when it is
@@ -9,7 +9,7 @@ import { type EventWithData, isBodyGone } from "../../store/log/events.ts";
  * those whose body has left.
  */
 export async function* newestEvents(
-  data: Pick<Data, "events" | "index">,
+  services: Needs<"events" | "index">,
   list: number,
   count: number,
   turns: Turns,
@@ -17,10 +17,10 @@ export async function* newestEvents(
   let given = 0;
   let before = Number.MAX_SAFE_INTEGER;
   for (let seen = 0; seen < limit("listScanMax"); seen += limit("listLimitMax")) {
-    const keys = data.index.below([list], before, limit("listLimitMax"));
+    const keys = services.index.below([list], before, limit("listLimitMax"));
     for (const key of keys) {
-      await turns.giveWay(data.events.bytesOf(key));
-      const event = data.events.getWithData(key);
+      await turns.giveWay(services.events.bytesOf(key));
+      const event = services.events.getWithData(key);
       if (event === null || event.isTest || isBodyGone(event)) continue;
       yield event;
       if (++given === count) return;

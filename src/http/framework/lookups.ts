@@ -3,7 +3,7 @@ import { notFound } from "../../core/errors.ts";
 import type { Endpoint } from "../../core/model.ts";
 import type { ListedDelivery } from "../../store/log/delivery-list.ts";
 import type { EventWithData } from "../../store/log/events.ts";
-import type { Services } from "./services.ts";
+import type { Needs } from "./services.ts";
 
 /**
  * What a caller may see. A key sees its project; a portal token sees its consumer's events, and of
@@ -14,11 +14,8 @@ import type { Services } from "./services.ts";
 const NO_CONSUMER = "";
 
 /** Keys of the endpoints whose deliveries count for the caller; null: all of the project. */
-export function visibleEndpoints(
-  services: Pick<Services, "data">,
-  caller: Caller,
-): ReadonlySet<number> | null {
-  return services.data.endpoints.visibleTo(caller.projectId, caller.consumerId);
+export function visibleEndpoints(services: Needs<"endpoints">, caller: Caller): ReadonlySet<number> | null {
+  return services.endpoints.visibleTo(caller.projectId, caller.consumerId);
 }
 
 /**
@@ -30,20 +27,16 @@ export function consumerFilter(caller: Caller, asked: string | undefined): strin
 }
 
 /** Throws 404 for an id that is malformed, unknown or foreign. */
-export function findEvent(
-  services: Pick<Services, "data" | "ids">,
-  caller: Caller,
-  id: string,
-): EventWithData {
+export function findEvent(services: Needs<"ids" | "events">, caller: Caller, id: string): EventWithData {
   const key = services.ids.decode("evt", id);
-  const event = key === null ? null : services.data.events.getWithData(key);
+  const event = key === null ? null : services.events.getWithData(key);
   if (!event || !belongsTo(caller, event)) throw notFound("event");
   return event;
 }
 
 /** Throws 404 for an id that is malformed, unknown or foreign. */
 export function findDelivery(
-  services: Pick<Services, "data" | "ids" | "deliveryList">,
+  services: Needs<"ids" | "endpoints" | "deliveryList">,
   caller: Caller,
   id: string,
 ): ListedDelivery {
@@ -54,7 +47,7 @@ export function findDelivery(
 
 /** The delivery that a body names; null where the caller has none of this id. */
 export function seenDelivery(
-  services: Pick<Services, "data" | "ids" | "deliveryList">,
+  services: Needs<"ids" | "endpoints" | "deliveryList">,
   caller: Caller,
   id: string,
 ): ListedDelivery | null {
@@ -64,37 +57,33 @@ export function seenDelivery(
   return isVisible(services, caller, delivery) ? delivery : null;
 }
 
-function isVisible(
-  services: Pick<Services, "data">,
-  { consumerId }: Caller,
-  delivery: ListedDelivery,
-): boolean {
+function isVisible(services: Needs<"endpoints">, { consumerId }: Caller, delivery: ListedDelivery): boolean {
   if (consumerId === null) return true;
-  const endpoint = services.data.endpoints.getAnyway(delivery.endpointId);
+  const endpoint = services.endpoints.getAnyway(delivery.endpointId);
   return endpoint?.consumerId === consumerId && delivery.eventConsumerId === consumerId;
 }
 
 /** The endpoint that a body names; null where the caller has none of this id, or it is deleted. */
 export function seenEndpoint(
-  { ids, data }: Pick<Services, "data" | "ids">,
+  { ids, endpoints }: Needs<"ids" | "endpoints">,
   caller: Caller,
   id: string,
 ): Endpoint | null {
   const key = ids.decode("ep", id);
-  const endpoint = key === null ? undefined : data.endpoints.get(key);
+  const endpoint = key === null ? undefined : endpoints.get(key);
   return endpoint && belongsTo(caller, endpoint) ? endpoint : null;
 }
 
 /** Throws 404 for an id that is malformed, unknown or foreign, or whose endpoint is deleted. */
-export function findEndpoint(services: Pick<Services, "data" | "ids">, caller: Caller, id: string): Endpoint {
+export function findEndpoint(services: Needs<"ids" | "endpoints">, caller: Caller, id: string): Endpoint {
   const endpoint = seenEndpoint(services, caller, id);
   if (endpoint === null) throw notFound("endpoint");
   return endpoint;
 }
 
 /** All endpoints that the caller may see. */
-export function* endpointsOf({ data }: Pick<Services, "data">, caller: Caller): Generator<Endpoint> {
-  for (const endpoint of data.endpoints.ofProject(caller.projectId).values())
+export function* endpointsOf({ endpoints }: Needs<"endpoints">, caller: Caller): Generator<Endpoint> {
+  for (const endpoint of endpoints.ofProject(caller.projectId).values())
     if (belongsTo(caller, endpoint)) yield endpoint;
 }
 

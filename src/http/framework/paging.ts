@@ -5,7 +5,7 @@ import type { IdKind } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import { parseRfc3339 } from "../../core/rfc3339.ts";
 import type { Answer } from "./route.ts";
-import type { Services } from "./services.ts";
+import type { Needs } from "./services.ts";
 import { timeInput } from "./shapes.ts";
 
 /** What lists have in common: `limit` and `cursor`, newest first, `{data, next_cursor}`. */
@@ -43,11 +43,7 @@ export function pageSize(query: { limit?: number }): number {
  * The key below which the list goes on; above every key where no cursor is given. `kind` tells the cursors of
  * different lists apart. Throws 422 with the pointer `cursor` for a text that `writeCursor` never wrote.
  */
-export function readCursor(
-  services: Pick<Services, "ids">,
-  kind: IdKind,
-  cursor: string | undefined,
-): number {
+export function readCursor(services: Needs<"ids">, kind: IdKind, cursor: string | undefined): number {
   if (cursor === undefined) return Number.MAX_SAFE_INTEGER;
   const key = services.ids.decode(kind, Buffer.from(cursor, "base64url").toString());
   if (key !== null && writeCursor(services, kind, key) === cursor) return key;
@@ -55,11 +51,7 @@ export function readCursor(
 }
 
 /** The cursor to go on below `key`; null at the end of the list. */
-export function writeCursor(
-  services: Pick<Services, "ids">,
-  kind: IdKind,
-  key: number | null,
-): string | null {
+export function writeCursor(services: Needs<"ids">, kind: IdKind, key: number | null): string | null {
   return key === null ? null : Buffer.from(services.ids.encode(kind, key)).toString("base64url");
 }
 
@@ -74,7 +66,7 @@ interface Listing<Row> {
 
 /** The answer of a list: the page that `query` asks for, or a shorter one where it would be very large. */
 export function pageOf<Row extends { id: number }>(
-  services: Pick<Services, "ids">,
+  services: Needs<"ids">,
   kind: IdKind,
   query: { limit?: number; cursor?: string },
   { rows, show }: Listing<Row>,
@@ -153,7 +145,7 @@ const NO_KEY = -1;
  * filters all out. Throws 422 with the parameter's name where the text does not look like an id of this kind.
  */
 export function readFilterId(
-  services: Pick<Services, "ids">,
+  services: Needs<"ids">,
   kind: IdKind,
   name: string,
   id: string | undefined,

@@ -1,4 +1,3 @@
-import type { IdCodec } from "../../core/ids.ts";
 import type { Actors } from "../../delivery/actors.ts";
 import type { Guard } from "../../transport/guard.ts";
 import type { Sent } from "../../delivery/send.ts";
@@ -13,12 +12,10 @@ import type { NewEndpoint } from "../../store/resources/endpoints.ts";
 import type { EventList } from "../../store/log/event-list.ts";
 
 /**
- * What the routes stand on. Each names what it needs of it: `Pick<Services, …>`; only who makes routes takes
- * all.
+ * What the routes stand on: everything that is kept, noun by noun, and what works on it. A route, and what it
+ * calls, names what it needs of it by `Needs`; only the table of all routes takes all.
  */
-export interface Services {
-  data: Data;
-  ids: IdCodec;
+export interface Services extends Data {
   eventList: EventList;
   deliveryList: DeliveryList;
   pipeline: Pipeline;
@@ -46,3 +43,5 @@ export interface Services {
     fields: Readonly<Record<string, string | number | boolean | null>>,
   ): void;
 }
+
+export type Needs<Name extends keyof Services> = Pick<Services, Name>;

@@ -18,7 +18,7 @@ import { visit } from "../sources/provider-network.ts";
 import { refuseInTime } from "./refusal-time.ts";
 import type { Answer } from "../framework/route.ts";
 import { rateLimitHeaders } from "../framework/ratelimit.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { providerOf } from "../sources/change.ts";
 import type { SourceMonitor } from "../sources/monitor.ts";
 import { receptionOf } from "../sources/reception.ts";
@@ -34,10 +34,23 @@ const NO_SOURCE = { id: 0, config: {} };
 
 const REFUSED: Answer = { status: 401 };
 
+export type DoorNeeds = Needs<
+  | "store"
+  | "ids"
+  | "tenants"
+  | "sources"
+  | "pipeline"
+  | "guard"
+  | "transport"
+  | "baseUrl"
+  | "ingestRateLimit"
+  | "now"
+>;
+
 /** Judges requests to sources, and lets what is verified through the one door. */
 export class IngestDoor {
   constructor(
-    private readonly services: Services,
+    private readonly services: DoorNeeds,
     private readonly monitor: SourceMonitor,
     private readonly keys: KeyCache,
   ) {}
@@ -82,12 +95,12 @@ export class IngestDoor {
 
   private findSource(id: string): Source | undefined {
     const key = this.services.ids.decode("src", id);
-    return key === null ? undefined : this.services.data.sources.get(key);
+    return key === null ? undefined : this.services.sources.get(key);
   }
 
   /** Whoever forges learns nothing of a suspension: this is asked after the verification. */
   private requireOpenAccount({ projectId }: Source): void {
-    if (!this.services.data.tenants.isSuspended(projectId)) return;
+    if (!this.services.tenants.isSuspended(projectId)) return;
     throw unavailable("This account is suspended.", PAUSE_RETRY_SECONDS);
   }
 
@@ -129,7 +142,7 @@ export class IngestDoor {
 
   /** Keeps what a handshake brought; false where another one brought its secret meanwhile. */
   private async keep(source: Source, provider: Provider, handshake: HandshakeAnswer): Promise<boolean> {
-    const { store, sources } = this.services.data;
+    const { store, sources } = this.services;
     const { learnedSecret, pendingVerificationToken } = handshake;
     let isFirst = true;
     const kept = await store.write(() =>
@@ -189,15 +202,15 @@ export class IngestDoor {
 
   /** The event through the one door, on disk; the pending token of a handshake has served then. */
   private async write(source: Source, event: VerifiedEvent, hops: number): Promise<Accepted> {
-    const { pipeline, data } = this.services;
+    const { pipeline, store, sources } = this.services;
     const { deliveryId, dedupSeconds: keptSeconds, proof } = event;
     const identity = deliveryId === null && proof === null ? null : { deliveryId, keptSeconds, proof };
     const plan = await pipeline.plan(source.projectId, [this.incoming(source, event, hops)], identity);
     const { accepted, changed } = await plan.commit(
       ([first]) => ({ accepted: first, changed: this.forgetToken(source) }),
-      (run) => data.store.write(run),
+      (run) => store.write(run),
     );
-    if (changed !== null) data.sources.remember(changed);
+    if (changed !== null) sources.remember(changed);
     if (accepted === undefined) throw new Error("a plan of one event wrote none");
     return accepted;
   }
@@ -217,7 +230,7 @@ export class IngestDoor {
 
   private forgetToken({ id, pendingVerificationToken }: Source): Source | null {
     if (pendingVerificationToken === null) return null;
-    return this.services.data.sources.update(id, () => ({ pendingVerificationToken: null }));
+    return this.services.sources.update(id, () => ({ pendingVerificationToken: null }));
   }
 }
 

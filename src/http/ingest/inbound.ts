@@ -1,18 +1,19 @@
+import type { DoorNeeds } from "./door.ts";
 import { ingestRoutes } from "./ingest.ts";
 import { openKeys } from "../sources/provider-network.ts";
 import { providerRoutes } from "../sources/providers.ts";
 import type { AnyRoute } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { sourceActionRoutes } from "../sources/actions.ts";
 import { SourceMonitor } from "../sources/monitor.ts";
 import { sourceStatsRoutes } from "../sources/stats.ts";
 import { sourceRoutes } from "../sources/sources.ts";
 
 /** Everything inbound: the routes share what is known of each source and of the providers' keys. */
-export function inboundRoutes(services: Services): AnyRoute[] {
-  const { sourceStats } = services.data;
+export function inboundRoutes(services: DoorNeeds & Needs<"sourceStats" | "onRejected" | "log">): AnyRoute[] {
+  const { ids, now, onRejected, log, sourceStats } = services;
   const count = sourceStats.count.bind(sourceStats);
-  const monitor = new SourceMonitor({ ...services, count });
+  const monitor = new SourceMonitor({ ids, now, onRejected, log, count });
   const keys = openKeys(services);
   return [
     ...sourceRoutes(services, monitor),

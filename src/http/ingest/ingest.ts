@@ -1,14 +1,13 @@
 import { Type } from "@sinclair/typebox";
 import { limit } from "../../core/limits.ts";
 import type { KeyCache } from "../../inbound/keys.ts";
-import { IngestDoor } from "./door.ts";
+import { type DoorNeeds, IngestDoor } from "./door.ts";
 import { LOOP_DETECTED } from "../openapi/shared.ts";
 import { type AnyRoute, type RequestContext, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
 import type { SourceMonitor } from "../sources/monitor.ts";
 
 /** The door for the requests of providers. The path and its query reach no log. */
-export function ingestRoutes(services: Services, monitor: SourceMonitor, keys: KeyCache): AnyRoute[] {
+export function ingestRoutes(services: DoorNeeds, monitor: SourceMonitor, keys: KeyCache): AnyRoute[] {
   const door = new IngestDoor(services, monitor, keys);
   const shared = {
     path: "/ingest/:id",

@@ -1,11 +1,8 @@
 import type { Project } from "../../core/model.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 
 /** Where a project's portal stands, as the outside reaches it. */
-export function portalAddress(
-  { baseUrl, ids }: Pick<Services, "ids" | "baseUrl">,
-  projectId: number,
-): string {
+export function portalAddress({ baseUrl, ids }: Needs<"ids" | "baseUrl">, projectId: number): string {
   return `${baseUrl}/portal/${ids.encode("proj", projectId)}`;
 }
 
@@ -14,10 +11,10 @@ export function portalAddress(
  * party.
  */
 export function brandingOf(
-  services: Pick<Services, "data" | "ids" | "baseUrl">,
+  services: Needs<"ids" | "logos" | "baseUrl">,
   { id, name: ownName, branding }: Project,
 ): { name: string; logo_url: string | null; color: string | null } {
-  const version = services.data.logos.versionOf(id);
+  const version = services.logos.versionOf(id);
   return {
     name: branding.name ?? ownName,
     logo_url: version === null ? null : `${portalAddress(services, id)}/logo?v=${version}`,

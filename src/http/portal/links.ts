@@ -7,11 +7,13 @@ import type { PortalLink } from "../../store/resources/portal-links.ts";
 import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
 import { brandingOf, portalAddress } from "./address.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { consumerText, nullable, shownOnce, timeShape, timeText } from "../framework/shapes.ts";
 
 /** Links that open the portal. */
-export function portalLinkRoutes(services: Pick<Services, "data" | "ids" | "baseUrl" | "now">): AnyRoute[] {
+export function portalLinkRoutes(
+  services: Needs<"ids" | "tenants" | "portalLinks" | "logos" | "baseUrl" | "now">,
+): AnyRoute[] {
   return [createRoute(services), listRoute(services), deleteRoute(services)];
 }
 
@@ -71,8 +73,10 @@ const newLinkShape = Type.Object(
   { additionalProperties: false },
 );
 
-function createRoute(services: Pick<Services, "data" | "ids" | "baseUrl" | "now">): AnyRoute {
-  const { tenants, portalLinks } = services.data;
+function createRoute(
+  services: Needs<"ids" | "tenants" | "portalLinks" | "logos" | "baseUrl" | "now">,
+): AnyRoute {
+  const { tenants, portalLinks } = services;
   return route({
     method: "POST",
     path: "/v1/portal-links",
@@ -133,11 +137,7 @@ function readFields(body: Static<typeof newLinkShape>, now: number) {
 const SANDBOX =
   "allow-scripts allow-same-origin allow-forms allow-downloads allow-popups allow-popups-to-escape-sandbox";
 
-function embedHtml(
-  services: Pick<Services, "data" | "ids" | "baseUrl">,
-  project: Project,
-  url: string,
-): string {
+function embedHtml(services: Needs<"ids" | "logos" | "baseUrl">, project: Project, url: string): string {
   const { name, logo_url: logo, color } = brandingOf(services, project);
   const attributes = Object.entries({
     src: url,
@@ -156,7 +156,7 @@ function embedHtml(
   return `<iframe ${written.join(" ")}></iframe>`;
 }
 
-function listRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
+function listRoute(services: Needs<"ids" | "portalLinks">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/portal-links",
@@ -172,7 +172,7 @@ function listRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
     ),
     answers: { 200: { description: "A page of links.", ...listShape(linkShape, linkExample) } },
     handle({ caller, query }) {
-      const { portalLinks } = services.data;
+      const { portalLinks } = services;
       return pageOf(services, "plk", query, {
         rows: (before, count) => portalLinks.list(caller.projectId, query.consumer_id ?? null, before, count),
         show: (link) => linkOf(services, link),
@@ -181,7 +181,7 @@ function listRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
   });
 }
 
-function deleteRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
+function deleteRoute(services: Needs<"ids" | "portalLinks">): AnyRoute {
   return route({
     method: "DELETE",
     path: "/v1/portal-links/:id",
@@ -198,7 +198,7 @@ function deleteRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
       const key = services.ids.decode("plk", params.id);
       if (key === null) throw notFound("portal link");
       return context.commit(() => {
-        const before = services.data.portalLinks.delete(caller.projectId, key);
+        const before = services.portalLinks.delete(caller.projectId, key);
         if (before === null) throw notFound("portal link");
         return { status: 204, audited: { before: linkOf(services, before), after: null } };
       });
@@ -206,7 +206,7 @@ function deleteRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
   });
 }
 
-function linkOf({ ids }: Pick<Services, "ids">, link: PortalLink): Static<typeof linkShape> {
+function linkOf({ ids }: Needs<"ids">, link: PortalLink): Static<typeof linkShape> {
   return {
     id: ids.encode("plk", link.id),
     consumer_id: link.consumerId,

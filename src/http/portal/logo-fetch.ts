@@ -4,7 +4,7 @@ import { isSuccess } from "../../destinations/destination.ts";
 import type { TransportResult } from "../../transport/types.ts";
 import { USER_AGENT } from "../../transport/user-agent.ts";
 import type { Logo } from "../../store/resources/logos.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 
 const POINTER = "/branding/logo_url";
 /** Whoever saves the address waits for it. */
@@ -25,7 +25,7 @@ const START_BYTES = 12;
 
 /** GETs a logo once, through the address guard. Throws 422 where that is not a small picture. */
 export async function fetchLogo(
-  { guard, transport }: Pick<Services, "guard" | "transport">,
+  { guard, transport }: Needs<"guard" | "transport">,
   address: string,
 ): Promise<Logo> {
   const verdict = await guard.checkDestination(address);

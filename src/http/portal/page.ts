@@ -1,12 +1,12 @@
 import { notFound } from "../../core/errors.ts";
 import { buildPortal, type PortalFile } from "../../platform/portal-build.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 
 /**
  * The portal's page and its files. The page knows nothing: all that it shows comes from /v1, with the token.
  */
-export function portalPageRoutes(services: Pick<Services, "data" | "ids">): AnyRoute[] {
+export function portalPageRoutes(services: Needs<"ids" | "tenants">): AnyRoute[] {
   return [consoleRoute, pageRoute(services), fileRoute];
 }
 
@@ -45,7 +45,7 @@ function securityPolicy(origins: readonly string[]): string {
   ].join("; ");
 }
 
-function pageRoute({ data, ids }: Pick<Services, "data" | "ids">): AnyRoute {
+function pageRoute({ tenants, ids }: Needs<"ids" | "tenants">): AnyRoute {
   return route({
     ...HIDDEN,
     method: "GET",
@@ -55,7 +55,7 @@ function pageRoute({ data, ids }: Pick<Services, "data" | "ids">): AnyRoute {
     answers: { 200: "The page." },
     handle({ params, request }) {
       const key = ids.decode("proj", params.project_id);
-      const project = key === null ? undefined : data.tenants.project(key);
+      const project = key === null ? undefined : tenants.project(key);
       if (project === undefined) throw notFound("portal");
       return servePage(project.portalOrigins, request);
     },

@@ -4,11 +4,13 @@ import { notFound } from "../../core/errors.ts";
 import type { Project } from "../../core/model.ts";
 import { brandingOf } from "./address.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
 
 /** What the portal page begins with, and the picture that it shows. */
-export function portalRoutes(services: Pick<Services, "data" | "ids" | "baseUrl">): AnyRoute[] {
+export function portalRoutes(
+  services: Needs<"ids" | "tenants" | "portalLinks" | "logos" | "baseUrl">,
+): AnyRoute[] {
   return [readRoute(services), logoRoute(services)];
 }
 
@@ -30,8 +32,8 @@ const portalShape = Type.Object(
   { $id: "Portal" },
 );
 
-function readRoute(services: Pick<Services, "data" | "ids" | "baseUrl">): AnyRoute {
-  const { tenants } = services.data;
+function readRoute(services: Needs<"ids" | "tenants" | "portalLinks" | "logos" | "baseUrl">): AnyRoute {
+  const { tenants } = services;
   return route({
     method: "GET",
     path: "/v1/portal",
@@ -69,7 +71,11 @@ function readRoute(services: Pick<Services, "data" | "ids" | "baseUrl">): AnyRou
   });
 }
 
-function portalOf(services: Pick<Services, "data" | "ids" | "baseUrl">, caller: Caller, project: Project) {
+function portalOf(
+  services: Needs<"ids" | "portalLinks" | "logos" | "baseUrl">,
+  caller: Caller,
+  project: Project,
+) {
   const { kind, consumerId, manage, create, mode } = caller;
   return {
     kind,
@@ -77,7 +83,7 @@ function portalOf(services: Pick<Services, "data" | "ids" | "baseUrl">, caller: 
     consumer_id: consumerId,
     manage,
     create,
-    expires_at: timeText(kind === "portal" ? services.data.portalLinks.expiryOf(caller.id) : null),
+    expires_at: timeText(kind === "portal" ? services.portalLinks.expiryOf(caller.id) : null),
     mode,
     branding: brandingOf(services, project),
   };
@@ -91,7 +97,7 @@ const LOGO_HEADERS = {
   "cache-control": "public, max-age=31536000, immutable",
 };
 
-function logoRoute({ data, ids }: Pick<Services, "data" | "ids">): AnyRoute {
+function logoRoute({ logos, ids }: Needs<"ids" | "logos">): AnyRoute {
   return route({
     method: "GET",
     path: "/portal/:project_id/logo",
@@ -105,7 +111,7 @@ function logoRoute({ data, ids }: Pick<Services, "data" | "ids">): AnyRoute {
     answers: { 200: "The picture." },
     handle({ params }) {
       const projectId = ids.decode("proj", params.project_id);
-      const logo = projectId === null ? null : data.logos.find(projectId);
+      const logo = projectId === null ? null : logos.find(projectId);
       if (logo === null) throw notFound("logo");
       const headers = { ...LOGO_HEADERS, "content-type": logo.contentType };
       return { status: 200, body: new Uint8Array(logo.bytes), headers };

@@ -13,7 +13,7 @@ import { newEventShape, readInnerEvent } from "../events/input.ts";
 import { isBodyGone } from "../../store/log/events.ts";
 import { BODY_GONE } from "../events/shape.ts";
 import { findEvent, seenEndpoint } from "../framework/lookups.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { idText, nullable, timeInput } from "../framework/shapes.ts";
 
 const pastedEventShape = Type.Object(
@@ -57,7 +57,7 @@ export interface Shaping {
  * see.
  */
 export function readShaping(
-  services: Pick<Services, "data" | "ids">,
+  services: Needs<"ids" | "endpoints">,
   caller: Caller,
   body: PreviewBody,
 ): Shaping {
@@ -74,7 +74,7 @@ export function readShaping(
 }
 
 function readEndpoint(
-  services: Pick<Services, "data" | "ids">,
+  services: Needs<"ids" | "endpoints">,
   caller: Caller,
   id: string | undefined,
 ): Endpoint | null {
@@ -117,7 +117,7 @@ export function requireOneSubject({ event, event_id: eventId, last }: PreviewBod
  * caller does not see.
  */
 export function readSubject(
-  services: Pick<Services, "data" | "ids" | "now">,
+  services: Needs<"ids" | "events" | "now">,
   caller: Caller,
   body: PreviewBody,
   bytes: Uint8Array,

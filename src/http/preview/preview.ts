@@ -18,11 +18,11 @@ import {
 import { tryOn } from "./run.ts";
 import { PreviewTally } from "./tally.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { nullable } from "../framework/shapes.ts";
 
 /** Filter and transformations tried on events, before they are saved. Nothing is sent or stored. */
-export function previewRoutes(services: Pick<Services, "data" | "ids" | "now">): AnyRoute[] {
+export function previewRoutes(services: Needs<"ids" | "endpoints" | "events" | "index" | "now">): AnyRoute[] {
   return [previewRoute(services)];
 }
 
@@ -73,7 +73,7 @@ const EXAMPLE = {
   data: { id: "in_42", total: 990 },
 };
 
-function previewRoute(services: Pick<Services, "data" | "ids" | "now">): AnyRoute {
+function previewRoute(services: Needs<"ids" | "endpoints" | "events" | "index" | "now">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/endpoints/preview",
@@ -113,7 +113,7 @@ function previewRoute(services: Pick<Services, "data" | "ids" | "now">): AnyRout
 }
 
 async function previewOne(
-  services: Pick<Services, "data" | "ids" | "now">,
+  services: Needs<"ids" | "events" | "now">,
   caller: Caller,
   shaping: Shaping,
   { body, bytes, turns }: { body: PreviewBody; bytes: Uint8Array; turns: Turns },
@@ -128,7 +128,7 @@ async function previewOne(
 }
 
 async function previewMany(
-  services: Pick<Services, "data" | "ids">,
+  services: Needs<"ids" | "events" | "index">,
   caller: Caller,
   shaping: Shaping,
   last: number,
@@ -136,7 +136,7 @@ async function previewMany(
 ): Promise<Answer> {
   const list = listFor(services, caller, shaping.endpoint);
   const tally = new PreviewTally(services.ids);
-  for await (const event of list === null ? [] : newestEvents(services.data, list, last, turns)) {
+  for await (const event of list === null ? [] : newestEvents(services, list, last, turns)) {
     tally.add(event, await tryOn(shaping, event, turns, tally.wantsUnmatched));
   }
   return jsonText(`${tally.write().slice(0, -1)}${tailOf(shaping)}`);
@@ -150,11 +150,11 @@ function tailOf({ warnings }: Shaping): string {
 /**
  * The events that the caller sees and the endpoint could get: those of a consumer, or of the whole project.
  */
-function listFor({ data }: Pick<Services, "data">, caller: Caller, endpoint: Endpoint | null): number | null {
+function listFor({ index }: Needs<"index">, caller: Caller, endpoint: Endpoint | null): number | null {
   const consumerId = caller.consumerId ?? endpoint?.consumerId ?? null;
   return consumerId === null
     ? caller.projectId
-    : data.index.labels.find(caller.projectId, LABELS.consumer, consumerId);
+    : index.labels.find(caller.projectId, LABELS.consumer, consumerId);
 }
 
 /** By hand, as a body that nothing transforms is what was published, to the spelling of its numbers. */

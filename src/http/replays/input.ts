@@ -7,7 +7,7 @@ import type { ReplayFilter } from "../../store/log/replays.ts";
 import { deliveryStatusShape } from "../deliveries/shape.ts";
 import { consumerFilter, seenDelivery, seenEndpoint } from "../framework/lookups.ts";
 import { parseTime, requirePattern } from "../framework/paging.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { consumerText, idText, timeInput, typePatternText } from "../framework/shapes.ts";
 
 const RATE_MAX = 1000;
@@ -77,7 +77,7 @@ type Body = Static<typeof replayInputShape>;
 
 /** Which deliveries or events the body means; a portal token's own only. Throws 422. */
 export function readReplayFilter(
-  services: Pick<Services, "data" | "ids" | "deliveryList">,
+  services: Needs<"ids" | "endpoints" | "deliveryList">,
   caller: Caller,
   body: Body,
 ): ReplayFilter {
@@ -99,7 +99,7 @@ export function readReplayFilter(
 }
 
 function readEndpoint(
-  services: Pick<Services, "data" | "ids">,
+  services: Needs<"ids" | "endpoints">,
   caller: Caller,
   { endpoint_id: id, missing }: Body,
 ): number | null {
@@ -112,7 +112,7 @@ function readEndpoint(
 
 /** Their keys, rising, as a replay walks. Throws 422. */
 function readDeliveries(
-  services: Pick<Services, "data" | "ids" | "deliveryList">,
+  services: Needs<"ids" | "endpoints" | "deliveryList">,
   caller: Caller,
   ids: readonly string[],
 ): number[] {

@@ -9,13 +9,16 @@ import { visibleEndpoints } from "../framework/lookups.ts";
 import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
 import { readReplayFilter, replayInputShape } from "./input.ts";
 import { type AnyRoute, NO_FIELDS, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
 
+/** What the routes below need together. */
+type ReplaysNeeds = Needs<
+  "store" | "ids" | "tenants" | "endpoints" | "meter" | "replays" | "deliveryList" | "replayer" | "now"
+>;
+
 /** Bulk replays. */
-export function replaysRoutes(
-  services: Pick<Services, "data" | "ids" | "deliveryList" | "replayer" | "now">,
-): AnyRoute[] {
+export function replaysRoutes(services: ReplaysNeeds): AnyRoute[] {
   return [createReplay(services), listReplays(services), readReplay(services), cancelReplay(services)];
 }
 
@@ -43,7 +46,11 @@ const replayExample: Static<typeof replayShape> = {
   completed_at: null,
 };
 
-function createReplay(services: Pick<Services, "data" | "ids" | "deliveryList" | "replayer">): AnyRoute {
+function createReplay(
+  services: Needs<
+    "store" | "ids" | "tenants" | "endpoints" | "meter" | "replays" | "deliveryList" | "replayer"
+  >,
+): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/replays",
@@ -78,7 +85,7 @@ function createReplay(services: Pick<Services, "data" | "ids" | "deliveryList" |
       const scope = { projectId: caller.projectId, visible: visibleEndpoints(services, caller) };
       const matched = await services.replayer.count(scope, filter, turns);
       if (body.dry_run) return { status: 200, json: { matched } };
-      requirePlaces(services.data, caller.projectId, matched);
+      requirePlaces(services, caller.projectId, matched);
       return commitChange(context, {
         write: () => insert(services, caller, filter, matched),
         answer: (replay) => ({ status: 202, json: replayOf(services, replay) }),
@@ -90,24 +97,24 @@ function createReplay(services: Pick<Services, "data" | "ids" | "deliveryList" |
 
 /** Inside a write. */
 function insert(
-  { data }: Pick<Services, "data">,
+  services: Needs<"store" | "tenants" | "meter" | "replays">,
   caller: Caller,
   filter: ReplayFilter,
   matched: number,
 ): Replay {
   const { projectId, consumerId } = caller;
-  requirePlaces(data, projectId, matched);
-  return data.replays.insert({
+  requirePlaces(services, projectId, matched);
+  return services.replays.insert({
     projectId,
     consumerId,
     filter,
     matched,
     position: 0,
-    last: data.store.keys.last,
+    last: services.store.keys.last,
   });
 }
 
-function listReplays(services: Pick<Services, "data" | "ids">): AnyRoute {
+function listReplays(services: Needs<"ids" | "replays">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/replays",
@@ -121,15 +128,14 @@ function listReplays(services: Pick<Services, "data" | "ids">): AnyRoute {
     answers: { 200: { description: "A page of replays.", ...listShape(replayShape, replayExample) } },
     handle({ caller, query }) {
       return pageOf(services, "rpl", query, {
-        rows: (before, count) =>
-          services.data.replays.list(caller.projectId, caller.consumerId, before, count),
+        rows: (before, count) => services.replays.list(caller.projectId, caller.consumerId, before, count),
         show: (replay) => replayOf(services, replay),
       });
     },
   });
 }
 
-function readReplay(services: Pick<Services, "data" | "ids">): AnyRoute {
+function readReplay(services: Needs<"ids" | "replays">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/replays/:id",
@@ -147,7 +153,7 @@ function readReplay(services: Pick<Services, "data" | "ids">): AnyRoute {
 
 const NOT_RUNNING = "Only a replay that is running can be cancelled.";
 
-function cancelReplay(services: Pick<Services, "data" | "ids" | "now">): AnyRoute {
+function cancelReplay(services: Needs<"ids" | "replays" | "now">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/replays/:id/cancel",
@@ -177,8 +183,8 @@ function cancelReplay(services: Pick<Services, "data" | "ids" | "now">): AnyRout
 }
 
 /** Inside a write. Throws 409 where the replay came to its end a moment ago. */
-function cancel(services: Pick<Services, "data" | "ids" | "now">, id: number) {
-  const { replays } = services.data;
+function cancel(services: Needs<"ids" | "replays" | "now">, id: number) {
+  const { replays } = services;
   if (!replays.update(id, { status: "cancelled", completedAt: services.now() })) {
     throw new Problem("conflict", NOT_RUNNING);
   }
@@ -188,15 +194,15 @@ function cancel(services: Pick<Services, "data" | "ids" | "now">, id: number) {
 }
 
 /** Throws 404 for an id that is malformed, unknown or foreign. */
-function findReplay(services: Pick<Services, "data" | "ids">, caller: Caller, id: string): Replay {
+function findReplay(services: Needs<"ids" | "replays">, caller: Caller, id: string): Replay {
   const key = services.ids.decode("rpl", id);
-  const replay = key === null ? null : services.data.replays.get(key);
+  const replay = key === null ? null : services.replays.get(key);
   const isForeign = caller.consumerId !== null && replay?.consumerId !== caller.consumerId;
   if (replay?.projectId !== caller.projectId || isForeign) throw notFound("replay");
   return replay;
 }
 
-function replayOf({ ids }: Pick<Services, "ids">, replay: Replay): Static<typeof replayShape> {
+function replayOf({ ids }: Needs<"ids">, replay: Replay): Static<typeof replayShape> {
   return {
     id: ids.encode("rpl", replay.id),
     status: replay.status,

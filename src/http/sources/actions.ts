@@ -6,7 +6,7 @@ import type { Reception } from "../../inbound/provider.ts";
 import { addressOf, inboundRequest, searchOf } from "./request.ts";
 import { parseTime } from "../framework/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { nullable, shownAs, shownOnce, timeInput, timeShape, timeText } from "../framework/shapes.ts";
 import { changeSource, findSource, providerOf } from "./change.ts";
 import type { SourceMonitor } from "./monitor.ts";
@@ -16,7 +16,11 @@ import { settledStatus } from "./material.ts";
 import { sourceExample, sourceOf, sourceRotationShape, sourceShape } from "./shape.ts";
 
 /** What can be done with a source beyond reading and changing it. */
-export function sourceActionRoutes(services: Services, monitor: SourceMonitor, keys: KeyCache): AnyRoute[] {
+export function sourceActionRoutes(
+  services: Needs<"ids" | "sources" | "baseUrl" | "now">,
+  monitor: SourceMonitor,
+  keys: KeyCache,
+): AnyRoute[] {
   return [
     rotateRoute(services, monitor),
     pauseRoute(services, monitor),
@@ -26,7 +30,7 @@ export function sourceActionRoutes(services: Services, monitor: SourceMonitor, k
 }
 
 function rotateRoute(
-  services: Pick<Services, "data" | "ids" | "baseUrl" | "now">,
+  services: Needs<"ids" | "sources" | "baseUrl" | "now">,
   monitor: SourceMonitor,
 ): AnyRoute {
   return route({
@@ -81,7 +85,7 @@ const answered = (description: string, status: "active" | "paused") => ({
 });
 
 function pauseRoute(
-  services: Pick<Services, "data" | "ids" | "baseUrl" | "now">,
+  services: Needs<"ids" | "sources" | "baseUrl" | "now">,
   monitor: SourceMonitor,
 ): AnyRoute {
   return route({
@@ -106,7 +110,7 @@ function pauseRoute(
 }
 
 function resumeRoute(
-  services: Pick<Services, "data" | "ids" | "baseUrl" | "now">,
+  services: Needs<"ids" | "sources" | "baseUrl" | "now">,
   monitor: SourceMonitor,
 ): AnyRoute {
   return route({
@@ -151,7 +155,7 @@ const sampleShape = Type.Object(
   { additionalProperties: false },
 );
 
-function verifySampleRoute(services: Services, keys: KeyCache): AnyRoute {
+function verifySampleRoute(services: Needs<"ids" | "sources" | "baseUrl" | "now">, keys: KeyCache): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/sources/:id/verify-sample",

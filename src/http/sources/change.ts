@@ -5,18 +5,14 @@ import type { Provider } from "../../inbound/provider.ts";
 import { findProvider } from "../../inbound/providers.ts";
 import { commitChange } from "../framework/commit.ts";
 import type { Answer, RequestContext } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import type { SourceMonitor } from "./monitor.ts";
 import { sourceOf } from "./shape.ts";
 
 /** Throws 404 for an id that is malformed, unknown or foreign, or whose source is deleted. */
-export function findSource(
-  { ids, data }: Pick<Services, "data" | "ids">,
-  caller: Caller,
-  id: string,
-): Source {
+export function findSource({ ids, sources }: Needs<"ids" | "sources">, caller: Caller, id: string): Source {
   const key = ids.decode("src", id);
-  const source = key === null ? undefined : data.sources.get(key);
+  const source = key === null ? undefined : sources.get(key);
   if (source?.projectId !== caller.projectId) throw notFound("source");
   return source;
 }
@@ -33,14 +29,14 @@ export function providerOf({ provider: key }: Pick<Source, "provider">): Provide
  * `change` may throw a Problem: nothing is written then.
  */
 export function changeSource(
-  services: Pick<Services, "data" | "ids" | "baseUrl" | "now">,
+  services: Needs<"ids" | "sources" | "baseUrl" | "now">,
   monitor: SourceMonitor,
   context: Pick<RequestContext, "commit">,
   id: number,
   change: (now: Source) => Partial<Source>,
   answer: (made: Source) => Answer,
 ): Promise<Answer> {
-  const { sources } = services.data;
+  const { sources } = services;
   return commitChange(context, {
     write() {
       let before: unknown;

@@ -2,7 +2,7 @@ import type { RefusalReason } from "../../inbound/provider.ts";
 import { TokenBucket } from "../../core/structures/token-bucket.ts";
 import { type Allowance, takeFrom } from "../framework/ratelimit.ts";
 import type { SourceStats } from "../../store/counts/source-stats.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 
 /**
  * What is known of each source since the start, in memory only: how many requests came, why some were
@@ -29,7 +29,7 @@ interface Observed {
   withheld: number;
 }
 
-type MonitorParts = Pick<Services, "now" | "log" | "ids" | "onRejected"> & {
+type MonitorParts = Needs<"ids" | "now" | "onRejected" | "log"> & {
   /** For the hourly numbers, which outlive this run. */
   count: SourceStats["count"];
 };

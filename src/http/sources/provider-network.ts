@@ -2,11 +2,11 @@ import { type Fetched, KeyCache } from "../../inbound/keys.ts";
 import type { KeyDocument } from "../../inbound/provider.ts";
 import { isSuccess } from "../../destinations/destination.ts";
 import { USER_AGENT } from "../../transport/user-agent.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 
 /** What the inbound side asks of providers over the network, always through the address guard. */
 
-type NetworkParts = Pick<Services, "guard" | "transport" | "now">;
+type NetworkParts = Needs<"guard" | "transport" | "now">;
 
 /** A provider waits for its answer meanwhile. */
 const TIMEOUT_MS = 5000;

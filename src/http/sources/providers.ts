@@ -5,11 +5,11 @@ import type { Field, Provider } from "../../inbound/provider.ts";
 import { findProvider, listProviders } from "../../inbound/providers.ts";
 import { listShape, pagingQuery } from "../framework/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { oneOf } from "../framework/shapes.ts";
 
 /** The table of providers as the API answers it. */
-export function providerRoutes({ baseUrl }: Pick<Services, "baseUrl">): AnyRoute[] {
+export function providerRoutes({ baseUrl }: Needs<"baseUrl">): AnyRoute[] {
   return [listRoute(baseUrl), readRoute(baseUrl)];
 }
 

@@ -1,7 +1,7 @@
 import type { Source } from "../../core/model.ts";
 import type { KeyCache } from "../../inbound/keys.ts";
 import type { InboundRequest, Reception } from "../../inbound/provider.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { providerOf } from "./change.ts";
 import { materialOf } from "./material.ts";
 
@@ -10,7 +10,7 @@ import { materialOf } from "./material.ts";
  * another time. Nothing is stored, and nothing counted.
  */
 export async function receptionOf(
-  { now }: Pick<Services, "now">,
+  { now }: Needs<"now">,
   keys: KeyCache,
   source: Source,
   request: InboundRequest,

@@ -1,6 +1,6 @@
 import type { Source } from "../../core/model.ts";
 import type { HeaderReader, InboundRequest } from "../../inbound/provider.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 
 /** A request to the door in the words of the inbound side. */
 
@@ -22,7 +22,7 @@ export function searchOf(url: string): string {
  * The address that was entered at the provider, and signed by some: `config.public_url`, or the source's own.
  */
 export function addressOf(
-  { ids, baseUrl }: Pick<Services, "ids" | "baseUrl">,
+  { ids, baseUrl }: Needs<"ids" | "baseUrl">,
   { id, config }: Pick<Source, "id" | "config">,
 ): string {
   const { public_url: publicUrl } = config;

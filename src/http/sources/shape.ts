@@ -8,7 +8,7 @@ import type { Provider, RefusalReason, SecretFrom } from "../../inbound/provider
 import { findProvider, providerNames } from "../../inbound/providers.ts";
 import { MASK } from "../../destinations/credential-headers.ts";
 import { overlapShape } from "../framework/overlap.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import {
   consumerText,
   nameText,
@@ -204,7 +204,7 @@ export const sourceExample: SourceAnswer = {
  * A source as `GET` answers it: what is to be copied to the provider stands in it, for a key with scope full.
  */
 export function readableSource(
-  services: Pick<Services, "ids" | "baseUrl" | "now">,
+  services: Needs<"ids" | "baseUrl" | "now">,
   monitor: SourceMonitor,
   source: Source,
   { scopes }: Caller,
@@ -216,7 +216,7 @@ export function readableSource(
 
 /** A source as the API answers it: without its secrets. */
 export function sourceOf(
-  services: Pick<Services, "ids" | "baseUrl" | "now">,
+  services: Needs<"ids" | "baseUrl" | "now">,
   monitor: SourceMonitor,
   source: Source,
 ): SourceAnswer {

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { commitChange } from "../framework/commit.ts";
 import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { changeSource, findSource, providerOf } from "./change.ts";
 import type { SourceMonitor } from "./monitor.ts";
 import { readNewSource, readSourceChange } from "./input.ts";
@@ -18,7 +18,7 @@ import {
 
 /** Sources, for the project's own keys. */
 export function sourceRoutes(
-  services: Pick<Services, "data" | "ids" | "baseUrl" | "now">,
+  services: Needs<"ids" | "sources" | "baseUrl" | "now">,
   monitor: SourceMonitor,
 ): AnyRoute[] {
   return [
@@ -31,10 +31,10 @@ export function sourceRoutes(
 }
 
 function createRoute(
-  services: Pick<Services, "data" | "ids" | "baseUrl" | "now">,
+  services: Needs<"ids" | "sources" | "baseUrl" | "now">,
   monitor: SourceMonitor,
 ): AnyRoute {
-  const { data } = services;
+  const { sources } = services;
   return route({
     method: "POST",
     path: "/v1/sources",
@@ -68,21 +68,18 @@ function createRoute(
       const { caller, body } = context;
       const fields = readNewSource(body, caller.projectId, services.now());
       return commitChange(context, {
-        write: () => data.sources.insert(fields),
+        write: () => sources.insert(fields),
         answer: (made) => ({
           status: 201,
           json: { ...sourceOf(services, monitor, made), secret: made.secret },
         }),
-        remember: (made) => data.sources.remember(made),
+        remember: (made) => sources.remember(made),
       });
     },
   });
 }
 
-function listRoute(
-  services: Pick<Services, "data" | "ids" | "baseUrl" | "now">,
-  monitor: SourceMonitor,
-): AnyRoute {
+function listRoute(services: Needs<"ids" | "sources" | "baseUrl" | "now">, monitor: SourceMonitor): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/sources",
@@ -95,7 +92,7 @@ function listRoute(
     query: Type.Object(pagingQuery, { additionalProperties: false }),
     answers: { 200: { description: "A page of sources.", ...listShape(sourceShape, sourceExample) } },
     handle({ caller, query }) {
-      const sources = services.data.sources.ofProject(caller.projectId);
+      const sources = services.sources.ofProject(caller.projectId);
       return pageOf(services, "src", query, {
         rows: (before) => sources.filter(({ id }) => id < before),
         show: (source) => readableSource(services, monitor, source, caller),
@@ -104,10 +101,7 @@ function listRoute(
   });
 }
 
-function readRoute(
-  services: Pick<Services, "data" | "ids" | "baseUrl" | "now">,
-  monitor: SourceMonitor,
-): AnyRoute {
+function readRoute(services: Needs<"ids" | "sources" | "baseUrl" | "now">, monitor: SourceMonitor): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/sources/:id",
@@ -125,7 +119,7 @@ function readRoute(
 }
 
 function changeRoute(
-  services: Pick<Services, "data" | "ids" | "baseUrl" | "now">,
+  services: Needs<"ids" | "sources" | "baseUrl" | "now">,
   monitor: SourceMonitor,
 ): AnyRoute {
   return route({
@@ -161,7 +155,7 @@ function changeRoute(
 }
 
 function deleteRoute(
-  services: Pick<Services, "data" | "ids" | "baseUrl" | "now">,
+  services: Needs<"ids" | "sources" | "baseUrl" | "now">,
   monitor: SourceMonitor,
 ): AnyRoute {
   return route({

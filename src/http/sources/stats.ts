@@ -2,14 +2,14 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
 import type { OutcomeCounts } from "../../store/counts/source-stats.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
 import { findSource } from "./change.ts";
 import { lastRefusalShape, REFUSAL_REASONS } from "./shape.ts";
 import { idsShape, readIds, readSpan, SPAN_TEXT, spanQuery, statsQuery } from "../framework/stats-query.ts";
 
 /** Numbers of sources over time: what was taken, and what was refused for which reason. */
-export function sourceStatsRoutes(services: Pick<Services, "data" | "ids" | "now">): AnyRoute[] {
+export function sourceStatsRoutes(services: Needs<"ids" | "sources" | "sourceStats" | "now">): AnyRoute[] {
   return [statsRoute(services), statsBySourceRoute(services)];
 }
 
@@ -51,7 +51,7 @@ const lastExample = {
 const DURABILITY =
   "Kept as long as events are; the last seconds before a crash may be missing in them, never an event.";
 
-function statsRoute(services: Pick<Services, "data" | "ids" | "now">): AnyRoute {
+function statsRoute(services: Needs<"ids" | "sources" | "sourceStats" | "now">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/sources/:id/stats",
@@ -76,14 +76,14 @@ function statsRoute(services: Pick<Services, "data" | "ids" | "now">): AnyRoute 
     handle({ caller, params, query }) {
       const { id } = findSource(services, caller, params.id);
       const { since, until } = readSpan(query, services.now());
-      const { points, total } = services.data.sourceStats.read(id, query.by ?? "hour", since, until);
+      const { points, total } = services.sourceStats.read(id, query.by ?? "hour", since, until);
       const data = points.map(({ at, counts }) => ({ at: timeText(at), ...numbersOf(counts) }));
       return { status: 200, json: { data, total: numbersOf(total), ...lastOf(services, id) } };
     },
   });
 }
 
-function statsBySourceRoute(services: Pick<Services, "data" | "ids" | "now">): AnyRoute {
+function statsBySourceRoute(services: Needs<"ids" | "sources" | "sourceStats" | "now">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/stats/sources",
@@ -108,7 +108,7 @@ function statsBySourceRoute(services: Pick<Services, "data" | "ids" | "now">): A
       const { since, until } = readSpan(query, services.now());
       const data = keys.map((key) => ({
         source_id: services.ids.encode("src", key),
-        ...numbersOf(services.data.sourceStats.read(key, "hour", since, until).total),
+        ...numbersOf(services.sourceStats.read(key, "hour", since, until).total),
         ...lastOf(services, key),
       }));
       return { status: 200, json: { data } };
@@ -117,13 +117,9 @@ function statsBySourceRoute(services: Pick<Services, "data" | "ids" | "now">): A
 }
 
 /** The key of a source that the caller has; empty where there is none of this id. */
-function keyOf(
-  { ids, data }: Pick<Services, "data" | "ids">,
-  { projectId }: Caller,
-  id: string,
-): [number] | [] {
+function keyOf({ ids, sources }: Needs<"ids" | "sources">, { projectId }: Caller, id: string): [number] | [] {
   const key = ids.decode("src", id);
-  return key !== null && data.sources.get(key)?.projectId === projectId ? [key] : [];
+  return key !== null && sources.get(key)?.projectId === projectId ? [key] : [];
 }
 
 function numbersOf(counts: OutcomeCounts): Static<typeof totalShape> {
@@ -139,8 +135,8 @@ function numbersOf(counts: OutcomeCounts): Static<typeof totalShape> {
   };
 }
 
-function lastOf({ data }: Pick<Services, "data">, key: number) {
-  const { takenAt, answeredAt, refused } = data.sourceStats.last(key);
+function lastOf({ sourceStats }: Needs<"sourceStats">, key: number) {
+  const { takenAt, answeredAt, refused } = sourceStats.last(key);
   return {
     last_received_at: timeText(takenAt),
     last_handshake_at: timeText(answeredAt),

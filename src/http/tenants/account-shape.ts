@@ -3,7 +3,7 @@ import { keyTime } from "../../core/ids.ts";
 import type { Account, Project } from "../../core/model.ts";
 import { monthText } from "../../core/plans.ts";
 import type { NewProject } from "../../store/resources/tenants.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { nullable, oneOf, shownOnce, timeShape, timeText } from "../framework/shapes.ts";
 
 /** Accounts as the operator sees them. */
@@ -91,10 +91,7 @@ export const accountExample: AccountAnswer = {
   usage: { month: "2026-11", deliveries: 1204, limit: 10_000, remaining: 8796, overage: 0 },
 };
 
-export function fieldsOf(
-  { ids }: Pick<Services, "ids">,
-  account: Account,
-): Omit<AccountAnswer, "projects" | "usage"> {
+export function fieldsOf({ ids }: Needs<"ids">, account: Account): Omit<AccountAnswer, "projects" | "usage"> {
   return {
     id: ids.encode("acct", account.id),
     name: account.name,
@@ -104,19 +101,16 @@ export function fieldsOf(
   };
 }
 
-function projectOf(
-  { ids }: Pick<Services, "ids">,
-  { id, name, mode }: Project,
-): AccountAnswer["projects"][number] {
+function projectOf({ ids }: Needs<"ids">, { id, name, mode }: Project): AccountAnswer["projects"][number] {
   return { id: ids.encode("proj", id), name, mode, created_at: timeText(keyTime(id)) };
 }
 
 export function accountOf(
-  services: Pick<Services, "data" | "ids">,
+  services: Needs<"ids" | "meter">,
   account: Account,
   projects: readonly Project[],
 ): AccountAnswer {
-  const { month, ...numbers } = services.data.meter.standing(account);
+  const { month, ...numbers } = services.meter.standing(account);
   return {
     ...fieldsOf(services, account),
     projects: projects.map((project) => projectOf(services, project)),
@@ -126,7 +120,7 @@ export function accountOf(
 
 /** Holds keys that are shown once. */
 export function createdProjectOf(
-  services: Pick<Services, "ids">,
+  services: Needs<"ids">,
   { project, token }: NewProject,
 ): Static<typeof createdProjectShape> {
   return { ...projectOf(services, project), api_key: token };
@@ -134,7 +128,7 @@ export function createdProjectOf(
 
 /** Holds keys that are shown once. */
 export function createdAccountOf(
-  services: Pick<Services, "ids">,
+  services: Needs<"ids">,
   account: Account,
   projects: readonly NewProject[],
 ): Static<typeof createdAccountShape> {

@@ -8,11 +8,11 @@ import type { ApiKey } from "../../store/resources/tenants.ts";
 import { commitChange } from "../framework/commit.ts";
 import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { nameText, nullable, oneOf, shownOnce, timeInput, timeShape, timeText } from "../framework/shapes.ts";
 
 /** The keys of the caller's project, and the operator's way to a new one. */
-export function apiKeyRoutes(services: Pick<Services, "data" | "ids" | "now">): AnyRoute[] {
+export function apiKeyRoutes(services: Needs<"ids" | "tenants" | "now">): AnyRoute[] {
   return [createRoute(services), listRoute(services), deleteRoute(services), createForProject(services)];
 }
 
@@ -78,7 +78,7 @@ interface KeyRequest extends Pick<RequestContext, "commit"> {
   readonly body: Static<typeof newKeyShape>;
 }
 
-function createRoute(services: Pick<Services, "data" | "ids" | "now">): AnyRoute {
+function createRoute(services: Needs<"ids" | "tenants" | "now">): AnyRoute {
   return route({
     ...CREATION,
     path: "/v1/api-keys",
@@ -87,12 +87,11 @@ function createRoute(services: Pick<Services, "data" | "ids" | "now">): AnyRoute
     summary: "Create an API key",
     access: "owner",
     budget: "management",
-    handle: (context) =>
-      createKey(services, context, services.data.tenants.project(context.caller.projectId)),
+    handle: (context) => createKey(services, context, services.tenants.project(context.caller.projectId)),
   });
 }
 
-function createForProject(services: Pick<Services, "data" | "ids" | "now">): AnyRoute {
+function createForProject(services: Needs<"ids" | "tenants" | "now">): AnyRoute {
   return route({
     ...CREATION,
     path: "/v1/operator/projects/:id/api-keys",
@@ -106,18 +105,18 @@ function createForProject(services: Pick<Services, "data" | "ids" | "now">): Any
     budget: "none",
     handle(context) {
       const id = services.ids.decode("proj", context.params.id);
-      return createKey(services, context, id === null ? undefined : services.data.tenants.project(id));
+      return createKey(services, context, id === null ? undefined : services.tenants.project(id));
     },
   });
 }
 
 /** Throws 404 where there is no such project. */
 function createKey(
-  services: Pick<Services, "data" | "ids" | "now">,
+  services: Needs<"ids" | "tenants" | "now">,
   context: KeyRequest,
   project: Project | undefined,
 ): Promise<Answer> {
-  const { tenants } = services.data;
+  const { tenants } = services;
   const { name, scopes = ["full"], expires_at: expiry = null } = context.body;
   const expiresAt = readExpiry(expiry, services.now());
   if (project === undefined) throw notFound("project");
@@ -142,7 +141,7 @@ function readExpiry(text: string | null, now: number): number | null {
   );
 }
 
-function listRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
+function listRoute(services: Needs<"ids" | "tenants">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/api-keys",
@@ -155,7 +154,7 @@ function listRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
     query: Type.Object(pagingQuery, { additionalProperties: false }),
     answers: { 200: { description: "A page of keys.", ...listShape(keyShape, keyExample) } },
     handle({ caller, query }) {
-      const keys = services.data.tenants.keysOf(caller.projectId);
+      const keys = services.tenants.keysOf(caller.projectId);
       return pageOf(services, "key", query, {
         rows: (before) => keys.filter(({ id }) => id < before),
         show: (key) => keyOf(services, key),
@@ -164,7 +163,7 @@ function listRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
   });
 }
 
-function deleteRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
+function deleteRoute(services: Needs<"ids" | "tenants">): AnyRoute {
   return route({
     method: "DELETE",
     path: "/v1/api-keys/:id",
@@ -178,7 +177,7 @@ function deleteRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
     answers: { 204: "It is revoked." },
     handle(context) {
       const { caller, params } = context;
-      const { tenants } = services.data;
+      const { tenants } = services;
       const id = services.ids.decode("key", params.id);
       const key = id === null ? undefined : tenants.keysOf(caller.projectId).find((held) => held.id === id);
       if (key === undefined) throw notFound("API key");
@@ -192,7 +191,7 @@ function deleteRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
   });
 }
 
-function keyOf({ ids }: Pick<Services, "ids">, key: ApiKey) {
+function keyOf({ ids }: Needs<"ids">, key: ApiKey) {
   return {
     id: ids.encode("key", key.id),
     name: key.name,

@@ -17,11 +17,11 @@ import {
   writeCursor,
 } from "../framework/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { idText, nameText, nullable, oneOf, shownAs, timeShape, timeText } from "../framework/shapes.ts";
 
 /** Who changed what. */
-export function auditRoutes(services: Pick<Services, "data" | "ids">): AnyRoute[] {
+export function auditRoutes(services: Needs<"ids" | "audit">): AnyRoute[] {
   return [listRoute(services)];
 }
 
@@ -78,7 +78,7 @@ const listQuery = Type.Object(
   { additionalProperties: false },
 );
 
-function listRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
+function listRoute(services: Needs<"ids" | "audit">): AnyRoute {
   const days = limit("auditKeptMs") / 86_400_000;
   return route({
     method: "GET",
@@ -96,7 +96,7 @@ function listRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
     answers: { 200: { description: "A page of changes.", ...listShape(entryShape, entryExample) } },
     async handle({ caller, query, turns }) {
       const before = readCursor(services, "aud", query.cursor);
-      const { rows, next } = await services.data.audit.page(
+      const { rows, next } = await services.audit.page(
         readFilter(services, caller, query),
         before,
         pageSize(query),
@@ -108,11 +108,7 @@ function listRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
   });
 }
 
-function readFilter(
-  services: Pick<Services, "ids">,
-  caller: Caller,
-  query: Static<typeof listQuery>,
-): AuditFilter {
+function readFilter(services: Needs<"ids">, caller: Caller, query: Static<typeof listQuery>): AuditFilter {
   const { action = null, since, until } = query;
   if (action !== null && !ACTION.test(action))
     throw invalid("action", "Expected an action such as endpoint.updated, or endpoint.* for all of a kind.");
@@ -128,7 +124,7 @@ function readFilter(
   };
 }
 
-function readActor(services: Pick<Services, "ids">, id: string | undefined): number | null {
+function readActor(services: Needs<"ids">, id: string | undefined): number | null {
   const kind = id?.startsWith("plk_") ? "plk" : "key";
   return readFilterId(services, kind, "actor_id", id);
 }
@@ -136,7 +132,7 @@ function readActor(services: Pick<Services, "ids">, id: string | undefined): num
 const ACTOR_IDS = { api_key: "key", portal: "plk", operator: "key" } as const;
 
 function entryOf(
-  { ids }: Pick<Services, "ids">,
+  { ids }: Needs<"ids">,
   { id, actor, action, object, changes }: AuditRow,
 ): Static<typeof entryShape> {
   const actorId = actor.id === null ? null : ids.encode(ACTOR_IDS[actor.kind], actor.id);

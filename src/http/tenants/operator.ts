@@ -19,11 +19,11 @@ import {
 import { commitChange } from "../framework/commit.ts";
 import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { nameText } from "../framework/shapes.ts";
 
 /** What the operator does: accounts, their plans and projects. */
-export function operatorRoutes(services: Services): AnyRoute[] {
+export function operatorRoutes(services: Needs<"ids" | "tenants" | "meter">): AnyRoute[] {
   return [
     createAccount(services),
     listAccounts(services),
@@ -39,8 +39,8 @@ const nameShape = nameText(limit("nameLengthMax"));
 
 const UNKNOWN_PLAN = { invalid_request: "Fields are wrong, or there is no such plan." };
 
-function createAccount(services: Services): AnyRoute {
-  const { tenants } = services.data;
+function createAccount(services: Needs<"ids" | "tenants" | "meter">): AnyRoute {
+  const { tenants } = services;
   return route({
     ...SHARED,
     method: "POST",
@@ -80,12 +80,12 @@ function createAccount(services: Services): AnyRoute {
 
 const PLAN_TEXT = "`free`, `pro`, `unlimited`, or a row of the setting SEALPOST_PLANS.";
 
-function requirePlan({ data: { meter } }: Services, plan: string): void {
+function requirePlan({ meter }: Needs<"meter">, plan: string): void {
   if (!meter.hasPlan(plan)) throw invalid("/plan", `Expected one of ${meter.planNames.join(", ")}.`);
 }
 
-function listAccounts(services: Pick<Services, "data" | "ids">): AnyRoute {
-  const { tenants } = services.data;
+function listAccounts(services: Needs<"ids" | "tenants" | "meter">): AnyRoute {
+  const { tenants } = services;
   return route({
     ...SHARED,
     method: "GET",
@@ -106,7 +106,7 @@ function listAccounts(services: Pick<Services, "data" | "ids">): AnyRoute {
   });
 }
 
-function readAccount(services: Pick<Services, "data" | "ids">): AnyRoute {
+function readAccount(services: Needs<"ids" | "tenants" | "meter">): AnyRoute {
   return route({
     ...SHARED,
     method: "GET",
@@ -118,8 +118,8 @@ function readAccount(services: Pick<Services, "data" | "ids">): AnyRoute {
   });
 }
 
-function changeAccount(services: Services): AnyRoute {
-  const { tenants } = services.data;
+function changeAccount(services: Needs<"ids" | "tenants" | "meter">): AnyRoute {
+  const { tenants } = services;
   return route({
     ...SHARED,
     method: "PATCH",
@@ -162,8 +162,8 @@ function changeAccount(services: Services): AnyRoute {
   });
 }
 
-function createProject(services: Pick<Services, "data" | "ids">): AnyRoute {
-  const { tenants } = services.data;
+function createProject(services: Needs<"ids" | "tenants">): AnyRoute {
+  const { tenants } = services;
   return route({
     ...SHARED,
     method: "POST",
@@ -198,14 +198,14 @@ function createProject(services: Pick<Services, "data" | "ids">): AnyRoute {
 }
 
 /** Throws 404 for an id that is malformed or unknown. */
-function findAccount({ ids, data }: Pick<Services, "data" | "ids">, id: string): Account {
+function findAccount({ ids, tenants }: Needs<"ids" | "tenants">, id: string): Account {
   const key = ids.decode("acct", id);
-  const account = key === null ? undefined : data.tenants.account(key);
+  const account = key === null ? undefined : tenants.account(key);
   if (account === undefined) throw notFound("account");
   return account;
 }
 
-function describe(services: Pick<Services, "data" | "ids">, account: Account) {
-  const projects = [...services.data.tenants.projects()].filter(({ accountId }) => accountId === account.id);
+function describe(services: Needs<"ids" | "tenants" | "meter">, account: Account) {
+  const projects = [...services.tenants.projects()].filter(({ accountId }) => accountId === account.id);
   return accountOf(services, account, projects);
 }

@@ -9,11 +9,13 @@ import { commitChange } from "../framework/commit.ts";
 import { fetchLogo } from "../portal/logo-fetch.ts";
 import { mergePatch } from "../framework/merge-patch.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { nameText, nullable, oneOf, shownAs, timeShape, timeText } from "../framework/shapes.ts";
 
 /** The caller's own project. */
-export function projectRoutes(services: Services): AnyRoute[] {
+export function projectRoutes(
+  services: Needs<"ids" | "tenants" | "logos" | "guard" | "transport">,
+): AnyRoute[] {
   return [readRoute(services), changeRoute(services)];
 }
 
@@ -92,7 +94,7 @@ const projectExample: ProjectAnswer = {
   created_at: "2026-11-20T08:00:00.000Z",
 };
 
-function readRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
+function readRoute(services: Needs<"ids" | "tenants">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/project",
@@ -103,15 +105,15 @@ function readRoute(services: Pick<Services, "data" | "ids">): AnyRoute {
     budget: "management",
     answers: { 200: { description: "The project.", schema: projectShape, example: projectExample } },
     handle({ caller }) {
-      const project = services.data.tenants.project(caller.projectId);
+      const project = services.tenants.project(caller.projectId);
       if (project === undefined) throw notFound("project");
       return { status: 200, json: projectOf(services, project) };
     },
   });
 }
 
-function changeRoute(services: Services): AnyRoute {
-  const { tenants } = services.data;
+function changeRoute(services: Needs<"ids" | "tenants" | "logos" | "guard" | "transport">): AnyRoute {
+  const { tenants } = services;
   return route({
     method: "PATCH",
     path: "/v1/project",
@@ -136,7 +138,7 @@ function changeRoute(services: Services): AnyRoute {
       const logo = await logoOf(services, body);
       return commitChange(context, {
         write() {
-          if (logo !== undefined) services.data.logos.put(caller.projectId, logo);
+          if (logo !== undefined) services.logos.put(caller.projectId, logo);
           let before: unknown;
           const made = tenants.updateProject(caller.projectId, (now) => {
             before = projectOf(services, now);
@@ -173,7 +175,10 @@ function requireOrigins(origins: readonly string[]): void {
  * The picture that a change brings; null where it takes the present one away, undefined where it leaves it.
  * Throws 422.
  */
-async function logoOf(services: Services, { branding }: ProjectChangeBody): Promise<Logo | null | undefined> {
+async function logoOf(
+  services: Needs<"guard" | "transport">,
+  { branding }: ProjectChangeBody,
+): Promise<Logo | null | undefined> {
   if (branding === null) return null;
   const address = branding?.logo_url;
   return typeof address === "string" ? fetchLogo(services, address) : address;
@@ -190,7 +195,7 @@ function changeOf(body: ProjectChangeBody, now: Project): Partial<Project> {
   };
 }
 
-function projectOf({ ids }: Pick<Services, "ids">, project: Project): ProjectAnswer {
+function projectOf({ ids }: Needs<"ids">, project: Project): ProjectAnswer {
   const { name = null, logo_url = null, color = null } = project.branding;
   return {
     id: ids.encode("proj", project.id),

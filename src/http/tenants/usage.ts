@@ -5,11 +5,11 @@ import type { Account } from "../../core/model.ts";
 import { type Month, monthAt, monthText, parseMonth } from "../../core/plans.ts";
 import { readFilterId } from "../framework/paging.ts";
 import { type Answer, type AnyRoute, route } from "../framework/route.ts";
-import type { Services } from "../framework/services.ts";
+import type { Needs } from "../framework/services.ts";
 import { idText, nullable, oneOf, shownAs, timeShape, timeText } from "../framework/shapes.ts";
 
 /** What was delivered, for the account itself and for whoever bills it. */
-export function usageRoutes(services: Pick<Services, "data" | "ids" | "now">): AnyRoute[] {
+export function usageRoutes(services: Needs<"ids" | "tenants" | "usage" | "meter" | "now">): AnyRoute[] {
   return [readUsage(services), exportUsage(services)];
 }
 
@@ -65,14 +65,14 @@ const monthParameter = Type.Optional(
   shownAs(Type.String(MONTH_TEXT), Type.String({ pattern: "^[0-9]{4}-(0[1-9]|1[0-2])$", ...MONTH_TEXT })),
 );
 
-function readMonth(services: Pick<Services, "now">, text: string | undefined): Month {
+function readMonth(services: Needs<"now">, text: string | undefined): Month {
   if (text === undefined) return monthAt(services.now());
   const month = parseMonth(text);
   if (month === null) throw invalid("month", "Expected a month such as 2026-11.");
   return month;
 }
 
-function readUsage(services: Pick<Services, "data" | "ids" | "now">): AnyRoute {
+function readUsage(services: Needs<"ids" | "tenants" | "usage" | "meter" | "now">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/usage",
@@ -109,8 +109,12 @@ function readUsage(services: Pick<Services, "data" | "ids" | "now">): AnyRoute {
   });
 }
 
-function usageOf(services: Pick<Services, "data">, caller: Caller, month: Month): Static<typeof usageShape> {
-  const { meter } = services.data;
+function usageOf(
+  services: Needs<"tenants" | "meter">,
+  caller: Caller,
+  month: Month,
+): Static<typeof usageShape> {
+  const { meter } = services;
   const account = accountOf(services, caller);
   const metered = caller.mode === "live";
   const { deliveries, limit, remaining, overage } = meter.standing(account, month);
@@ -130,14 +134,14 @@ function usageOf(services: Pick<Services, "data">, caller: Caller, month: Month)
   };
 }
 
-function accountOf({ data }: Pick<Services, "data">, { accountId }: Caller): Account {
-  const account = data.tenants.account(accountId);
+function accountOf({ tenants }: Needs<"tenants">, { accountId }: Caller): Account {
+  const account = tenants.account(accountId);
   if (account === undefined) throw notFound("account");
   return account;
 }
 
 function daysOf(
-  services: Pick<Services, "data" | "ids" | "now">,
+  services: Needs<"ids" | "usage" | "now">,
   caller: Caller,
   { start, end }: Month,
   project: string | undefined,
@@ -146,7 +150,7 @@ function daysOf(
   const isOwn = projectId === null || projectId === caller.projectId;
   const counts = new Map<number, number>();
   if (isOwn && caller.mode === "live") {
-    const rows = services.data.usage.days(caller.accountId, projectId, start, end);
+    const rows = services.usage.days(caller.accountId, projectId, start, end);
     for (const { day, deliveries } of rows) counts.set(day, deliveries);
   }
   const until = Math.min(end, services.now() + 1);
@@ -168,7 +172,7 @@ const lineExample = {
   overage: 412,
 };
 
-function exportUsage(services: Pick<Services, "data" | "ids" | "now">): AnyRoute {
+function exportUsage(services: Needs<"ids" | "tenants" | "meter" | "now">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/operator/usage",
@@ -191,7 +195,7 @@ function exportUsage(services: Pick<Services, "data" | "ids" | "now">): AnyRoute
     async handle({ query, turns }): Promise<Answer> {
       const month = readMonth(services, query.month);
       let body = "";
-      for (const account of [...services.data.tenants.accounts()]) {
+      for (const account of [...services.tenants.accounts()]) {
         await turns.giveWay();
         body += `${JSON.stringify(lineOf(services, account, month))}\n`;
       }
@@ -200,12 +204,8 @@ function exportUsage(services: Pick<Services, "data" | "ids" | "now">): AnyRoute
   });
 }
 
-function lineOf(
-  { ids, data }: Pick<Services, "data" | "ids">,
-  account: Account,
-  month: Month,
-): typeof lineExample {
-  const { deliveries, overage } = data.meter.standing(account, month);
+function lineOf({ ids, meter }: Needs<"ids" | "meter">, account: Account, month: Month): typeof lineExample {
+  const { deliveries, overage } = meter.standing(account, month);
   return {
     account_id: ids.encode("acct", account.id),
     plan: account.plan,
