@@ -60,7 +60,10 @@ export class Actors {
   readonly #pushedParts: ActorParts<Sent>;
 
   constructor(
-    private readonly data: Data,
+    private readonly data: Pick<
+      Data,
+      "store" | "tenants" | "endpoints" | "health" | "events" | "deliveries" | "notes"
+    >,
     private readonly parts: ActorsParts,
   ) {
     const turns = {

@@ -7,8 +7,24 @@ import type { Erasure } from "../store/cleanup/erasures.ts";
 import { LABELS } from "../store/index/index.ts";
 import type { HeldDelivery } from "../store/cleanup/removal.ts";
 
+type EraserData = Pick<
+  Data,
+  | "store"
+  | "ids"
+  | "endpoints"
+  | "sources"
+  | "events"
+  | "index"
+  | "stats"
+  | "idempotency"
+  | "audit"
+  | "removal"
+  | "orphans"
+  | "erasures"
+>;
+
 export interface EraserParts {
-  data: Data;
+  data: EraserData;
   actors: Actors;
 }
 

@@ -6,7 +6,7 @@ import type { Data } from "../store/data.ts";
 import { recoverIndex } from "../store/index/recovery.ts";
 
 interface Parts {
-  data: Data;
+  data: Pick<Data, "store" | "events" | "deliveries" | "tally" | "index">;
   pipeline: Pipeline;
   actors: Actors;
   replayer: Replayer;

@@ -154,7 +154,7 @@ export function reportSetBack(lead: number, logger: Logger): void {
 }
 
 interface GaugeParts {
-  data: Data;
+  data: Pick<Data, "store" | "fanouts" | "tally" | "index" | "meter" | "erasures" | "replays" | "sealing">;
   actors: Actors;
   /** Of the database. */
   path: string;

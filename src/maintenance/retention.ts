@@ -284,7 +284,7 @@ export class Retention {
 
 /** What hangs on events that have left the log follows them. */
 export async function removeRest(
-  { data: { removal, store } }: Pick<RetentionParts, "data">,
+  { data: { removal, store } }: { data: Pick<Data, "store" | "removal"> },
   control: JobControl,
 ): Promise<void> {
   while (!control.isStopping() && removal.hasRest()) {

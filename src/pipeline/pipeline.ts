@@ -51,8 +51,22 @@ export interface Accepted {
   duplicate: boolean;
 }
 
+type PipelineData = Pick<
+  Data,
+  | "store"
+  | "tenants"
+  | "endpoints"
+  | "events"
+  | "fanouts"
+  | "deliveries"
+  | "notes"
+  | "meter"
+  | "waitingEvents"
+  | "dedup"
+>;
+
 export interface PipelineParts extends AudienceListeners {
-  data: Data;
+  data: PipelineData;
   outlet: Outlet;
   /** Hears of every event that came in, once it is on disk. */
   onAccepted: (accepted: Accepted) => void;
@@ -136,7 +150,7 @@ export class Plan {
   #accepted: Accepted[] = [];
   /** Whether the event that is being written has to wait for the account's plan at an endpoint. */
   #waits: ((endpoint: Endpoint) => boolean) | null = null;
-  readonly #data: Data;
+  readonly #data: PipelineData;
   /** Endpoints whose deliveries are parked, as they were when this was planned. */
   readonly #full: ReadonlySet<number>;
 

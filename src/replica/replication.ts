@@ -23,7 +23,7 @@ interface ReplicationParts {
 
 /** Counts the start, and lets the replica go on from here. */
 export async function openReplication(
-  { store }: Data,
+  { store }: Pick<Data, "store">,
   { replica, logger, clock }: ReplicationParts,
 ): Promise<Replication> {
   if (replica === null) {
