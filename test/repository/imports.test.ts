@@ -1,7 +1,7 @@
 /**
  * Guards the shape of `src/`: arrows point one way (`http → pipeline → store → core`, and `delivery` beside
  * `pipeline`), there is no cycle, types included, and the database, the server framework, the clock and
- * randomness stay where they belong.
+ * randomness stay where they belong. Nothing asks for a bag where it needs a member.
  */
 import { describe, expect, test } from "bun:test";
 import { dirname, join } from "node:path";
@@ -60,6 +60,15 @@ const ownerOf: [module: RegExp, room: string][] = [
 const doorsOf: Record<string, string[]> = {
   "store/index": ["store/index/index.ts", "store/index/recovery.ts"],
 };
+
+/**
+ * What has a member for everything. A parameter, a property or an alias names what it needs of it; whole it
+ * stands where it is made, and where the routes of all resources are put together.
+ */
+const bags: { type: string; file: string; wholeIn: string[] }[] = [
+  { type: "Data", file: "src/store/data.ts", wholeIn: ["src/http/framework/services.ts"] },
+  { type: "Services", file: "src/http/framework/services.ts", wholeIn: ["src/http/routes.ts"] },
+];
 
 const pureRooms = ["core", "inbound"];
 const ioModule =
@@ -145,6 +154,30 @@ describe("the rooms of src", () => {
   });
 });
 
+describe("bags", () => {
+  test("the reader finds the type whole, and not where members of it are named", () => {
+    const whole = ["f(data: Data)", "f({ store }: Data)", "type A = Data & B", "x: Omit<Data, 'a'>"];
+    const narrow = ['x: Pick<Data, "a">', 'x: Pick<\n  Data,\n  "a">', 'x: Data["a"]', '"Data"', "DataKey"];
+    const more = ['import type { Data } from "./d.ts";', 'import { type Data, a } from "./d.ts";', "// Data"];
+    expect(whole.filter((text) => !takesWhole(text, "Data"))).toEqual([]);
+    expect([...narrow, ...more].filter((text) => takesWhole(text, "Data"))).toEqual([]);
+  });
+
+  for (const { type, file, wholeIn } of bags)
+    test(`nobody takes all of ${type}`, () => {
+      const places = sources.filter(
+        ({ path, text, imports }) =>
+          imports.includes(file) && path !== "src/app.ts" && takesWhole(text, type),
+      );
+      expect(places.map(({ path }) => path)).toEqual(wholeIn);
+    });
+
+  test("no bag lies in another as a member", () => {
+    const members = sources.filter(({ text }) => /\b(Needs<|Pick<\s*Services,)[^>]*"data"/.test(text));
+    expect(members.map(({ path }) => path)).toEqual([]);
+  });
+});
+
 describe("cycles", () => {
   test("the search finds a cycle, and none where there is none", () => {
     expect(findCycle({ a: ["b"], b: ["c", "d"], c: [], d: ["a"] })).toEqual(["a", "b", "d", "a"]);
@@ -182,6 +215,14 @@ function readImports(path: string, text: string): string[] {
 
 function withoutComments(text: string): string {
   return text.replace(/^\s*(\/\/|\/?\*).*$/gm, "");
+}
+
+/** True where `type` stands in the text other than in an import, in `Pick<…>` or with a member's name. */
+function takesWhole(text: string, type: string): boolean {
+  const bare = withoutComments(text)
+    .replace(/^import\b[^;]*;/gm, "")
+    .replace(/"[^"\n]*"/g, '""');
+  return new RegExp(`(?<!Pick<\\s*)\\b${type}\\b(?!\\[)`).test(bare);
 }
 
 /**
