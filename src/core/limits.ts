@@ -73,6 +73,11 @@ export const LIMITS = {
   },
   portalOriginsMax: { value: 20, unit: "count", why: "Pages of one customer that embed the portal." },
   logoBytesMax: { value: 256 * KIB, unit: "bytes", why: "A small picture, loaded with each visit." },
+  logoCacheBytesMax: {
+    value: 16 * MIB,
+    unit: "bytes",
+    why: "Logos that all their answers share: a reader that takes nothing holds no copy of its own.",
+  },
   eventTypesPerProjectMax: {
     value: 1000,
     unit: "count",

@@ -4,6 +4,7 @@ import { docsRoutes } from "./docs/docs.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import type { HttpParts } from "./framework/parts.ts";
 import { type AnyRoute, route } from "./framework/route.ts";
+import { madeOnce, sharedBody } from "./framework/shared-body.ts";
 
 const Status = Type.Object({ status: Type.String() }, { $id: "Status" });
 
@@ -84,7 +85,7 @@ function metrics(parts: HttpParts): AnyRoute {
 }
 
 function openApiRoute(makeDocument: () => Promise<string>): AnyRoute {
-  let document: Promise<string> | undefined;
+  const document = madeOnce(async () => sharedBody(await makeDocument()));
   return route({
     method: "GET",
     path: "/openapi.json",
@@ -102,8 +103,7 @@ function openApiRoute(makeDocument: () => Promise<string>): AnyRoute {
       },
     },
     async handle() {
-      document ??= makeDocument();
-      return { status: 200, body: await document, headers: { "content-type": "application/json" } };
+      return { status: 200, body: await document(), headers: { "content-type": "application/json" } };
     },
   });
 }

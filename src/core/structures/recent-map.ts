@@ -1,16 +1,44 @@
-/** A cache: a map of the `max` keys that were set last. Who sets a key again makes it the newest. */
+/**
+ * A cache: of the values that were set last, as many as weigh `max` together; without `weigh` each weighs one.
+ * Who sets a key again makes it the newest. What is heavier than `max` by itself is not kept.
+ */
 export class RecentMap<K, V> extends Map<K, V> {
-  constructor(private readonly max: number) {
+  #weight = 0;
+
+  constructor(
+    private readonly max: number,
+    private readonly weigh: (value: V) => number = () => 1,
+  ) {
     super();
+  }
+
+  /** What all that is kept weighs. */
+  get weight(): number {
+    return this.#weight;
   }
 
   override set(key: K, value: V): this {
     this.delete(key);
+    const weight = this.weigh(value);
+    if (weight > this.max) return this;
     super.set(key, value);
+    this.#weight += weight;
     for (const oldest of this.keys()) {
-      if (this.size <= this.max) break;
+      if (this.#weight <= this.max) break;
       this.delete(oldest);
     }
     return this;
+  }
+
+  override delete(key: K): boolean {
+    const value = this.get(key);
+    const isKept = super.delete(key);
+    if (isKept) this.#weight -= this.weigh(value as V);
+    return isKept;
+  }
+
+  override clear(): void {
+    super.clear();
+    this.#weight = 0;
   }
 }

@@ -10,6 +10,7 @@ import { notFound } from "../../core/errors.ts";
 import { docPageRoutes } from "./pages.ts";
 import { PAGE_ROUTE } from "./shell.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
+import { madeOnce, sharedBody } from "../framework/shared-body.ts";
 
 /**
  * The interactive page of the API, whole without internet: Swagger UI's one bundle, kept compressed beside
@@ -68,26 +69,46 @@ const PAGE_HEADERS = {
 
 interface Asset {
   contentType: string;
-  /** Path of a gzipped file, path of a file, or the text itself. */
-  gzipped?: string;
-  file?: string;
-  text?: string;
+  bodies: () => Promise<Bodies>;
+}
+
+interface Bodies {
+  plain: Blob;
+  gzip?: Blob;
 }
 
 const JAVASCRIPT = "text/javascript; charset=utf-8";
 const STYLE = "text/css; charset=utf-8";
-const PICTURE = "image/png";
+
+/** A gzipped file, unpacked once for all who do not take it as it is. */
+function packed(contentType: string, path: string): Asset {
+  const bodies = madeOnce(async () => {
+    const gzipped = await Bun.file(path).bytes();
+    return { plain: sharedBody(Bun.gunzipSync(gzipped)), gzip: sharedBody(gzipped) };
+  });
+  return { contentType, bodies };
+}
+
+function text(contentType: string, content: string): Asset {
+  const bodies = { plain: sharedBody(content) };
+  return { contentType, bodies: async () => bodies };
+}
+
+function picture(path: string): Asset {
+  const bodies = madeOnce(async () => ({ plain: sharedBody(await Bun.file(path).bytes()) }));
+  return { contentType: "image/png", bodies };
+}
 
 const ASSETS: ReadonlyMap<string, Asset> = new Map([
-  ["swagger-ui-bundle.js", { contentType: JAVASCRIPT, gzipped: swaggerScript }],
-  ["swagger-ui.css", { contentType: STYLE, gzipped: swaggerStyle }],
-  ["pages.css", { contentType: STYLE, text: pagesStyle }],
-  ["start.js", { contentType: JAVASCRIPT, text: START_SCRIPT }],
-  ["portal-delivery.png", { contentType: PICTURE, file: deliveryPicture }],
-  ["portal-endpoint.png", { contentType: PICTURE, file: endpointPicture }],
-  ["portal-overview.png", { contentType: PICTURE, file: overviewPicture }],
-  ["portal-shape.png", { contentType: PICTURE, file: shapePicture }],
-  ["portal-source.png", { contentType: PICTURE, file: sourcePicture }],
+  ["swagger-ui-bundle.js", packed(JAVASCRIPT, swaggerScript)],
+  ["swagger-ui.css", packed(STYLE, swaggerStyle)],
+  ["pages.css", text(STYLE, pagesStyle)],
+  ["start.js", text(JAVASCRIPT, START_SCRIPT)],
+  ["portal-delivery.png", picture(deliveryPicture)],
+  ["portal-endpoint.png", picture(endpointPicture)],
+  ["portal-overview.png", picture(overviewPicture)],
+  ["portal-shape.png", picture(shapePicture)],
+  ["portal-source.png", picture(sourcePicture)],
 ]);
 
 export const docsRoutes: readonly AnyRoute[] = [
@@ -122,17 +143,15 @@ export const docsRoutes: readonly AnyRoute[] = [
   ...docPageRoutes,
 ];
 
-async function serveAsset(asset: Asset, request: Request): Promise<Answer> {
+async function serveAsset({ contentType, bodies }: Asset, request: Request): Promise<Answer> {
   const headers = {
-    "content-type": asset.contentType,
+    "content-type": contentType,
     "cache-control": "public, max-age=3600",
     vary: "accept-encoding",
   };
-  if (asset.file !== undefined) return { status: 200, body: Bun.file(asset.file), headers };
-  if (asset.gzipped === undefined) return { status: 200, body: asset.text ?? "", headers };
-  const gzipped = Bun.file(asset.gzipped);
-  if (/\bgzip\b/.test(request.headers.get("accept-encoding") ?? "")) {
-    return { status: 200, body: gzipped, headers: { ...headers, "content-encoding": "gzip" } };
+  const { plain, gzip } = await bodies();
+  if (gzip !== undefined && /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "")) {
+    return { status: 200, body: gzip, headers: { ...headers, "content-encoding": "gzip" } };
   }
-  return { status: 200, body: Bun.gunzipSync(await gzipped.bytes()), headers };
+  return { status: 200, body: plain, headers };
 }

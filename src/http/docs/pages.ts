@@ -16,6 +16,7 @@ import tour from "../../docs/tour.md" with { type: "text" };
 import transformations from "../../docs/transformations.md" with { type: "text" };
 import verifying from "../../docs/verifying.md" with { type: "text" };
 import { notFound } from "../../core/errors.ts";
+import type { Provider } from "../../inbound/provider.ts";
 import { findProvider } from "../../inbound/providers.ts";
 import { destinationPage } from "./destination-page.ts";
 import { DOC_HEADERS, docPage, PAGE_ROUTE } from "./shell.ts";
@@ -23,6 +24,7 @@ import { Html, html } from "./html.ts";
 import { providerIndex } from "./provider-index.ts";
 import { providerPage } from "./provider-page.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
+import { sharedBody } from "../framework/shared-body.ts";
 
 /**
  * The pages below /docs, in the order of their links. Their examples are run by test/docs, and with the
@@ -52,9 +54,20 @@ const DESTINATIONS = "destinations";
 const PROVIDERS = "providers";
 const NAMES = [...DOC_PAGES.keys(), DESTINATIONS, PROVIDERS];
 
-const rendered = new Map([...DOC_PAGES].map(([name, text]) => [name, render(text)]));
-rendered.set(DESTINATIONS, docPage("Destinations", NAMES, destinationPage()));
-rendered.set(PROVIDERS, docPage("Providers", NAMES, providerIndex()));
+const rendered = new Map([...DOC_PAGES].map(([name, text]) => [name, sharedBody(render(text))]));
+rendered.set(DESTINATIONS, sharedBody(docPage("Destinations", NAMES, destinationPage())));
+rendered.set(PROVIDERS, sharedBody(docPage("Providers", NAMES, providerIndex())));
+
+/** By the provider's key; each is made when it is first asked for. */
+const providerPages = new Map<string, Blob>();
+
+function pageOf(provider: Provider): Blob {
+  const known = providerPages.get(provider.key);
+  if (known !== undefined) return known;
+  const page = sharedBody(docPage(provider.name, NAMES, providerPage(provider)));
+  providerPages.set(provider.key, page);
+  return page;
+}
 
 export const docPageRoutes: readonly AnyRoute[] = [
   route({
@@ -77,11 +90,7 @@ export const docPageRoutes: readonly AnyRoute[] = [
     handle({ params, request }) {
       const provider = findProvider(params.key);
       if (provider === undefined) return noSuchPage(request);
-      return {
-        status: 200,
-        body: docPage(provider.name, NAMES, providerPage(provider)),
-        headers: DOC_HEADERS,
-      };
+      return { status: 200, body: pageOf(provider), headers: DOC_HEADERS };
     },
   }),
 ];

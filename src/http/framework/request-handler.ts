@@ -120,7 +120,10 @@ export class RequestHandler implements RequestContext {
         if (isHeavy(this.bytes.length)) await this.turns.ownTurn();
       }
       this.readFields();
-      response = this.render(await this.handle());
+      const answer = await this.handle();
+      // The loop writes as much of it as the connection takes at once.
+      if (answer.body instanceof Blob && isHeavy(answer.body.size)) await this.turns.ownTurn();
+      response = this.render(answer);
     } catch (error) {
       response = this.render(this.explain(error));
     }

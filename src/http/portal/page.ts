@@ -2,6 +2,7 @@ import { notFound } from "../../core/errors.ts";
 import { buildPortal, type PortalFile } from "../../platform/portal-build.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
+import { madeOnce, sharedBody } from "../framework/shared-body.ts";
 
 /**
  * The portal's page and its files. The page knows nothing: all that it shows comes from /v1, with the token.
@@ -14,22 +15,24 @@ const HIDDEN = { tag: "Portal", access: "none", budget: "none", ignoresQuery: tr
 
 interface ReadyFile {
   contentType: string;
-  br: Buffer<ArrayBuffer>;
-  gzip: Buffer<ArrayBuffer>;
+  br: Blob;
+  gzip: Blob;
+  /** For whoever takes neither; unpacked once. */
+  plain(): Promise<Blob>;
 }
 
 /** The better one first. */
 const ENCODINGS = ["br", "gzip"] as const;
 
-let files: Promise<{ page: string; byName: ReadonlyMap<string, ReadyFile> }> | undefined;
-
-function portalFiles() {
-  files ??= buildPortal().then(({ page, files: built }) => ({ page, byName: new Map(built.map(toReady)) }));
-  return files;
-}
+const portalFiles = madeOnce(async () => {
+  const { page, files } = await buildPortal();
+  return { page, byName: new Map(files.map(toReady)) };
+});
 
 function toReady({ name, contentType, br, gzip }: PortalFile): [string, ReadyFile] {
-  return [name, { contentType, br: Buffer.from(br, "base64"), gzip: Buffer.from(gzip, "base64") }];
+  const zipped = Buffer.from(gzip, "base64");
+  const plain = madeOnce(async () => sharedBody(Bun.gunzipSync(zipped)));
+  return [name, { contentType, br: sharedBody(Buffer.from(br, "base64")), gzip: sharedBody(zipped), plain }];
 }
 
 /** Nothing inline, nobody else; framed by the project's `portal_origins`, or by anyone while none is set. */
@@ -105,7 +108,7 @@ const fileRoute = route({
   },
 });
 
-function serve(file: ReadyFile, request: Request): Answer {
+async function serve(file: ReadyFile, request: Request): Promise<Answer> {
   const headers = {
     "content-type": file.contentType,
     "cache-control": "public, max-age=31536000, immutable",
@@ -113,10 +116,6 @@ function serve(file: ReadyFile, request: Request): Answer {
   };
   const taken = request.headers.get("accept-encoding")?.split(/[,;\s]+/) ?? [];
   const encoding = ENCODINGS.find((one) => taken.includes(one));
-  if (encoding === undefined) return { status: 200, body: Bun.gunzipSync(file.gzip), headers };
-  return {
-    status: 200,
-    body: new Uint8Array(file[encoding]),
-    headers: { ...headers, "content-encoding": encoding },
-  };
+  if (encoding === undefined) return { status: 200, body: await file.plain(), headers };
+  return { status: 200, body: file[encoding], headers: { ...headers, "content-encoding": encoding } };
 }

@@ -1,10 +1,13 @@
 import { Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
 import { notFound } from "../../core/errors.ts";
+import { limit } from "../../core/limits.ts";
 import type { Project } from "../../core/model.ts";
+import { RecentMap } from "../../core/structures/recent-map.ts";
 import { brandingOf } from "./address.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
+import { sharedBody } from "../framework/shared-body.ts";
 import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
 
 /** What the portal page begins with, and the picture that it shows. */
@@ -98,6 +101,19 @@ const LOGO_HEADERS = {
 };
 
 function logoRoute({ logos, ids }: Needs<"ids" | "logos">): AnyRoute {
+  const shared = new RecentMap<string, { contentType: string; body: Blob }>(
+    limit("logoCacheBytesMax"),
+    ({ body }) => body.size,
+  );
+  const find = (projectId: number) => {
+    const key = `${projectId}/${logos.versionOf(projectId)}`;
+    const known = shared.get(key);
+    const logo = known ? null : logos.find(projectId);
+    if (logo === null) return known;
+    const made = { contentType: logo.contentType, body: sharedBody(new Uint8Array(logo.bytes)) };
+    shared.set(key, made);
+    return made;
+  };
   return route({
     method: "GET",
     path: "/portal/:project_id/logo",
@@ -111,10 +127,9 @@ function logoRoute({ logos, ids }: Needs<"ids" | "logos">): AnyRoute {
     answers: { 200: "The picture." },
     handle({ params }) {
       const projectId = ids.decode("proj", params.project_id);
-      const logo = projectId === null ? null : logos.find(projectId);
-      if (logo === null) throw notFound("logo");
-      const headers = { ...LOGO_HEADERS, "content-type": logo.contentType };
-      return { status: 200, body: new Uint8Array(logo.bytes), headers };
+      const logo = projectId === null ? undefined : find(projectId);
+      if (logo === undefined) throw notFound("logo");
+      return { status: 200, body: logo.body, headers: { ...LOGO_HEADERS, "content-type": logo.contentType } };
     },
   });
 }

@@ -9,3 +9,15 @@ test("keeps what was set last, and no more than it may", () => {
     ["c", 4],
   ]);
 });
+
+test("keeps what weighs no more than it may together, whatever is set, replaced or deleted", () => {
+  const map = new RecentMap<string, string>(5, (text) => text.length);
+  map.set("a", "xx").set("b", "xxx").set("c", "x");
+  expect([[...map.keys()], map.weight]).toEqual([["b", "c"], 4]);
+  map.set("b", "x").set("d", "xxxxxx");
+  expect([[...map.keys()], map.weight]).toEqual([["c", "b"], 2]);
+  map.delete("c");
+  expect(map.weight).toBe(1);
+  map.clear();
+  expect([map.size, map.weight]).toEqual([0, 0]);
+});
