@@ -1,4 +1,7 @@
-/** A test lies where its subject is found by name: that of `src/delivery/queue.ts` is `test/delivery/queue.test.ts`. */
+/**
+ * A test lies where its subject is found by name: that of `src/delivery/queue.ts` is
+ * `test/delivery/queue.test.ts`.
+ */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 
