@@ -79,28 +79,3 @@ test("an attempt that cannot be recorded is told of, holds up no other, and is m
   await app.start();
   await receiver.arrived("refused", 3);
 });
-
-test("a replay that cannot be written is told of, and the service goes on", async () => {
-  await using app = await startApp();
-  await using receiver = startReceiver();
-  const url = receiver.at("replayed", () => new Response(null, { status: 410 }));
-  const { id } = await app.live.create<Made>("/v1/endpoints", { url });
-  await app.live.post("/v1/events", { type: "a.b", data: {} });
-  await app.until(() => isDisabled(app, id));
-  receiver.at("replayed", () => new Response(null, { status: 204 }));
-  await app.live.post(`/v1/endpoints/${id}/enable`);
-  change(
-    app,
-    `CREATE TRIGGER refusal BEFORE UPDATE OF generation ON delivery
-     BEGIN SELECT RAISE(ABORT, 'refused by the test'); END`,
-  );
-  await app.live.post("/v1/replays", { status: ["dead"] });
-  await app.until(async () => {
-    const { status } = await app.live.get("/healthz");
-    return status === 200 && app.log().includes("replay failed");
-  });
-  change(app, "DROP TRIGGER refusal");
-  await app.stop();
-  await app.start();
-  await receiver.arrived("replayed", 2);
-});

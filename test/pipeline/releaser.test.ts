@@ -5,7 +5,16 @@ import { join } from "node:path";
 import { limit } from "../../src/core/limits.ts";
 import { expectProblem } from "../http/kit.ts";
 import { RunningClock } from "../kit/running-clock.ts";
-import { Bench, DECEMBER, deliveries, metered, publish, publishMany, USAGE, usage } from "../store/counts/kit.ts";
+import {
+  Bench,
+  DECEMBER,
+  deliveries,
+  metered,
+  publish,
+  publishMany,
+  USAGE,
+  usage,
+} from "../store/counts/kit.ts";
 
 let bench: Bench;
 

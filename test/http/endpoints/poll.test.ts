@@ -5,10 +5,6 @@ import { startApp, type TestApp } from "../../kit/app.ts";
 import { RunningClock } from "../../kit/running-clock.ts";
 import { createTenant, operatorOf, startOperated } from "../../kit/operator.ts";
 import { expectFault } from "./kit.ts";
-import { systemClock } from "../../../src/platform/clock.ts";
-import { Recorder } from "../../../src/delivery/recorder.ts";
-import { Poller } from "../../../src/delivery/poller.ts";
-import { startApi } from "../log-kit.ts";
 import { expectProblem } from "../kit.ts";
 import { numbersOf, openOutlet, type Page } from "./poll-kit.ts";
 
@@ -168,26 +164,6 @@ describe("waiting", () => {
     for (const page of await Promise.all(polls)) expect(numbersOf(page)).toEqual([1]);
     const [delivery] = await it.deliveries();
     expect((await it.attempts(String(delivery?.id))).length).toBe(1);
-  });
-
-  test("of all endpoints together is bounded, so that others have connections", async () => {
-    await using api = await startApi();
-    const made = await api.call("POST", "/v1/endpoints", { kind: "poll", config: {} });
-    const key = api.data.ids.decode("ep", String(made.json["id"])) ?? 0;
-    const handOut = () => {
-      throw new Error("nothing waits");
-    };
-    const recorder = new Recorder(api.data, { clock: api.services.actors.clock, onAttempt: () => {} });
-    const parts = { recorder, clock: systemClock, heldMax: 1, handOut, onAcknowledged: () => {} };
-    const poller = new Poller(api.data, api.services.actors, parts);
-    const leaving = new AbortController();
-    const until = Date.now() + 60_000;
-    const poll = () =>
-      poller.poll(key, { position: 0, limit: 1, until, signal: leaving.signal, isAllowed: () => true });
-    const first = poll();
-    expect(await poll()).toBe("full");
-    leaving.abort();
-    expect(await first).toMatchObject({ messages: [], done: true });
   });
 
   test("ends with an empty page when the time is over", async () => {

@@ -1,0 +1,88 @@
+/** Pages and acknowledgements of a polled endpoint, without the door in front of them. */
+import { expect, test } from "bun:test";
+import { limit } from "../../src/core/limits.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { type Ask, type Page, Poller, type Refusal } from "../../src/delivery/poller.ts";
+import { Recorder } from "../../src/delivery/recorder.ts";
+import { type Api, startApi } from "../http/log-kit.ts";
+
+/** A polled endpoint's key. */
+async function makeOutlet(api: Api, fields: object = {}): Promise<number> {
+  const made = await api.call("POST", "/v1/endpoints", { kind: "poll", config: {}, ...fields });
+  return api.data.ids.decode("ep", String(made.json["id"])) ?? 0;
+}
+
+function ask(fields: Partial<Ask> = {}): Ask {
+  const { signal } = new AbortController();
+  return { position: 0, limit: 10, until: 0, signal, isAllowed: () => true, ...fields };
+}
+
+function numbersOf(page: Page | Refusal): number[] {
+  if (typeof page === "string") throw new Error(page);
+  return page.messages.map(({ body }) => JSON.parse(Buffer.from(body).toString()).data.n as number);
+}
+
+const positionOf = (page: Page | Refusal) => (typeof page === "string" ? -1 : page.position);
+
+test("polls of all endpoints together are bounded, so that others have connections", async () => {
+  await using api = await startApi();
+  const key = await makeOutlet(api);
+  const handOut = () => {
+    throw new Error("nothing waits");
+  };
+  const recorder = new Recorder(api.data, { clock: api.services.actors.clock, onAttempt: () => {} });
+  const parts = { recorder, clock: systemClock, heldMax: 1, handOut, onAcknowledged: () => {} };
+  const poller = new Poller(api.data, api.services.actors, parts);
+  const leaving = new AbortController();
+  const poll = () => poller.poll(key, ask({ until: Date.now() + 60_000, signal: leaving.signal }));
+  const first = poll();
+  expect(await poll()).toBe("full");
+  leaving.abort();
+  expect(await first).toMatchObject({ messages: [], done: true });
+});
+
+test("a cursor takes all up to its position, slice by slice, and nothing that nobody was handed", async () => {
+  await using api = await startApi();
+  const key = await makeOutlet(api);
+  const { poller } = api.services;
+  const count = limit("sliceRows") + 20;
+  const events = Array.from({ length: count }, (_, n) => ({ type: "a.b", data: { n } }));
+  expect((await api.call("POST", "/v1/events/batch", { events })).status).toBe(202);
+  const page = await poller.poll(key, ask({ limit: count - 5 }));
+  expect(numbersOf(page)).toEqual(Array.from({ length: count - 5 }, (_, n) => n));
+  expect(page).toMatchObject({ done: false });
+  const before = api.data.store.commits;
+  const next = await poller.poll(key, ask({ position: Number.MAX_SAFE_INTEGER, limit: 3 }));
+  expect(numbersOf(next)).toEqual([count - 5, count - 4, count - 3]);
+  // Two slices, and the hand-out.
+  expect(api.data.store.commits - before).toBeGreaterThanOrEqual(3);
+  // A cursor of before acknowledges nothing anew.
+  expect(numbersOf(await poller.poll(key, ask({ position: positionOf(page) })))).toHaveLength(5);
+});
+
+test("a page holds so many bytes, and at least one message", async () => {
+  await using api = await startApi();
+  const key = await makeOutlet(api);
+  const text = "x".repeat(700_000);
+  for (let n = 0; n < 7; n++) await api.publish("a.b", { data: { n, text } });
+  const page = await api.services.poller.poll(key, ask());
+  expect(numbersOf(page)).toEqual([0, 1, 2, 3, 4]);
+  expect(page).toMatchObject({ done: false });
+  const rest = await api.services.poller.poll(key, ask({ position: positionOf(page) }));
+  expect([numbersOf(rest), rest]).toMatchObject([[5, 6], { done: true }]);
+});
+
+test("who may not ask any more, and what is not polled, gets a refusal, and acknowledges nothing", async () => {
+  await using api = await startApi();
+  const key = await makeOutlet(api);
+  const { poller } = api.services;
+  await api.publish("a.b", { data: { n: 1 } });
+  const position = positionOf(await poller.poll(key, ask()));
+  expect(await poller.poll(key, ask({ position, isAllowed: () => false }))).toBe("gone");
+  expect(await poller.poll(key + 1, ask({ position }))).toBe("gone");
+  expect(numbersOf(await poller.poll(key, ask()))).toEqual([1]);
+  await api.data.endpoints.change(key, () => ({ status: "disabled" }));
+  expect(await poller.poll(key, ask({ position }))).toBe("disabled");
+  await api.services.actors.stop();
+  expect(await poller.poll(key, ask())).toBe("stopping");
+});

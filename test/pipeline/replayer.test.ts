@@ -1,0 +1,96 @@
+/** A bulk replay at its edges: what its walk meets, and a database that refuses it. */
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import type { ReplayFilter } from "../../src/store/log/replays.ts";
+import { startApi } from "../http/log-kit.ts";
+import { startApp, type TestApp } from "../kit/app.ts";
+import { startReceiver } from "../kit/receiver.ts";
+
+type Made = { id: string };
+
+function change(app: TestApp, sql: string): void {
+  const sqlite = new Database(join(app.dataDir, "sealpost.db"));
+  sqlite.exec(sql);
+  sqlite.close();
+}
+
+async function isDisabled(app: TestApp, id: string): Promise<boolean> {
+  return (await app.live.get(`/v1/endpoints/${id}`)).json["disabled_reason"] === "gone";
+}
+
+test("a replay that cannot be written is told of, and the service goes on", async () => {
+  await using app = await startApp();
+  await using receiver = startReceiver();
+  const url = receiver.at("replayed", () => new Response(null, { status: 410 }));
+  const { id } = await app.live.create<Made>("/v1/endpoints", { url });
+  await app.live.post("/v1/events", { type: "a.b", data: {} });
+  await app.until(() => isDisabled(app, id));
+  receiver.at("replayed", () => new Response(null, { status: 204 }));
+  await app.live.post(`/v1/endpoints/${id}/enable`);
+  change(
+    app,
+    `CREATE TRIGGER refusal BEFORE UPDATE OF generation ON delivery
+     BEGIN SELECT RAISE(ABORT, 'refused by the test'); END`,
+  );
+  await app.live.post("/v1/replays", { status: ["dead"] });
+  await app.until(async () => {
+    const { status } = await app.live.get("/healthz");
+    return status === 200 && app.log().includes("replay failed");
+  });
+  change(app, "DROP TRIGGER refusal");
+  await app.stop();
+  await app.start();
+  await receiver.arrived("replayed", 2);
+});
+
+const DEAD: ReplayFilter = {
+  status: ["dead"],
+  endpointId: null,
+  consumerId: null,
+  eventTypes: null,
+  since: null,
+  until: null,
+  missing: false,
+  ratePerSecond: null,
+};
+
+test("a job takes what lies above its position and up to its last, once, also where it is taken up twice", async () => {
+  await using api = await startApi();
+  const { store, deliveries, replays } = api.data;
+  const url = api.receiver.at("walked", (_, nth) => new Response(null, { status: nth > 4 ? 204 : 500 }));
+  const { projectId } = await api.endpoint({ url, eventTypes: ["walked"] });
+  for (let n = 0; n < 4; n++) await api.settled((await api.publish("walked")).id, ["dead"]);
+  const ids = store.sqlite.query<{ id: number }, []>("SELECT id FROM delivery ORDER BY id").all();
+  const [position = 0, , last = 0] = ids.map(({ id }) => id);
+  const job = { projectId, consumerId: null, filter: DEAD, matched: 2, position, last };
+  const replay = await store.write(() => replays.insert(job));
+  api.services.replayer.run(replay);
+  api.services.replayer.recover();
+  await api.until(async () => replays.get(replay.id)?.status === "completed");
+  await api.receiver.arrived("walked", 6);
+  const statuses = () => ids.map(({ id }) => deliveries.get(id)?.status).join(" ");
+  await api.until(async () => !statuses().includes("pending"));
+  expect(statuses()).toBe("dead delivered delivered dead");
+  expect([replays.get(replay.id)?.replayed, api.receiver.requests("walked").length]).toEqual([2, 6]);
+});
+
+test("a job that is stopped, or is over, is not taken up again", async () => {
+  await using api = await startApi();
+  const { store, replays } = api.data;
+  const { projectId } = await api.endpoint({ url: api.receiver.url("stopped"), eventTypes: ["stopped"] });
+  const filter: ReplayFilter = { ...DEAD, status: ["delivered"] };
+  await api.settled((await api.publish("stopped")).id);
+  const job = { projectId, consumerId: null, filter, matched: 1, position: 0, last: store.keys.last };
+  const replay = await store.write(() => {
+    const made = replays.insert(job);
+    replays.update(made.id, { status: "cancelled" });
+    return made;
+  });
+  api.services.replayer.recover();
+  // Whoever held it still, before it was stopped, writes nothing either.
+  api.services.replayer.run(replay);
+  await api.settled((await api.publish("stopped")).id);
+  expect(replays.get(replay.id)).toMatchObject({ status: "cancelled", replayed: 0 });
+  expect(api.receiver.requests("stopped")).toHaveLength(2);
+});
