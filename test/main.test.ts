@@ -40,14 +40,8 @@ describe("arguments", () => {
 
   for (const host of ["0.0.0.0", "127.0.0.1", "127.0.0.2", "::1", "::", "localhost"]) {
     test(`--check-health finds a service that listens on ${host}, also where a proxy is set`, async () => {
-      await using service = await startService({ env: { SEALPOST_HOST: "127.0.0.1" } });
-      await service.stop();
-      const env = { SEALPOST_HOST: host, SEALPOST_PORT: new URL(service.url).port };
-      const listener = Bun.serve({
-        hostname: host,
-        port: Number(env.SEALPOST_PORT),
-        fetch: () => new Response(),
-      });
+      const listener = Bun.serve({ hostname: host, port: 0, fetch: () => new Response() });
+      const env = { SEALPOST_HOST: host, SEALPOST_PORT: String(listener.port) };
       expect((await run(["--check-health"], { ...env, HTTP_PROXY: "http://127.0.0.1:9" })).exitCode).toBe(0);
       await listener.stop(true);
       expect((await run(["--check-health"], env)).exitCode).toBe(1);
