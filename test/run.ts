@@ -3,6 +3,7 @@
  * where any). `bun run test` is the quick suite; `bun run test ./test/slow/<name>.slow.ts` is one of the slow
  * ones. A run that executed no test, ended without its summary or overran its time budget has failed.
  */
+import { availableParallelism } from "node:os";
 import { basename } from "node:path";
 
 export type Counts = { passed: number; failed: number; skipped: number };
@@ -39,6 +40,15 @@ export async function readBudgetSeconds(args: string[]): Promise<number> {
   return Number(stated);
 }
 
+/**
+ * The quick suite takes all processors: a worker each, which runs one file after the other as a single run
+ * does. A slow suite has the machine to itself.
+ */
+function shareOut(args: string[]): string[] {
+  const isSlow = args.some((arg) => arg.endsWith(".slow.ts"));
+  return isSlow ? [] : [`--parallel=${availableParallelism()}`, "--no-isolate"];
+}
+
 /** Passes everything on while it comes, and answers it whole. */
 async function echo(stream: ReadableStream<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
@@ -61,7 +71,7 @@ function machinePath(): string {
 
 async function main(args: string[]): Promise<number> {
   const budgetSeconds = await readBudgetSeconds(args);
-  const child = Bun.spawn([process.execPath, "test", "--timeout", "20000", ...args], {
+  const child = Bun.spawn([process.execPath, "test", "--timeout", "20000", ...shareOut(args), ...args], {
     env: { ...process.env, PATH: machinePath() },
     stdin: "ignore",
     stdout: "inherit",
