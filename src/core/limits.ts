@@ -42,6 +42,16 @@ export const LIMITS = {
     unit: "bytes",
     why: "An endpoint with filter, transformations and headers stays far below.",
   },
+  bodiesInFlightBytesMax: {
+    value: 128 * MIB,
+    unit: "bytes",
+    why: "Bodies that come in or are worked on, over all requests, counted as they come; above it a body of whoever has the most is refused with 503.",
+  },
+  callerBodiesBytesMax: {
+    value: 64 * MIB,
+    unit: "bytes",
+    why: "The same of one account, of one portal link, and of all sources together: nobody takes all of it, and 64 events of the largest size fit.",
+  },
   batchEventsMax: {
     value: 500,
     unit: "count",

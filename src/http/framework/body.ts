@@ -2,6 +2,8 @@ import type { TSchema } from "@sinclair/typebox";
 import { type Fault, invalid, Problem } from "../../core/errors.ts";
 import { findOutOfRange } from "../../core/json/range.ts";
 import { limit } from "../../core/limits.ts";
+import { isHeavy } from "../../core/structures/turn-queue.ts";
+import type { BodyInFlight } from "./bodies-in-flight.ts";
 import { compileValidator } from "./validate.ts";
 
 export type Bytes = Uint8Array<ArrayBuffer>;
@@ -36,32 +38,60 @@ export function requireJson(request: Request): void {
 }
 
 /**
- * The whole body. Throws 413 as soon as it is, or says it will be, longer than `maxBytes`.
- * Bun's own limit answers without a body, so it is set out of reach and the bytes are counted here.
+ * The whole body, counted in `room` as it comes. Throws 413 as soon as it is, or says it will be, longer than
+ * `maxBytes`, and 503 where there is no room for it. Bun's own limit answers without a body, so it is set out
+ * of reach and the bytes are counted here.
  */
-export function readBody(request: Request, maxBytes: number): Bytes | Promise<Bytes> {
-  const length = request.headers.get("content-length");
-  if (length !== null) {
-    if (Number(length) > maxBytes) throw tooLarge(maxBytes);
-    return request.bytes() as Promise<Bytes>;
-  }
-  return request.body === null ? NO_BYTES : readChunks(request.body, maxBytes);
+export function readBody(request: Request, maxBytes: number, room: BodyInFlight): Bytes | Promise<Bytes> {
+  const header = request.headers.get("content-length");
+  if (header === null && request.body === null) return NO_BYTES;
+  const length = header === null ? null : Number(header);
+  if (length !== null && length > maxBytes) throw tooLarge(maxBytes);
+  // Of a small one that little comes is not worth a stream.
+  const isWhole = length !== null && !isHeavy(length);
+  if (isWhole) room.take(length);
+  return new Promise((resolve, reject) => {
+    const reader = isWhole ? null : request.body?.getReader();
+    room.whenRefused((problem) => {
+      reject(problem);
+      void reader?.cancel().catch(() => {});
+    });
+    const read = reader ? readChunks(reader, maxBytes, room) : (request.bytes() as Promise<Bytes>);
+    read.then((bytes) => {
+      room.settle();
+      resolve(bytes);
+    }, reject);
+  });
 }
 
-async function readChunks(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Bytes> {
-  const reader = body.getReader();
+type ChunkReader = Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "cancel">;
+
+async function readChunks(reader: ChunkReader, maxBytes: number, room: BodyInFlight): Promise<Bytes> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return new Uint8Array(Buffer.concat(chunks));
-    size += value.byteLength;
-    if (size > maxBytes) {
-      await reader.cancel();
-      throw tooLarge(maxBytes);
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return joined(chunks, size);
+      size += value.byteLength;
+      if (size > maxBytes) throw tooLarge(maxBytes);
+      room.take(value.byteLength);
+      chunks.push(value);
     }
-    chunks.push(value);
+  } catch (error) {
+    if (error instanceof Problem) await reader.cancel();
+    throw error;
   }
+}
+
+function joined(chunks: readonly Uint8Array[], size: number): Bytes {
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return bytes;
 }
 
 /**

@@ -4,6 +4,7 @@ import { limit } from "../../core/limits.ts";
 import { isHeavy, type Turns } from "../../core/structures/turn-queue.ts";
 import { admit } from "./access.ts";
 import { auditEntry } from "./audit-entry.ts";
+import { ANYBODY, type BodiesInFlight, type BodyInFlight } from "./bodies-in-flight.ts";
 import { type BodyReader, type Bytes, compileBody, NO_BYTES, readBody, requireJson } from "./body.ts";
 import {
   fingerprint,
@@ -50,6 +51,7 @@ export interface Shared {
   parts: HttpParts;
   buckets: { publish: TokenBuckets; management: TokenBuckets };
   runningKeys: RunningKeys;
+  bodies: BodiesInFlight;
   headers: AnswerHeaders;
   /** How long the connection of a request may be idle; 0: as long as it takes. */
   extendTimeout(request: Request, seconds: number): void;
@@ -89,6 +91,12 @@ function keyOwnerOf(caller: Caller | null): KeyOwner {
   return { projectId: isProjectLink ? -projectId : projectId, consumerId };
 }
 
+/** All keys of an account are one, as it makes them itself. */
+function bodyOwnerOf(caller: Caller | null, { access }: AnyRoute): string {
+  if (caller === null) return access === "none" ? ANYBODY : access;
+  return caller.kind === "portal" ? `portal:${caller.id}` : `account:${caller.accountId}`;
+}
+
 /** One request, from its arrival to its answer; handlers see it as their context. */
 export class RequestHandler implements RequestContext {
   readonly requestId = crypto.randomUUID();
@@ -99,6 +107,7 @@ export class RequestHandler implements RequestContext {
   private allowance: Allowance | null = null;
   private charged = 0;
   private keyed: KeyedRequest | null = null;
+  private room: BodyInFlight | null = null;
   private readonly startedAt = performance.now();
 
   constructor(
@@ -127,6 +136,7 @@ export class RequestHandler implements RequestContext {
     } catch (error) {
       response = this.render(this.explain(error));
     }
+    this.room?.end();
     this.logAnswer(response.status);
     return response;
   }
@@ -197,8 +207,9 @@ export class RequestHandler implements RequestContext {
   private async readBytes(): Promise<Bytes> {
     const { route, bodyMaxBytes } = this.prepared;
     if (route.bodyMode !== "opaque") requireJson(this.request);
+    this.room = this.shared.bodies.begin(bodyOwnerOf(this.caller, route));
     try {
-      return await readBody(this.request, bodyMaxBytes);
+      return await readBody(this.request, bodyMaxBytes, this.room);
     } catch (error) {
       if (error instanceof Problem && error.code === "payload_too_large") route.onTooLarge?.(this.params);
       throw error;

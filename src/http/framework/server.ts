@@ -8,6 +8,7 @@ import {
   prepareRoute,
   type Shared,
 } from "./request-handler.ts";
+import { BodiesInFlight } from "./bodies-in-flight.ts";
 import { RunningKeys } from "./idempotency.ts";
 import type { HttpParts } from "./parts.ts";
 import { TokenBuckets } from "./ratelimit.ts";
@@ -40,6 +41,7 @@ export function createServer(routes: readonly AnyRoute[], parts: HttpParts): Htt
       management: new TokenBuckets(parts.rateLimits.management),
     },
     runningKeys: new RunningKeys(),
+    bodies: new BodiesInFlight(),
     headers: answerHeaders(parts.baseUrl),
   };
   return new BunServer(table, shared);

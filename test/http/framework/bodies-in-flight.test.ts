@@ -1,0 +1,153 @@
+/** How much of all bodies together the service holds, and whose goes where that is too much. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { connect, type Socket } from "node:net";
+import { Problem } from "../../../src/core/errors.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
+import { ANYBODY, BodiesInFlight, type BodyInFlight } from "../../../src/http/framework/bodies-in-flight.ts";
+import { route } from "../../../src/http/framework/route.ts";
+import { callers, owner, startServer, type TestServer } from "../kit.ts";
+
+const taking = {
+  method: "POST",
+  tag: "Things",
+  summary: "Takes a megabyte",
+  budget: "none",
+  answers: { 200: "Taken." },
+  handle: ({ bytes }: { bytes: Uint8Array }) => ({ status: 200, json: { size: bytes.length } }),
+} as const;
+const routes = [
+  route({ ...taking, path: "/v1/taken", operationId: "take", access: "manage", bodyMode: "raw" }),
+  route({ ...taking, path: "/taken", operationId: "takeAny", access: "none", bodyMode: "opaque" }),
+];
+
+const names = ["bodiesInFlightBytesMax", "callerBodiesBytesMax"] as const;
+const usual = names.map((name) => LIMITS[name].value);
+const setLimits = (values: readonly number[]) =>
+  names.forEach((name, at) => ((LIMITS[name] as { value: number }).value = values[at] ?? 0));
+
+afterAll(() => setLimits(usual));
+
+describe("the room for bodies", () => {
+  beforeAll(() => setLimits([1000, 500]));
+
+  function begin(all: BodiesInFlight, caller: string, bytes: number) {
+    const body = all.begin(caller);
+    const state = { body, refused: null as Problem | null };
+    body.whenRefused((problem) => (state.refused = problem));
+    if (bytes > 0) body.take(bytes);
+    return state;
+  }
+  const refusalOf = (run: () => void): Problem | null => {
+    try {
+      run();
+    } catch (error) {
+      return error as Problem;
+    }
+    return null;
+  };
+
+  test("of a known caller refuses the body that would exceed its share, with 503 and retry-after", () => {
+    const all = new BodiesInFlight();
+    const first = begin(all, "account:1", 400);
+    const second = begin(all, "account:1", 100);
+    const problem = refusalOf(() => second.body.take(1));
+    expect([problem?.status, problem?.headers?.["retry-after"]]).toEqual([503, "1"]);
+    expect([first.refused, all.bytes]).toEqual([null, 400]);
+    expect(refusalOf(() => begin(all, "account:2", 500))).toBeNull();
+    first.body.end();
+    expect(all.bytes).toBe(500);
+  });
+
+  test("of anybody refuses the oldest body that is still coming in", () => {
+    const all = new BodiesInFlight();
+    const worked = begin(all, ANYBODY, 100);
+    worked.body.settle();
+    const slow = [begin(all, ANYBODY, 200), begin(all, ANYBODY, 200)];
+    const next = begin(all, ANYBODY, 100);
+    expect([worked, ...slow, next].map(({ refused }) => refused?.status ?? null)).toEqual([
+      null,
+      503,
+      null,
+      null,
+    ]);
+    expect(all.bytes).toBe(400);
+  });
+
+  test("of all refuses a body of whoever has the most", () => {
+    const all = new BodiesInFlight();
+    const most = [begin(all, "account:1", 300), begin(all, "account:1", 150)];
+    const others = ["portal:2", ANYBODY].map((caller) => begin(all, caller, 250));
+    others.push(begin(all, "account:3", 51));
+    expect([...most, ...others].map(({ refused }) => refused?.status ?? null)).toEqual([
+      null,
+      503,
+      null,
+      null,
+      null,
+    ]);
+    expect(all.bytes).toBe(851);
+  });
+
+  test("keeps to its bounds, whatever comes, and forgets all that ends", () => {
+    const all = new BodiesInFlight();
+    const under = new Set<BodyInFlight>();
+    for (let n = 0; n < 2000; n++) {
+      const { body } = begin(all, n % 3 === 0 ? ANYBODY : `account:${n % 7}`, 0);
+      under.add(body);
+      refusalOf(() => body.take((n * 37) % 300));
+      if (n % 5 === 0) body.settle();
+      const [first] = under;
+      if (n % 4 === 0 && first) {
+        first.end();
+        under.delete(first);
+      }
+      expect(all.bytes).toBeLessThanOrEqual(1000);
+    }
+    for (const body of under) body.end();
+    expect(all.bytes).toBe(0);
+  });
+});
+
+describe("bodies that never end", () => {
+  let server: TestServer;
+  beforeAll(() => {
+    setLimits([4_000_000, 2_000_000]);
+    callers["stranger"] = { ...owner, id: 66, accountId: 66 };
+    server = startServer(routes);
+  });
+  afterAll(() => server.stop(0));
+
+  /** A request with all of its body but the last bytes; resolves with the status that it gets. */
+  function drip(path: string, token: string | null, form: "length" | "chunks", sent: number) {
+    const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n`;
+    const key = token === null ? "" : `Authorization: Bearer ${token}\r\n`;
+    const framing =
+      form === "length"
+        ? `Content-Length: ${sent + 6}\r\n\r\n`
+        : `Transfer-Encoding: chunked\r\n\r\nFFFFFF\r\n`;
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const socket: Socket = connect(server.port, "127.0.0.1", () =>
+      socket.write(head + key + framing + "A".repeat(sent)),
+    );
+    socket.once("data", (data) => resolve(data.toString().slice(9, 12)));
+    socket.on("error", () => {});
+    return { socket, status: promise };
+  }
+
+  test.each([
+    ["/v1/taken", "full", "stranger"],
+    ["/taken", null, null],
+  ])("to %s are refused where they leave no room, and others are answered", async (path, token, other) => {
+    for (const form of ["length", "chunks"] as const) {
+      const slow = Array.from({ length: 12 }, () => drip(path, token, form, 500_000));
+      const refused: string[] = [];
+      for (const { status } of slow) void status.then((one) => refused.push(one));
+      while (refused.length < 8) await Bun.sleep(1);
+      expect(refused).toEqual(Array.from({ length: 8 }, () => "503"));
+      const headers = { "content-type": "application/json" };
+      const reply = await server.send("POST", path, { token: other, body: "x".repeat(400_000), headers });
+      expect([path, form, reply.json]).toEqual([path, form, { size: 400_000 }]);
+      for (const { socket } of slow) socket.destroy();
+    }
+  });
+});
