@@ -15,7 +15,7 @@ class Stage {
   readonly dispatcher: Dispatcher;
 
   constructor() {
-    const stage = this;
+    const isShareOver = () => this.isShareOver;
     this.dispatcher = new Dispatcher({
       read: (id) => this.rows.get(id) ?? null,
       enqueue: (endpoint, { id, due }, load) =>
@@ -23,7 +23,7 @@ class Stage {
       schedule: (next) => void this.#turns.push(next),
       beginShare: () => ({
         get isOver() {
-          return stage.isShareOver;
+          return isShareOver();
         },
       }),
     });

@@ -55,7 +55,7 @@ export class Recorder implements AsyncDisposable {
   /** Resolves when a path has had so many requests; rejects after the deadline. */
   async received(path: string, count: number, deadlineMs = 10_000): Promise<void> {
     const asked = new URLSearchParams({ path, count: String(count), within_ms: String(deadlineMs) });
-    const response = await fetch(this.url(`/-/received?${asked}`));
+    const response = await fetch(this.url(`/-/received?${asked.toString()}`));
     const { received } = (await response.json()) as Pick<PathCounts, "received">;
     if (received < count) throw new Error(`${path} got ${received} of ${count} requests in ${deadlineMs} ms`);
   }

@@ -1,5 +1,6 @@
 /**
- * A test lies where its subject is found by name: for `src/delivery/queue.ts`, `test/delivery/queue.test.ts`.
+ * A test lies where its subject is found by name: for `src/delivery/queue.ts`,
+ * `test/delivery/queue.test.ts`.
  */
 import { expect, test } from "bun:test";
 import { join } from "node:path";

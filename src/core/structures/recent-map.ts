@@ -1,6 +1,6 @@
 /**
- * A cache: of the values that were set last, as many as weigh `max` together; without `weigh` each weighs one.
- * Who sets a key again makes it the newest. What is heavier than `max` by itself is not kept.
+ * A cache: of the values that were set last, as many as weigh `max` together; without `weigh` each weighs
+ * one. Who sets a key again makes it the newest. What is heavier than `max` by itself is not kept.
  */
 export class RecentMap<K, V> extends Map<K, V> {
   #weight = 0;

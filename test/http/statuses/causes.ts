@@ -134,7 +134,7 @@ function collided(make: things.Make, ask: Case["ask"]): Cause {
 /** Of this kind, and paused. */
 function paused(kind: "endpoint" | "source"): things.Make {
   return async (party) => {
-    const made = await things[kind](party);
+    const made = await (kind === "endpoint" ? things.endpoint(party) : things.source(party));
     expect((await party.client.post(`/v1/${kind}s/${made[kind]}/pause`)).status).toBe(200);
     return made;
   };
