@@ -196,6 +196,16 @@ export const LIMITS = {
     unit: "count",
     why: "Comparisons, about, that one validation may take; it ends within 50 ms, whatever schema and data are.",
   },
+  compiledSchemasBytesMax: {
+    value: 128 * MIB,
+    unit: "bytes",
+    why: "Compiled schemas, over all projects, of the types that were used last; the others are compiled again when an event of theirs comes. The heaviest takes some 6 MB, most some 50 KB.",
+  },
+  compiledTransformationsBytesMax: {
+    value: 64 * MIB,
+    unit: "bytes",
+    why: "The same of compiled transformations: the heaviest take some 8 MB, most some 2 KB.",
+  },
   patternStatesMax: {
     value: 20_000,
     unit: "count",

@@ -8,15 +8,11 @@ import { once } from "../core/structures/once.ts";
 import { readRetryAfter } from "../core/retry.ts";
 import { readPrivateKey, readSecret, type SigningKey, signatureHeader } from "../core/signing.ts";
 import { compileFilter } from "../core/filter/filter.ts";
-import {
-  compileTransformations,
-  type Transformation,
-  type Transformed,
-  writeTransformed,
-} from "../core/transform/transform.ts";
+import { type Transformation, type Transformed, writeTransformed } from "../core/transform/transform.ts";
 import { isHeavy, type TurnQueue } from "../core/structures/turn-queue.ts";
 import type { Load } from "../core/dispatch.ts";
 import type { Performed } from "./actor-parts.ts";
+import { transformationOf } from "./transformations.ts";
 import {
   type Answer,
   type Ask,
@@ -218,7 +214,7 @@ type Shaped = { ok: true; body: Uint8Array } | { ok: false; error: AttemptError 
 
 /** The body after the endpoint's transformations; the plain envelope's own bytes where there are none. */
 export function reshape(turns: TurnQueue, endpoint: Endpoint, { body }: Load): Shaped | Promise<Shaped> {
-  const { transformation } = compiledOf(endpoint);
+  const transformation = transformationOf(endpoint);
   if (!transformation) return { ok: true, body };
   if (isHeavy(body.length)) return reshapeInTurns(turns, transformation, body);
   const text = decoder.decode(body);
@@ -279,11 +275,10 @@ interface Compiled {
   current: readonly SigningKey[];
   /** During an overlap, newest first. */
   both: readonly SigningKey[];
-  transformation: Transformation | null;
 }
 
 const compiledOf = once((endpoint: Endpoint): Compiled => {
-  const { filter, previous, transformations } = endpoint;
+  const { filter, previous } = endpoint;
   const current = [readKey(endpoint.secret, endpoint.privateKey)];
   // Nothing has narrowed what this endpoint gets (core/routes.ts): it is not for it.
   if (filter !== null && !compileFilter(filter).ok)
@@ -297,15 +292,8 @@ const compiledOf = once((endpoint: Endpoint): Compiled => {
     credentials: [...Object.values(endpoint.credentials), ...headerSecrets(endpoint.headers)],
     current,
     both: previous ? [...current, readKey(previous.secret, previous.privateKey)] : current,
-    transformation: transformations === null ? null : compileStored(transformations),
   };
 });
-
-function compileStored(transformations: unknown): Transformation {
-  const result = compileTransformations(transformations);
-  if (!result.ok) throw new Error("an endpoint has transformations that were refused");
-  return result.transformation;
-}
 
 /** The keys that are valid now, newest first. */
 function keysOf(endpoint: Endpoint, now: number): readonly SigningKey[] {

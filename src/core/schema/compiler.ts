@@ -1,5 +1,6 @@
 import type { Fault } from "../errors.ts";
 import { childPointer, excerpt, isJsonObject, type Json, type JsonObject } from "../json/value.ts";
+import { weightOf } from "../json/weight.ts";
 import { limit } from "../limits.ts";
 import { compileAnnotations, compileDefinitions } from "./annotations.ts";
 import * as arrays from "./arrays.ts";
@@ -60,6 +61,10 @@ const KEYWORDS: Readonly<Record<Dialect, readonly KeywordCompiler[]>> = {
 /** In draft-07 a `$ref` stands alone: what is beside it is ignored. */
 const REF_ALONE: readonly KeywordCompiler[] = [logic.compileRef];
 
+/** What a part of a schema, and a state of a pattern, takes in memory, about. */
+const NODE_BYTES = 1300;
+const STATE_BYTES = 125;
+
 /** Compiles one document: its schemas to nodes, then its references to the nodes that they mean. */
 export class SchemaCompiler implements SchemaHost {
   readonly faults: Fault[] = [];
@@ -72,6 +77,12 @@ export class SchemaCompiler implements SchemaHost {
     readonly document: JsonObject,
     readonly dialect: Dialect,
   ) {}
+
+  /** What all that was compiled takes in memory, about. */
+  get weight(): number {
+    const states = limit("patternStatesMax") - this.room.statesLeft;
+    return weightOf(this.document) + NODE_BYTES * this.#nodes.size + STATE_BYTES * states;
+  }
 
   compileDocument(): SchemaNode {
     const root = this.compile(this.document, "", this.#references.document);

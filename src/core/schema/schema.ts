@@ -12,6 +12,8 @@ export interface EventSchema {
    * data that needs more of them answers one fault that says so.
    */
   validate(data: Json): Fault[];
+  /** What it takes in memory, about. */
+  readonly weight: number;
 }
 
 const BOUNDS: Bounds = {
@@ -37,7 +39,7 @@ export function compileSchema(
   const compiler = new SchemaCompiler(bounded.json, dialect);
   const root = compiler.compileDocument();
   if (compiler.faults.length > 0) return { ok: false, faults: compiler.faults };
-  return { ok: true, schema: { validate: (data) => validate(root, data) } };
+  return { ok: true, schema: { validate: (data) => validate(root, data), weight: compiler.weight } };
 }
 
 function refuse(pointer: string, detail: string): { ok: false; faults: Fault[] } {

@@ -1,6 +1,7 @@
 import type { Fault } from "../errors.ts";
 import { type Bounds, childPointer, isJsonObject, type Json, readBounded } from "../json/value.ts";
 import { findOutOfRange } from "../json/range.ts";
+import { countOf, weightOf } from "../json/weight.ts";
 import { limit } from "../limits.ts";
 import { OPERATIONS, type Step, type Transformed } from "./operations.ts";
 
@@ -14,6 +15,8 @@ export type Written = { ok: true; text: string } | { ok: false; reason: string }
  * it.
  */
 export interface Transformation {
+  /** What it takes in memory, about. */
+  readonly weight: number;
   apply(body: Json): Transformed;
   /** The same, with `giveWay` awaited before each part of the work. */
   applyInTurns(body: Json, giveWay: () => Promise<void>): Promise<Transformed>;
@@ -45,7 +48,7 @@ export function compileTransformations(
   const faults: Fault[] = [];
   const steps = bounded.json.map((operation, index) => compileOperation(operation, `/${index}`, faults));
   if (faults.length > 0) return { ok: false, faults };
-  return { ok: true, transformation: transformationOf(steps) };
+  return { ok: true, transformation: transformationOf(steps, compiledWeight(bounded.json)) };
 }
 
 function refuse(detail: string): { ok: false; faults: Fault[] } {
@@ -78,8 +81,17 @@ function compileOperation(source: Json, pointer: string, faults: Fault[]): Step 
   return kind.compile({ source, pointer, faults });
 }
 
-function transformationOf(steps: readonly Step[]): Transformation {
+/** What a name of a path takes once it is compiled, about. */
+const NAME_BYTES = 300;
+
+function compiledWeight(list: Json): number {
+  const names = countOf(JSON.stringify(list), /[.]|",/g);
+  return weightOf(list) + NAME_BYTES * names;
+}
+
+function transformationOf(steps: readonly Step[], weight: number): Transformation {
   return {
+    weight,
     apply(body) {
       const parts = applySteps(steps, body);
       for (;;) {

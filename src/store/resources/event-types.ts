@@ -1,19 +1,19 @@
 import { and, count, eq } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { EventType } from "../../core/model.ts";
-import { once } from "../../core/structures/once.ts";
+import { limit } from "../../core/limits.ts";
+import { RecentMap } from "../../core/structures/recent-map.ts";
 import { compileSchema, type EventSchema } from "../../core/schema/schema.ts";
 import { eventType as table } from "../schema.ts";
 import type { Store } from "../store.ts";
 
 export type NewEventType = Omit<EventType, "id">;
 
-const compiledOf = once(({ schema }: EventType): EventSchema | null => {
-  if (schema === null) return null;
+function compile(schema: unknown): EventSchema {
   const compiled = compileSchema(schema);
   if (!compiled.ok) throw new Error("an event type has a schema that was refused");
   return compiled.schema;
-});
+}
 
 /**
  * Event types: all of them stand in memory beside their table, as every published event is looked up by its
@@ -21,6 +21,11 @@ const compiledOf = once(({ schema }: EventType): EventSchema | null => {
  */
 export class EventTypes {
   readonly #ofProject = new Map<number, Map<string, EventType>>();
+  /** Of those that were used last, over all projects. */
+  readonly #compiled = new RecentMap<EventType, EventSchema>(
+    limit("compiledSchemasBytesMax"),
+    ({ weight }) => weight,
+  );
 
   constructor(
     private readonly store: Store,
@@ -38,9 +43,17 @@ export class EventTypes {
     return [...(this.#ofProject.get(projectId)?.values() ?? [])].sort((a, b) => b.id - a.id);
   }
 
-  /** The type's schema, compiled once; null where it has none. */
+  /** What the compiled schemas that are kept weigh. */
+  get compiledBytes(): number {
+    return this.#compiled.weight;
+  }
+
+  /** The type's schema, compiled; null where it has none. */
   schemaOf(type: EventType): EventSchema | null {
-    return compiledOf(type);
+    if (type.schema === null) return null;
+    const schema = this.#compiled.get(type) ?? compile(type.schema);
+    this.#compiled.set(type, schema);
+    return schema;
   }
 
   /** How many a project has; inside a write, so that those of the same batch count too. */
@@ -84,13 +97,21 @@ export class EventTypes {
   remember(changed: EventType): void {
     const ofProject = this.#ofProject.get(changed.projectId) ?? new Map<string, EventType>();
     this.#ofProject.set(changed.projectId, ofProject);
+    this.#dropCompiled(ofProject.get(changed.name));
     ofProject.set(changed.name, changed);
   }
 
   /** After the commit of its deletion, unless one of the same name was made since. */
   forget(deleted: EventType): void {
     const ofProject = this.#ofProject.get(deleted.projectId);
-    if (ofProject?.get(deleted.name)?.id === deleted.id) ofProject.delete(deleted.name);
+    const now = ofProject?.get(deleted.name);
+    if (now?.id !== deleted.id) return;
+    this.#dropCompiled(now);
+    ofProject?.delete(deleted.name);
+  }
+
+  #dropCompiled(type: EventType | undefined): void {
+    if (type !== undefined) this.#compiled.delete(type);
   }
 
   #read(projectId: number, name: string): EventType | undefined {

@@ -1,0 +1,24 @@
+import { limit } from "../core/limits.ts";
+import type { Endpoint } from "../core/model.ts";
+import { RecentMap } from "../core/structures/recent-map.ts";
+import { compileTransformations, type Transformation } from "../core/transform/transform.ts";
+
+/** Of the endpoints that used theirs last, over all projects. */
+export const compiledTransformations = new RecentMap<Endpoint, Transformation>(
+  limit("compiledTransformationsBytesMax"),
+  ({ weight }) => weight,
+);
+
+/** The endpoint's transformations, compiled; null where it has none. Throws where they are refused. */
+export function transformationOf(endpoint: Endpoint): Transformation | null {
+  if (endpoint.transformations === null) return null;
+  const transformation = compiledTransformations.get(endpoint) ?? compile(endpoint.transformations);
+  compiledTransformations.set(endpoint, transformation);
+  return transformation;
+}
+
+function compile(list: unknown): Transformation {
+  const result = compileTransformations(list);
+  if (!result.ok) throw new Error("an endpoint has transformations that were refused");
+  return result.transformation;
+}
