@@ -128,11 +128,9 @@ export class EndpointActor<P extends Performed> {
     return this.endpoint.status === "deleted" && this.isQuiet;
   }
 
-  /**
-   * What it holds, which is open, and what is in flight, which may have been cancelled or erased meanwhile.
-   */
+  /** What it holds, which is open, and what is busy, which may have been cancelled or erased meanwhile. */
   ids(): number[] {
-    return [...new Set([...this.#backlog.ids(), ...this.#flights.idsInFlight()])];
+    return [...new Set([...this.#backlog.ids(), ...this.#flights.ids()])];
   }
 
   /** False where a new delivery has to be parked. */
@@ -284,7 +282,7 @@ export class EndpointActor<P extends Performed> {
    * can help.
    */
   #wakesAt(now: number): number {
-    const due = this.#backlog.nextDue;
+    const due = this.#backlog.nextDue();
     return due === NEVER || !this.#hasSlot() ? NEVER : Math.max(due, this.#gate(), this.#tokenAt(now));
   }
 

@@ -65,6 +65,8 @@ export class Backlog {
     const items = [...this.#queue.items()];
     this.#queue.clear();
     for (const item of items) this.#queue.push({ ...item, order: this.orderOf(item.id, item.due) });
+    // Those that left the queue as they are busy: where order is kept, they hold what stands behind them.
+    for (const id of this.flights.deferred()) this.reload(id);
     this.#parkedFrom = this.#readParkedFrom();
   }
 
@@ -109,22 +111,29 @@ export class Backlog {
    * behind it.
    */
   takeDue(now: number): Pick<Queued, "id" | "load"> | null {
-    for (;;) {
-      this.#refill(now);
-      const head = this.#queue.peek();
-      if (!head || head.due > now) return null;
-      if (!this.flights.has(head.id)) return this.#queue.pop() ?? null;
-      if (this.endpoint.ordering === "fifo") return null;
-      this.flights.defer(head.id);
-      this.#queue.drop(head.id);
-    }
+    this.#refill(this.#freeHead(), now);
+    const head = this.#freeHead();
+    if (!head || head.due > now || this.flights.has(head.id)) return null;
+    return this.#queue.pop() ?? null;
   }
 
   /** The instant from which `takeDue` may find something; `NEVER` where only an ending can help. */
-  get nextDue(): number {
-    const head = this.#queue.peek();
+  nextDue(): number {
+    const head = this.#freeHead();
     if (head && this.flights.has(head.id)) return NEVER;
     return Math.min(head?.due ?? NEVER, this.#parkedDue(head));
+  }
+
+  /**
+   * The first delivery in memory. One that is busy leaves the queue, as its row is read once its attempt is
+   * recorded, and holds nobody up; where order is kept it stays, and holds all behind it.
+   */
+  #freeHead(): Queued | undefined {
+    for (;;) {
+      const head = this.#queue.peek();
+      if (!head || this.endpoint.ordering === "fifo" || !this.flights.defer(head.id)) return head;
+      this.#queue.drop(head.id);
+    }
   }
 
   /**
@@ -140,8 +149,7 @@ export class Backlog {
   }
 
   /** Fetches parked deliveries when the first of them stands before all that the queue holds. */
-  #refill(now: number): void {
-    const head = this.#queue.peek();
+  #refill(head: Queued | undefined, now: number): void {
     if (this.#parkedFrom === NEVER || (head && head.order <= this.#parkedFrom)) return;
     if (this.endpoint.ordering === "none" && this.#parkedFrom > now) return;
     const count = this.#queue.size + this.flights.size + limit("actorRefillMax");

@@ -47,6 +47,15 @@ export class Flights {
     return flight !== undefined;
   }
 
+  ids(): Iterable<number> {
+    return this.#busy.keys();
+  }
+
+  /** Those whose turn came while they are busy. */
+  deferred(): number[] {
+    return [...this.#busy].flatMap(([id, { again }]) => (again ? id : []));
+  }
+
   idsInFlight(): number[] {
     const ids: number[] = [];
     for (const [id, { isRecording }] of this.#busy) if (!isRecording) ids.push(id);

@@ -86,6 +86,11 @@ class Stage {
     this.actor.enqueue({ id, due, queueOrder: null });
   }
 
+  byHand(id: number): void {
+    const load = this.#load(id);
+    if (load) void this.actor.attemptNow(load, "manual");
+  }
+
   change(change: Partial<Endpoint>): void {
     this.endpoint = { ...this.endpoint, ...change };
     this.actor.update(this.endpoint);
@@ -337,6 +342,40 @@ describe("the actor of an endpoint", () => {
     expect(stage.actor.waitingFor(1, now)).toBe("concurrency");
     stage.isFull = false;
     expect(stage.actor.waitingFor(1, now)).toBeNull();
+  });
+
+  describe("an attempt by hand of the next delivery that hangs", () => {
+    const hanging = (ordering: Endpoint["ordering"]) => {
+      const stage = new Stage();
+      stage.change({ ordering });
+      stage.deliver(LATER_MS);
+      stage.deliver(LATER_MS + 1);
+      stage.byHand(1);
+      return stage;
+    };
+
+    test("holds up no other, and is looked at again once it has failed", async () => {
+      const stage = hanging("none");
+      stage.clock.advance(LATER_MS + 1);
+      expect([stage.flying.length, stage.actor.ids()]).toEqual([2, [1, 2]]);
+      await stage.answer(500);
+      await stage.write();
+      stage.flying.shift()?.(200);
+      await nextTurn();
+      expect([stage.flying.length, stage.actor.ids()]).toEqual([1, [2, 1]]);
+    });
+
+    test("holds up those behind it where order is kept, or comes to be kept", async () => {
+      const stage = hanging("none");
+      stage.change({ ordering: "fifo" });
+      for (const one of [stage, hanging("fifo")]) {
+        one.clock.advance(LATER_MS + 1);
+        expect(one.flying.length).toBe(1);
+        await one.answer(500);
+        await one.write();
+        expect(one.flying.length).toBe(1);
+      }
+    });
   });
 
   test.each([1, 2, 3])("stays in a row of the table whatever happens, walk %d", async (seed) => {

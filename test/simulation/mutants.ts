@@ -233,6 +233,12 @@ export const MUTANTS: readonly Mutant[] = [
     put: "deliveries.findOf(eventId, id) !== null && (fanouts.count(), true)",
   },
   {
+    name: "an attempt by hand of the next delivery holds up all that follow",
+    file: "delivery/backlog.ts",
+    find: "const head = this.#freeHead();\n    if (head && this.flights.has(head.id)) return NEVER;",
+    put: "const head = this.#queue.peek();\n    if (head && this.flights.has(head.id)) return NEVER;",
+  },
+  {
     name: "nothing is said of a delivery that waits for a free slot",
     file: "delivery/actor.ts",
     find: 'return this.health.backoffLevel > 0 ? "backoff" : "concurrency";',

@@ -60,6 +60,7 @@ export class Receivers implements Transport {
   #inFlight = new Map<string, number>();
   #downUntil = new Map<string, number>();
   #sent = 0;
+  readonly #hanging = new Set<string>();
   calm = false;
 
   constructor(
@@ -88,6 +89,11 @@ export class Receivers implements Transport {
     });
   }
 
+  /** Nobody answers the next request with this id. */
+  hangNext(id: string): void {
+    if (!this.calm && this.faults.hang) this.#hanging.add(id);
+  }
+
   stats() {
     return { open: 0, idle: 0, connects: 0, reused: 0 };
   }
@@ -112,7 +118,7 @@ export class Receivers implements Transport {
     const latency = this.#strikes("slow", 0.1) ? 200 + this.rng.below(8000) : 1 + this.rng.below(60);
     if (this.#strikes("blocked", 0.01)) return done(1, { kind: "blocked", code: "address_not_allowed" });
     if (this.#isDown(path)) return done(latency, { kind: "unreachable", code: "connection_refused" });
-    if (this.#strikes("hang", 0.05))
+    if (this.#strikes("hang", this.#hanging.delete(id) ? 1 : 0.05))
       return done(request.timeoutMs, { kind: "timeout", code: "timeout_response" });
     if (this.#strikes("lostBefore", 0.05))
       return done(latency, { kind: "unreachable", code: "connection_reset" });
