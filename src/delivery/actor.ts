@@ -470,10 +470,10 @@ export class EndpointActor<P extends Performed> {
       this.#backlog.add({ id, due: change.due, queueOrder }, null);
   }
 
-  /** Ends what waits, one slice after the other. */
+  /** Ends what waits, one slice after the other; where the endpoint is deleted, what is under way too. */
   #disposeSlice(): void {
     if (this.#isEnding || !this.parts.canRecord()) return;
-    const ids = this.#backlog.takeForDisposal();
+    const ids = this.#backlog.takeForDisposal(this.endpoint.status === "deleted");
     if (ids.length === 0) return;
     this.#isEnding = true;
     this.parts.unattended("disposal", this.#end(ids));

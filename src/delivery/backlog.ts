@@ -138,14 +138,25 @@ export class Backlog {
 
   /**
    * The next deliveries to be ended, of an endpoint that is disabled or deleted; those in memory leave it.
+   * Without `busyToo`, those that are busy are decided by the outcome of their attempt, and looked at again
+   * after it: none is taken while only such are left.
    */
-  takeForDisposal(): number[] {
+  takeForDisposal(busyToo: boolean): number[] {
+    const isFree = (id: number) => busyToo || !this.flights.defer(id);
+    for (let held = this.#dropSome(); held.length > 0; held = this.#dropSome()) {
+      const free = held.filter(isFree);
+      if (free.length > 0) return free;
+    }
+    if (this.#parkedFrom === NEVER) return [];
+    const parked = this.parts.parked(this.endpoint.id, limit("sliceRows") + this.flights.size);
+    if (parked.length === 0) this.#parkedFrom = NEVER;
+    return parked.map((row) => row.id).filter(isFree);
+  }
+
+  #dropSome(): number[] {
     const held = this.#queue.ids(limit("sliceRows"));
     for (const id of held) this.#queue.drop(id);
-    if (held.length > 0 || this.#parkedFrom === NEVER) return held;
-    const parked = this.parts.parked(this.endpoint.id, limit("sliceRows")).map((row) => row.id);
-    if (parked.length === 0) this.#parkedFrom = NEVER;
-    return parked;
+    return held;
   }
 
   /** Fetches parked deliveries when the first of them stands before all that the queue holds. */

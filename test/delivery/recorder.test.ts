@@ -1,11 +1,17 @@
 /** Two things that happen to an endpoint in the same moment (src/delivery/actors.ts). */
 import { Database } from "bun:sqlite";
-import { expect, test } from "bun:test";
+import { afterEach, expect, test } from "bun:test";
 import { join } from "node:path";
 import { startApp, type TestApp } from "../kit/app.ts";
 import { startReceiver } from "../kit/receiver.ts";
+import { LIMITS } from "../../src/core/limits.ts";
 
 type Made = { id: string };
+
+const queueMax = LIMITS.actorQueueMax.value;
+const setQueueMax = (value: number) => ((LIMITS.actorQueueMax as { value: number }).value = value);
+
+afterEach(() => setQueueMax(queueMax));
 
 function change(app: TestApp, sql: string): void {
   const sqlite = new Database(join(app.dataDir, "sealpost.db"));
@@ -78,4 +84,35 @@ test("an attempt that cannot be recorded is told of, holds up no other, and is m
   change(app, "DROP TRIGGER refusal");
   await app.start();
   await receiver.arrived("refused", 3);
+});
+
+test("what is under way when its endpoint is disabled is decided by its outcome, wherever it waited", async () => {
+  setQueueMax(1);
+  await using app = await startApp();
+  await using receiver = startReceiver();
+  const answer = Promise.withResolvers<void>();
+  const url = receiver.at("parked-busy", async (_, nth) => {
+    if (nth > 2) return new Response(null, { status: 410 });
+    await answer.promise;
+    return new Response(null, { status: 204 });
+  });
+  const { id } = await app.live.create<Made>("/v1/endpoints", { url, max_concurrency: 2 });
+  await app.live.post(`/v1/endpoints/${id}/pause`);
+  for (let n = 0; n < 5; n++) await app.live.post("/v1/events", { type: "a.b", data: {} });
+  await app.live.post(`/v1/endpoints/${id}/resume`);
+  await receiver.arrived("parked-busy", 2);
+  await app.live.post(`/v1/endpoints/${id}/test`);
+  await app.until(() => isDisabled(app, id));
+  const states = async () => {
+    const { json } = await app.live.get(`/v1/deliveries?endpoint_id=${id}&event_type=a.b`);
+    return (json["data"] as { status: string }[]).map(({ status }) => status).sort();
+  };
+  await app.until(async () => (await states()).filter((status) => status === "dead").length >= 3);
+  expect(await states()).toEqual(["dead", "dead", "dead", "pending", "pending"]);
+  answer.resolve();
+  await app.until(async () => !(await states()).includes("pending"));
+  expect(await states()).toEqual(["dead", "dead", "dead", "delivered", "delivered"]);
+  const { json } = await app.live.get(`/v1/endpoints/${id}/stats`);
+  // The test itself is the fourth.
+  expect(json["total"]).toMatchObject({ dead: 4, delivered: 2 });
 });

@@ -80,6 +80,7 @@ export class AttemptWatch {
     this.#busy.delete(id);
     this.#onceEnded.get(id)?.();
     this.#onceEnded.delete(id);
+    this.#requireUndecided(load);
     if (run.outside.byHand.has(id)) return;
     this.#inFlight.set(endpoint.id, Math.max(0, (this.#inFlight.get(endpoint.id) ?? 0) - 1));
     if (!sent) return;
@@ -89,6 +90,13 @@ export class AttemptWatch {
     if (!run.process.data.endpoints.leadsTo(endpoint)) return;
     const gate = run.process.actors.clock.fromWall(sent.finding.retryAfterAt ?? run.world.wall + 1000);
     this.#gates.set(endpoint.id, Math.max(this.#gates.get(endpoint.id) ?? 0, gate));
+  }
+
+  /** What is under way when its endpoint is disabled is decided by its outcome. */
+  #requireUndecided({ delivery: { id, due, generation } }: Load): void {
+    const now = this.run.process.data.deliveries.get(id);
+    if (due !== null && now?.deadReason === "endpoint_disabled" && now.generation === generation + 1)
+      this.run.violate("a delivery is dead with its endpoint while its attempt runs");
   }
 
   #requireSlot({ id, ordering, maxConcurrency }: Endpoint): void {

@@ -239,6 +239,12 @@ export const MUTANTS: readonly Mutant[] = [
     put: "const head = this.#queue.peek();\n    if (head && this.flights.has(head.id)) return NEVER;",
   },
   {
+    name: "what is under way is dead with its endpoint",
+    file: "delivery/backlog.ts",
+    find: "busyToo || !this.flights.defer(id)",
+    put: "busyToo || true",
+  },
+  {
     name: "nothing is said of a delivery that waits for a free slot",
     file: "delivery/actor.ts",
     find: 'return this.health.backoffLevel > 0 ? "backoff" : "concurrency";',
