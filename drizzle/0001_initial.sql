@@ -137,6 +137,8 @@ CREATE INDEX delivery_replayed ON delivery (event_id) WHERE origin IN (1, 3);
 -- Open deliveries that an actor holds in memory, and those that wait in the database for their turn.
 CREATE INDEX delivery_held ON delivery (due) WHERE due IS NOT NULL AND queue_order IS NULL;
 CREATE INDEX delivery_parked ON delivery (endpoint_id, queue_order) WHERE queue_order IS NOT NULL;
+-- Those that wait for their account's plan.
+CREATE INDEX delivery_awaiting ON delivery (endpoint_id) WHERE due IS NULL AND status IN (0, 1);
 CREATE INDEX delivery_dead ON delivery (project_id, id) WHERE status = 3;
 CREATE INDEX delivery_dead_endpoint ON delivery (endpoint_id, id) WHERE status = 3;
 

@@ -212,15 +212,19 @@ export class Actors {
     return this.#actors.get(endpointId)?.isQuiet ?? true;
   }
 
-  /** Deliveries of an endpoint that are open: in its actor's hands, or waiting in the database. */
-  openCount(endpointId: number): number {
-    const actor = this.#actors.get(endpointId);
+  /**
+   * Deliveries of an endpoint that are open: in its actor's hands, waiting in the database, or for the
+   * account's plan.
+   */
+  openCount({ id, projectId }: Pick<Endpoint, "id" | "projectId">): number {
+    const { deliveries, meter } = this.data;
+    const awaiting = meter.waitingEvents(projectId) > 0 ? deliveries.countAwaiting(id) : 0;
+    const actor = this.#actors.get(id);
     // Most of many thousand have nothing: no look-up for those.
-    if (!actor || (actor instanceof EndpointActor && actor.isQuiet)) return 0;
+    if (!actor || (actor instanceof EndpointActor && actor.isQuiet)) return awaiting;
     const held = actor instanceof EndpointActor ? actor.ids() : [];
-    const { deliveries } = this.data;
     // Some that are parked are in the actor's hands already.
-    return deliveries.countParked(endpointId) + deliveries.countOpenUnparked(held);
+    return awaiting + deliveries.countParked(id) + deliveries.countOpenUnparked(held);
   }
 
   /** By the wall clock. */

@@ -108,7 +108,7 @@ export class Poller {
       .map(({ id, attemptCount }): Tally => {
         deliveries.acknowledge(id);
         const durationMs = attempts.acknowledge(id, attemptCount, now) ?? 0;
-        return { endpointId, projectId, at: now, delivered: true, dead: false, durationMs };
+        return { endpointId, projectId, at: now, delivered: true, failed: false, dead: false, durationMs };
       });
     index.countAttemptsBehind(tallies);
     return tallies.length;

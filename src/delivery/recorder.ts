@@ -74,6 +74,7 @@ export class Recorder {
     if (metered && !delivery.metered) this.data.meter.count(delivery.projectId, performed.startedAt);
     // Also where the delivery is gone: what its receiver said holds for the next one.
     const disabled = this.#disable(settlement);
+    const isAgain = this.#hasArrived(settlement);
     const at = { id, number };
     const settled = this.data.deliveries.settle(delivery, at, metered, change, settlement.queueOrder);
     if (settled === "gone") return { applied: false, disabled, nextAttemptAt: null };
@@ -90,12 +91,18 @@ export class Recorder {
         endpointId: endpoint.id,
         projectId: delivery.projectId,
         at: performed.startedAt,
-        delivered: outcome === "delivered",
+        delivered: outcome === "delivered" && !isAgain,
+        failed: outcome !== "delivered",
         dead: isApplied && change?.status === "dead",
         durationMs: performed.durationMs,
       });
     }
     return { applied: isApplied, disabled, nextAttemptAt };
+  }
+
+  /** Inside the write. Only by hand is something tried that has arrived: then it is not counted again. */
+  #hasArrived({ load, trigger }: Settlement<Sent>): boolean {
+    return trigger === "manual" && this.data.deliveries.get(load.delivery.id)?.status === "delivered";
   }
 
   /**

@@ -117,6 +117,7 @@ export class AgedDirectory {
       projectId,
       at: this.#now,
       delivered: true,
+      failed: false,
       dead: false,
       durationMs: 5,
     });

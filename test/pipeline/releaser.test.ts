@@ -30,7 +30,7 @@ describe("a verified inbound event at the limit", () => {
     await using other = await Bench.open(clock);
     const { live } = await other.tenant("five");
     const name = other.path();
-    await other.endpoint(live, name);
+    const { id } = await other.endpoint(live, name);
     const ingest = await other.source(live);
     await publishMany(live, 5);
     await other.settled(live);
@@ -41,6 +41,8 @@ describe("a verified inbound event at the limit", () => {
     const waiting = await deliveries(live, "&status=pending");
     const shown = { waiting_for: "plan_limit", next_attempt_at: null, attempt_count: 0 };
     expect(waiting).toMatchObject([shown, shown]);
+    for (const path of ["/v1/stats", `/v1/endpoints/${id}/stats`])
+      expect([path, (await live.get(path)).json["waiting"]]).toEqual([path, 2]);
     expect(other.receiver.requests(name)).toHaveLength(5);
     clock.set(DECEMBER);
     await other.receiver.arrived(name, 7);

@@ -84,6 +84,7 @@ export class AttemptWatch {
     if (run.outside.byHand.has(id)) return;
     this.#inFlight.set(endpoint.id, Math.max(0, (this.#inFlight.get(endpoint.id) ?? 0) - 1));
     if (!sent) return;
+    if (sent.finding.outcome !== "delivered") this.run.tryByHand(endpoint.id);
     this.#lastEnded.set(endpoint.id, { id, number: attemptCount + 1 });
     if (!SLOWING.includes(sent.statusCode ?? 0)) return;
     // What an earlier destination answers says nothing of this one.

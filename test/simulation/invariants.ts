@@ -29,6 +29,7 @@ export function check(run: Simulation): void {
   oneForEach(run, deliveries);
   onlyTodaysDestinationDisables(run);
   deathsAreCounted(run, deliveries);
+  arrivalsAreCounted(run, deliveries);
   deliveredMeansReceived(run, deliveries);
   nothingTwiceWithoutReason(run, deliveries);
   schedulesWereKept(run, deliveries);
@@ -109,6 +110,24 @@ function onlyTodaysDestinationDisables(run: Simulation): void {
     if (!answers.some(({ answer }) => answer === 410))
       run.violate("an endpoint is disabled by what an earlier address answered");
   }
+}
+
+/** What is counted as delivered at an endpoint arrived once, and once more each time it was opened again. */
+function arrivalsAreCounted(run: Simulation, deliveries: readonly DeliveryRow[]): void {
+  const one = (sql: string) => run.sqlite.query<{ n: number | null }, []>(sql).get()?.n ?? 0;
+  const counted = one("SELECT sum(delivered) AS n FROM stat");
+  const failed = one("SELECT sum(failed) AS n FROM stat");
+  const arrived = deliveries.filter(({ status }) => status === 2).length;
+  const opened = one("SELECT count(*) AS n FROM note WHERE kind = 0");
+  const erased = run.erasures.countGone("attempt");
+  if (counted > arrived + opened + erased)
+    run.violate(
+      `${counted} deliveries are counted that arrived, ${arrived} did and ${opened} were opened again`,
+    );
+  if (counted < arrived) run.violate(`${counted} deliveries are counted that arrived, ${arrived} did`);
+  const rejected = one("SELECT count(*) AS n FROM attempt WHERE outcome <> 0");
+  if (failed < rejected || failed > rejected + erased)
+    run.violate(`${failed} failures are counted, ${rejected} attempts failed`);
 }
 
 /** What is counted as dead at an endpoint died there once, or was opened again since. */
@@ -238,8 +257,12 @@ function countsAgree(run: Simulation, deliveries: readonly DeliveryRow[]): void 
   const attempts = one(
     "SELECT count(*) AS n FROM attempt a JOIN delivery d ON d.id = delivery_id JOIN endpoint ON endpoint.id = endpoint_id",
   );
-  const tallied = one("SELECT sum(delivered + failed) AS n FROM stat");
-  if (one("SELECT sum(delivered + failed) AS n FROM project_stat") !== tallied)
+  const tallyOf = (table: string) =>
+    one(`SELECT sum(value ->> 1) AS n FROM ${table}, json_each(${table}.durations)`);
+  const tallied = tallyOf("stat");
+  const numbersOf = (table: string) =>
+    one(`SELECT sum(delivered * 1000000 + failed) AS n FROM ${table}`) + tallyOf(table);
+  if (numbersOf("project_stat") !== numbersOf("stat"))
     run.violate("a project's hourly numbers are not the sum of its endpoints'");
   // Erased ones stay in the numbers, unless a crash came before they were written down.
   const erased = run.erasures.countGone("attempt");

@@ -235,14 +235,26 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "an attempt by hand of the next delivery holds up all that follow",
     file: "delivery/backlog.ts",
-    find: "const head = this.#freeHead();\n    if (head && this.flights.has(head.id)) return NEVER;",
-    put: "const head = this.#queue.peek();\n    if (head && this.flights.has(head.id)) return NEVER;",
+    find: 'if (!head || this.endpoint.ordering === "fifo" || !this.flights.defer(head.id)) return head;',
+    put: "if (!head || head.order > 0) return head;",
   },
   {
     name: "what is under way is dead with its endpoint",
     file: "delivery/backlog.ts",
     find: "busyToo || !this.flights.defer(id)",
     put: "busyToo || true",
+  },
+  {
+    name: "a delivery that arrives once more by hand is counted again",
+    file: "delivery/recorder.ts",
+    find: 'delivered: outcome === "delivered" && !isAgain,',
+    put: 'delivered: outcome === "delivered",',
+  },
+  {
+    name: "after a crash a delivery that had arrived once more by hand is counted again",
+    file: "store/index/recovery.ts",
+    find: "const delivered = !failed && row.is_again === 0;",
+    put: "const delivered = !failed;",
   },
   {
     name: "nothing is said of a delivery that waits for a free slot",

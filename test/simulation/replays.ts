@@ -3,8 +3,6 @@ import { enqueueReplayed, replayOne } from "../../src/pipeline/replay.ts";
 import { CONSUMERS } from "./scenario.ts";
 import type { Simulation } from "./run.ts";
 
-const SOON_MS = 10_000;
-
 /** What somebody asks for to be sent again: one delivery, many, or one attempt at once. */
 export class Replays {
   constructor(private readonly run: Simulation) {}
@@ -68,11 +66,7 @@ export class Replays {
         .then((replay) => replayer.run(replay), this.run.refused);
   }
 
-  /** Often of a delivery that another one will soon be due behind, and then it hangs. */
-  byHand(): void {
-    const next = this.run.rng.chance(0.5) ? this.#next() : null;
-    const id = next ?? this.run.someDelivery();
-    if (next !== null) this.run.receivers.hangNext(this.run.process.data.ids.encode("msg", next));
+  byHand(id = this.run.someDelivery()): void {
     if (id === null) return;
     const { touched, byHand } = this.run.outside;
     touched.add(id);
@@ -82,12 +76,14 @@ export class Replays {
     else void attempt.then(() => byHand.delete(id));
   }
 
-  #next(): number | null {
-    const rows = this.run.sqlite.query<{ id: number }, [number]>(
-      `SELECT id FROM delivery d WHERE due > ? AND EXISTS
-         (SELECT 1 FROM delivery WHERE endpoint_id = d.endpoint_id AND due > d.due AND due < d.due + ${SOON_MS})
-       ORDER BY due LIMIT 1`,
+  /** Soon after an attempt has failed: of the delivery that its endpoint would try next; and it hangs. */
+  nextByHand(endpointId: number): void {
+    const rows = this.run.sqlite.query<{ id: number }, [number, number]>(
+      "SELECT id FROM delivery WHERE endpoint_id = ? AND due > ? ORDER BY due LIMIT 1",
     );
-    return rows.get(this.run.process.actors.clock.now())?.id ?? null;
+    const id = rows.get(endpointId, this.run.process.actors.clock.now())?.id;
+    if (id === undefined) return;
+    this.run.receivers.hangNext(this.run.process.data.ids.encode("msg", id));
+    this.byHand(id);
   }
 }

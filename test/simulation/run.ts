@@ -312,6 +312,12 @@ export class Simulation {
     return row?.id ?? null;
   }
 
+  /** An attempt has failed: now and then somebody tries another delivery of the endpoint by hand. */
+  tryByHand(endpointId: number): void {
+    if (!this.receivers.calm && this.faults.hang && this.rng.chance(0.2))
+      this.world.outside(this.rng.below(5000), () => this.#isUp && this.replays.nextByHand(endpointId));
+  }
+
   /** Often while an attempt of it is under way; now and then the process dies soon after that has ended. */
   #cancel(): void {
     const id = (this.rng.chance(0.5) ? this.watch.someBusy(this.rng) : null) ?? this.someDelivery();

@@ -43,7 +43,7 @@ export function newEndpoint(rng: Rng, projectId: number, n: number, now: number)
     secret: makeSecret(),
     retry: rng.pick([null, { schedule: [1, 2, 4] }, { schedule: [60, 600] }, { schedule: [] }]),
     // Some hang for longer than a delivery that is due may wait without a word.
-    timeoutSeconds: rng.pick([5, 5, 30]),
+    timeoutSeconds: rng.pick([5, 30]),
     rateLimitPerSecond: rng.pick([null, null, 2]),
     maxConcurrency: rng.pick([1, 3, 10]),
     ordering: rng.pick(["none", "none", "fifo"]),

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
+import type { Endpoint } from "../../core/model.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
 import { keyTime } from "../../core/ids.ts";
 import type { StatNumbers, StatPoint, StatSpan, StatSum } from "../../store/counts/stats.ts";
@@ -69,7 +70,7 @@ function endpointStatsRoute(services: Needs<"ids" | "endpoints" | "stats" | "act
       const endpoint = findEndpoint(services, caller, params.id);
       const sum = services.stats.over(spanOf(services, query));
       sum.addEndpoint(endpoint.id);
-      return { status: 200, json: pointsOf(sum, services.actors.openCount(endpoint.id)) };
+      return { status: 200, json: pointsOf(sum, services.actors.openCount(endpoint)) };
     },
   });
 }
@@ -147,17 +148,21 @@ function statsByEndpointRoute(
       const ids = readIds("endpoint_ids", query.endpoint_ids);
       const { since, until } = readSpan(query, services.now());
       const seen = ids.flatMap((id) => seenEndpoint(services, caller, id) ?? []);
-      return { status: 200, json: { data: seen.map(({ id }) => totalOf(services, id, since, until)) } };
+      return {
+        status: 200,
+        json: { data: seen.map((endpoint) => totalOf(services, endpoint, since, until)) },
+      };
     },
   });
 }
 
 function totalOf(
   { index, deliveries, stats, ids, actors }: Needs<"ids" | "deliveries" | "index" | "stats" | "actors">,
-  endpointId: number,
+  endpoint: Endpoint,
   since: number,
   until: number,
 ) {
+  const { id: endpointId } = endpoint;
   const [newest] = index.below([endpointId], Number.MAX_SAFE_INTEGER, 1);
   const last = newest === undefined ? null : deliveries.get(newest);
   const sum = stats.over({ by: "hour", since, until });
@@ -165,7 +170,7 @@ function totalOf(
   return {
     endpoint_id: ids.encode("ep", endpointId),
     ...numbersOf(sum.result().total),
-    waiting: actors.openCount(endpointId),
+    waiting: actors.openCount(endpoint),
     last_delivery: last && {
       id: ids.encode("msg", last.id),
       status: last.status,
@@ -206,9 +211,9 @@ async function countWaiting(
   turns: Turns,
 ): Promise<number> {
   let waiting = 0;
-  for (const { id } of endpointsOf(services, caller)) {
+  for (const endpoint of endpointsOf(services, caller)) {
     await turns.giveWay();
-    waiting += services.actors.openCount(id);
+    waiting += services.actors.openCount(endpoint);
   }
   return waiting;
 }

@@ -12,7 +12,9 @@ export interface Tally {
   endpointId: number;
   projectId: number;
   at: number;
+  /** It made its delivery arrive. */
   delivered: boolean;
+  failed: boolean;
   dead: boolean;
   durationMs: number;
 }
@@ -55,7 +57,7 @@ export class Gathering {
   addTally(tally: Tally): void {
     const numbers = this.#numbersOf(tally);
     if (tally.delivered) numbers.delivered++;
-    else numbers.failed++;
+    if (tally.failed) numbers.failed++;
     if (tally.dead) numbers.dead++;
     const bucket = bucketOf(tally.durationMs);
     numbers.durations.set(bucket, (numbers.durations.get(bucket) ?? 0) + 1);

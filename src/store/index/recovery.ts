@@ -1,6 +1,7 @@
 import type { Data } from "../data.ts";
 import { toEvent, EVENT_COLUMNS, type EventRow } from "../log/events.ts";
 import { OUTCOMES, TRIGGERS } from "../../core/model.ts";
+import { isAttemptOf } from "../log/children.ts";
 import { STATUS } from "../log/delivery-row.ts";
 import { NOTE_KINDS } from "../log/notes.ts";
 
@@ -21,6 +22,7 @@ interface AttemptRow {
   trigger: number;
   duration_ms: number;
   is_last: 0 | 1;
+  is_again: 0 | 1;
 }
 
 /**
@@ -33,6 +35,13 @@ const IS_LAST = `a.next_attempt_at IS NULL
                 ORDER BY n.id DESC LIMIT 1), ${REPLAYED}) = ${REPLAYED}
   AND (d.status <> ${STATUS.cancelled}
        OR EXISTS (SELECT 1 FROM note n WHERE n.event_id = d.event_id AND n.delivery_id = d.id AND n.id > a.id))`;
+
+/** True of an attempt by hand of a delivery that had arrived since it was last opened. */
+const IS_AGAIN = `a.trigger = ${TRIGGERS.indexOf("manual")}
+  AND EXISTS (SELECT 1 FROM attempt WHERE ${isAttemptOf("d.id", "d.first_attempt")}
+    AND attempt.id < a.id AND attempt.outcome = ${OUTCOMES.indexOf("delivered")}
+    AND attempt.id > coalesce((SELECT max(n.id) FROM note n
+      WHERE n.event_id = d.event_id AND n.delivery_id = d.id AND n.id < a.id AND n.kind = ${REPLAYED}), 0))`;
 
 /** A row above the mark: its key, and how it is gathered. */
 type Gathering = [key: number, gather: () => void];
@@ -77,17 +86,18 @@ function deliveriesAbove(
 
 /** Those of polled endpoints are counted with their acknowledgement (Index.countAttemptsBehind). */
 function attemptsAbove({ store, index }: Pick<Data, "store" | "index">, mark: number): Gathering[] {
-  const sql = `SELECT a.id, d.project_id, d.endpoint_id, a.started_at, a.outcome, a.trigger, a.duration_ms, (${IS_LAST}) AS is_last
+  const sql = `SELECT a.id, d.project_id, d.endpoint_id, a.started_at, a.outcome, a.trigger, a.duration_ms, (${IS_LAST}) AS is_last, (${IS_AGAIN}) AS is_again
     FROM attempt a JOIN delivery d ON d.id = a.delivery_id
     WHERE a.id > ? AND NOT (a.status_code IS NULL AND a.outcome IN (${OUTCOMES.indexOf("delivered")}, ${OUTCOMES.indexOf("handed_out")}))`;
   return store.sqlite
     .query<AttemptRow, [number]>(sql)
     .all(mark)
     .map((row) => {
-      const delivered = OUTCOMES[row.outcome] === "delivered";
-      const dead = !delivered && row.is_last === 1 && TRIGGERS[row.trigger] !== "manual";
+      const failed = OUTCOMES[row.outcome] !== "delivered";
+      const delivered = !failed && row.is_again === 0;
+      const dead = failed && row.is_last === 1 && TRIGGERS[row.trigger] !== "manual";
       const { project_id: projectId, endpoint_id: endpointId, started_at: at, duration_ms: durationMs } = row;
-      const tally = { endpointId, projectId, at, delivered, dead, durationMs };
+      const tally = { endpointId, projectId, at, delivered, failed, dead, durationMs };
       return [row.id, () => index.countAttempt(row.id, tally)];
     });
 }

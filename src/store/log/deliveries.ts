@@ -244,7 +244,12 @@ export class Deliveries {
     return this.#statements.countParked.get(endpointId)?.count ?? 0;
   }
 
-  /** How many of these deliveries are open, and do not wait in the database. */
+  /** Those that wait for the account's plan. */
+  countAwaiting(endpointId: number): number {
+    return this.#statements.countAwaiting.get(endpointId)?.count ?? 0;
+  }
+
+  /** How many of these deliveries are open, and wait neither in the database nor for the account's plan. */
   countOpenUnparked(ids: readonly number[]): number {
     return this.#statements.countOpenUnparked.get(JSON.stringify(ids))?.count ?? 0;
   }
@@ -294,7 +299,10 @@ function prepareReads(sqlite: Store["sqlite"]) {
       "SELECT count(*) AS count FROM delivery WHERE endpoint_id = ? AND queue_order IS NOT NULL",
     ),
     countOpenUnparked: sqlite.prepare<{ count: number }, [string]>(
-      "SELECT count(*) AS count FROM delivery WHERE id IN (SELECT value FROM json_each(?)) AND status IN (0, 1) AND queue_order IS NULL",
+      "SELECT count(*) AS count FROM delivery WHERE id IN (SELECT value FROM json_each(?)) AND status IN (0, 1) AND due IS NOT NULL AND queue_order IS NULL",
+    ),
+    countAwaiting: sqlite.prepare<{ count: number }, [number]>(
+      "SELECT count(*) AS count FROM delivery WHERE endpoint_id = ? AND due IS NULL AND status IN (0, 1)",
     ),
     deadOfProject: sqlite.prepare<{ id: number }, [number, number, number]>(
       `SELECT id FROM delivery WHERE status = 3 AND project_id = ${bound(1)} AND id > ${bound(2)} ORDER BY id LIMIT ${bound(3)}`,

@@ -1,6 +1,7 @@
 /** A retry by hand, and the disk that has to have what came before it. */
 import { expect, test } from "bun:test";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
+import { recoverIndex } from "../../../src/store/index/recovery.ts";
 import { expectRefusal, type Page, startApi } from "../log-kit.ts";
 
 test("a retry by hand is made for whoever saw the last one end, once the disk has that", async () => {
@@ -72,4 +73,21 @@ test("a retry by hand is not begun while its outcome could not be written", asyn
   const reply = await full.call("POST", `/v1/deliveries/${delivery?.id}/retry`);
   expectRefusal(reply, 503, "unavailable");
   expect(full.receiver.requests("full")).toHaveLength(1);
+});
+
+test("a retry by hand of what has arrived counts it once, before and after a crash", async () => {
+  await using api = await startApi();
+  const { publicId } = await api.endpoint({ url: api.receiver.url("again"), eventTypes: ["again"] });
+  const [delivery] = await api.settled((await api.publish("again")).id, ["delivered"]);
+  for (let times = 0; times < 2; times++) await api.call("POST", `/v1/deliveries/${delivery?.id}/retry`);
+  const total = async () =>
+    (await api.get<{ total: Record<string, number> }>(`/v1/endpoints/${publicId}/stats`)).total;
+  expect(await total()).toMatchObject({ delivered: 1, failed: 0 });
+  // What a process would gather that begins now with nothing written down.
+  const { sqlite } = api.data.store;
+  await api.data.index.settle();
+  sqlite.run("DELETE FROM meta WHERE name = 'indexed'");
+  for (const table of ["stat", "project_stat", "entry"]) sqlite.run(`DELETE FROM ${table}`);
+  await recoverIndex(api.data);
+  expect(await total()).toMatchObject({ delivered: 1, failed: 0 });
 });

@@ -53,6 +53,7 @@ async function addTallies(many: number): Promise<void> {
         projectId,
         at,
         delivered,
+        failed: !delivered,
         dead,
         durationMs: rng.below(900),
       });
