@@ -115,6 +115,8 @@ CREATE TABLE fanout (
   endpoints TEXT NOT NULL
 );
 
+-- `changed`: the key of the moment at which its status became what it is, or it was opened again (STATUS_KEY
+-- in src/store/log/delivery-row.ts); NULL where that is `first_attempt`, or before it `id`.
 CREATE TABLE delivery (
   id            INTEGER PRIMARY KEY,
   event_id      INTEGER NOT NULL,
@@ -130,7 +132,8 @@ CREATE TABLE delivery (
   queue_order   INTEGER,
   dead_reason   INTEGER,
   completed_at  INTEGER,
-  first_attempt INTEGER
+  first_attempt INTEGER,
+  changed       INTEGER
 );
 -- Deliveries of an event lie right behind it; those that a replay made or reopened are found here.
 CREATE INDEX delivery_replayed ON delivery (event_id) WHERE origin IN (1, 3);

@@ -62,7 +62,7 @@ export class Actors {
   constructor(
     private readonly data: Pick<
       Data,
-      "store" | "tenants" | "endpoints" | "health" | "events" | "deliveries" | "notes"
+      "store" | "tenants" | "endpoints" | "health" | "events" | "deliveries" | "notes" | "meter"
     >,
     private readonly parts: ActorsParts,
   ) {

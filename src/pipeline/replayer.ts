@@ -32,14 +32,28 @@ interface Target {
 
 const SECOND_MS = 1000;
 
+/** What a replay would take, as it is at one moment. */
+export interface Matched {
+  matched: number;
+  /** The latest key of that moment (Store.latestKey). */
+  asOf: number;
+}
+
 /**
  * Bulk replays: a job walks the matching deliveries (or, with `missing`, events) from the oldest to the
  * newest in slices. Each slice replays and moves the job's position in one transaction, so that a crash
  * repeats nothing and forgets nothing.
  *
+ * It takes what matches when it is asked for, and of that what is still as it was when its turn comes. A
+ * delivery whose status has changed since, that was opened again, or that was written later, has a later key
+ * for that (STATUS_KEY) than `last`, which is the latest of the moment in which the counting began: it is
+ * neither counted nor taken. So a replay takes fewer than matched where some go on by themselves, and never
+ * more: as what else its filter asks may come true later (an endpoint is enabled), it also ends with that
+ * number, for which it has its places of the plan from the start.
+ *
  * | state     | leaves when                                                       |
  * |-----------|-------------------------------------------------------------------|
- * | running   | the walk reaches `last` (completed), cancel (cancelled), the process ends (goes on at the next start) |
+ * | running   | the walk reaches `last`, or all that matched is replayed (completed), cancel (cancelled), the process ends (goes on at the next start) |
  * | completed | never                                                             |
  * | cancelled | never                                                             |
  */
@@ -67,15 +81,16 @@ export class Replayer {
     data.store.onRecovered(() => this.recover());
   }
 
-  /** How many a replay would take now. */
-  async count(scope: ReplayScope, filter: ReplayFilter, turns: Turns): Promise<number> {
-    const walk = this.#walkOf(() => scope, filter, 0, this.data.store.keys.last);
+  /** How many a replay would take that is asked for now. */
+  async count(scope: ReplayScope, filter: ReplayFilter, turns: Turns): Promise<Matched> {
+    const asOf = this.data.store.latestKey;
+    const walk = this.#walkOf(() => scope, filter, 0, asOf);
     let matched = 0;
     for (;;) {
       await turns.giveWay();
       const { targets, reached } = await walk.next(turns);
       matched += targets.length;
-      if (reached === null) return matched;
+      if (reached === null) return { matched, asOf };
     }
   }
 
@@ -112,6 +127,7 @@ export class Replayer {
       const done = await this.#writeSlice(replay, slice, replayed);
       if (done === null || slice.reached === null) return;
       replayed += done;
+      if (replayed >= replay.matched) return;
       if (ratePerSecond !== null && done > 0) await this.#wait((done * SECOND_MS) / ratePerSecond);
     }
   }
@@ -121,15 +137,19 @@ export class Replayer {
    * a write.
    */
   async #writeSlice(replay: Replay, { targets, reached }: Slice, before: number): Promise<number | null> {
-    if (targets.length === 0 && reached !== null) return this.#isRunning(replay) ? 0 : null;
-    const ended =
-      reached === null ? { status: "completed" as const, completedAt: this.data.store.now() } : {};
+    if (targets.length === 0 && reached !== null && before < replay.matched)
+      return this.#isRunning(replay) ? 0 : null;
     const position = reached ?? replay.last;
     const full = this.outlet.full(targets.map(({ endpoint }) => endpoint));
     const written = await this.data.store.write(() => {
       if (!this.#isRunning(replay)) return null;
-      const done = targets.flatMap((target) => this.#replayTarget(replay.filter, target, full));
-      this.data.replays.update(replay.id, { position, replayed: before + done.length, ...ended });
+      const done: Replayed[] = [];
+      for (const target of targets)
+        if (before + done.length < replay.matched) done.push(...this.#replayTarget(replay, target, full));
+      const replayed = before + done.length;
+      const isDone = reached === null || replayed >= replay.matched;
+      const ended = isDone && { status: "completed" as const, completedAt: this.data.store.now() };
+      this.data.replays.update(replay.id, { position, replayed, ...ended });
       return done;
     }, true);
     enqueueReplayed(this.outlet, written ?? []);
@@ -144,7 +164,7 @@ export class Replayer {
    * Looks once more: since the slice was read, the delivery may have gone on by itself, or another replay may
    * have made it.
    */
-  #replayTarget(filter: ReplayFilter, target: Target, full: ReadonlySet<number>): Replayed[] {
+  #replayTarget({ last }: Replay, target: Target, full: ReadonlySet<number>): Replayed[] {
     const { eventId, deliveryId } = target;
     const event = this.data.events.get(eventId);
     const endpoint = this.data.endpoints.current(target.endpoint.id);
@@ -152,7 +172,7 @@ export class Replayer {
     if (deliveryId === null && (!isTheirs(endpoint, event) || hasDelivery(this.data, eventId, endpoint)))
       return [];
     const delivery = deliveryId === null ? null : this.data.deliveries.get(deliveryId);
-    if (deliveryId !== null && !(delivery && filter.status.includes(delivery.status))) return [];
+    if (deliveryId !== null && !(delivery && this.data.deliveries.isAsItWas(deliveryId, last))) return [];
     return [replayOne(this.data, this.outlet.clock, event, endpoint, delivery, full) ?? []].flat();
   }
 
@@ -168,7 +188,7 @@ export class Replayer {
     const from = Math.max(position, firstKeyOf(filter));
     const nextKeys = this.#keysAbove(scopeOf(), filter, from);
     const most = limit("sliceRows");
-    const targetsOf = filter.missing ? this.#missing(filter) : this.#deliveries(scopeOf, filter);
+    const targetsOf = filter.missing ? this.#missing(filter) : this.#deliveries(scopeOf, filter, last);
     return {
       next: async (turns, count = most) => {
         const keys = nextKeys(Math.min(count, most)).filter((key) => key <= last);
@@ -193,10 +213,10 @@ export class Replayer {
     return (count) => walk.next(count);
   }
 
-  #deliveries(scopeOf: () => ReplayScope, filter: ReplayFilter): TargetsOf {
+  #deliveries(scopeOf: () => ReplayScope, filter: ReplayFilter, asOf: number): TargetsOf {
     const { q = null } = filter;
     return async (keys, turns) => {
-      const wanted = deliveryFilterOf(scopeOf(), filter);
+      const wanted = deliveryFilterOf(scopeOf(), filter, asOf);
       const targets = keys.flatMap((key) => this.#deliveryTarget(wanted, filter, key) ?? []);
       if (q === null) return targets;
       const found: Target[] = [];
@@ -296,10 +316,10 @@ function firstKeyOf({ since }: ReplayFilter): number {
 }
 
 /** Its times are those of the events (`inWindow`). */
-function deliveryFilterOf(scope: ReplayScope, filter: ReplayFilter): DeliveryFilter {
+function deliveryFilterOf(scope: ReplayScope, filter: ReplayFilter, asOf: number): DeliveryFilter {
   const { status, endpointId, eventTypes, consumerId, statusCode = null } = filter;
   const narrowed = { status, endpointId, eventTypes, consumerId, statusCode, q: null };
-  return { ...scope, ...narrowed, eventId: null, since: null, until: null };
+  return { ...scope, ...narrowed, eventId: null, since: null, until: null, asOf };
 }
 
 function inWindow({ since, until }: ReplayFilter, eventId: number): boolean {

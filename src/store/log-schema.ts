@@ -88,6 +88,7 @@ export const delivery = sqliteTable(
     dead_reason: integer(),
     completed_at: integer(),
     first_attempt: integer(),
+    changed: integer(),
   },
   (t) => [
     index("delivery_replayed").on(t.event_id).where(sql`origin IN (1, 3)`),

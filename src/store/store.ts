@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { unavailable } from "../core/errors.ts";
-import { KeySequence } from "../core/ids.ts";
+import { firstKeyAt, KeySequence } from "../core/ids.ts";
 import { type Share, type TurnParts, TurnQueue } from "../core/structures/turn-queue.ts";
 import { isBusy, isDiskError, isFull } from "./disk-error.ts";
 
@@ -102,6 +102,11 @@ export class Store {
   /** A new key; inside a write, so that keys and commits have the same order. */
   takeKey(count = 1): number {
     return this.keys.take(this.now(), count);
+  }
+
+  /** Every key that was taken so far, also before the last start, is at most this one; every later one is larger. */
+  get latestKey(): number {
+    return Math.max(this.keys.last, firstKeyAt(this.now()) - 1);
   }
 
   /**

@@ -19,11 +19,6 @@ interface DeliveryRow {
 /** What must hold when everything has come to rest. */
 export function check(run: Simulation): void {
   const deliveries = run.sqlite.query<DeliveryRow, []>("SELECT * FROM delivery ORDER BY id").all();
-  // A bulk replay also takes what died while it ran.
-  const noted = run.sqlite
-    .query<{ id: number }, []>("SELECT delivery_id AS id FROM note WHERE kind = 0")
-    .all();
-  for (const { id } of noted) run.outside.touched.add(id);
   acknowledgedIsStored(run, deliveries);
   everythingEnded(run, deliveries);
   oneForEach(run, deliveries);
@@ -38,6 +33,7 @@ export function check(run: Simulation): void {
   countsAgree(run, deliveries);
   tallyAgrees(run);
   replaysWereSent(run);
+  replaysTookWhatMatched(run);
   listsAreComplete(run);
   whatHangsIsFound(run);
   run.erasures.requireWhole();
@@ -337,6 +333,17 @@ function replaysWereSent(run: Simulation): void {
     const delivery = run.process.data.deliveries.get(id);
     const ended = delivery === null || delivery.status === "dead" || delivery.status === "cancelled";
     if (!sent && !ended) run.violate("a replay was acknowledged and never sent");
+  }
+}
+
+/** A bulk replay has places for what matched when it was asked for, and takes nothing else. */
+function replaysTookWhatMatched(run: Simulation): void {
+  const rows = run.sqlite.query<{ matched: number; replayed: number; status: string }, []>(
+    "SELECT matched, replayed, status FROM replay",
+  );
+  for (const { matched, replayed, status } of rows.all()) {
+    if (replayed > matched) run.violate(`a replay took ${replayed} of ${matched} that matched`);
+    if (status !== "completed") run.violate(`a replay is ${status} when all is at rest`);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { DeliveryStatus } from "../../src/core/model.ts";
 import { enqueueReplayed, replayOne } from "../../src/pipeline/replay.ts";
+import { statusNumber } from "../../src/store/log/delivery-row.ts";
 import { CONSUMERS } from "./scenario.ts";
 import type { Simulation } from "./run.ts";
 
@@ -47,22 +48,24 @@ export class Replays {
       ratePerSecond: this.run.rng.pick([null, 1]),
     };
     for (const { id } of this.run.sqlite
-      .query<{ id: number }, []>("SELECT id FROM delivery WHERE status IN (0, 1, 3)")
-      .all())
+      .query<{ id: number }, [string]>(
+        "SELECT id FROM delivery WHERE status IN (SELECT value FROM json_each(?))",
+      )
+      .all(JSON.stringify(status.map(statusNumber))))
       this.run.outside.touched.add(id);
-    const row = {
-      projectId: this.run.projectId,
-      consumerId: missing ? null : this.run.rng.pick(CONSUMERS),
-      filter,
-      matched: 0,
-      position: 0,
-      last: data.store.keys.last,
-    };
+    const { projectId } = this.run;
+    const consumerId = missing ? null : this.run.rng.pick(CONSUMERS);
+    const scope = { projectId, visible: data.endpoints.visibleTo(projectId, consumerId) };
     // Somebody who clicks twice asks for it twice.
     const times = this.run.rng.chance(0.3) ? 2 : 1;
     for (let n = 0; n < times; n++)
-      data.store
-        .write(() => data.replays.insert(row))
+      replayer
+        .count(scope, filter, data.store.turns)
+        .then(({ matched, asOf: last }) =>
+          data.store.write(() =>
+            data.replays.insert({ ...scope, consumerId, filter, matched, position: 0, last }),
+          ),
+        )
         .then((replay) => replayer.run(replay), this.run.refused);
   }
 

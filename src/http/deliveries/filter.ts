@@ -54,5 +54,6 @@ export function readDeliveryFilter(
     until: query.until === undefined ? null : parseTime("until", query.until),
     q: query.q ?? null,
     visible: visibleEndpoints(services, caller),
+    asOf: null,
   };
 }

@@ -4,6 +4,7 @@ import { notFound, Problem } from "../../core/errors.ts";
 import { keyTime } from "../../core/ids.ts";
 import type { Replay, ReplayFilter } from "../../store/log/replays.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
+import type { Matched } from "../../pipeline/replayer.ts";
 import { commitChange } from "../framework/commit.ts";
 import { visibleEndpoints } from "../framework/lookups.ts";
 import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
@@ -58,8 +59,8 @@ function createReplay(
     tag: "Replays",
     summary: "Replay many deliveries",
     description:
-      "Takes the deliveries that match now, oldest first, and opens each one afresh, with its `webhook-id`. It goes on by " +
-      "itself, also over a restart.",
+      "Takes the deliveries that match now, oldest first, and opens each one afresh, with its `webhook-id`. One whose " +
+      "state has changed when its turn comes is left as it is. It goes on by itself, also over a restart.",
     access: "manage",
     budget: "management",
     audit: { action: "replay.started", object: "replay", fields: FILTER_FIELDS },
@@ -83,11 +84,11 @@ function createReplay(
       const { caller, body, turns } = context;
       const filter = readReplayFilter(services, caller, body);
       const scope = { projectId: caller.projectId, visible: visibleEndpoints(services, caller) };
-      const matched = await services.replayer.count(scope, filter, turns);
-      if (body.dry_run) return { status: 200, json: { matched } };
-      requirePlaces(services, caller.projectId, matched);
+      const found = await services.replayer.count(scope, filter, turns);
+      if (body.dry_run) return { status: 200, json: { matched: found.matched } };
+      requirePlaces(services, caller.projectId, found.matched);
       return commitChange(context, {
-        write: () => insert(services, caller, filter, matched),
+        write: () => insert(services, caller, filter, found),
         answer: (replay) => ({ status: 202, json: replayOf(services, replay) }),
         remember: (replay) => services.replayer.run(replay),
       });
@@ -100,7 +101,7 @@ function insert(
   services: Needs<"store" | "tenants" | "meter" | "replays">,
   caller: Caller,
   filter: ReplayFilter,
-  matched: number,
+  { matched, asOf }: Matched,
 ): Replay {
   const { projectId, consumerId } = caller;
   requirePlaces(services, projectId, matched);
@@ -110,7 +111,7 @@ function insert(
     filter,
     matched,
     position: 0,
-    last: services.store.keys.last,
+    last: asOf,
   });
 }
 

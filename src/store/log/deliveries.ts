@@ -9,7 +9,7 @@ import {
 import { type DeliveryChange, isFree, isOpen, type Place, placeOf } from "../../core/delivery.ts";
 import type { Waiting } from "../../core/dispatch.ts";
 import { bound } from "../bound.ts";
-import { DELIVERY_COLUMNS, type DeliveryRow, STATUS, toDelivery } from "./delivery-row.ts";
+import { DELIVERY_COLUMNS, type DeliveryRow, STATUS, STATUS_KEY, toDelivery } from "./delivery-row.ts";
 import { deliveriesOf, goesToOneOf } from "./children.ts";
 import { type Index, LABELS } from "../index/index.ts";
 import type { Meter } from "../counts/meter.ts";
@@ -57,6 +57,7 @@ export class Deliveries {
       queueOrder,
       deadReason === null ? null : DEAD_REASONS.indexOf(deadReason),
       delivery.completedAt,
+      isBehind ? this.store.takeKey() : null,
     );
     meter.move(projectId, null, placeOf(delivery));
     tally.move(false, due !== null);
@@ -85,6 +86,11 @@ export class Deliveries {
   ): Delivery[] {
     const endpoints = visible && JSON.stringify([...visible]);
     return this.#statements.ofEvent.all(eventId, endpoints, count).map(toDelivery);
+  }
+
+  /** True where it has had its status since a key, and was not opened again either. */
+  isAsItWas(id: number, key: number): boolean {
+    return (this.#statements.statusKey.get(id)?.key ?? Number.POSITIVE_INFINITY) <= key;
   }
 
   findOf(eventId: number, endpointId: number): Delivery | null {
@@ -122,7 +128,7 @@ export class Deliveries {
       return "applied";
     }
     if (this.#count(delivery, number, first, metered) === 0) return "gone";
-    if (change.status === "delivered") this.#statements.arriveAfterAll.run(this.store.now(), delivery.id);
+    if (change.status === "delivered") this.#statements.arriveAfterAll.run(this.store.now(), id, delivery.id);
     return "late";
   }
 
@@ -143,6 +149,8 @@ export class Deliveries {
       change.due === null ? null : queueOrder,
       change.deadReason === null ? null : DEAD_REASONS.indexOf(change.deadReason),
       change.due === null ? this.store.now() : null,
+      STATUS[change.status],
+      number === 1 ? null : id,
       number === 1 ? id : null,
       delivery.id,
       delivery.generation,
@@ -158,7 +166,7 @@ export class Deliveries {
   reopen(id: number, origin: Origin, due: number, queueOrder: number | null): void {
     const before = this.#beginChange(id, isFree({ origin }) ? null : "taken");
     this.parts.tally.move(isDue(before), true);
-    this.#statements.reopen.run(ORIGINS.indexOf(origin), due, queueOrder, id);
+    this.#statements.reopen.run(ORIGINS.indexOf(origin), due, queueOrder, this.store.takeKey(), id);
   }
 
   /** Gives a place to a delivery that waited for one, and so has a row: it is due. */
@@ -191,7 +199,8 @@ export class Deliveries {
   #end(id: number, as: "dead" | "cancelled", reason: DeadReason | null): boolean {
     const before = this.#beginChange(id, null);
     const number = reason === null ? null : DEAD_REASONS.indexOf(reason);
-    if (this.#statements.end.run(STATUS[as], number, this.store.now(), id).changes === 0) return false;
+    const at = this.store.takeKey();
+    if (this.#statements.end.run(STATUS[as], number, this.store.now(), at, id).changes === 0) return false;
     this.parts.tally.move(isDue(before), false);
     this.parts.tally.end(endingOf(as, reason));
     return true;
@@ -225,7 +234,7 @@ export class Deliveries {
 
   /** Its poller has it. */
   acknowledge(id: number): void {
-    this.#statements.acknowledge.run(this.store.now(), id);
+    this.#statements.acknowledge.run(this.store.now(), this.store.takeKey(), id);
     this.parts.tally.move(true, false);
     this.parts.tally.end(endingOf("delivered", null));
   }
@@ -278,6 +287,9 @@ type Nullable = number | null;
 function prepareReads(sqlite: Store["sqlite"]) {
   return {
     get: sqlite.prepare<DeliveryRow, [number]>(`SELECT ${DELIVERY_COLUMNS} FROM delivery WHERE id = ?`),
+    statusKey: sqlite.prepare<{ key: number }, [number]>(
+      `SELECT ${STATUS_KEY} AS key FROM delivery WHERE id = ?`,
+    ),
     ofEvent: sqlite.prepare<DeliveryRow, [number, string | null, number]>(
       `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { where: goesToOneOf(2) })} ORDER BY id LIMIT ${bound(3)}`,
     ),
@@ -324,38 +336,52 @@ function prepareChanges(sqlite: Store["sqlite"]) {
   return {
     insert: sqlite.prepare<
       void,
-      [number, number, number, number, number, number, Nullable, Nullable, Nullable, Nullable]
+      [number, number, number, number, number, number, Nullable, Nullable, Nullable, Nullable, Nullable]
     >(
-      "INSERT INTO delivery (id, event_id, endpoint_id, project_id, status, origin, due, queue_order, dead_reason, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "INSERT INTO delivery (id, event_id, endpoint_id, project_id, status, origin, due, queue_order, dead_reason, completed_at, changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     ),
     settle: sqlite.prepare<
       void,
-      [number, number, number, number, Nullable, Nullable, Nullable, Nullable, Nullable, number, number]
+      [
+        number,
+        number,
+        number,
+        number,
+        Nullable,
+        Nullable,
+        Nullable,
+        Nullable,
+        number,
+        Nullable,
+        Nullable,
+        number,
+        number,
+      ]
     >(
       `UPDATE delivery SET status = ?, attempt_count = ?, step = ?, metered = ?, due = ?, queue_order = ?, dead_reason = ?, completed_at = ?,
-         first_attempt = ifnull(?, first_attempt) WHERE id = ? AND generation = ?`,
+         changed = iif(status = ?, ${STATUS_KEY}, ?), first_attempt = ifnull(?, first_attempt) WHERE id = ? AND generation = ?`,
     ),
     // Reopened meanwhile, it is to be metered anew; ended meanwhile, this attempt was its first.
     count: sqlite.prepare<void, [number, Nullable, number, number, number]>(
-      `UPDATE delivery SET attempt_count = ?, first_attempt = ifnull(?, first_attempt),
+      `UPDATE delivery SET attempt_count = ?, changed = ${STATUS_KEY}, first_attempt = ifnull(?, first_attempt),
          metered = CASE WHEN generation = ? OR status IN (3, 4) THEN max(metered, ?) ELSE metered END WHERE id = ?`,
     ),
-    arriveAfterAll: sqlite.prepare<void, [number, number]>(
-      "UPDATE delivery SET status = 2, dead_reason = NULL, completed_at = ? WHERE id = ? AND status IN (3, 4)",
+    arriveAfterAll: sqlite.prepare<void, [number, number, number]>(
+      "UPDATE delivery SET status = 2, dead_reason = NULL, completed_at = ?, changed = ? WHERE id = ? AND status IN (3, 4)",
     ),
-    acknowledge: sqlite.prepare<void, [number, number]>(
-      "UPDATE delivery SET status = 2, due = NULL, queue_order = NULL, completed_at = ? WHERE id = ?",
+    acknowledge: sqlite.prepare<void, [number, number, number]>(
+      "UPDATE delivery SET status = 2, due = NULL, queue_order = NULL, completed_at = ?, changed = ? WHERE id = ?",
     ),
-    reopen: sqlite.prepare<void, [number, number, Nullable, number]>(
+    reopen: sqlite.prepare<void, [number, number, Nullable, number, number]>(
       `UPDATE delivery SET status = 0, step = 0, origin = ?, metered = 0, generation = generation + 1, due = ?, queue_order = ?,
-       dead_reason = NULL, completed_at = NULL WHERE id = ?`,
+       dead_reason = NULL, completed_at = NULL, changed = ? WHERE id = ?`,
     ),
     release: sqlite.prepare<void, [number, Nullable, number]>(
       "UPDATE delivery SET due = ?, queue_order = ? WHERE id = ? AND status IN (0, 1) AND due IS NULL",
     ),
-    end: sqlite.prepare<void, [number, Nullable, number, number]>(
-      `UPDATE delivery SET status = ?, generation = generation + 1, due = NULL, queue_order = NULL, dead_reason = ?, completed_at = ?
-       WHERE id = ? AND status IN (0, 1)`,
+    end: sqlite.prepare<void, [number, Nullable, number, number, number]>(
+      `UPDATE delivery SET status = ?, generation = generation + 1, due = NULL, queue_order = NULL, dead_reason = ?, completed_at = ?,
+       changed = ? WHERE id = ? AND status IN (0, 1)`,
     ),
   };
 }

@@ -4,7 +4,7 @@ import { type Delivery, DELIVERY_STATUS, type DeliveryStatus } from "../../core/
 import type { Turns } from "../../core/structures/turn-queue.ts";
 import { bound } from "../bound.ts";
 import type { Data } from "../data.ts";
-import { type DeliveryRow, statusNumber, toDelivery } from "./delivery-row.ts";
+import { type DeliveryRow, type StatusKeys, statusKeyOf, statusNumber, toDelivery } from "./delivery-row.ts";
 import { deliveriesOf, isLastAttemptOf } from "./children.ts";
 import { LABELS } from "../index/index.ts";
 import { type Page, type PageRequest, readPage } from "../page.ts";
@@ -29,6 +29,8 @@ export interface DeliveryFilter {
   q: string | null;
   /** Only deliveries to these endpoints; null: all. */
   visible: ReadonlySet<number> | null;
+  /** Only those that have had their status since this key, and were not opened again; null: any. */
+  asOf: number | null;
 }
 
 /** A delivery with what it shows of its event. */
@@ -46,12 +48,13 @@ export interface DeliveryCount {
 const WIDTH_MS = { hour: 3_600_000, day: 86_400_000 } as const;
 
 /** `bytes`: of the event's `data`. `last_code` is null unless the filter asks for it. */
-type Row = DeliveryRow & {
-  type: string;
-  consumer_id: string | null;
-  bytes: number;
-  last_code: number | null;
-};
+type Row = DeliveryRow &
+  StatusKeys & {
+    type: string;
+    consumer_id: string | null;
+    bytes: number;
+    last_code: number | null;
+  };
 
 export class DeliveryList {
   readonly #load;
@@ -187,6 +190,7 @@ export class DeliveryList {
     if (filter.endpointId !== null && row.endpoint_id !== filter.endpointId) return false;
     if (filter.status !== null && !filter.status.some((status) => statusNumber(status) === row.status))
       return false;
+    if (filter.asOf !== null && statusKeyOf(row) > filter.asOf) return false;
     if (filter.consumerId !== null && row.consumer_id !== filter.consumerId) return false;
     if (filter.eventTypes !== null && !filter.eventTypes.some((pattern) => matchesPattern(pattern, row.type)))
       return false;

@@ -8,10 +8,24 @@ import {
 } from "../../core/model.ts";
 
 /** A row of `delivery`. */
-export type DeliveryRow = Omit<typeof delivery.$inferSelect, "first_attempt">;
+export type DeliveryRow = Omit<typeof delivery.$inferSelect, "first_attempt" | "changed">;
 
 export const DELIVERY_COLUMNS =
   "id, event_id, endpoint_id, project_id, status, attempt_count, step, origin, metered, generation, due, queue_order, dead_reason, completed_at";
+/**
+ * SQL of the key at which its status became what it is, or it was opened again: all keys that were taken
+ * before are smaller, and all others larger.
+ */
+export const STATUS_KEY = "coalesce(changed, first_attempt, id)";
+
+/** Columns that say it. */
+export type StatusKeys = Pick<typeof delivery.$inferSelect, "id" | "first_attempt" | "changed">;
+
+/** The same, of a row that was read. */
+export function statusKeyOf({ id, first_attempt: first, changed }: StatusKeys): number {
+  return changed ?? first ?? id;
+}
+
 export const STATUS = {
   pending: 0,
   retrying: 1,

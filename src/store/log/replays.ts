@@ -34,7 +34,7 @@ export interface Replay {
   replayed: number;
   /** Key of the last delivery (or event) that was looked at: it goes on behind it. */
   position: number;
-  /** Key of the last one that existed when it began. */
+  /** The latest key of when it began: what was made or has changed since has a later one. */
   last: number;
   completedAt: number | null;
 }

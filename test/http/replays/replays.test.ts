@@ -1,10 +1,13 @@
 /** Replay of one event and of many. */
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { LIMITS } from "../../../src/core/limits.ts";
 import type { DeliveryStatus } from "../../../src/core/model.ts";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
 import { Merge } from "../../../src/store/merge.ts";
 import { type Api, expectRefusal, type Page, type Reply, startApi } from "../log-kit.ts";
+
+const NARROW = { fanoutAtOnceMax: 2, eventRowsMax: 2, fanoutSliceRows: 1 };
 
 type ReplayAnswer = {
   id: string;
@@ -312,13 +315,79 @@ describe("a bulk replay", () => {
     const place = { projectId: api.callers.get("full")?.projectId ?? 0, consumerId: null };
     const { last } = data.store.keys;
     const replay = await data.store.write(() =>
-      data.replays.insert({ ...place, filter, matched: 0, position: 0, last }),
+      data.replays.insert({ ...place, filter, matched: 5, position: 0, last }),
     );
     await data.store.write(() => data.replays.update(replay.id, { status: "cancelled" }));
     using next = spyOn(Merge.prototype, "next");
     services.replayer.run(replay);
     for (let turns = 0; turns < 20; turns++) await nextTurn();
     expect(next.mock.calls.length).toBe(1);
+  });
+
+  test("takes nothing that comes to match after it was asked for", async () => {
+    const url = api.receiver.at("later", answers(200));
+    const endpoint = await api.endpoint({ url, eventTypes: ["b.later"], status: "paused" });
+    const own = { endpoint_id: endpoint.publicId };
+    const deliveries = async () => {
+      for (let n = 0; n < 4; n++) await api.publish("b.later");
+      return (await api.get<Page<DeliveryAnswer>>(`/v1/deliveries?endpoint_id=${endpoint.publicId}`)).data;
+    };
+    const [newest, ...others] = await deliveries();
+    const cancel = (one?: DeliveryAnswer) => api.call("POST", `/v1/deliveries/${one?.id}/cancel`);
+    for (const one of others) await cancel(one);
+    const asked = await replayMany({ ...own, status: ["cancelled"], rate_per_second: 2 });
+    await cancel(newest);
+    const ended = await completed(String(asked.json["id"]));
+    expect([ended.matched, ended.replayed]).toEqual([3, 3]);
+    // What is delivered for the first time while it runs is not sent again.
+    const open = await replayMany({ ...own, status: ["pending", "delivered"], rate_per_second: 2 });
+    await api.change(endpoint, { status: "active" });
+    const { matched, replayed } = await completed(String(open.json["id"]));
+    expect([matched, replayed < 3]).toEqual([3, true]);
+    expect(await api.receiver.arrived("later", 3)).toHaveLength(3);
+  });
+
+  test("takes nothing of a wide event that is written after it was asked for", async () => {
+    const usual = Object.keys(NARROW).map(
+      (name) => [name, LIMITS[name as keyof typeof NARROW].value] as const,
+    );
+    const setLimits = (to: readonly (readonly [string, number])[]) => {
+      for (const [name, value] of to)
+        (LIMITS[name as keyof typeof NARROW] as { value: number }).value = value;
+    };
+    await using wide = await startApi();
+    for (let n = 0; n < 8; n++) await wide.endpoint({ url: wide.receiver.url("w"), status: "paused" });
+    setLimits(Object.entries(NARROW));
+    try {
+      await wide.publish("b.wide");
+      const disk = Promise.withResolvers<void>();
+      wide.diskWaitsFor = disk.promise;
+      const asking = wide.call("POST", "/v1/replays", { status: ["pending"] });
+      for (let turns = 0; turns < 20; turns++) await nextTurn();
+      disk.resolve();
+      const { id, matched } = (await asking).json as unknown as ReplayAnswer;
+      expect(matched).toBeLessThan(8);
+      const done = await wide.until(async () => {
+        const replay = await wide.get<ReplayAnswer>(`/v1/replays/${id}`);
+        return wide.data.fanouts.count() === 0 && replay.status === "completed" && replay;
+      });
+      expect(done.replayed).toBe(matched);
+    } finally {
+      setLimits(usual);
+    }
+  });
+
+  test("ends with as many as matched, whatever else comes to match", async () => {
+    const url = api.receiver.at("enabled", answers(500));
+    const off = { url, eventTypes: ["b.enabled"], consumerId: "dora" };
+    const [one, two] = [await api.endpoint(off), await api.endpoint(off)];
+    for (let n = 0; n < 2; n++)
+      await api.settled((await api.publish("b.enabled", { consumer_id: "dora" })).id);
+    await api.change(two, { status: "disabled" });
+    const asked = await replayMany({ consumer_id: "dora", rate_per_second: 2 });
+    await api.change(two, { status: "active" });
+    const { matched, replayed } = await completed(String(asked.json["id"]));
+    expect([matched, replayed, one.status]).toEqual([2, 2, "active"]);
   });
 
   test("stands in the list, newest first", async () => {
