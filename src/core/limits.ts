@@ -69,6 +69,21 @@ export const LIMITS = {
     unit: "count",
     why: "Bounds what one consumer's event can fan out to.",
   },
+  endpointsPerProjectMax: {
+    value: 100_000,
+    unit: "count",
+    why: "All of them stand in memory, as every event and every attempt needs them; some 3 KB each.",
+  },
+  endpointsOfProjectBytesMax: {
+    value: 256 * MIB,
+    unit: "bytes",
+    why: "Settings of all endpoints of a project, as they weigh in memory: each part of a filter or of a list some 100 bytes beside its text. An ordinary endpoint weighs 1 KB.",
+  },
+  endpointsOfConsumerBytesMax: {
+    value: 32 * MIB,
+    unit: "bytes",
+    why: "The same of one consumer, so that none takes the project's: 1,000 endpoints of 32 KB.",
+  },
   endpointsSeenMax: {
     value: 1000,
     unit: "count",
@@ -163,6 +178,11 @@ export const LIMITS = {
     value: 32,
     unit: "count",
     why: "Operations of an endpoint: a longer list is a program.",
+  },
+  transformationsBytesMax: {
+    value: 64 * KIB,
+    unit: "bytes",
+    why: "The list of an endpoint, with the values that it sets: it stands in memory for as long as the endpoint does.",
   },
   pathNamesMax: { value: 32, unit: "count", why: "Names in a path; real ones have a handful." },
   pathsMax: {

@@ -18,7 +18,7 @@ export function transformationOf(endpoint: Endpoint): Transformation | null {
 }
 
 function compile(list: unknown): Transformation {
-  const result = compileTransformations(list);
+  const result = compileTransformations(list, limit("transformedBytesMax"));
   if (!result.ok) throw new Error("an endpoint has transformations that were refused");
   return result.transformation;
 }

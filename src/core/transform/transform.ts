@@ -1,5 +1,5 @@
 import type { Fault } from "../errors.ts";
-import { type Bounds, childPointer, isJsonObject, type Json, readBounded } from "../json/value.ts";
+import { childPointer, isJsonObject, type Json, readBounded } from "../json/value.ts";
 import { findOutOfRange } from "../json/range.ts";
 import { countOf, weightOf } from "../json/weight.ts";
 import { limit } from "../limits.ts";
@@ -26,21 +26,16 @@ const OPERATIONS_MAX = limit("transformationsMax");
 const RESULT_BYTES_MAX = limit("transformedBytesMax");
 const STEPS_MAX = limit("transformationStepsMax");
 
-/** A list that weighs more than a result may could only make results that are refused. */
-const LIST_BOUNDS: Bounds = {
-  bytesMax: RESULT_BYTES_MAX,
-  depthMax: limit("jsonDepthMax"),
-  nodesMax: RESULT_BYTES_MAX,
-};
-
 /**
- * Compiles an endpoint's list of operations, once, when it is saved. Refused with every fault found,
- * each with its pointer relative to the list.
+ * Compiles an endpoint's list of operations. Refused with every fault found, each with its pointer relative
+ * to the list. One that is stored may be larger: an earlier version took it.
  */
 export function compileTransformations(
   source: unknown,
+  bytesMax = limit("transformationsBytesMax"),
 ): { ok: true; transformation: Transformation } | { ok: false; faults: Fault[] } {
-  const bounded = readBounded(source, "A list of transformations", LIST_BOUNDS);
+  const bounds = { bytesMax, depthMax: limit("jsonDepthMax"), nodesMax: bytesMax };
+  const bounded = readBounded(source, "A list of transformations", bounds);
   if (!bounded.ok) return { ok: false, faults: [bounded.fault] };
   if (!Array.isArray(bounded.json)) return refuse("Transformations are a list of operations.");
   if (bounded.json.length > OPERATIONS_MAX)

@@ -4,22 +4,57 @@ import { limit } from "../../core/limits.ts";
 import { type Endpoint, HEALTHY, isSameDestination } from "../../core/model.ts";
 import { commitChange } from "../framework/commit.ts";
 import { belongsTo } from "../framework/lookups.ts";
+import { endpointWeight } from "../../store/resources/endpoint-weights.ts";
+import type { NewEndpoint } from "../../store/resources/endpoints.ts";
 import { endpointOf } from "./shape.ts";
 import type { Answer, RequestContext } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
 
 /** What every change of one endpoint goes through: how it is written and takes effect. */
 
-/** Inside a write: throws 422 where the consumer has as many endpoints as it may have. */
-export function requireRoom(
-  { endpoints }: Needs<"endpoints">,
-  { projectId, consumerId }: Pick<Endpoint, "projectId" | "consumerId">,
-): void {
+type Owner = Pick<Endpoint, "projectId" | "consumerId">;
+
+/**
+ * Inside a write: throws 422 where the project, or the consumer, has as many endpoints as it may have, or
+ * their settings would weigh too much.
+ */
+export function requireRoom(services: Needs<"endpoints">, made: NewEndpoint): void {
+  const { endpoints } = services;
+  const max = limit("endpointsPerProjectMax");
+  // As remembered: those of the same batch of writes are few.
+  if (endpoints.ofProject(made.projectId).size >= max) {
+    throw invalid("", `A project has at most ${max.toLocaleString("en-US")} endpoints.`);
+  }
+  requireConsumerRoom(services, made);
+  requireWeight(services, made, endpointWeight(made));
+}
+
+function requireConsumerRoom({ endpoints }: Needs<"endpoints">, { projectId, consumerId }: Owner): void {
   if (consumerId === null) return;
   const max = limit("endpointsPerConsumerMax");
   if (endpoints.countOf(projectId, consumerId) < max) return;
   throw invalid("/consumer_id", `A consumer has at most ${max} endpoints.`);
 }
+
+/** Throws 422 where an endpoint's settings, heavier than before, would make all together too heavy. */
+export function requireLighter(services: Needs<"endpoints">, now: Endpoint, made: Endpoint): void {
+  const added = endpointWeight(made) - endpointWeight(now);
+  if (added > 0) requireWeight(services, made, added);
+}
+
+function requireWeight({ endpoints }: Needs<"endpoints">, owner: Owner, added: number): void {
+  const { projectId, consumerId } = owner;
+  const { weights } = endpoints;
+  const ofConsumer = consumerId === null ? 0 : weights.ofConsumer(projectId, consumerId);
+  if (consumerId !== null && ofConsumer + added > limit("endpointsOfConsumerBytesMax")) {
+    throw invalid("", `The endpoints of this consumer are too large together: ${SMALLER}`);
+  }
+  if (weights.ofProject(projectId) + added > limit("endpointsOfProjectBytesMax")) {
+    throw invalid("", `The endpoints of this project are too large together: ${SMALLER}`);
+  }
+}
+
+const SMALLER = "their filters, transformations, headers and metadata have many parts, or long texts.";
 
 /**
  * Inside a write: throws where the endpoint cannot become this consumer's. What it got so far stays with whom
@@ -31,7 +66,7 @@ export function requireMovable(
   consumerId: string | null,
 ): void {
   if (consumerId === now.consumerId) return;
-  requireRoom(services, { projectId: now.projectId, consumerId });
+  requireConsumerRoom(services, { projectId: now.projectId, consumerId });
   if (services.index.isEmpty(now.id)) return;
   throw new Problem("conflict", "It has deliveries already: its consumer stays. Create another endpoint.");
 }

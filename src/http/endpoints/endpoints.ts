@@ -5,7 +5,7 @@ import { childPointer } from "../../core/json/value.ts";
 import type { Endpoint } from "../../core/model.ts";
 import { limit } from "../../core/limits.ts";
 import { listKinds } from "../../destinations/destinations.ts";
-import { changeEndpoint, requireMovable } from "./change.ts";
+import { changeEndpoint, requireLighter, requireMovable } from "./change.ts";
 import { findEndpoint, endpointsOf } from "../framework/lookups.ts";
 import { endpointCreationRoute } from "./creation.ts";
 import { requireSafeDestination } from "./destination.ts";
@@ -196,6 +196,7 @@ function changeRoute(
           const change = readEndpointChange(body, now);
           requireOwnCredentials(caller, body, now, { ...now, ...change });
           if (change.consumerId !== undefined) requireMovable(services, now, change.consumerId);
+          requireLighter(services, now, { ...now, ...change });
           return change;
         },
         (made) => ({ status: 200, json: { ...endpointOf(services, made), ...warningsPart(body.filter) } }),

@@ -5,6 +5,7 @@ import { keyTime } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import { type Endpoint, type EndpointSecrets, isSameDestination } from "../../core/model.ts";
 import { endpoint as table } from "../schema.ts";
+import { EndpointWeights } from "./endpoint-weights.ts";
 import type { Store } from "../store.ts";
 
 export type NewEndpoint = Omit<Endpoint, "id">;
@@ -16,6 +17,7 @@ export type NewEndpoint = Omit<Endpoint, "id">;
 export class Endpoints {
   readonly #all = new Map<number, Endpoint>();
   readonly #ofProject = new Map<number, Map<number, Endpoint>>();
+  readonly #weights = new EndpointWeights();
   #listeners: ((endpoint: Endpoint) => void)[] = [];
   /** Those whose change is written and not remembered yet: their rows are ahead of memory. */
   readonly #changing = new Set<number>();
@@ -69,6 +71,11 @@ export class Endpoints {
 
   ofProject(projectId: number): ReadonlyMap<number, Endpoint> {
     return this.#ofProject.get(projectId) ?? new Map();
+  }
+
+  /** What the settings of all endpoints of a project, or of a consumer, weigh together. */
+  get weights(): Pick<EndpointWeights, "ofProject" | "ofConsumer"> {
+    return this.#weights;
   }
 
   /** How many a consumer has; inside a write, so that those of the same batch count too. */
@@ -165,9 +172,11 @@ export class Endpoints {
     const ofProject = this.#ofProject.get(made.projectId) ?? new Map<number, Endpoint>();
     this.#ofProject.set(made.projectId, ofProject);
     if (made.status === "deleted") {
+      this.#weights.delete(made.id);
       this.#all.delete(made.id);
       ofProject.delete(made.id);
     } else {
+      this.#weights.set(made);
       this.#all.set(made.id, made);
       ofProject.set(made.id, made);
     }

@@ -113,7 +113,7 @@ describe("the bounds", () => {
   test("a bomb is refused", () => {
     const deep: Json = JSON.parse(`${"[".repeat(50_000)}${"]".repeat(50_000)}`);
     expect(faultsOf([{ op: "set", path: "a", value: deep }])).toHaveLength(1);
-    expect(faultsOf([{ op: "set", path: "a", value: "x".repeat(1_048_600) }])).toHaveLength(1);
+    expect(faultsOf([{ op: "set", path: "a", value: "x".repeat(65_536) }])).toHaveLength(1);
   });
 
   function resultOf(length: number, body: Json) {
@@ -122,7 +122,7 @@ describe("the bounds", () => {
   }
 
   test("a result of 1 MiB of UTF-8 is sent, one byte more is malformed", () => {
-    const body: Json = { e: "é".repeat(1000) };
+    const body: Json = { e: "é".repeat(500_000) };
     const room = 1_048_576 - Buffer.byteLength(JSON.stringify({ ...body, v: "" }));
     expect(resultOf(room, body)).toMatchObject({ ok: true });
     expect(resultOf(room + 1, body)).toEqual({
