@@ -17,10 +17,11 @@ interface Slice {
 /**
  * Writes the deliveries of wide fan-outs after their events, `fanoutSliceRows` a transaction, and hands them
  * to the actors. One transaction at a time, so that a slice stays small, however many fan-outs there are.
- * Endpoints that keep the order stand first in a fan-out, and the next one's wait until they are written.
+ * Endpoints that keep the order stand first in a fan-out, and the next one's wait until they are written. One
+ * that comes to keep it meanwhile stands where it stood: all up to it is written first then.
  */
 export class Spreader {
-  /** Those with endpoints that keep the order still to be written, oldest first. */
+  /** Those with endpoints that keep the order still to be written, in the order of their events. */
   readonly #ordered: Fanout[] = [];
   readonly #others: Fanout[] = [];
   /** Whoever waits until all of a short fan-out is written. */
@@ -40,6 +41,9 @@ export class Spreader {
     readonly outlet: Outlet,
   ) {
     data.store.onRecovered(() => this.#start());
+    data.endpoints.onChange((endpoint) => {
+      if (keepsOrder(endpoint)) this.#keepOrder(new Set([endpoint.id]));
+    });
   }
 
   /**
@@ -81,7 +85,9 @@ export class Spreader {
     const written = isAwaited
       ? new Promise<void>((resolve) => this.#waiting.set(fanout, resolve))
       : Promise.resolve();
-    this.#queueOf(fanout).push(fanout);
+    this.#lookAtOrder(fanout);
+    if (fanout.ordered > fanout.written) this.#putInOrder(fanout);
+    else this.#others.push(fanout);
     this.#count(fanout.projectId, restOf(fanout));
     this.#start();
     return written;
@@ -96,8 +102,37 @@ export class Spreader {
     for (const fanout of this.data.fanouts.unfinished(isOrdered)) void this.add(fanout, false);
   }
 
-  #queueOf({ written, ordered }: Fanout): Fanout[] {
-    return written < ordered ? this.#ordered : this.#others;
+  /**
+   * Since a fan-out was planned, endpoints may have come to keep the order: such as are known to now; and such
+   * as it knows of already, while that is about to be told.
+   */
+  #lookAtOrder(fanout: Fanout): void {
+    const untold = new Set<number>();
+    for (const [at, id] of fanout.endpoints.entries()) {
+      const endpoint = this.data.endpoints.getAnyway(id);
+      if (endpoint && keepsOrder(endpoint)) fanout.ordered = Math.max(fanout.ordered, at + 1);
+      else if (at < fanout.ordered) untold.add(id);
+    }
+    if (untold.size > 0) this.#keepOrder(untold);
+  }
+
+  /** Endpoints have come to keep the order. */
+  #keepOrder(ids: ReadonlySet<number>): void {
+    for (const fanout of [...this.#ordered, ...this.#others]) {
+      const { endpoints, written, ordered } = fanout;
+      const from = Math.max(written, ordered);
+      let until = endpoints.length;
+      while (until > from && !ids.has(endpoints[until - 1] ?? 0)) until--;
+      if (until === from) continue;
+      this.#takeOut(fanout);
+      fanout.ordered = until;
+      this.#putInOrder(fanout);
+    }
+  }
+
+  #putInOrder(fanout: Fanout): void {
+    const later = this.#ordered.findIndex(({ eventId }) => eventId > fanout.eventId);
+    this.#ordered.splice(later < 0 ? this.#ordered.length : later, 0, fanout);
   }
 
   #start(): void {
@@ -196,7 +231,8 @@ export class Spreader {
     for (const { fanout, from } of slices.toReversed()) {
       this.#takeOut(fanout);
       fanout.written = from;
-      this.#queueOf(fanout).unshift(fanout);
+      if (from < fanout.ordered) this.#putInOrder(fanout);
+      else this.#others.unshift(fanout);
     }
   }
 

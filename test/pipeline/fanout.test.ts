@@ -2,7 +2,10 @@
 import { afterEach, expect, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { LIMITS } from "../../src/core/limits.ts";
-import { startApi } from "../http/log-kit.ts";
+import type { Endpoint } from "../../src/core/model.ts";
+import { type Api, startApi } from "../http/log-kit.ts";
+
+const NOWHERE = "http://127.0.0.1:9/";
 
 const BOUNDS = { fanoutAtOnceMax: 2, eventRowsMax: 2, fanoutSliceRows: 1, fanoutWaitingMax: 10 } as const;
 const names = Object.keys(BOUNDS) as (keyof typeof BOUNDS)[];
@@ -16,7 +19,7 @@ afterEach(() => names.forEach((name, at) => setLimit(name, usual[at] ?? 0)));
 test("a project's wide events wait at the door until those before them are written, and all are", async () => {
   for (const name of names) setLimit(name, BOUNDS[name]);
   await using api = await startApi();
-  for (let n = 0; n < 6; n++) await api.endpoint({ url: "http://127.0.0.1:9/", status: "paused" });
+  for (let n = 0; n < 6; n++) await api.endpoint({ url: NOWHERE, status: "paused" });
   let published = 0;
   const publishing = Array.from({ length: 8 }, async (_, n) => {
     await api.publish("wide", { data: { n } });
@@ -32,4 +35,45 @@ test("a project's wide events wait at the door until those before them are writt
   expect(most).toBeLessThanOrEqual(2);
   const rows = api.data.store.sqlite.query<{ n: number }, []>("SELECT count(*) AS n FROM delivery").get();
   expect(rows?.n).toBe(48);
+});
+
+/** Endpoints, all of which get wide events, the last one also narrow ones. */
+async function endpointsOf(api: Api, count: number, url: string, ordering: Endpoint["ordering"]) {
+  const made: Endpoint[] = [];
+  for (let n = 1; n <= count; n++) {
+    const eventTypes = n === count ? ["wide", "narrow"] : ["wide"];
+    made.push(await api.endpoint({ url: n === count ? url : NOWHERE, eventTypes, ordering }));
+  }
+  return made;
+}
+
+test("an endpoint that comes to keep the order gets what is still being written before what comes later", async () => {
+  await using api = await startApi();
+  const made = await endpointsOf(api, 20, api.receiver.url("ordered"), "none");
+  for (const name of names) setLimit(name, BOUNDS[name]);
+  await api.publish("wide", { data: { n: 1 } });
+  await api.publish("wide", { data: { n: 2 } });
+  await Promise.all([
+    api.change(made.at(-1) as Endpoint, { ordering: "fifo" }),
+    api.publish("wide", { data: { n: 3 } }),
+    api.publish("narrow", { data: { n: 4 } }),
+  ]);
+  await api.publish("narrow", { data: { n: 5 } });
+  const requests = await api.receiver.arrived("ordered", 5);
+  const keys = requests.map(({ headers }) => api.data.ids.decode("msg", headers["webhook-id"] ?? "") ?? 0);
+  expect(keys).toEqual(keys.toSorted((a, b) => a - b));
+});
+
+test("an endpoint among them that ceases to keep the order does not let others lose it over a crash", async () => {
+  await using api = await startApi();
+  const made = await endpointsOf(api, 3, NOWHERE, "fifo");
+  for (const name of names) setLimit(name, BOUNDS[name]);
+  const disk = Promise.withResolvers<void>();
+  api.diskWaitsFor = disk.promise;
+  const publishing = api.publish("wide");
+  while (api.data.fanouts.count() === 0) await nextTurn();
+  const [fanout] = api.data.fanouts.unfinished((id) => id !== made[0]?.id);
+  disk.resolve();
+  await publishing;
+  expect(fanout?.ordered).toBe(3);
 });

@@ -2,7 +2,7 @@ import type { Meter } from "../counts/meter.ts";
 import type { Store } from "../store.ts";
 import type { WaitingEvents } from "./waiting-events.ts";
 
-/** Endpoints that get an event, of which those stand first that keep the order: `ordered` of them. */
+/** Endpoints that get an event; those that keep the order are among the first `ordered`. */
 export interface FanoutList {
   /** The event that came with it first. */
   id: number;
@@ -115,8 +115,8 @@ export class Fanouts {
 
   #readList(id: number, keepsOrder: (endpointId: number) => boolean) {
     const endpoints = JSON.parse(this.#statements.list.get(id)?.endpoints ?? "[]") as number[];
-    const others = endpoints.findIndex((endpointId) => !keepsOrder(endpointId));
-    return { endpoints, ordered: others < 0 ? endpoints.length : others };
+    // Some that stand among them may have ceased to keep it since.
+    return { endpoints, ordered: endpoints.findLastIndex(keepsOrder) + 1 };
   }
 }
 
