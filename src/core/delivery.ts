@@ -75,14 +75,9 @@ function isExtra(trigger: Trigger): boolean {
 
 /**
  * The delivery after an attempt, or null where it stays as it is: an attempt by hand changes a state only
- * by succeeding. `health` is the endpoint's after the same attempt.
+ * by succeeding. What holds the whole endpoint is no part of it (`gateOf`): that may end early.
  */
-export function deliveryAfter(
-  start: AttemptStart,
-  finding: Finding,
-  health: Health,
-  at: Moment,
-): DeliveryChange | null {
+export function deliveryAfter(start: AttemptStart, finding: Finding, at: Moment): DeliveryChange | null {
   if (finding.outcome === "delivered")
     return { status: "delivered", step: start.step, due: null, deadReason: null };
   if (start.trigger === "manual") return null;
@@ -90,9 +85,13 @@ export function deliveryAfter(
   const reason = deadReasonOf(finding, start.moved);
   const scheduledAt = reason ? null : nextScheduledAt(start.schedule, step, at.now, at.random);
   if (scheduledAt === null) return { status: "dead", step, due: null, deadReason: reason ?? "exhausted" };
-  const retryAfterAt = start.moved ? 0 : (finding.retryAfterAt ?? 0);
-  const due = Math.max(scheduledAt, retryAfterAt, health.backoffUntil, health.slowUntil);
+  const due = Math.max(scheduledAt, start.moved ? 0 : ownRetryAfterAt(finding));
   return { status: "retrying", step, due, deadReason: null };
+}
+
+/** A `retry-after` that is meant for this delivery alone: that of an answer which slows no endpoint down. */
+function ownRetryAfterAt({ statusCode, retryAfterAt }: Finding): number {
+  return slowsEndpoint(statusCode) ? 0 : (retryAfterAt ?? 0);
 }
 
 /** Why a delivery is dead by this finding alone, whatever its schedule says. */
@@ -112,6 +111,14 @@ export function healthAfter(health: Health, start: AttemptStart, finding: Findin
     ? slowedDown(health, finding.retryAfterAt, at.now)
     : health;
   return isExtra(start.trigger) ? slowed : failedOnce(slowed, start.probe, at.now);
+}
+
+/**
+ * Nothing but what is asked for by hand starts before this instant: the endpoint backs off, or an answer
+ * slowed it down.
+ */
+export function gateOf({ backoffUntil, slowUntil }: Health): number {
+  return Math.max(backoffUntil, slowUntil);
 }
 
 /** A success forgets everything but a `retry-after` that has not passed. */

@@ -3,6 +3,7 @@ import {
   deliveryAfter,
   disabledBy,
   type Finding,
+  gateOf,
   healthAfter,
   triggerOf,
   withoutWaits,
@@ -347,9 +348,9 @@ export class EndpointActor<P extends Performed> {
     return head === undefined || id <= head.id;
   }
 
-  /** Nothing starts before this instant: backing off, or slowed down by an answer. */
+  /** Nothing of the queue starts before this instant. */
   #gate(): number {
-    return Math.max(this.health.backoffUntil, this.health.slowUntil);
+    return gateOf(this.health);
   }
 
   #capacity(): number {
@@ -436,7 +437,7 @@ export class EndpointActor<P extends Performed> {
     };
     const before = this.health;
     const health = (this.health = healthAfter(before, start, finding, at));
-    const change = deliveryAfter(start, finding, health, at);
+    const change = deliveryAfter(start, finding, at);
     const isClosing = this.#state.mode === "closing" || isClosed(this.endpoint);
     const disable = isClosing || moved ? null : disabledBy(finding, health, at.now);
     if (disable && this.#state.mode !== "stopped") this.#enter({ mode: "closing" });

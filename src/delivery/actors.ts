@@ -1,6 +1,7 @@
+import { gateOf } from "../core/delivery.ts";
 import type { Load, Waiting } from "../core/dispatch.ts";
 import { limit } from "../core/limits.ts";
-import type { Endpoint, WaitingFor } from "../core/model.ts";
+import type { Endpoint, Health, WaitingFor } from "../core/model.ts";
 import { isPolled } from "../destinations/destinations.ts";
 import type { SteadyClock } from "../platform/clock.ts";
 import type { Data } from "../store/data.ts";
@@ -186,9 +187,13 @@ export class Actors {
     return this.#of(endpointId)?.waitingFor(deliveryId, due) ?? null;
   }
 
-  /** When an open delivery is tried next; null where that is up to a poller. */
+  /**
+   * When an open delivery is tried next: its time has come, and its endpoint is not left alone. Null where
+   * that is up to a poller.
+   */
   nextAttemptAt(endpointId: number, due: number | null): number | null {
-    return due === null || this.#of(endpointId) instanceof PollActor ? null : this.clock.toWall(due);
+    if (due === null || this.#of(endpointId) instanceof PollActor) return null;
+    return this.clock.toWall(Math.max(due, gateOf(this.#healthOf(endpointId))));
   }
 
   /**
@@ -229,16 +234,19 @@ export class Actors {
 
   /** By the wall clock. */
   failingSince(endpointId: number): number | null {
-    const actor = this.#actors.get(endpointId);
-    const { failingSince } = actor?.currentHealth ?? this.data.health.get(endpointId);
+    const { failingSince } = this.#healthOf(endpointId);
     return failingSince === null ? null : this.clock.toWall(failingSince);
   }
 
   /** True where it backs off, or is slowed down by an answer. */
   isLeftAlone(endpointId: number): boolean {
-    const { backoffLevel, slowLevel, slowUntil } =
-      this.#actors.get(endpointId)?.currentHealth ?? this.data.health.get(endpointId);
+    const { backoffLevel, slowLevel, slowUntil } = this.#healthOf(endpointId);
     return backoffLevel > 0 || slowLevel > 0 || slowUntil > 0;
+  }
+
+  /** What its actor knows is newer than what is on disk. */
+  #healthOf(endpointId: number): Health {
+    return this.#actors.get(endpointId)?.currentHealth ?? this.data.health.get(endpointId);
   }
 
   /** Somebody says that an endpoint may be tried again at once; its row says so already. */

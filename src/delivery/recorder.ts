@@ -1,4 +1,4 @@
-import { isFree, isMetered } from "../core/delivery.ts";
+import { gateOf, isFree, isMetered } from "../core/delivery.ts";
 import type { Delivery, Endpoint } from "../core/model.ts";
 import type { SteadyClock } from "../platform/clock.ts";
 import type { Data } from "../store/data.ts";
@@ -49,7 +49,7 @@ export class Recorder {
         load.delivery.due ?? this.parts.clock.fromWall(performed.startedAt),
       );
       const lagMs = number === 1 ? performed.startedAt - dueAt : null;
-      const until = Math.max(settlement.health.backoffUntil, settlement.health.slowUntil);
+      const until = gateOf(settlement.health);
       const leftAloneUntil = until > 0 ? this.parts.clock.toWall(until) : null;
       this.parts.onAttempt({ settlement, number, nextAttemptAt, leftAloneUntil, lagMs });
       return applied;
@@ -79,8 +79,8 @@ export class Recorder {
     const settled = this.data.deliveries.settle(delivery, at, metered, change, settlement.queueOrder);
     if (settled === "gone") return { applied: false, disabled, nextAttemptAt: null };
     const isApplied = settled === "applied";
-    const due = isHandedOut ? null : this.#dueAfter(settlement, isApplied);
-    const nextAttemptAt = due === null ? null : this.parts.clock.toWall(due);
+    const next = isHandedOut ? null : this.#nextAfter(settlement, isApplied);
+    const nextAttemptAt = next === null ? null : this.parts.clock.toWall(next);
     const place = { ...at, deliveryId: delivery.id, trigger, outcome, nextAttemptAt };
     this.data.attempts.insert(place, performed);
     if (settlement.healthChanged && this.data.endpoints.leadsTo(endpoint))
@@ -114,11 +114,13 @@ export class Recorder {
   }
 
   /**
-   * When the delivery is tried next; where it was reopened or ended while the attempt ran, its row says it.
+   * When the delivery is tried next, as far as anybody knows: its time has come, and its endpoint is not left
+   * alone. Where it was reopened or ended while the attempt ran, its row says when its time comes.
    */
-  #dueAfter({ load: { delivery }, change }: Settlement<Sent>, isApplied: boolean): number | null {
-    if (!isApplied) return this.data.deliveries.get(delivery.id)?.due ?? null;
-    return change ? change.due : delivery.due;
+  #nextAfter({ load: { delivery }, change, health }: Settlement<Sent>, isApplied: boolean): number | null {
+    const kept = change ? change.due : delivery.due;
+    const due = isApplied ? kept : (this.data.deliveries.get(delivery.id)?.due ?? null);
+    return due === null ? null : Math.max(due, gateOf(health));
   }
 
   /**

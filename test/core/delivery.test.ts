@@ -5,6 +5,7 @@ import {
   deliveryAfter,
   disabledBy,
   type Finding,
+  gateOf,
   healthAfter,
 } from "../../src/core/delivery.ts";
 import { HEALTHY, type Health } from "../../src/core/model.ts";
@@ -41,7 +42,7 @@ describe("the schedule", () => {
   });
 
   test("without entries is exhausted by the first attempt", () => {
-    expect(deliveryAfter({ ...first, schedule: [] }, refused, HEALTHY, at)).toEqual({
+    expect(deliveryAfter({ ...first, schedule: [] }, refused, at)).toEqual({
       status: "dead",
       step: 1,
       due: null,
@@ -71,14 +72,25 @@ describe("retry-after", () => {
   ])("%p is read as %p", (value, expected) => expect(readRetryAfter(value, now)).toBe(expected));
 
   test("moves the next attempt back, never forward", () => {
-    expect(deliveryAfter(first, status(500, now + 60_000), HEALTHY, at)?.due).toBe(now + 60_000);
-    expect(deliveryAfter(first, status(500, now + 1000), HEALTHY, at)?.due).toBe(now + 5000);
+    expect(deliveryAfter(first, status(500, now + 60_000), at)?.due).toBe(now + 60_000);
+    expect(deliveryAfter(first, status(500, now + 1000), at)?.due).toBe(now + 5000);
+  });
+
+  test.each([429, 502, 503, 504])("of a %p is the endpoint's, not the delivery's", (code) => {
+    const finding = status(code, now + 60_000);
+    expect(deliveryAfter(first, finding, at)?.due).toBe(now + 5000);
+    expect(gateOf(healthAfter(HEALTHY, first, finding, at))).toBe(now + 60_000);
+  });
+
+  test("of an earlier destination counts for nothing", () => {
+    const moved = { ...first, moved: true };
+    expect(deliveryAfter(moved, status(500, now + 60_000), at)?.due).toBe(now + 5000);
   });
 });
 
 describe("a delivery after an attempt", () => {
   test("is delivered by a success", () => {
-    expect(deliveryAfter(first, ok, HEALTHY, at)).toEqual({
+    expect(deliveryAfter(first, ok, at)).toEqual({
       status: "delivered",
       step: 0,
       due: null,
@@ -88,29 +100,23 @@ describe("a delivery after an attempt", () => {
 
   test("is dead at once where it was blocked, malformed or gone", () => {
     for (const outcome of ["blocked", "malformed"] as const) {
-      expect(deliveryAfter(first, { ...refused, outcome }, HEALTHY, at)?.deadReason).toBe(outcome);
+      expect(deliveryAfter(first, { ...refused, outcome }, at)?.deadReason).toBe(outcome);
     }
-    expect(deliveryAfter(first, status(410), HEALTHY, at)?.deadReason).toBe("gone");
+    expect(deliveryAfter(first, status(410), at)?.deadReason).toBe("gone");
   });
 
   test("is dead as exhausted after ten failures of the default schedule", () => {
     let step = 0;
-    let change = deliveryAfter(first, refused, HEALTHY, at);
-    while (change?.due !== null && step < 20)
-      change = deliveryAfter({ ...first, step: ++step }, refused, HEALTHY, at);
+    let change = deliveryAfter(first, refused, at);
+    while (change?.due !== null && step < 20) change = deliveryAfter({ ...first, step: ++step }, refused, at);
     expect(step + 1).toBe(10);
     expect(change?.deadReason).toBe("exhausted");
   });
 
   test("stays as it is after a failure by hand, and is delivered by a success by hand", () => {
     const manual: AttemptStart = { ...first, trigger: "manual", step: 3 };
-    expect(deliveryAfter(manual, refused, HEALTHY, at)).toBeNull();
-    expect(deliveryAfter(manual, ok, HEALTHY, at)?.status).toBe("delivered");
-  });
-
-  test("is due at the later of its schedule and the endpoint's backoff", () => {
-    const health: Health = { ...HEALTHY, backoffLevel: 4, backoffUntil: now + 90_000 };
-    expect(deliveryAfter(first, refused, health, at)?.due).toBe(now + 90_000);
+    expect(deliveryAfter(manual, refused, at)).toBeNull();
+    expect(deliveryAfter(manual, ok, at)?.status).toBe("delivered");
   });
 });
 

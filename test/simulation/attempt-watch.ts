@@ -1,10 +1,15 @@
 import type { Endpoint } from "../../src/core/model.ts";
+import { DEFAULT_SCHEDULE } from "../../src/core/retry.ts";
 import type { Load } from "../../src/core/dispatch.ts";
 import type { Sent } from "../../src/delivery/send.ts";
 import type { Simulation } from "./run.ts";
 import type { Rng } from "./world.ts";
 
 const SLOWING = [429, 502, 503, 504];
+const JITTER_MAX = 1.1;
+const HASTE_MS = 100;
+/** What a clock that is set back loses until it is looked at, and at a crash. */
+const LOST_BY_JUMPS_MS = 120_000;
 
 /** What must hold whenever an attempt begins; and a number that tells one course of events from another. */
 export class AttemptWatch {
@@ -15,6 +20,10 @@ export class AttemptWatch {
   readonly #lastEnded = new Map<number, { id: number; number: number }>();
   readonly #busy = new Set<number>();
   readonly #onceEnded = new Map<number, () => void>();
+  /** When the last scheduled attempt of each delivery ended, by the monotonic clock. */
+  readonly #endedAt = new Map<number, { number: number; at: number }>();
+  /** When the gate of each endpoint may have been opened before its time, by the wall clock. */
+  readonly #openings = new Map<number, number[]>();
   #hash = 0;
 
   constructor(private readonly run: Simulation) {}
@@ -38,9 +47,46 @@ export class AttemptWatch {
     this.#onceEnded.set(deliveryId, tell);
   }
 
-  /** The endpoint may be tried again at once: it leads somewhere else, or somebody says so. */
+  /**
+   * Inside the write: the endpoint may be tried again at once, as it leads somewhere else, or somebody says
+   * so.
+   */
+  willOpenGate(endpointId: number): void {
+    const openings = this.#openings.get(endpointId) ?? [];
+    this.#openings.set(endpointId, openings);
+    openings.push(this.run.world.wall);
+  }
+
+  /** That is on disk. */
   openGate(endpointId: number): void {
+    this.willOpenGate(endpointId);
     this.#gates.delete(endpointId);
+  }
+
+  /** True where it was not left alone any more at some time in between, by the wall clock. */
+  wasOpened(endpointId: number, from: number, to: number): boolean {
+    return (this.#openings.get(endpointId) ?? []).some((at) => from <= at && at <= to);
+  }
+
+  /** Now that its gate is open, nothing of the endpoint waits for longer than the schedule says. */
+  requireSchedule(endpointId: number): void {
+    const { run } = this;
+    const { data, actors } = run.process;
+    const endpoint = data.endpoints.get(endpointId);
+    const slack = run.faults.clockJumps ? LOST_BY_JUMPS_MS : HASTE_MS;
+    const retrying = run.sqlite.query<{ id: number }, [number]>(
+      "SELECT id FROM delivery WHERE endpoint_id = ? AND status = 1",
+    );
+    for (const { id } of retrying.all(endpointId)) {
+      const delivery = data.deliveries.get(id);
+      const ended = this.#endedAt.get(id);
+      if (!endpoint || !delivery || ended?.number !== delivery.attemptCount) continue;
+      const wait = (endpoint.retry?.schedule ?? DEFAULT_SCHEDULE)[delivery.step - 1] ?? 0;
+      const shownAt = actors.nextAttemptAt(endpointId, delivery.due) ?? 0;
+      const leftMs = ended.at + wait * 1000 * JITTER_MAX - run.world.monotonic;
+      if (shownAt - run.world.wall > leftMs + slack)
+        run.violate("a break is over, and a delivery waits for longer than its schedule says");
+    }
   }
 
   /** The process died. */
@@ -81,11 +127,14 @@ export class AttemptWatch {
     this.#onceEnded.get(id)?.();
     this.#onceEnded.delete(id);
     this.#requireUndecided(load);
+    // A success forgets a backoff.
+    if (sent?.finding.outcome === "delivered") this.willOpenGate(endpoint.id);
     if (run.outside.byHand.has(id)) return;
     this.#inFlight.set(endpoint.id, Math.max(0, (this.#inFlight.get(endpoint.id) ?? 0) - 1));
     if (!sent) return;
     if (sent.finding.outcome !== "delivered") this.run.tryByHand(endpoint.id);
     this.#lastEnded.set(endpoint.id, { id, number: attemptCount + 1 });
+    this.#endedAt.set(id, { number: attemptCount + 1, at: run.world.monotonic });
     if (!SLOWING.includes(sent.statusCode ?? 0)) return;
     // What an earlier destination answers says nothing of this one.
     if (!run.process.data.endpoints.leadsTo(endpoint)) return;

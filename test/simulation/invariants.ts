@@ -204,19 +204,26 @@ function schedulesWereKept(run: Simulation, deliveries: readonly DeliveryRow[]):
     if (exhausted && !gone && !disposed && attempts.length !== schedule.length + 1) {
       run.violate(`a delivery is dead after ${attempts.length} of ${schedule.length + 1} attempts`);
     }
-    if (!run.faults.clockJumps) waitsWereKept(run, attempts, schedule);
+    if (!run.faults.clockJumps) waitsWereKept(run, endpoint.id, attempts, schedule);
   }
 }
 
-function waitsWereKept(run: Simulation, attempts: readonly AttemptRow[], schedule: readonly number[]): void {
+function waitsWereKept(
+  run: Simulation,
+  endpointId: number,
+  attempts: readonly AttemptRow[],
+  schedule: readonly number[],
+): void {
   attempts.forEach((attempt, at) => {
     const before = attempts[at - 1];
     if (!before) return;
-    const waited = attempt.started_at - before.started_at - before.duration_ms;
+    const endedAt = before.started_at + before.duration_ms;
+    const waited = attempt.started_at - endedAt;
     const wait = (schedule[at - 1] ?? 0) * 1000;
     if (waited < wait * 0.9 - 2)
       run.violate(`the ${at + 1}th attempt came after ${waited} ms, its schedule says ${wait}`);
-    if (before.next_attempt_at !== null && attempt.started_at < before.next_attempt_at)
+    const isEarly = before.next_attempt_at !== null && attempt.started_at < before.next_attempt_at;
+    if (isEarly && !run.watch.wasOpened(endpointId, endedAt - 2, attempt.started_at + 2))
       run.violate("an attempt came before next_attempt_at");
   });
 }

@@ -4,11 +4,13 @@ import type { Simulation } from "./run.ts";
 const MINUTE_MS = 60_000;
 /** A commit may take two seconds, what it wrote is seen before that, and a few may stand in line. */
 const GRACE_MS = 10_000;
+/** No endpoint is left alone for longer at once: the longest backoff, and more than any `retry-after`. */
+const BREAK_MAX_MS = 5 * MINUTE_MS;
 
 interface Known {
   attempts: number;
   generation: number;
-  /** By the monotonic clock: when it has to go at the latest, as it was shown first. */
+  /** By the monotonic clock: when its time comes, as that was said first. */
   latest: number;
   /** By the monotonic clock: since when it is due and nothing is said to hold it; null where something is. */
   since: number | null;
@@ -52,10 +54,14 @@ export class Liveness {
     const { actors, data } = run.process;
     const shownAt = actors.nextAttemptAt(endpointId, due);
     if (due === null || shownAt === null) return;
-    const known = this.#knownOf(delivery, monotonic + Math.max(0, shownAt - wall));
-    const later = shownAt - wall - (known.latest - monotonic);
-    if (shownAt > wall && later > MINUTE_MS)
+    const dueAt = actors.clock.toWall(due);
+    const known = this.#knownOf(delivery, monotonic + Math.max(0, dueAt - wall));
+    const later = dueAt - wall - (known.latest - monotonic);
+    if (dueAt > wall && later > MINUTE_MS)
       run.violate(`a delivery waits ${Math.round(later / 1000)} s longer than it was told`);
+    if (shownAt < dueAt) run.violate("a delivery is said to go before its time");
+    if (shownAt - Math.max(dueAt, wall) > BREAK_MAX_MS + MINUTE_MS)
+      run.violate("a delivery waits for longer than any break");
     const isHeld =
       due > actors.clock.now() || !data.store.writable || actors.waitingFor(endpointId, id, due) !== null;
     if (isHeld || run.watch.isBusy(id)) known.since = null;

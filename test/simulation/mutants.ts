@@ -73,8 +73,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "does not wait for retry-after",
     file: "delivery/actor.ts",
-    find: "return Math.max(this.health.backoffUntil, this.health.slowUntil);",
+    find: "return gateOf(this.health);",
     put: "return this.health.backoffUntil;",
+  },
+  {
+    name: "a break that was asked for outlives the move, for what was tried before",
+    file: "delivery/actor.ts",
+    find: "const change = deliveryAfter(start, finding, at);",
+    put: "const change = deliveryAfter(start, finding, at);\n    if (change?.due) change.due = Math.max(change.due, gateOf(health));",
   },
   {
     name: "a delivery that is busy may be sent once more",

@@ -276,13 +276,16 @@ export class Simulation {
       // What was disabled a moment ago stays so, wherever it leads.
       if (change.config && data.endpoints.current(id)?.status === "disabled") return null;
       const made = data.endpoints.update(id, () => change);
-      if (made) data.health.set(id, HEALTHY);
+      if (!made) return null;
+      data.health.set(id, HEALTHY);
+      this.watch.willOpenGate(id);
       return made;
     });
     void written.then((made) => {
       if (!made) return;
       this.watch.openGate(id);
       data.endpoints.remember(made);
+      this.watch.requireSchedule(id);
     }, this.refused);
   }
 
@@ -290,10 +293,14 @@ export class Simulation {
     const id = this.rng.pick(this.endpoints);
     const { data, actors } = this.process;
     void data.store
-      .write(() => data.health.set(id, withoutWaits(data.health.get(id))))
+      .write(() => {
+        data.health.set(id, withoutWaits(data.health.get(id)));
+        this.watch.willOpenGate(id);
+      })
       .then(() => {
         this.watch.openGate(id);
         actors.clearWaits(id);
+        this.watch.requireSchedule(id);
       }, this.refused);
   }
 

@@ -2,8 +2,10 @@
  * What is decided before a write holds only where it still does inside the write: endpoints that move, and
  * replays that meet.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type Endpoint, HEALTHY } from "../../../src/core/model.ts";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
+import { startApp } from "../../kit/app.ts";
 import { type Api, type Page, startApi } from "../log-kit.ts";
 
 let api: Api;
@@ -60,6 +62,127 @@ test("resume ends a break, also of an endpoint that was not paused", async () =>
   const waiting = await api.publish("m.break");
   expect((await api.call("POST", `/v1/endpoints/${idOf(made)}/resume`)).status).toBe(200);
   await api.settled(waiting.id, ["delivered"]);
+});
+
+/** The delivery of an event, once it waits for its endpoint, which is left alone. */
+function held(event: { id: string }): Promise<DeliveryAnswer> {
+  return api.until(async () => {
+    const { data } = await api.get<Page<DeliveryAnswer>>(`/v1/deliveries?event_id=${event.id}`);
+    return data.find(({ waiting_for: why }) => why === "backoff");
+  });
+}
+
+/** Each way in which somebody says that an endpoint may be tried again. */
+const ENDINGS: Record<string, (endpoint: Endpoint) => Promise<unknown>> = {
+  "a move": (made) => patch(idOf(made), { url: api.receiver.at("elsewhere", answers(200)) }),
+  "/resume": (made) => api.call("POST", `/v1/endpoints/${idOf(made)}/resume`),
+  "/resume after a pause": async (made) => {
+    await api.call("POST", `/v1/endpoints/${idOf(made)}/pause`);
+    await api.call("POST", `/v1/endpoints/${idOf(made)}/resume`);
+  },
+  // In one transaction, so that the actor ends nothing in between.
+  "/enable": async (made) => {
+    const { endpoints, health, store } = api.data;
+    const written = store.write(() => {
+      endpoints.update(made.id, () => ({ status: "disabled" }));
+      health.set(made.id, HEALTHY);
+      return endpoints.update(made.id, () => ({ status: "active" }));
+    });
+    const enabled = await written;
+    if (!enabled) throw new Error("the endpoint is gone");
+    endpoints.remember({ ...enabled, status: "disabled" });
+    endpoints.remember(enabled);
+  },
+};
+
+describe.each(["none", "fifo"] as const)("a break of a day, where the order is %s", (ordering) => {
+  test.each(Object.keys(ENDINGS))("ends with %s for what was tried before, too", async (ending) => {
+    let status = 429;
+    const name = `day-${ordering}-${ending.replaceAll(/\W/g, "")}`;
+    const url = api.receiver.at(name, () => {
+      const headers = { "retry-after": "86400" };
+      return new Response(null, { status, ...(status === 429 && { headers }) });
+    });
+    const type = `m.${name}`;
+    const made = await api.endpoint({ url, eventTypes: [type], ordering, retry: { schedule: [1] } });
+    const tried = await api.publish(type);
+    const first = await held(tried);
+    const waiting = await api.publish(type);
+    const second = await held(waiting);
+    const inHours = (text: string | null | undefined) => (Date.parse(text ?? "") - Date.now()) / 3_600_000;
+    for (const one of [first, second]) expect(inHours(one.next_attempt_at)).toBeCloseTo(24, 1);
+    const attempts = `/v1/deliveries/${first.id}/attempts`;
+    const [made429] = (await api.get<Page<DeliveryAnswer>>(attempts)).data;
+    expect(made429?.next_attempt_at).toBe(first.next_attempt_at);
+    status = 200;
+    await ENDINGS[ending]?.(made);
+    const [now] = await api.settled(tried.id, ["retrying", "delivered"]);
+    if (now?.status === "retrying") expect(inHours(now.next_attempt_at)).toBeLessThan(0.01);
+    await api.settled(tried.id, ["delivered"]);
+    await api.settled(waiting.id, ["delivered"]);
+  });
+});
+
+test("a break of a day outlives a restart, and ends after it", async () => {
+  await using app = await startApp();
+  let status = 429;
+  using receiver = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: () =>
+      new Response(null, { status, ...(status === 429 && { headers: { "retry-after": "86400" } }) }),
+  });
+  const fields = { url: receiver.url.href, ordering: "fifo", retry: { schedule: [1] } };
+  const { id } = await app.live.create("/v1/endpoints", fields);
+  await app.live.post("/v1/events", { type: "a.b", data: {} });
+  const list = async (states: string) =>
+    (await app.live.get(`/v1/deliveries?status=${states}`)).json["data"] as DeliveryAnswer[];
+  const [before] = await app.until(async () => {
+    const retrying = await list("retrying");
+    return retrying[0]?.waiting_for === "backoff" && retrying;
+  });
+  await app.stop();
+  await app.start();
+  const [after] = await list("retrying");
+  expect(after).toEqual(before as DeliveryAnswer);
+  expect(after?.waiting_for).toBe("backoff");
+  status = 200;
+  expect((await app.live.post(`/v1/endpoints/${id}/resume`)).status).toBe(200);
+  await app.until(async () => (await list("delivered")).length === 1);
+});
+
+test("a retry-after of an answer that slows nothing down holds its own delivery alone", async () => {
+  let asked = "7200";
+  const url = api.receiver.at(
+    "own",
+    () => new Response(null, { status: 500, headers: { "retry-after": asked } }),
+  );
+  await api.endpoint({ url, eventTypes: ["m.own"], retry: { schedule: [3600] } });
+  const hoursOf = async (event: { id: string }) => {
+    const [delivery] = await api.settled(event.id, ["retrying"]);
+    return (Date.parse(delivery?.next_attempt_at ?? "") - Date.now()) / 3_600_000;
+  };
+  const late = await api.publish("m.own");
+  expect(await hoursOf(late)).toBeCloseTo(2, 1);
+  asked = "1";
+  expect(await hoursOf(await api.publish("m.own"))).toBeCloseTo(1, 1);
+  expect(await hoursOf(late)).toBeCloseTo(2, 1);
+});
+
+test("an attempt by hand that is answered with a break holds the endpoint, and no delivery after resume", async () => {
+  let [status, headers]: [number, Record<string, string>] = [500, {}];
+  const url = api.receiver.at("hand", () => new Response(null, { status, headers }));
+  const made = await api.endpoint({ url, eventTypes: ["m.hand"], retry: { schedule: [2] } });
+  const event = await api.publish("m.hand");
+  const [delivery] = await api.settled(event.id, ["retrying"]);
+  [status, headers] = [503, { "retry-after": "86400" }];
+  expect((await api.call("POST", `/v1/deliveries/${delivery?.id}/retry`)).status).toBe(202);
+  const shown = await held(event);
+  expect(shown.status).toBe("retrying");
+  expect(Date.parse(shown.next_attempt_at ?? "") - Date.now()).toBeGreaterThan(23 * 3_600_000);
+  [status, headers] = [200, {}];
+  expect((await api.call("POST", `/v1/endpoints/${idOf(made)}/resume`)).status).toBe(200);
+  await api.settled(event.id, ["delivered"]);
 });
 
 test("two replays of what is missing at once make one delivery each", async () => {
