@@ -1,4 +1,4 @@
-import { gateOf } from "../core/delivery.ts";
+import { gateOf, withoutWaits } from "../core/delivery.ts";
 import type { Load, Waiting } from "../core/dispatch.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint, Health, WaitingFor } from "../core/model.ts";
@@ -249,10 +249,17 @@ export class Actors {
     return this.#actors.get(endpointId)?.currentHealth ?? this.data.health.get(endpointId);
   }
 
-  /** Somebody says that an endpoint may be tried again at once; its row says so already. */
+  /**
+   * Somebody says that an endpoint may be tried again at once; its row says so already. An answer that came
+   * since that was written is on its way to the disk too, and its break must not come back with a restart.
+   */
   clearWaits(endpointId: number): void {
     const actor = this.#actors.get(endpointId);
-    if (actor instanceof EndpointActor) actor.clearWaits();
+    if (!(actor instanceof EndpointActor) || !this.isLeftAlone(endpointId)) return;
+    actor.clearWaits();
+    const { store, health } = this.data;
+    const written = store.write(() => health.set(endpointId, withoutWaits(health.get(endpointId))), true);
+    store.unattended("end of a break", written);
   }
 
   /** What the actors hold in memory, what is in flight, and how many endpoints have to wait. */

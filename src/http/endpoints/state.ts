@@ -45,7 +45,7 @@ function resumeRoute(services: Needs<"ids" | "endpoints" | "health" | "actors">)
     summary: "Resume an endpoint",
     description:
       "What waited goes out, oldest first, and at once: a backoff and a break that the receiver asked for end, also where the endpoint " +
-      "was not paused.",
+      "was not paused. What was tried before keeps to its retry schedule.",
     access: "manage",
     budget: "management",
     audit: { action: "endpoint.resumed", object: "endpoint" },
@@ -62,17 +62,19 @@ function setStatus(
 ): Answer | Promise<Answer> {
   const { actors, health } = services;
   const endpoint = findEndpoint(services, context.caller, context.params.id);
-  const clears = status === "active" && actors.isLeftAlone(endpoint.id);
-  if (endpoint.status === status && !clears) return { status: 200, json: endpointOf(services, endpoint) };
+  const resumes = status === "active";
+  const isDone = endpoint.status === status && !(resumes && actors.isLeftAlone(endpoint.id));
+  if (isDone) return { status: 200, json: endpointOf(services, endpoint) };
   const change = (now: Endpoint) => {
     if (now.status === "disabled") throw disabledConflict();
-    if (clears) health.set(now.id, withoutWaits(health.get(now.id)));
+    // Whether or not something waited when it was asked for: an answer may have come since.
+    if (resumes) health.set(now.id, withoutWaits(health.get(now.id)));
     return { status };
   };
   // Refused before the write, so that a refusal costs its neighbours in the transaction nothing.
   if (endpoint.status === "disabled") throw disabledConflict();
   return changeEndpoint(services, context, endpoint.id, change, undefined, ({ id }) => {
-    if (clears) actors.clearWaits(id);
+    if (resumes) actors.clearWaits(id);
   });
 }
 

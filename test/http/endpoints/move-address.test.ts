@@ -21,6 +21,14 @@ const answers =
   () =>
     new Response(null, { status, headers });
 const idOf = ({ id }: { id: number }) => api.data.ids.encode("ep", id);
+/** Without a word to the disk. */
+async function until(holds: () => boolean): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  while (!holds()) {
+    if (performance.now() > deadline) throw new Error(`it did not come about: ${holds.toString()}`);
+    await Bun.sleep(1);
+  }
+}
 const patch = (id: string, body: object) => api.call("PATCH", `/v1/endpoints/${id}`, body);
 
 test("a 410 of the address before disables nothing, and its delivery goes on to the new one", async () => {
@@ -183,6 +191,66 @@ test("an attempt by hand that is answered with a break holds the endpoint, and n
   [status, headers] = [200, {}];
   expect((await api.call("POST", `/v1/endpoints/${idOf(made)}/resume`)).status).toBe(200);
   await api.settled(event.id, ["delivered"]);
+});
+
+describe("a 429 that comes while /resume is on its way", () => {
+  /** Two attempts that end when the test says so; then nothing is on disk before it says so. */
+  async function hanging(name: string) {
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+    let [sent, isWell] = [0, false];
+    const url = api.receiver.at(name, async () => {
+      if (isWell) return new Response(null, { status: 200 });
+      await gates[sent++]?.promise;
+      return new Response(null, { status: 429, headers: { "retry-after": "86400" } });
+    });
+    const type = `m.${name}`;
+    const made = await api.endpoint({ url, eventTypes: [type], retry: { schedule: [1] } });
+    const events = [await api.publish(type), await api.publish(type)];
+    await api.receiver.arrived(name, 2);
+    return { made, events, gates, heal: () => void (isWell = true) };
+  }
+
+  const requireEnded = async (made: Endpoint, events: readonly { id: string }[]) => {
+    await api.until(async () => api.data.health.get(made.id).slowUntil === 0);
+    for (const event of events) await api.settled(event.id, ["delivered"]);
+    expect(api.data.health.get(made.id)).toEqual(HEALTHY);
+  };
+
+  test("before it is written: is over with it", async () => {
+    const { made, events, gates, heal } = await hanging("between");
+    expect((await api.call("POST", `/v1/endpoints/${idOf(made)}/pause`)).status).toBe(200);
+    const disk = Promise.withResolvers<void>();
+    api.diskWaitsFor = disk.promise;
+    const { commits } = api.data.store;
+    const earlier = api.data.store.write(() => {});
+    await until(() => api.data.store.commits > commits);
+    const resumed = api.call("POST", `/v1/endpoints/${idOf(made)}/resume`);
+    await until(() => api.data.store.waiting > 0);
+    for (const gate of gates) gate.resolve();
+    await until(() => api.services.actors.isLeftAlone(made.id));
+    heal();
+    disk.resolve();
+    await earlier;
+    expect((await resumed).status).toBe(200);
+    await requireEnded(made, events);
+  });
+
+  test("while the disk writes it: is over with its answer, on disk too", async () => {
+    const { made, events, gates, heal } = await hanging("meanwhile");
+    gates[0].resolve();
+    await api.until(async () => api.data.health.get(made.id).slowUntil > 0);
+    const disk = Promise.withResolvers<void>();
+    api.diskWaitsFor = disk.promise;
+    const resumed = api.call("POST", `/v1/endpoints/${idOf(made)}/resume`);
+    await until(() => api.data.health.get(made.id).slowUntil === 0);
+    const { waiting } = api.data.store;
+    gates[1].resolve();
+    await until(() => api.data.store.waiting > waiting);
+    heal();
+    disk.resolve();
+    expect((await resumed).status).toBe(200);
+    await requireEnded(made, events);
+  });
 });
 
 test("two replays of what is missing at once make one delivery each", async () => {
