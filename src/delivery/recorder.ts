@@ -74,6 +74,8 @@ export class Recorder {
     if (metered && !delivery.metered) this.data.meter.count(delivery.projectId, performed.startedAt);
     // Also where the delivery is gone: what its receiver said holds for the next one.
     const disabled = this.#disable(settlement);
+    if (settlement.healthChanged && this.data.endpoints.leadsTo(endpoint))
+      this.data.health.set(endpoint.id, health);
     const isAgain = this.#hasArrived(settlement);
     const at = { id, number };
     const settled = this.data.deliveries.settle(delivery, at, metered, change, settlement.queueOrder);
@@ -83,8 +85,6 @@ export class Recorder {
     const nextAttemptAt = next === null ? null : this.parts.clock.toWall(next);
     const place = { ...at, deliveryId: delivery.id, trigger, outcome, nextAttemptAt };
     this.data.attempts.insert(place, performed);
-    if (settlement.healthChanged && this.data.endpoints.leadsTo(endpoint))
-      this.data.health.set(endpoint.id, health);
     // What is handed out counts once it is acknowledged (src/delivery/poller.ts).
     if (!isHandedOut) {
       this.data.index.countAttempt(id, {

@@ -193,6 +193,22 @@ test("an attempt by hand that is answered with a break holds the endpoint, and n
   await api.settled(event.id, ["delivered"]);
 });
 
+test("a break that the last attempt of an erased event was answered with holds after a restart, too", async () => {
+  const gate = Promise.withResolvers<void>();
+  const url = api.receiver.at("erased", async () => {
+    await gate.promise;
+    return new Response(null, { status: 429, headers: { "retry-after": "86400" } });
+  });
+  const made = await api.endpoint({ url, eventTypes: ["m.erased"] });
+  const { id } = await api.publish("m.erased");
+  await api.receiver.arrived("erased", 1);
+  expect((await api.call("DELETE", `/v1/events/${id}`)).status).toBeLessThan(300);
+  expect((await api.call("GET", `/v1/events/${id}`)).status).toBe(404);
+  gate.resolve();
+  await api.until(() => Promise.resolve(api.services.actors.isLeftAlone(made.id)));
+  await api.until(async () => api.data.health.get(made.id).slowUntil > 0);
+});
+
 describe("a 429 that comes while /resume is on its way", () => {
   /** Two attempts that end when the test says so; then nothing is on disk before it says so. */
   async function hanging(name: string) {
