@@ -31,7 +31,7 @@ export class Releaser {
       "store" | "tenants" | "endpoints" | "deliveries" | "notes" | "meter" | "waitingEvents"
     >,
     private readonly outlet: Outlet,
-    private readonly clock: Clock,
+    private readonly clock: Pick<Clock, "now" | "delay">,
   ) {
     data.tenants.onAccountChange((account) => this.#go(account));
     data.endpoints.onChange((endpoint) => data.store.unattended("end of what waits", this.#endAll(endpoint)));
@@ -42,7 +42,8 @@ export class Releaser {
   start(): void {
     this.#releaseAll();
     const now = this.clock.now();
-    this.#callOff = this.clock.timer(Math.min(now + LOOK_MS, monthAt(now).end), () => this.start());
+    // For a time and not until an instant: the clock may be set back meanwhile.
+    this.#callOff = this.clock.delay(Math.min(LOOK_MS, monthAt(now).end - now), () => this.start());
   }
 
   stop(): void {

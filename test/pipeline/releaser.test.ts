@@ -1,9 +1,13 @@
-/** Verified inbound events where a plan is used up. */
+/** Verified inbound events where a plan is used up, and what lets them go. */
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { limit } from "../../src/core/limits.ts";
+import type { Incoming } from "../../src/pipeline/pipeline.ts";
+import { Releaser } from "../../src/pipeline/releaser.ts";
 import { expectProblem } from "../http/kit.ts";
+import { startApi } from "../http/log-kit.ts";
+import { SetClock } from "../kit/clock.ts";
 import { RunningClock } from "../kit/running-clock.ts";
 import {
   Bench,
@@ -15,6 +19,26 @@ import {
   USAGE,
   usage,
 } from "../store/counts/kit.ts";
+
+const NOON = Date.UTC(2026, 10, 21, 12);
+const DAY_MS = 86_400_000;
+
+const PLANS = {
+  unlimited: { deliveries: null, blocks: false, retentionDays: 30 },
+  one: { deliveries: 1, blocks: true, retentionDays: 30 },
+};
+
+/** What a provider sent waits where the plan is used up. */
+const incoming: Incoming = {
+  type: "a.b",
+  timestamp: NOON,
+  data: "{}",
+  consumerId: null,
+  externalId: null,
+  sourceId: 1,
+  isTest: false,
+  hops: 0,
+};
 
 let bench: Bench;
 
@@ -130,4 +154,28 @@ describe("a verified inbound event at the limit", () => {
     await ingest("1");
     await bench.receiver.arrived(name, 1);
   });
+});
+
+test("a place that is given back is found within a minute, although the clock is set back by a day", async () => {
+  const clock = new SetClock(NOON);
+  await using api = await startApi({}, clock, PLANS);
+  const { store, tenants, deliveries } = api.data;
+  const { projectId, accountId } = api.callers.get("full") ?? { projectId: 0, accountId: 0 };
+  const { made: account } = await store.write(() => tenants.updateAccount(accountId, { plan: "one" }));
+  tenants.rememberAccount(account);
+  const endpoint = await api.endpoint({ url: api.receiver.url("released"), status: "paused" });
+  const deliver = async () => {
+    const plan = await api.services.pipeline.plan(projectId, [incoming]);
+    const [accepted] = await store.write(() => plan.write());
+    return deliveries.findOf(accepted?.event.id ?? 0, endpoint.id)?.id ?? 0;
+  };
+  const [placed, waiting] = [await deliver(), await deliver()];
+  expect([deliveries.get(placed)?.due, deliveries.get(waiting)?.due]).toEqual([NOON, null]);
+  const releaser = new Releaser(api.data, api.services.actors, clock);
+  releaser.start();
+  await store.write(() => deliveries.cancel(placed));
+  clock.advance(-DAY_MS);
+  clock.advance(60_000);
+  await api.until(async () => deliveries.get(waiting)?.due);
+  releaser.stop();
 });
