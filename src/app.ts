@@ -96,7 +96,7 @@ export interface AppParts {
 export async function startApp(config: Config, parts: AppParts): Promise<App> {
   const { clock, logger, announce, fail, replica = null } = parts;
   const { dataDir, port: wanted, host } = config;
-  const lock = await takeDirectory(dataDir, { replica, logger, clock });
+  const lock = await takeDirectory(dataDir, { replica, logger });
   if (replica && config.secretKeys === null) warnOfLocalKey(logger);
   // Before the database: whatever that holds, there was a key for its secrets first.
   const cipher = new Cipher(config.secretKeys ?? [ownKey(dataDir, logger)]);
@@ -104,7 +104,7 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   reportMigrated(disk.migrated, logger);
   const data = openNouns(config, disk, { cipher, clock, logger, fail });
   requirePlans(data);
-  const replication = await openReplication(data, { replica, logger, clock });
+  const replication = await openReplication(data, { replica, logger, clock, monotonic });
   const outbound = openOutbound(config, data, disk, { clock, logger, replication });
   const { actors, metrics } = outbound;
   const pipeline = new Pipeline({
@@ -151,13 +151,13 @@ const CHECKPOINTER = new URL("./checkpointer.ts", import.meta.url);
 /** Makes the data directory this process's own, and its replica too. */
 async function takeDirectory(
   dir: string,
-  { replica, logger, clock }: Required<Pick<AppParts, "replica" | "logger" | "clock">>,
+  { replica, logger }: Required<Pick<AppParts, "replica" | "logger">>,
 ): Promise<{ release(): void }> {
   const makeDir = () => mkdirSync(dir, { recursive: true, mode: 0o700 });
   orExplain("SEALPOST_DATA_DIR must be a directory that this process may write", makeDir);
   await replica?.hold();
   const lock = lockDirectory(dir);
-  await replica?.claim(readIdentity(dir), { log: logger.log, now: clock.now });
+  await replica?.claim(readIdentity(dir), { log: logger.log, monotonic });
   return lock;
 }
 
@@ -327,6 +327,7 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
     ingestRateLimit: config.ingestRateLimit,
     pollRateLimit: config.managementRateLimit,
     now: clock.now,
+    monotonic,
     onRejected: (reason) => metrics.ingestRejected.count(reason),
     log: (level, msg, fields) => logger.log(level, msg, fields),
   });

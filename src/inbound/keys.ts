@@ -15,7 +15,8 @@ export type FetchDocument = (document: KeyDocument) => Promise<Fetched>;
 
 export interface KeyCacheParts {
   readonly fetchDocument: FetchDocument;
-  readonly nowMs: () => number;
+  /** By a clock that nobody sets: what was unknown while it was ahead must not stay so. */
+  readonly monotonicMs: () => number;
 }
 
 interface Entry {
@@ -70,7 +71,7 @@ export class KeyCache {
 
   /** What is known without a fetch. */
   #recall(identity: string, isRenewal: boolean): KeyAnswer | null {
-    const now = this.parts.nowMs();
+    const now = this.parts.monotonicMs();
     const saidAt = this.#unknownAt.get(identity);
     if (saidAt !== undefined && now - saidAt < RENEWAL_MS) return { kind: "unknown" };
     const entry = this.#entries.get(identity);
@@ -93,7 +94,7 @@ export class KeyCache {
 
   /** Counts a fetch; false where there were too many within a minute. */
   #mayFetch(payer: number | string): boolean {
-    const now = this.parts.nowMs();
+    const now = this.parts.monotonicMs();
     const budget = this.#budgets.get(payer);
     if (budget && now < budget.untilMs) return ++budget.fetches <= FETCHES_PER_MINUTE_MAX;
     for (const [other, { untilMs }] of this.#budgets) if (untilMs <= now) this.#budgets.delete(other);
@@ -112,7 +113,7 @@ export class KeyCache {
   }
 
   #keep(identity: string, fetched: Fetched): KeyAnswer {
-    const now = this.parts.nowMs();
+    const now = this.parts.monotonicMs();
     if (fetched.kind === "unknown") this.#unknownAt.set(identity, now);
     if (fetched.kind !== "document") return fetched;
     const { text, maxAgeSeconds } = fetched;

@@ -21,7 +21,10 @@ const LATE_MS = 60_000;
 
 /** What the replica needs of the database and the process. */
 export interface ReplicaParts {
+  /** By the wall clock: what the mark says. */
   now: () => number;
+  /** Milliseconds by a clock that nobody sets: what is waited by. */
+  monotonic: () => number;
   log: (level: "info" | "warn" | "error", msg: string, fields?: Record<string, string | number>) => void;
   /** Counts the start. */
   begin: () => Promise<{ installation: string; start: number; beat: number }>;
@@ -61,7 +64,7 @@ export class Replica {
   /** The last beat that is in the replica for certain. */
   #beat = 0;
   #syncedAt = 0;
-  #markedAt = 0;
+  #markedAt = Number.NEGATIVE_INFINITY;
   #isUp = true;
   #isLate = false;
   #isContested = false;
@@ -88,7 +91,10 @@ export class Replica {
   }
 
   /** Throws StartError where what is uploaded from here would destroy what the replica holds. */
-  async claim(identity: Omit<Own, "writer">, { log, now }: Pick<ReplicaParts, "log" | "now">): Promise<void> {
+  async claim(
+    identity: Omit<Own, "writer">,
+    { log, monotonic }: Pick<ReplicaParts, "log" | "monotonic">,
+  ): Promise<void> {
     const own = { ...identity, writer: writerOf(this.dir) };
     this.#own = own;
     if (this.marks === null) {
@@ -104,8 +110,8 @@ export class Replica {
     if (verdict.may === "not") throw refusal(verdict.because);
     if (verdict.may === "write") return;
     log("info", "waiting to see whether another service writes to the replica", { ms: SILENCE_MS });
-    const until = now() + SILENCE_MS;
-    while (now() < until) {
+    const until = monotonic() + SILENCE_MS;
+    while (monotonic() < until) {
       await new Promise((next) => setTimeout(next, SILENCE_LOOK_MS));
       const later = await this.#read(log);
       if (later !== null && later !== text) throw refusal(`another service writes to it (${whoOf(later)})`);
@@ -118,12 +124,13 @@ export class Replica {
     const begun = await parts.begin();
     this.#installation = begun.installation;
     this.#own = { ...begun, writer: this.#own?.writer ?? writerOf(this.dir) };
-    this.#syncedAt = parts.now();
+    this.#syncedAt = parts.monotonic();
     await this.litestream.release();
     await this.#writeMark(parts, false);
     this.#schedule(parts);
   }
 
+  /** `now` by the monotonic clock. */
   state(now: number): ReplicaState {
     return {
       isUp: this.#isUp,
@@ -150,20 +157,20 @@ export class Replica {
   }
 
   #goOn(parts: ReplicaParts): Promise<void> {
-    if (Math.abs(parts.now() - this.#markedAt) >= MARK_MS) return this.look(parts);
+    if (parts.monotonic() - this.#markedAt >= MARK_MS) return this.look(parts);
     return this.#sync(parts, null);
   }
 
   /** One look: everything into the replica, then the mark. */
   async look(parts: ReplicaParts): Promise<void> {
     await this.#sync(parts, await parts.beat().catch(() => null));
-    this.#markedAt = parts.now();
+    this.#markedAt = parts.monotonic();
     if (!(await this.#isOurs(parts))) return;
     await this.#writeMark(parts, false);
   }
 
   async #sync(parts: ReplicaParts, beat: number | null): Promise<void> {
-    const at = parts.now();
+    const at = parts.monotonic();
     try {
       await this.litestream.sync();
       this.#syncedAt = at;
@@ -176,12 +183,12 @@ export class Replica {
     }
   }
 
-  #tellFailure(error: unknown, { now, log }: ReplicaParts): void {
+  #tellFailure(error: unknown, { monotonic, log }: ReplicaParts): void {
     const wasUp = this.#isUp;
     this.#isUp = !(error instanceof LitestreamGone);
     if (wasUp && !this.#isUp)
       log("error", "Litestream is gone: what is accepted from now on is on this disk only");
-    if (!this.#isUp || this.#isLate || now() - this.#syncedAt < LATE_MS) return;
+    if (!this.#isUp || this.#isLate || monotonic() - this.#syncedAt < LATE_MS) return;
     this.#isLate = true;
     log("error", "the replica is late: what is accepted is on this disk only", { error: String(error) });
   }
@@ -200,9 +207,9 @@ export class Replica {
       return this.#yield(mark, parts);
     if (text !== null && this.#foreign?.text !== text) {
       if (this.#foreign !== null && !mark.ended) return this.#yield(mark, parts);
-      this.#foreign = { text, since: parts.now() };
+      this.#foreign = { text, since: parts.monotonic() };
     }
-    return mark.ended || parts.now() - (this.#foreign?.since ?? 0) >= SILENCE_MS;
+    return mark.ended || parts.monotonic() - (this.#foreign?.since ?? 0) >= SILENCE_MS;
   }
 
   /** The other one is the writer: what is uploaded from here as well would destroy both. */

@@ -19,12 +19,13 @@ interface ReplicationParts {
   replica: Replica | null;
   logger: Logger;
   clock: Clock;
+  monotonic: () => number;
 }
 
 /** Counts the start, and lets the replica go on from here. */
 export async function openReplication(
   { store }: Pick<Data, "store">,
-  { replica, logger, clock }: ReplicationParts,
+  { replica, logger, clock, monotonic }: ReplicationParts,
 ): Promise<Replication> {
   if (replica === null) {
     await beginStart(store);
@@ -36,6 +37,7 @@ export async function openReplication(
   let commits = 0;
   const parts: ReplicaParts = {
     now: clock.now,
+    monotonic,
     log: (level, msg, fields) => logger.log(level, msg, fields),
     async begin() {
       const begun = await beginStart(store);
@@ -50,7 +52,7 @@ export async function openReplication(
     },
   };
   await replica.begin(parts);
-  const state = () => replica.state(clock.now());
+  const state = () => replica.state(monotonic());
   return {
     isAttended: () => state().isUp && !state().isContested,
     state,

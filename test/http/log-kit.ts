@@ -119,6 +119,7 @@ export class Api implements AsyncDisposable {
       ingestRateLimit: 0,
       pollRateLimit: 0,
       now,
+      monotonic: () => performance.now(),
       onRejected: () => {},
       log: () => {},
     };

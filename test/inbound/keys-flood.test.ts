@@ -47,7 +47,7 @@ test.each(Object.keys(CASES).filter((key) => CASES[key]?.keyDocuments))(
         text === undefined ? { kind: "unknown" } : { kind: "document", text, maxAgeSeconds: null },
       );
     };
-    const keys = new KeyCache({ nowMs: () => clock.nowMs, fetchDocument }).readerFor(1);
+    const keys = new KeyCache({ monotonicMs: () => clock.nowMs, fetchDocument }).readerFor(1);
     const [secret = ""] = proof.secrets;
     const material = materialOf(proof.secrets.slice(0, 1), {
       credentials: proof.credentials ?? {},

@@ -14,7 +14,7 @@ function cacheOver(fetchDocument: FetchDocument) {
   const clock = { nowMs: 1_000_000 };
   const counted = { fetches: 0 };
   const shared = new KeyCache({
-    nowMs: () => clock.nowMs,
+    monotonicMs: () => clock.nowMs,
     fetchDocument: (document) => {
       counted.fetches++;
       return fetchDocument(document);

@@ -46,11 +46,14 @@ class FakeLitestream {
  * A process beside the replica: its clock, what it logged, and a database that is written to at every look.
  */
 class Writer {
-  time = Date.UTC(2026, 10, 23);
+  /** By the monotonic clock. */
+  time = 0;
+  wall = Date.UTC(2026, 10, 23);
   readonly lines: string[] = [];
   identity = { installation: "db", start: 0, beat: 0 };
   readonly parts: ReplicaParts = {
-    now: () => this.time,
+    now: () => this.wall,
+    monotonic: () => this.time,
     log: (level, msg) => this.lines.push(`${level} ${msg}`),
     begin: async () => {
       this.identity = { ...this.identity, start: this.identity.start + 1, beat: this.identity.beat + 1 };
@@ -190,6 +193,17 @@ describe("while it runs", () => {
     control.failure = null;
     await replica.look(writer.parts);
     expect(replica.state(writer.time).ageSeconds).toBe(0);
+  });
+
+  test("a replica that is late is told of, although the clock is set back by a day", async () => {
+    const { replica, writer } = await begin();
+    await replica.look(writer.parts);
+    control.failure = "bucket is gone";
+    writer.wall -= 24 * 60 * MINUTE_MS;
+    writer.time += MINUTE_MS;
+    await replica.look(writer.parts);
+    expect(writer.lines).toEqual([expect.stringContaining("error the replica is late")]);
+    expect(replica.state(writer.time).ageSeconds).toBe(60);
   });
 
   test("another writer that is found is told, the upload stops, and its mark stays", async () => {

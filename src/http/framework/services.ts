@@ -34,6 +34,8 @@ export interface Services extends Data {
   /** Polls a second that an endpoint takes; 0: no limit. */
   pollRateLimit: number;
   now(): number;
+  /** Milliseconds by a clock that nobody sets: for what is kept in memory and waits. */
+  monotonic(): number;
   /** An inbound request was refused; for the metrics. */
   onRejected(reason: string): void;
   /** One line of the log; only facts that may be read by the operator: no bodies, no secrets, no queries. */

@@ -10,10 +10,12 @@ import { sourceStatsRoutes } from "../sources/stats.ts";
 import { sourceRoutes } from "../sources/sources.ts";
 
 /** Everything inbound: the routes share what is known of each source and of the providers' keys. */
-export function inboundRoutes(services: DoorNeeds & Needs<"sourceStats" | "onRejected" | "log">): AnyRoute[] {
-  const { ids, now, onRejected, log, sourceStats } = services;
+export function inboundRoutes(
+  services: DoorNeeds & Needs<"sourceStats" | "monotonic" | "onRejected" | "log">,
+): AnyRoute[] {
+  const { ids, now, monotonic, onRejected, log, sourceStats } = services;
   const count = sourceStats.count.bind(sourceStats);
-  const monitor = new SourceMonitor({ ids, now, onRejected, log, count });
+  const monitor = new SourceMonitor({ ids, now, monotonic, onRejected, log, count });
   const keys = openKeys(services);
   return [
     ...sourceRoutes(services, monitor),

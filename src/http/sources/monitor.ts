@@ -23,13 +23,16 @@ interface Observed {
   rejected: Map<RefusalReason, number>;
   lastRejected: SourceCounters["lastRejected"];
   rate: TokenBucket;
-  /** Log lines of refusals in the second that ends at `linesEndAt`, and refusals that got none. */
+  /**
+   * Log lines of refusals in the second that ends at `linesEndAt`, by the monotonic clock, and refusals that
+   * got none.
+   */
   lines: number;
   linesEndAt: number;
   withheld: number;
 }
 
-type MonitorParts = Needs<"ids" | "now" | "onRejected" | "log"> & {
+type MonitorParts = Needs<"ids" | "now" | "monotonic" | "onRejected" | "log"> & {
   /** For the hourly numbers, which outlive this run. */
   count: SourceStats["count"];
 };
@@ -72,7 +75,7 @@ export class SourceMonitor {
     observed.rejected.set(reason, (observed.rejected.get(reason) ?? 0) + 1);
     observed.lastRejected = { at, reason };
     if (sourceId !== null) this.parts.count(sourceId, reason, at);
-    this.#tell(observed, sourceId, reason, at);
+    this.#tell(observed, sourceId, reason);
   }
 
   /** Takes one request from the source's rate: null where it has none. */
@@ -93,7 +96,8 @@ export class SourceMonitor {
     return observed;
   }
 
-  #tell(observed: Observed, sourceId: number | null, reason: RefusalReason, at: number): void {
+  #tell(observed: Observed, sourceId: number | null, reason: RefusalReason): void {
+    const at = this.parts.monotonic();
     if (at >= observed.linesEndAt) {
       observed.lines = 0;
       observed.linesEndAt = at + SECOND_MS;

@@ -6,7 +6,7 @@ import type { Needs } from "../framework/services.ts";
 
 /** What the inbound side asks of providers over the network, always through the address guard. */
 
-type NetworkParts = Needs<"guard" | "transport" | "now">;
+type NetworkParts = Needs<"guard" | "transport">;
 
 /** A provider waits for its answer meanwhile. */
 const TIMEOUT_MS = 5000;
@@ -24,8 +24,11 @@ const UNAVAILABLE: Fetched = { kind: "unavailable" };
 const PASSING_STATUS = new Set([408, 425, 429]);
 
 /** The key documents of providers. */
-export function openKeys(parts: NetworkParts): KeyCache {
-  return new KeyCache({ nowMs: parts.now, fetchDocument: (document) => fetchDocument(parts, document) });
+export function openKeys(parts: NetworkParts & Needs<"monotonic">): KeyCache {
+  return new KeyCache({
+    monotonicMs: parts.monotonic,
+    fetchDocument: (document) => fetchDocument(parts, document),
+  });
 }
 
 /** GETs an address that a verified handshake named; false where it could not be had. */

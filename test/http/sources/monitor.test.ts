@@ -7,6 +7,7 @@ const SOURCE = 5;
 const ids = new IdCodec("00", new Uint8Array(16));
 
 let now = 0;
+let elapsed = 0;
 let lines: Record<string, unknown>[] = [];
 let counts: [source: number, outcome: string, at: number][] = [];
 let monitor: SourceMonitor;
@@ -14,12 +15,14 @@ let told = Promise.withResolvers<void>();
 
 beforeEach(() => {
   now = Date.UTC(2026, 10, 21);
+  elapsed = 0;
   lines = [];
   counts = [];
   told = Promise.withResolvers();
   monitor = new SourceMonitor({
     ids,
     now: () => now,
+    monotonic: () => elapsed,
     onRejected: () => {},
     count: (...counted) => void counts.push(counted),
     log: (level, msg, fields) => {
@@ -86,16 +89,26 @@ describe("refusals in the log", () => {
   });
 
   test("above ten in a second become one line with their count; the next second begins anew", async () => {
-    now += 995;
+    elapsed += 995;
     for (let refused = 0; refused < 10; refused++) monitor.refuse(SOURCE, "bad_signature");
-    now += 990;
+    elapsed += 990;
     for (let refused = 0; refused < 25; refused++) monitor.refuse(SOURCE, "bad_signature");
     expect(lines).toHaveLength(10);
     await told.promise;
     expect(lines.at(-1)).toMatchObject({ source_id: ids.encode("src", SOURCE), count: 25 });
-    now += 10;
+    elapsed += 10;
     monitor.refuse(SOURCE, "bad_signature");
     expect(lines).toHaveLength(12);
     expect(monitor.counters(SOURCE).rejected.get("bad_signature")).toBe(36);
+  });
+
+  test("begin anew in the next second also where the clock is set back by a day", async () => {
+    for (let refused = 0; refused < 11; refused++) monitor.refuse(SOURCE, "bad_signature");
+    now -= 86_400_000;
+    elapsed += 1000;
+    monitor.refuse(SOURCE, "bad_signature");
+    expect(lines).toHaveLength(11);
+    await told.promise;
+    expect(lines.at(-1)).toMatchObject({ count: 1 });
   });
 });

@@ -11,7 +11,15 @@ import { startReceiver } from "../../kit/receiver.ts";
 function network(allow: readonly string[] = ["127.0.0.0/8"]) {
   const guard = createGuard({ allow });
   const transport = createTransport({ guard, now: () => performance.now() });
-  return { guard, transport, now: () => Date.UTC(2026, 10, 21), [Symbol.dispose]: () => transport.close() };
+  const time = { wall: Date.UTC(2026, 10, 21), monotonic: 0 };
+  return {
+    guard,
+    transport,
+    time,
+    now: () => time.wall,
+    monotonic: () => time.monotonic,
+    [Symbol.dispose]: () => transport.close(),
+  };
 }
 
 function found(text: string) {
@@ -32,6 +40,24 @@ test("a key document is fetched once, by GET or with its body by POST", async ()
     ["POST", '{"key_id":"1"}'],
   ]);
   expect(requests.map(({ headers }) => headers["content-type"])).toEqual([undefined, "application/json"]);
+});
+
+test("what was unknown, or too often asked for, while the clock was a day ahead is asked for again a minute later", async () => {
+  await using receiver = startReceiver();
+  using parts = network();
+  const keys = openKeys(parts).readerFor(1);
+  let status = 404;
+  const url = receiver.at("keys", () => new Response("keys", { status }));
+  const documentOf = (index: number) => ({ url: `${url}?${index}`, isNamedBySender: true }) as const;
+  for (let index = 0; index < 31; index++) await keys.read(documentOf(index));
+  const [known, above] = [documentOf(0), documentOf(30)];
+  status = 200;
+  expect(await keys.read(known)).toEqual({ kind: "unknown" });
+  expect(await keys.read(above)).toEqual({ kind: "unavailable" });
+  parts.time.wall -= 86_400_000;
+  parts.time.monotonic += 60_000;
+  expect(await keys.read(known)).toEqual(found("keys"));
+  expect(await keys.read(above)).toEqual(found("keys"));
 });
 
 test.each([
