@@ -12,7 +12,7 @@ import { commitChange } from "../framework/commit.ts";
 import { type DeliveryAnswer, deliveryExample, deliveryOf, deliveryShape } from "../deliveries/shape.ts";
 import { isBodyGone } from "../../store/log/events.ts";
 import { BODY_GONE } from "./shape.ts";
-import { findEvent, seenEndpoint, visibleEndpoints } from "../framework/lookups.ts";
+import { belongsTo, findEvent, seenEndpoint, visibleEndpoints } from "../framework/lookups.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
 import { idText } from "../framework/shapes.ts";
@@ -92,24 +92,26 @@ function replayEvent(services: ReplayNeeds): AnyRoute {
       const { caller, params, body } = context;
       const event = findEvent(services, caller, params.id);
       if (isBodyGone(event)) throw new Problem("conflict", BODY_GONE);
-      const endpoints =
-        body.endpoint_ids === undefined
-          ? formerEndpoints(services, caller, event)
-          : body.endpoint_ids.map((id, at) => findEndpoint(services, caller, event, id, at));
-      return new EventReplay(services, event, body.new_message_id ?? false).run(context, endpoints);
+      const targets = body.endpoint_ids
+        ? body.endpoint_ids.map((id, at) => namedTarget(services, caller, event, id, at))
+        : formerTargets(services, caller, event);
+      return new EventReplay(services, caller, event, body.new_message_id ?? false).run(context, targets);
     },
   });
+}
+
+/** An endpoint that the event is sent to again. */
+interface Target {
+  id: number;
+  /** Its place in the body; null where the body names none. */
+  at: number | null;
 }
 
 /**
  * The endpoints that have a delivery of the event, as far as the caller sees them and they take one: not
  * deleted, not disabled.
  */
-function formerEndpoints(
-  services: Needs<"endpoints" | "deliveries">,
-  caller: Caller,
-  event: Event,
-): Endpoint[] {
+function formerTargets(services: Needs<"endpoints" | "deliveries">, caller: Caller, event: Event): Target[] {
   const { deliveries, endpoints } = services;
   const visible = visibleEndpoints(services, caller);
   const keys = new Set(deliveries.ofEvent(event.id, visible).map((delivery) => delivery.endpointId));
@@ -118,20 +120,28 @@ function formerEndpoints(
     .filter((endpoint) => mayGet(endpoint, event));
   const enabled = former.filter(({ status }) => status !== "disabled");
   if (former.length > 0 && enabled.length === 0) throw disabledConflict();
-  return enabled;
+  return enabled.map(({ id }) => ({ id, at: null }));
 }
 
-/** The endpoint that the body names at this place. Throws 422. */
-function findEndpoint(
+/** The endpoint that the body names at this place. Throws 422, or 409 where it is disabled. */
+function namedTarget(
   services: Needs<"ids" | "endpoints">,
   caller: Caller,
   event: Event,
   id: string,
   at: number,
+): Target {
+  return { id: requireTaker(caller, event, seenEndpoint(services, caller, id), at).id, at };
+}
+
+function requireTaker(
+  caller: Caller,
+  event: Event,
+  endpoint: Endpoint | null | undefined,
+  at: number,
 ): Endpoint {
   const pointer = `/endpoint_ids/${at}`;
-  const endpoint = seenEndpoint(services, caller, id);
-  if (endpoint === null) throw invalid(pointer, "There is no such endpoint.");
+  if (!endpoint || !belongsTo(caller, endpoint)) throw invalid(pointer, "There is no such endpoint.");
   if (!mayGet(endpoint, event))
     throw invalid(pointer, "This endpoint belongs to another consumer than the event.");
   if (endpoint.status === "disabled") throw disabledConflict();
@@ -144,15 +154,16 @@ class EventReplay {
 
   constructor(
     private readonly services: ReplayNeeds,
+    private readonly caller: Caller,
     private readonly event: Event,
     private readonly isNewMessage: boolean,
   ) {}
 
   /** In one transaction; a fan-out wider than that of publishing in several, the answer with the last. */
-  async run(context: Pick<RequestContext, "commit">, endpoints: readonly Endpoint[]): Promise<Answer> {
+  async run(context: Pick<RequestContext, "commit">, targets: readonly Target[]): Promise<Answer> {
     const size = limit("eventRowsMax");
     this.requirePlaces();
-    let rest = endpoints;
+    let rest = targets;
     for (; rest.length > size; rest = rest.slice(size)) {
       const slice = rest.slice(0, size);
       const full = this.services.actors.full(slice);
@@ -160,7 +171,7 @@ class EventReplay {
     }
     const full = this.services.actors.full(rest);
     return commitChange(context, {
-      write: () => this.write(rest, full),
+      write: () => this.writeLast(rest, full),
       answer: (last) => ({
         status: 202,
         json: { data: [...this.done, ...last].map((one) => this.describe(one)) },
@@ -169,16 +180,41 @@ class EventReplay {
     });
   }
 
-  private write(endpoints: readonly Endpoint[], full: ReadonlySet<number>): Replayed[] {
+  /** As before the write: where all that are left are disabled, the answer says so. */
+  private writeLast(targets: readonly Target[], full: ReadonlySet<number>): Replayed[] {
+    const { endpoints } = this.services;
+    const last = this.write(targets, full);
+    const isNone = this.done.length + last.length === 0;
+    if (isNone && targets.some(({ id }) => endpoints.current(id)?.status === "disabled"))
+      throw disabledConflict();
+    return last;
+  }
+
+  private write(targets: readonly Target[], full: ReadonlySet<number>): Replayed[] {
     const { actors, deliveries, events, fanouts } = this.services;
     if (this.done.length === 0) this.requirePlaces();
     if (events.get(this.event.id) === null) throw notFound("event");
-    return endpoints.flatMap((endpoint) => {
+    return targets.flatMap((target) => {
+      const endpoint = this.takerOf(target);
+      if (endpoint === null) return [];
       const known = this.isNewMessage ? null : deliveries.findOf(this.event.id, endpoint.id);
       if (known === null && !this.isNewMessage && fanouts.names(this.event.id, endpoint.id))
         throw new Problem("conflict", "The event is still on its way to this endpoint for the first time.");
       return replayOne(this.services, actors.clock, this.event, endpoint, known, full) ?? [];
     });
+  }
+
+  /**
+   * The endpoint as it is by now: it may have been disabled, deleted or given to another consumer since the
+   * request came. What the body names is refused then, unless something is on its way already; of all others
+   * the rest is sent. Null where it takes nothing.
+   */
+  private takerOf({ id, at }: Target): Endpoint | null {
+    const { caller, event } = this;
+    const endpoint = this.services.endpoints.current(id);
+    if (at !== null && this.done.length === 0) return requireTaker(caller, event, endpoint, at);
+    if (!endpoint || !belongsTo(caller, endpoint) || !mayGet(endpoint, event)) return null;
+    return endpoint.status === "disabled" ? null : endpoint;
   }
 
   /** Tests go on whatever the plan says, and so do their replays. */

@@ -3,6 +3,7 @@
  * replays that meet.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { limit } from "../../../src/core/limits.ts";
 import { type Endpoint, HEALTHY } from "../../../src/core/model.ts";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
 import { startApp } from "../../kit/app.ts";
@@ -284,6 +285,64 @@ test("two replays of what is missing at once make one delivery each", async () =
   const { data } = await api.get<Page<DeliveryAnswer>>(path);
   expect(new Set(data.map(({ event_id: id }) => id)).size).toBe(events.length);
   expect(data).toHaveLength(events.length);
+});
+
+describe("a replay of one event asks inside its write, too", () => {
+  /** An endpoint with a delivery, changed on disk; nobody has heard of that yet. */
+  async function changing(type: string, change: Partial<Endpoint>) {
+    const url = api.receiver.at(type, answers(200));
+    const made = await api.endpoint({ url, eventTypes: [type] });
+    const event = await api.publish(type, { consumer_id: "anna" });
+    const [delivery] = await api.settled(event.id, ["delivered"]);
+    const changed = await api.data.store.write(() => api.data.endpoints.update(made.id, () => change));
+    const remember = () => changed && api.data.endpoints.remember(changed);
+    return { made, event, delivery, remember };
+  }
+
+  const OTHERWISE: [string, Partial<Endpoint>, number, number][] = [
+    ["disabled", { status: "disabled", disabledReason: "failing" }, 409, 409],
+    ["deleted", { status: "deleted" }, 422, 202],
+    ["another consumer's", { consumerId: "bert" }, 422, 202],
+  ];
+
+  test.each(OTHERWISE)("whether its endpoint is %s by now", async (name, change, named, former) => {
+    const { made, event, delivery, remember } = await changing(`m.by-now-${name.length}`, change);
+    const replay = (body: object) => api.call("POST", `/v1/events/${event.id}/replay`, body);
+    expect((await replay({ endpoint_ids: [idOf(made)] })).status).toBe(named);
+    expect((await replay({ endpoint_ids: [idOf(made)], new_message_id: true })).status).toBe(named);
+    const unnamed = await replay({});
+    expect(unnamed.status).toBe(former);
+    if (former === 202) expect(unnamed.json["data"]).toEqual([]);
+    remember();
+    const { data } = await api.get<Page<DeliveryAnswer>>(`/v1/deliveries?event_id=${event.id}`);
+    expect(data).toEqual([delivery as DeliveryAnswer]);
+  });
+
+  test("for every slice, and answers with what is on its way", async () => {
+    const width = 2 * limit("eventRowsMax") + 10;
+    const url = api.receiver.url("slices");
+    const made = await Promise.all(
+      Array.from({ length: width }, () => api.endpoint({ url, eventTypes: ["m.slices"], status: "paused" })),
+    );
+    const event = await api.publish("m.slices");
+    const listed = `/v1/deliveries?event_id=${event.id}&format=ndjson`;
+    await api.until(async () => (await api.call("GET", listed)).text.split("\n").length > width);
+    const [second, last] = [made.at(limit("eventRowsMax")), made.at(-1)];
+    if (!second || !last) throw new Error("there are too few");
+    const disk = Promise.withResolvers<void>();
+    api.diskWaitsFor = disk.promise;
+    const { commits } = api.data.store;
+    const replayed = api.call("POST", `/v1/events/${event.id}/replay`);
+    await until(() => api.data.store.commits > commits);
+    const changes = [api.change(second, { status: "deleted" }), api.change(last, { status: "disabled" })];
+    disk.resolve();
+    await Promise.all(changes);
+    const { json } = await replayed;
+    const rows = json["data"] as DeliveryAnswer[];
+    const ids = new Set(rows.map(({ endpoint_id: id }) => id));
+    expect([rows.length, ids.size]).toEqual([width - 2, width - 2]);
+    expect([ids.has(second.publicId), ids.has(last.publicId)]).toEqual([false, false]);
+  });
 });
 
 test("an event that was planned for an endpoint is not written for the consumer that it was given to since", async () => {
