@@ -246,6 +246,8 @@ export class Index implements BatchPart {
   async settle(): Promise<void> {
     await this.#running;
     await this.writeDown();
+    // Somebody else may have begun it, with all that was gathered by then.
+    await this.#running;
   }
 
   async #writeAll(parts: readonly Gathering[]): Promise<void> {
