@@ -133,7 +133,8 @@ export class Endpoints {
     const made: Endpoint = { ...old, updatedAt: this.store.now(), ...change(old), id };
     this.db.update(table).set(this.#seal(made)).where(eq(table.id, id)).run();
     this.#changing.add(id);
-    if (made.ordering !== old.ordering) this.#reorderParked(made);
+    // What is polled stands in the order of its positions, whatever its endpoint says of order.
+    if (made.ordering !== old.ordering && made.kind !== "poll") this.#reorderParked(made);
     return made;
   }
 
