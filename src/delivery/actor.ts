@@ -211,13 +211,16 @@ export class EndpointActor<P extends Performed> {
     const now = this.parts.clock.now();
     if (this.endpoint.status === "paused") return "paused";
     if (this.parts.isSuspended(this.endpoint.projectId)) return "plan_limit";
-    if (this.#flights.has(id)) return null;
+    const isHeldByDisk = !this.parts.canRecord();
+    // Its outcome is still to be written.
+    if (this.#flights.has(id)) return isHeldByDisk && this.#flights.isRecording(id) ? "disk" : null;
     if (this.#gate() > now && due <= this.#gate()) return "backoff";
     if (due > now) return null;
-    if (!this.parts.canRecord()) return "disk";
+    if (isHeldByDisk) return "disk";
     if (this.endpoint.ordering === "fifo" && !this.#isFirst(id)) return "order";
     if (this.#tokenAt(now) > now) return "rate_limit";
-    if (this.#slotsTaken() < this.#capacity() && this.parts.isSlotFree(this.#flights.inFlight)) return null;
+    if (this.#slotsTaken() < this.#capacity())
+      return this.parts.isSlotFree(this.#flights.inFlight) ? null : "concurrency";
     // One probe at a time.
     return this.health.backoffLevel > 0 ? "backoff" : "concurrency";
   }

@@ -40,6 +40,11 @@ export class Flights {
     return this.#busy.has(id);
   }
 
+  /** True while its outcome is on its way to the disk. */
+  isRecording(id: number): boolean {
+    return this.#busy.get(id)?.isRecording ?? false;
+  }
+
   /** True where the delivery is busy; its row is then read again once its attempt is recorded. */
   defer(id: number): boolean {
     const flight = this.#busy.get(id);
