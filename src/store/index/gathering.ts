@@ -41,6 +41,8 @@ export class Gathering {
   lastKey = 0;
   size = 0;
   #hours = 0;
+  /** Entries that left it, by list. */
+  readonly #left = new Map<number, Set<number>>();
 
   /** True where more has to go into the next one. */
   get isFull(): boolean {
@@ -52,6 +54,25 @@ export class Gathering {
     if (ids) ids.push(id);
     else this.entries.set(list, [id]);
     this.size++;
+  }
+
+  /** The row stands in the list no more: nor is it written down, where that has begun. */
+  removeEntry(list: number, id: number): void {
+    const ids = this.entries.get(list);
+    // Most rows that go are older than all that is here.
+    if (!ids || id < (ids[0] ?? 0) || !ids.includes(id)) return;
+    const others = ids.filter((one) => one !== id);
+    if (others.length > 0) this.entries.set(list, others);
+    else this.entries.delete(list);
+    this.size--;
+    const left = this.#left.get(list) ?? new Set<number>();
+    this.#left.set(list, left.add(id));
+  }
+
+  /** Those of these entries that have not left it. */
+  stillIn(list: number, ids: readonly number[]): readonly number[] {
+    const left = this.#left.get(list);
+    return left ? ids.filter((id) => !left.has(id)) : ids;
   }
 
   addTally(tally: Tally): void {

@@ -25,6 +25,8 @@ export { type Label, LABELS } from "./labels.ts";
 export class Index implements BatchPart {
   /** Of the running transaction: list and id in turn, and tallies. */
   #openEntries: number[] = [];
+  /** Of the running transaction: list and id in turn, of what is removed. */
+  #openRemoved: number[] = [];
   #openTallies: Tally[] = [];
   #openDeaths: Death[] = [];
   #openKey = 0;
@@ -83,6 +85,7 @@ export class Index implements BatchPart {
   /** Inside a write: the row with this key stands in a list no more. */
   remove(list: number, key: number): void {
     this.#entries.drop(list, key);
+    this.#openRemoved.push(list, key);
   }
 
   /** Inside a write: a slice of a list goes. Answers how many rows that were. */
@@ -125,6 +128,7 @@ export class Index implements BatchPart {
     this.#openPart = null;
     this.#openDeaths = [];
     this.#openEntries = [];
+    this.#openRemoved = [];
     this.#openTallies = [];
   }
 
@@ -132,13 +136,21 @@ export class Index implements BatchPart {
     // At once with the commit, as from then on the tables have it: a reader would count it twice.
     if (this.#openPart) this.#gathered = this.#gathered.filter((part) => part !== this.#openPart);
     this.#openPart = null;
+    this.#gatherOpen();
+    // Also what came and went in the meantime: it would be written down of a row that is gone.
+    const removed = this.#openRemoved;
+    for (const part of removed.length > 0 ? this.#gathered : [])
+      for (let at = 0; at < removed.length; at += 2) part.removeEntry(removed[at] ?? 0, removed[at + 1] ?? 0);
+    this.reset();
+  }
+
+  #gatherOpen(): void {
     if (this.#openEntries.length === 0 && this.#openTallies.length === 0) return;
     const gathering = this.#open();
     const entries = this.#openEntries;
     for (let at = 0; at < entries.length; at += 2) gathering.addEntry(entries[at] ?? 0, entries[at + 1] ?? 0);
     for (const tally of this.#openTallies) gathering.addTally(tally);
     gathering.lastKey = this.#openKey;
-    this.reset();
   }
 
   /** Where a transaction goes: the last gathering, unless that is full. */
@@ -262,10 +274,20 @@ export class Index implements BatchPart {
   async #write(part: Gathering): Promise<void> {
     for (const chunk of chunksOf(part)) {
       await this.store.write(() => {
-        for (const [list, ids] of chunk) this.#entries.put(list, ids);
+        for (const [list, ids] of chunk) this.#putDown(part, list, ids);
       }, true);
     }
     await this.store.write(() => this.#pass(part), true);
+  }
+
+  /** Inside a write: without what was removed since, in this very transaction too. */
+  #putDown(part: Gathering, list: number, ids: readonly number[]): void {
+    const removed = this.#openRemoved;
+    const isRemoved = (id: number) =>
+      removed.some((key, at) => at % 2 === 1 && key === id && removed[at - 1] === list);
+    const still = part.stillIn(list, ids);
+    const left = removed.length === 0 ? still : still.filter((id) => !isRemoved(id));
+    if (left.length > 0) this.#entries.put(list, left);
   }
 
   /** Inside a write: the mark passes what was gathered. */
