@@ -12,7 +12,7 @@ export type Counts = { passed: number; failed: number; skipped: number };
  * It takes some 150 s of processor time over all cores, so less than two minutes on two that are idle; the
  * rest is for machines that are not.
  */
-const quickBudgetSeconds = 400;
+const quickBudgetSeconds = 600;
 
 /**
  * Reads the counts from what `bun test` printed on standard error. A test that calls `process.exit(0)` may
