@@ -126,5 +126,5 @@ describe("a rotation of SEALPOST_SECRET_KEY", () => {
     await service.restart(keys(newer));
     const listed = await fetch(`${service.url}/v1/endpoints?limit=100`, { headers });
     expect(((await listed.json()) as { data: unknown[] }).data.length).toBe(60);
-  });
+  }, 60_000);
 });
