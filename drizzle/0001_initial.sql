@@ -115,8 +115,6 @@ CREATE TABLE fanout (
   endpoints TEXT NOT NULL
 );
 
--- `changed`: the key of the moment at which its status became what it is, or it was opened again (STATUS_KEY
--- in src/store/log/delivery-row.ts); NULL where that is `first_attempt`, or before it `id`.
 CREATE TABLE delivery (
   id            INTEGER PRIMARY KEY,
   event_id      INTEGER NOT NULL,
@@ -132,16 +130,13 @@ CREATE TABLE delivery (
   queue_order   INTEGER,
   dead_reason   INTEGER,
   completed_at  INTEGER,
-  first_attempt INTEGER,
-  changed       INTEGER
+  first_attempt INTEGER
 );
 -- Deliveries of an event lie right behind it; those that a replay made or reopened are found here.
 CREATE INDEX delivery_replayed ON delivery (event_id) WHERE origin IN (1, 3);
 -- Open deliveries that an actor holds in memory, and those that wait in the database for their turn.
 CREATE INDEX delivery_held ON delivery (due) WHERE due IS NOT NULL AND queue_order IS NULL;
 CREATE INDEX delivery_parked ON delivery (endpoint_id, queue_order) WHERE queue_order IS NOT NULL;
--- Those that wait for their account's plan.
-CREATE INDEX delivery_awaiting ON delivery (endpoint_id) WHERE due IS NULL AND status IN (0, 1);
 CREATE INDEX delivery_dead ON delivery (project_id, id) WHERE status = 3;
 CREATE INDEX delivery_dead_endpoint ON delivery (endpoint_id, id) WHERE status = 3;
 

@@ -103,8 +103,8 @@ export class Spreader {
   }
 
   /**
-   * Since a fan-out was planned, endpoints may have come to keep the order: such as are known to now; and such
-   * as it knows of already, while that is about to be told.
+   * Since a fan-out was planned, endpoints may have come to keep the order: such as are known to now, and
+   * such as it knows of already, while that is about to be told.
    */
   #lookAtOrder(fanout: Fanout): void {
     const untold = new Set<number>();

@@ -1,12 +1,13 @@
 import type { Database } from "bun:sqlite";
 import initial from "../../drizzle/0001_initial.sql" with { type: "text" };
 import fanoutLists from "../../drizzle/0002_fanout_lists.sql" with { type: "text" };
+import deliveryChanged from "../../drizzle/0003_delivery_changed.sql" with { type: "text" };
 
 /**
  * In order; the n-th brings `PRAGMA user_version` to n. Imported as text, so that the executable carries
  * them.
  */
-const MIGRATIONS: readonly string[] = [initial, fanoutLists];
+const MIGRATIONS: readonly string[] = [initial, fanoutLists, deliveryChanged];
 
 /** The schema's version before and after a start. */
 export interface Migrated {

@@ -104,7 +104,7 @@ export class Store {
     return this.keys.take(this.now(), count);
   }
 
-  /** Every key that was taken so far, also before the last start, is at most this one; every later one is larger. */
+  /** Every key so far, also of before the last start, is at most this one; every later one is larger. */
   get latestKey(): number {
     return Math.max(this.keys.last, firstKeyAt(this.now()) - 1);
   }

@@ -159,7 +159,7 @@ describe("a verified inbound event at the limit", () => {
 test("a place that is given back is found within a minute, although the clock is set back by a day", async () => {
   const clock = new SetClock(NOON);
   await using api = await startApi({}, clock, PLANS);
-  const { store, tenants, deliveries } = api.data;
+  const { store, tenants } = api.data;
   const { projectId, accountId } = api.callers.get("full") ?? { projectId: 0, accountId: 0 };
   const { made: account } = await store.write(() => tenants.updateAccount(accountId, { plan: "one" }));
   tenants.rememberAccount(account);
@@ -167,15 +167,16 @@ test("a place that is given back is found within a minute, although the clock is
   const deliver = async () => {
     const plan = await api.services.pipeline.plan(projectId, [incoming]);
     const [accepted] = await store.write(() => plan.write());
-    return deliveries.findOf(accepted?.event.id ?? 0, endpoint.id)?.id ?? 0;
+    return api.data.deliveries.findOf(accepted?.event.id ?? 0, endpoint.id)?.id ?? 0;
   };
   const [placed, waiting] = [await deliver(), await deliver()];
-  expect([deliveries.get(placed)?.due, deliveries.get(waiting)?.due]).toEqual([NOON, null]);
+  const dueOf = (id: number) => api.data.deliveries.get(id)?.due;
+  expect([dueOf(placed), dueOf(waiting)]).toEqual([NOON, null]);
   const releaser = new Releaser(api.data, api.services.actors, clock);
   releaser.start();
-  await store.write(() => deliveries.cancel(placed));
+  await store.write(() => api.data.deliveries.cancel(placed));
   clock.advance(-DAY_MS);
   clock.advance(60_000);
-  await api.until(async () => deliveries.get(waiting)?.due);
+  await api.until(async () => dueOf(waiting));
   releaser.stop();
 });

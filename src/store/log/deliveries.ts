@@ -340,24 +340,7 @@ function prepareChanges(sqlite: Store["sqlite"]) {
     >(
       "INSERT INTO delivery (id, event_id, endpoint_id, project_id, status, origin, due, queue_order, dead_reason, completed_at, changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     ),
-    settle: sqlite.prepare<
-      void,
-      [
-        number,
-        number,
-        number,
-        number,
-        Nullable,
-        Nullable,
-        Nullable,
-        Nullable,
-        number,
-        Nullable,
-        Nullable,
-        number,
-        number,
-      ]
-    >(
+    settle: sqlite.prepare<void, Nullable[]>(
       `UPDATE delivery SET status = ?, attempt_count = ?, step = ?, metered = ?, due = ?, queue_order = ?, dead_reason = ?, completed_at = ?,
          changed = iif(status = ?, ${STATUS_KEY}, ?), first_attempt = ifnull(?, first_attempt) WHERE id = ? AND generation = ?`,
     ),

@@ -1,0 +1,142 @@
+/** Replay of one event. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
+import { type Api, expectRefusal, type Page, type Reply, startApi } from "../log-kit.ts";
+
+const nobody = (prefix: string) => `${prefix}_01KAHM9Q7W00ZZZZZZZZZZZZZZ`;
+
+let api: Api;
+
+beforeAll(async () => {
+  api = await startApi();
+});
+
+afterAll(() => api[Symbol.asyncDispose]());
+
+const answers = (status: number) => () => new Response(null, { status });
+const rows = (reply: Reply) => (reply.json as unknown as Page<DeliveryAnswer>).data;
+const replayEvent = (id: string, body?: unknown, token?: string) =>
+  api.call("POST", `/v1/events/${id}/replay`, body, token);
+
+describe("a replay of one event", () => {
+  test("opens its deliveries afresh under the same webhook-id", async () => {
+    const endpoint = await api.endpoint({
+      url: api.receiver.at("same", answers(500)),
+      eventTypes: ["e.same"],
+    });
+    const event = await api.publish("e.same");
+    const [dead] = await api.settled(event.id);
+    api.receiver.at("same", answers(200));
+    const reply = await replayEvent(event.id);
+    expect([reply.status, rows(reply).map((row) => row.id)]).toEqual([202, [String(dead?.id)]]);
+    expect(rows(reply)[0]).toMatchObject({ status: "pending", dead_reason: null, completed_at: null });
+    const [delivered] = await api.settled(event.id, ["delivered"]);
+    expect([delivered?.attempt_count, delivered?.endpoint_id]).toEqual([2, endpoint.publicId]);
+    const [first, second] = await api.receiver.arrived("same", 2);
+    expect(second?.headers["webhook-id"]).toBe(String(first?.headers["webhook-id"]));
+    expect((await api.get<{ delivery_count: number }>(`/v1/events/${event.id}`)).delivery_count).toBe(1);
+  });
+
+  test("as a new message has a webhook-id of its own", async () => {
+    await api.endpoint({ url: api.receiver.url("fresh"), eventTypes: ["e.fresh"] });
+    const event = await api.publish("e.fresh");
+    const [first] = await api.settled(event.id);
+    const [fresh] = rows(await replayEvent(event.id, { new_message_id: true }));
+    expect(fresh?.id).not.toBe(String(first?.id));
+    const requests = await api.receiver.arrived("fresh", 2);
+    expect(requests.map((request) => request.headers["webhook-id"])).toEqual(
+      [first?.id, fresh?.id].map(String),
+    );
+    expect((await api.get<{ delivery_count: number }>(`/v1/events/${event.id}`)).delivery_count).toBe(2);
+  });
+
+  test("goes to the endpoints that are named, also such as were added later", async () => {
+    await api.endpoint({ url: api.receiver.url("early"), eventTypes: ["e.named"] });
+    const event = await api.publish("e.named");
+    await api.settled(event.id);
+    const late = await api.endpoint({ url: api.receiver.url("late"), eventTypes: ["e.named"] });
+    const reply = await replayEvent(event.id, { endpoint_ids: [late.publicId] });
+    expect(rows(reply).map((row) => row.endpoint_id)).toEqual([late.publicId]);
+    await api.receiver.arrived("late");
+    expect(rows(await replayEvent(event.id))).toHaveLength(2);
+  });
+
+  test("leaves deleted endpoints out, and refuses them by name", async () => {
+    const kept = await api.endpoint({ url: api.receiver.url("kept"), eventTypes: ["e.deleted"] });
+    const gone = await api.endpoint({ url: api.receiver.url("gone"), eventTypes: ["e.deleted"] });
+    const foreign = await api.endpoint({ url: api.receiver.url("kept") }, "other");
+    const event = await api.publish("e.deleted");
+    await api.settled(event.id);
+    await api.change(gone, { status: "deleted" });
+    expect(rows(await replayEvent(event.id)).map((row) => row.endpoint_id)).toEqual([kept.publicId]);
+    for (const id of [gone.publicId, foreign.publicId, nobody("ep"), "ep_1"]) {
+      const reply = await replayEvent(event.id, { endpoint_ids: [kept.publicId, id] });
+      expectRefusal(reply, 422, "invalid_request", ["/endpoint_ids/1"]);
+    }
+  });
+
+  test("never takes an event to another consumer", async () => {
+    const berts = await api.endpoint({
+      url: api.receiver.url("bert"),
+      consumerId: "bert",
+      eventTypes: ["e.b"],
+    });
+    const event = await api.publish("e.annas", { consumer_id: "anna" });
+    const reply = await replayEvent(event.id, { endpoint_ids: [berts.publicId] });
+    expectRefusal(reply, 422, "invalid_request", ["/endpoint_ids/0"]);
+    expect(rows(await replayEvent(event.id))).toEqual([]);
+    const moved = await api.endpoint({ url: api.receiver.url("moved"), eventTypes: ["e.moved"] });
+    const before = await api.publish("e.moved", { consumer_id: "anna" });
+    await api.settled(before.id);
+    await api.change(moved, { consumerId: "bert" });
+    expect(rows(await replayEvent(before.id))).toEqual([]);
+  });
+
+  test("answers all deliveries of an event that went very wide", async () => {
+    const endpoints = 1010;
+    for (let n = 0; n < endpoints; n++) {
+      await api.endpoint({ url: api.receiver.url("wide"), eventTypes: ["e.wide"], status: "paused" });
+    }
+    const event = await api.publish("e.wide");
+    expect(event.delivery_count).toBe(endpoints);
+    await api.until(async () => {
+      const { text } = await api.call("GET", `/v1/deliveries?event_id=${event.id}&format=ndjson`);
+      return text.split("\n").length > endpoints;
+    });
+    const replayed = rows(await replayEvent(event.id));
+    expect(new Set(replayed.map((row) => row.id)).size).toBe(endpoints);
+  });
+
+  test.each([
+    [{ endpoint_ids: [] }, "/endpoint_ids"],
+    [{ endpoint_ids: [1] }, "/endpoint_ids/0"],
+    [{ endpoint_ids: ["a", "a"] }, "/endpoint_ids"],
+    [{ endpoint_ids: Array.from({ length: 101 }, (_, n) => `ep_${n}`) }, "/endpoint_ids"],
+    [{ new_message_id: 1 }, "/new_message_id"],
+    [{ endpoints: [] }, "/endpoints"],
+  ])("is refused with %j", async (body, pointer) => {
+    const { id } = await api.publish("e.refused");
+    expectRefusal(await replayEvent(id, body), 422, "invalid_request", [pointer]);
+  });
+
+  test("is refused to readers, and to a portal token for what is not its own", async () => {
+    const own = await api.endpoint({
+      url: api.receiver.url("own"),
+      eventTypes: ["e.portal"],
+      consumerId: "anna",
+    });
+    const shared = await api.endpoint({ url: api.receiver.url("shared"), eventTypes: ["e.portal"] });
+    const event = await api.publish("e.portal", { consumer_id: "anna" });
+    await api.settled(event.id);
+    for (const token of ["read", "publish", "anna"]) {
+      expectRefusal(await replayEvent(event.id, {}, token), 403, "forbidden");
+    }
+    for (const token of ["other", "bertManages"]) {
+      expectRefusal(await replayEvent(event.id, {}, token), 404, "not_found");
+    }
+    const reply = await replayEvent(event.id, {}, "annaManages");
+    expect(rows(reply).map((row) => row.endpoint_id)).toEqual([own.publicId]);
+    const named = await replayEvent(event.id, { endpoint_ids: [shared.publicId] }, "annaManages");
+    expectRefusal(named, 422, "invalid_request", ["/endpoint_ids/0"]);
+  });
+});
