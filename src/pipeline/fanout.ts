@@ -14,6 +14,12 @@ interface Slice {
   until: number;
 }
 
+/** Which of a list of endpoints keep the order now. */
+interface Order extends Pick<Fanout, "endpoints" | "ordered"> {
+  /** Among the first of them, those that are not known to. */
+  untold: ReadonlySet<number>;
+}
+
 /**
  * Writes the deliveries of wide fan-outs after their events, `fanoutSliceRows` a transaction, and hands them
  * to the actors. One transaction at a time, so that a slice stays small, however many fan-outs there are.
@@ -24,6 +30,8 @@ export class Spreader {
   /** Those with endpoints that keep the order still to be written, in the order of their events. */
   readonly #ordered: Fanout[] = [];
   readonly #others: Fanout[] = [];
+  /** The latest list of endpoints that was looked at, and the order that they keep: a batch shares one. */
+  #lookedAt: Order | null = null;
   /** Whoever waits until all of a short fan-out is written. */
   readonly #waiting = new Map<Fanout, () => void>();
   /** By project: deliveries that are still to be written, or announced. */
@@ -42,6 +50,7 @@ export class Spreader {
   ) {
     data.store.onRecovered(() => this.#start());
     data.endpoints.onChange((endpoint) => {
+      this.#lookedAt = null;
       if (keepsOrder(endpoint)) this.#keepOrder(new Set([endpoint.id]));
     });
   }
@@ -107,13 +116,21 @@ export class Spreader {
    * such as it knows of already, while that is about to be told.
    */
   #lookAtOrder(fanout: Fanout): void {
-    const untold = new Set<number>();
-    for (const [at, id] of fanout.endpoints.entries()) {
-      const endpoint = this.data.endpoints.getAnyway(id);
-      if (endpoint && keepsOrder(endpoint)) fanout.ordered = Math.max(fanout.ordered, at + 1);
-      else if (at < fanout.ordered) untold.add(id);
-    }
+    if (this.#lookedAt?.endpoints !== fanout.endpoints) this.#lookedAt = this.#orderOf(fanout);
+    const { ordered, untold } = this.#lookedAt;
+    fanout.ordered = Math.max(fanout.ordered, ordered);
     if (untold.size > 0) this.#keepOrder(untold);
+  }
+
+  #orderOf({ endpoints, ordered: planned }: Fanout): Order {
+    const untold = new Set<number>();
+    let ordered = planned;
+    for (const [at, id] of endpoints.entries()) {
+      const endpoint = this.data.endpoints.getAnyway(id);
+      if (endpoint && keepsOrder(endpoint)) ordered = Math.max(ordered, at + 1);
+      else if (at < planned) untold.add(id);
+    }
+    return { endpoints, ordered, untold };
   }
 
   /** Endpoints have come to keep the order. */

@@ -2,7 +2,7 @@ import type { Meter } from "../counts/meter.ts";
 import type { Store } from "../store.ts";
 import type { WaitingEvents } from "./waiting-events.ts";
 
-/** Endpoints that get an event; those that keep the order are among the first `ordered`. */
+/** Endpoints that get an event: those that keep the order are among the first `ordered` of them. */
 export interface FanoutList {
   /** The event that came with it first. */
   id: number;
