@@ -303,6 +303,11 @@ export const LIMITS = {
     unit: "seconds",
     why: "A receiver may ask for a day, not for ever.",
   },
+  attemptsByHandMax: {
+    value: 1000,
+    unit: "count",
+    why: "Attempts of one delivery, above which none is made by hand any more: each keeps up to 16 KiB of an answer.",
+  },
   concurrencyDefault: { value: 10, unit: "count", why: "Enough for a fast receiver, gentle to a small one." },
   concurrencyMax: {
     value: 100,

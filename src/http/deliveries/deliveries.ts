@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { isFree, isOpen, placeOf } from "../../core/delivery.ts";
 import { notFound, Problem, unavailable } from "../../core/errors.ts";
+import { limit } from "../../core/limits.ts";
 import type { Delivery } from "../../core/model.ts";
 import { attemptExample, attemptOf, attemptShape } from "./attempt-shape.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
@@ -177,7 +178,7 @@ function retryDelivery(services: RetryNeeds): AnyRoute {
     refuses: {
       plan_limit_reached: "It was never attempted, and the plan's deliveries for this month are used up.",
       conflict:
-        "An attempt of it is under way, its endpoint is disabled, deleted or of the kind `poll`, or its body is no longer kept.",
+        "An attempt of it is under way, or there are very many; its endpoint is disabled, deleted or polled; or its body is gone.",
     },
     async handle({ caller, params }) {
       findDelivery(services, caller, params.id);
@@ -187,6 +188,7 @@ function retryDelivery(services: RetryNeeds): AnyRoute {
       const delivery = findDelivery(services, caller, params.id);
       if (!services.store.writable) throw unavailable("The service cannot write at the moment.");
       if (!services.bodyRetention.has("bodies", delivery.eventId)) throw new Problem("conflict", BODY_GONE);
+      requireFewAttempts(delivery);
       const giveBack = takePlace(services, delivery);
       const attempt = services.actors.attemptNow(delivery.id, "manual");
       // It never rejects; what it finds out stands among the attempts.
@@ -206,6 +208,13 @@ function retryDelivery(services: RetryNeeds): AnyRoute {
       return { status: 202, json: deliveryOf(services, delivery, delivery.eventType), isChange: true };
     },
   });
+}
+
+function requireFewAttempts({ attemptCount }: Delivery): void {
+  const max = limit("attemptsByHandMax");
+  if (attemptCount < max) return;
+  const detail = `The delivery has ${attemptCount} attempts; by hand it gets at most ${max}. Replay its event instead.`;
+  throw new Problem("conflict", detail);
 }
 
 const NOT_OPEN = "Only a delivery that is pending or retrying can be cancelled.";

@@ -34,6 +34,11 @@ type SummaryRow = Omit<AttemptSummary, "trigger" | "outcome" | "error"> & {
   errorDetail: string | null;
 };
 
+interface SentBody {
+  id: number;
+  body: Uint8Array | null;
+}
+
 const COLUMNS =
   "id, delivery_id, number, trigger, started_at, duration_ms, outcome, status_code, error_code, error_detail, request_head, sent_at, signature, request_body, response_head, response_date, response_body, truncated, next_attempt_at";
 
@@ -79,6 +84,9 @@ export class Attempts {
   readonly #ofDelivery;
   readonly #get;
   readonly #ofEvent;
+  readonly #sentBefore;
+  readonly #leaveBody;
+  readonly #sentAfter;
 
   constructor(
     store: Store,
@@ -95,6 +103,16 @@ export class Attempts {
     this.#ofDelivery = sqlite.prepare<{ id: number }, [number, number, number]>(
       `SELECT id FROM attempt WHERE ${isAttemptOf(bound(1))} AND id < ${bound(2)} ORDER BY id DESC LIMIT ${bound(3)}`,
     );
+    this.#sentBefore = sqlite.prepare<SentBody, [number]>(
+      `SELECT id, request_body AS body FROM attempt
+       WHERE id = (SELECT max(attempt.id) FROM attempt WHERE ${isAttemptOf(bound(1))})`,
+    );
+    this.#leaveBody = sqlite.prepare<void, [number]>("UPDATE attempt SET request_body = x'' WHERE id = ?");
+    this.#sentAfter = sqlite.prepare<SentBody, [number, number]>(
+      `SELECT id, request_body AS body FROM attempt
+       WHERE id = (SELECT min(attempt.id) FROM attempt
+         WHERE ${isAttemptOf(bound(1))} AND attempt.id > ${bound(2)} AND octet_length(attempt.request_body) > 0)`,
+    );
     this.#get = sqlite.prepare<AttemptRow, [number]>(`SELECT ${COLUMNS} FROM attempt WHERE id = ?`);
     this.#ofEvent = sqlite.prepare<SummaryRow, [number, number, string | null, number]>(
       `SELECT attempt.id, attempt.delivery_id AS deliveryId, d.endpoint_id AS endpointId, attempt.number, attempt.trigger, attempt.started_at AS startedAt,
@@ -106,6 +124,20 @@ export class Attempts {
   }
 
   /**
+   * A body that the attempt after it sent too is kept by that one alone, and this one is left with an empty
+   * one: most retries send what was sent before, and there is no end of those by hand.
+   */
+  #leaveSameBody({ deliveryId, number }: AttemptPlace, body: Uint8Array): void {
+    const before = number > 1 ? this.#sentBefore.get(deliveryId) : null;
+    if (before?.body && Buffer.compare(before.body, body) === 0) this.#leaveBody.run(before.id);
+  }
+
+  #bodyOf({ id, delivery_id: deliveryId, request_body: body }: AttemptRow): Uint8Array | null {
+    if (body === null || body.length > 0) return body;
+    return this.#sentAfter.get(deliveryId, id)?.body ?? null;
+  }
+
+  /**
    * Inside a write: what was handed out has arrived. How long that took; null where there is no such attempt.
    */
   acknowledge(deliveryId: number, number: number, now: number): number | null {
@@ -114,6 +146,7 @@ export class Attempts {
 
   /** Inside a write. */
   insert(place: AttemptPlace, facts: AttemptFacts): void {
+    if (facts.requestBody !== null) this.#leaveSameBody(place, facts.requestBody);
     const response = facts.statusCode === null ? null : packHeaders(facts.responseHeaders);
     this.#insert.run(
       place.id,
@@ -181,7 +214,7 @@ export class Attempts {
       requestHead: row.request_head === null ? null : this.heads.read(row.request_head),
       sentAt: row.sent_at,
       signature: row.signature,
-      requestBody: row.request_body,
+      requestBody: this.#bodyOf(row),
       responseHeaders:
         row.response_head === null
           ? []

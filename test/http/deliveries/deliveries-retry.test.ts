@@ -1,6 +1,8 @@
 /** A retry by hand, and the disk that has to have what came before it. */
 import { expect, test } from "bun:test";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
+import type { AttemptAnswer } from "../../../src/http/deliveries/attempt-shape.ts";
 import { recoverIndex } from "../../../src/store/index/recovery.ts";
 import { expectRefusal, type Page, startApi } from "../log-kit.ts";
 
@@ -90,4 +92,60 @@ test("a retry by hand of what has arrived counts it once, before and after a cra
   for (const table of ["stat", "project_stat", "entry"]) sqlite.run(`DELETE FROM ${table}`);
   await recoverIndex(api.data);
   expect(await total()).toMatchObject({ delivered: 1, failed: 0 });
+});
+
+test("attempts that send the same keep it once, and each of them shows it", async () => {
+  await using api = await startApi();
+  const url = api.receiver.at("same", () => new Response(null, { status: 500 }));
+  const set = (value: number) => [{ op: "set", path: "data.n", value }];
+  const endpoint = await api.endpoint({ url, eventTypes: ["same"], transformations: set(1) });
+  const text = "x".repeat(100_000);
+  const { id } = await api.publish("same", { data: { text } });
+  const [delivery] = await api.settled(id, ["dead"]);
+  const attempts = async () =>
+    (await api.get<Page<AttemptAnswer>>(`/v1/deliveries/${delivery?.id}/attempts`)).data.toReversed();
+  const retry = async () => {
+    const before = (await attempts()).length;
+    expect((await api.call("POST", `/v1/deliveries/${delivery?.id}/retry`)).status).toBe(202);
+    while ((await attempts()).length === before) await Bun.sleep(1);
+  };
+  const kept = () =>
+    api.data.store.sqlite
+      .query<{ bytes: number }, []>("SELECT total(octet_length(request_body)) AS bytes FROM attempt")
+      .get()?.bytes ?? 0;
+  for (let times = 0; times < 5; times++) await retry();
+  expect(kept()).toBeLessThan(101_000);
+  await api.data.endpoints.change(endpoint.id, () => ({ transformations: set(2) }));
+  await retry();
+  await api.data.endpoints.change(endpoint.id, () => ({ transformations: null }));
+  await retry();
+  await api.data.endpoints.change(endpoint.id, () => ({ transformations: set(2) }));
+  await retry();
+  await retry();
+  const sent = (await attempts()).map((attempt) => {
+    const { data } = JSON.parse(attempt.request_body ?? "null") as { data: { text: string; n?: number } };
+    return data.text === text && (data.n ?? "plain");
+  });
+  expect(sent).toEqual([1, 1, 1, 1, 1, 1, 2, "plain", 2, 2]);
+  expect(kept()).toBeLessThan(303_000);
+});
+
+test("a delivery with very many attempts gets no more by hand", async () => {
+  const { value } = LIMITS.attemptsByHandMax;
+  await using api = await startApi();
+  const url = api.receiver.at("many", () => new Response(null, { status: 500 }));
+  await api.endpoint({ url, eventTypes: ["many"] });
+  const [delivery] = await api.settled((await api.publish("many")).id, ["dead"]);
+  const path = `/v1/deliveries/${delivery?.id}/retry`;
+  try {
+    (LIMITS.attemptsByHandMax as { value: number }).value = 2;
+    expect((await api.call("POST", path)).status).toBe(202);
+    await api.receiver.arrived("many", 2);
+    while ((await api.get<DeliveryAnswer>(`/v1/deliveries/${delivery?.id}`)).attempt_count < 2)
+      await Bun.sleep(1);
+    expectRefusal(await api.call("POST", path), 409, "conflict");
+  } finally {
+    (LIMITS.attemptsByHandMax as { value: number }).value = value;
+  }
+  expect(api.receiver.requests("many")).toHaveLength(2);
 });
