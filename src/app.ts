@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync } from "node:fs";
-import type { Clock } from "./platform/clock.ts";
+import { type Clock, DatingClock } from "./platform/clock.ts";
 import { startCheckpointThread } from "./maintenance/checkpoint-thread.ts";
 import type { Config } from "./config.ts";
 import { Cipher } from "./core/cipher.ts";
@@ -55,7 +55,7 @@ import {
   reportRefusedFilter,
   reportRequest,
   reportSealed,
-  reportSetBack,
+  reportStep,
   watchAll,
 } from "./maintenance/reports.ts";
 import { turnParts } from "./platform/turns.ts";
@@ -100,12 +100,12 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   if (replica && config.secretKeys === null) warnOfLocalKey(logger);
   // Before the database: whatever that holds, there was a key for its secrets first.
   const cipher = new Cipher(config.secretKeys ?? [ownKey(dataDir, logger)]);
-  const disk = openDatabase(dataDir);
+  const [dates, disk] = [new DatingClock(clock), openDatabase(dataDir)];
   reportMigrated(disk.migrated, logger);
-  const data = openNouns(config, disk, { cipher, clock, logger, fail });
+  const data = openNouns(config, disk, { cipher, dates, logger, fail });
   requirePlans(data);
   const replication = await openReplication(data, { replica, logger, clock, monotonic });
-  const outbound = openOutbound(config, data, disk, { clock, logger, replication });
+  const outbound = openOutbound(config, data, disk, { dates, logger, replication });
   const { actors, metrics } = outbound;
   const pipeline = new Pipeline({
     data,
@@ -164,11 +164,11 @@ async function takeDirectory(
 function openNouns(
   config: Config,
   disk: Disk,
-  { cipher, clock, logger, fail }: Omit<AppParts, "announce"> & { cipher: Cipher },
+  { cipher, dates, logger, fail }: Pick<AppParts, "logger" | "fail"> & { cipher: Cipher; dates: DatingClock },
 ): Data {
   const report = (work: string, error: unknown) =>
     logger.log("error", `${work} failed`, { error: error instanceof Error ? error.stack : String(error) });
-  const parts = { ...turnParts, now: clock.now, sync: disk.sync, later, fail, report };
+  const parts = { ...turnParts, now: dates.now, sync: disk.sync, later, fail, report };
   return orExplain("The database cannot be used", () =>
     openData(disk.sqlite, parts, { cipher, cell: config.cell, plans: config.plans }),
   );
@@ -200,7 +200,8 @@ function warnOfForbidden(data: Pick<Data, "endpoints">, guard: Guard, logger: Lo
 
 /** What goes out: guard, transport and actors, with what they count. */
 interface Outbound {
-  clock: Clock;
+  /** By which rows are dated, over the wall clock. */
+  dates: DatingClock;
   guard: Guard;
   transport: Transport;
   actors: Actors;
@@ -222,7 +223,7 @@ function openOutbound(
   config: Config,
   data: Data,
   disk: Disk,
-  { clock, logger, replication }: Pick<AppParts, "clock" | "logger"> & { replication: Replication },
+  { dates, logger, replication }: Pick<Outbound, "dates" | "replication"> & Pick<AppParts, "logger">,
 ): Outbound {
   const abort = new AbortController();
   const listening: Outbound["listening"] = { port: null };
@@ -230,17 +231,17 @@ function openOutbound(
   const guard = createGuard({ allow: config.allowPrivateDestinations, self });
   const attemptsMax = shareOfFiles(limit("attemptsInFlightMax"), ATTEMPTS_SHARE);
   const transport = createTransport({ guard, now: monotonic, openMax: attemptsMax });
-  const { ids, store } = data;
   const sendParts = {
     transport,
-    ids,
-    turns: store.turns,
-    now: clock.now,
+    ids: data.ids,
+    turns: data.store.turns,
+    now: dates.wall.now,
+    dated: dates.now,
     monotonic,
     signal: abort.signal,
-    onBroken: (at: Endpoint, error: unknown) => reportBroken(ids.encode("ep", at.id), error, logger),
+    onBroken: (at: Endpoint, error: unknown) => reportBroken(data.ids.encode("ep", at.id), error, logger),
   };
-  const steady = openSteadyClock(data, clock, (lead) => reportSetBack(lead, logger));
+  const steady = openSteadyClock(data, dates);
   const tell = (report: AttemptReport) => reportAttempt(report, data, logger, metrics);
   const recorder = new Recorder(data, { clock: steady, onAttempt: tell });
   const actors: Actors = new Actors(data, {
@@ -254,7 +255,7 @@ function openOutbound(
   const metrics = createMetrics(gauges, { version: VERSION, bun: Bun.version, sqlite: disk.version });
   const stopWatching = watchAll(data, metrics, logger);
   return {
-    clock,
+    dates,
     guard,
     transport,
     actors,
@@ -269,14 +270,9 @@ function openOutbound(
   };
 }
 
-function openPoller(
-  data: Data,
-  { clock, actors, recorder, sendParts, metrics }: Outbound,
-  logger: Logger,
-): Poller {
+function openPoller(data: Data, { actors, recorder, sendParts, metrics }: Outbound, logger: Logger): Poller {
   return new Poller(data, actors, {
     recorder,
-    clock,
     heldMax: shareOfFiles(limit("pollersTotalMax"), POLLS_SHARE),
     handOut: (endpoint, load) => handOut(sendParts, endpoint, load),
     onAcknowledged(endpoint, deliveries) {
@@ -310,7 +306,8 @@ interface ServerParts {
 
 function openServer(config: Config, parts: ServerParts): HttpServer {
   const { data, outbound, pipeline, replayer, eraser, logger } = parts;
-  const { clock, actors, guard, transport, sendParts, metrics } = outbound;
+  const { dates, actors, guard, transport, sendParts, metrics } = outbound;
+  const { now } = dates.wall;
   const routes = allRoutes({
     ...data,
     eventList: new EventList(data),
@@ -326,7 +323,7 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
     baseUrl: config.baseUrl,
     ingestRateLimit: config.ingestRateLimit,
     pollRateLimit: config.managementRateLimit,
-    now: clock.now,
+    now,
     monotonic,
     onRejected: (reason) => metrics.ingestRejected.count(reason),
     log: (level, msg, fields) => logger.log(level, msg, fields),
@@ -335,10 +332,10 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
   return createServer(routes, {
     version: VERSION,
     baseUrl: config.baseUrl,
-    authenticate: authenticator(data, clock.now),
+    authenticate: authenticator(data, now),
     operatorToken: config.operatorToken,
     metricsToken: config.metricsToken,
-    now: clock.now,
+    now,
     logRequest: (line) => reportRequest(line, projectIds, logger, metrics),
     logFailure: ({ requestId, route, error }) =>
       logger.log("error", "request failed", { request_id: requestId, route, error }),
@@ -411,7 +408,10 @@ function openJobs({ data, outbound, eraser, checkpoints, logger }: JobParts): Jo
     onSealed: () => reportSealed(data.sealing.left, logger),
   });
   const jobs = new Jobs(table, (report) => reportJob(report, metrics, logger));
-  outbound.actors.clock.onStep(() => jobs.reschedule());
+  outbound.dates.onStep((step) => {
+    reportStep(step, metrics, logger);
+    jobs.reschedule();
+  });
   eraser.onWake(() => void jobs.runAgain("erasure"));
   return jobs;
 }

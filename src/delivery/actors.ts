@@ -3,7 +3,6 @@ import type { Load, Waiting } from "../core/dispatch.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint, Health, WaitingFor } from "../core/model.ts";
 import { isPolled } from "../destinations/destinations.ts";
-import type { SteadyClock } from "../platform/clock.ts";
 import type { Data } from "../store/data.ts";
 import { dispose } from "../store/log/disposal.ts";
 import { EndpointActor } from "./actor.ts";
@@ -15,10 +14,11 @@ import type { Held } from "./queue.ts";
 import type { Recorder } from "./recorder.ts";
 import type { Sent } from "./send.ts";
 import { Slots } from "./slots.ts";
+import type { KeptClock } from "./steady.ts";
 import { Touched } from "./touched.ts";
 
 export interface ActorsParts {
-  clock: SteadyClock;
+  clock: KeptClock;
   random(): number;
   /** Never rejects. */
   send(endpoint: Endpoint, load: Load): Promise<Sent | null>;
@@ -116,7 +116,7 @@ export class Actors {
   }
 
   /** What is due is told by this clock, in the database too. */
-  get clock(): SteadyClock {
+  get clock(): KeptClock {
     return this.parts.clock;
   }
 

@@ -3,7 +3,7 @@ import type { Load } from "../core/dispatch.ts";
 import type { Message } from "../destinations/destination.ts";
 import { malformed, reshape, type SendParts, type Sent, sign, UNREADABLE } from "./send.ts";
 
-export type HandOutParts = Pick<SendParts, "ids" | "turns" | "now" | "onBroken">;
+export type HandOutParts = Pick<SendParts, "ids" | "turns" | "now" | "dated" | "onBroken">;
 
 /** A delivery in the form in which a poller gets it; `message` is null where it could not be rendered. */
 export interface HandOut extends Sent {
@@ -12,15 +12,15 @@ export interface HandOut extends Sent {
 
 /** Shapes and signs a delivery at this moment. Never rejects. */
 export async function handOut(parts: HandOutParts, endpoint: Endpoint, load: Load): Promise<HandOut> {
-  const now = parts.now();
+  const at = parts.dated();
   try {
     const shaped = await reshape(parts.turns, endpoint, load);
-    if (!shaped.ok) return { ...malformed(now, shaped.error), message: null };
-    const message = sign(parts.ids, endpoint, load, shaped.body, now);
-    return { ...factsOf(message, load, now), message };
+    if (!shaped.ok) return { ...malformed(at, shaped.error), message: null };
+    const message = sign(parts.ids, endpoint, load, shaped.body, parts.now());
+    return { ...factsOf(message, load, at), message };
   } catch (error) {
     parts.onBroken(endpoint, error);
-    return { ...malformed(now, UNREADABLE), message: null };
+    return { ...malformed(at, UNREADABLE), message: null };
   }
 }
 

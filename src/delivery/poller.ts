@@ -1,4 +1,3 @@
-import type { Clock } from "../platform/clock.ts";
 import { triggerOf } from "../core/delivery.ts";
 import { limit } from "../core/limits.ts";
 import { type Endpoint, HEALTHY } from "../core/model.ts";
@@ -19,8 +18,8 @@ export interface Ask {
   position: number;
   /** Messages that the page holds at most. */
   limit: number;
-  /** How long the answer may wait for something to come. */
-  until: number;
+  /** How long the answer may wait for something to come, in milliseconds. */
+  waitMs: number;
   /** The client has left. */
   signal: AbortSignal;
   /** Asked whenever something has changed: the secret may have been rotated meanwhile. */
@@ -40,7 +39,6 @@ export interface Page {
 export type Refusal = "gone" | "disabled" | "full" | "stopping";
 
 export interface PollerParts {
-  clock: Clock;
   /** Polls that wait at once, over all endpoints: each holds a connection that others need. */
   heldMax: number;
   /** Shapes and signs a delivery at this moment. Never rejects. */
@@ -70,7 +68,7 @@ export class Poller {
 
   async poll(endpointId: number, ask: Ask): Promise<Page | Refusal> {
     const { clock } = this.actors;
-    const until = clock.fromWall(ask.until);
+    const until = clock.now() + ask.waitMs;
     let acknowledged = false;
     for (;;) {
       const actor = this.actors.polled(endpointId);
@@ -102,7 +100,7 @@ export class Poller {
   /** Inside a write: how many were acknowledged. */
   #writeSlice({ id: endpointId, projectId }: Endpoint, position: number, slice: number): number {
     const { attempts, deliveries, index } = this.data;
-    const now = this.parts.clock.now();
+    const now = this.data.store.now();
     const tallies = deliveries
       .handedOutUpTo(endpointId, position, slice)
       .map(({ id, attemptCount }): Tally => {

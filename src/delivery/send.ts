@@ -41,7 +41,10 @@ export interface SendParts {
   transport: Transport;
   ids: IdCodec;
   turns: TurnQueue;
+  /** By the wall clock: what signatures are compared with. */
   now(): number;
+  /** By the clock that dates rows. */
+  dated(): number;
   /** Monotonic milliseconds, for durations. */
   monotonic(): number;
   /** An endpoint's row made no sense. */
@@ -55,7 +58,7 @@ export interface SendParts {
  * ends.
  */
 export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Promise<Sent | null> {
-  const startedAt = parts.now();
+  const startedAt = parts.dated();
   const began = parts.monotonic();
   try {
     const kind = kindOf(endpoint);
@@ -63,7 +66,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
     const reshaped = reshape(parts.turns, endpoint, load);
     const shaped = reshaped instanceof Promise ? await reshaped : reshaped;
     if (!shaped.ok) return malformed(startedAt, shaped.error);
-    const message = sign(parts.ids, endpoint, load, shaped.body, startedAt);
+    const message = sign(parts.ids, endpoint, load, shaped.body, parts.now());
     // What is ours is done: from now on it is the destination that takes time.
     const until = parts.monotonic() + endpoint.timeoutSeconds * 1000;
     const sending: Sending = { parts, endpoint, startedAt, began, until };
@@ -98,7 +101,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
   } catch (error) {
     // An endpoint that this version cannot read must not end the process, which serves the others.
     parts.onBroken(endpoint, error);
-    return malformed(parts.now(), UNREADABLE);
+    return malformed(parts.dated(), UNREADABLE);
   }
 }
 
@@ -106,7 +109,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
 interface Sending {
   parts: SendParts;
   endpoint: Endpoint;
-  /** By the wall clock, and by the monotonic one. */
+  /** As its row is dated, and by the monotonic clock. */
   startedAt: number;
   began: number;
   /** When its time is up, by the monotonic clock. */
@@ -326,7 +329,7 @@ function render(sending: Sending, kind: DestinationKind, message: Message): Rend
   }
   const ask: Ask = async (request) => answered(await transmit(sending, request));
   try {
-    const request = kind.request(compiledOf(sending.endpoint).config, message, sending.startedAt, ask);
+    const request = kind.request(compiledOf(sending.endpoint).config, message, sending.parts.now(), ask);
     return request instanceof Promise ? request.catch(reasonOf) : request;
   } catch (error) {
     return reasonOf(error);
@@ -356,5 +359,5 @@ function findingOf(result: Result, judgement: Judgement | null, parts: SendParts
   const retryAfter = result.headers.find(([name]) => name === "retry-after")?.[1];
   // The states know throttling by its status: a kind that says so in a 200 or 400 is taken as a 429.
   const statusCode = judgement?.throttled ? 429 : result.status;
-  return { outcome: "rejected", statusCode, retryAfterAt: readRetryAfter(retryAfter, parts.now()) };
+  return { outcome: "rejected", statusCode, retryAfterAt: readRetryAfter(retryAfter, parts.dated()) };
 }

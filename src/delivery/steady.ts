@@ -1,34 +1,51 @@
-import { type Clock, createSteadyClock, type SteadyClock } from "../platform/clock.ts";
-import { keyTime } from "../core/ids.ts";
+import { createSteadyClock, type DatingClock, type SteadyClock } from "../platform/clock.ts";
+import type { Tally } from "../store/counts/tally.ts";
 import type { Data } from "../store/data.ts";
 
-/** Where the database keeps how far the clock is ahead. */
+/** Where the database keeps how far the clock is ahead of the wall clock. */
 const LEAD = "clock_lead_ms";
 /** Where it keeps an instant of that clock that has passed. */
 const PASSED = "clock_passed_ms";
+/** How far the next process may lag behind this one where the wall clock is set back in between. */
+const KEPT_EVERY_MS = 30_000;
+
+export interface KeptClock extends SteadyClock {
+  /** Called every few seconds: a step of the wall clock is noticed, and what somebody waits by is kept. */
+  look(): void;
+}
 
 /**
- * The clock by which deliveries wait, as the process before left it. `onStep` hears of each new lead, in
- * milliseconds.
+ * The clock by which deliveries wait, as the process before left it. Where it stands is written with
+ * whatever is written: nothing waits by a clock that the next process does not know.
  */
 export function openSteadyClock(
-  { meta, store, tally }: Pick<Data, "store" | "meta" | "tally">,
-  wall: Clock,
-  onStep: (lead: number) => void,
-): SteadyClock {
-  const keep = (name: string, value: number) =>
-    store.unattended(
-      "state of the clock",
-      store.write(() => meta.setNumber(name, value), true),
-    );
-  return createSteadyClock(wall, {
-    lead: meta.number(LEAD),
-    passed: Math.max(keyTime(store.keys.last), meta.number(PASSED)),
-    isAwaited: () => tally.waiting > 0,
-    onPassed: (at) => keep(PASSED, at),
-    onStep(lead) {
-      keep(LEAD, lead);
-      onStep(lead);
+  { meta, store, tally }: Pick<Data, "store" | "meta"> & { tally: Pick<Tally, "waiting"> },
+  dates: DatingClock,
+): KeptClock {
+  let kept = { lead: meta.number(LEAD), passed: meta.number(PASSED) };
+  const clock = createSteadyClock(dates, kept);
+  const isOld = () => clock.now() - kept.passed >= KEPT_EVERY_MS || clock.lead() !== kept.lead;
+  let written: typeof kept | null = null;
+  store.addBatchPart({
+    flush() {
+      if (!isOld()) return;
+      written = { lead: clock.lead(), passed: clock.now() };
+      meta.setNumber(LEAD, written.lead);
+      meta.setNumber(PASSED, written.passed);
     },
+    done() {
+      kept = written ?? kept;
+      written = null;
+    },
+    reset: () => void (written = null),
   });
+  const look = () => {
+    dates.now();
+    if (tally.waiting > 0 && isOld())
+      store.unattended(
+        "state of the clock",
+        store.write(() => {}, true),
+      );
+  };
+  return Object.assign(clock, { look });
 }

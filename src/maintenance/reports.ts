@@ -5,6 +5,7 @@ import type { PublicIds } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
 import type { Outcome } from "../core/model.ts";
 import { formatRfc3339 } from "../core/rfc3339.ts";
+import type { Step } from "../platform/clock.ts";
 import type { JobReport } from "../platform/jobs.ts";
 import { hideCredentials, type Logger, type RequestLine } from "../platform/log.ts";
 import type { Gauges, Metrics } from "../platform/metrics.ts";
@@ -148,9 +149,11 @@ export function reportBroken(endpointId: string, error: unknown, logger: Logger)
   logger.log("error", "endpoint cannot be read", { endpoint_id: endpointId, error: String(error) });
 }
 
-/** The wall clock was set back: `lead` is how far the actors' clock is ahead now, in milliseconds. */
-export function reportSetBack(lead: number, logger: Logger): void {
-  logger.log("warn", "the clock was set back; what waits is not held up by that", { lead_ms: lead });
+export function reportStep({ byMs, isDoubted }: Step, { clockSteps }: Metrics, logger: Logger): void {
+  clockSteps.count(byMs > 0 ? "ahead" : "back");
+  const doubted = "; until it has stayed so for ten minutes, rows are dated by the time of before";
+  const what = `the clock was set: what waits is neither held up nor hurried${isDoubted ? doubted : ""}`;
+  logger.log("warn", what, { by_ms: byMs });
 }
 
 interface GaugeParts {

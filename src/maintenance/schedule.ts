@@ -53,8 +53,8 @@ export function scheduledJobs(parts: ScheduleParts): Job[] {
     // What the door counted, which readers take from memory meanwhile.
     { name: "source_stats", every: SOURCE_STATS_MS, run: () => data.sourceStats.writeDown() },
     { name: "checkpoint", every: 500, run: () => checkpoints.run() },
-    // What a step back of the wall clock costs a wait is the time since the clock was read last.
-    { name: "clock", every: CLOCK_READ_MS, run: async () => void actors.clock.now() },
+    // That the wall clock was set has to be noticed, also where nothing happens.
+    { name: "clock", every: CLOCK_READ_MS, run: async () => actors.clock.look() },
     { name: "last_use", every: MINUTELY, run: () => data.tenants.saveLastUse() },
     { name: "idempotency", every: "1-59/5 * * * *", run: inSlices(() => data.idempotency.expire()) },
     { name: "dedup", every: "3-59/5 * * * *", run: inSlices(() => data.dedup.expire()) },

@@ -59,7 +59,7 @@ function firstDue(
   { id, isTest }: Event,
 ): number {
   const now = data.store.now();
-  return clock.fromWall(isTest ? now : Math.min(keyTime(id), now));
+  return Math.min(clock.now(), clock.fromWall(isTest ? now : Math.min(keyTime(id), now)));
 }
 
 /** An endpoint of a consumer gets only that consumer's events. */

@@ -1,9 +1,16 @@
+import { readFileSync } from "node:fs";
+
 /**
  * The wall clock and its timers. Nothing else in the program reads the time or sets a timer for an instant.
  */
 export interface Clock {
   /** Unix milliseconds. */
   now: () => number;
+  /**
+   * Milliseconds that have passed since the start, also while the machine slept, whatever the wall clock does
+   * meanwhile.
+   */
+  elapsed: () => number;
   /**
    * Runs `wake` after `ms` (at most a minute), whatever the wall clock does meanwhile; answers how to call it
    * off.
@@ -37,8 +44,34 @@ export function waitUntil(
   return () => callOff();
 }
 
+const SLEEP_LOOK_MS = 1000;
+
+/**
+ * `awake` stands still while the machine sleeps, which `sinceBoot` does not: that is read once a second, and
+ * exact to a second.
+ */
+export function countSleep(awake: () => number, sinceBoot: () => number): Clock["elapsed"] {
+  const sleptBefore = sinceBoot() - awake();
+  let lookAt = awake() + SLEEP_LOOK_MS;
+  let slept = 0;
+  return () => {
+    const now = awake();
+    if (now >= lookAt) {
+      lookAt = now + SLEEP_LOOK_MS;
+      const sleptNow = sinceBoot() - now - sleptBefore;
+      if (sleptNow - slept >= STEP_MS) slept = sleptNow;
+    }
+    return now + slept;
+  };
+}
+
+function sinceBoot(): number {
+  return Number.parseFloat(readFileSync("/proc/uptime", "latin1")) * 1000;
+}
+
 export const systemClock: Clock = {
   now: () => Date.now(),
+  elapsed: countSleep(() => performance.now(), sinceBoot),
   delay(ms, wake) {
     const handle = setTimeout(wake, ms);
     return () => clearTimeout(handle);
@@ -46,71 +79,147 @@ export const systemClock: Clock = {
   timer: (at, wake) => waitUntil(systemClock, at, wake),
 };
 
+/** The wall clock was set. */
+export interface Step {
+  /** Forward where it is positive. */
+  byMs: number;
+  /** It is not believed yet. */
+  isDoubted: boolean;
+}
+
+/** A smaller step is none: no clock is more exact than that. */
+const STEP_MS = 1000;
+/** A clock that is set ahead by more than this is not believed at once. */
+const DOUBTED_MS = 300_000;
+/** It is believed when it has stayed there for so long. */
+const DOUBTED_FOR_MS = 600_000;
+
 /**
- * A clock that is never set back: what waits, waits as long as it was told to, whoever corrects the wall
- * clock meanwhile. Its instants are those of the wall clock, later by its lead. The lead grows by each step
- * back, and is kept from one start to the next.
+ * The time by which rows are dated, expire and are counted: that of the wall clock. Only where somebody sets
+ * that ahead by more than five minutes, the time of before goes on for ten minutes more. Keys only grow (they
+ * would stay where a clock was for three seconds that was a year ahead), and what was removed because its
+ * time was over does not come back. A step that stays is true after all. Believed at once is a clock that
+ * comes back to where it was, and at a start the clock as it is.
+ *
+ * Two things set a clock ahead that was right before: a mistake, which is put right soon, and a virtual
+ * machine that stood still, whose events are dated too early for these ten minutes. A machine that slept is
+ * neither: that it did is known.
+ */
+export class DatingClock {
+  readonly #listeners: ((step: Step) => void)[] = [];
+  /** What has to be added to what has passed, by the wall clock and by this one. */
+  #wallOffset: number;
+  #offset: number;
+  /** The largest that was believed: a clock that is set back and put right is no further ahead. */
+  #furthest: number;
+  #doubtedSince: number | null = null;
+
+  constructor(readonly wall: Clock) {
+    this.#wallOffset = this.#offset = this.#furthest = this.#measure();
+  }
+
+  readonly now = (): number => {
+    const at = this.wall.now();
+    const passed = this.wall.elapsed();
+    // Between the two readings the process may have stood still: only what is seen twice is a step.
+    if (this.#isStep(at - passed) && this.#isStep(this.#measure())) this.#step(this.#measure());
+    const since = this.#doubtedSince;
+    if (since === null) return at;
+    if (passed - since < DOUBTED_FOR_MS) return Math.floor(this.#offset + passed);
+    this.#believe();
+    return at;
+  };
+
+  /** Of the wall clock, believed or not. */
+  get wallOffset(): number {
+    return this.#wallOffset;
+  }
+
+  get offset(): number {
+    return this.#offset;
+  }
+
+  /** Calls `listener` whenever the wall clock was set. */
+  onStep(listener: (step: Step) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  #measure(): number {
+    return this.wall.now() - this.wall.elapsed();
+  }
+
+  #isStep(offset: number): boolean {
+    return Math.abs(offset - this.#wallOffset) >= STEP_MS;
+  }
+
+  #step(offset: number): void {
+    const byMs = Math.round(offset - this.#wallOffset);
+    this.#wallOffset = offset;
+    const isDoubted = offset - this.#furthest > DOUBTED_MS;
+    if (isDoubted) this.#doubtedSince ??= this.wall.elapsed();
+    else this.#believe();
+    for (const listener of this.#listeners) listener({ byMs, isDoubted });
+  }
+
+  #believe(): void {
+    this.#doubtedSince = null;
+    this.#offset = this.#wallOffset;
+    this.#furthest = Math.max(this.#furthest, this.#offset);
+  }
+}
+
+/**
+ * The clock by which everything waits. It is never set: it goes by what has passed while the process runs,
+ * so that nothing goes before its time and nothing waits longer, whatever becomes of the wall clock, however
+ * often it is set ahead and back. At the start it goes on from the wall clock, and its lead on that: each
+ * step back adds to it, each step ahead takes from it, and a clock that is put right again leaves none.
+ *
+ * A machine that slept, or a process that stood still, finds due what became due meanwhile. A virtual machine
+ * that its host had stopped has not waited meanwhile, nor has one whose clock was behind: what waits there
+ * goes as late as it was told to by its own time, and a restart goes by the wall clock.
  */
 export interface SteadyClock extends Clock {
-  /** The instant of the wall clock that people see. */
+  /** How far it is ahead of the wall clock; negative where it is behind. */
+  lead(): number;
+  /** The instant that people see, by the clock that dates rows. */
   toWall(at: number): number;
   fromWall(at: number): number;
-  /** Calls `listener` whenever the wall clock was set back. */
-  onStep(listener: () => void): void;
 }
 
-export interface SteadyOptions {
-  /** Milliseconds that it was ahead of the wall clock when the process before ended. */
+/** What the process before has left. */
+export interface SteadyState {
   lead: number;
-  /** An instant that has passed for certain: a clock that is behind it was set back while nothing ran. */
+  /** An instant that has passed for certain. */
   passed: number;
-  /** Hears of each new lead. */
-  onStep: (lead: number) => void;
-  /** True while somebody waits by this clock. */
-  isAwaited: () => boolean;
-  /** Hears, while somebody waits, of instants that have passed: the next process is to know them. */
-  onPassed: (at: number) => void;
 }
-
-/** A smaller step back is waited for: no clock is more exact than that. */
-const STEP_MS = 1000;
-/** How far the next process may lag behind this one where the wall clock is set back in between. */
-const PASSED_EVERY_MS = 30_000;
 
 /**
- * A job reads it every few seconds (src/maintenance/schedule.ts): a step back lengthens no wait by more than
- * that.
+ * Over a restart only the wall clock tells what has passed: either it is set as before, and the lead holds,
+ * or it was put right meanwhile, and there is none. Of the two instants the earlier one is taken that is not
+ * before what has passed: nothing goes before its time, and what is wrong by that waits no longer than the
+ * service was down. Where neither can be, the clock was set back meanwhile.
  */
-export function createSteadyClock(wall: Clock, options: SteadyOptions): SteadyClock {
-  let ahead = options.lead;
-  let last = options.passed;
-  let told = last;
-  const listeners: (() => void)[] = [];
-  const now = () => {
-    const at = wall.now() + ahead;
-    if (at < last - STEP_MS) {
-      ahead += last - at;
-      options.onStep(ahead);
-      for (const listener of listeners) listener();
-    }
-    // What is accepted after a leap waits by it: that is told before.
-    const isLeap = at - last >= PASSED_EVERY_MS;
-    last = Math.max(at, last);
-    if (last - told >= PASSED_EVERY_MS && (isLeap || options.isAwaited())) options.onPassed((told = last));
-    return last;
-  };
-  const leadNow = () => {
-    now();
-    return ahead;
+function resumed(wall: number, { lead, passed }: SteadyState): number {
+  const able = [wall, wall + lead].filter((at) => at >= passed - 2 * STEP_MS);
+  return able.length === 0 ? passed : Math.max(passed, Math.min(...able));
+}
+
+export function createSteadyClock(dates: DatingClock, before: SteadyState): SteadyClock {
+  const { wall } = dates;
+  const start = dates.now();
+  const offset = dates.wallOffset + resumed(start, before) - start;
+  const ahead = () => {
+    dates.now();
+    return Math.round(offset - dates.offset);
   };
   const steady: SteadyClock = {
-    now,
+    now: () => Math.floor(offset + wall.elapsed()),
+    elapsed: wall.elapsed,
     delay: (ms, wake) => wall.delay(ms, wake),
     timer: (at, wake) => waitUntil(steady, at, wake),
-    toWall: (at) => at - leadNow(),
-    fromWall: (at) => at + leadNow(),
-    onStep: (listener) => void listeners.push(listener),
+    lead: () => Math.round(offset - dates.wallOffset),
+    toWall: (at) => at - ahead(),
+    fromWall: (at) => at + ahead(),
   };
-  now();
   return steady;
 }

@@ -47,7 +47,7 @@ export class Jobs {
     for (const job of this.jobs) void this.#run(job);
   }
 
-  /** A pattern names instants of the wall clock: after that was set back, the next one is looked for anew. */
+  /** A pattern names instants of the wall clock: after that was set, the next one is looked for anew. */
   reschedule(): void {
     if (this.#stopping) return;
     for (const timer of this.#timers) timer.stop();

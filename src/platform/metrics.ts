@@ -228,6 +228,7 @@ export interface Metrics {
   syncSeconds: Histogram;
   loopLagSeconds: Histogram;
   diskFull: Counter;
+  clockSteps: Counter;
   ingestRejected: Counter;
   duplicates: Counter;
   jobRuns: Counter;
@@ -272,6 +273,11 @@ export function createMetrics(readGauges: () => Gauges, versions: Labels): Metri
       "sealpost_event_loop_lag_seconds",
       "How much later than asked for the event loop came round.",
       SHORT_SECONDS,
+    ),
+    clockSteps: new Counter(
+      "sealpost_clock_steps_total",
+      "How often the wall clock was set by more than a second.",
+      ["direction"],
     ),
     diskFull: new Counter("sealpost_disk_full_total", "How often the disk was found full.", []),
     ingestRejected: new Counter("sealpost_ingest_rejected_total", "Inbound requests refused.", ["reason"]),

@@ -1,7 +1,6 @@
 /** Pages and acknowledgements of a polled endpoint, without the door in front of them. */
 import { expect, test } from "bun:test";
 import { limit } from "../../src/core/limits.ts";
-import { systemClock } from "../../src/platform/clock.ts";
 import { type Ask, type Page, Poller, type Refusal } from "../../src/delivery/poller.ts";
 import { Recorder } from "../../src/delivery/recorder.ts";
 import { type Api, startApi } from "../http/log-kit.ts";
@@ -14,7 +13,7 @@ async function makeOutlet(api: Api, fields: object = {}): Promise<number> {
 
 function ask(fields: Partial<Ask> = {}): Ask {
   const { signal } = new AbortController();
-  return { position: 0, limit: 10, until: 0, signal, isAllowed: () => true, ...fields };
+  return { position: 0, limit: 10, waitMs: 0, signal, isAllowed: () => true, ...fields };
 }
 
 function numbersOf(page: Page | Refusal): number[] {
@@ -31,10 +30,10 @@ test("polls of all endpoints together are bounded, so that others have connectio
     throw new Error("nothing waits");
   };
   const recorder = new Recorder(api.data, { clock: api.services.actors.clock, onAttempt: () => {} });
-  const parts = { recorder, clock: systemClock, heldMax: 1, handOut, onAcknowledged: () => {} };
+  const parts = { recorder, heldMax: 1, handOut, onAcknowledged: () => {} };
   const poller = new Poller(api.data, api.services.actors, parts);
   const leaving = new AbortController();
-  const poll = () => poller.poll(key, ask({ until: Date.now() + 60_000, signal: leaving.signal }));
+  const poll = () => poller.poll(key, ask({ waitMs: 60_000, signal: leaving.signal }));
   const first = poll();
   expect(await poll()).toBe("full");
   leaving.abort();

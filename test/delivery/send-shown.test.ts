@@ -80,6 +80,7 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (kind, p
       ids: api.data.ids,
       turns: api.data.store.turns,
       now: () => now,
+      dated: () => now,
       monotonic: () => now,
       signal: new AbortController().signal,
       onBroken: (_: Endpoint, error: unknown) => {

@@ -32,6 +32,7 @@ test("what an attempt waits for in our own turns is not taken from the destinati
     turns: new TurnQueue({ schedule, beginShare: () => ({ isOver: true }) }),
     ids: new IdCodec("00", new Uint8Array(16)),
     now: () => 1_700_000_000_000 + clock,
+    dated: () => 1_700_000_000_000 + clock,
     monotonic: () => clock,
     onBroken: (_endpoint: Endpoint, error: unknown) => {
       throw error;

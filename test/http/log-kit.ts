@@ -81,6 +81,7 @@ export class Api implements AsyncDisposable {
       ids: data.ids,
       turns: data.store.turns,
       now,
+      dated: now,
       monotonic: () => performance.now(),
       signal,
       onBroken: () => {},
@@ -107,7 +108,6 @@ export class Api implements AsyncDisposable {
       replayer: new Replayer(data, actors, pipeline),
       poller: new Poller(data, actors, {
         recorder,
-        clock,
         heldMax: 1000,
         handOut: (endpoint, load) => handOut(sending, endpoint, load),
         onAcknowledged: () => {},

@@ -1,8 +1,9 @@
-import { type Clock, createSteadyClock, type SteadyClock } from "../../src/platform/clock.ts";
+import type { KeptClock } from "../../src/delivery/steady.ts";
+import { type Clock, createSteadyClock, DatingClock } from "../../src/platform/clock.ts";
 
-/** The clock of actors over one that nobody sets back. */
-export function steadyOver(clock: Clock): SteadyClock {
-  return createSteadyClock(clock, { lead: 0, passed: 0, onStep() {}, isAwaited: () => false, onPassed() {} });
+/** The clock of actors, whose state nobody keeps. */
+export function steadyOver(clock: Clock): KeptClock {
+  return { ...createSteadyClock(new DatingClock(clock), { lead: 0, passed: 0 }), look() {} };
 }
 
 /** A clock that stands until the test moves it. */
@@ -15,6 +16,7 @@ export class SetClock implements Clock {
   constructor(private time: number) {}
 
   now = (): number => this.time;
+  elapsed = (): number => this.#elapsed;
 
   /** Timers that are set. */
   get timers(): number {
@@ -33,10 +35,15 @@ export class SetClock implements Clock {
     return () => void this.#delays.delete(delay);
   }
 
-  /** Moves on, and runs what has become due, in its order; back where it is negative, as somebody sets it. */
+  /** Somebody sets it: no time passes. */
+  step(ms: number): void {
+    this.time += ms;
+  }
+
+  /** Moves on, and runs what has become due, in its order. */
   advance(ms: number): void {
     this.time += ms;
-    this.#elapsed += Math.max(0, ms);
+    this.#elapsed += ms;
     wakeDue(this.#delays, this.#elapsed);
     wakeDue(this.#timers, this.time);
   }

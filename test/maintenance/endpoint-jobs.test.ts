@@ -108,6 +108,14 @@ describe("an endpoint that has failed for five days", () => {
     expect(await disableFailing(api.data, api.services.actors)).toEqual([]);
   });
 
+  test("stays where the wall clock is set ahead by six days, as that is no time that has passed", async () => {
+    const endpoint = await failing();
+    clock.step(6 * DAY_MS);
+    clock.advance(HOUR_MS);
+    expect(await disableFailing(api.data, api.services.actors)).toEqual([]);
+    expect(statusOf(endpoint.id)).toEqual(["active", null]);
+  });
+
   test("is left to its next attempt where something waits", async () => {
     const endpoint = await failing();
     await api.change(endpoint, { retry: { schedule: [72 * 3600] }, eventTypes: ["waits"] });

@@ -50,8 +50,9 @@ export class Liveness {
   #lookAt(delivery: Delivery): void {
     const { run } = this;
     const { id, endpointId, due } = delivery;
-    const { monotonic, wall } = run.world;
+    const { monotonic } = run.world;
     const { actors, data } = run.process;
+    const wall = data.store.now();
     const shownAt = actors.nextAttemptAt(endpointId, due);
     if (due === null || shownAt === null) return;
     const dueAt = actors.clock.toWall(due);

@@ -223,8 +223,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "what waits follows a wall clock that is set back",
     file: "platform/clock.ts",
-    find: "last = Math.max(at, last);",
-    put: "last = at; return at - (ahead - options.lead);",
+    find: "now: () => Math.floor(offset + wall.elapsed()),",
+    put: "now: () => Math.floor(wall.now()),",
   },
   {
     name: "the lead of the clock is forgotten by a crash",

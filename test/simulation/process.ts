@@ -8,6 +8,7 @@ import { Jobs } from "../../src/platform/jobs.ts";
 import { makeActors } from "../kit/actors.ts";
 import type { Load } from "../../src/core/dispatch.ts";
 import { type Sent, send } from "../../src/delivery/send.ts";
+import { DatingClock } from "../../src/platform/clock.ts";
 import type { Transport } from "../../src/transport/types.ts";
 import type { JobControl } from "../../src/platform/job-control.ts";
 import { Pipeline } from "../../src/pipeline/pipeline.ts";
@@ -56,8 +57,9 @@ const plans = {
 export function bootProcess(parts: ProcessParts): Process {
   const { rng, sqlite, transport } = parts;
   const world = parts.world.ofThisLife();
+  const dates = new DatingClock(world.clock);
   const storeParts = {
-    now: () => world.wall,
+    now: dates.now,
     schedule: (commit: () => void) => void world.after(0, commit),
     beginShare: () => ({
       get isOver() {
@@ -83,11 +85,12 @@ export function bootProcess(parts: ProcessParts): Process {
     ids: data.ids,
     turns: data.store.turns,
     now: () => world.wall,
+    dated: dates.now,
     monotonic: () => world.monotonic,
     signal,
     onBroken,
   };
-  const steady = openSteadyClock(data, world.clock, () => {});
+  const steady = openSteadyClock(data, dates);
   const { actors } = makeActors(data, {
     clock: steady,
     random: () => rng.next(),

@@ -105,6 +105,7 @@ export class World {
   #clockOver(delay: Clock["delay"]): Clock {
     const clock: Clock = {
       now: () => this.wall,
+      elapsed: () => this.monotonic,
       delay,
       timer: (at, wake) => waitUntil(clock, at, wake),
     };

@@ -120,7 +120,7 @@ function pollRoute(services: Needs<"ids" | "endpoints" | "poller" | "now">, buck
       const page = await services.poller.poll(endpoint.id, {
         position: query.cursor === undefined ? 0 : readCursor(services, endpoint.id, query.cursor),
         limit: query.limit ?? limit("pollLimitDefault"),
-        until: services.now() + (query.wait ?? 0) * 1000,
+        waitMs: (query.wait ?? 0) * 1000,
         signal: request.signal,
         isAllowed: () => findOpened(services, params.id, request) !== null,
       });

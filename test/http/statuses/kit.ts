@@ -44,6 +44,8 @@ class FaultyClock implements Clock {
     return this.#stoodAt ?? systemClock.now();
   };
 
+  elapsed = (): number => systemClock.elapsed();
+
   /** Nothing wakes while it is broken: whoever wakes reads it. */
   delay: Clock["delay"] = (ms, wake) => {
     let callOff = systemClock.delay(ms, () => {
