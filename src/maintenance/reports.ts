@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Exhaustion } from "../pipeline/audience.ts";
-import type { PublicIds } from "../core/ids.ts";
+import { keyTime, type PublicIds } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
 import type { Outcome } from "../core/model.ts";
 import { formatRfc3339 } from "../core/rfc3339.ts";
@@ -16,6 +16,7 @@ import type { Accepted } from "../pipeline/pipeline.ts";
 import type { Replication } from "../replica/replication.ts";
 import type { Data } from "../store/data.ts";
 import { roomIn } from "../store/disk-error.ts";
+import type { Store } from "../store/store.ts";
 import type { Migrated } from "../store/migrations.ts";
 
 /** What parts report, as lines of the log and as numbers of the metrics. */
@@ -62,7 +63,7 @@ export function reportMigrated({ from, to }: Migrated, logger: Logger): void {
 /** Has the store and the event loop tell what they find out. Answers how to stop. */
 export function watchAll(data: Pick<Data, "store" | "tally">, metrics: Metrics, logger: Logger): () => void {
   watchStore(data, metrics, logger);
-  const stop = [watchLoop(metrics), watchDisk(data, logger)];
+  const stop = [watchLoop(metrics), watchDisk(data, logger), watchKeys(data, logger)];
   return () => stop.forEach((end) => end());
 }
 
@@ -156,6 +157,36 @@ export function reportStep({ byMs, isDoubted }: Step, { clockSteps }: Metrics, l
   logger.log("warn", what, { by_ms: byMs });
 }
 
+const KEYS_LOOK_MS = 5000;
+/** No clock that is kept right is set back by more. */
+const KEYS_AHEAD_MS_MAX = 60_000;
+
+function keysAheadMs(store: Store): number {
+  return Math.max(0, keyTime(store.keys.last) - store.now());
+}
+
+/**
+ * Keys only grow: after the clock was ahead for a while, or before a start, all that is made has the time of
+ * the last key, until the clock has come there. One line when it is so, and one when it is over.
+ */
+function watchKeys({ store }: Pick<Data, "store">, logger: Logger): () => void {
+  let isAhead = false;
+  const look = () => {
+    const aheadMs = keysAheadMs(store);
+    const was = isAhead;
+    isAhead = aheadMs > KEYS_AHEAD_MS_MAX;
+    if (isAhead && !was) logger.log("error", AHEAD, { ahead_ms: aheadMs });
+    if (was && !isAhead) logger.log("info", "the clock has come to where the ids are");
+  };
+  look();
+  const timer = setInterval(look, KEYS_LOOK_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+const AHEAD =
+  "ids are ahead of the clock: created_at of all that is made stands still until the clock has come there; see Clocks in the operating page";
+
 interface GaugeParts {
   data: Pick<Data, "store" | "fanouts" | "tally" | "index" | "meter" | "erasures" | "replays" | "sealing">;
   actors: Actors;
@@ -174,6 +205,7 @@ export function readGauges({ data, actors, path, transport, replication }: Gauge
     ...actors.counts(),
     backlog: data.tally.waiting + data.fanouts.rest(),
     oldestWriteSeconds: data.store.silentMs / 1000,
+    keysAheadSeconds: keysAheadMs(data.store) / 1000,
     writable: Number(data.store.writable),
     diskFreeBytes: roomIn(dirname(path)),
     waitingForPlan: data.meter.allWaitingEvents,

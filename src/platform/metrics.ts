@@ -128,6 +128,7 @@ export interface Gauges {
   backlog: number;
   oldestDueSeconds: number;
   oldestWriteSeconds: number;
+  keysAheadSeconds: number;
   writable: number;
   diskFreeBytes: number;
   queued: number;
@@ -167,6 +168,10 @@ const GAUGES: Readonly<Record<keyof Gauges, readonly [name: string, help: string
   oldestWriteSeconds: [
     "sealpost_oldest_write_age_seconds",
     "For how long the disk has answered nothing, although it was asked: a disk that hangs.",
+  ],
+  keysAheadSeconds: [
+    "sealpost_keys_ahead_seconds",
+    "How far the ids, and with them created_at, are ahead of the clock, which was ahead before.",
   ],
   writable: ["sealpost_writable", "1 where the disk takes writes, 0 where it is full or has failed."],
   diskFreeBytes: ["sealpost_disk_free_bytes", "Room that is left on the disk of the database."],

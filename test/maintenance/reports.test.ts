@@ -1,6 +1,8 @@
 /** What the whole service writes on standard output: one JSON object a line, each field once. */
 import { expect, test } from "bun:test";
 import { startApp } from "../kit/app.ts";
+import { operatorOf, startOperated } from "../kit/operator.ts";
+import { RunningClock } from "../kit/running-clock.ts";
 import { startReceiver } from "../kit/receiver.ts";
 
 test("every line is JSON, names no field twice, and holds no key, secret or body", async () => {
@@ -22,4 +24,22 @@ test("every line is JSON, names no field twice, and holds no key, secret or body
   for (const line of lines) expect(JSON.stringify(JSON.parse(line))).toBe(line);
   expect(app.log()).not.toMatch(/hidden-\d|sp_(live|test)_[0-9A-Za-z]{20}/);
   expect(app.log()).not.toContain(String(endpoint["secret"]));
+});
+
+test("ids that are ahead of the clock, as that was wrong before a start, are told and counted", async () => {
+  const clock = new RunningClock();
+  clock.step(24 * 3_600_000);
+  await using app = await startOperated({}, clock);
+  const ahead = async () => {
+    const { text } = await operatorOf(app).get("/metrics");
+    return Number(/^sealpost_keys_ahead_seconds (\d+)/m.exec(text)?.[1]);
+  };
+  await operatorOf(app).create("/v1/operator/accounts", { name: "Acme" });
+  expect(await ahead()).toBe(0);
+  await app.stop();
+  clock.step(-24 * 3_600_000);
+  await app.start();
+  expect(await ahead()).toBeGreaterThan(23 * 3600);
+  await app.stop();
+  expect(app.log().match(/"level":"error","msg":"ids are ahead of the clock/g)).toHaveLength(1);
 });
