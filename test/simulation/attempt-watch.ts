@@ -5,16 +5,21 @@ import type { Sent } from "../../src/delivery/send.ts";
 import type { Simulation } from "./run.ts";
 import type { Rng } from "./world.ts";
 
+const LEAST_JITTER = 0.9;
+/** Over a restart the clock is taken up with this error, as a smaller step of the wall clock is none. */
+const RESTART_MS = 2000;
 const SLOWING = [429, 502, 503, 504];
 const JITTER_MAX = 1.1;
 const HASTE_MS = 100;
-/** What a clock that is set back loses until it is looked at, and at a crash. */
+/** What a process does not know that comes after one which died while the clock was set. */
 const LOST_BY_JUMPS_MS = 120_000;
 
 /** What must hold whenever an attempt begins; and a number that tells one course of events from another. */
 export class AttemptWatch {
-  /** No attempt before this instant, by what the endpoint answered. */
+  /** No attempt before this instant of the monotonic clock, by what the endpoint answered. */
   readonly #gates = new Map<number, number>();
+  /** No attempt of this delivery before this instant of the monotonic clock, by its schedule. */
+  readonly #waits = new Map<number, { generation: number; number: number; until: number }>();
   readonly #inFlight = new Map<number, number>();
   /** The last scheduled attempt of each endpoint that came to its end in this life. */
   readonly #lastEnded = new Map<number, { id: number; number: number }>();
@@ -84,13 +89,20 @@ export class AttemptWatch {
       const wait = (endpoint.retry?.schedule ?? DEFAULT_SCHEDULE)[delivery.step - 1] ?? 0;
       const shownAt = actors.nextAttemptAt(endpointId, delivery.due) ?? 0;
       const leftMs = ended.at + wait * 1000 * JITTER_MAX - run.world.monotonic;
-      if (shownAt - run.world.wall > leftMs + slack)
+      if (shownAt - data.store.now() > leftMs + slack)
         run.violate("a break is over, and a delivery waits for longer than its schedule says");
     }
   }
 
+  /** Nobody can know how long they still are. */
+  forgetWaits(): void {
+    this.#waits.clear();
+  }
+
   /** The process died. */
   forget(): void {
+    // What was not written down is done again at once.
+    for (const [id, { number }] of this.#waits) if (!this.#isRecorded(id, number)) this.#waits.delete(id);
     this.#busy.clear();
     this.#onceEnded.clear();
     this.#gates.clear();
@@ -115,7 +127,8 @@ export class AttemptWatch {
     if (early > 0) run.violate(`an attempt started ${early} ms early`);
     if (endpoint.ordering === "fifo") this.#requireRecorded(endpoint.id);
     const gate = this.#gates.get(endpoint.id) ?? 0;
-    if (gate > now) run.violate("an attempt started before retry-after had passed");
+    if (gate > run.world.monotonic + 1) run.violate("an attempt started before retry-after had passed");
+    this.#requireWaited(load);
   }
 
   onEnd(endpoint: Endpoint, load: Load, sent: Sent | null): void {
@@ -135,10 +148,17 @@ export class AttemptWatch {
     if (sent.finding.outcome !== "delivered") this.run.tryByHand(endpoint.id);
     this.#lastEnded.set(endpoint.id, { id, number: attemptCount + 1 });
     this.#endedAt.set(id, { number: attemptCount + 1, at: run.world.monotonic });
+    const wait = endpoint.retry?.schedule[load.delivery.step];
+    const { generation } = load.delivery;
+    const until = run.world.monotonic + (wait ?? 0) * 1000 * LEAST_JITTER;
+    this.#waits.set(id, { generation, number: attemptCount + 1, until });
     if (!SLOWING.includes(sent.statusCode ?? 0)) return;
     // What an earlier destination answers says nothing of this one.
     if (!run.process.data.endpoints.leadsTo(endpoint)) return;
-    const gate = run.process.actors.clock.fromWall(sent.finding.retryAfterAt ?? run.world.wall + 1000);
+    const { monotonic } = run.world;
+    const { retryAfterAt } = sent.finding;
+    const asked = retryAfterAt === null ? 1000 : retryAfterAt - run.process.data.store.now();
+    const gate = monotonic + asked;
     this.#gates.set(endpoint.id, Math.max(this.#gates.get(endpoint.id) ?? 0, gate));
   }
 
@@ -147,6 +167,14 @@ export class AttemptWatch {
     const now = this.run.process.data.deliveries.get(id);
     if (due !== null && now?.deadReason === "endpoint_disabled" && now.generation === generation + 1)
       this.run.violate("a delivery is dead with its endpoint while its attempt runs");
+  }
+
+  /** By the time that has passed in truth, whatever became of the wall clock. */
+  #requireWaited({ delivery: { id, generation } }: Load): void {
+    const wait = this.#waits.get(id);
+    const early = (wait?.until ?? 0) - this.run.world.monotonic;
+    if (wait?.generation === generation && early > RESTART_MS)
+      this.run.violate(`an attempt started ${Math.round(early)} ms before its schedule said`);
   }
 
   #requireSlot({ id, ordering, maxConcurrency }: Endpoint): void {
@@ -163,9 +191,13 @@ export class AttemptWatch {
     const last = this.#lastEnded.get(endpointId);
     // Of what was erased meanwhile nothing is written.
     if (last === undefined || this.run.process.data.deliveries.get(last.id) === null) return;
-    const find = this.run.sqlite.query("SELECT 1 FROM attempt WHERE delivery_id = ? AND number = ?");
-    if (find.get(last.id, last.number)) return;
+    if (this.#isRecorded(last.id, last.number)) return;
     this.run.violate("an ordered endpoint was sent to before the outcome of its last attempt was written");
+  }
+
+  #isRecorded(deliveryId: number, number: number): boolean {
+    const find = this.run.sqlite.query("SELECT 1 FROM attempt WHERE delivery_id = ? AND number = ?");
+    return find.get(deliveryId, number) !== null;
   }
 
   /** The secrets that are valid at this moment, as the durable endpoint has them. */

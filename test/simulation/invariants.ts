@@ -312,7 +312,7 @@ function chartsAgree(run: Simulation): void {
 function placesAgree(run: Simulation): void {
   const { tenants, meter } = run.process.data;
   if (tenants.account(run.accountId)?.plan !== "open") return;
-  const { start, end } = monthAt(run.world.wall);
+  const { start, end } = monthAt(run.process.data.store.now());
   const days = [start, end].map((instant) => instant / 86_400_000) as [number, number];
   const rows = run.sqlite.query<{ taken: number }, [number, number]>(PLACES).get(...days);
   const taken = OPEN_DELIVERIES - (meter.remaining(run.projectId) ?? 0);

@@ -6,6 +6,7 @@ import { makeSecret } from "../../src/core/signing.ts";
 import { type Endpoint, HEALTHY } from "../../src/core/model.ts";
 import { openMemory } from "../kit/memory.ts";
 import { AttemptWatch } from "./attempt-watch.ts";
+import { ClockJumps } from "./clock-jumps.ts";
 import { Erasures } from "./erasures.ts";
 import { newOutside } from "./outside.ts";
 import { Liveness } from "./liveness.ts";
@@ -47,6 +48,7 @@ export class Simulation {
   readonly liveness = new Liveness(this);
   readonly erasures = new Erasures(this);
   readonly replays = new Replays(this);
+  readonly clockJumps = new ClockJumps(this);
   steps = 0;
 
   /** `crashAt`: the one step after which the process dies; without it, chance decides when and how often. */
@@ -150,7 +152,7 @@ export class Simulation {
       [3, () => this.#erase()],
       [4, () => this.#crash()],
       [2, () => this.#dieWhilePublishing()],
-      [2, () => this.#jumpClock()],
+      [2, () => this.clockJumps.jump()],
       [2, () => this.#fillDisk()],
     ];
     const bag = actions.flatMap(([share, act]) => Array.from({ length: share }, () => act));
@@ -362,6 +364,7 @@ export class Simulation {
     this.erasures.requireWhole();
     this.tally.crashes++;
     this.outside.crashes++;
+    this.clockJumps.beforeDeath();
     this.world.crash();
     this.watch.forget();
     this.liveness.forget();
@@ -391,25 +394,9 @@ export class Simulation {
     this.#publish();
     this.world.outside(0.01 + this.rng.next(), () => {
       this.#crash();
-      this.#jumpClock();
+      this.clockJumps.jump();
       for (const ms of [2, 5, 20]) this.world.outside(ms, () => this.#isUp && this.#publish());
     });
-  }
-
-  #jumpClock(): void {
-    if (this.receivers.calm || !this.faults.clockJumps) return;
-    this.tally.clockJumps++;
-    this.liveness.jumped();
-    // A job reads it every few seconds.
-    this.process.actors.clock.now();
-    this.world.wallOffset += this.rng.pick([
-      -24 * HOUR_MS,
-      -HOUR_MS,
-      -7000,
-      5 * 60_000,
-      HOUR_MS,
-      24 * HOUR_MS,
-    ]);
   }
 
   #fillDisk(): void {
