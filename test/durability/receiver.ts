@@ -10,6 +10,7 @@
  * | `delay_ms=400`     | 204 after 400 ms                                                          |
  * | `refuse_one_in=5`  | 500 to the first request of every fifth message, else 204                 |
  * | `status=500`       | that status                                                               |
+ * | `retry_after=1800` | with that header                                                          |
  * | `hang`             | nothing                                                                   |
  * | `hang_first`       | nothing to the first request of a message, else 204                       |
  *
@@ -45,7 +46,8 @@ async function receive(request: Request, url: URL): Promise<Response> {
     receipt.answeredAt = Date.now();
     receipt.status = status;
   }
-  return new Response(null, { status });
+  const retryAfter = url.searchParams.get("retry_after");
+  return new Response(null, { status, headers: retryAfter === null ? {} : { "retry-after": retryAfter } });
 }
 
 function keep(path: string, request: Request, body: string): Receipt {

@@ -1,8 +1,8 @@
 // time budget: 150 s
 /**
- * The wall clock jumps an hour forward and back while the service runs (libfaketime; the monotonic clock goes
- * on). Retries go by the wall clock: those that a jump makes due go out once, the others stay, and new events
- * go out at once.
+ * The wall clock is set back and ahead, by an hour and by a day, and put right each time, while the service
+ * runs (libfaketime; the monotonic clock goes on). What waits goes when it was told to by the time that has
+ * passed, not earlier and not much later, and new events go out at once.
  */
 import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -13,15 +13,19 @@ import { type Recorder, startRecorder } from "../kit/recorder.ts";
 import { type Service, startService } from "../kit/service.ts";
 import { requireTool } from "../kit/tools.ts";
 
-const HALF_AN_HOUR = 1800;
-const TWO_HOURS = 7200;
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+const TWO_HOURS = 2 * HOUR;
+/** The wait of a retry that comes while the test runs. */
+const SOON = 70;
 const ENDPOINTS = 20;
 /** Below the five failures in a row after which an endpoint backs off. */
 const EVENTS_EACH = 4;
 const FAILING = ENDPOINTS * EVENTS_EACH;
-/** A timer looks at the wall clock at least once a minute; the rest is for the endpoints' own backing off. */
-const NOTICED_MS_MAX = 90_000;
-const QUIET_MS = 3000;
+/** A job reads the clock every five seconds. */
+const NOTICED_MS = 6000;
+/** A wait is within ten per cent of its schedule, and then the endpoint is left alone for some seconds. */
+const LATE_MS_MAX = 1.1 * SOON * 1000 + 15_000;
 
 /** The clock of one process, set by a file that libfaketime reads at every call. */
 class FakeClock {
@@ -62,10 +66,10 @@ async function publish(service: Service, type: string, count: number): Promise<v
 }
 
 /** Every failure is written down, with the time of its retry. */
-async function whenTried(service: Service): Promise<void> {
+async function whenTried(service: Service, count: number): Promise<void> {
   const isTried = async () => {
     const { data } = (await clientOf(service).get("/v1/deliveries?status=retrying&limit=250")).json;
-    return (data as object[]).length === FAILING;
+    return (data as object[]).length === count;
   };
   while (!(await isTried())) await Bun.sleep(20);
 }
@@ -79,13 +83,8 @@ async function expectHealthy(service: Service, recorder: Recorder, endpointId: s
   expect((await clientOf(service).get(waiting)).json["data"]).toEqual([]);
 }
 
-async function expectQuiet(recorder: Recorder, received: number): Promise<void> {
-  await Bun.sleep(QUIET_MS);
-  expect((await recorder.counts("/broken")).received).toBe(received);
-}
-
 test.skipIf(!requireTool("faketime", "apt-get install faketime"))(
-  "clock jumps of an hour make no storm and stop nothing",
+  "a clock that is set, and put right, makes no storm, holds nothing up and lets nothing go early",
   async () => {
     const clock = new FakeClock(findLibrary());
     await using recorder = await startRecorder();
@@ -98,26 +97,36 @@ test.skipIf(!requireTool("faketime", "apt-get install faketime"))(
     for (let nth = 0; nth < ENDPOINTS; nth++) {
       await addEndpoint(service, recorder.url("/broken?status=500"), {
         event_types: [`broken.${nth}`],
-        retry: { schedule: [HALF_AN_HOUR, TWO_HOURS] },
+        retry: { schedule: [TWO_HOURS] },
       });
       await publish(service, `broken.${nth}`, EVENTS_EACH);
     }
-    await whenTried(service);
+    await addEndpoint(service, recorder.url("/asks?status=429&retry_after=1800"), { event_types: ["asks"] });
+    await publish(service, "asks", 1);
+    await addEndpoint(service, recorder.url("/soon?status=500"), {
+      event_types: ["soon"],
+      retry: { schedule: [SOON] },
+    });
+    await whenTried(service, FAILING + 1);
+    await publish(service, "soon", EVENTS_EACH);
 
-    clock.set(3600);
-    await expectHealthy(service, recorder, healthy);
-    await recorder.received("/broken", 2 * FAILING, NOTICED_MS_MAX);
-    await expectQuiet(recorder, 2 * FAILING);
-
-    clock.set(0);
-    await expectHealthy(service, recorder, healthy);
-    await expectQuiet(recorder, 2 * FAILING);
-
-    clock.set(-3600);
-    await expectHealthy(service, recorder, healthy);
-    await expectQuiet(recorder, 2 * FAILING);
-    const receipts = Map.groupBy(await recorder.receipts(), ({ id }) => id);
-    expect(Math.max(...[...receipts.values()].map((of) => of.length))).toBe(2);
+    // Three hours back and then right is more than what waits has to wait.
+    for (const offset of [HOUR, 0, -HOUR, 0, DAY, 0, -DAY, 0, -3 * HOUR, 0]) {
+      clock.set(offset);
+      await Bun.sleep(NOTICED_MS);
+      await expectHealthy(service, recorder, healthy);
+      expect((await recorder.counts("/broken")).received).toBe(FAILING);
+      expect((await recorder.counts("/asks")).received).toBe(1);
+    }
+    await recorder.received("/soon", 2 * EVENTS_EACH, LATE_MS_MAX);
+    const receipts = Map.groupBy(
+      (await recorder.receipts()).filter(({ path }) => path === "/soon"),
+      ({ id }) => id,
+    );
+    for (const [first, second] of receipts.values())
+      expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(0.9 * SOON * 1000);
+    expect((await recorder.counts("/broken")).received).toBe(FAILING);
+    expect((await recorder.counts("/asks")).received).toBe(1);
     expect(await service.stop()).toBe(0);
     clock.remove();
   },
