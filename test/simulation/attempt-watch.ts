@@ -62,10 +62,12 @@ export class AttemptWatch {
     openings.push(this.run.world.wall);
   }
 
-  /** That is on disk. */
-  openGate(endpointId: number): void {
+  /** That is on disk; `tell` tells the actor. */
+  openGate(endpointId: number, tell: () => void): void {
     this.willOpenGate(endpointId);
     this.#gates.delete(endpointId);
+    tell();
+    this.#requireSchedule(endpointId);
   }
 
   /** True where it was not left alone any more at some time in between, by the wall clock. */
@@ -74,7 +76,7 @@ export class AttemptWatch {
   }
 
   /** Now that its gate is open, nothing of the endpoint waits for longer than the schedule says. */
-  requireSchedule(endpointId: number): void {
+  #requireSchedule(endpointId: number): void {
     const { run } = this;
     const { data, actors } = run.process;
     const endpoint = data.endpoints.get(endpointId);

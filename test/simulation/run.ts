@@ -285,9 +285,7 @@ export class Simulation {
     });
     void written.then((made) => {
       if (!made) return;
-      this.watch.openGate(id);
-      data.endpoints.remember(made);
-      this.watch.requireSchedule(id);
+      this.watch.openGate(id, () => data.endpoints.remember(made));
     }, this.refused);
   }
 
@@ -299,11 +297,7 @@ export class Simulation {
         data.health.set(id, withoutWaits(data.health.get(id)));
         this.watch.willOpenGate(id);
       })
-      .then(() => {
-        this.watch.openGate(id);
-        actors.clearWaits(id);
-        this.watch.requireSchedule(id);
-      }, this.refused);
+      .then(() => this.watch.openGate(id, () => actors.clearWaits(id)), this.refused);
   }
 
   #reorder(): void {
