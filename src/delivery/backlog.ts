@@ -101,6 +101,8 @@ export class Backlog {
 
   /** The row knows better than the queue: the delivery was reopened, cancelled, or tried by hand. */
   reload(id: number): void {
+    // While it is busy its row is out of date: that is read once more when its attempt is recorded.
+    this.flights.defer(id);
     const delivery = this.parts.load(id)?.delivery;
     this.#queue.drop(id);
     if (delivery && delivery.due !== null) this.add({ id, due: delivery.due, queueOrder: null }, null);
