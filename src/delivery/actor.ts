@@ -220,7 +220,7 @@ export class EndpointActor<P extends Performed> {
     if (this.endpoint.ordering === "fifo" && !this.#isFirst(id)) return "order";
     if (this.#tokenAt(now) > now) return "rate_limit";
     if (this.#slotsTaken() < this.#capacity())
-      return this.parts.isSlotFree(this.#flights.inFlight) ? null : "concurrency";
+      return this.parts.isSlotFree(this.#flights.scheduled) ? null : "concurrency";
     // One probe at a time.
     return this.health.backoffLevel > 0 ? "backoff" : "concurrency";
   }
@@ -383,7 +383,7 @@ export class EndpointActor<P extends Performed> {
   /** One of its own, and one of those that all endpoints share. */
   #hasSlot(): boolean {
     if (!this.parts.canRecord() || this.#slotsTaken() >= this.#capacity()) return false;
-    return this.parts.hasSlot(this.endpoint.id, this.#flights.inFlight);
+    return this.parts.hasSlot(this.endpoint.id, this.#flights.scheduled);
   }
 
   #startNext(now: number): boolean {
