@@ -1,6 +1,6 @@
 import { untriedDelivery } from "../core/delivery.ts";
 import type { Waiting } from "../core/dispatch.ts";
-import type { Delivery, Endpoint, Event, Origin } from "../core/model.ts";
+import type { Delivery, Endpoint, Event } from "../core/model.ts";
 import type { Data } from "../store/data.ts";
 import { queueOrderFor } from "./new-delivery.ts";
 import type { Outlet } from "./outlet.ts";
@@ -14,8 +14,9 @@ export interface Replayed {
 
 /**
  * Replays an event to one endpoint, inside a write: the delivery `known` is opened afresh, or, where it is
- * null, a new one is made with a `webhook-id` of its own. `enqueueReplayed` after the commit. Null where the
- * event, or its body, has left the log meanwhile, or the endpoint is deleted.
+ * null, a new one is made with a `webhook-id` of its own, by `newKey` where one was set aside for it.
+ * `enqueueReplayed` after the commit. Null where the event, or its body, has left the log meanwhile, or the
+ * endpoint is deleted.
  */
 export function replayOne(
   data: Pick<Data, "store" | "endpoints" | "events" | "deliveries" | "notes" | "bodyRetention">,
@@ -24,33 +25,24 @@ export function replayOne(
   endpoint: Endpoint,
   known: Delivery | null,
   full: ReadonlySet<number>,
+  newKey: number | null = null,
 ): Replayed | null {
   if (!data.bodyRetention.has("bodies", event.id) || data.endpoints.current(endpoint.id) === undefined)
     return null;
   const due = clock.now();
-  const id = known?.id ?? data.store.takeKey();
+  const id = known?.id ?? newKey ?? data.store.takeKey();
   const queueOrder = queueOrderFor(data, endpoint, { id, due }, full);
   const origin = event.isTest ? "test_replay" : "replay";
   if (known) data.deliveries.reopen(id, origin, due, queueOrder);
-  else addDelivery(data, event, endpoint, id, origin, due, queueOrder);
+  else {
+    const keys = { id, eventId: event.id, endpointId: endpoint.id, projectId: event.projectId };
+    data.deliveries.insert(untriedDelivery({ ...keys, origin, due }), queueOrder, newKey !== null);
+    data.events.countDelivery(event.id, 1);
+  }
   data.notes.add(event.id, id, "replayed");
   const delivery = data.deliveries.get(id);
   if (!delivery) throw new Error("a delivery is gone that was just written");
   return { endpoint, delivery, waiting: { id, due, queueOrder } };
-}
-
-function addDelivery(
-  data: Pick<Data, "events" | "deliveries">,
-  event: Event,
-  endpoint: Endpoint,
-  id: number,
-  origin: Origin,
-  due: number,
-  queueOrder: number | null,
-): void {
-  const keys = { id, eventId: event.id, endpointId: endpoint.id, projectId: event.projectId };
-  data.deliveries.insert(untriedDelivery({ ...keys, origin, due }), queueOrder);
-  data.events.countDelivery(event.id, 1);
 }
 
 export function enqueueReplayed({ dispatcher }: Outlet, replayed: readonly Replayed[]): void {

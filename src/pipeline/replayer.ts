@@ -11,7 +11,7 @@ import type { Data } from "../store/data.ts";
 import { type DeliveryFilter, DeliveryList } from "../store/log/delivery-list.ts";
 import { isBodyGone } from "../store/log/events.ts";
 import { LABELS } from "../store/index/index.ts";
-import type { Replay, ReplayFilter } from "../store/log/replays.ts";
+import type { EventAgain, Replay, ReplayFilter } from "../store/log/replays.ts";
 import { holdsText } from "../store/log/text.ts";
 
 /** Whose deliveries a replay may take: a project's, or only those of one consumer's endpoints. */
@@ -28,6 +28,8 @@ interface Target {
   eventId: number;
   endpoint: Endpoint;
   deliveryId: number | null;
+  /** The key that a new one has, where it was set aside. */
+  newKey?: number;
 }
 
 const SECOND_MS = 1000;
@@ -50,6 +52,9 @@ export interface Matched {
  * neither counted nor taken. So a replay takes fewer than matched where some go on by themselves, and never
  * more: as what else its filter asks may come true later (an endpoint is enabled), it also ends with that
  * number, for which it has its places of the plan from the start.
+ *
+ * One event that goes to very many endpoints again is such a job too (src/http/events/wide-replay.ts). What
+ * it takes is settled by its key, whatever becomes of its deliveries until their turn.
  *
  * | state     | leaves when                                                       |
  * |-----------|-------------------------------------------------------------------|
@@ -164,16 +169,18 @@ export class Replayer {
    * Looks once more: since the slice was read, the delivery may have gone on by itself, or another replay may
    * have made it.
    */
-  #replayTarget({ last }: Replay, target: Target, full: ReadonlySet<number>): Replayed[] {
-    const { eventId, deliveryId } = target;
+  #replayTarget({ last, filter }: Replay, target: Target, full: ReadonlySet<number>): Replayed[] {
+    const { eventId, deliveryId, newKey } = target;
     const event = this.data.events.get(eventId);
     const endpoint = this.data.endpoints.current(target.endpoint.id);
     if (!event || !endpoint || endpoint.status === "disabled") return [];
-    if (deliveryId === null && (!isTheirs(endpoint, event) || hasDelivery(this.data, eventId, endpoint)))
-      return [];
-    const delivery = deliveryId === null ? null : this.data.deliveries.get(deliveryId);
-    if (deliveryId !== null && !(delivery && this.data.deliveries.isAsItWas(deliveryId, last))) return [];
-    return [replayOne(this.data, this.outlet.clock, event, endpoint, delivery, full) ?? []].flat();
+    const { deliveries } = this.data;
+    const isNew = deliveryId === null;
+    if ((isNew || filter.event) && !isTheirs(endpoint, event)) return [];
+    if (isNew && newKey === undefined && hasDelivery(this.data, eventId, endpoint)) return [];
+    const delivery = isNew ? null : deliveries.get(deliveryId);
+    if (!isNew && (!delivery || !(filter.event || deliveries.isAsItWas(deliveryId, last)))) return [];
+    return [replayOne(this.data, this.outlet.clock, event, endpoint, delivery, full, newKey) ?? []].flat();
   }
 
   #wait(ms: number): Promise<void> {
@@ -185,6 +192,7 @@ export class Replayer {
    * each slice.
    */
   #walkOf(scopeOf: () => ReplayScope, filter: ReplayFilter, position: number, last: number): Walk {
+    if (filter.event) return this.#walkOver(scopeOf, filter.event, position);
     const from = Math.max(position, firstKeyOf(filter));
     const nextKeys = this.#keysAbove(scopeOf(), filter, from);
     const most = limit("sliceRows");
@@ -193,6 +201,31 @@ export class Replayer {
       next: async (turns, count = most) => {
         const keys = nextKeys(Math.min(count, most)).filter((key) => key <= last);
         return { targets: await targetsOf(keys, turns), reached: keys.at(-1) ?? null };
+      },
+    };
+  }
+
+  /** The endpoints of one event, from the n-th on. */
+  #walkOver(
+    scopeOf: () => ReplayScope,
+    { id: eventId, endpoints, deliveries }: EventAgain,
+    position: number,
+  ): Walk {
+    const targetOf = ({ visible }: ReplayScope, at: number): Target | null => {
+      const endpoint = this.data.endpoints.get(endpoints[at] ?? 0);
+      const key = deliveries[at] ?? 0;
+      if (!endpoint || !(visible?.has(endpoint.id) ?? true)) return null;
+      const isThere = this.data.deliveries.get(key) !== null;
+      return { eventId, endpoint, ...(isThere ? { deliveryId: key } : { deliveryId: null, newKey: key }) };
+    };
+    let reached = position;
+    return {
+      next: (_turns, count = limit("sliceRows")) => {
+        const from = reached;
+        reached = Math.min(from + count, endpoints.length);
+        const scope = scopeOf();
+        const targets = endpoints.slice(from, reached).flatMap((_, n) => targetOf(scope, from + n) ?? []);
+        return Promise.resolve({ targets, reached: reached < endpoints.length ? reached : null });
       },
     };
   }

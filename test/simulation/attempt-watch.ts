@@ -147,7 +147,7 @@ export class AttemptWatch {
     if (run.outside.byHand.has(id)) return;
     this.#inFlight.set(endpoint.id, Math.max(0, (this.#inFlight.get(endpoint.id) ?? 0) - 1));
     if (!sent) return;
-    if (sent.finding.outcome !== "delivered") this.run.tryByHand(endpoint.id);
+    if (sent.finding.outcome !== "delivered") run.replays.onFailure(endpoint.id);
     this.#lastEnded.set(endpoint.id, { id, number: attemptCount + 1 });
     this.#endedAt.set(id, { number: attemptCount + 1, at: run.world.monotonic });
     const wait = endpoint.retry?.schedule[load.delivery.step];

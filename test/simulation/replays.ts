@@ -4,6 +4,16 @@ import { statusNumber } from "../../src/store/log/delivery-row.ts";
 import { CONSUMERS } from "./scenario.ts";
 import type { Simulation } from "./run.ts";
 
+const ANY = {
+  endpointId: null,
+  consumerId: null,
+  eventTypes: null,
+  since: null,
+  until: null,
+  missing: false,
+  ratePerSecond: null,
+};
+
 /** What somebody asks for to be sent again: one delivery, many, or one attempt at once. */
 export class Replays {
   constructor(private readonly run: Simulation) {}
@@ -69,6 +79,28 @@ export class Replays {
         .then((replay) => replayer.run(replay), this.run.refused);
   }
 
+  /** Of one event to all that have it, as a job that many crashes may cut. */
+  wide(): void {
+    const { data, replayer } = this.run.process;
+    const { store, deliveries } = data;
+    const some = this.run.someDelivery();
+    const event = data.events.get((some === null ? null : deliveries.get(some))?.eventId ?? 0);
+    if (!event) return;
+    const isNew = this.run.rng.chance(0.4);
+    const newest = new Map(deliveries.ofEvent(event.id, null, 1000).map((one) => [one.endpointId, one.id]));
+    const endpoints = [...newest.keys()];
+    const firstKey = store.takeKey(endpoints.length);
+    const ids = isNew ? endpoints.map((_, at) => firstKey + at) : [...newest.values()];
+    for (const id of ids) this.run.outside.touched.add(id);
+    if (isNew) for (const id of endpoints) this.run.outside.renewed.add(`${event.id}:${id}`);
+    const again = { id: event.id, isTest: event.isTest, endpoints, deliveries: ids };
+    const filter = { ...ANY, status: ["dead" as const], event: again };
+    const row = { projectId: this.run.projectId, consumerId: null, filter, matched: endpoints.length };
+    store
+      .write(() => data.replays.insert({ ...row, position: 0, last: store.latestKey }))
+      .then((replay) => replayer.run(replay), this.run.refused);
+  }
+
   byHand(id = this.run.someDelivery()): void {
     if (id === null) return;
     const { touched, byHand } = this.run.outside;
@@ -79,8 +111,14 @@ export class Replays {
     else void attempt.then(() => byHand.delete(id));
   }
 
-  /** Soon after an attempt has failed: of the delivery that its endpoint would try next; and it hangs. */
-  nextByHand(endpointId: number): void {
+  /** Now and then somebody tries by hand, soon after, what the endpoint would try next; and it hangs. */
+  onFailure(endpointId: number): void {
+    const { receivers, faults, rng } = this.run;
+    if (!receivers.calm && faults.hang && rng.chance(0.2))
+      this.run.later(rng.below(5000), () => this.#nextByHand(endpointId));
+  }
+
+  #nextByHand(endpointId: number): void {
     const rows = this.run.sqlite.query<{ id: number }, [number, number]>(
       "SELECT id FROM delivery WHERE endpoint_id = ? AND due > ? ORDER BY due LIMIT 1",
     );

@@ -19,6 +19,7 @@ import { Rng, World } from "./world.ts";
 
 const SECOND_MS = 1000;
 const HOUR_MS = 3_600_000;
+const JUMPS_MS = [-24 * HOUR_MS, -HOUR_MS, -7000, 5 * 60_000, HOUR_MS, 24 * HOUR_MS];
 const STARTS_AT = Date.UTC(2026, 10, 21);
 const STEPS_MAX = 60_000;
 const QUIET_TURNS = 100;
@@ -144,6 +145,7 @@ export class Simulation {
       [4, () => this.replays.byHand()],
       [4, () => this.replays.one()],
       [2, () => this.replays.many()],
+      [2, () => this.replays.wide()],
       [4, () => void this.process.data.index.writeDown()],
       [2, () => this.#reorder()],
       [3, () => this.#changePlan(this.rng.pick(["open", "small"]))],
@@ -160,8 +162,7 @@ export class Simulation {
       const burst = this.rng.chance(0.3) ? 5 : 1;
       const act = this.rng.pick(bag);
       const at = this.rng.chance(0.5) ? this.rng.below(2 * HOUR_MS) : this.rng.below(60_000);
-      // Nobody reaches a process that is still starting.
-      for (let i = 0; i < burst; i++) this.world.outside(at + i, () => this.#isUp && act());
+      for (let i = 0; i < burst; i++) this.later(at + i, act);
     }
   }
 
@@ -315,10 +316,9 @@ export class Simulation {
     return row?.id ?? null;
   }
 
-  /** An attempt has failed: now and then somebody tries another delivery of the endpoint by hand. */
-  tryByHand(endpointId: number): void {
-    if (!this.receivers.calm && this.faults.hang && this.rng.chance(0.2))
-      this.world.outside(this.rng.below(5000), () => this.#isUp && this.replays.nextByHand(endpointId));
+  /** Nobody reaches a process that is still starting. */
+  later(ms: number, act: () => void): void {
+    this.world.outside(ms, () => this.#isUp && act());
   }
 
   /** Often while an attempt of it is under way; now and then the process dies soon after that has ended. */
@@ -344,7 +344,7 @@ export class Simulation {
     else {
       this.erasures.eraseConsumer(consumerId);
       // What comes now is the consumer's new story, while its endpoints are still there.
-      for (const ms of [0.5, 1, 2]) this.world.outside(ms, () => this.#isUp && this.#publish());
+      for (const ms of [0.5, 1, 2]) this.later(ms, () => this.#publish());
     }
     if (this.rng.chance(0.3)) this.world.outside(this.rng.below(50), () => this.#crash());
   }
@@ -389,7 +389,7 @@ export class Simulation {
     this.world.outside(0.01 + this.rng.next(), () => {
       this.#crash();
       this.clockJumps.jump();
-      for (const ms of [2, 5, 20]) this.world.outside(ms, () => this.#isUp && this.#publish());
+      for (const ms of [2, 5, 20]) this.later(ms, () => this.#publish());
     });
   }
 

@@ -4,7 +4,8 @@ import { disabledConflict } from "../endpoints/change.ts";
 import { invalid, notFound, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { PLAN_LIMIT } from "../openapi/shared.ts";
-import type { Endpoint, Event } from "../../core/model.ts";
+import type { Delivery, Endpoint, Event } from "../../core/model.ts";
+import type { Turns } from "../../core/structures/turn-queue.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
 import { mayGet } from "../../pipeline/new-delivery.ts";
 import { enqueueReplayed, type Replayed, replayOne } from "../../pipeline/replay.ts";
@@ -12,6 +13,7 @@ import { commitChange } from "../framework/commit.ts";
 import { type DeliveryAnswer, deliveryExample, deliveryOf, deliveryShape } from "../deliveries/shape.ts";
 import { isBodyGone } from "../../store/log/events.ts";
 import { BODY_GONE } from "./shape.ts";
+import { type Receiving, STILL_ON_ITS_WAY, WideReplay } from "./wide-replay.ts";
 import { belongsTo, findEvent, seenEndpoint, visibleEndpoints } from "../framework/lookups.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
@@ -55,6 +57,8 @@ type ReplayNeeds = Needs<
   | "meter"
   | "bodyRetention"
   | "actors"
+  | "replays"
+  | "replayer"
 >;
 
 /** Replay of one event; bulk replays stand in replays.ts. */
@@ -71,7 +75,8 @@ function replayEvent(services: ReplayNeeds): AnyRoute {
     summary: "Send an event again",
     description:
       "With the endpoints' settings of today, a new timestamp, a new signature and the full retry schedule. A delivery " +
-      "that is still open starts its schedule again.",
+      "that is still open starts its schedule again. To more than " +
+      `${limit("eventRowsMax")} endpoints it goes slice by slice after the answer, and the list of replays tells how far it is.`,
     access: "manage",
     budget: "management",
     audit: { action: "event.replayed", object: "event", fields: Object.keys(bodyShape.properties) },
@@ -94,7 +99,7 @@ function replayEvent(services: ReplayNeeds): AnyRoute {
       if (isBodyGone(event)) throw new Problem("conflict", BODY_GONE);
       const targets = body.endpoint_ids
         ? body.endpoint_ids.map((id, at) => namedTarget(services, caller, event, id, at))
-        : formerTargets(services, caller, event);
+        : await formerTargets(services, caller, event, context.turns);
       return new EventReplay(services, caller, event, body.new_message_id ?? false).run(context, targets);
     },
   });
@@ -105,22 +110,47 @@ interface Target {
   id: number;
   /** Its place in the body; null where the body names none. */
   at: number | null;
+  /** The newest delivery that it has of the event, where that was read. */
+  known?: Delivery | undefined;
 }
 
 /**
  * The endpoints that have a delivery of the event, as far as the caller sees them and they take one: not
  * deleted, not disabled.
  */
-function formerTargets(services: Needs<"endpoints" | "deliveries">, caller: Caller, event: Event): Target[] {
-  const { deliveries, endpoints } = services;
-  const visible = visibleEndpoints(services, caller);
-  const keys = new Set(deliveries.ofEvent(event.id, visible).map((delivery) => delivery.endpointId));
-  const former = [...keys]
+async function formerTargets(
+  services: Needs<"endpoints" | "deliveries">,
+  caller: Caller,
+  event: Event,
+  turns: Turns,
+): Promise<Target[]> {
+  const { endpoints } = services;
+  const newest = await newestDeliveries(services, caller, event, turns);
+  const former = [...newest.keys()]
     .flatMap((key) => endpoints.get(key) ?? [])
     .filter((endpoint) => mayGet(endpoint, event));
   const enabled = former.filter(({ status }) => status !== "disabled");
   if (former.length > 0 && enabled.length === 0) throw disabledConflict();
-  return enabled.map(({ id }) => ({ id, at: null }));
+  return enabled.map(({ id }) => ({ id, at: null, known: newest.get(id) }));
+}
+
+/** Of each endpoint that the caller sees, by its key. */
+async function newestDeliveries(
+  services: Needs<"endpoints" | "deliveries">,
+  caller: Caller,
+  event: Event,
+  turns: Turns,
+): Promise<Map<number, Delivery>> {
+  const visible = visibleEndpoints(services, caller);
+  const newest = new Map<number, Delivery>();
+  const count = limit("sliceRows");
+  for (let above = event.id; ; ) {
+    await turns.giveWay();
+    const page = services.deliveries.ofEvent(event.id, visible, count, above);
+    for (const delivery of page) newest.set(delivery.endpointId, delivery);
+    above = page.at(-1)?.id ?? above;
+    if (page.length < count) return newest;
+  }
 }
 
 /** The endpoint that the body names at this place. Throws 422, or 409 where it is disabled. */
@@ -150,8 +180,6 @@ function requireTaker(
 
 /** One event on its way to endpoints again. */
 class EventReplay {
-  private readonly done: Replayed[] = [];
-
   constructor(
     private readonly services: ReplayNeeds,
     private readonly caller: Caller,
@@ -159,60 +187,56 @@ class EventReplay {
     private readonly isNewMessage: boolean,
   ) {}
 
-  /** In one transaction; a fan-out wider than that of publishing in several, the answer with the last. */
-  async run(context: Pick<RequestContext, "commit">, targets: readonly Target[]): Promise<Answer> {
-    const size = limit("eventRowsMax");
+  /** In one transaction; what is wider than an event that is written in one, by a bulk replay. */
+  run(context: Pick<RequestContext, "commit" | "turns">, targets: readonly Target[]): Promise<Answer> {
     this.requirePlaces();
-    let rest = targets;
-    for (; rest.length > size; rest = rest.slice(size)) {
-      const slice = rest.slice(0, size);
-      const full = this.services.actors.full(slice);
-      this.send(await this.services.store.write(() => this.write(slice, full)));
+    if (targets.length > limit("eventRowsMax")) {
+      const wide = new WideReplay(this.services, this.caller, this.event);
+      return wide.run(context, this.receiving(targets));
     }
-    const full = this.services.actors.full(rest);
+    const full = this.services.actors.full(targets);
     return commitChange(context, {
-      write: () => this.writeLast(rest, full),
-      answer: (last) => ({
-        status: 202,
-        json: { data: [...this.done, ...last].map((one) => this.describe(one)) },
-      }),
-      remember: (last) => this.send(last),
+      write: () => this.write(targets, full),
+      answer: (replayed) => ({ status: 202, json: { data: replayed.map((one) => this.describe(one)) } }),
+      remember: (replayed) => enqueueReplayed(this.services.actors, replayed),
     });
   }
 
-  /** As before the write: where all that are left are disabled, the answer says so. */
-  private writeLast(targets: readonly Target[], full: ReadonlySet<number>): Replayed[] {
+  private receiving(targets: readonly Target[]): Receiving[] {
     const { endpoints } = this.services;
-    const last = this.write(targets, full);
-    const isNone = this.done.length + last.length === 0;
-    if (isNone && targets.some(({ id }) => endpoints.current(id)?.status === "disabled"))
-      throw disabledConflict();
-    return last;
+    return targets.flatMap(({ id, known }) => {
+      const endpoint = endpoints.get(id);
+      return endpoint ? { endpoint, known: this.isNewMessage ? null : (known ?? null) } : [];
+    });
   }
 
+  /** As before the write: where all are disabled, the answer says so. */
   private write(targets: readonly Target[], full: ReadonlySet<number>): Replayed[] {
-    const { actors, deliveries, events, fanouts } = this.services;
-    if (this.done.length === 0) this.requirePlaces();
+    const { actors, deliveries, endpoints, events, fanouts } = this.services;
+    this.requirePlaces();
     if (events.get(this.event.id) === null) throw notFound("event");
-    return targets.flatMap((target) => {
+    const replayed = targets.flatMap((target) => {
       const endpoint = this.takerOf(target);
       if (endpoint === null) return [];
       const known = this.isNewMessage ? null : deliveries.findOf(this.event.id, endpoint.id);
       if (known === null && !this.isNewMessage && fanouts.names(this.event.id, endpoint.id))
-        throw new Problem("conflict", "The event is still on its way to this endpoint for the first time.");
+        throw new Problem("conflict", STILL_ON_ITS_WAY);
       return replayOne(this.services, actors.clock, this.event, endpoint, known, full) ?? [];
     });
+    if (replayed.length === 0 && targets.some(({ id }) => endpoints.current(id)?.status === "disabled"))
+      throw disabledConflict();
+    return replayed;
   }
 
   /**
    * The endpoint as it is by now: it may have been disabled, deleted or given to another consumer since the
-   * request came. What the body names is refused then, unless something is on its way already; of all others
-   * the rest is sent. Null where it takes nothing.
+   * request came. What the body names is refused then; of all others the rest is sent. Null where it takes
+   * nothing.
    */
   private takerOf({ id, at }: Target): Endpoint | null {
     const { caller, event } = this;
     const endpoint = this.services.endpoints.current(id);
-    if (at !== null && this.done.length === 0) return requireTaker(caller, event, endpoint, at);
+    if (at !== null) return requireTaker(caller, event, endpoint, at);
     if (!endpoint || !belongsTo(caller, endpoint) || !mayGet(endpoint, event)) return null;
     return endpoint.status === "disabled" ? null : endpoint;
   }
@@ -220,11 +244,6 @@ class EventReplay {
   /** Tests go on whatever the plan says, and so do their replays. */
   private requirePlaces(): void {
     if (!this.event.isTest) requirePlaces(this.services, this.event.projectId);
-  }
-
-  private send(replayed: readonly Replayed[]): void {
-    enqueueReplayed(this.services.actors, replayed);
-    this.done.push(...replayed);
   }
 
   private describe({ delivery }: Replayed): DeliveryAnswer {

@@ -36,7 +36,8 @@ export class Deliveries {
     private readonly store: Store,
     private readonly parts: DeliveriesParts,
   ) {
-    this.#statements = { ...prepareReads(store.sqlite), ...prepareChanges(store.sqlite) };
+    const { sqlite } = store;
+    this.#statements = { ...prepareReads(sqlite), ...prepareChanges(sqlite), ...prepareEndings(sqlite) };
   }
 
   /**
@@ -78,14 +79,13 @@ export class Deliveries {
     return row ? toDelivery(row) : null;
   }
 
-  /** Deliveries of an event, oldest first, at most `count`; only those to `visible` endpoints (null: all). */
-  ofEvent(
-    eventId: number,
-    visible: ReadonlySet<number> | null = null,
-    count = Number.MAX_SAFE_INTEGER,
-  ): Delivery[] {
+  /**
+   * Deliveries of an event above a key, oldest first, at most `count`; only those to `visible` endpoints
+   * (null: all).
+   */
+  ofEvent(eventId: number, visible: ReadonlySet<number> | null, count: number, above = eventId): Delivery[] {
     const endpoints = visible && JSON.stringify([...visible]);
-    return this.#statements.ofEvent.all(eventId, endpoints, count).map(toDelivery);
+    return this.#statements.ofEvent.all(eventId, endpoints, count, above).map(toDelivery);
   }
 
   /** True where it has had its status since a key, and was not opened again either. */
@@ -290,8 +290,8 @@ function prepareReads(sqlite: Store["sqlite"]) {
     statusKey: sqlite.prepare<{ key: number }, [number]>(
       `SELECT ${STATUS_KEY} AS key FROM delivery WHERE id = ?`,
     ),
-    ofEvent: sqlite.prepare<DeliveryRow, [number, string | null, number]>(
-      `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { where: goesToOneOf(2) })} ORDER BY id LIMIT ${bound(3)}`,
+    ofEvent: sqlite.prepare<DeliveryRow, [number, string | null, number, number]>(
+      `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { above: bound(4), where: goesToOneOf(2) })} ORDER BY id LIMIT ${bound(3)}`,
     ),
     ofEventAndEndpoint: sqlite.prepare<DeliveryRow, [number, number]>(
       `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { where: `endpoint_id = ${bound(2)}` })} ORDER BY id DESC LIMIT 1`,
@@ -349,18 +349,23 @@ function prepareChanges(sqlite: Store["sqlite"]) {
       `UPDATE delivery SET attempt_count = ?, changed = ${STATUS_KEY}, first_attempt = ifnull(?, first_attempt),
          metered = CASE WHEN generation = ? OR status IN (3, 4) THEN max(metered, ?) ELSE metered END WHERE id = ?`,
     ),
-    arriveAfterAll: sqlite.prepare<void, [number, number, number]>(
-      "UPDATE delivery SET status = 2, dead_reason = NULL, completed_at = ?, changed = ? WHERE id = ? AND status IN (3, 4)",
-    ),
-    acknowledge: sqlite.prepare<void, [number, number, number]>(
-      "UPDATE delivery SET status = 2, due = NULL, queue_order = NULL, completed_at = ?, changed = ? WHERE id = ?",
-    ),
     reopen: sqlite.prepare<void, [number, number, Nullable, number, number]>(
       `UPDATE delivery SET status = 0, step = 0, origin = ?, metered = 0, generation = generation + 1, due = ?, queue_order = ?,
        dead_reason = NULL, completed_at = NULL, changed = ? WHERE id = ?`,
     ),
     release: sqlite.prepare<void, [number, Nullable, number]>(
       "UPDATE delivery SET due = ?, queue_order = ? WHERE id = ? AND status IN (0, 1) AND due IS NULL",
+    ),
+  };
+}
+
+function prepareEndings(sqlite: Store["sqlite"]) {
+  return {
+    arriveAfterAll: sqlite.prepare<void, [number, number, number]>(
+      "UPDATE delivery SET status = 2, dead_reason = NULL, completed_at = ?, changed = ? WHERE id = ? AND status IN (3, 4)",
+    ),
+    acknowledge: sqlite.prepare<void, [number, number, number]>(
+      "UPDATE delivery SET status = 2, due = NULL, queue_order = NULL, completed_at = ?, changed = ? WHERE id = ?",
     ),
     end: sqlite.prepare<void, [number, Nullable, number, number, number]>(
       `UPDATE delivery SET status = ?, generation = generation + 1, due = NULL, queue_order = NULL, dead_reason = ?, completed_at = ?,

@@ -5,6 +5,17 @@ import type { Meter } from "../counts/meter.ts";
 import { replay as table } from "../schema.ts";
 import type { Store } from "../store.ts";
 
+/**
+ * One event that is sent again to very many endpoints: the n-th gets it by the n-th delivery, which is opened
+ * afresh or, where there is none with this key yet, made.
+ */
+export interface EventAgain {
+  id: number;
+  isTest: boolean;
+  endpoints: number[];
+  deliveries: number[];
+}
+
 /** Which deliveries (or, with `missing`, events) a bulk replay takes. Instants are those of acceptance. */
 export interface ReplayFilter {
   status: DeliveryStatus[];
@@ -21,6 +32,8 @@ export interface ReplayFilter {
   until: number | null;
   missing: boolean;
   ratePerSecond: number | null;
+  /** Only this, whatever else is said; null again once the job is over, as there may be ten thousand. */
+  event?: EventAgain | null;
 }
 
 export interface Replay {
@@ -32,7 +45,10 @@ export interface Replay {
   status: "running" | "completed" | "cancelled";
   matched: number;
   replayed: number;
-  /** Key of the last delivery (or event) that was looked at: it goes on behind it. */
+  /**
+   * Key of the last delivery (or event) that was looked at, or how many endpoints of its one event were: it
+   * goes on behind it.
+   */
   position: number;
   /** The latest key of when it began: what was made or has changed since has a later one. */
   last: number;
@@ -99,15 +115,21 @@ export class Replays {
   ): boolean {
     const before = this.get(id);
     if (before?.status !== "running") return false;
-    this.db.update(table).set(change).where(eq(table.id, id)).run();
+    const isOver = (change.status ?? "running") !== "running";
+    const filter = isOver && before.filter.event ? { filter: { ...before.filter, event: null } } : {};
+    this.db
+      .update(table)
+      .set({ ...change, ...filter })
+      .where(eq(table.id, id))
+      .run();
     this.meter.reserve(before.projectId, "taken", placesOf({ ...before, ...change }) - placesOf(before));
     return true;
   }
 }
 
-/** What a running replay has still to send has its places already. */
-function placesOf({ status, matched, replayed }: Pick<Replay, "status" | "matched" | "replayed">): number {
-  return status === "running" ? Math.max(0, matched - replayed) : 0;
+/** What a running replay has still to send has its places already; tests need none. */
+function placesOf({ status, matched, replayed, filter }: Replay): number {
+  return status === "running" && !filter.event?.isTest ? Math.max(0, matched - replayed) : 0;
 }
 
 function toReplay(row: typeof table.$inferSelect): Replay {

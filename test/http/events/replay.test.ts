@@ -1,4 +1,4 @@
-/** Replay of one event. */
+/** Replay of one event; of many: test/http/replays/replays.test.ts. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
 import { type Api, expectRefusal, type Page, type Reply, startApi } from "../log-kit.ts";
@@ -17,6 +17,24 @@ const answers = (status: number) => () => new Response(null, { status });
 const rows = (reply: Reply) => (reply.json as unknown as Page<DeliveryAnswer>).data;
 const replayEvent = (id: string, body?: unknown, token?: string) =>
   api.call("POST", `/v1/events/${id}/replay`, body, token);
+
+describe("a disabled endpoint", () => {
+  test("takes no replay, and what it was delivered stays delivered", async () => {
+    const endpoint = await api.endpoint({ url: api.receiver.at("off", answers(200)), eventTypes: ["e.off"] });
+    const event = await api.publish("e.off");
+    await api.settled(event.id, ["delivered"]);
+    api.receiver.at("off", answers(410));
+    const last = await api.publish("e.off");
+    await api.settled(last.id, ["dead"]);
+    expectRefusal(await replayEvent(event.id), 409, "conflict");
+    expectRefusal(await replayEvent(event.id, { endpoint_ids: [endpoint.publicId] }), 409, "conflict");
+    const filter = { status: ["delivered", "dead"], endpoint_id: endpoint.publicId };
+    const dry = await api.call("POST", "/v1/replays", { ...filter, dry_run: true });
+    expect(dry.json).toEqual({ matched: 0 });
+    const [delivered] = await api.settled(event.id, ["delivered"]);
+    expect(delivered).toMatchObject({ status: "delivered", attempt_count: 1 });
+  });
+});
 
 describe("a replay of one event", () => {
   test("opens its deliveries afresh under the same webhook-id", async () => {

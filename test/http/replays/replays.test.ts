@@ -1,4 +1,4 @@
-/** Replay of many events. */
+/** Bulk replays; of one event: test/http/events/replay.test.ts. */
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { LIMITS } from "../../../src/core/limits.ts";
@@ -29,8 +29,6 @@ beforeAll(async () => {
 afterAll(() => api[Symbol.asyncDispose]());
 
 const answers = (status: number) => () => new Response(null, { status });
-const replayEvent = (id: string, body?: unknown, token?: string) =>
-  api.call("POST", `/v1/events/${id}/replay`, body, token);
 const replayMany = (body: unknown, token?: string) => api.call("POST", "/v1/replays", body, token);
 const completed = (id: string) =>
   api.until(async () => {
@@ -43,23 +41,6 @@ async function dryRun(body: object, token?: string): Promise<unknown> {
   expect([reply.status, Object.keys(reply.json)]).toEqual([200, ["matched"]]);
   return reply.json["matched"];
 }
-
-describe("a disabled endpoint", () => {
-  test("takes no replay, and what it was delivered stays delivered", async () => {
-    const endpoint = await api.endpoint({ url: api.receiver.at("off", answers(200)), eventTypes: ["e.off"] });
-    const event = await api.publish("e.off");
-    await api.settled(event.id, ["delivered"]);
-    api.receiver.at("off", answers(410));
-    const last = await api.publish("e.off");
-    await api.settled(last.id, ["dead"]);
-    expectRefusal(await replayEvent(event.id), 409, "conflict");
-    expectRefusal(await replayEvent(event.id, { endpoint_ids: [endpoint.publicId] }), 409, "conflict");
-    const filter = { status: ["delivered", "dead"], endpoint_id: endpoint.publicId };
-    expect(await dryRun(filter)).toBe(0);
-    const [delivered] = await api.settled(event.id, ["delivered"]);
-    expect(delivered).toMatchObject({ status: "delivered", attempt_count: 1 });
-  });
-});
 
 describe("a bulk replay", () => {
   test("counts first, then takes the dead ones and tells how far it is", async () => {

@@ -1,0 +1,101 @@
+import type { Caller } from "../../core/caller.ts";
+import { untriedDelivery } from "../../core/delivery.ts";
+import { notFound, Problem } from "../../core/errors.ts";
+import { DELIVERY_STATUS, type Delivery, type Endpoint, type Event } from "../../core/model.ts";
+import { requirePlaces } from "../../pipeline/admission.ts";
+import type { EventAgain, Replay, ReplayFilter } from "../../store/log/replays.ts";
+import { deliveryOf } from "../deliveries/shape.ts";
+import { commitChange } from "../framework/commit.ts";
+import type { Answer, RequestContext } from "../framework/route.ts";
+import type { Needs } from "../framework/services.ts";
+
+type WideNeeds = Needs<
+  "store" | "ids" | "tenants" | "events" | "fanouts" | "meter" | "replays" | "replayer" | "actors"
+>;
+
+/** An endpoint that gets the event again, by a delivery that it has or, where that is null, a new one. */
+export interface Receiving {
+  endpoint: Endpoint;
+  known: Delivery | null;
+}
+
+export const STILL_ON_ITS_WAY = "The event is still on its way to this endpoint for the first time.";
+
+/**
+ * An event that goes to more endpoints again than one transaction writes. That it does so, by which
+ * deliveries, and the answer are written in one transaction, before anything is sent: whoever asks again with
+ * the same Idempotency-Key, also after a crash, gets that answer. A bulk replay then sends it, slice by slice.
+ */
+export class WideReplay {
+  constructor(
+    private readonly services: WideNeeds,
+    private readonly caller: Caller,
+    private readonly event: Event,
+  ) {}
+
+  async run(
+    context: Pick<RequestContext, "commit" | "turns">,
+    receiving: readonly Receiving[],
+  ): Promise<Answer> {
+    const { services, event } = this;
+    // Set aside for those that have no delivery yet: they are written behind what comes meanwhile.
+    const firstKey = services.store.takeKey(receiving.length);
+    const again: EventAgain = { id: event.id, isTest: event.isTest, endpoints: [], deliveries: [] };
+    const shown: string[] = [];
+    for (const [at, { endpoint, known }] of receiving.entries()) {
+      await context.turns.giveWay();
+      if (known === null && services.fanouts.names(event.id, endpoint.id))
+        throw new Problem("conflict", STILL_ON_ITS_WAY);
+      const id = known?.id ?? firstKey + at;
+      again.endpoints.push(endpoint.id);
+      again.deliveries.push(id);
+      shown.push(JSON.stringify(this.#describe(endpoint, id, known?.attemptCount ?? 0)));
+    }
+    const headers = { "content-type": "application/json" };
+    const answer: Answer = { status: 202, body: `{"data":[${shown.join(",")}]}`, headers };
+    return commitChange(context, {
+      write: () => this.#insert(again),
+      answer: () => answer,
+      remember: (replay) => services.replayer.run(replay),
+    });
+  }
+
+  /** As it will be once it is opened, which its slice does. */
+  #describe(endpoint: Endpoint, id: number, attemptCount: number) {
+    const { actors } = this.services;
+    const { id: eventId, projectId, type, isTest } = this.event;
+    const origin = isTest ? "test_replay" : "replay";
+    const keys = {
+      id,
+      eventId,
+      endpointId: endpoint.id,
+      projectId,
+      origin,
+      due: actors.clock.now(),
+    } as const;
+    return deliveryOf(this.services, { ...untriedDelivery(keys), attemptCount }, type);
+  }
+
+  /** Inside the write. */
+  #insert(again: EventAgain): Replay {
+    const { replays, store, events } = this.services;
+    const { projectId, isTest } = this.event;
+    if (!isTest) requirePlaces(this.services, projectId);
+    if (events.get(again.id) === null) throw notFound("event");
+    const { consumerId } = this.caller;
+    const filter = { ...ANY, event: again };
+    const matched = again.endpoints.length;
+    return replays.insert({ projectId, consumerId, filter, matched, position: 0, last: store.latestKey });
+  }
+}
+
+const ANY: ReplayFilter = {
+  status: [...DELIVERY_STATUS],
+  endpointId: null,
+  consumerId: null,
+  eventTypes: null,
+  since: null,
+  until: null,
+  missing: false,
+  ratePerSecond: null,
+};
