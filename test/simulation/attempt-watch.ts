@@ -144,7 +144,8 @@ export class AttemptWatch {
     this.#requireUndecided(load);
     // A success forgets a backoff.
     if (sent?.finding.outcome === "delivered") this.willOpenGate(endpoint.id);
-    if (run.outside.byHand.has(id)) return;
+    // The next attempt may begin before anybody else hears of this one.
+    if (run.outside.byHand.delete(id)) return;
     this.#inFlight.set(endpoint.id, Math.max(0, (this.#inFlight.get(endpoint.id) ?? 0) - 1));
     if (!sent) return;
     if (sent.finding.outcome !== "delivered") run.replays.onFailure(endpoint.id);

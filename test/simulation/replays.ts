@@ -108,7 +108,6 @@ export class Replays {
     byHand.add(id);
     const attempt = this.run.process.actors.attemptNow(id, "manual");
     if (typeof attempt === "string") byHand.delete(id);
-    else void attempt.then(() => byHand.delete(id));
   }
 
   /** Now and then somebody tries by hand, soon after, what the endpoint would try next; and it hangs. */

@@ -19,7 +19,6 @@ import { Rng, World } from "./world.ts";
 
 const SECOND_MS = 1000;
 const HOUR_MS = 3_600_000;
-const JUMPS_MS = [-24 * HOUR_MS, -HOUR_MS, -7000, 5 * 60_000, HOUR_MS, 24 * HOUR_MS];
 const STARTS_AT = Date.UTC(2026, 10, 21);
 const STEPS_MAX = 60_000;
 const QUIET_TURNS = 100;
