@@ -105,9 +105,11 @@ export class Replays {
     if (id === null) return;
     const { touched, byHand } = this.run.outside;
     touched.add(id);
+    // Where it is busy, that may be by hand already.
+    const isKnown = byHand.has(id);
     byHand.add(id);
     const attempt = this.run.process.actors.attemptNow(id, "manual");
-    if (typeof attempt === "string") byHand.delete(id);
+    if (typeof attempt === "string" && !isKnown) byHand.delete(id);
   }
 
   /** Now and then somebody tries by hand, soon after, what the endpoint would try next; and it hangs. */
