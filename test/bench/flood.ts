@@ -1,11 +1,12 @@
 /**
  * What a flood does to the others: publishing, another source and reading go on at a steady pace, by turns
- * without a flood, under forged requests to a source, under genuine ones above its rate, and under publishing
- * and reading in another project.
+ * without a flood, under forged requests to a source, under genuine ones above its rate, under publishing and
+ * reading in another project, under readers of the largest page that anybody may ask for, and beside
+ * connections that hold something: such an answer, which they do not read, or a body that does not end.
  *
- *   bun test/bench/flood.ts [--rounds 10] [--seconds 4] [--flood 1000] [--connections 16]
+ *   bun test/bench/flood.ts [--rounds 10] [--seconds 4] [--flood 1000] [--connections 16] [--held 1000]
  *
- * `--flood 0`: as many as one process can send.
+ * `--flood 0`: as many as one process can send. The last column is the memory of the service.
  */
 import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -13,6 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type Peer, startPeer } from "./children.ts";
+import { holdConnections } from "./held.ts";
 import { describeMachine } from "./machine.ts";
 import type { PacerReport, PacerSettings } from "./pacer.ts";
 import { readProcess } from "./proc.ts";
@@ -24,6 +26,7 @@ const { values: options } = parseArgs({
     seconds: { type: "string", default: "4" },
     flood: { type: "string", default: "1000" },
     connections: { type: "string", default: "16" },
+    held: { type: "string", default: "1000" },
   },
 });
 const runMs = Number(options.seconds) * 1000;
@@ -65,6 +68,9 @@ function publish(apiKey: string): string {
   return rawRequest("/v1/events", headers, JSON.stringify({ type: "bench.published", data: { text: BODY } }));
 }
 
+/** The largest answer that anybody gets without a key: Swagger UI's script, unpacked. */
+const PAGE = rawRequest("/docs/assets/swagger-ui-bundle.js", {}, "");
+
 function read(apiKey: string): string {
   return rawRequest("/v1/endpoints", { authorization: `Bearer ${apiKey}` }, "");
 }
@@ -83,6 +89,8 @@ interface Result {
   flood: PacerReport | null;
   /** Of the service, over the phase. */
   cpuSeconds: number;
+  /** Of the service, at its end. */
+  rssBytes: number;
 }
 
 async function runPhase(phase: string, steady: Record<Steady, Peer>, flood: Peer | null): Promise<Result> {
@@ -93,17 +101,27 @@ async function runPhase(phase: string, steady: Record<Steady, Peer>, flood: Peer
     ...STEADY.map((name) => ask(steady[name])),
   ]);
   const named = STEADY.map((name, at) => [name, reports[at]]);
-  const cpuSeconds = readProcess(server.pid).cpuSeconds - before;
-  const result = { phase, steady: Object.fromEntries(named) as Result["steady"], flood: flooded, cpuSeconds };
+  const { cpuSeconds: after, rssBytes } = readProcess(server.pid);
+  const facts = { flood: flooded, cpuSeconds: after - before, rssBytes };
+  const result = { phase, steady: Object.fromEntries(named) as Result["steady"], ...facts };
   console.log(format(result));
   return result;
 }
 
-function format({ phase, steady, flood }: Result): string {
+/** The same beside connections that hold what this request makes the service hold. */
+async function runHeldPhase(phase: string, request: string): Promise<Result> {
+  const close = await holdConnections(server.port, request, Number(options.held));
+  const result = await runPhase(phase, steady, null);
+  close();
+  return result;
+}
+
+function format({ phase, steady, flood, rssBytes }: Result): string {
   const tell = ({ latency }: PacerReport) =>
     `${latency.p50Ms.toFixed(2).padStart(7)} ${latency.p99Ms.toFixed(2).padStart(7)}`;
   const rate = flood === null ? "" : `  ${Math.round(flood.perSecond)}/s ${JSON.stringify(flood.statuses)}`;
-  return `${phase.padEnd(10)} ${STEADY.map((name) => tell(steady[name])).join("   ")} ${rate}`;
+  const memory = `${Math.round(rssBytes / 1e6)} MB`.padStart(8);
+  return `${phase.padEnd(10)} ${STEADY.map((name) => tell(steady[name])).join("   ")} ${memory}${rate}`;
 }
 
 function quantile(values: readonly number[], share: number): number {
@@ -173,15 +191,20 @@ const floods = {
   genuine: await flood(inbound(flooded, SECRET)),
   publishing: await flood(publish(testKey)),
   reading: await flood(read(testKey)),
+  pages: await flood(PAGE),
 };
+/** All but the last bytes of the largest body, to an address that there is not. */
+const unended = `POST /ingest/src_01M888DMFK00XMN49FS0AGF330 HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: ${1024 * 1024}\r\n\r\n${"x".repeat(1024 * 1024 - 100)}`;
+const held = { unread: PAGE, unended };
 
 console.log(`${describeMachine(directory)}\n`);
-console.log("p50/p99 ms  publish           another source    read              flood");
+console.log("p50/p99 ms  publish           another source    read              memory  flood");
 const results: Result[] = [];
 await runPhase("calm", steady, null);
 for (let round = 0; round < Number(options.rounds); round++) {
   results.push(await runPhase("calm", steady, null));
   for (const [phase, peer] of Object.entries(floods)) results.push(await runPhase(phase, steady, peer));
+  for (const [phase, request] of Object.entries(held)) results.push(await runHeldPhase(phase, request));
 }
 summarize(results);
 await Promise.all([...Object.values(steady), ...Object.values(floods)].map((peer) => peer.stop()));
