@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { type Clock, DatingClock } from "./platform/clock.ts";
 import { startCheckpointThread } from "./maintenance/checkpoint-thread.ts";
 import type { Config } from "./config.ts";
@@ -17,6 +17,7 @@ import { Actors } from "./delivery/actors.ts";
 import { type AttemptReport, Recorder } from "./delivery/recorder.ts";
 import { addressesOf } from "./destinations/destination.ts";
 import { findKind, isPolled } from "./destinations/destinations.ts";
+import { shareOfFiles } from "./platform/files.ts";
 import { createGuard, type Guard } from "./transport/guard.ts";
 import { handOut } from "./delivery/hand-out.ts";
 import { send, type SendParts } from "./delivery/send.ts";
@@ -55,6 +56,7 @@ import {
   reportRefusedFilter,
   reportRequest,
   reportSealed,
+  reportShortage,
   reportStep,
   watchAll,
 } from "./maintenance/reports.ts";
@@ -219,6 +221,10 @@ interface Outbound {
 
 const monotonic = () => performance.now();
 
+function openTransport(guard: Guard, openMax: number, logger: Logger): Transport {
+  return createTransport({ guard, now: monotonic, openMax, onShortage: () => reportShortage(logger) });
+}
+
 function openOutbound(
   config: Config,
   data: Data,
@@ -229,8 +235,8 @@ function openOutbound(
   const listening: Outbound["listening"] = { port: null };
   const self = { baseUrl: config.baseUrl, port: () => listening.port };
   const guard = createGuard({ allow: config.allowPrivateDestinations, self });
-  const attemptsMax = shareOfFiles(limit("attemptsInFlightMax"), ATTEMPTS_SHARE);
-  const transport = createTransport({ guard, now: monotonic, openMax: attemptsMax });
+  const attemptsMax = shareOfFiles("attempts", limit("attemptsInFlightMax"));
+  const transport = openTransport(guard, attemptsMax, logger);
   const sendParts = {
     transport,
     ids: data.ids,
@@ -273,26 +279,13 @@ function openOutbound(
 function openPoller(data: Data, { actors, recorder, sendParts, metrics }: Outbound, logger: Logger): Poller {
   return new Poller(data, actors, {
     recorder,
-    heldMax: shareOfFiles(limit("pollersTotalMax"), POLLS_SHARE),
+    heldMax: shareOfFiles("polls", limit("pollersTotalMax")),
     handOut: (endpoint, load) => handOut(sendParts, endpoint, load),
     onAcknowledged(endpoint, deliveries) {
       for (let at = 0; at < deliveries; at++) metrics.attempts.count("delivered none");
       logger.log("info", "acknowledged", { endpoint_id: data.ids.encode("ep", endpoint.id), deliveries });
     },
   });
-}
-
-/**
- * What sockets take, at most, of the files that the process may open: those of attempts and of idle
- * connections together, and those of polls that wait.
- */
-const ATTEMPTS_SHARE = 0.6;
-const POLLS_SHARE = 0.2;
-
-function shareOfFiles(max: number, share: number): number {
-  const limits = readFileSync("/proc/self/limits", "utf8");
-  const files = Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? 1024);
-  return Math.min(max, Math.floor(files * share));
 }
 
 interface ServerParts {

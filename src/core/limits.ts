@@ -319,6 +319,11 @@ export const LIMITS = {
     unit: "count",
     why: "Over all endpoints; above half of it each endpoint gets one at a time, so that the slow leave room.",
   },
+  shortageRestMs: {
+    value: 1000,
+    unit: "ms",
+    why: "An endpoint to which no socket could be made, as the process has no file left, is tried again after that; no attempt is used up.",
+  },
   failuresBeforeBackoff: { value: 5, unit: "count", why: "Fewer are noise, more hammer a dead receiver." },
   backoffSecondsMax: {
     value: 300,

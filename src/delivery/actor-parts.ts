@@ -6,7 +6,10 @@ import type { Held } from "./queue.ts";
 
 /** What an actor says of an attempt, and what it needs of others. */
 
-/** What one attempt did; `null` where it was given up because the process stops, which costs no attempt. */
+/**
+ * What one attempt did; `null` where it was given up because the process stops, or is short of files: neither
+ * costs an attempt.
+ */
 export interface Performed {
   finding: Finding;
 }

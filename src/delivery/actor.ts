@@ -18,6 +18,7 @@ import {
   type WaitingFor,
 } from "../core/model.ts";
 import { DEFAULT_SCHEDULE } from "../core/retry.ts";
+import { limit } from "../core/limits.ts";
 import { TokenBucket } from "../core/structures/token-bucket.ts";
 import type { Load, Waiting } from "../core/dispatch.ts";
 import type { ActorParts, Performed, Settlement } from "./actor-parts.ts";
@@ -84,6 +85,8 @@ export class EndpointActor<P extends Performed> {
   #destination = 0;
   /** A slice of the backlog is being ended. */
   #isEnding = false;
+  /** Until then nothing starts, as there was no file left for a socket. */
+  #shortUntil = 0;
 
   constructor(
     private endpoint: Endpoint,
@@ -351,9 +354,9 @@ export class EndpointActor<P extends Performed> {
     return head === undefined || id <= head.id;
   }
 
-  /** Nothing of the queue starts before this instant. */
+  /** Nothing of the queue starts before this instant: of health, or as the process is short of files. */
   #gate(): number {
-    return gateOf(this.health);
+    return Math.max(gateOf(this.health), this.#shortUntil);
   }
 
   #capacity(): number {
@@ -407,11 +410,7 @@ export class EndpointActor<P extends Performed> {
     const performed = await this.parts.perform(this.endpoint, flight.load);
     this.parts.landed();
     this.#flights.land(id);
-    if (performed === null) {
-      this.#flights.end(id);
-      flight.settled?.(null);
-      return this.#goOn();
-    }
+    if (performed === null) return this.#onUntried(flight);
     const settlement = this.#judge(flight, performed);
     this.#requeue(id, settlement);
     const recorded = this.parts.record(settlement);
@@ -423,6 +422,16 @@ export class EndpointActor<P extends Performed> {
     // From now on its row says it, or never: the endpoint may have moved meanwhile.
     if (settlement.disable !== null && this.#state.mode === "closing") this.#follow();
     flight.settled?.(performed);
+    this.#goOn();
+  }
+
+  /** It cost no attempt: it is due as before, and nothing of this endpoint starts for a moment. */
+  #onUntried({ load, settled }: Flight<P>): void {
+    const { id } = load.delivery;
+    const again = this.#flights.end(id);
+    this.#shortUntil = this.parts.clock.now() + limit("shortageRestMs");
+    if (this.#state.mode !== "stopped" && (again || settled === null)) this.#backlog.reload(id);
+    settled?.(null);
     this.#goOn();
   }
 

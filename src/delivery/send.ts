@@ -55,7 +55,7 @@ export interface SendParts {
 
 /**
  * Renders, signs and sends a delivery once. Never rejects; null where it was given up because the process
- * ends.
+ * ends, or could not begin because the process has no file left: that costs no attempt.
  */
 export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Promise<Sent | null> {
   const startedAt = parts.dated();

@@ -304,3 +304,8 @@ export function reportAttempt(
   logger.logPlain(level, "attempt", `${what},${how},"error_code":${errorCode}${detail},${then}${next}`);
   if (settlement.healthChanged || settlement.disable) reportHealth(report, endpointId, logger);
 }
+
+/** Told at most once a second, by the transport. */
+export function reportShortage(logger: Logger): void {
+  logger.log("warn", "no file is left for a socket; attempts wait, and use up nothing");
+}

@@ -12,6 +12,7 @@ import type { NoAnswerCode } from "../core/attempt-error.ts";
 import type { Connection, ConnectionOwner } from "./connection.ts";
 import type { Connections } from "./connections.ts";
 import type { Guard } from "./guard.ts";
+import type { FileShortage } from "./files.ts";
 import { ResponseParser } from "./response.ts";
 import { joinRequest } from "./request.ts";
 import type { TransportRequest, TransportResult } from "./types.ts";
@@ -22,6 +23,7 @@ export interface ExchangeParts {
   readonly connections: Connections;
   /** Those that wait for the guard and therefore own no connection. */
   readonly resolving: Set<Exchange>;
+  readonly shortage: FileShortage;
   readonly tlsCa: string | undefined;
 }
 
@@ -92,6 +94,7 @@ export class Exchange implements ConnectionOwner {
   }
 
   onClosed(_connection: Connection, code: NoAnswerCode): void {
+    if (code === "connection_refused" && this.#parts.shortage.isNow()) return this.abort();
     if (code === "connection_refused" && this.#addresses.length > 0) return this.#dial();
     if (this.#isReused && !this.#parser.hasStarted) {
       this.#isReused = false;
@@ -109,7 +112,11 @@ export class Exchange implements ConnectionOwner {
     this.#parts.resolving.delete(this);
     if (this.#isSettled) return;
     if (verdict.kind === "blocked") return this.#settle({ kind: "blocked", code: "address_not_allowed" });
-    if (verdict.kind === "unresolved") return this.#settle({ kind: "unreachable", code: verdict.code });
+    if (verdict.kind === "unresolved") {
+      // A question to a name server takes a socket too.
+      if (verdict.code === "dns_failed" && this.#parts.shortage.isNow()) return this.abort();
+      return this.#settle({ kind: "unreachable", code: verdict.code });
+    }
     this.#addresses = [verdict.address, ...(verdict.others ?? [])];
     this.#dial();
   }

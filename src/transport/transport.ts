@@ -8,6 +8,7 @@
 import { Connections } from "./connections.ts";
 import type { Guard } from "./guard.ts";
 import { Exchange } from "./exchange.ts";
+import { FileShortage } from "./files.ts";
 import { renderHead } from "./request.ts";
 import type { Transport, TransportRequest, TransportResult } from "./types.ts";
 import type { UrlParts } from "./url-parts.ts";
@@ -28,6 +29,8 @@ export interface TransportOptions {
    * Connections, beyond which idle ones give way to new ones. Default: no bound, as each request has its own.
    */
   openMax?: number;
+  /** Hears, at most once a second, that there was no file left for a socket. */
+  onShortage?(): void;
   /** PEM of the authorities to trust in place of the built-in ones; for tests. */
   tlsCa?: string;
 }
@@ -40,7 +43,11 @@ export function createTransport(options: TransportOptions): Transport {
   const { idleMaxMs = IDLE_MAX_MS, ageMaxMs = AGE_MAX_MS, idleMax = IDLE_MAX, openMax = Infinity } = options;
   const connections = new Connections({ idleMaxMs, ageMaxMs, idleMax, openMax }, () => options.now());
   const resolving = new Set<Exchange>();
-  const parts = { guard: options.guard, connections, resolving, tlsCa: options.tlsCa };
+  const shortage = new FileShortage(
+    () => options.now(),
+    () => options.onShortage?.(),
+  );
+  const parts = { guard: options.guard, connections, resolving, shortage, tlsCa: options.tlsCa };
   const signals = new WeakSet<AbortSignal>();
   let isClosed = false;
 

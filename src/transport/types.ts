@@ -34,6 +34,7 @@ export type TransportResult =
   | { kind: "timeout"; code: NoAnswerCode }
   | { kind: "unreachable"; code: NoAnswerCode }
   | { kind: "blocked"; code: "address_not_allowed" }
+  /** Given up because the process ends, or not begun because it has no file left for a socket. */
   | { kind: "aborted" };
 
 export interface Transport {

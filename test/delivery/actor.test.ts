@@ -30,7 +30,8 @@ class Stage {
   isFull = false;
   /** What the database knows of open deliveries. */
   readonly rows = new Map<number, number>();
-  readonly flying: ((answer: number) => void)[] = [];
+  /** null: it was not tried. */
+  readonly flying: ((answer: number | null) => void)[] = [];
   readonly recording: { settlement: Settlement<Performed>; done: () => void }[] = [];
   readonly disposing: (() => void)[] = [];
   isStopped = false;
@@ -48,6 +49,7 @@ class Stage {
       perform: () =>
         new Promise((resolve) =>
           this.flying.push((statusCode) => {
+            if (statusCode === null) return resolve(null);
             const outcome = statusCode === 200 ? "delivered" : "rejected";
             resolve({ finding: { outcome, statusCode, retryAfterAt: null } });
           }),
@@ -96,7 +98,7 @@ class Stage {
     this.actor.update(this.endpoint);
   }
 
-  async answer(statusCode: number): Promise<void> {
+  async answer(statusCode: number | null): Promise<void> {
     this.flying.shift()?.(statusCode);
     await nextTurn();
   }
@@ -398,5 +400,41 @@ describe("the actor of an endpoint", () => {
       await nextTurn();
       expect(stage.isStopped).toBe(true);
     }
+  });
+});
+
+describe("an attempt that was not tried, as there was no file for a socket", () => {
+  test("uses up nothing, says nothing of the endpoint, and is made again a moment later", async () => {
+    const stage = new Stage();
+    stage.deliver();
+    for (let times = 0; times < 20; times++) {
+      await stage.answer(null);
+      expect([stage.flying.length, stage.recording.length, stage.actor.mode]).toEqual([0, 0, "backing_off"]);
+      expect(stage.actor.currentHealth).toBe(HEALTHY);
+      stage.clock.advance(999);
+      await nextTurn();
+      expect(stage.flying).toHaveLength(0);
+      stage.clock.advance(1);
+      await nextTurn();
+      expect(stage.flying).toHaveLength(1);
+    }
+    await stage.answer(200);
+    expect(stage.recording.map(({ settlement }) => settlement.load.delivery.step)).toEqual([0]);
+    expect(stage.recording[0]?.settlement.performed.finding.outcome).toBe("delivered");
+  });
+
+  test("goes with the others where the endpoint is disabled or stopped meanwhile", async () => {
+    const stage = new Stage();
+    stage.deliver();
+    stage.change({ status: "disabled" });
+    await stage.answer(null);
+    await stage.write();
+    expect([stage.rows.size, stage.actor.queued]).toEqual([0, 0]);
+    const stopped = new Stage();
+    stopped.deliver();
+    const quiet = stopped.actor.stop();
+    await stopped.answer(null);
+    await quiet;
+    expect([stopped.rows.size, stopped.flying.length]).toEqual([1, 0]);
   });
 });

@@ -73,8 +73,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "does not wait for retry-after",
     file: "delivery/actor.ts",
-    find: "return gateOf(this.health);",
-    put: "return this.health.backoffUntil;",
+    find: "return Math.max(gateOf(this.health), this.#shortUntil);",
+    put: "return Math.max(this.health.backoffUntil, this.#shortUntil);",
   },
   {
     name: "a break that was asked for outlives the move, for what was tried before",

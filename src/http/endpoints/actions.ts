@@ -123,7 +123,7 @@ async function attempt({ actors }: Needs<"actors">, deliveryId: number): Promise
   const sent = await actors.attemptNow(deliveryId, "test");
   if (sent === "closed") throw disabledConflict();
   if (sent === null || typeof sent === "string")
-    throw unavailable("The service is stopping; the test is sent later.");
+    throw unavailable("The service is stopping, or short of files; the test is sent later.");
 }
 
 /** The attempt as the store has it. */

@@ -16,7 +16,7 @@ export async function requireDelivered(services: Needs<"sendTrial">, endpoint: N
   // Nothing is sent to a poller: there is nothing to try.
   if (isPolled(endpoint.kind)) return;
   const sent = await services.sendTrial(endpoint);
-  if (sent === null) throw unavailable("The service is stopping. Try again in a moment.");
+  if (sent === null) throw unavailable("The service is stopping, or short of files. Try again in a moment.");
   if (sent.finding.outcome === "delivered") return;
   const detail = reasonOf(sent, endpoint);
   throw new Problem("invalid_request", detail, { errors: [{ pointer: "/config", detail }] });
