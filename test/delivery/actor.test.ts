@@ -403,38 +403,31 @@ describe("the actor of an endpoint", () => {
   });
 });
 
-describe("an attempt that was not tried, as there was no file for a socket", () => {
-  test("uses up nothing, says nothing of the endpoint, and is made again a moment later", async () => {
-    const stage = new Stage();
-    stage.deliver();
-    for (let times = 0; times < 20; times++) {
-      await stage.answer(null);
-      expect([stage.flying.length, stage.recording.length, stage.actor.mode]).toEqual([0, 0, "backing_off"]);
-      expect(stage.actor.currentHealth).toBe(HEALTHY);
-      stage.clock.advance(999);
-      await nextTurn();
-      expect(stage.flying).toHaveLength(0);
-      stage.clock.advance(1);
-      await nextTurn();
-      expect(stage.flying).toHaveLength(1);
-    }
-    await stage.answer(200);
-    expect(stage.recording.map(({ settlement }) => settlement.load.delivery.step)).toEqual([0]);
-    expect(stage.recording[0]?.settlement.performed.finding.outcome).toBe("delivered");
-  });
-
-  test("goes with the others where the endpoint is disabled or stopped meanwhile", async () => {
-    const stage = new Stage();
-    stage.deliver();
-    stage.change({ status: "disabled" });
+test("an attempt that got no file for a socket uses up nothing, and is made again a moment later", async () => {
+  const stage = new Stage();
+  stage.deliver();
+  for (let times = 0; times < 20; times++) {
     await stage.answer(null);
-    await stage.write();
-    expect([stage.rows.size, stage.actor.queued]).toEqual([0, 0]);
-    const stopped = new Stage();
-    stopped.deliver();
-    const quiet = stopped.actor.stop();
-    await stopped.answer(null);
-    await quiet;
-    expect([stopped.rows.size, stopped.flying.length]).toEqual([1, 0]);
-  });
+    expect([stage.flying.length, stage.recording.length, stage.actor.mode]).toEqual([0, 0, "backing_off"]);
+    expect(stage.actor.currentHealth).toBe(HEALTHY);
+    stage.clock.advance(1000);
+    await nextTurn();
+  }
+  await stage.answer(200);
+  expect(stage.recording[0]?.settlement.performed.finding.outcome).toBe("delivered");
+});
+
+test("such an attempt goes with the others where the endpoint is disabled or stopped meanwhile", async () => {
+  const stage = new Stage();
+  stage.deliver();
+  stage.change({ status: "disabled" });
+  await stage.answer(null);
+  await stage.write();
+  expect([stage.rows.size, stage.actor.queued]).toEqual([0, 0]);
+  const stopped = new Stage();
+  stopped.deliver();
+  const quiet = stopped.actor.stop();
+  await stopped.answer(null);
+  await quiet;
+  expect([stopped.rows.size, stopped.flying.length]).toEqual([1, 0]);
 });
