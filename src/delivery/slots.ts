@@ -24,8 +24,9 @@ export class Slots {
   }
 
   /**
-   * True where one more attempt of an endpoint may start that has `own` in flight, without those made by hand. Up to half of the slots
-   * each endpoint takes as many as it may; of the rest one, so that the slow leave room for the others.
+   * True where one more attempt of an endpoint may start that has `own` in flight, without those made by
+   * hand. Up to half of the slots each endpoint takes as many as it may; of the rest one, so that the slow
+   * leave room for the others.
    */
   isFree(own: number): boolean {
     const { max } = this.parts;
