@@ -24,6 +24,8 @@ export class AttemptWatch {
   /** The last scheduled attempt of each endpoint that came to its end in this life. */
   readonly #lastEnded = new Map<number, { id: number; number: number }>();
   readonly #busy = new Set<number>();
+  /** When the last scheduled attempt of each endpoint began, by the monotonic clock. */
+  readonly #startedAt = new Map<number, number>();
   readonly #onceEnded = new Map<number, () => void>();
   /** When the last scheduled attempt of each delivery ended, by the monotonic clock. */
   readonly #endedAt = new Map<number, { number: number; at: number }>();
@@ -40,6 +42,23 @@ export class AttemptWatch {
   /** True while an attempt of it is under way. */
   isBusy(deliveryId: number): boolean {
     return this.#busy.has(deliveryId);
+  }
+
+  /** Scheduled attempts of an endpoint that are in flight. */
+  inFlightOf(endpointId: number): number {
+    return this.#inFlight.get(endpointId) ?? 0;
+  }
+
+  /** Milliseconds since its last scheduled attempt of this life began. */
+  sinceStart(endpointId: number): number {
+    return this.run.world.monotonic - (this.#startedAt.get(endpointId) ?? Number.NEGATIVE_INFINITY);
+  }
+
+  /** Whether the slots of all endpoints have one for this one. */
+  hasFreeSlot(endpointId: number): boolean {
+    const { attemptsMax } = this.run;
+    const isOnly = this.inFlightOf(endpointId) === 0;
+    return this.#busy.size < attemptsMax / 2 || (isOnly && this.#busy.size < attemptsMax);
   }
 
   /** A delivery of which an attempt is under way, if there is one. */
@@ -109,6 +128,7 @@ export class AttemptWatch {
     this.#onceEnded.clear();
     this.#gates.clear();
     this.#inFlight.clear();
+    this.#startedAt.clear();
     this.#lastEnded.clear();
   }
 
@@ -120,7 +140,12 @@ export class AttemptWatch {
     run.receivers.secrets.set(run.process.data.ids.encode("msg", id), this.#validSecrets(endpoint.id));
     this.#busy.add(id);
     if (run.outside.byHand.has(id)) return;
+    this.#startedAt.set(endpoint.id, run.world.monotonic);
     this.#requireSlot(endpoint);
+    if (this.#busy.size > run.attemptsMax)
+      run.violate(`${this.#busy.size} attempts at once where ${run.attemptsMax} may be`);
+    if (run.process.data.tenants.isSuspended(endpoint.projectId))
+      run.violate("an attempt started of an account that is suspended");
     const isPaused = run.process.data.endpoints.get(endpoint.id)?.status === "paused";
     if (run.outside.paused.has(endpoint.id) && isPaused)
       run.violate("an attempt started at a paused endpoint");

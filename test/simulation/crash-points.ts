@@ -7,8 +7,8 @@
  * Prints every step after which a promise is broken; exits 1 where there is one.
  */
 import { parseArgs } from "node:util";
-import { FAULT_NAMES, type Tally } from "./receivers.ts";
 import { Simulation } from "./run.ts";
+import { newTally } from "./tally.ts";
 
 const { values: options } = parseArgs({
   options: { scenarios: { type: "string", default: "4" }, from: { type: "string", default: "1" } },
@@ -18,7 +18,7 @@ const NEVER = 0;
 const FAILURES_MAX = 5;
 
 async function runOnce(seed: number, crashAt: number): Promise<{ steps: number; violations: string[] }> {
-  const tally = Object.fromEntries(FAULT_NAMES.map((name) => [name, 0])) as Tally;
+  const tally = newTally();
   const run = new Simulation(seed, tally, crashAt);
   const violations = await run.run();
   run.sqlite.close();

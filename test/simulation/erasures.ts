@@ -1,3 +1,4 @@
+import { OUTCOMES } from "../../src/core/model.ts";
 import { entriesOfNothing } from "../kit/entries.ts";
 import type { Simulation } from "./run.ts";
 
@@ -6,26 +7,30 @@ export interface Asked {
   /** Events: from the moment of asking each may be gone, and must be once it was acknowledged. */
   events: Set<number>;
   erased: Set<number>;
+  /** As `project:consumer`. */
   consumers: Set<string>;
   /** Erasures of consumers that were acknowledged. */
   begun: Set<number>;
 }
+
+/** What was handed out counts once it is acknowledged. */
+const HANDED_OUT = OUTCOMES.indexOf("handed_out");
 
 /**
  * Remembers every row that is ever deleted: only what somebody asked for may be. In the database itself, so
  * that what a crash takes back is not remembered either.
  */
 const WATCH = `
-  CREATE TEMP TABLE gone (kind TEXT, id INTEGER, event INTEGER, delivery INTEGER, endpoint INTEGER, consumer TEXT);
+  CREATE TEMP TABLE gone (kind TEXT, id INTEGER, event INTEGER, delivery INTEGER, endpoint INTEGER, consumer TEXT, project INTEGER);
   CREATE TEMP TRIGGER event_gone BEFORE DELETE ON main.event BEGIN
-    INSERT INTO gone (kind, id, consumer) VALUES ('event', OLD.id, OLD.consumer_id); END;
+    INSERT INTO gone (kind, id, consumer, project) VALUES ('event', OLD.id, OLD.consumer_id, OLD.project_id); END;
   CREATE TEMP TRIGGER endpoint_gone BEFORE DELETE ON main.endpoint BEGIN
-    INSERT INTO gone (kind, id, consumer) VALUES ('endpoint', OLD.id, OLD.consumer_id); END;
+    INSERT INTO gone (kind, id, consumer, project) VALUES ('endpoint', OLD.id, OLD.consumer_id, OLD.project_id); END;
   CREATE TEMP TRIGGER delivery_gone BEFORE DELETE ON main.delivery BEGIN
     INSERT INTO gone (kind, id, event, endpoint) VALUES ('delivery', OLD.id, OLD.event_id, OLD.endpoint_id); END;
   CREATE TEMP TRIGGER note_gone BEFORE DELETE ON main.note BEGIN
     INSERT INTO gone (kind, id, event, delivery) VALUES ('note ' || OLD.kind, OLD.id, OLD.event_id, OLD.delivery_id); END;
-  CREATE TEMP TRIGGER attempt_gone BEFORE DELETE ON main.attempt BEGIN
+  CREATE TEMP TRIGGER attempt_gone BEFORE DELETE ON main.attempt WHEN OLD.outcome <> ${HANDED_OUT} BEGIN
     INSERT INTO gone (kind, id, endpoint) SELECT 'attempt', OLD.id, endpoint_id FROM delivery WHERE id = OLD.delivery_id; END;`;
 
 /** What of an event that is there must not be gone: but for what an erased endpoint got. */
@@ -68,11 +73,12 @@ export class Erasures {
     const { run } = this;
     const { data, eraser } = run.process;
     run.tally.erasures++;
-    this.asked.consumers.add(consumerId);
+    const projectId = run.rng.pick(run.projects);
+    this.asked.consumers.add(`${projectId}:${consumerId}`);
     // Who is deleted gets nothing any more.
-    for (const id of data.endpoints.keysOf(run.projectId, consumerId)) run.outside.deleted.add(id);
+    for (const id of data.endpoints.keysOf(projectId, consumerId)) run.outside.deleted.add(id);
     data.store
-      .write(() => data.erasures.begin(run.projectId, consumerId))
+      .write(() => data.erasures.begin(projectId, consumerId))
       .then(({ id }) => {
         eraser.wake();
         this.asked.begun.add(id);
@@ -80,14 +86,16 @@ export class Erasures {
   }
 
   /** True where somebody asked for the end of this event. */
-  isWanted(eventId: number, consumerId: string | null): boolean {
-    return this.asked.events.has(eventId) || this.#isOfErased(eventId, consumerId);
+  isWanted(eventId: number, projectId: number, consumerId: string | null): boolean {
+    return this.asked.events.has(eventId) || this.#isOfErased(eventId, projectId, consumerId);
   }
 
-  #isOfErased(eventId: number, consumerId: string | null): boolean {
-    if (consumerId === null || !this.asked.consumers.has(consumerId)) return false;
-    const covers = this.run.sqlite.query("SELECT 1 FROM erasure WHERE consumer_id = ? AND last >= ?");
-    return covers.get(consumerId, eventId) !== null;
+  #isOfErased(id: number, projectId: number, consumerId: string | null): boolean {
+    if (consumerId === null || !this.asked.consumers.has(`${projectId}:${consumerId}`)) return false;
+    const covers = this.run.sqlite.query(
+      "SELECT 1 FROM erasure WHERE project_id = ? AND consumer_id = ? AND last >= ?",
+    );
+    return covers.get(projectId, consumerId, id) !== null;
   }
 
   /** Rows of a kind that were deleted; for attempts, only those of endpoints that are still there. */
@@ -115,24 +123,27 @@ export class Erasures {
   }
 
   #requireEnded(): void {
-    const rows = this.run.process.data.erasures.list(this.run.projectId, Number.MAX_SAFE_INTEGER, 1000);
+    const { erasures } = this.run.process.data;
+    const rows = this.run.projects.flatMap((id) => erasures.list(id, Number.MAX_SAFE_INTEGER, 1000));
     const known = new Set(rows.map(({ id }) => id));
     for (const id of this.asked.begun)
       if (!known.has(id)) this.run.violate("an erasure was acknowledged and is unknown");
-    for (const { status, consumerId } of rows) {
+    for (const { status, projectId, consumerId } of rows) {
       if (status !== "completed") this.run.violate("an erasure did not come to its end");
-      if (!this.asked.consumers.has(consumerId)) this.run.violate("a consumer is erased and nobody asked");
+      if (!this.asked.consumers.has(`${projectId}:${consumerId}`))
+        this.run.violate("a consumer is erased and nobody asked");
     }
   }
 
   #requireOnlyWanted(): void {
     const gone = this.run.sqlite
-      .query<{ kind: string; id: number; consumer: string | null }, []>(
-        "SELECT kind, id, consumer FROM gone WHERE kind IN ('event', 'endpoint')",
+      .query<{ kind: string; id: number; project: number; consumer: string | null }, []>(
+        "SELECT kind, id, project, consumer FROM gone WHERE kind IN ('event', 'endpoint')",
       )
       .all();
-    for (const { kind, id, consumer } of gone) {
-      if (kind === "event" ? !this.isWanted(id, consumer) : !this.#isOfErased(id, consumer))
+    for (const { kind, id, project, consumer } of gone) {
+      const isAsked = kind === "event" && this.asked.events.has(id);
+      if (!isAsked && !this.#isOfErased(id, project, consumer))
         this.run.violate(`an ${kind} is gone that nobody asked to erase`);
     }
     for (const [what, lost] of Object.entries(LOST)) {
@@ -150,7 +161,7 @@ export class Erasures {
       ["replay", "id"],
     ] as const) {
       const left = this.run.sqlite.query(
-        `SELECT 1 FROM ${table} JOIN erasure ON erasure.consumer_id = ${table}.consumer_id WHERE ${table}.${key} <= erasure.last`,
+        `SELECT 1 FROM ${table} JOIN erasure ON erasure.project_id = ${table}.project_id AND erasure.consumer_id = ${table}.consumer_id WHERE ${table}.${key} <= erasure.last`,
       );
       if (left.get() !== null) this.run.violate(`an erased consumer has an ${table} left`);
     }

@@ -1,10 +1,16 @@
-import { TRIGGERS } from "../../src/core/model.ts";
+import { keyTime } from "../../src/core/ids.ts";
+import { limit } from "../../src/core/limits.ts";
+import { OUTCOMES, TRIGGERS } from "../../src/core/model.ts";
 import { monthAt } from "../../src/core/plans.ts";
 import { deliveriesOf, isAttemptOf } from "../../src/store/log/children.ts";
 import { entriesOf } from "../kit/entries.ts";
 import { OPEN_DELIVERIES } from "./process.ts";
 import type { Seen } from "./receivers.ts";
 import type { Simulation } from "./run.ts";
+import { pathOf, wantsType } from "./scenario.ts";
+
+const HANDED_OUT = OUTCOMES.indexOf("handed_out");
+const DAY_MS = 86_400_000;
 
 interface DeliveryRow {
   id: number;
@@ -36,15 +42,16 @@ export function check(run: Simulation): void {
   replaysTookWhatMatched(run);
   listsAreComplete(run);
   whatHangsIsFound(run);
+  countForgotten(run);
   run.erasures.requireWhole();
   run.erasures.check();
 }
 
 function acknowledgedIsStored(run: Simulation, deliveries: readonly DeliveryRow[]): void {
-  for (const [eventId, { expected, consumerId }] of run.outside.acked) {
+  for (const [eventId, { expected, plannedAfter, projectId, type, consumerId }] of run.outside.acked) {
     const event = run.process.data.events.get(eventId);
     if (!event) {
-      if (!run.erasures.isWanted(eventId, consumerId))
+      if (!run.erasures.isWanted(eventId, projectId, consumerId))
         run.violate(`event ${eventId} was acknowledged and is gone`);
       continue;
     }
@@ -52,21 +59,39 @@ function acknowledgedIsStored(run: Simulation, deliveries: readonly DeliveryRow[
     if (own.length !== event.deliveryCount)
       run.violate(`an event says ${event.deliveryCount} deliveries and has ${own.length}`);
     // Whoever asked for its end and got no answer has called off what was not written yet.
-    const isCalledOff = run.erasures.isWanted(eventId, consumerId);
+    const isCalledOff = run.erasures.isWanted(eventId, projectId, consumerId);
     const reached = new Set(own.map((delivery) => delivery.endpoint_id));
     for (const endpointId of expected) {
-      if (!isCalledOff && !reached.has(endpointId) && !run.outside.deleted.has(endpointId))
+      const isGone = run.outside.deleted.has(endpointId) || wasGiven(run, endpointId, plannedAfter);
+      if (!isCalledOff && !reached.has(endpointId) && !isGone)
         run.violate("an endpoint never got an event it subscribes to");
     }
-    for (const endpointId of reached)
-      if (!expected.has(endpointId)) run.violate("an endpoint got an event it does not subscribe to");
+    for (const endpointId of reached) {
+      const endpoint = run.process.data.endpoints.getAnyway(endpointId);
+      const mayBe = run.outside.late.has(endpointId) || wasGiven(run, endpointId, plannedAfter);
+      const isWanted = endpoint?.projectId === projectId && wantsType(endpoint, type);
+      if (!expected.has(endpointId) && !(mayBe && isWanted))
+        run.violate("an endpoint got an event it does not subscribe to");
+    }
   }
+}
+
+/** Given to another consumer after an event was planned. */
+function wasGiven({ outside }: Simulation, endpointId: number, plannedAfter: number): boolean {
+  return plannedAfter <= (outside.given.get(endpointId) ?? 0);
+}
+
+function isPoll(run: Simulation, endpointId: number): boolean {
+  return run.process.data.endpoints.getAnyway(endpointId)?.kind === "poll";
 }
 
 function everythingEnded(run: Simulation, deliveries: readonly DeliveryRow[]): void {
   const open = deliveries.filter((delivery) => delivery.status < 2);
   for (const delivery of open) {
-    const status = run.process.data.endpoints.getAnyway(delivery.endpoint_id)?.status;
+    const id = delivery.endpoint_id;
+    const status = run.process.data.endpoints.getAnyway(id)?.status;
+    // What nobody acknowledges waits for ever.
+    if (isPoll(run, id) && status === "active" && !run.pollers.acknowledges(id)) continue;
     run.violate(`delivery ${delivery.id} is stuck; its endpoint is ${status}`);
   }
   const timers = run.process.actors.counts();
@@ -101,8 +126,7 @@ function onlyTodaysDestinationDisables(run: Simulation): void {
   for (const id of run.endpoints) {
     const endpoint = run.process.data.endpoints.get(id);
     if (endpoint?.status !== "disabled" || endpoint.disabledReason !== "gone") continue;
-    const path = new URL(String(endpoint.config["url"])).pathname;
-    const answers = run.receivers.seen.get(path) ?? [];
+    const answers = run.receivers.seen.get(pathOf(endpoint)) ?? [];
     if (!answers.some(({ answer }) => answer === 410))
       run.violate("an endpoint is disabled by what an earlier address answered");
   }
@@ -121,7 +145,7 @@ function arrivalsAreCounted(run: Simulation, deliveries: readonly DeliveryRow[])
       `${counted} deliveries are counted that arrived, ${arrived} did and ${opened} were opened again`,
     );
   if (counted < arrived) run.violate(`${counted} deliveries are counted that arrived, ${arrived} did`);
-  const rejected = one("SELECT count(*) AS n FROM attempt WHERE outcome <> 0");
+  const rejected = one(`SELECT count(*) AS n FROM attempt WHERE outcome NOT IN (0, ${HANDED_OUT})`);
   if (failed < rejected || failed > rejected + erased)
     run.violate(`${failed} failures are counted, ${rejected} attempts failed`);
 }
@@ -165,7 +189,8 @@ function deliveredMeansReceived(run: Simulation, deliveries: readonly DeliveryRo
 function nothingTwiceWithoutReason(run: Simulation, deliveries: readonly DeliveryRow[]): void {
   if (run.outside.crashes > 0 || run.faults.lostAfter) return;
   for (const delivery of deliveries) {
-    if (!run.outside.touched.has(delivery.id) && takenOf(run, delivery) > 1)
+    const isFetched = isPoll(run, delivery.endpoint_id);
+    if (!isFetched && !run.outside.touched.has(delivery.id) && takenOf(run, delivery) > 1)
       run.violate("a receiver took a delivery twice for no reason");
   }
 }
@@ -242,7 +267,8 @@ function attemptsAreNumbered(run: Simulation, deliveries: readonly DeliveryRow[]
 function orderWasKept(run: Simulation, deliveries: readonly DeliveryRow[]): void {
   for (const endpointId of run.endpoints) {
     const endpoint = run.process.data.endpoints.getAnyway(endpointId);
-    if (endpoint?.ordering !== "fifo") continue;
+    // What pollers get is looked at page by page.
+    if (endpoint?.ordering !== "fifo" || endpoint.kind === "poll") continue;
     const own = deliveries.filter(
       (one) => one.endpoint_id === endpointId && !run.outside.touched.has(one.id),
     );
@@ -258,7 +284,7 @@ function countsAgree(run: Simulation, deliveries: readonly DeliveryRow[]): void 
   const { sqlite } = run;
   const one = (sql: string) => sqlite.query<{ n: number | null }, []>(sql).get()?.n ?? 0;
   const attempts = one(
-    "SELECT count(*) AS n FROM attempt a JOIN delivery d ON d.id = delivery_id JOIN endpoint ON endpoint.id = endpoint_id",
+    `SELECT count(*) AS n FROM attempt a JOIN delivery d ON d.id = delivery_id JOIN endpoint ON endpoint.id = endpoint_id WHERE outcome <> ${HANDED_OUT}`,
   );
   const tallyOf = (table: string) =>
     one(`SELECT sum(value ->> 1) AS n FROM ${table}, json_each(${table}.durations)`);
@@ -274,7 +300,7 @@ function countsAgree(run: Simulation, deliveries: readonly DeliveryRow[]): void 
     run.violate(`${attempts} attempts and ${erased} erased, ${tallied} in the hourly numbers`);
   const metered = one("SELECT sum(deliveries) AS n FROM usage");
   const tried = deliveries.filter((delivery) =>
-    attemptsOf(run, delivery.id).some((attempt) => attempt.outcome <= 3),
+    attemptsOf(run, delivery.id).some(({ outcome }) => outcome <= 3 || outcome === HANDED_OUT),
   ).length;
   const replays = one("SELECT count(*) AS n FROM note WHERE kind = 0") + run.erasures.countGone("note 0");
   const most = tried + replays + run.erasures.countGone("delivery");
@@ -303,8 +329,9 @@ function chartsAgree(run: Simulation): void {
   const { index } = run.process.data;
   const one = (sql: string) => run.sqlite.query<{ n: number | null }, []>(sql).get()?.n ?? 0;
   let shown = one("SELECT sum(delivered + failed) AS n FROM project_stat");
-  for (const [, { delivered, failed }] of index.recentHoursOfProject(run.projectId))
-    shown += delivered + failed;
+  for (const projectId of run.projects)
+    for (const [, { delivered, failed }] of index.recentHoursOfProject(projectId))
+      shown += delivered + failed;
   const tried = one("SELECT count(*) AS n FROM attempt") + run.erasures.countGone("attempt", true);
   if (shown > tried) run.violate(`${tried} attempts, ${shown} in the charts`);
 }
@@ -315,7 +342,7 @@ function placesAgree(run: Simulation): void {
   const { start, end } = monthAt(run.process.data.store.now());
   const days = [start, end].map((instant) => instant / 86_400_000) as [number, number];
   const rows = run.sqlite.query<{ taken: number }, [number, number]>(PLACES).get(...days);
-  const taken = OPEN_DELIVERIES - (meter.remaining(run.projectId) ?? 0);
+  const taken = OPEN_DELIVERIES - (meter.remaining(run.projects[0] ?? 0) ?? 0);
   if (rows?.taken !== taken) run.violate(`${taken} places are taken, ${rows?.taken} by the rows`);
 }
 
@@ -355,11 +382,11 @@ function replaysTookWhatMatched(run: Simulation): void {
 }
 
 function listsAreComplete(run: Simulation): void {
-  const { sqlite, projectId } = run;
+  const { sqlite } = run;
   const listed = entriesOf(sqlite);
   const isListed = (list: number, id: number) => listed.get(list)?.has(id) ?? false;
-  const events = sqlite.query<{ id: number }, []>("SELECT id FROM event").all();
-  if (!events.every(({ id }) => isListed(projectId, id)))
+  const events = sqlite.query<{ id: number; list: number }, []>("SELECT id, project_id AS list FROM event");
+  if (!events.all().every(({ id, list }) => isListed(list, id)))
     run.violate("an event is missing in the project's list");
   const deliveries = sqlite.query<{ id: number; list: number }, []>(
     "SELECT id, endpoint_id AS list FROM delivery",
@@ -375,4 +402,15 @@ function whatHangsIsFound(run: Simulation): void {
   const attempts = `SELECT id FROM attempt a
     WHERE NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.id = a.id AND ${isAttemptOf("a.delivery_id")})`;
   if (run.sqlite.query(attempts).get()) run.violate("an attempt is not found by its delivery");
+}
+
+/** What left the caches on the way; after a crash, or a jump of the clock, nobody can tell. */
+function countForgotten(run: Simulation): void {
+  if (run.outside.crashes > 0 || run.faults.clockJumps) return;
+  const labels = run.sqlite.query<{ n: number }, []>("SELECT count(*) AS n FROM label").get()?.n ?? 0;
+  if (labels > limit("labelsCachedMax")) run.tally.labelsForgotten++;
+  // Each is stored once a day, while it is remembered.
+  const heads = run.sqlite.query<{ id: number; text: string }, []>("SELECT id, text FROM head").all();
+  const days = heads.map(({ id, text }) => `${Math.floor(keyTime(id) / DAY_MS)} ${text}`);
+  if (new Set(days).size < days.length) run.tally.headsForgotten++;
 }

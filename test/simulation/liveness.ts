@@ -1,24 +1,32 @@
-import type { Delivery } from "../../src/core/model.ts";
+import { waitsForPlan } from "../../src/core/delivery.ts";
+import type { Delivery, WaitingFor } from "../../src/core/model.ts";
+import { deliveryOf } from "../../src/http/deliveries/shape.ts";
 import type { Simulation } from "./run.ts";
 
+const SECOND_MS = 1000;
 const MINUTE_MS = 60_000;
 /** A commit may take two seconds, what it wrote is seen before that, and a few may stand in line. */
-const GRACE_MS = 10_000;
+const SLOW_GRACE_MS = 10_000;
+/** On a disk that is never slow: less than two attempts are apart at the rate limit of the scenario. */
+const GRACE_MS = 450;
+/** The releaser looks for places so often. */
+const LOOK_MS = 60_000;
 /** No endpoint is left alone for longer at once: the longest backoff, and more than any `retry-after`. */
 const BREAK_MAX_MS = 5 * MINUTE_MS;
 
 interface Known {
   attempts: number;
   generation: number;
+  isAwaited: boolean;
   /** By the monotonic clock: when its time comes, as that was said first. */
   latest: number;
-  /** By the monotonic clock: since when it is due and nothing is said to hold it; null where something is. */
+  /** By the monotonic clock: since when it is due, and held by nothing that it names; null where it is held. */
   since: number | null;
 }
 
 /**
- * At every step: what is open goes when it was said to go, or says what it waits for, whatever becomes of the
- * wall clock.
+ * At every step: what is open goes when it was said to go, or says what it waits for, and that is so, whatever
+ * becomes of the wall clock.
  */
 export class Liveness {
   readonly #known = new Map<number, Known>();
@@ -31,16 +39,18 @@ export class Liveness {
     this.#jumpedAt = this.run.world.monotonic;
   }
 
+  /** By the monotonic clock: from when on every timer knows the wall clock as it is. */
+  get steadySince(): number {
+    return this.#jumpedAt + MINUTE_MS;
+  }
+
   /** The process died: what it holds is looked at anew. */
   forget(): void {
     for (const known of this.#known.values()) known.since = null;
-    this.#jumpedAt = this.run.world.monotonic;
   }
 
   look(): void {
-    const rows = this.run.sqlite.query<{ id: number }, []>(
-      "SELECT id FROM delivery WHERE status IN (0, 1) AND due IS NOT NULL",
-    );
+    const rows = this.run.sqlite.query<{ id: number }, []>("SELECT id FROM delivery WHERE status IN (0, 1)");
     for (const { id } of rows.all()) {
       const delivery = this.run.process.data.deliveries.get(id);
       if (delivery) this.#lookAt(delivery);
@@ -49,35 +59,109 @@ export class Liveness {
 
   #lookAt(delivery: Delivery): void {
     const { run } = this;
-    const { id, endpointId, due } = delivery;
     const { monotonic } = run.world;
     const { actors, data } = run.process;
     const wall = data.store.now();
-    const shownAt = actors.nextAttemptAt(endpointId, due);
-    if (due === null || shownAt === null) return;
-    const dueAt = actors.clock.toWall(due);
+    const dueAt = delivery.due === null ? wall : actors.clock.toWall(delivery.due);
     const known = this.#knownOf(delivery, monotonic + Math.max(0, dueAt - wall));
-    const later = dueAt - wall - (known.latest - monotonic);
+    const shownAt = actors.nextAttemptAt(delivery.endpointId, delivery.due);
+    if (shownAt !== null) this.#requireSoon(known, shownAt, dueAt, wall);
+    const reason = this.#reasonOf(delivery);
+    if (this.#isHeld(delivery, reason) || run.watch.isBusy(delivery.id)) known.since = null;
+    else known.since ??= monotonic;
+    if (known.since === null) return;
+    const from = Math.max(known.since, this.steadySince);
+    const grace = this.#grace() + (waitsForPlan(delivery) ? LOOK_MS : 0);
+    if (monotonic - from <= grace) return;
+    run.violate(
+      reason === null
+        ? "a delivery is due, does not go, and says of nothing that it holds it"
+        : `a delivery says that ${reason} holds it, which is not so`,
+    );
+    known.since = Number.POSITIVE_INFINITY;
+  }
+
+  /** What is shown of when it goes, and when its time comes, by the wall clock. */
+  #requireSoon(known: Known, shownAt: number, dueAt: number, wall: number): void {
+    const { run } = this;
+    const later = dueAt - wall - (known.latest - run.world.monotonic);
     if (dueAt > wall && later > MINUTE_MS)
       run.violate(`a delivery waits ${Math.round(later / 1000)} s longer than it was told`);
     if (shownAt < dueAt) run.violate("a delivery is said to go before its time");
     if (shownAt - Math.max(dueAt, wall) > BREAK_MAX_MS + MINUTE_MS)
       run.violate("a delivery waits for longer than any break");
-    const isHeld =
-      due > actors.clock.now() || !data.store.writable || actors.waitingFor(endpointId, id, due) !== null;
-    if (isHeld || run.watch.isBusy(id)) known.since = null;
-    else known.since ??= monotonic;
-    if (known.since === null) return;
-    const from = Math.max(known.since, this.#jumpedAt + MINUTE_MS);
-    if (monotonic - from <= GRACE_MS) return;
-    run.violate("a delivery is due, does not go, and says of nothing that it holds it");
-    known.since = Number.POSITIVE_INFINITY;
   }
 
-  #knownOf({ id, attemptCount: attempts, generation }: Delivery, latest: number): Known {
+  #grace(): number {
+    return this.run.faults.slowDisk ? SLOW_GRACE_MS : GRACE_MS;
+  }
+
+  #reasonOf(delivery: Delivery): WaitingFor | null {
+    const { actors, data } = this.run.process;
+    if (!waitsForPlan(delivery)) return actors.waitingFor(delivery.endpointId, delivery.id, delivery.due);
+    const { waiting_for: reason } = deliveryOf({ ids: data.ids, actors }, delivery, "");
+    if (reason === null) this.run.violate("a delivery waits for its plan and does not say so");
+    return reason;
+  }
+
+  /** True where its time has not come, it waits for a poller, or what it names holds it. */
+  #isHeld(delivery: Delivery, reason: WaitingFor | null): boolean {
+    const { data, actors } = this.run.process;
+    if (reason !== null) return this.#isSo(reason, delivery);
+    if (waitsForPlan(delivery)) return false;
+    const endpoint = data.endpoints.get(delivery.endpointId);
+    // Whether its poller gets it is looked at there.
+    if (endpoint?.kind === "poll")
+      return (
+        endpoint.status === "active" && data.store.writable && !data.tenants.isSuspended(endpoint.projectId)
+      );
+    return (delivery.due ?? 0) > actors.clock.now();
+  }
+
+  /** Each reason against its facts, as the rows and the attempts that were seen tell them. */
+  #isSo(reason: WaitingFor, { id, endpointId, projectId, due }: Delivery): boolean {
+    const { watch, process, accountId } = this.run;
+    const { data, actors } = process;
+    const endpoint = data.endpoints.getAnyway(endpointId);
+    if (!endpoint) return false;
+    const { status, ordering, maxConcurrency, rateLimitPerSecond: rate } = endpoint;
+    const isFull = !data.store.writable;
+    const own = watch.inFlightOf(endpointId);
+    const isGated = () => {
+      const { backoffLevel, backoffUntil, slowUntil } = data.health.get(endpointId);
+      const isProbed = backoffLevel > 0 && own > 0;
+      return isProbed || Math.max(backoffUntil, slowUntil) > actors.clock.now();
+    };
+    const isUsedUp = () => {
+      const account = data.tenants.account(accountId);
+      return account !== undefined && data.meter.placesFree(account) <= 0;
+    };
+    const facts: Record<WaitingFor, () => boolean> = {
+      paused: () => status === "paused",
+      disk: () => isFull,
+      plan_limit: () => (due === null ? isFull || isUsedUp() : data.tenants.isSuspended(projectId)),
+      // On a full disk its row does not say it yet.
+      backoff: () => isFull || isGated(),
+      order: () => ordering === "fifo" && (own > 0 || this.#hasEarlier(endpointId, id)),
+      rate_limit: () => rate !== null && watch.sinceStart(endpointId) <= SECOND_MS / rate,
+      concurrency: () => own >= maxConcurrency || !watch.hasFreeSlot(endpointId),
+    };
+    return facts[reason]();
+  }
+
+  #hasEarlier(endpointId: number, id: number): boolean {
+    const earlier = this.run.sqlite.query(
+      "SELECT 1 FROM delivery WHERE endpoint_id = ? AND id < ? AND status IN (0, 1) LIMIT 1",
+    );
+    return earlier.get(endpointId, id) !== null;
+  }
+
+  #knownOf({ id, attemptCount: attempts, generation, due }: Delivery, latest: number): Known {
     const known = this.#known.get(id);
-    if (known && known.attempts === attempts && known.generation === generation) return known;
-    const fresh = { attempts, generation, latest, since: null };
+    const isAwaited = due === null;
+    if (known?.attempts === attempts && known.generation === generation && known.isAwaited === isAwaited)
+      return known;
+    const fresh = { attempts, generation, isAwaited, latest, since: null };
     this.#known.set(id, fresh);
     return fresh;
   }

@@ -2,6 +2,10 @@
 export interface Acknowledged {
   /** The endpoints that had to get it. */
   expected: Set<number>;
+  /** The newest key there was when it was planned. */
+  plannedAfter: number;
+  projectId: number;
+  type: string;
   consumerId: string | null;
   /** A text that stands in its data, and nowhere else. */
   mark: string;
@@ -25,6 +29,13 @@ export interface Outside {
   crashes: number;
   paused: Set<number>;
   deleted: Set<number>;
+  /** Endpoints that were made while events came: what of those before they get is up to replays. */
+  late: Set<number>;
+  /**
+   * Endpoints that were given to another consumer, and the newest key there was once that was acknowledged:
+   * what of the events before they get is up to chance.
+   */
+  given: Map<number, number>;
 }
 
 export function newOutside(): Outside {
@@ -37,5 +48,7 @@ export function newOutside(): Outside {
     crashes: 0,
     paused: new Set(),
     deleted: new Set(),
+    late: new Set(),
+    given: new Map(),
   };
 }

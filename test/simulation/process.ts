@@ -15,8 +15,11 @@ import { Pipeline } from "../../src/pipeline/pipeline.ts";
 import { Releaser } from "../../src/pipeline/releaser.ts";
 import { Replayer } from "../../src/pipeline/replayer.ts";
 import { type Data, openData } from "../../src/store/data.ts";
+import { Poller } from "../../src/delivery/poller.ts";
+import { handOut } from "../../src/delivery/hand-out.ts";
 import { openSteadyClock } from "../../src/delivery/steady.ts";
 import { restore } from "../../src/maintenance/recovery.ts";
+import { type OutletListeners, OutletWatch } from "./outlet-watch.ts";
 import type { Rng, World } from "./world.ts";
 
 const cipher = new Cipher([new Uint8Array(32).fill(7)]);
@@ -30,17 +33,23 @@ export interface ProcessParts {
   syncMs(): number;
   onStart(endpoint: Endpoint, load: Load): void;
   onEnd(endpoint: Endpoint, load: Load, sent: Sent | null): void;
+  /** Attempts in flight over all endpoints, at most. */
+  attemptsMax: number;
+  outlet: OutletListeners;
 }
 
 /**
- * The service as one life of its process: the real store, pipeline, actors, replayer and eraser over virtual
- * time.
+ * The service as one life of its process: the real store, pipeline, actors, poller, replayer and eraser over
+ * virtual time.
  */
 export interface Process {
   data: Data;
   eraser: Eraser;
   jobs: Jobs;
   actors: Actors;
+  /** The actors, as those see them who write deliveries. */
+  outlet: OutletWatch;
+  poller: Poller;
   pipeline: Pipeline;
   replayer: Replayer;
   releaser: Releaser;
@@ -91,34 +100,48 @@ export function bootProcess(parts: ProcessParts): Process {
     onBroken,
   };
   const steady = openSteadyClock(data, dates);
-  const { actors } = makeActors(data, {
+  const { actors, recorder } = makeActors(data, {
     clock: steady,
+    attemptsMax: parts.attemptsMax,
     random: () => rng.next(),
     send: async (endpoint, load) => {
       if (world.isOver()) return null;
+      outlet.onStart(load);
       parts.onStart(endpoint, load);
       const sent = await send(sendParts, endpoint, load);
       parts.onEnd(endpoint, load, sent);
       return sent;
     },
   });
+  const outlet = new OutletWatch(actors, parts.outlet);
+  const poller = new Poller(data, actors, {
+    clock: steady,
+    heldMax: POLLS_HELD_MAX,
+    handOut: (endpoint, load) => handOut(sendParts, endpoint, load),
+    recorder,
+    onAcknowledged() {},
+  });
   const pipeline = new Pipeline({
     data,
-    outlet: actors,
+    outlet,
     onAccepted() {},
     onExhausted() {},
     onRefusedFilter() {},
   });
-  const releaser = new Releaser(data, actors, world.clock);
-  const replayer = new Replayer(data, actors, pipeline);
+  // It looks for places once a minute for ever: while nothing waits for one, that is no step of the run.
+  const nothingWaits = () =>
+    [...data.tenants.accounts()].every(({ id }) => data.meter.waitingEventsOf(id) === 0);
+  const releaser = new Releaser(data, outlet, world.clockInBackground(nothingWaits));
+  const replayer = new Replayer(data, outlet, pipeline);
   const eraser = new Eraser({ data, actors });
   const jobs = openJobs(eraser, world);
-  return { data, actors, pipeline, releaser, replayer, eraser, jobs };
+  return { data, actors, outlet, poller, pipeline, releaser, replayer, eraser, jobs };
 }
 
 /** How often a share of a turn of the loop is over, so that what can be divided is. */
 const SHARE_OVER = 0.1;
 const REST_MS = 10;
+const POLLS_HELD_MAX = 10;
 const MINUTE_MS = 60_000;
 
 /**
@@ -145,7 +168,5 @@ function openJobs(eraser: Eraser, world: ReturnType<World["ofThisLife"]>): Jobs 
 /** What the program does at start, before it answers. */
 export async function recoverProcess(process: Process): Promise<void> {
   await restore(process);
-  // It would look for places once a minute for ever, and no run would come to its end.
-  process.releaser.stop();
   void process.jobs.run("erasure");
 }

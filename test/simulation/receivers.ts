@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { Transport, TransportRequest, TransportResult } from "../../src/transport/types.ts";
+import type { Tally } from "./tally.ts";
 import type { Rng, World } from "./world.ts";
 
 /** What may strike in a run, each kind switched on or off by its seed. */
@@ -36,8 +37,6 @@ export const FAULT_NAMES = [
   "slowDisk",
   "erasures",
 ] as const satisfies (keyof Faults)[];
-
-export type Tally = Record<keyof Faults, number>;
 
 /** One request as a receiver saw it. */
 export interface Seen {
@@ -145,7 +144,7 @@ export class Receivers implements Transport {
         : [];
       return [this.rng.pick([429, 502, 503, 504]), retryAfter];
     }
-    if (this.#strikes("gone", 0.003)) return [410, []];
+    if (this.#strikes("gone", 0.01)) return [410, []];
     return [200, []];
   }
 
@@ -156,6 +155,16 @@ export class Receivers implements Transport {
     if (!this.#strikes("outages", 0.01)) return false;
     this.#downUntil.set(path, this.world.monotonic + 60_000 + this.rng.below(3 * 3_600_000));
     return true;
+  }
+
+  /** True where what a poller was to get is lost on its way. */
+  losesAnswer(): boolean {
+    return this.#strikes("lostAfter", 0.15);
+  }
+
+  /** A poller has it. */
+  take(path: string, id: string): void {
+    this.#remember(path, { id, at: this.world.wall, answer: 200, sent: this.#sent++ });
   }
 
   #remember(path: string, seen: Seen): void {

@@ -1,6 +1,8 @@
 import type { DeliveryStatus } from "../../src/core/model.ts";
 import { enqueueReplayed, replayOne } from "../../src/pipeline/replay.ts";
+import { mayGet } from "../../src/pipeline/new-delivery.ts";
 import { statusNumber } from "../../src/store/log/delivery-row.ts";
+import type { ReplayFilter } from "../../src/store/log/replays.ts";
 import { CONSUMERS } from "./scenario.ts";
 import type { Simulation } from "./run.ts";
 
@@ -20,54 +22,63 @@ export class Replays {
 
   one(): void {
     const id = this.run.someDelivery();
-    const { data, actors } = this.run.process;
+    const { data, actors, outlet } = this.run.process;
     const delivery = id === null ? null : data.deliveries.get(id);
     const endpoint = delivery && data.endpoints.get(delivery.endpointId);
     const event = delivery && data.events.get(delivery.eventId);
-    if (!delivery || !endpoint || !event) return;
+    // As the API refuses it.
+    if (!delivery || !endpoint || !event || !mayGet(endpoint, event)) return;
     this.run.outside.touched.add(delivery.id);
     const known = this.run.rng.chance(0.8) ? delivery : null;
     if (known === null) this.run.outside.renewed.add(`${event.id}:${endpoint.id}`);
-    const full = actors.full([endpoint]);
+    const full = outlet.full([endpoint]);
     const written = data.store.write(() => replayOne(data, actors.clock, event, endpoint, known, full));
     void written.then((replayed) => {
       if (replayed === null) return;
       this.run.outside.touched.add(replayed.delivery.id);
       this.run.outside.replayed.push({ id: replayed.delivery.id, at: replayed.waiting.due });
-      enqueueReplayed(actors, [replayed]);
+      enqueueReplayed(outlet, [replayed]);
     }, this.run.refused);
   }
 
   many(): void {
-    const { data, replayer } = this.run.process;
-    const missing = this.run.rng.chance(0.4);
-    const status: DeliveryStatus[] = this.run.rng.pick([
-      ["dead"],
-      ["dead"],
-      ["retrying"],
-      ["pending", "retrying"],
-    ]);
-    const filter = {
-      status,
-      endpointId: missing ? this.run.rng.pick(this.run.endpoints) : null,
-      consumerId: null,
-      eventTypes: null,
-      since: null,
-      until: null,
-      missing,
-      ratePerSecond: this.run.rng.pick([null, 1]),
-    };
-    for (const { id } of this.run.sqlite
+    const { rng, projects, endpoints, process } = this.run;
+    // Somebody who clicks twice asks for it twice.
+    const times = rng.chance(0.3) ? 2 : 1;
+    const id = rng.pick(endpoints);
+    if (rng.chance(0.4)) return this.missing(id, process.data.endpoints.get(id)?.projectId ?? 0, times);
+    const status = rng.pick<DeliveryStatus[]>([["dead"], ["dead"], ["retrying"], ["pending", "retrying"]]);
+    for (const { id: open } of this.run.sqlite
       .query<{ id: number }, [string]>(
         "SELECT id FROM delivery WHERE status IN (SELECT value FROM json_each(?))",
       )
       .all(JSON.stringify(status.map(statusNumber))))
-      this.run.outside.touched.add(id);
-    const { projectId } = this.run;
-    const consumerId = missing ? null : this.run.rng.pick(CONSUMERS);
+      this.run.outside.touched.add(open);
+    this.#ask(rng.pick(projects), { status, consumerId: rng.pick(CONSUMERS) }, times);
+  }
+
+  /** What an endpoint would get today, and has not got. */
+  missing(endpointId: number, projectId: number, times: number): void {
+    this.#ask(projectId, { status: ["dead"], missing: true, endpointId, consumerId: null }, times);
+  }
+
+  #ask(
+    projectId: number,
+    asked: Pick<ReplayFilter, "status" | "consumerId"> & Partial<ReplayFilter>,
+    times: number,
+  ): void {
+    const { data, replayer } = this.run.process;
+    const filter: ReplayFilter = {
+      endpointId: null,
+      eventTypes: null,
+      since: null,
+      until: null,
+      missing: false,
+      ratePerSecond: this.run.rng.pick([null, 1]),
+      ...asked,
+    };
+    const { consumerId } = filter;
     const scope = { projectId, visible: data.endpoints.visibleTo(projectId, consumerId) };
-    // Somebody who clicks twice asks for it twice.
-    const times = this.run.rng.chance(0.3) ? 2 : 1;
     for (let n = 0; n < times; n++)
       replayer
         .count(scope, filter, data.store.turns)

@@ -1,4 +1,5 @@
 import { LIMITS } from "../../src/core/limits.ts";
+import type { Endpoint } from "../../src/core/model.ts";
 import { makeSecret } from "../../src/core/signing.ts";
 import type { NewEndpoint } from "../../src/store/resources/endpoints.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
@@ -12,33 +13,71 @@ const SMALL = {
   actorQueueMax: [2, 3, 5],
   actorQueueHead: [1],
   actorRefillMax: [1, 2],
-  dispatchWaitingMax: [1, 4],
-  dispatchBytesMax: [0, 400],
-  touchedMax: [1, 10_000],
-  queuedTotalMax: [2, 6, 1000],
-  bodyCacheBytesMax: [0, 300, 1_000_000],
-  fanoutAtOnceMax: [1, 2],
-  eventRowsMax: [1, 2],
-  fanoutSliceRows: [1, 2],
+  dispatchWaitingMax: [1, 2],
+  dispatchBytesMax: [0, 100],
+  dispatchAtOnceMax: [0, 1],
+  dispatchSliceMax: [1],
+  dispatchSliceBytesMax: [1, 100],
+  touchedMax: [1, 2],
+  queuedTotalMax: [2, 6],
+  bodyCacheBytesMax: [0, 200],
+  fanoutAtOnceMax: [1, 2, 4],
+  eventRowsMax: [1, 2, 4],
+  fanoutSliceRows: [1, 2, 4],
   sliceRows: [1, 2],
+  indexSliceRows: [1, 3],
+  planSearchedMax: [1, 2],
+  planWaitingEventsMax: [1, 3],
+  labelsCachedMax: [1, 3],
+  headsCachedMax: [1, 2],
+  pollersMax: [1],
 } as const;
 type Bound = keyof typeof SMALL;
 const USUAL = new Map((Object.keys(SMALL) as Bound[]).map((name) => [name, LIMITS[name].value]));
 
-/** Makes the bounds small, or as they are without a generator, for the run that begins now. */
-export function setBounds(rng: Rng | null): void {
+/** These seeds run with the bounds as they are. */
+export const SEEDS_WITH_USUAL_BOUNDS: ReadonlySet<number> = new Set([8, 16, 24, 10_008, 10_016]);
+const ATTEMPTS_USUAL = 1000;
+
+/**
+ * Makes the bounds small, or as they are without a generator, for the run that begins now. Answers how many
+ * attempts may be in flight over all endpoints.
+ */
+export function setBounds(rng: Rng | null): number {
   for (const [name, usual] of USUAL) {
     (LIMITS[name] as { value: number }).value = rng === null ? usual : rng.pick<number>(SMALL[name]);
   }
+  return rng === null ? ATTEMPTS_USUAL : rng.pick([1, 2, 4, ATTEMPTS_USUAL]);
 }
 
-/** An endpoint by chance: every kind of schedule, order, rate and subscription occurs. */
+/** What a bound keeps from happening, as it is seen from outside. */
+export const MET_NAMES = [
+  "queueFull",
+  "allQueuesFull",
+  "lineUsed",
+  "lineFull",
+  "lineWithoutBody",
+  "bodyNotKept",
+  "fanoutInSlices",
+  "fanoutAhead",
+  "noSlot",
+  "planQueueFull",
+  "pollersFull",
+  "labelsForgotten",
+  "headsForgotten",
+] as const;
+/** How often each bound was met. */
+export type Met = Record<(typeof MET_NAMES)[number], number>;
+
+/** An endpoint by chance: every kind of schedule, order, rate and subscription occurs; one of five is polled. */
 export function newEndpoint(rng: Rng, projectId: number, n: number, now: number): NewEndpoint {
+  const isPolled = rng.chance(0.2);
   return {
     ...plainEndpoint,
     projectId,
     consumerId: rng.pick(CONSUMERS),
-    config: { url: `http://receiver.test/${n}` },
+    kind: isPolled ? "poll" : "http",
+    config: isPolled ? {} : { url: `http://receiver.test/${n}` },
     eventTypes: rng.pick([null, ["order.*"], ["order.paid", "user.deleted"]]),
     secret: makeSecret(),
     retry: rng.pick([null, { schedule: [1, 2, 4] }, { schedule: [60, 600] }, { schedule: [] }]),
@@ -49,4 +88,14 @@ export function newEndpoint(rng: Rng, projectId: number, n: number, now: number)
     ordering: rng.pick(["none", "none", "fifo"]),
     updatedAt: now,
   };
+}
+
+/** Whether it subscribes to the type. */
+export function wantsType({ eventTypes: types }: Pick<Endpoint, "eventTypes">, type: string): boolean {
+  return types === null || types.includes(type) || (types.includes("order.*") && type.startsWith("order."));
+}
+
+/** Where it is reached, as `Receivers` tell it. */
+export function pathOf({ id, kind, config }: Endpoint): string {
+  return kind === "poll" ? `/poll/${id}` : new URL(String(config["url"])).pathname;
 }

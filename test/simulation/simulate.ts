@@ -2,8 +2,8 @@
  * `bun test/simulation/simulate.ts [--seeds N] [--from SEED] [--seconds S]`: prints every failing seed; exits
  * 1 where there is one.
  */
-import { FAULT_NAMES, type Tally } from "./receivers.ts";
 import { Simulation } from "./run.ts";
+import { COUNTED, newTally } from "./tally.ts";
 
 const option = (name: string, fallback: number) => {
   const at = process.argv.indexOf(`--${name}`);
@@ -13,7 +13,7 @@ const seeds = option("seeds", 2000);
 const from = option("from", 1);
 const failuresMax = option("failures", 5);
 
-const tally = Object.fromEntries(FAULT_NAMES.map((name) => [name, 0])) as Tally;
+const tally = newTally();
 let failures = 0;
 let steps = 0;
 let ran = 0;
@@ -30,6 +30,6 @@ for (let seed = from; seed < from + seeds && failures < failuresMax; seed++) {
 }
 const seconds = (performance.now() - began) / 1000;
 console.log(
-  `${ran} seeds, ${steps} steps in ${seconds.toFixed(1)} s; faults: ${FAULT_NAMES.map((name) => `${name} ${tally[name]}`).join(", ")}`,
+  `${ran} seeds, ${steps} steps in ${seconds.toFixed(1)} s; counted: ${COUNTED.map((name) => `${name} ${tally[name]}`).join(", ")}`,
 );
 process.exit(failures === 0 ? 0 : 1);

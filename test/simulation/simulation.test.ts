@@ -1,16 +1,14 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { MUTANTS } from "./mutants.ts";
-import { FAULT_NAMES, type Tally } from "./receivers.ts";
 import { Simulation } from "./run.ts";
+import { COUNTED, newTally } from "./tally.ts";
 import { setBounds } from "./scenario.ts";
 
 afterEach(() => setBounds(null));
 
-const noFaults = () => Object.fromEntries(FAULT_NAMES.map((name) => [name, 0])) as Tally;
-
-async function runSeed(seed: number): Promise<{ violations: string[]; hash: number }> {
-  const run = new Simulation(seed, noFaults());
+async function runSeed(seed: number, tally = newTally()): Promise<{ violations: string[]; hash: number }> {
+  const run = new Simulation(seed, tally);
   const violations = await run.run();
   run.sqlite.close();
   return { violations, hash: run.hash };
@@ -23,10 +21,15 @@ test.each(MUTANTS)("there is a place for the planted bug: $name", async ({ file,
 
 describe("the service under chance", () => {
   const seeds = Array.from({ length: 60 }, (_, n) => 10_000 + n);
+  const tally = newTally();
 
   // Each by itself: all together take longer than a test may on a machine that is busy.
   test.each(seeds)("keeps its promises with seed %i", async (seed) => {
-    expect((await runSeed(seed)).violations).toEqual([]);
+    expect((await runSeed(seed, tally)).violations).toEqual([]);
+  });
+
+  test("has every fault strike and every bound met by then", () => {
+    expect(COUNTED.filter((name) => tally[name] === 0)).toEqual([]);
   });
 
   test.each([1, 7, 42])("does the same again with the same seed, %i", async (seed) => {

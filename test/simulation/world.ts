@@ -38,6 +38,8 @@ interface Happening {
   /** The process that it belongs to; null for what outlives a crash (receivers, the outside). */
   process: number | null;
   run: (() => void) | null;
+  /** Of what looks again from time to time: true while there is nothing for it to do. */
+  isIdle: (() => boolean) | null;
 }
 
 /**
@@ -65,13 +67,17 @@ export class World {
     return this.#now;
   }
 
-  get isQuiet(): boolean {
-    return this.#heap.length === 0;
-  }
-
   /** Happens after `ms`, unless the process is dead by then. */
   after(ms: number, run: () => void): () => void {
     return this.#add(ms, this.process, run);
+  }
+
+  /**
+   * Happens after `ms`, whatever becomes of the process. While `isIdle` says that it has nothing to do, it is
+   * no step, and no run goes on for it.
+   */
+  inBackground(ms: number, isIdle: () => boolean, run: () => void): () => void {
+    return this.#add(ms, null, run, isIdle);
   }
 
   /** What one life of the process sees: nothing that it asks for after its death happens. */
@@ -90,6 +96,9 @@ export class World {
         return monotonicNow();
       },
       clock: this.#clockOver(after),
+      /** Of what looks again from time to time, and has nothing to do while `isIdle`. */
+      clockInBackground: (isIdle: () => boolean) =>
+        this.#clockOver((ms, run) => (this.process === life ? this.#add(ms, life, run, isIdle) : () => {})),
     };
   }
 
@@ -120,16 +129,31 @@ export class World {
         if (Number.isFinite(until)) this.#now = Math.max(this.#now, Math.min(until, top?.at ?? until));
         return false;
       }
+      const isIdle = this.#isIdle(top);
+      if (isIdle && until === Number.POSITIVE_INFINITY && !this.#heap.some((one) => this.#isWork(one)))
+        return false;
       this.#removeTop();
-      if (top.run === null || (top.process !== null && top.process !== this.process)) continue;
+      if (!this.#isAlive(top)) continue;
       this.#now = Math.max(this.#now, top.at);
-      top.run();
-      return true;
+      top.run?.();
+      if (!isIdle) return true;
     }
   }
 
-  #add(ms: number, process: number | null, run: () => void): () => void {
-    const happening: Happening = { at: this.#now + ms, order: this.#order++, process, run };
+  #isAlive({ run, process }: Happening): boolean {
+    return run !== null && (process === null || process === this.process);
+  }
+
+  #isIdle(happening: Happening): boolean {
+    return this.#isAlive(happening) && (happening.isIdle?.() ?? false);
+  }
+
+  #isWork(happening: Happening): boolean {
+    return this.#isAlive(happening) && !(happening.isIdle?.() ?? false);
+  }
+
+  #add(ms: number, process: number | null, run: () => void, isIdle: Happening["isIdle"] = null): () => void {
+    const happening: Happening = { at: this.#now + ms, order: this.#order++, process, run, isIdle };
     this.#heap.push(happening);
     for (let at = this.#heap.length - 1; at > 0; ) {
       const parent = (at - 1) >> 1;

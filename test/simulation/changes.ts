@@ -1,0 +1,181 @@
+import { withoutWaits } from "../../src/core/delivery.ts";
+import { type Endpoint, HEALTHY } from "../../src/core/model.ts";
+import { makeSecret } from "../../src/core/signing.ts";
+import type { Simulation } from "./run.ts";
+import { CONSUMERS, newEndpoint, pathOf } from "./scenario.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** What people change while events come: endpoints, and their account. */
+export class Changes {
+  #made = 0;
+
+  constructor(private readonly run: Simulation) {}
+
+  async create(isLate = false): Promise<number> {
+    const { rng, process, projects, world, outside, paths } = this.run;
+    const { data } = process;
+    // Some of each project.
+    const projectId = projects[this.#made % projects.length] ?? 0;
+    const fields = newEndpoint(rng, projectId, this.#made++, world.wall);
+    const made = await data.store.write(() => {
+      const inserted = data.endpoints.insert(fields);
+      // The process may die before anybody hears of it.
+      paths.set(inserted.id, [pathOf(inserted)]);
+      if (isLate) outside.late.add(inserted.id);
+      return inserted;
+    });
+    this.run.endpoints.push(made.id);
+    data.endpoints.remember(made);
+    return made.id;
+  }
+
+  /** Most often somebody asks at once, twice, for what the endpoint has missed. */
+  createLate(): void {
+    const { rng, replays, process } = this.run;
+    void this.create(true).then((id) => {
+      if (rng.chance(0.7)) replays.missing(id, process.data.endpoints.get(id)?.projectId ?? 0, 2);
+    }, this.run.refused);
+  }
+
+  togglePause(): void {
+    const { rng, outside, endpoints } = this.run;
+    const id = rng.pick(endpoints);
+    if (rng.chance(0.5)) {
+      this.#change(
+        id,
+        ({ status }) => (status === "active" ? { status: "paused" } : {}),
+        ({ status }) => {
+          if (status === "paused") outside.paused.add(id);
+        },
+      );
+      return;
+    }
+    this.resume(id);
+  }
+
+  resume(id: number): void {
+    this.run.outside.paused.delete(id);
+    this.#change(id, ({ status }) => (status === "paused" ? { status: "active" } : {}));
+  }
+
+  rotate(): void {
+    const { rng, world, process } = this.run;
+    const endpoint = process.data.endpoints.get(rng.pick(this.run.endpoints));
+    if (!endpoint) return;
+    const hours = rng.pick([0, 1, 24]);
+    const expiresAt = world.wall + hours * HOUR_MS;
+    const previousOf = ({ secret }: Endpoint) =>
+      hours === 0 ? null : { secret, privateKey: null, expiresAt };
+    this.#change(endpoint.id, (now) => ({ secret: makeSecret(), previous: previousOf(now) }));
+  }
+
+  delete(): void {
+    const id = this.run.rng.pick(this.run.endpoints);
+    if (this.run.outside.deleted.size > 0) return;
+    this.run.outside.deleted.add(id);
+    this.#change(id, () => ({ status: "deleted" }));
+  }
+
+  enable(id = this.run.rng.pick(this.run.endpoints)): void {
+    if (this.run.process.data.endpoints.get(id)?.status !== "disabled") return;
+    this.#startAfresh(id, { status: "active", disabledReason: null });
+  }
+
+  /** To another address, while attempts at the one before are under way. */
+  move(): void {
+    const id = this.run.rng.pick(this.run.endpoints);
+    if (this.run.process.data.endpoints.get(id)?.kind === "poll") return;
+    const url = `http://receiver.test/${id % 1000}-${this.run.steps}`;
+    this.run.paths.get(id)?.push(new URL(url).pathname);
+    this.#startAfresh(id, { config: { url } });
+  }
+
+  /** A change after which nothing counts that the endpoint answered before. */
+  #startAfresh(id: number, change: Partial<Endpoint>): void {
+    const { data } = this.run.process;
+    const written = data.store.write(() => {
+      // What was disabled a moment ago stays so, wherever it leads.
+      if (change.config && data.endpoints.current(id)?.status === "disabled") return null;
+      const made = data.endpoints.update(id, () => change);
+      if (!made) return null;
+      data.health.set(id, HEALTHY);
+      this.run.watch.willOpenGate(id);
+      return made;
+    });
+    void written.then((made) => {
+      if (!made) return;
+      this.run.watch.openGate(id);
+      data.endpoints.remember(made);
+      this.run.watch.requireSchedule(id);
+    }, this.run.refused);
+  }
+
+  clearWaits(): void {
+    const id = this.run.rng.pick(this.run.endpoints);
+    const { data, actors } = this.run.process;
+    void data.store
+      .write(() => {
+        data.health.set(id, withoutWaits(data.health.get(id)));
+        this.run.watch.willOpenGate(id);
+      })
+      .then(() => {
+        this.run.watch.openGate(id);
+        actors.clearWaits(id);
+        this.run.watch.requireSchedule(id);
+      }, this.run.refused);
+  }
+
+  reorder(): void {
+    const { rng, endpoints, process } = this.run;
+    const id = rng.pick(endpoints);
+    // At an endpoint that is pushed to, what waits already may have gone out of order.
+    const isPoll = process.data.endpoints.get(id)?.kind === "poll";
+    const ordering = isPoll && rng.chance(0.5) ? "fifo" : "none";
+    this.#change(id, () => ({
+      maxConcurrency: rng.pick([1, 2, 10]),
+      ...(rng.chance(isPoll ? 1 : 0.2) && { ordering }),
+    }));
+  }
+
+  /**
+   * To another consumer, while events of the one before are on their way. Whom an erasure takes with it is
+   * then nobody's to tell.
+   */
+  give(): void {
+    const { rng, faults, endpoints, process, world } = this.run;
+    const endpoint = process.data.endpoints.get(rng.pick(endpoints));
+    if (faults.erasures || !endpoint?.consumerId) return;
+    for (let n = 0; n < 3; n++) this.run.publishing.publish(endpoint);
+    if (rng.chance(0.5)) return this.#give(endpoint.id);
+    world.outside(2 * rng.next(), () => this.run.isUp && this.#give(endpoint.id));
+  }
+
+  #give(id: number): void {
+    const { rng, outside, process } = this.run;
+    outside.given.set(id, Number.POSITIVE_INFINITY);
+    const consumerId = rng.pick(CONSUMERS.filter((one) => one !== null));
+    this.#change(
+      id,
+      () => ({ consumerId }),
+      () => outside.given.set(id, process.data.store.keys.last),
+    );
+  }
+
+  account(change: { plan?: string; suspended?: boolean }): void {
+    const { store, tenants } = this.run.process.data;
+    void store
+      .write(() => tenants.updateAccount(this.run.accountId, change))
+      .then(({ made }) => tenants.rememberAccount(made), this.run.refused);
+  }
+
+  #change(
+    id: number,
+    change: (now: Endpoint) => Partial<Endpoint>,
+    then?: (changed: Endpoint) => void,
+  ): void {
+    this.run.process.data.endpoints
+      .change(id, change)
+      .then((changed) => changed && then?.(changed), this.run.refused);
+  }
+}

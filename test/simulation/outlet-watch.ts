@@ -1,0 +1,122 @@
+import { limit } from "../../src/core/limits.ts";
+import type { Dispatch, Load } from "../../src/core/dispatch.ts";
+import type { Actors } from "../../src/delivery/actors.ts";
+import { keepsOrder } from "../../src/destinations/destinations.ts";
+import type { Outlet } from "../../src/pipeline/outlet.ts";
+import type { Met } from "./scenario.ts";
+
+export interface OutletListeners {
+  met(bound: keyof Met): void;
+  violate(text: string): void;
+}
+
+/**
+ * Stands between those who write deliveries and the actors: counts the bounds that they meet, and says where
+ * a bound does not hold, or one project waits while another is served twice.
+ */
+export class OutletWatch implements Outlet {
+  readonly dispatcher: Outlet["dispatcher"];
+  /** What waits in the line, by project; what is dropped at its turn stands here until the line is empty. */
+  readonly #lined = new Map<number, Map<number, Load | null>>();
+  /** What the actors were given of a delivery, by its id. */
+  readonly #given = new Map<number, Load>();
+  #isDispatching = false;
+  /** Since the last look: projects that were served from the line, and how many joined it. */
+  #served = new Set<number>();
+  #joined = 0;
+  #waitedBefore = 0;
+  /** Whose turn was the last, and who waited then. */
+  #last: { projectId: number; others: Set<number> } | null = null;
+
+  constructor(
+    private readonly actors: Actors,
+    private readonly tell: OutletListeners,
+  ) {
+    const { dispatcher } = actors;
+    this.dispatcher = {
+      dispatch: (dispatches) => this.#dispatch(dispatches),
+      get waiting() {
+        return dispatcher.waiting;
+      },
+      get isEmpty() {
+        // Only a fan-out asks, that is ahead of what goes out.
+        tell.met("fanoutAhead");
+        return dispatcher.isEmpty;
+      },
+    };
+    const enqueue = actors.enqueue.bind(actors);
+    actors.enqueue = (endpointId, waiting, load) => {
+      if (!this.#isDispatching) this.#leave(waiting.id, load);
+      if (load !== null) this.#given.set(waiting.id, load);
+      enqueue(endpointId, waiting, load);
+    };
+  }
+
+  get clock(): Outlet["clock"] {
+    return this.actors.clock;
+  }
+
+  full(endpoints: readonly { id: number }[]): ReadonlySet<number> {
+    const full = this.actors.full(endpoints);
+    const isBehind = this.actors.dispatcher.waiting >= limit("dispatchWaitingMax");
+    if (isBehind && endpoints.some(({ id }) => !full.has(id)))
+      this.tell.violate("too many are on their way to their actors, and one more is not parked");
+    if (isBehind) this.tell.met("lineFull");
+    else if (full.size > 0) this.tell.met("queueFull");
+    if (full.size > 0 && this.actors.counts().queued >= limit("queuedTotalMax"))
+      this.tell.met("allQueuesFull");
+    return full;
+  }
+
+  /** An attempt begins with this. */
+  onStart(load: Load): void {
+    const given = this.#given.get(load.delivery.id);
+    if (given !== undefined && given !== load && load.delivery.attemptCount === 0)
+      this.tell.met("bodyNotKept");
+  }
+
+  /** At each step: projects take turns in the line. */
+  look(): void {
+    const { waiting } = this.actors.dispatcher;
+    const left = this.#waitedBefore + this.#joined - waiting;
+    this.#waitedBefore = waiting;
+    this.#joined = 0;
+    const [projectId] = this.#served;
+    this.#served.clear();
+    if (waiting === 0) this.#lined.clear();
+    // What left was out of date: nobody can tell whose turn it was.
+    if (projectId === undefined && left > 0) this.#last = null;
+    if (projectId === undefined) return;
+    const others = new Set([...this.#lined.keys()].filter((id) => id !== projectId));
+    if (this.#last?.projectId === projectId && [...others].some((id) => this.#last?.others.has(id)))
+      this.tell.violate("a project is served twice while another one waits");
+    this.#last = { projectId, others };
+  }
+
+  #dispatch(dispatches: readonly Dispatch[]): void {
+    const { dispatcher } = this.actors;
+    const before = dispatcher.waiting;
+    this.#isDispatching = true;
+    dispatcher.dispatch(dispatches);
+    this.#isDispatching = false;
+    const joined = dispatcher.waiting - before;
+    if (joined === 0) return;
+    this.tell.met("lineUsed");
+    this.#joined += joined;
+    const isQuick = ({ waiting, endpoint }: Dispatch) => waiting.queueOrder !== null || keepsOrder(endpoint);
+    for (const { endpoint, waiting, load } of dispatches.filter((one) => !isQuick(one)).slice(-joined)) {
+      const lined = this.#lined.get(endpoint.projectId) ?? new Map<number, Load | null>();
+      this.#lined.set(endpoint.projectId, lined.set(waiting.id, load));
+    }
+  }
+
+  #leave(id: number, load: Load | null): void {
+    for (const [projectId, lined] of this.#lined) {
+      const before = lined.get(id);
+      if (!lined.delete(id)) continue;
+      this.#served.add(projectId);
+      if (before && load === null) this.tell.met("lineWithoutBody");
+      if (lined.size === 0) this.#lined.delete(projectId);
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import type { Incoming } from "../../src/pipeline/pipeline.ts";
+import type { Simulation } from "./run.ts";
+import { CONSUMERS, TYPES, wantsType } from "./scenario.ts";
+
+/** Of events that a provider sent: they wait where the plan is used up, while publishing is refused. */
+const SOURCE = 1;
+
+/** Publishes events, and remembers what was acknowledged and who had to get it. */
+export class Publishing {
+  #marks = 0;
+
+  constructor(private readonly run: Simulation) {}
+
+  /** One event, or some in one transaction; of this consumer in this project, or of any. */
+  publish(of: { projectId: number; consumerId: string | null } | null = null): void {
+    const { run } = this;
+    const { pipeline, data } = run.process;
+    const projectId = of?.projectId ?? run.rng.pick(run.projects);
+    const sourceId = run.rng.chance(0.5) ? SOURCE : null;
+    const count = run.rng.chance(0.2) ? 2 + run.rng.below(3) : 1;
+    const events = Array.from({ length: count }, () =>
+      this.#make(projectId, of ? of.consumerId : run.rng.pick(CONSUMERS), sourceId),
+    );
+    const planned = Promise.try(() =>
+      pipeline.plan(
+        projectId,
+        events.map(({ incoming }) => incoming),
+      ),
+    );
+    const acknowledged = planned.then(async (plan) => {
+      const accepted = await data.store.write(() => plan.write());
+      void plan.dispatch();
+      return accepted;
+    });
+    void acknowledged.then((accepted) => {
+      accepted.forEach(({ event, duplicate }, at) => {
+        const { type, consumerId } = event;
+        const made = events[at];
+        if (made && !duplicate) run.outside.acked.set(event.id, { ...made, projectId, type, consumerId });
+      });
+    }, run.refused);
+  }
+
+  #make(projectId: number, consumerId: string | null, sourceId: number | null) {
+    const { rng, world } = this.run;
+    const type = rng.pick(TYPES);
+    const mark = `m${++this.#marks}`;
+    const incoming: Incoming = {
+      type,
+      timestamp: world.wall,
+      data: `{"mark":"${mark}"}`,
+      consumerId,
+      externalId: rng.chance(0.2) ? `ext-${rng.below(5)}` : null,
+      sourceId,
+      isTest: false,
+      hops: 0,
+    };
+    const plannedAfter = this.run.process.data.store.keys.last;
+    return { incoming, mark, plannedAfter, expected: this.#audience(projectId, type, consumerId) };
+  }
+
+  /** Endpoints that must get such an event, if nobody deletes them meanwhile, or gives them away. */
+  #audience(projectId: number, type: string, consumerId: string | null): Set<number> {
+    const all = [...this.run.process.data.endpoints.ofProject(projectId).values()];
+    const wanted = all.filter(
+      (endpoint) =>
+        wantsType(endpoint, type) && (endpoint.consumerId === null || endpoint.consumerId === consumerId),
+    );
+    return new Set(wanted.map(({ id }) => id));
+  }
+}
