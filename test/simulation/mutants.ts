@@ -400,4 +400,10 @@ export const MUTANTS: readonly Mutant[] = [
     find: "() => this.start());",
     put: "() => {});",
   },
+  {
+    name: "a delivery that is read while it is busy is not read again after its attempt",
+    file: "delivery/backlog.ts",
+    find: "    this.flights.defer(id);\n    const delivery",
+    put: "    const delivery",
+  },
 ];
