@@ -299,10 +299,10 @@ export const MUTANTS: readonly Mutant[] = [
     put: "const isBehind = false;",
   },
   {
-    name: "a write-down that somebody else began is not waited for before an erasure",
+    name: "what came and went between two write-downs of the index is written down",
     file: "store/index/index.ts",
-    find: "    // Somebody else may have begun it, with all that was gathered by then.\n    await this.#running;",
-    put: "",
+    find: "for (const part of removed.length > 0 ? this.#gathered : [])",
+    put: "for (const part of removed.length < 0 ? this.#gathered : [])",
   },
   {
     name: "a change of order moves what is polled",
