@@ -105,9 +105,7 @@ export class Changes {
     });
     void written.then((made) => {
       if (!made) return;
-      this.run.watch.openGate(id);
-      data.endpoints.remember(made);
-      this.run.watch.requireSchedule(id);
+      this.run.watch.openGate(id, () => data.endpoints.remember(made));
     }, this.run.refused);
   }
 
@@ -119,11 +117,7 @@ export class Changes {
         data.health.set(id, withoutWaits(data.health.get(id)));
         this.run.watch.willOpenGate(id);
       })
-      .then(() => {
-        this.run.watch.openGate(id);
-        actors.clearWaits(id);
-        this.run.watch.requireSchedule(id);
-      }, this.run.refused);
+      .then(() => this.run.watch.openGate(id, () => actors.clearWaits(id)), this.run.refused);
   }
 
   reorder(): void {

@@ -1,3 +1,5 @@
+import { REASON_MUTANTS } from "./reason-mutants.ts";
+
 /**
  * Bugs on purpose. Each is one change of the source's text, put in while a module is loaded (mutate.ts), so
  * that the program itself holds no hooks for tests. The simulation has to find every one of them.
@@ -10,6 +12,7 @@ export interface Mutant {
 }
 
 export const MUTANTS: readonly Mutant[] = [
+  ...REASON_MUTANTS,
   {
     name: "a retry is forgotten: the delivery does not go back into the queue",
     file: "delivery/actor.ts",
@@ -263,16 +266,10 @@ export const MUTANTS: readonly Mutant[] = [
     put: "const delivered = !failed;",
   },
   {
-    name: "nothing is said of a delivery that waits for a free slot",
-    file: "delivery/actor.ts",
-    find: 'return this.health.backoffLevel > 0 ? "backoff" : "concurrency";',
-    put: "return null;",
-  },
-  {
     name: "two replays of what is missing make two deliveries of one event",
     file: "pipeline/replayer.ts",
-    find: "(!isTheirs(endpoint, event) || hasDelivery(this.data, eventId, endpoint))",
-    put: "!isTheirs(endpoint, event)",
+    find: "if (isNew && newKey === undefined && hasDelivery(this.data, eventId, endpoint)) return [];",
+    put: "",
   },
   {
     name: "what waits is ended of an endpoint that was enabled meanwhile",
@@ -333,66 +330,6 @@ export const MUTANTS: readonly Mutant[] = [
     file: "pipeline/new-delivery.ts",
     find: "if (isPolled(kind)) return data.store.takeKey();",
     put: "if (isPolled(kind)) return due;",
-  },
-  {
-    name: "nothing is said of a delivery whose endpoint is paused",
-    file: "delivery/actor.ts",
-    find: 'if (this.endpoint.status === "paused") return "paused";',
-    put: 'if (this.endpoint.status === "paused") return null;',
-  },
-  {
-    name: "nothing is said of a delivery whose endpoint backs off",
-    file: "delivery/actor.ts",
-    find: 'if (this.#gate() > now && due <= this.#gate()) return "backoff";',
-    put: "if (this.#gate() > now && due <= this.#gate()) return null;",
-  },
-  {
-    name: "nothing is said of a delivery that waits for its turn in the order",
-    file: "delivery/actor.ts",
-    find: '!this.#isFirst(id)) return "order";',
-    put: "!this.#isFirst(id)) return null;",
-  },
-  {
-    name: "nothing is said of a delivery that the rate limit holds",
-    file: "delivery/actor.ts",
-    find: 'if (this.#tokenAt(now) > now) return "rate_limit";',
-    put: "if (this.#tokenAt(now) > now) return null;",
-  },
-  {
-    name: "nothing is said of a delivery that waits for a slot of all endpoints",
-    file: "delivery/actor.ts",
-    find: '? null : "concurrency";',
-    put: "? null : null;",
-  },
-  {
-    name: "nothing is said of a delivery whose account is suspended",
-    file: "delivery/actor.ts",
-    find: 'if (this.parts.isSuspended(this.endpoint.projectId)) return "plan_limit";',
-    put: "if (this.parts.isSuspended(this.endpoint.projectId)) return null;",
-  },
-  {
-    name: "nothing is said of a delivery that waits for the plan",
-    file: "http/deliveries/shape.ts",
-    find: '? "plan_limit"',
-    put: "? null",
-  },
-  {
-    name: "nothing is said of a delivery that a full disk holds",
-    file: "delivery/actor.ts",
-    find: 'if (isHeldByDisk) return "disk";',
-    put: "if (isHeldByDisk) return null;",
-  },
-  {
-    name: "a delivery is said to wait for those before it where there are none",
-    file: "delivery/actor.ts",
-    find: 'if (this.endpoint.ordering === "fifo" && !this.#isFirst(id)) return "order";',
-    put: 'if (this.endpoint.ordering === "fifo" || this.#isFirst(-1)) return "order";',
-  },
-  {
-    name: "a delivery is said to wait for an endpoint that does not back off",
-    file: "delivery/actor.ts",
-    find: 'if (this.#tokenAt(now) > now) return "rate_limit";',
-    put: 'if (this.#tokenAt(now) > now) return "backoff";',
   },
   {
     name: "places that others give back are not looked for",

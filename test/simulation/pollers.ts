@@ -113,7 +113,7 @@ export class Pollers {
     const ask = {
       position,
       limit: count,
-      until: world.wall + waitMs,
+      waitMs,
       signal: new AbortController().signal,
       isAllowed: () => true,
     };

@@ -115,7 +115,6 @@ export function bootProcess(parts: ProcessParts): Process {
   });
   const outlet = new OutletWatch(actors, parts.outlet);
   const poller = new Poller(data, actors, {
-    clock: steady,
     heldMax: POLLS_HELD_MAX,
     handOut: (endpoint, load) => handOut(sendParts, endpoint, load),
     recorder,

@@ -106,7 +106,7 @@ export class Replays {
     if (isNew) for (const id of endpoints) this.run.outside.renewed.add(`${event.id}:${id}`);
     const again = { id: event.id, isTest: event.isTest, endpoints, deliveries: ids };
     const filter = { ...ANY, status: ["dead" as const], event: again };
-    const row = { projectId: this.run.projectId, consumerId: null, filter, matched: endpoints.length };
+    const row = { projectId: event.projectId, consumerId: null, filter, matched: endpoints.length };
     store
       .write(() => data.replays.insert({ ...row, position: 0, last: store.latestKey }))
       .then((replay) => replayer.run(replay), this.run.refused);

@@ -191,12 +191,6 @@ export class Simulation {
     return row?.id ?? null;
   }
 
-  /** An attempt has failed: now and then somebody tries another delivery of the endpoint by hand. */
-  tryByHand(endpointId: number): void {
-    if (!this.receivers.calm && this.faults.hang && this.rng.chance(0.2))
-      this.world.outside(this.rng.below(5000), () => this.isUp && this.replays.nextByHand(endpointId));
-  }
-
   /** Nobody reaches a process that is still starting. */
   later(ms: number, act: () => void): void {
     this.world.outside(ms, () => this.isUp && act());
