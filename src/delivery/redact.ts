@@ -34,13 +34,29 @@ export function hideSecretHeaders(headers: Headers, secrets: readonly string[]):
   return headers.map(([name, value]) => [name, hideSecrets(value, latin1)]);
 }
 
-/** The same bytes where nothing had to be hidden. */
-export function hideSecretBytes(body: Uint8Array, secrets: readonly string[]): Uint8Array {
+/**
+ * The same bytes where nothing had to be hidden. `isCut`: the server said more, so the end may be the
+ * beginning of a secret.
+ */
+export function hideSecretBytes(body: Uint8Array, secrets: readonly string[], isCut = false): Uint8Array {
   if (body.length === 0 || secrets.length === 0) return body;
   // Latin-1 keeps every byte, whatever the body is.
   const text = Buffer.from(body.buffer, body.byteOffset, body.length).toString("latin1");
-  const shown = hideSecrets(text, secrets.map(asLatin1));
+  const spelled = secrets.map(asLatin1);
+  const whole = hideSecrets(text, spelled);
+  const shown = isCut ? hideBegun(whole, spelled) : whole;
   return shown === text ? body : Buffer.from(shown, "latin1");
+}
+
+/** Hides the beginning of a secret at the end of a text. */
+function hideBegun(text: string, secrets: readonly string[]): string {
+  const begun = secrets.flatMap(spellingsOf).map((spelling) => {
+    let length = Math.min(spelling.length - 1, text.length);
+    while (length >= LENGTH_MIN && !text.endsWith(spelling.slice(0, length))) length--;
+    return length;
+  });
+  const longest = Math.max(0, ...begun);
+  return longest < LENGTH_MIN ? text : text.slice(0, -longest) + MASK;
 }
 
 function asLatin1(secret: string): string {

@@ -129,7 +129,7 @@ function hidden(sent: Sent, kind: DestinationKind, endpoint: Endpoint): Sent {
     ...sent,
     error: sent.error && hideInError(sent.error, secrets),
     responseHeaders: hideSecretHeaders(sent.responseHeaders, secrets),
-    responseBody: sent.responseBody && hideSecretBytes(sent.responseBody, secrets),
+    responseBody: sent.responseBody && hideSecretBytes(sent.responseBody, secrets, sent.truncated),
   };
 }
 

@@ -1,4 +1,5 @@
 /** What a server repeats of the credentials that it was sent is hidden before anything is kept. */
+import { limit } from "../../src/core/limits.ts";
 import { expect, test } from "bun:test";
 import { headerSecrets, hideSecretBytes, hideSecrets } from "../../src/delivery/redact.ts";
 import { startApp } from "../kit/app.ts";
@@ -78,3 +79,17 @@ test.each([
     for (const secret of [PASSWORD, BASIC, API_KEY]) expect(text).not.toContain(secret);
   },
 );
+
+test("a secret whose end the kept part of an answer cuts off is hidden too", async () => {
+  await using app = await startApp();
+  await using receiver = startReceiver();
+  const kept = limit("responseKeptBytesMax");
+  const url = receiver.at("cut", ({ headers: { authorization = "" } }) => {
+    const before = "A".repeat(kept - authorization.length + 1);
+    return new Response(`${before}${authorization} and more`, { status: 500 });
+  });
+  const endpoint = { url, headers: { authorization: `Bearer ${PASSWORD}` } };
+  const { id } = await app.live.create("/v1/endpoints", endpoint);
+  const { json } = await app.live.post(`/v1/endpoints/${id}/test`);
+  expect(String(json["response_body"])).toEndWith("ABearer ***");
+});

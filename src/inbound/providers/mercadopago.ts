@@ -1,6 +1,6 @@
 import { docs, officialSdk } from "../define.ts";
 import { hmac } from "../digest.ts";
-import { field, joined } from "../facts.ts";
+import { type Extractor, field, joined } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
@@ -36,6 +36,13 @@ function compare(arrival: Arrival): Comparison | RefusalReason {
   return { given: signatures, expected: (secret) => [hmac("sha256", secret, [manifest], "hex")] };
 }
 
+/** A signed text makes one event: all that stands in the body may be exchanged. */
+const SIGNED_TEXT: Extractor = {
+  text: "the signed text",
+  read: ({ arrival }) =>
+    manifestOf(arrival, readSignature(headerOf(arrival.request, SIGNATURE)).timestamp ?? ""),
+};
+
 const CHECKS = "HMAC with SHA-256 in hex over the query's data.id, the request's id and the timestamp";
 
 const COVERS: Coverage = {
@@ -58,12 +65,14 @@ export const MERCADOPAGO: ProviderRow = {
   typeExample: "payment.payment.updated",
   eventType: joined(field("type"), field("action")),
   deliveryId: field("id"),
+  proofTakenOnce: SIGNED_TEXT,
   verifiedWith: officialSdk("mercadopago", "3.6.1"),
   docs: docs(
     "Mercado Pago Developers: Your integrations, the application, Webhooks, Configure notifications, URL.",
     "The same page, Secret signature.",
     "https://www.mercadopago.com/developers/en/docs/your-integrations/notifications/webhooks",
     "QR notifications are not signed and are refused.",
+    "A signature is taken once: with another body it is refused.",
   ),
 };
 

@@ -1,6 +1,6 @@
 import { credential } from "../config.ts";
 import { checkedDocs, documentation } from "../define.ts";
-import { field } from "../facts.ts";
+import { field, header } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { verifyCertified } from "../schemes/certificate.ts";
 import {
@@ -78,6 +78,7 @@ export const PAYPAL: ProviderRow = {
   typeExample: "PAYMENT.SALE.COMPLETED",
   eventType: field("event_type"),
   deliveryId: field("id"),
+  proofTakenOnce: header(ID),
   verifiedWith: documentation(
     "https://developer.paypal.com/api/rest/webhooks/rest/#link-selfverificationmethod",
   ),
