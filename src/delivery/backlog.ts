@@ -122,8 +122,8 @@ export class Backlog {
   /** The instant from which `takeDue` may find something; `NEVER` where only an ending can help. */
   nextDue(): number {
     const head = this.#freeHead();
-    if (head && this.flights.has(head.id)) return NEVER;
-    return Math.min(head?.due ?? NEVER, this.#parkedDue(head));
+    const isFree = head !== undefined && !this.flights.has(head.id);
+    return Math.min(isFree ? head.due : NEVER, this.#parkedDue(head));
   }
 
   /**

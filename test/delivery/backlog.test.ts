@@ -182,3 +182,14 @@ test("what is to be ended comes a slice at a time, first what is in memory, then
     true,
   ]);
 });
+
+test("what is parked before a busy delivery wants to be fetched, where order is kept", () => {
+  const stage = new Stage("fifo");
+  stage.add(5, NOW);
+  stage.flights.begin(5, true);
+  expect(stage.backlog.nextDue()).toBe(NEVER);
+  // Opened again, while the queue is full.
+  stage.add(2, NOW, 2);
+  expect(stage.backlog.nextDue()).toBeLessThanOrEqual(NOW);
+  expect([stage.takeAll(), stage.backlog.nextDue()]).toEqual([[2], NEVER]);
+});
