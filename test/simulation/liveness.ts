@@ -20,13 +20,13 @@ interface Known {
   isAwaited: boolean;
   /** By the monotonic clock: when its time comes, as that was said first. */
   latest: number;
-  /** By the monotonic clock: since when it is due, and held by nothing that it names; null where it is held. */
+  /** By the monotonic clock: since when it is due and held by nothing that it names; null where it is. */
   since: number | null;
 }
 
 /**
- * At every step: what is open goes when it was said to go, or says what it waits for, and that is so, whatever
- * becomes of the wall clock.
+ * At every step: what is open goes when it was said to go, or says what it waits for, and that is so,
+ * whatever becomes of the wall clock.
  */
 export class Liveness {
   readonly #known = new Map<number, Known>();

@@ -69,7 +69,7 @@ export const MET_NAMES = [
 /** How often each bound was met. */
 export type Met = Record<(typeof MET_NAMES)[number], number>;
 
-/** An endpoint by chance: every kind of schedule, order, rate and subscription occurs; one of five is polled. */
+/** An endpoint by chance: every kind of schedule, order, rate and types occurs; one of five is polled. */
 export function newEndpoint(rng: Rng, projectId: number, n: number, now: number): NewEndpoint {
   const isPolled = rng.chance(0.2);
   return {
