@@ -147,7 +147,7 @@ function readEvent(
 }
 
 function readTimeline(
-  services: Needs<"ids" | "endpoints" | "events" | "attempts" | "notes" | "eventList">,
+  services: Needs<"ids" | "endpoints" | "events" | "deliveries" | "attempts" | "notes" | "eventList">,
 ): AnyRoute {
   return route({
     method: "GET",

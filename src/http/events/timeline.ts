@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
-import { keyTime } from "../../core/ids.ts";
+import { firstKeyAt, keyTime } from "../../core/ids.ts";
 import { deadReasonOf } from "../../core/delivery.ts";
 import { DEAD_REASONS, type Event } from "../../core/model.ts";
 import type { AttemptSummary } from "../../store/log/attempts.ts";
@@ -120,21 +120,21 @@ export function timelineCursor(services: Needs<"ids">, cursor: string | undefine
 
 /** The part of the timeline behind the key `after`, and the key to go on behind; null at the end. */
 export function timelineOf(
-  services: Needs<"ids" | "endpoints" | "attempts" | "notes" | "eventList">,
+  services: Needs<"ids" | "endpoints" | "deliveries" | "attempts" | "notes" | "eventList">,
   caller: Caller,
   event: Event,
   after: number,
 ): { data: Entry[]; next: number | null } {
   const { attempts, notes } = services;
   const visible = visibleEndpoints(services, caller);
-  const all = notes.ofEvent(event.id).filter((note) => isSeen(visible, note.endpointId));
+  const noted = notes.ofEvent(event.id, visible, after, PAGE_MAX + 1);
   const tried = attempts.ofEvent(event.id, visible, after, PAGE_MAX + 1);
   const happened: Placed[] = [
-    ...tried.flatMap((attempt) => entriesOfAttempt(services, event, attempt, all)),
-    ...all.filter((note) => note.id > after).map((note) => entryOfNote(services, note)),
+    ...tried.flatMap((attempt) => entriesOfAttempt(services, event, attempt)),
+    ...noted.map((note) => entryOfNote(services, note)),
   ].toSorted((a, b) => a.key - b.key);
   const page = cutPage(happened);
-  const begin = after === 0 ? entriesOfAcceptance(services, caller, event, all) : [];
+  const begin = after === 0 ? entriesOfAcceptance(services, caller, event) : [];
   const data = [...begin, ...page.rows.map((row) => row.entry)].toSorted(byInstant);
   return { data, next: page.next };
 }
@@ -157,16 +157,15 @@ function isSeen(visible: ReadonlySet<number> | null, endpointId: number): boolea
 }
 
 function entriesOfAcceptance(
-  services: Needs<"ids" | "endpoints" | "eventList">,
+  services: Needs<"ids" | "endpoints" | "deliveries" | "eventList">,
   caller: Caller,
   event: Event,
-  notes: readonly Note[],
 ): Entry[] {
   const { ids } = services;
   const visible = visibleEndpoints(services, caller);
   const at = timeText(keyTime(event.id));
   const via = event.isTest ? "test" : event.sourceId === null ? "publish" : "ingest";
-  const count = firstDeliveries(services, event, visible, notes);
+  const count = firstDeliveries(services, event, visible);
   const filtered = event.filtered.filter((endpointId) => isSeen(visible, endpointId));
   return [
     { at, kind: "accepted", via, source_id: sourceIdFor(ids, caller, event) },
@@ -180,24 +179,15 @@ function entriesOfAcceptance(
  * ones.
  */
 function firstDeliveries(
-  services: Needs<"eventList">,
-  event: Event,
+  { deliveries, eventList }: Needs<"deliveries" | "eventList">,
+  { id, deliveryCount }: Event,
   visible: ReadonlySet<number> | null,
-  notes: readonly Note[],
 ): number {
-  const last = event.id + event.deliveryCount;
-  const replayed = notes.filter((note) => note.kind === "replayed" && note.deliveryId > last);
-  const added = new Set(replayed.map((note) => note.deliveryId)).size;
-  const now = visible === null ? event.deliveryCount : services.eventList.deliveryCount(event.id, visible);
-  return now - added;
+  const now = visible === null ? deliveryCount : eventList.deliveryCount(id, visible);
+  return now - deliveries.countAdded(id, id + deliveryCount, visible);
 }
 
-function entriesOfAttempt(
-  services: Needs<"ids">,
-  event: Event,
-  attempt: AttemptSummary,
-  notes: readonly Note[],
-): Placed[] {
+function entriesOfAttempt(services: Needs<"ids" | "notes">, event: Event, attempt: AttemptSummary): Placed[] {
   const of = deliveryFields(services, attempt);
   const startedAt = Math.max(attempt.startedAt, keyTime(event.id));
   const tried: Entry = {
@@ -212,29 +202,27 @@ function entriesOfAttempt(
     duration_ms: attempt.durationMs,
     next_attempt_at: timeText(attempt.nextAttemptAt),
   };
-  const ended = endOf(attempt, timeText(startedAt + attempt.durationMs), of, notes);
+  const isOvertaken = () => wasOvertaken(services, event, attempt);
+  const ended = endOf(attempt, timeText(startedAt + attempt.durationMs), of, isOvertaken);
   return [tried, ...ended].map((entry) => ({ key: attempt.id, entry }));
 }
 
 type DeliveryFields = typeof delivery;
 
 /** What follows from an attempt: nothing where it is tried again, or where the attempt no longer counted. */
-function endOf(attempt: AttemptSummary, at: string, of: DeliveryFields, notes: readonly Note[]): Entry[] {
+function endOf(attempt: AttemptSummary, at: string, of: DeliveryFields, isOvertaken: () => boolean): Entry[] {
   if (attempt.outcome === "handed_out") return [];
   if (attempt.outcome === "delivered") return [{ at, kind: "delivered", ...of }];
   const isLast = attempt.trigger !== "manual" && attempt.nextAttemptAt === null;
-  if (!isLast || wasOvertaken(attempt, notes)) return [];
+  if (!isLast || isOvertaken()) return [];
   return [{ at, kind: "dead_lettered", ...of, reason: deadReasonOf(attempt) ?? "exhausted" }];
 }
 
 /**
  * True where the delivery was cancelled or replayed while the attempt ran: then its failure ended nothing.
  */
-function wasOvertaken(attempt: AttemptSummary, notes: readonly Note[]): boolean {
-  return notes.some(
-    (note) =>
-      note.deliveryId === attempt.deliveryId && note.id < attempt.id && keyTime(note.id) >= attempt.startedAt,
-  );
+function wasOvertaken({ notes }: Needs<"notes">, event: Event, attempt: AttemptSummary): boolean {
+  return notes.hasBetween(event.id, attempt.deliveryId, firstKeyAt(attempt.startedAt), attempt.id);
 }
 
 function entryOfNote(services: Needs<"ids">, note: Note): Placed {

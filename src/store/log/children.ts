@@ -5,7 +5,8 @@ import { ORIGINS } from "../../core/model.ts";
  * their delivery, would cost an event some 5 %; most have one delivery, with one attempt.
  */
 
-const REPLAYED = `origin IN (${ORIGINS.indexOf("replay")}, ${ORIGINS.indexOf("test_replay")})`;
+/** Made or reopened by a replay: those have an index. */
+export const REPLAYED = `origin IN (${ORIGINS.indexOf("replay")}, ${ORIGINS.indexOf("test_replay")})`;
 /**
  * More than any event has deliveries, and keys that a second takes: what replays wrote behind the newest
  * event is not looked through.

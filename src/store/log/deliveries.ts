@@ -10,7 +10,7 @@ import { type DeliveryChange, isFree, isOpen, type Place, placeOf } from "../../
 import type { Waiting } from "../../core/dispatch.ts";
 import { bound } from "../bound.ts";
 import { DELIVERY_COLUMNS, type DeliveryRow, STATUS, STATUS_KEY, toDelivery } from "./delivery-row.ts";
-import { deliveriesOf, goesToOneOf } from "./children.ts";
+import { deliveriesOf, goesToOneOf, REPLAYED } from "./children.ts";
 import { type Index, LABELS } from "../index/index.ts";
 import type { Meter } from "../counts/meter.ts";
 import type { Store } from "../store.ts";
@@ -91,6 +91,12 @@ export class Deliveries {
   /** True where it has had its status since a key, and was not opened again either. */
   isAsItWas(id: number, key: number): boolean {
     return (this.#statements.statusKey.get(id)?.key ?? Number.POSITIVE_INFINITY) <= key;
+  }
+
+  /** How many a replay has added to those that came with their event, the last of which has this key. */
+  countAdded(eventId: number, last: number, visible: ReadonlySet<number> | null): number {
+    const endpoints = visible && JSON.stringify([...visible]);
+    return this.#statements.countAdded.get(eventId, last, endpoints)?.count ?? 0;
   }
 
   findOf(eventId: number, endpointId: number): Delivery | null {
@@ -295,6 +301,9 @@ function prepareReads(sqlite: Store["sqlite"]) {
     ),
     ofEventAndEndpoint: sqlite.prepare<DeliveryRow, [number, number]>(
       `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { where: `endpoint_id = ${bound(2)}` })} ORDER BY id DESC LIMIT 1`,
+    ),
+    countAdded: sqlite.prepare<{ count: number }, [number, number, string | null]>(
+      `SELECT count(*) AS count FROM delivery WHERE event_id = ${bound(1)} AND id > ${bound(2)} AND ${REPLAYED} AND ${goesToOneOf(3)}`,
     ),
     parkedOf: sqlite.prepare<Waiting, [number, number]>(
       `SELECT id, due, queue_order AS queueOrder FROM delivery

@@ -1,5 +1,6 @@
 import type { note } from "../log-schema.ts";
 import { bound } from "../bound.ts";
+import { goesToOneOf } from "./children.ts";
 import type { Store } from "../store.ts";
 
 export const NOTE_KINDS = ["replayed", "cancelled", "dead_lettered", "expired"] as const;
@@ -19,14 +20,18 @@ type NoteRow = Omit<typeof note.$inferSelect, "event_id"> & { endpoint_id: numbe
 export class Notes {
   readonly #insert;
   readonly #ofEvent;
+  readonly #ofDelivery;
 
   constructor(private readonly store: Store) {
     this.#insert = store.sqlite.prepare<void, [number, number, number, number, string | null]>(
       "INSERT INTO note (id, event_id, delivery_id, kind, detail) VALUES (?, ?, ?, ?, ?)",
     );
-    this.#ofEvent = store.sqlite.prepare<NoteRow, [number]>(
-      `SELECT n.id, n.delivery_id, d.endpoint_id, n.kind, n.detail FROM note n JOIN delivery d ON d.id = n.delivery_id
-       WHERE n.event_id = ${bound(1)} ORDER BY n.id`,
+    this.#ofEvent = store.sqlite.prepare<NoteRow, [number, number, string | null, number]>(
+      `SELECT n.id, n.delivery_id, endpoint_id, n.kind, n.detail FROM note n JOIN delivery d ON d.id = n.delivery_id
+       WHERE n.event_id = ${bound(1)} AND n.id > ${bound(2)} AND ${goesToOneOf(3)} ORDER BY n.id LIMIT ${bound(4)}`,
+    );
+    this.#ofDelivery = store.sqlite.prepare<object, [number, number, number, number]>(
+      `SELECT 1 FROM note WHERE event_id = ${bound(1)} AND id >= ${bound(2)} AND id < ${bound(3)} AND delivery_id = ?4 LIMIT 1`,
     );
   }
 
@@ -35,13 +40,20 @@ export class Notes {
     this.#insert.run(this.store.takeKey(), eventId, deliveryId, NOTE_KINDS.indexOf(kind), detail);
   }
 
-  ofEvent(eventId: number): Note[] {
-    return this.#ofEvent.all(eventId).map((row) => ({
+  /** Oldest first, above the key `after`; only those of deliveries to `visible` endpoints (null: all). */
+  ofEvent(eventId: number, visible: ReadonlySet<number> | null, after: number, count: number): Note[] {
+    const endpoints = visible && JSON.stringify([...visible]);
+    return this.#ofEvent.all(eventId, after, endpoints, count).map((row) => ({
       id: row.id,
       deliveryId: row.delivery_id,
       endpointId: row.endpoint_id,
       kind: NOTE_KINDS[row.kind] ?? "replayed",
       detail: row.detail,
     }));
+  }
+
+  /** True where something happened to the delivery between two keys, the first one included. */
+  hasBetween(eventId: number, deliveryId: number, from: number, below: number): boolean {
+    return this.#ofDelivery.get(eventId, from, below, deliveryId) !== null;
   }
 }
