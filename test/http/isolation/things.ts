@@ -52,7 +52,7 @@ export async function replay(party: Party): Promise<Ids> {
   const made = await waiting(party);
   const { endpoint: id, type } = made;
   const event = { type, data: {}, ...own(party) };
-  await party.take("POST", "/v1/events/batch", { events: Array.from({ length: 4 }, () => event) });
+  await party.take("POST", "/v1/events/batch", { events: Array.from({ length: 60 }, () => event) });
   const asks = { endpoint_id: id, status: ["pending"], rate_per_second: 1 };
   if (party.consumer === null) return { replay: await party.make("/v1/replays", asks) };
   const portal = await party.bench.opened(party.client, party.consumer, ["manage"]);
