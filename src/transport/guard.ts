@@ -143,14 +143,15 @@ export function createGuard(options: GuardOptions): Guard {
 function selfJudge(self: Self | undefined, own: ReadonlySet<string>): (url: Target) => boolean {
   if (!self) return () => false;
   const base = new URL(self.baseUrl);
+  const basePath = plainPath(base.pathname);
   // Behind a router both of the usual ports lead to it.
   const isSamePort = (port: number) => port === portOf(base) || (USUAL.has(port) && USUAL.has(portOf(base)));
   const isOwn = (address: Address) =>
     own.has(address.toString()) || ["loopback", "unspecified"].includes(address.range());
   return (url) => {
     const port = portOf(url);
-    if (nameOf(url) === nameOf(base) && url.pathname.startsWith(base.pathname) && isSamePort(port))
-      return true;
+    const isBelow = plainPath(url.pathname).startsWith(basePath);
+    if (nameOf(url) === nameOf(base) && isBelow && isSamePort(port)) return true;
     if (port !== self.port()) return false;
     const address = parseAddress(url.hostname.replace(/^\[(.*)\]$/, "$1"));
     return address !== null && isOwn(address);
@@ -158,6 +159,14 @@ function selfJudge(self: Self | undefined, own: ReadonlySet<string>): (url: Targ
 }
 
 const USUAL = new Set([80, 443]);
+
+/** As a router in front may read it: percent-encodings resolved, slashes single. */
+function plainPath(path: string): string {
+  const resolved = path.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  return resolved.replace(/\/{2,}/g, "/");
+}
 
 function portOf({ protocol, port }: Pick<URL, "protocol" | "port">): number {
   return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);

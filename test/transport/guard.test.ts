@@ -394,7 +394,8 @@ describe("this service itself", () => {
   );
 
   test("is what lies below the base URL's path, and no more", () => {
-    expect(based.isSelf(new URL("https://example.com/hooks/ingest/src_1"))).toBe(true);
+    for (const path of ["/hooks/ingest/src_1", "//hooks/x", "/%68ooks/x", "/hooks//x"])
+      expect([path, based.isSelf(new URL(`https://example.com${path}`))]).toEqual([path, true]);
     expect(based.isSelf(new URL("https://example.com/shop"))).toBe(false);
   });
 });

@@ -312,3 +312,16 @@ test("every error code has one sentence that says what to do", () => {
     expect(sentence).toMatch(/^[A-Z].*; .*\.$/);
   }
 });
+
+test("what leads back to the service is not connected to, whatever was saved", async () => {
+  const receiver = await hostile();
+  const url = receiver.url("/ok");
+  const guard = createGuard({
+    allow: ["127.0.0.0/8"],
+    ownAddresses: [],
+    self: { baseUrl: url.origin, port: () => null },
+  });
+  const { send } = open(undefined, { guard });
+  expect(short(await send(url))).toBe("blocked address_not_allowed");
+  expect(receiver.counts().opened).toBe(0);
+});

@@ -9,12 +9,30 @@ import { join } from "node:path";
 import { Cipher } from "../../../src/core/cipher.ts";
 import { type Data, openData } from "../../../src/store/data.ts";
 import { openDatabase } from "../../../src/store/database.ts";
+import type { NewSource } from "../../../src/store/resources/sources.ts";
 import { plainEndpoint } from "../../kit/endpoint.ts";
 import { storeParts } from "../../kit/store-parts.ts";
 
 const OLD = new Uint8Array(32).fill(1);
 const NEW = new Uint8Array(32).fill(2);
 const ENDPOINTS = 120;
+const plainSource: NewSource = {
+  projectId: 0,
+  consumerId: null,
+  provider: "stripe",
+  name: "s",
+  config: {},
+  rateLimitPerSecond: null,
+  status: "active",
+  updatedAt: 0,
+  secret: "whsec_s",
+  previousSecret: null,
+  signingSecret: null,
+  previousSigningSecret: null,
+  previousExpiresAt: null,
+  credentials: {},
+  pendingVerificationToken: null,
+};
 let dir = "";
 
 beforeEach(() => {
@@ -116,5 +134,25 @@ test("what needs a key that is not there is left as it is and counted", async ()
     const { id = 0 } =
       store.sqlite.query<{ id: number }, []>("SELECT min(id) AS id FROM endpoint").get() ?? {};
     expect(endpoints.getAnyway(id)?.secret).toBe("whsec_0");
+  });
+});
+
+test("every table with a ciphertext is encrypted anew", async () => {
+  await prepare();
+  await withKeys([OLD], async ({ store, sources, tenants }) => {
+    const [project] = [...tenants.projects()];
+    const fields = { projectId: project?.id ?? 0, signingSecret: "sk_old" };
+    await store.write(() => sources.insert({ ...plainSource, ...fields }));
+  });
+  await withKeys([NEW, OLD], finish);
+  await withKeys([NEW], ({ store, sources }) => {
+    const tables = store.sqlite
+      .query<{ name: string }, []>(
+        "SELECT t.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type = 'table' AND c.name = 'sealed'",
+      )
+      .all();
+    expect(tables.map(({ name }) => name).toSorted()).toEqual(["endpoint", "source"]);
+    const row = store.sqlite.query<{ id: number }, []>("SELECT id FROM source").get();
+    expect(sources.get(row?.id ?? 0)?.signingSecret).toBe("sk_old");
   });
 });
