@@ -328,7 +328,7 @@ export const LIMITS = {
   backoffSecondsMax: {
     value: 300,
     unit: "seconds",
-    why: "A receiver that came back is noticed within five minutes.",
+    why: "A receiver that came back is noticed within five minutes: so long its endpoint is left alone at most, by failures in a row or by 429, 502, 503 and 504.",
   },
   disableAfterMs: {
     value: 5 * DAY_MS,
