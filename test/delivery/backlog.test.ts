@@ -193,3 +193,11 @@ test("what is parked before a busy delivery wants to be fetched, where order is 
   expect(stage.backlog.nextDue()).toBeLessThanOrEqual(NOW);
   expect([stage.takeAll(), stage.backlog.nextDue()]).toEqual([[2], NEVER]);
 });
+
+test("what is read while it is busy is read once more after its attempt", () => {
+  const stage = new Stage();
+  stage.add(1, NOW);
+  stage.flights.begin(1, false);
+  stage.backlog.reload(1);
+  expect([stage.flights.end(1), stage.backlog.ids()]).toEqual([true, [1]]);
+});

@@ -9,6 +9,8 @@ const MINUTE_MS = 60_000;
 const SLOW_GRACE_MS = 10_000;
 /** On a disk that is never slow: less than two attempts are apart at the rate limit of the scenario. */
 const GRACE_MS = 450;
+/** Instants of the clock are whole milliseconds, or nearly. */
+const ROUNDED_MS = 5;
 /** The releaser looks for places so often. */
 const LOOK_MS = 60_000;
 /** No endpoint is left alone for longer at once: the longest backoff, and more than any `retry-after`. */
@@ -143,7 +145,7 @@ export class Liveness {
       // On a full disk its row does not say it yet.
       backoff: () => isFull || isGated(),
       order: () => ordering === "fifo" && (own > 0 || this.#hasEarlier(endpointId, id)),
-      rate_limit: () => rate !== null && watch.sinceStart(endpointId) <= SECOND_MS / rate,
+      rate_limit: () => rate !== null && watch.sinceStart(endpointId) <= SECOND_MS / rate + ROUNDED_MS,
       concurrency: () => own >= maxConcurrency || !watch.hasFreeSlot(endpointId),
     };
     return facts[reason]();

@@ -310,14 +310,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a poller gets again what it acknowledged",
     file: "delivery/poller.ts",
-    find: "deliveries.acknowledge(id);",
-    put: "",
-  },
-  {
-    name: "a cursor acknowledges what was never handed out",
-    file: "store/log/deliveries.ts",
-    find: "AND queue_order IS NOT NULL AND step > 0 ORDER BY",
-    put: "AND queue_order IS NOT NULL ORDER BY",
+    find: "if (!acknowledged) await",
+    put: "if (!acknowledged && ask.position < 0) await",
   },
   {
     name: "a poll that waits does not hear of what comes",
@@ -336,11 +330,5 @@ export const MUTANTS: readonly Mutant[] = [
     file: "pipeline/releaser.ts",
     find: "() => this.start());",
     put: "() => {});",
-  },
-  {
-    name: "a delivery that is read while it is busy is not read again after its attempt",
-    file: "delivery/backlog.ts",
-    find: "    this.flights.defer(id);\n    const delivery",
-    put: "    const delivery",
   },
 ];

@@ -44,7 +44,9 @@ export class Pollers {
   poll(): void {
     const id = this.run.rng.pick(this.run.endpoints);
     const endpoint = this.run.process.data.endpoints.get(id);
-    if (endpoint && isPolled(endpoint.kind)) void this.#poll(id, 1 + this.run.rng.below(3));
+    if (!endpoint || !isPolled(endpoint.kind)) return;
+    // Sometimes two at once.
+    for (let n = this.run.rng.chance(0.3) ? 2 : 1; n > 0; n--) void this.#poll(id, 1 + this.run.rng.below(3));
   }
 
   /** From now on whoever acknowledges fetches until nothing is left. */

@@ -17,7 +17,7 @@ export class Publishing {
     const { pipeline, data } = run.process;
     const projectId = of?.projectId ?? run.rng.pick(run.projects);
     const sourceId = run.rng.chance(0.5) ? SOURCE : null;
-    const count = run.rng.chance(0.2) ? 2 + run.rng.below(3) : 1;
+    const count = run.rng.chance(0.3) ? 2 + run.rng.below(5) : 1;
     const events = Array.from({ length: count }, () =>
       this.#make(projectId, of ? of.consumerId : run.rng.pick(CONSUMERS), sourceId),
     );

@@ -19,6 +19,10 @@ const WATCH = `
   WHEN NEW.status = ${DEAD} AND OLD.status < ${DEAD} AND NEW.dead_reason = ${ENDPOINT_DISABLED}
     AND (SELECT status FROM main.endpoint WHERE id = NEW.endpoint_id) <> 'disabled' BEGIN
     INSERT INTO wrong VALUES ('a delivery died of an endpoint that was enabled again'); END;
+  CREATE TEMP TRIGGER delivery_moved AFTER UPDATE OF queue_order ON main.delivery
+  WHEN NEW.queue_order <> OLD.queue_order AND NEW.generation = OLD.generation
+    AND (SELECT kind FROM main.endpoint WHERE id = NEW.endpoint_id) = 'poll' BEGIN
+    INSERT INTO wrong VALUES ('a delivery was moved in the queue of its pollers'); END;
   CREATE TEMP TRIGGER delivery_reopened AFTER UPDATE OF generation ON main.delivery
   WHEN NEW.status = ${CANCELLED} AND OLD.status >= ${DEAD} BEGIN
     INSERT INTO wrong VALUES ('a delivery was cancelled that had come to its end'); END;`;

@@ -176,7 +176,7 @@ export class Simulation {
       [2, () => this.#fillDisk()],
     ];
     const bag = actions.flatMap(([share, act]) => Array.from({ length: share }, () => act));
-    for (let n = 0; n < 35 + this.rng.below(35); n++) {
+    for (let n = 0; n < 30 + this.rng.below(35); n++) {
       const burst = this.rng.chance(0.3) ? 5 : 1;
       const act = this.rng.pick(bag);
       const at = this.rng.chance(0.5) ? this.rng.below(2 * HOUR_MS) : this.rng.below(60_000);

@@ -104,3 +104,29 @@ test("after a write that failed the next one writes all that was gathered", asyn
   await index.settle();
   expect([count("entry"), index.size]).toEqual([2, 0]);
 });
+
+test("a row that leaves before it is written down, or while it is, is in no list afterwards", async () => {
+  const [list, other] = [7, 8];
+  await store.write(() => {
+    index.add(100, [list, other]);
+    index.add(101, [list]);
+    index.add(102, [list]);
+  });
+  await store.write(() => index.remove(list, 100));
+  expect(index.below([list], 1000, 10)).toEqual([102, 101]);
+  // It joins the transaction of the first slice, or of what follows it.
+  const written = index.writeDown();
+  const removed = store.write(() => index.remove(list, 101));
+  await Promise.all([written, removed]);
+  await index.settle();
+  expect(index.below([list], 1000, 10)).toEqual([102]);
+  expect(index.below([other], 1000, 10)).toEqual([100]);
+});
+
+test("whoever settles waits for a write-down that somebody else began", async () => {
+  await store.write(() => index.add(100, [7]));
+  void index.writeDown();
+  const settled = [index.settle(), index.settle()];
+  await Promise.all(settled);
+  expect(count("entry")).toBe(1);
+});
