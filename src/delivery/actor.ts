@@ -385,6 +385,8 @@ export class EndpointActor<P extends Performed> {
 
   /** One of its own, and one of those that all endpoints share. */
   #hasSlot(): boolean {
+    // What was to be ended may come back, as its endpoint was enabled meanwhile: nothing goes before it.
+    if (this.#isEnding && this.endpoint.ordering === "fifo") return false;
     if (!this.parts.canRecord() || this.#slotsTaken() >= this.#capacity()) return false;
     return this.parts.hasSlot(this.endpoint.id, this.#flights.scheduled);
   }
