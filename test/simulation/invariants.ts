@@ -265,13 +265,14 @@ function attemptsAreNumbered(run: Simulation, deliveries: readonly DeliveryRow[]
 
 /** Where order is kept, a delivery is never tried after a later one was. */
 function orderWasKept(run: Simulation, deliveries: readonly DeliveryRow[]): void {
+  // What somebody asked for again, or had missed, comes when it is asked for.
+  const replayed = run.sqlite.query<{ id: number }, []>("SELECT delivery_id AS id FROM note WHERE kind = 0");
+  const asked = new Set([...run.outside.touched, ...replayed.all().map(({ id }) => id)]);
   for (const endpointId of run.endpoints) {
     const endpoint = run.process.data.endpoints.getAnyway(endpointId);
     // What pollers get is looked at page by page.
     if (endpoint?.ordering !== "fifo" || endpoint.kind === "poll") continue;
-    const own = deliveries.filter(
-      (one) => one.endpoint_id === endpointId && !run.outside.touched.has(one.id),
-    );
+    const own = deliveries.filter((one) => one.endpoint_id === endpointId && !asked.has(one.id));
     const keyOf = new Map(own.map((one) => [run.process.data.ids.encode("msg", one.id), one.id]));
     const seen = seenBy(run, endpointId).sort((a, b) => a.sent - b.sent);
     const order = seen.flatMap((one) => keyOf.get(one.id) ?? []);
