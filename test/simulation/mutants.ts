@@ -296,12 +296,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: "const isBehind = false;",
   },
   {
-    name: "what came and went between two write-downs of the index is written down",
-    file: "store/index/index.ts",
-    find: "for (const part of removed.length > 0 ? this.#gathered : [])",
-    put: "for (const part of removed.length < 0 ? this.#gathered : [])",
-  },
-  {
     name: "a change of order moves what is polled",
     file: "store/resources/endpoints.ts",
     find: 'made.ordering !== old.ordering && made.kind !== "poll"',
