@@ -236,12 +236,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: "return 0;",
   },
   {
-    name: "a replay of what is missing does not see a wide event that is still being written",
-    file: "pipeline/replayer.ts",
-    find: "deliveries.findOf(eventId, id) !== null || fanouts.names(eventId, id)",
-    put: "deliveries.findOf(eventId, id) !== null && (fanouts.count(), true)",
-  },
-  {
     name: "an attempt by hand of the next delivery holds up all that follow",
     file: "delivery/backlog.ts",
     find: 'if (!head || this.endpoint.ordering === "fifo" || !this.flights.defer(head.id)) return head;',

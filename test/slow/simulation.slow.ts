@@ -1,4 +1,4 @@
-// time budget: 900 s
+// time budget: 1500 s
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { MUTANTS } from "../simulation/mutants.ts";

@@ -213,15 +213,21 @@ describe("a bulk replay", () => {
         (LIMITS[name as keyof typeof NARROW] as { value: number }).value = value;
     };
     await using wide = await startApi();
-    for (let n = 0; n < 8; n++) await wide.endpoint({ url: wide.receiver.url("w"), status: "paused" });
+    const of = { url: wide.receiver.url("w"), status: "paused" } as const;
+    for (let n = 0; n < 7; n++) await wide.endpoint(of);
+    const { publicId: lastOfAll } = await wide.endpoint(of);
     setLimits(Object.entries(NARROW));
     try {
       await wide.publish("b.wide");
       const disk = Promise.withResolvers<void>();
       wide.diskWaitsFor = disk.promise;
+      // What is still to be written is on its way, and not missing.
+      const missed = { missing: true, endpoint_id: lastOfAll, dry_run: true };
+      const missing = wide.call("POST", "/v1/replays", missed);
       const asking = wide.call("POST", "/v1/replays", { status: ["pending"] });
       for (let turns = 0; turns < 20; turns++) await nextTurn();
       disk.resolve();
+      expect((await missing).json["matched"]).toBe(0);
       const { id, matched } = (await asking).json as unknown as ReplayAnswer;
       expect(matched).toBeLessThan(8);
       const done = await wide.until(async () => {
