@@ -236,12 +236,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: "return 0;",
   },
   {
-    name: "an attempt by hand of the next delivery holds up all that follow",
-    file: "delivery/backlog.ts",
-    find: 'if (!head || this.endpoint.ordering === "fifo" || !this.flights.defer(head.id)) return head;',
-    put: "if (!head || head.order > 0) return head;",
-  },
-  {
     name: "what is under way is dead with its endpoint",
     file: "delivery/backlog.ts",
     find: "busyToo || !this.flights.defer(id)",
