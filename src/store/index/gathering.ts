@@ -28,6 +28,29 @@ interface Tallied {
   hours: Map<number, HourNumbers>;
 }
 
+/** Rows that stand in lists no more. */
+export class Removed {
+  readonly #ids = new Map<number, Set<number>>();
+
+  get isEmpty(): boolean {
+    return this.#ids.size === 0;
+  }
+
+  add(list: number, id: number): void {
+    const ids = this.#ids.get(list);
+    if (ids) ids.add(id);
+    else this.#ids.set(list, new Set([id]));
+  }
+
+  has(list: number, id: number): boolean {
+    return this.#ids.get(list)?.has(id) ?? false;
+  }
+
+  *pairs(): Generator<[list: number, id: number]> {
+    for (const [list, ids] of this.#ids) for (const id of ids) yield [list, id];
+  }
+}
+
 /**
  * What was gathered from one moment to another. Its hourly numbers are written in one transaction, with its
  * last key as the mark.
@@ -41,8 +64,8 @@ export class Gathering {
   lastKey = 0;
   size = 0;
   #hours = 0;
-  /** Entries that left it, by list. */
-  readonly #left = new Map<number, Set<number>>();
+  /** Entries that left it. */
+  readonly left = new Removed();
 
   /** True where more has to go into the next one. */
   get isFull(): boolean {
@@ -65,14 +88,7 @@ export class Gathering {
     if (others.length > 0) this.entries.set(list, others);
     else this.entries.delete(list);
     this.size--;
-    const left = this.#left.get(list) ?? new Set<number>();
-    this.#left.set(list, left.add(id));
-  }
-
-  /** Those of these entries that have not left it. */
-  stillIn(list: number, ids: readonly number[]): readonly number[] {
-    const left = this.#left.get(list);
-    return left ? ids.filter((id) => !left.has(id)) : ids;
+    this.left.add(list, id);
   }
 
   addTally(tally: Tally): void {

@@ -1,7 +1,7 @@
 import { limit } from "../../core/limits.ts";
 import { addNumbers, emptyNumbers, type Hour, type HourNumbers, Hours } from "../counts/hours.ts";
 import { Entries, rowsOf } from "./entries.ts";
-import { type Death, Gathering, type Tally } from "./gathering.ts";
+import { type Death, Gathering, type Tally, Removed } from "./gathering.ts";
 import { Labels } from "./labels.ts";
 import { Merge, NEWEST_FIRST, OLDEST_FIRST, type Order } from "../merge.ts";
 import type { BatchPart, Store } from "../store.ts";
@@ -25,8 +25,8 @@ export { type Label, LABELS } from "./labels.ts";
 export class Index implements BatchPart {
   /** Of the running transaction: list and id in turn, and tallies. */
   #openEntries: number[] = [];
-  /** Of the running transaction: list and id in turn, of what is removed. */
-  #openRemoved: number[] = [];
+  /** Of the running transaction. */
+  #openRemoved = new Removed();
   #openTallies: Tally[] = [];
   #openDeaths: Death[] = [];
   #openKey = 0;
@@ -85,7 +85,7 @@ export class Index implements BatchPart {
   /** Inside a write: the row with this key stands in a list no more. */
   remove(list: number, key: number): void {
     this.#entries.drop(list, key);
-    this.#openRemoved.push(list, key);
+    this.#openRemoved.add(list, key);
   }
 
   /** Inside a write: a slice of a list goes. Answers how many rows that were. */
@@ -128,7 +128,7 @@ export class Index implements BatchPart {
     this.#openPart = null;
     this.#openDeaths = [];
     this.#openEntries = [];
-    this.#openRemoved = [];
+    if (!this.#openRemoved.isEmpty) this.#openRemoved = new Removed();
     this.#openTallies = [];
   }
 
@@ -138,9 +138,8 @@ export class Index implements BatchPart {
     this.#openPart = null;
     this.#gatherOpen();
     // Also what came and went in the meantime: it would be written down of a row that is gone.
-    const removed = this.#openRemoved;
-    for (const part of removed.length > 0 ? this.#gathered : [])
-      for (let at = 0; at < removed.length; at += 2) part.removeEntry(removed[at] ?? 0, removed[at + 1] ?? 0);
+    for (const [list, id] of this.#openRemoved.pairs())
+      for (const part of this.#gathered) part.removeEntry(list, id);
     this.reset();
   }
 
@@ -282,12 +281,9 @@ export class Index implements BatchPart {
 
   /** Inside a write: without what was removed since, in this very transaction too. */
   #putDown(part: Gathering, list: number, ids: readonly number[]): void {
-    const removed = this.#openRemoved;
-    const isRemoved = (id: number) =>
-      removed.some((key, at) => at % 2 === 1 && key === id && removed[at - 1] === list);
-    const still = part.stillIn(list, ids);
-    const left = removed.length === 0 ? still : still.filter((id) => !isRemoved(id));
-    if (left.length > 0) this.#entries.put(list, left);
+    const isRemoved = (id: number) => part.left.has(list, id) || this.#openRemoved.has(list, id);
+    const still = ids.some(isRemoved) ? ids.filter((id) => !isRemoved(id)) : ids;
+    if (still.length > 0) this.#entries.put(list, still);
   }
 
   /** Inside a write: the mark passes what was gathered. */

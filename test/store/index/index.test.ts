@@ -44,19 +44,20 @@ afterEach(async () => {
 const count = (table: "stat" | "entry") =>
   disk.sqlite.query<{ count: number }, []>(`SELECT count(*) AS count FROM ${table}`).get()?.count;
 
+const tallyOf = (endpointId: number) => ({
+  endpointId,
+  projectId: 1,
+  at: AT,
+  delivered: true,
+  failed: false,
+  dead: false,
+  durationMs: 5,
+});
+
 test("numbers of very many endpoints go down in parts, each with its mark", async () => {
   // Parts end with a transaction, so that a mark covers all of it: here each attempt has one.
   for (let endpoint = 1; endpoint <= ENDPOINTS; endpoint++) {
-    const tally = {
-      endpointId: endpoint,
-      projectId: 1,
-      at: AT,
-      delivered: true,
-      failed: false,
-      dead: false,
-      durationMs: 5,
-    };
-    index.countAttempt(endpoint, tally);
+    index.countAttempt(endpoint, tallyOf(endpoint));
     index.done();
   }
   const seen: string[] = [];
@@ -79,16 +80,7 @@ test("nothing is counted twice while the disk still takes what was written down"
     [...index.hours.ofEndpoint(1, hour, hour + 1), ...index.recentHours(1)].map(
       ([, { delivered }]) => delivered,
     );
-  const tally = {
-    endpointId: 1,
-    projectId: 1,
-    at: AT,
-    delivered: true,
-    failed: false,
-    dead: false,
-    durationMs: 5,
-  };
-  await store.write(() => index.countAttempt(store.takeKey(), tally));
+  await store.write(() => index.countAttempt(store.takeKey(), tallyOf(1)));
   const seen: number[][] = [];
   onSync = () => void seen.push(shown());
   await index.writeDown();
