@@ -32,7 +32,7 @@ export class Spreader {
   readonly #others: Fanout[] = [];
   /** The latest list of endpoints that was looked at, and the order that they keep: a batch shares one. */
   #lookedAt: Order | null = null;
-  /** Whoever waits until all of a short fan-out is written. */
+  /** Whoever waits until all of a fan-out is written. */
   readonly #waiting = new Map<Fanout, () => void>();
   /** By project: deliveries that are still to be written, or announced. */
   readonly #rows = new Map<number, number>();
@@ -239,7 +239,7 @@ export class Spreader {
     fanout.written = until;
     if (until < fanout.ordered) queue.unshift(fanout);
     else if (until < fanout.endpoints.length)
-      if (isShort(fanout)) this.#others.unshift(fanout);
+      if (this.#waiting.has(fanout)) this.#others.unshift(fanout);
       else this.#others.push(fanout);
     return until - from;
   }
@@ -291,8 +291,4 @@ function endpointsOf({ fanout, from, until }: Slice): { id: number }[] {
 
 function restOf({ endpoints, written }: Fanout): number {
   return endpoints.length - written;
-}
-
-function isShort({ endpoints }: Fanout): boolean {
-  return endpoints.length <= limit("fanoutAtOnceMax");
 }

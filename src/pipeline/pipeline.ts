@@ -134,6 +134,8 @@ interface Split {
   atOnce: readonly Endpoint[];
   later: readonly Endpoint[];
   ordered: number;
+  /** Of those that follow, once it is written. */
+  list: FanoutList | null;
 }
 
 const NOBODY: readonly Endpoint[] = [];
@@ -142,9 +144,8 @@ const NOBODY: readonly Endpoint[] = [];
 export class Plan {
   #dispatches: Dispatch[] = [];
   #fanouts: Fanout[] = [];
-  /** Of wide events: how their endpoints are split, and the lists that are written, each once. */
+  /** Of wide events: how their endpoints are split, once for all that go to the same. */
   readonly #wide = new Map<readonly Endpoint[], Split>();
-  readonly #lists = new Map<readonly Endpoint[], FanoutList>();
   /** How many deliveries may still be written with their events. */
   #room = 0;
   #accepted: Accepted[] = [];
@@ -189,28 +190,17 @@ export class Plan {
     answerFor: (accepted: readonly Accepted[]) => Made,
     inTransaction: (run: () => Made) => Promise<Made>,
   ): Promise<Made> {
-    const rows = this.audiences.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
-    if (rows > limit("fanoutAtOnceMax")) return this.#commitWide(rows, answerFor, inTransaction);
-    const made = await inTransaction(() => answerFor(this.write()));
-    const written = this.dispatch();
-    if (written !== null) await written;
-    return made;
-  }
-
-  /** The same, once the project has room for so many deliveries that may follow. */
-  async #commitWide<Made>(
-    rows: number,
-    answerFor: (accepted: readonly Accepted[]) => Made,
-    inTransaction: (run: () => Made) => Promise<Made>,
-  ): Promise<Made> {
-    const takenUp = await this.spreader.admit(this.projectId, rows);
+    const rows = rowsOf(this.audiences);
+    // Where many may follow, once the project has room for them.
+    const mayFollow = rows > limit("fanoutAtOnceMax");
+    const takenUp = mayFollow ? await this.spreader.admit(this.projectId, rows) : null;
     let written: Promise<unknown> | null;
     let made: Made;
     try {
       made = await inTransaction(() => answerFor(this.write()));
       written = this.dispatch();
     } finally {
-      takenUp();
+      takenUp?.();
     }
     if (written !== null) await written;
     return made;
@@ -221,7 +211,6 @@ export class Plan {
     this.#dispatches = [];
     this.#fanouts = [];
     this.#wide.clear();
-    this.#lists.clear();
     this.#room = limit("fanoutAtOnceMax");
     this.#accepted = [];
     for (const event of this.incoming) {
@@ -239,8 +228,7 @@ export class Plan {
     for (const accepted of this.#accepted) this.parts.onAccepted(accepted);
     this.parts.outlet.dispatcher.dispatch(this.#dispatches);
     if (this.#fanouts.length === 0) return null;
-    const rows = this.#fanouts.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
-    const isAwaited = rows <= limit("fanoutAtOnceMax");
+    const isAwaited = rowsOf(this.#fanouts) <= limit("fanoutAtOnceMax");
     return Promise.all(this.#fanouts.map((fanout) => this.spreader.add(fanout, isAwaited)));
   }
 
@@ -333,25 +321,22 @@ export class Plan {
   #split({ isTest }: Event, endpoints: readonly Endpoint[]): Split {
     const isNarrow = endpoints.length <= Math.min(this.#room, limit("eventRowsMax"));
     if (isTest || (isNarrow && !this.#isBehind(endpoints)))
-      return { atOnce: endpoints, later: NOBODY, ordered: 0 };
+      return { atOnce: endpoints, later: NOBODY, ordered: 0, list: null };
     const known = isNarrow ? undefined : this.#wide.get(endpoints);
     if (known) return known;
     const ordered: Endpoint[] = [];
     const others: Endpoint[] = [];
     for (const endpoint of endpoints) (keepsOrder(endpoint) ? ordered : others).push(endpoint);
-    if (isNarrow) return { atOnce: others, later: ordered, ordered: ordered.length };
-    const split = { atOnce: NOBODY, later: [...ordered, ...others], ordered: ordered.length };
+    if (isNarrow) return { atOnce: others, later: ordered, ordered: ordered.length, list: null };
+    const later = [...ordered, ...others];
+    const split = { atOnce: NOBODY, later, ordered: ordered.length, list: null };
     this.#wide.set(endpoints, split);
     return split;
   }
 
-  /** Events of a batch that go to the same endpoints share their list. */
-  #listOf({ later, ordered }: Split, eventId: number): FanoutList {
-    const known = this.#lists.get(later);
-    if (known) return known;
+  #writeList({ later, ordered }: Split, eventId: number): FanoutList {
     const list = { id: eventId, endpoints: later.map(({ id }) => id), ordered };
     this.#data.fanouts.insertList(list);
-    this.#lists.set(later, list);
     return list;
   }
 
@@ -364,8 +349,8 @@ export class Plan {
     this.#deliverNow(event, atOnce);
     if (later.length === 0) return;
     const firstKey = event.id + 1 + atOnce.length;
-    const list = this.#listOf(split, event.id);
-    this.#fanouts.push(this.#data.fanouts.insert(this.projectId, event.id, firstKey, list));
+    split.list ??= this.#writeList(split, event.id);
+    this.#fanouts.push(this.#data.fanouts.insert(this.projectId, event.id, firstKey, split.list));
   }
 
   /**
@@ -402,6 +387,10 @@ export class Plan {
       this.#dispatches.push({ endpoint, waiting: written.waiting, load });
     }
   }
+}
+
+function rowsOf(all: readonly { endpoints: readonly unknown[] }[]): number {
+  return all.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
 }
 
 /** Beside the ids of deliveries, none of which begins so. */
