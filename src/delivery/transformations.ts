@@ -11,10 +11,9 @@ export const compiledTransformations = new RecentMap<Endpoint, Transformation>(
 
 /** The endpoint's transformations, compiled; null where it has none. Throws where they are refused. */
 export function transformationOf(endpoint: Endpoint): Transformation | null {
-  if (endpoint.transformations === null) return null;
-  const transformation = compiledTransformations.get(endpoint) ?? compile(endpoint.transformations);
-  compiledTransformations.set(endpoint, transformation);
-  return transformation;
+  const { transformations } = endpoint;
+  if (transformations === null) return null;
+  return compiledTransformations.getOrMake(endpoint, () => compile(transformations));
 }
 
 function compile(list: unknown): Transformation {

@@ -30,6 +30,13 @@ export class RecentMap<K, V> extends Map<K, V> {
     return this;
   }
 
+  /** What is kept, or else made now; the newest from now on. */
+  getOrMake(key: K, make: () => V): V {
+    const value = this.get(key) ?? make();
+    this.set(key, value);
+    return value;
+  }
+
   override delete(key: K): boolean {
     const value = this.get(key);
     const isKept = super.delete(key);

@@ -50,10 +50,8 @@ export class EventTypes {
 
   /** The type's schema, compiled; null where it has none. */
   schemaOf(type: EventType): EventSchema | null {
-    if (type.schema === null) return null;
-    const schema = this.#compiled.get(type) ?? compile(type.schema);
-    this.#compiled.set(type, schema);
-    return schema;
+    const { schema } = type;
+    return schema === null ? null : this.#compiled.getOrMake(type, () => compile(schema));
   }
 
   /** How many a project has; inside a write, so that those of the same batch count too. */

@@ -21,3 +21,11 @@ test("keeps what weighs no more than it may together, whatever is set, replaced 
   map.clear();
   expect([map.size, map.weight]).toEqual([0, 0]);
 });
+
+test("makes what it does not keep, and makes the newest what it keeps", () => {
+  const map = new RecentMap<string, number>(2);
+  let made = 0;
+  const ask = (key: string) => map.getOrMake(key, () => ++made);
+  expect([ask("a"), ask("b"), ask("a"), ask("c"), ask("b")]).toEqual([1, 2, 1, 3, 4]);
+  expect([...map.keys()]).toEqual(["c", "b"]);
+});
