@@ -109,6 +109,7 @@ export class Idempotency {
   }
 }
 
-function nameOf({ projectId, consumerId }: KeyOwner, key: string): string {
+/** One text for a key of an owner. */
+export function nameOf({ projectId, consumerId }: KeyOwner, key: string): string {
   return JSON.stringify([projectId, consumerId, key]);
 }

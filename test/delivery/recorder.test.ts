@@ -1,8 +1,7 @@
 /** Two things that happen to an endpoint in the same moment (src/delivery/actors.ts). */
-import { Database } from "bun:sqlite";
 import { afterEach, expect, test } from "bun:test";
-import { join } from "node:path";
 import { startApp, type TestApp } from "../kit/app.ts";
+import { change, isDisabled } from "../kit/broken-rows.ts";
 import { startReceiver } from "../kit/receiver.ts";
 import { LIMITS } from "../../src/core/limits.ts";
 
@@ -12,16 +11,6 @@ const queueMax = LIMITS.actorQueueMax.value;
 const setQueueMax = (value: number) => ((LIMITS.actorQueueMax as { value: number }).value = value);
 
 afterEach(() => setQueueMax(queueMax));
-
-function change(app: TestApp, sql: string): void {
-  const sqlite = new Database(join(app.dataDir, "sealpost.db"));
-  sqlite.exec(sql);
-  sqlite.close();
-}
-
-async function isDisabled(app: TestApp, id: string): Promise<boolean> {
-  return (await app.live.get(`/v1/endpoints/${id}`)).json["disabled_reason"] === "gone";
-}
 
 /** True where one delivery has this status. */
 async function listed(app: TestApp, status: string): Promise<boolean> {

@@ -1,23 +1,12 @@
 /** A bulk replay at its edges: what its walk meets, and a database that refuses it. */
-import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { join } from "node:path";
-import type { ReplayFilter } from "../../src/store/log/replays.ts";
+import { everyOne } from "../../src/store/log/replays.ts";
 import { startApi } from "../http/log-kit.ts";
-import { startApp, type TestApp } from "../kit/app.ts";
+import { startApp } from "../kit/app.ts";
+import { change, isDisabled } from "../kit/broken-rows.ts";
 import { startReceiver } from "../kit/receiver.ts";
 
 type Made = { id: string };
-
-function change(app: TestApp, sql: string): void {
-  const sqlite = new Database(join(app.dataDir, "sealpost.db"));
-  sqlite.exec(sql);
-  sqlite.close();
-}
-
-async function isDisabled(app: TestApp, id: string): Promise<boolean> {
-  return (await app.live.get(`/v1/endpoints/${id}`)).json["disabled_reason"] === "gone";
-}
 
 test("a replay that cannot be written is told of, and the service goes on", async () => {
   await using app = await startApp();
@@ -44,16 +33,7 @@ test("a replay that cannot be written is told of, and the service goes on", asyn
   await receiver.arrived("replayed", 2);
 });
 
-const DEAD: ReplayFilter = {
-  status: ["dead"],
-  endpointId: null,
-  consumerId: null,
-  eventTypes: null,
-  since: null,
-  until: null,
-  missing: false,
-  ratePerSecond: null,
-};
+const DEAD = everyOne(["dead"]);
 
 test("a job takes what lies above its position and up to its last, once, also where it is taken up twice", async () => {
   await using api = await startApi();
@@ -82,7 +62,7 @@ test("a job that is stopped, or is over, is not taken up again", async () => {
   await using api = await startApi();
   const { store, replays } = api.data;
   const { projectId } = await api.endpoint({ url: api.receiver.url("stopped"), eventTypes: ["stopped"] });
-  const filter: ReplayFilter = { ...DEAD, status: ["delivered"] };
+  const filter = everyOne(["delivered"]);
   await api.settled((await api.publish("stopped")).id);
   const job = { projectId, consumerId: null, filter, matched: 1, position: 0, last: store.keys.last };
   const replay = await store.write(() => {

@@ -2,19 +2,9 @@ import type { DeliveryStatus } from "../../src/core/model.ts";
 import { enqueueReplayed, replayOne } from "../../src/pipeline/replay.ts";
 import { mayGet } from "../../src/pipeline/new-delivery.ts";
 import { statusNumber } from "../../src/store/log/delivery-row.ts";
-import type { ReplayFilter } from "../../src/store/log/replays.ts";
+import { everyOne, type ReplayFilter } from "../../src/store/log/replays.ts";
 import { CONSUMERS } from "./scenario.ts";
 import type { Simulation } from "./run.ts";
-
-const ANY = {
-  endpointId: null,
-  consumerId: null,
-  eventTypes: null,
-  since: null,
-  until: null,
-  missing: false,
-  ratePerSecond: null,
-};
 
 /** What somebody asks for to be sent again: one delivery, many, or one attempt at once. */
 export class Replays {
@@ -68,15 +58,7 @@ export class Replays {
     times: number,
   ): void {
     const { data, replayer } = this.run.process;
-    const filter: ReplayFilter = {
-      endpointId: null,
-      eventTypes: null,
-      since: null,
-      until: null,
-      missing: false,
-      ratePerSecond: this.run.rng.pick([null, 1]),
-      ...asked,
-    };
+    const filter = { ...everyOne(asked.status), ratePerSecond: this.run.rng.pick([null, 1]), ...asked };
     const { consumerId } = filter;
     const scope = { projectId, visible: data.endpoints.visibleTo(projectId, consumerId) };
     for (let n = 0; n < times; n++)
@@ -105,7 +87,7 @@ export class Replays {
     for (const id of ids) this.run.outside.touched.add(id);
     if (isNew) for (const id of endpoints) this.run.outside.renewed.add(`${event.id}:${id}`);
     const again = { id: event.id, isTest: event.isTest, endpoints, deliveries: ids };
-    const filter = { ...ANY, status: ["dead" as const], event: again };
+    const filter = { ...everyOne(["dead"]), event: again };
     const row = { projectId: event.projectId, consumerId: null, filter, matched: endpoints.length };
     store
       .write(() => data.replays.insert({ ...row, position: 0, last: store.latestKey }))

@@ -3,7 +3,7 @@ import { untriedDelivery } from "../../core/delivery.ts";
 import { notFound, Problem } from "../../core/errors.ts";
 import { DELIVERY_STATUS, type Delivery, type Endpoint, type Event } from "../../core/model.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
-import type { EventAgain, Replay, ReplayFilter } from "../../store/log/replays.ts";
+import { type EventAgain, everyOne, type Replay } from "../../store/log/replays.ts";
 import { deliveryOf } from "../deliveries/shape.ts";
 import { commitChange } from "../framework/commit.ts";
 import type { Answer, RequestContext } from "../framework/route.ts";
@@ -84,19 +84,8 @@ export class WideReplay {
     if (!isTest) requirePlaces(this.services, projectId);
     if (events.get(again.id) === null) throw notFound("event");
     const { consumerId } = this.caller;
-    const filter = { ...ANY, event: again };
+    const filter = { ...everyOne([...DELIVERY_STATUS]), event: again };
     const matched = again.endpoints.length;
     return replays.insert({ projectId, consumerId, filter, matched, position: 0, last: store.latestKey });
   }
 }
-
-const ANY: ReplayFilter = {
-  status: [...DELIVERY_STATUS],
-  endpointId: null,
-  consumerId: null,
-  eventTypes: null,
-  since: null,
-  until: null,
-  missing: false,
-  ratePerSecond: null,
-};

@@ -1,6 +1,6 @@
 import { invalid, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
-import type { KeptAnswer, KeyOwner } from "../../store/idempotency.ts";
+import { type KeptAnswer, type KeyOwner, nameOf } from "../../store/idempotency.ts";
 import type { HttpParts } from "./parts.ts";
 import type { Answer, AnyRoute } from "./route.ts";
 
@@ -99,7 +99,7 @@ export class RunningKeys {
 
   /** Throws 409 where a request with this key is running. */
   async hold<T>(owner: KeyOwner, key: string, run: () => Promise<T>): Promise<T> {
-    const name = JSON.stringify([owner.projectId, owner.consumerId, key]);
+    const name = nameOf(owner, key);
     if (this.running.has(name)) {
       throw new Problem("idempotency_in_progress", "Try again when the first request has been answered.");
     }

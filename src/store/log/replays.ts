@@ -36,6 +36,20 @@ export interface ReplayFilter {
   event?: EventAgain | null;
 }
 
+/** Of these statuses, and else whatever there is. */
+export function everyOne(status: ReplayFilter["status"]): ReplayFilter {
+  return {
+    status,
+    endpointId: null,
+    consumerId: null,
+    eventTypes: null,
+    since: null,
+    until: null,
+    missing: false,
+    ratePerSecond: null,
+  };
+}
+
 export interface Replay {
   id: number;
   projectId: number;
