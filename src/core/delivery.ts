@@ -8,7 +8,7 @@ import {
   type Outcome,
   type Trigger,
 } from "./model.ts";
-import { doublingMs, nextScheduledAt, slowsEndpoint } from "./retry.ts";
+import { doublingMs, nextScheduledAt } from "./retry.ts";
 
 type Untried = Pick<Delivery, "id" | "eventId" | "endpointId" | "projectId" | "origin" | "due">;
 
@@ -39,6 +39,8 @@ export function untriedDelivery(keys: Untried, deadAt: number | null = null): De
 export interface Finding {
   outcome: Outcome;
   statusCode: number | null;
+  /** The whole endpoint is to be slowed down. */
+  slows: boolean;
   /** `retry-after` as an instant, where the answer had a valid one. */
   retryAfterAt: number | null;
 }
@@ -90,8 +92,8 @@ export function deliveryAfter(start: AttemptStart, finding: Finding, at: Moment)
 }
 
 /** A `retry-after` that is meant for this delivery alone: that of an answer which slows no endpoint down. */
-function ownRetryAfterAt({ statusCode, retryAfterAt }: Finding): number {
-  return slowsEndpoint(statusCode) ? 0 : (retryAfterAt ?? 0);
+function ownRetryAfterAt({ slows, retryAfterAt }: Finding): number {
+  return slows ? 0 : (retryAfterAt ?? 0);
 }
 
 /** Why a delivery is dead by this finding alone, whatever its schedule says. */
@@ -107,9 +109,7 @@ export function deadReasonOf(
 export function healthAfter(health: Health, start: AttemptStart, finding: Finding, at: Moment): Health {
   if (start.moved || finding.outcome === "malformed") return health;
   if (finding.outcome === "delivered") return recovered(health, at.now);
-  const slowed = slowsEndpoint(finding.statusCode)
-    ? slowedDown(health, finding.retryAfterAt, at.now)
-    : health;
+  const slowed = finding.slows ? slowedDown(health, finding.retryAfterAt, at.now) : health;
   return isExtra(start.trigger) ? slowed : failedOnce(slowed, start.probe, at.now);
 }
 

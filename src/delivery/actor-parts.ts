@@ -1,25 +1,17 @@
 import type { DeliveryChange, Finding } from "../core/delivery.ts";
-import type { Load, Waiting } from "../core/dispatch.ts";
+import type { Load, Waiting } from "../core/waiting.ts";
 import type { DisabledReason, Endpoint, Health, Trigger } from "../core/model.ts";
 import type { SteadyClock } from "../platform/clock.ts";
 import type { Held } from "./queue.ts";
 
 /** What an actor says of an attempt, and what it needs of others. */
 
-/**
- * What one attempt did; `null` where it was given up because the process stops, or is short of files: neither
- * costs an attempt.
- */
-export interface Performed {
-  finding: Finding;
-}
-
 /** An attempt and all that follows from it, to be written in one transaction. */
-export interface Settlement<P extends Performed> {
+export interface Settlement<F extends Finding> {
   endpoint: Endpoint;
   load: Load;
   trigger: Trigger;
-  performed: P;
+  sent: F;
   change: DeliveryChange | null;
   /** Null where it waits in memory. */
   queueOrder: number | null;
@@ -28,7 +20,7 @@ export interface Settlement<P extends Performed> {
   disable: DisabledReason | null;
 }
 
-export interface ActorParts<P extends Performed> {
+export interface ActorParts<F extends Finding> {
   /** What the queues of all actors hold. */
   held: Held;
   /** What is due, and what waits, is told by it. */
@@ -37,15 +29,18 @@ export interface ActorParts<P extends Performed> {
   load(deliveryId: number): Load | null;
   parked(endpointId: number, count: number): Waiting[];
   firstParked(endpointId: number): number | null;
-  /** Never rejects. Once it has resolved, `landed` is to be called. */
-  perform(endpoint: Endpoint, load: Load): Promise<P | null>;
+  /**
+   * Never rejects; null where it was given up because the process stops, or is short of files: neither costs
+   * an attempt. Once it has resolved, `landed` is to be called.
+   */
+  perform(endpoint: Endpoint, load: Load): Promise<F | null>;
   /** An attempt is over: another one may have its slot. */
   landed(): void;
   /**
    * Never rejects. Resolves once it is on disk; false where the delivery was reopened or cancelled while the
    * attempt ran.
    */
-  record(settlement: Settlement<P>): Promise<boolean>;
+  record(settlement: Settlement<F>): Promise<boolean>;
   /**
    * Ends these open deliveries of disabled (dead) and deleted (cancelled) endpoints; answers those whose
    * endpoint is neither.

@@ -20,10 +20,10 @@ import {
 import { DEFAULT_SCHEDULE } from "../core/retry.ts";
 import { limit } from "../core/limits.ts";
 import { TokenBucket } from "../core/structures/token-bucket.ts";
-import type { Load, Waiting } from "../core/dispatch.ts";
-import type { ActorParts, Performed, Settlement } from "./actor-parts.ts";
+import type { Load, Waiting } from "../core/waiting.ts";
+import type { ActorParts, Settlement } from "./actor-parts.ts";
 import { Backlog } from "./backlog.ts";
-import { Flights } from "./flights.ts";
+import { type Flight, Flights } from "./flights.ts";
 
 /**
  * The actor of one endpoint owns its backlog, its attempts, its health and its timer. Nothing else starts an
@@ -39,7 +39,7 @@ import { Flights } from "./flights.ts";
  * | backing_off | several failures in a row, or slowed down by an answer; one timer, or one probe in flight, or nothing waits | a success, the instant |
  * | paused      | the endpoint is paused; no timer                                                 | resume |
  * | closing     | an attempt found out that the endpoint is to be disabled, and its row does not say so yet; no timer | the row says it, or never will |
- * | disposing   | the endpoint is disabled or deleted; no timer; what waits is ended, slice by slice | enabled |
+ * | disposing   | the endpoint is disabled or deleted; no timer; what waits is ended, slice by slice | enabled, and the slice under way is on disk |
  * | stopped     | the process ends; no timer, nothing starts                                       | never |
  *
  * The first five are those of an active endpoint, and follow from one another as attempts start and end.
@@ -49,10 +49,12 @@ import { Flights } from "./flights.ts";
  * so that one delivery never has two attempts at once.
  */
 export type State =
-  | { mode: "idle" | "blocked" | "paused" | "closing" | "disposing" }
+  | { mode: "idle" | "blocked" | "paused" | "closing" }
   | { mode: "waiting"; timer: Timer }
   | { mode: "sending" | "backing_off"; timer: Timer | null }
-  | { mode: "stopped"; whenQuiet: (() => void)[] };
+  /** `isEnding`: a slice of what waits is on its way to the disk. */
+  | { mode: "disposing"; isEnding: boolean }
+  | { mode: "stopped"; isEnding: boolean; whenQuiet: (() => void)[] };
 
 export type Mode = State["mode"];
 
@@ -62,36 +64,27 @@ interface Timer {
   callOff: () => void;
 }
 
-interface Flight<P extends Performed> {
-  load: Load;
-  trigger: Trigger;
-  probe: boolean;
-  /** Which of the endpoint's destinations it goes to. */
-  destination: number;
-  /** Whoever asked for this attempt and waits for it. */
-  settled: ((performed: P | null) => void) | null;
-}
+/** Whoever asked for an attempt and waits for it; null where the queue started it. */
+type Asker<F extends Finding> = ((finding: F | null) => void) | null;
 
 const NEVER = Number.POSITIVE_INFINITY;
 /** So much of its rate an endpoint gets at once: no second sees much more than it may. */
 const BURST_SECONDS = 1 / 20;
 
-export class EndpointActor<P extends Performed> {
+export class EndpointActor<F extends Finding> {
   #state: State = { mode: "idle" };
   readonly #flights = new Flights();
   readonly #backlog: Backlog;
   readonly #rate: TokenBucket;
   /** Grows with each change of the destination: what an earlier one answers says nothing of this one. */
   #destination = 0;
-  /** A slice of the backlog is being ended. */
-  #isEnding = false;
   /** Until then nothing starts, as there was no file left for a socket. */
   #shortUntil = 0;
 
   constructor(
     private endpoint: Endpoint,
     private health: Health,
-    private readonly parts: ActorParts<P>,
+    private readonly parts: ActorParts<F>,
   ) {
     this.#backlog = new Backlog(endpoint, this.#flights, parts);
     this.#rate = new TokenBucket(1, parts.clock.now());
@@ -124,7 +117,11 @@ export class EndpointActor<P extends Performed> {
 
   /** True where nothing waits and nothing is busy. */
   get isQuiet(): boolean {
-    return this.#backlog.isEmpty && this.#flights.size === 0 && !this.#isEnding;
+    return this.#backlog.isEmpty && this.#isStill;
+  }
+
+  get #isStill(): boolean {
+    return this.#flights.size === 0 && !isEnding(this.#state);
   }
 
   /** True where its endpoint is deleted and nothing is left to do. */
@@ -142,15 +139,15 @@ export class EndpointActor<P extends Performed> {
     return this.#backlog.hasRoom;
   }
 
-  /** A delivery that is on disk already; `load` where it is at hand. */
-  enqueue(waiting: Waiting, load: Load | null = null): void {
-    if (!this.#flights.defer(waiting.id)) this.#backlog.add(waiting, load);
+  /** A delivery that is on disk already. */
+  enqueue(waiting: Waiting): void {
+    if (!this.#flights.defer(waiting.id)) this.#backlog.add(waiting);
     this.#goOn();
   }
 
   /** What the database holds, at start: nothing goes before `wake`. */
   restore(waiting: Waiting): void {
-    this.#backlog.add(waiting, null);
+    this.#backlog.add(waiting);
   }
 
   /** Used from the next attempt on. */
@@ -164,7 +161,7 @@ export class EndpointActor<P extends Performed> {
     // What is under way is cancelled like what waits; where it arrives nevertheless, it counts as delivered.
     if (endpoint.status === "deleted") {
       const due = this.parts.clock.now();
-      for (const id of this.#flights.idsInFlight()) this.#backlog.add({ id, due, queueOrder: null }, null);
+      for (const id of this.#flights.idsInFlight()) this.#backlog.addRow(id, due);
     }
     if (this.#state.mode === "closing" && !isClosed(endpoint)) return;
     this.#follow();
@@ -193,15 +190,15 @@ export class EndpointActor<P extends Performed> {
    * where the process stops; "busy" where an attempt of it is under way, "closed" where the endpoint is
    * disabled or deleted, "stopping" where nothing starts any more.
    */
-  attemptNow(load: Load, trigger: "manual" | "test"): Promise<P | null> | "busy" | "closed" | "stopping" {
+  attemptNow(load: Load, trigger: "manual" | "test"): Promise<F | null> | "busy" | "closed" | "stopping" {
     const { mode } = this.#state;
     if (mode === "stopped") return "stopping";
-    if (mode === "closing" || mode === "disposing") return "closed";
+    if (mode === "closing" || isClosed(this.endpoint)) return "closed";
     if (this.#flights.has(load.delivery.id)) return "busy";
     // What the queue kept from accepting the event is out of date after this attempt.
     this.#backlog.forgetLoad(load.delivery.id);
     return new Promise((resolve) => {
-      this.#start(load, trigger, false, resolve);
+      this.#start(load, trigger, resolve);
       this.#goOn();
     });
   }
@@ -232,7 +229,8 @@ export class EndpointActor<P extends Performed> {
   stop(): Promise<void> {
     return new Promise((resolve) => {
       const others = this.#state.mode === "stopped" ? this.#state.whenQuiet : [];
-      this.#enter({ mode: "stopped", whenQuiet: [...others, resolve] });
+      const whenQuiet = [...others, resolve];
+      this.#enter({ mode: "stopped", isEnding: isEnding(this.#state), whenQuiet });
       this.#goOn();
     });
   }
@@ -240,8 +238,9 @@ export class EndpointActor<P extends Performed> {
   /** Takes the state that the endpoint's row asks for, where that is another one. */
   #follow(): void {
     const { mode } = this.#state;
-    if (mode === "stopped") return;
-    if (isClosed(this.endpoint)) this.#enter({ mode: "disposing" });
+    // What is being ended may come back, as its endpoint is enabled meanwhile: nothing goes before it.
+    if (mode === "stopped" || isEnding(this.#state)) return;
+    if (isClosed(this.endpoint)) this.#enter({ mode: "disposing", isEnding: false });
     else if (this.endpoint.status === "paused") this.#enter({ mode: "paused" });
     else if (mode === "paused" || mode === "closing" || mode === "disposing") this.#enter(this.#openState());
   }
@@ -251,11 +250,11 @@ export class EndpointActor<P extends Performed> {
     const state = this.#state;
     switch (state.mode) {
       case "stopped":
-        if (this.#flights.size > 0 || this.#isEnding) return;
+        if (!this.#isStill) return;
         for (const resolve of state.whenQuiet.splice(0)) resolve();
         return;
       case "disposing":
-        return this.#disposeSlice();
+        return this.#disposeSlice(state);
       case "paused":
       case "closing":
         return;
@@ -320,27 +319,35 @@ export class EndpointActor<P extends Performed> {
   #isTrue(state: State): boolean {
     const isBusy = this.#flights.size > 0;
     const isActive = this.endpoint.status === "active";
-    const hasTimer = "timer" in state && state.timer !== null;
+    const isBackingOff = this.health.backoffLevel > 0;
     switch (state.mode) {
       case "idle":
-        return isActive && !isBusy && this.#backlog.isEmpty;
+        return isActive && !isBusy && !isBackingOff && this.#backlog.isEmpty;
       case "waiting":
+        return isActive && !isBusy && !isBackingOff && !this.#backlog.isEmpty;
       case "blocked":
-        return isActive && !isBusy && !this.#backlog.isEmpty;
+        return isActive && !isBusy && !isBackingOff && !this.#backlog.isEmpty && this.#isHeldOutside();
       case "sending":
-        return isActive && isBusy && this.health.backoffLevel === 0;
+        return isActive && !isBackingOff && isBusy;
       case "backing_off":
-        return isActive && !(hasTimer && this.#backlog.isEmpty);
+        return (
+          isActive && (isBackingOff || this.#gate() > 0) && (state.timer === null || !this.#backlog.isEmpty)
+        );
       case "paused":
         return this.endpoint.status === "paused";
       case "closing":
         return !isClosed(this.endpoint);
       case "disposing":
-        return isClosed(this.endpoint);
+        return state.isEnding || isClosed(this.endpoint);
       case "stopped":
         break;
     }
     return true;
+  }
+
+  /** The account, the disk, or the slots of all endpoints. */
+  #isHeldOutside(): boolean {
+    return this.#isSuspended() || !this.parts.canRecord() || !this.parts.isSlotFree(this.#flights.scheduled);
   }
 
   #isSuspended(): boolean {
@@ -385,8 +392,6 @@ export class EndpointActor<P extends Performed> {
 
   /** One of its own, and one of those that all endpoints share. */
   #hasSlot(): boolean {
-    // What was to be ended may come back, as its endpoint was enabled meanwhile: nothing goes before it.
-    if (this.#isEnding && this.endpoint.ordering === "fifo") return false;
     if (!this.parts.canRecord() || this.#slotsTaken() >= this.#capacity()) return false;
     return this.parts.hasSlot(this.endpoint.id, this.#flights.scheduled);
   }
@@ -397,50 +402,52 @@ export class EndpointActor<P extends Performed> {
     const load = item.load ?? this.parts.load(item.id);
     if (!load || load.delivery.due === null) return true;
     if (this.endpoint.rateLimitPerSecond !== null) this.#rate.take(1);
-    this.#start(load, triggerOf(load.delivery), this.health.backoffLevel > 0);
+    this.#start(load, triggerOf(load.delivery), null);
     return true;
   }
 
-  #start(load: Load, trigger: Trigger, probe: boolean, settled: Flight<P>["settled"] = null): void {
-    this.#flights.begin(load.delivery.id, settled !== null);
-    void this.#fly({ load, trigger, probe, destination: this.#destination, settled });
+  #start(load: Load, trigger: Trigger, asker: Asker<F>): void {
+    const { id } = load.delivery;
+    const byHand = asker !== null;
+    const probe = !byHand && this.health.backoffLevel > 0;
+    const flight = this.#flights.begin({ id, trigger, byHand, probe, destination: this.#destination });
+    void this.#fly(flight, load, asker);
   }
 
   /** The attempt; then states, in memory and at once; then to the disk; then the delivery is free again. */
-  async #fly(flight: Flight<P>): Promise<void> {
-    const { id } = flight.load.delivery;
-    const performed = await this.parts.perform(this.endpoint, flight.load);
+  async #fly(flight: Flight, load: Load, asker: Asker<F>): Promise<void> {
+    const { id } = flight;
+    const sent = await this.parts.perform(this.endpoint, load);
     this.parts.landed();
-    this.#flights.land(id);
-    if (performed === null) return this.#onUntried(flight);
-    const settlement = this.#judge(flight, performed);
+    this.#flights.land(flight);
+    if (sent === null) return this.#onUntried(flight, asker);
+    const settlement = this.#judge(flight, load, sent);
     this.#requeue(id, settlement);
     const recorded = this.parts.record(settlement);
     this.#goOn();
     const applied = await recorded;
-    const again = this.#flights.end(id);
+    const again = this.#flights.end(flight);
     if (settlement.queueOrder !== null) this.#backlog.park(settlement.queueOrder);
     if (again || !applied) this.#backlog.reload(id);
     // From now on its row says it, or never: the endpoint may have moved meanwhile.
     if (settlement.disable !== null && this.#state.mode === "closing") this.#follow();
-    flight.settled?.(performed);
+    asker?.(sent);
     this.#goOn();
   }
 
   /** It cost no attempt: it is due as before, and nothing of this endpoint starts for a moment. */
-  #onUntried({ load, settled }: Flight<P>): void {
-    const { id } = load.delivery;
-    const again = this.#flights.end(id);
+  #onUntried(flight: Flight, asker: Asker<F>): void {
+    const again = this.#flights.end(flight);
     this.#shortUntil = this.parts.clock.now() + limit("shortageRestMs");
-    if (this.#state.mode !== "stopped" && (again || settled === null)) this.#backlog.reload(id);
-    settled?.(null);
+    if (this.#state.mode !== "stopped" && (again || asker === null)) this.#backlog.reload(flight.id);
+    asker?.(null);
     this.#goOn();
   }
 
-  #judge(flight: Flight<P>, performed: P): Settlement<P> {
-    const { load, trigger } = flight;
+  #judge(flight: Flight, load: Load, sent: F): Settlement<F> {
+    const { trigger } = flight;
     const { delivery } = load;
-    const finding = this.#onClock(performed.finding);
+    const finding = this.#onClock(sent);
     const at = { now: this.parts.clock.now(), random: this.parts.random() };
     const moved = flight.destination !== this.#destination;
     const start: AttemptStart = {
@@ -457,10 +464,10 @@ export class EndpointActor<P extends Performed> {
     if (disable && this.#state.mode !== "stopped") this.#enter({ mode: "closing" });
     const parks =
       change !== null && change.due !== null && this.endpoint.ordering === "none" && !this.hasRoom;
-    const queueOrder = parks ? this.#backlog.orderOf(delivery.id, change.due ?? 0) : null;
+    const queueOrder = parks ? this.#backlog.orderOf({ id: delivery.id, due: change.due ?? 0 }) : null;
     const { endpoint } = this;
     const healthChanged = health !== before;
-    return { endpoint, load, trigger, performed, change, queueOrder, health, healthChanged, disable };
+    return { endpoint, load, trigger, sent, change, queueOrder, health, healthChanged, disable };
   }
 
   /** A receiver means the wall clock by `retry-after`. */
@@ -476,21 +483,20 @@ export class EndpointActor<P extends Performed> {
     return this.endpoint.retry?.schedule ?? DEFAULT_SCHEDULE;
   }
 
-  #requeue(id: number, { change, queueOrder }: Settlement<P>): void {
+  #requeue(id: number, { change, queueOrder }: Settlement<F>): void {
     if (change === null) return;
     this.#backlog.drop(id);
     // What is parked is told of once its row says so: before, a refill would look for it in vain and forget
     // it.
-    if (change.due !== null && queueOrder === null)
-      this.#backlog.add({ id, due: change.due, queueOrder }, null);
+    if (change.due !== null && queueOrder === null) this.#backlog.addRow(id, change.due);
   }
 
   /** Ends what waits, one slice after the other; where the endpoint is deleted, what is under way too. */
-  #disposeSlice(): void {
-    if (this.#isEnding || !this.parts.canRecord()) return;
+  #disposeSlice(state: Extract<State, { mode: "disposing" }>): void {
+    if (state.isEnding || !this.parts.canRecord()) return;
     const ids = this.#backlog.takeForDisposal(this.endpoint.status === "deleted");
     if (ids.length === 0) return;
-    this.#isEnding = true;
+    state.isEnding = true;
     this.parts.unattended("disposal", this.#end(ids));
   }
 
@@ -499,8 +505,9 @@ export class EndpointActor<P extends Performed> {
       // Those are still to be sent: the endpoint was enabled meanwhile.
       for (const id of await this.parts.dispose(ids)) this.#backlog.reload(id);
     } finally {
-      this.#isEnding = false;
+      if ("isEnding" in this.#state) this.#state.isEnding = false;
     }
+    this.#follow();
     this.#goOn();
   }
 }
@@ -510,6 +517,10 @@ const BLOCKED: State = { mode: "blocked" };
 
 function timerOf(state: State): Timer | null {
   return "timer" in state ? state.timer : null;
+}
+
+function isEnding(state: State): boolean {
+  return "isEnding" in state && state.isEnding;
 }
 
 function isClosed({ status }: Endpoint): boolean {

@@ -1,5 +1,5 @@
 import { gateOf, withoutWaits } from "../core/delivery.ts";
-import type { Load, Waiting } from "../core/dispatch.ts";
+import type { Load, Waiting } from "../core/waiting.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint, Health, WaitingFor } from "../core/model.ts";
 import { isPolled } from "../destinations/destinations.ts";
@@ -85,7 +85,8 @@ export class Actors {
     this.dispatcher = new Dispatcher({
       ...turns,
       read: (id) => data.deliveries.get(id),
-      enqueue: (endpointId, waiting, load) => this.enqueue(endpointId, waiting, load),
+      endpoint: (id) => data.endpoints.getAnyway(id),
+      enqueue: (waiting) => this.enqueue(waiting),
     });
     data.store.onRecovered(() => this.wakeAll());
     data.tenants.onAccountChange(() => this.wakeAll());
@@ -153,17 +154,18 @@ export class Actors {
     return full ?? NONE;
   }
 
-  /** A delivery that is on disk; `load` where its body is at hand. */
-  enqueue(endpointId: number, waiting: Waiting, load: Load | null): void {
+  /** A delivery that is on disk. */
+  enqueue(waiting: Waiting): void {
     if (this.#leaving.size > 0) this.#dropGone();
-    const actor = this.#of(endpointId);
+    const actor = this.#of(waiting.endpointId);
     if (actor instanceof PollActor) return actor.enqueue();
+    const { load } = waiting;
     if (!load) this.#touched.add(waiting.id);
     const isKept =
       load !== null &&
       this.#held.bytes + load.body.length <= limit("bodyCacheBytesMax") &&
       !this.#touched.has(waiting.id);
-    actor?.enqueue(waiting, isKept ? load : null);
+    actor?.enqueue(isKept ? waiting : { ...waiting, load: null });
   }
 
   forget(endpointId: number, deliveryId: number): void {

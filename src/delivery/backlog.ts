@@ -1,17 +1,15 @@
 import type { Endpoint } from "../core/model.ts";
 import { limit } from "../core/limits.ts";
-import type { Load, Waiting } from "../core/dispatch.ts";
-import type { ActorParts, Performed } from "./actor-parts.ts";
+import type { Waiting } from "../core/waiting.ts";
+import type { Finding } from "../core/delivery.ts";
+import type { ActorParts } from "./actor-parts.ts";
 import type { Flights } from "./flights.ts";
-import { Queue, type Queued } from "./queue.ts";
+import { Queue } from "./queue.ts";
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** What the backlog needs of its actor's parts. */
-export type BacklogParts = Pick<
-  ActorParts<Performed>,
-  "held" | "load" | "parked" | "firstParked" | "isRoomy"
->;
+export type BacklogParts = Pick<ActorParts<Finding>, "held" | "load" | "parked" | "firstParked" | "isRoomy">;
 
 /**
  * The deliveries that wait for one endpoint. The first of them stand in memory, in a queue with a bound; all
@@ -29,7 +27,7 @@ export class Backlog {
     private readonly flights: Flights,
     private readonly parts: BacklogParts,
   ) {
-    this.#queue = new Queue(parts.held);
+    this.#queue = new Queue(endpoint.ordering, parts.held);
     this.#parkedFrom = this.#readParkedFrom();
   }
 
@@ -48,7 +46,7 @@ export class Backlog {
   }
 
   /** The first delivery in memory. */
-  get head(): Queued | undefined {
+  get head(): Waiting | undefined {
     return this.#queue.peek();
   }
 
@@ -62,27 +60,29 @@ export class Backlog {
     const reordered = endpoint.ordering !== this.endpoint.ordering;
     this.endpoint = endpoint;
     if (!reordered) return;
-    const items = [...this.#queue.items()];
-    this.#queue.clear();
-    for (const item of items) this.#queue.push({ ...item, order: this.orderOf(item.id, item.due) });
+    this.#queue.sortBy(endpoint.ordering);
     // Those that left the queue as they are busy: where order is kept, they hold what stands behind them.
     for (const id of this.flights.deferred()) this.reload(id);
     this.#parkedFrom = this.#readParkedFrom();
   }
 
-  /** Where a delivery stands in the queue. */
-  orderOf(id: number, due: number): number {
-    return this.endpoint.ordering === "fifo" ? id : due;
+  /** Where a delivery stands in the queue, in memory and in the database. */
+  orderOf(waiting: Pick<Waiting, "id" | "due">): number {
+    return this.#queue.orderOf(waiting);
   }
 
-  /** Takes in a delivery that is on disk; `load` where its message is at hand. */
-  add({ id, due, queueOrder }: Waiting, load: Load | null): void {
-    if (queueOrder === null)
-      return this.#queue.push({ id, due, order: this.orderOf(id, due), load, dropped: false });
+  /** Takes in a delivery that is on disk. */
+  add(waiting: Waiting): void {
+    if (waiting.queueOrder === null) return this.#queue.push(waiting);
     // What the queue holds already was reopened; or it was fetched and tried between the commit and this word
     // of it.
-    if (this.#queue.has(id)) this.reload(id);
-    this.park(queueOrder);
+    if (this.#queue.has(waiting.id)) this.reload(waiting.id);
+    this.park(waiting.queueOrder);
+  }
+
+  /** Takes in a delivery by its row: the message is read when its turn comes. */
+  addRow(id: number, due: number): void {
+    this.#queue.push({ id, endpointId: this.endpoint.id, due, queueOrder: null, load: null });
   }
 
   /** A delivery stands in the database at this place. */
@@ -105,14 +105,14 @@ export class Backlog {
     this.flights.defer(id);
     const delivery = this.parts.load(id)?.delivery;
     this.#queue.drop(id);
-    if (delivery && delivery.due !== null) this.add({ id, due: delivery.due, queueOrder: null }, null);
+    if (delivery && delivery.due !== null) this.addRow(id, delivery.due);
   }
 
   /**
    * Takes out the first delivery whose time has come. Where order is kept, a head that is not due holds those
    * behind it.
    */
-  takeDue(now: number): Pick<Queued, "id" | "load"> | null {
+  takeDue(now: number): Pick<Waiting, "id" | "load"> | null {
     this.#refill(this.#freeHead(), now);
     const head = this.#freeHead();
     if (!head || head.due > now || this.flights.has(head.id)) return null;
@@ -130,7 +130,7 @@ export class Backlog {
    * The first delivery in memory. One that is busy leaves the queue, as its row is read once its attempt is
    * recorded, and holds nobody up; where order is kept it stays, and holds all behind it.
    */
-  #freeHead(): Queued | undefined {
+  #freeHead(): Waiting | undefined {
     for (;;) {
       const head = this.#queue.peek();
       if (!head || this.endpoint.ordering === "fifo" || !this.flights.defer(head.id)) return head;
@@ -162,14 +162,13 @@ export class Backlog {
   }
 
   /** Fetches parked deliveries when the first of them stands before all that the queue holds. */
-  #refill(head: Queued | undefined, now: number): void {
-    if (this.#parkedFrom === NEVER || (head && head.order <= this.#parkedFrom)) return;
+  #refill(head: Waiting | undefined, now: number): void {
+    if (this.#parkedFrom === NEVER || (head && this.orderOf(head) <= this.#parkedFrom)) return;
     if (this.endpoint.ordering === "none" && this.#parkedFrom > now) return;
     const count = this.#queue.size + this.flights.size + limit("actorRefillMax");
     const rows = this.parts.parked(this.endpoint.id, count);
     for (const row of rows)
-      if (!this.flights.defer(row.id) && !this.#queue.has(row.id))
-        this.add({ ...row, queueOrder: null }, null);
+      if (!this.flights.defer(row.id) && !this.#queue.has(row.id)) this.addRow(row.id, row.due);
     this.#parkedFrom = rows.length < count ? NEVER : (rows.at(-1)?.queueOrder ?? NEVER);
   }
 
@@ -177,9 +176,9 @@ export class Backlog {
    * When parked deliveries want to be looked at: those of an ordered endpoint, which stand before its head,
    * at once.
    */
-  #parkedDue(head: Queued | undefined): number {
+  #parkedDue(head: Waiting | undefined): number {
     if (this.endpoint.ordering === "none") return this.#parkedFrom;
-    return this.#parkedFrom < (head?.order ?? NEVER) ? 0 : NEVER;
+    return this.#parkedFrom < (head ? this.orderOf(head) : NEVER) ? 0 : NEVER;
   }
 
   #readParkedFrom(): number {

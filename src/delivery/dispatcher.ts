@@ -1,26 +1,27 @@
 import { limit } from "../core/limits.ts";
-import type { Dispatch, Load, Waiting } from "../core/dispatch.ts";
-import type { Delivery } from "../core/model.ts";
+import type { Delivery, Endpoint } from "../core/model.ts";
+import type { Waiting } from "../core/waiting.ts";
 import { keepsOrder } from "../destinations/destinations.ts";
 import type { Share, TurnParts } from "../core/structures/turn-queue.ts";
 
 export interface DispatcherParts extends TurnParts {
   /** The delivery as it stands now. */
   read(id: number): Delivery | null;
-  enqueue(endpointId: number, waiting: Waiting, load: Load | null): void;
+  endpoint(id: number): Endpoint | undefined;
+  enqueue(waiting: Waiting): void;
 }
 
 /** The share of what is over soon by itself. */
 const NARROW: Share = { isOver: false };
 
 /** The delivery where it is known to stand as it was. */
-type Known = (of: Dispatch) => Delivery | null;
+type Known = (of: Waiting) => Delivery | null;
 const loadedDelivery: Known = ({ load }) => load?.delivery ?? null;
 const unknownDelivery: Known = () => null;
 
 /** What waits of a project, in order; `done` of them are handed over. */
 interface Line {
-  items: Dispatch[];
+  items: Waiting[];
   done: number;
 }
 
@@ -58,14 +59,11 @@ export class Dispatcher {
    * Takes what was committed, `isFresh` where that was just now. Endpoints that keep the order are told at
    * once, so that no later event overtakes.
    */
-  dispatch(dispatches: readonly Dispatch[], isFresh = true): void {
-    const others: Dispatch[] = [];
-    for (const dispatch of dispatches) {
-      // What is parked waits in the database: its actor is only told.
-      const isQuick = dispatch.waiting.queueOrder !== null || keepsOrder(dispatch.endpoint);
-      if (isQuick) this.#hand(dispatch, loadedDelivery);
-      else others.push(dispatch);
-    }
+  dispatch(committed: readonly Waiting[], isFresh = true): void {
+    const others: Waiting[] = [];
+    for (const waiting of committed)
+      if (this.#isQuick(waiting)) this.#hand(waiting, loadedDelivery);
+      else others.push(waiting);
     // What is narrow goes before what waits.
     const share =
       others.length <= limit("dispatchAtOnceMax")
@@ -75,17 +73,24 @@ export class Dispatcher {
           : this.parts.beginShare();
     const at = share === null ? 0 : this.#share(others, 0, isFresh ? loadedDelivery : unknownDelivery, share);
     if (at === others.length) return;
-    for (const dispatch of others.slice(at)) this.#line(dispatch);
+    for (const waiting of others.slice(at)) this.#line(waiting);
     this.#schedule();
   }
 
+  /** What is parked waits in the database: its actor is only told. */
+  #isQuick({ endpointId, queueOrder }: Waiting): boolean {
+    if (queueOrder !== null) return true;
+    const endpoint = this.parts.endpoint(endpointId);
+    return endpoint !== undefined && keepsOrder(endpoint);
+  }
+
   /** Beyond what bodies may take, the body is read again when its turn comes. */
-  #line(dispatch: Dispatch): void {
-    const { projectId } = dispatch.endpoint;
+  #line(waiting: Waiting): void {
+    const projectId = this.parts.endpoint(waiting.endpointId)?.projectId ?? 0;
     const line = this.#waiting.get(projectId) ?? { items: [], done: 0 };
-    const bytes = dispatch.load?.body.length ?? 0;
+    const bytes = waiting.load?.body.length ?? 0;
     const isKept = this.#bytes + bytes <= limit("dispatchBytesMax");
-    line.items.push(isKept ? dispatch : { ...dispatch, load: null });
+    line.items.push(isKept ? waiting : { ...waiting, load: null });
     this.#waiting.set(projectId, line);
     this.#count++;
     if (isKept) this.#bytes += bytes;
@@ -116,15 +121,16 @@ export class Dispatcher {
   }
 
   /** Hands over what there is time for, from the place `from` on; answers how far it came. */
-  #share(dispatches: readonly Dispatch[], from: number, known: Known, share: Share): number {
+  #share(items: readonly Waiting[], from: number, known: Known, share: Share): number {
     let bytes = 0;
     let at = from;
     const [most, bytesMost] = [limit("dispatchSliceMax"), limit("dispatchSliceBytesMax")];
     const hasRoom = () => at - from < most && bytes < bytesMost && !share.isOver;
-    while (at < dispatches.length && (at === from || hasRoom())) {
-      const dispatch = dispatches[at++] as Dispatch;
-      this.#hand(dispatch, known);
-      bytes += dispatch.load?.body.length ?? 0;
+    while (at < items.length && (at === from || hasRoom())) {
+      const waiting = items[at++] as Waiting;
+      // Its actor lets go of the body as soon as it is sent.
+      bytes += waiting.load?.body.length ?? 0;
+      this.#hand(waiting, known);
     }
     return at;
   }
@@ -133,10 +139,11 @@ export class Dispatcher {
    * Whoever waited a turn, or for the disk, may have been cancelled, tried, replayed or erased meanwhile: its
    * row says it.
    */
-  #hand(dispatch: Dispatch, known: Known): void {
-    const { endpoint, waiting, load } = dispatch;
-    const delivery = known(dispatch) ?? this.parts.read(waiting.id);
+  #hand(waiting: Waiting, known: Known): void {
+    const { load } = waiting;
+    const delivery = known(waiting) ?? this.parts.read(waiting.id);
     if (delivery === null || delivery.due === null) return;
-    this.parts.enqueue(endpoint.id, { ...waiting, due: delivery.due }, load && { ...load, delivery });
+    if (delivery === load?.delivery) return this.parts.enqueue(waiting);
+    this.parts.enqueue({ ...waiting, due: delivery.due, load: load && { ...load, delivery } });
   }
 }

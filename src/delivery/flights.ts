@@ -1,7 +1,15 @@
+import type { Trigger } from "../core/model.ts";
+
 /** A delivery from the start of an attempt until the outcome of that attempt is on disk. */
-interface Busy {
-  /** Somebody asked for this attempt: it takes no slot. */
-  byHand: boolean;
+export interface Flight {
+  readonly id: number;
+  readonly trigger: Trigger;
+  /** The one attempt at a time that an endpoint is given which backs off. */
+  readonly probe: boolean;
+  /** Which of the endpoint's destinations it goes to. */
+  readonly destination: number;
+  /** Somebody asked for this attempt and waits for it: it takes no slot. */
+  readonly byHand: boolean;
   isRecording: boolean;
   /** The delivery's turn came meanwhile: its row is read once the attempt is recorded. */
   again: boolean;
@@ -13,13 +21,13 @@ interface Busy {
  * collection.
  */
 export class Flights {
-  readonly #busy = new Map<number, Busy>();
+  readonly #flights = new Map<number, Flight>();
   #inFlight = 0;
   #byHand = 0;
 
   /** Busy deliveries: in flight, or with an outcome on its way to the disk. */
   get size(): number {
-    return this.#busy.size;
+    return this.#flights.size;
   }
 
   get inFlight(): number {
@@ -33,59 +41,59 @@ export class Flights {
 
   /** Outcomes on their way to the disk. */
   get recording(): number {
-    return this.#busy.size - this.#inFlight;
+    return this.#flights.size - this.#inFlight;
   }
 
   has(id: number): boolean {
-    return this.#busy.has(id);
+    return this.#flights.has(id);
   }
 
   /** True while its outcome is on its way to the disk. */
   isRecording(id: number): boolean {
-    return this.#busy.get(id)?.isRecording ?? false;
+    return this.#flights.get(id)?.isRecording ?? false;
   }
 
   /** True where the delivery is busy; its row is then read again once its attempt is recorded. */
   defer(id: number): boolean {
-    const flight = this.#busy.get(id);
+    const flight = this.#flights.get(id);
     if (flight) flight.again = true;
     return flight !== undefined;
   }
 
   ids(): Iterable<number> {
-    return this.#busy.keys();
+    return this.#flights.keys();
   }
 
   /** Those whose turn came while they are busy. */
   deferred(): number[] {
-    return [...this.#busy].flatMap(([id, { again }]) => (again ? id : []));
+    return [...this.#flights].flatMap(([id, { again }]) => (again ? id : []));
   }
 
   idsInFlight(): number[] {
     const ids: number[] = [];
-    for (const [id, { isRecording }] of this.#busy) if (!isRecording) ids.push(id);
+    for (const [id, { isRecording }] of this.#flights) if (!isRecording) ids.push(id);
     return ids;
   }
 
-  begin(id: number, byHand: boolean): void {
-    this.#busy.set(id, { byHand, isRecording: false, again: false });
+  begin(start: Omit<Flight, "isRecording" | "again">): Flight {
+    const flight: Flight = { ...start, isRecording: false, again: false };
+    this.#flights.set(flight.id, flight);
     this.#inFlight++;
-    if (byHand) this.#byHand++;
+    if (flight.byHand) this.#byHand++;
+    return flight;
   }
 
   /** The answer is there: the slot is free, the delivery stays busy until `end`. */
-  land(id: number): void {
-    const flight = this.#busy.get(id);
-    if (!flight || flight.isRecording) throw new Error("an attempt ends that never began");
+  land(flight: Flight): void {
+    if (flight.isRecording) throw new Error("an attempt lands twice");
     flight.isRecording = true;
     this.#inFlight--;
     if (flight.byHand) this.#byHand--;
   }
 
   /** The outcome is on disk, or was given up. True where the delivery's turn came meanwhile. */
-  end(id: number): boolean {
-    const again = this.#busy.get(id)?.again ?? false;
-    this.#busy.delete(id);
+  end({ id, again }: Flight): boolean {
+    this.#flights.delete(id);
     return again;
   }
 }

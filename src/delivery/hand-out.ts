@@ -1,5 +1,5 @@
 import type { Endpoint } from "../core/model.ts";
-import type { Load } from "../core/dispatch.ts";
+import type { Load } from "../core/waiting.ts";
 import type { Message } from "../destinations/destination.ts";
 import { malformed, reshape, type SendParts, type Sent, sign, UNREADABLE } from "./send.ts";
 
@@ -40,6 +40,8 @@ function factsOf(message: Message, load: Load, startedAt: number): Sent {
     responseHeaders: [],
     responseBody: null,
     truncated: false,
-    finding: { outcome: "handed_out", statusCode: null, retryAfterAt: null },
+    outcome: "handed_out",
+    slows: false,
+    retryAfterAt: null,
   };
 }

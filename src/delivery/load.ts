@@ -1,4 +1,4 @@
-import type { Load } from "../core/dispatch.ts";
+import type { Load } from "../core/waiting.ts";
 import { envelopeOf } from "../core/model.ts";
 import type { Data } from "../store/data.ts";
 import { isBodyGone } from "../store/log/events.ts";

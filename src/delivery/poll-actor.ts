@@ -1,6 +1,6 @@
 import { limit } from "../core/limits.ts";
 import { type Endpoint, HEALTHY, type WaitingFor } from "../core/model.ts";
-import type { Waiting } from "../core/dispatch.ts";
+import type { Waiting } from "../core/waiting.ts";
 
 /**
  * The actor of a `poll` endpoint. Its queue stays in the database, in the order of positions that are given
@@ -10,11 +10,11 @@ import type { Waiting } from "../core/dispatch.ts";
  *
  * | mode      | true in it                                                     | leaves when                                    |
  * |-----------|----------------------------------------------------------------|------------------------------------------------|
- * | idle      | nobody waits, no timer                                         | a poller waits, pause, disable, stop           |
- * | holding   | pollers wait, each with exactly one timer                      | something comes or changes (all look again), their time is over, the client leaves, stop |
- * | paused    | deliveries wait; a poller gets nothing before its time is over | resume (all look again), disable, stop         |
- * | disposing | the endpoint is disabled or deleted: what waits is ended, slice by slice | enabled, stop                        |
- * | stopped   | nobody waits                                                   | never                                          |
+ * | open      | pollers wait, each with exactly one timer; something that comes or changes lets all look again | disabled or deleted, stop |
+ * | disposing | the endpoint is disabled or deleted: what waits is ended, slice by slice | enabled, or all is ended, and the slice under way is on disk; stop |
+ * | stopped   | nobody waits; a slice may still be on its way to the disk      | never                                          |
+ *
+ * A paused endpoint is open: a poller gets nothing of it before its time is over.
  *
  * A delivery of such an endpoint:
  *
@@ -38,12 +38,14 @@ export interface PollActorParts {
   unattended(work: string, running: Promise<unknown>): void;
 }
 
+type State =
+  | { mode: "open" | "disposing" }
+  | { mode: "stopped"; isEnding: boolean; whenQuiet: (() => void)[] };
+
 export class PollActor {
+  #state: State = { mode: "open" };
   readonly #waiters = new Set<() => void>();
   #changes = 0;
-  #disposing = false;
-  #stopped = false;
-  #whenQuiet: (() => void)[] = [];
 
   constructor(
     private endpoint: Endpoint,
@@ -57,7 +59,7 @@ export class PollActor {
 
   /** True where nothing waits and nothing is on its way to the disk. */
   get isQuiet(): boolean {
-    return !this.#disposing && this.parts.parked(this.endpoint.id, 1).length === 0;
+    return this.#state.mode !== "disposing" && this.parts.parked(this.endpoint.id, 1).length === 0;
   }
 
   /** True where its endpoint is deleted and nothing is left to do. */
@@ -66,7 +68,7 @@ export class PollActor {
   }
 
   get isStopped(): boolean {
-    return this.#stopped;
+    return this.#state.mode === "stopped";
   }
 
   /** True while pollers get nothing, whatever waits. */
@@ -120,7 +122,7 @@ export class PollActor {
    * once where the process stops.
    */
   changed(seen: number, until: number, signal: AbortSignal): Promise<void> {
-    if (this.#stopped || this.#changes !== seen || signal.aborted) return Promise.resolve();
+    if (this.isStopped || this.#changes !== seen || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const go = () => {
         this.#waiters.delete(go);
@@ -136,10 +138,12 @@ export class PollActor {
 
   /** Sends every poller away; resolves when nothing is on its way to the disk. */
   stop(): Promise<void> {
-    this.#stopped = true;
+    if (this.#state.mode !== "stopped")
+      this.#state = { mode: "stopped", isEnding: this.#state.mode === "disposing", whenQuiet: [] };
+    const { whenQuiet } = this.#state;
     this.#change();
     return new Promise((resolve) => {
-      this.#whenQuiet.push(resolve);
+      whenQuiet.push(resolve);
       this.#tellQuiet();
     });
   }
@@ -147,7 +151,7 @@ export class PollActor {
   #change(): void {
     this.#changes++;
     for (const go of [...this.#waiters]) go();
-    if (this.#isClosed() && !this.#stopped) this.parts.unattended("disposal", this.#dispose());
+    if (this.#state.mode === "open" && this.#isClosed()) this.parts.unattended("disposal", this.#dispose());
   }
 
   #isClosed(): boolean {
@@ -156,22 +160,26 @@ export class PollActor {
 
   /** Ends what waits, one slice after the other. */
   async #dispose(): Promise<void> {
-    if (this.#disposing) return;
-    this.#disposing = true;
+    this.#state = { mode: "disposing" };
     try {
-      while (this.#isClosed() && !this.#stopped && this.parts.canRecord()) {
+      while (this.#isClosed() && !this.isStopped && this.parts.canRecord()) {
         const ids = this.parts.parked(this.endpoint.id, limit("sliceRows")).map(({ id }) => id);
         if (ids.length === 0) break;
         await this.parts.dispose(ids);
       }
     } finally {
-      this.#disposing = false;
-      this.#tellQuiet();
+      this.#onDisposed();
     }
   }
 
+  #onDisposed(): void {
+    if (this.#state.mode === "stopped") this.#state.isEnding = false;
+    else this.#state = { mode: "open" };
+    this.#tellQuiet();
+  }
+
   #tellQuiet(): void {
-    if (this.#disposing) return;
-    for (const resolve of this.#whenQuiet.splice(0)) resolve();
+    if (this.#state.mode !== "stopped" || this.#state.isEnding) return;
+    for (const resolve of this.#state.whenQuiet.splice(0)) resolve();
   }
 }

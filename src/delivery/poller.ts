@@ -1,7 +1,7 @@
 import { triggerOf } from "../core/delivery.ts";
 import { limit } from "../core/limits.ts";
 import { type Endpoint, HEALTHY } from "../core/model.ts";
-import type { Load, Waiting } from "../core/dispatch.ts";
+import type { Load, Waiting } from "../core/waiting.ts";
 import type { Settlement } from "./actor-parts.ts";
 import type { Actors } from "./actors.ts";
 import { loadDelivery } from "./load.ts";
@@ -119,7 +119,7 @@ export class Poller {
       const { tried, seen } = await this.#prepare(endpoint, rows.slice(0, ask.limit));
       const open = await this.parts.recorder.recordHandOuts(tried);
       const done = seen === rows.length;
-      const messages = open.flatMap(({ performed }) => performed.message ?? []);
+      const messages = open.flatMap(({ sent }) => sent.message ?? []);
       if (messages.length === 0 && !done && tried.length > 0) continue;
       if (messages.length === 0) return { ...nothing(ask), done };
       return { messages, position: tried.at(-1)?.queueOrder ?? ask.position, done };
@@ -139,7 +139,7 @@ export class Poller {
       if (turns.isOver) await turns.next();
       const load = loadDelivery(this.data, id);
       const settlement = load && (await this.#settlement(endpoint, load, queueOrder));
-      bytes += settlement?.performed.message?.body.length ?? 0;
+      bytes += settlement?.sent.message?.body.length ?? 0;
       if (tried.length > 0 && bytes > limit("pollAnswerBytesMax")) break;
       if (settlement) tried.push(settlement);
       seen++;
@@ -155,17 +155,17 @@ export class Poller {
   ): Promise<Settlement<HandOut> | null> {
     const { delivery } = load;
     if (delivery.due === null) return null;
-    const performed = await this.parts.handOut(endpoint, load);
+    const sent = await this.parts.handOut(endpoint, load);
     const step = delivery.step + 1;
     const change =
-      performed.message === null
+      sent.message === null
         ? ({ status: "dead", step, due: null, deadReason: "malformed" } as const)
         : ({ status: "pending", step, due: delivery.due, deadReason: null } as const);
     return {
       endpoint,
       load,
       trigger: triggerOf(delivery),
-      performed,
+      sent,
       change,
       queueOrder,
       health: HEALTHY,

@@ -1,4 +1,5 @@
-import type { Load, Waiting } from "../core/dispatch.ts";
+import type { Endpoint } from "../core/model.ts";
+import type { Waiting } from "../core/waiting.ts";
 
 /** What all queues of actors hold together. */
 export interface Held {
@@ -7,25 +8,22 @@ export interface Held {
   bytes: number;
 }
 
-/** A delivery in the queue. */
-export interface Queued extends Pick<Waiting, "id" | "due"> {
-  /** What the queue is sorted by: the due time, or the delivery's key where order is kept. */
-  order: number;
-  /** What is needed to send, while it is still at hand from accepting the event. */
-  load: Load | null;
-  dropped: boolean;
-}
-
 /** Dropped items that a heap keeps, besides as many as it has others. */
 const DROPPED_MAX = 64;
 
-/** A binary heap of waiting deliveries, smallest `order` first, that finds and drops by id. */
+/**
+ * A binary heap of waiting deliveries that finds and drops by id. The first is what is due first, or, where
+ * order is kept, what has the smallest key.
+ */
 export class Queue {
-  #heap: Queued[] = [];
-  #byId = new Map<number, Queued>();
+  #heap: Waiting[] = [];
+  readonly #byId = new Map<number, Waiting>();
 
   /** Counts in `held` what it holds, among others. */
-  constructor(private readonly held: Held) {}
+  constructor(
+    private ordering: Endpoint["ordering"],
+    private readonly held: Held,
+  ) {}
 
   get size(): number {
     return this.#byId.size;
@@ -44,12 +42,18 @@ export class Queue {
     return ids;
   }
 
-  items(): Iterable<Queued> {
-    return this.#byId.values();
+  /** What stands where: the smallest is the first. */
+  orderOf({ id, due }: Pick<Waiting, "id" | "due">): number {
+    return this.ordering === "fifo" ? id : due;
+  }
+
+  sortBy(ordering: Endpoint["ordering"]): void {
+    this.ordering = ordering;
+    this.#rebuild();
   }
 
   /** Replaces an item of the same id. */
-  push(item: Queued): void {
+  push(item: Waiting): void {
     this.drop(item.id);
     this.#byId.set(item.id, item);
     this.#count(item, 1);
@@ -57,12 +61,16 @@ export class Queue {
     this.#rise(this.#heap.length - 1);
   }
 
-  peek(): Queued | undefined {
-    while (this.#heap[0]?.dropped) this.#removeTop();
-    return this.#heap[0];
+  peek(): Waiting | undefined {
+    for (;;) {
+      const top = this.#heap[0];
+      // Those that were dropped stand in the heap until they come to the top.
+      if (!top || this.#byId.get(top.id) === top) return top;
+      this.#removeTop();
+    }
   }
 
-  pop(): Pick<Queued, "id" | "load"> | undefined {
+  pop(): Pick<Waiting, "id" | "load"> | undefined {
     const top = this.peek();
     if (!top) return undefined;
     this.#byId.delete(top.id);
@@ -76,16 +84,14 @@ export class Queue {
   }
 
   /** Takes an item out wherever it stands. It leaves the heap when it comes to the top. */
-  drop(id: number): Queued | undefined {
+  drop(id: number): void {
     const item = this.#byId.get(id);
-    if (!item) return undefined;
-    item.dropped = true;
+    if (!item) return;
     this.#byId.delete(id);
     this.#count(item, -1);
     // It may stay in the heap for long, behind one that is not due or not to be sent.
     item.load = null;
     if (this.#heap.length > 2 * this.size + DROPPED_MAX) this.#rebuild();
-    return item;
   }
 
   /** The item is read from the database when its turn comes. */
@@ -96,20 +102,14 @@ export class Queue {
     item.load = null;
   }
 
-  clear(): void {
-    for (const item of this.#byId.values()) this.#count(item, -1);
-    this.#heap = [];
-    this.#byId.clear();
-  }
-
-  #count({ load }: Queued, by: 1 | -1): void {
+  #count({ load }: Waiting, by: 1 | -1): void {
     this.held.deliveries += by;
     if (load) this.held.bytes += by * load.body.length;
   }
 
   /** Without those that were dropped. Sorted, it is a heap. */
   #rebuild(): void {
-    this.#heap = [...this.#byId.values()].sort(inOrder);
+    this.#heap = [...this.#byId.values()].sort((x, y) => this.#compare(x, y));
   }
 
   #removeTop(): void {
@@ -141,7 +141,7 @@ export class Queue {
   #isBefore(a: number, b: number): boolean {
     const x = this.#heap[a];
     const y = this.#heap[b];
-    return x !== undefined && y !== undefined && inOrder(x, y) < 0;
+    return x !== undefined && y !== undefined && this.#compare(x, y) < 0;
   }
 
   #swapIfBefore(a: number, b: number): boolean {
@@ -153,8 +153,8 @@ export class Queue {
     this.#heap[b] = x;
     return true;
   }
-}
 
-function inOrder(x: Queued, y: Queued): number {
-  return x.order - y.order || x.id - y.id;
+  #compare(x: Waiting, y: Waiting): number {
+    return this.orderOf(x) - this.orderOf(y) || x.id - y.id;
+  }
 }

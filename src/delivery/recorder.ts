@@ -37,7 +37,7 @@ export class Recorder {
    * while it ran.
    */
   async record(settlement: Settlement<Sent>): Promise<boolean> {
-    const { load, performed } = settlement;
+    const { load, sent } = settlement;
     const number = load.delivery.attemptCount + 1;
     try {
       const { applied, disabled, nextAttemptAt } = await this.data.store.write(
@@ -45,10 +45,8 @@ export class Recorder {
         true,
       );
       if (disabled) this.data.endpoints.remember(disabled);
-      const dueAt = this.parts.clock.toWall(
-        load.delivery.due ?? this.parts.clock.fromWall(performed.startedAt),
-      );
-      const lagMs = number === 1 ? performed.startedAt - dueAt : null;
+      const dueAt = this.parts.clock.toWall(load.delivery.due ?? this.parts.clock.fromWall(sent.startedAt));
+      const lagMs = number === 1 ? sent.startedAt - dueAt : null;
       const until = gateOf(settlement.health);
       const leftAloneUntil = until > 0 ? this.parts.clock.toWall(until) : null;
       this.parts.onAttempt({ settlement, number, nextAttemptAt, leftAloneUntil, lagMs });
@@ -65,13 +63,13 @@ export class Recorder {
     settlement: Settlement<Sent>,
     number: number,
   ): { applied: boolean; disabled: Endpoint | null; nextAttemptAt: number | null } {
-    const { endpoint, load, trigger, performed, change, health } = settlement;
+    const { endpoint, load, trigger, sent, change, health } = settlement;
     const { delivery } = load;
-    const { outcome } = performed.finding;
+    const { outcome } = sent;
     const id = this.data.store.takeKey();
     const isHandedOut = outcome === "handed_out";
     const metered = delivery.metered || (isMetered(outcome) && !isFree(delivery));
-    if (metered && !delivery.metered) this.data.meter.count(delivery.projectId, performed.startedAt);
+    if (metered && !delivery.metered) this.data.meter.count(delivery.projectId, sent.startedAt);
     // Also where the delivery is gone: what its receiver said holds for the next one.
     const disabled = this.#disable(settlement);
     if (settlement.healthChanged && this.data.endpoints.leadsTo(endpoint))
@@ -84,17 +82,17 @@ export class Recorder {
     const next = isHandedOut ? null : this.#nextAfter(settlement, isApplied);
     const nextAttemptAt = next === null ? null : this.parts.clock.toWall(next);
     const place = { ...at, deliveryId: delivery.id, trigger, outcome, nextAttemptAt };
-    this.data.attempts.insert(place, performed);
+    this.data.attempts.insert(place, sent);
     // What is handed out counts once it is acknowledged (src/delivery/poller.ts).
     if (!isHandedOut) {
       this.data.index.countAttempt(id, {
         endpointId: endpoint.id,
         projectId: delivery.projectId,
-        at: performed.startedAt,
+        at: sent.startedAt,
         delivered: outcome === "delivered" && !isAgain,
         failed: outcome !== "delivered",
         dead: isApplied && change?.status === "dead",
-        durationMs: performed.durationMs,
+        durationMs: sent.durationMs,
       });
     }
     return { applied: isApplied, disabled, nextAttemptAt };
@@ -129,8 +127,7 @@ export class Recorder {
    * and rendered.
    */
   async recordHandOuts<Handed extends Settlement<Sent>>(handed: readonly Handed[]): Promise<Handed[]> {
-    const isKnown = ({ load, performed }: Handed) =>
-      load.delivery.step > 0 && performed.finding.outcome === "handed_out";
+    const isKnown = ({ load, sent }: Handed) => load.delivery.step > 0 && sent.outcome === "handed_out";
     if (handed.every(isKnown)) return handed.filter((one) => this.#openNow(one) !== null);
     const written = await this.data.store.write(() => {
       const reports: AttemptReport[] = [];
@@ -152,7 +149,7 @@ export class Recorder {
   #writeHandOut(one: Settlement<Sent>, reports: AttemptReport[]): boolean {
     const delivery = this.#openNow(one);
     if (delivery === null) return false;
-    const isRendered = one.performed.finding.outcome === "handed_out";
+    const isRendered = one.sent.outcome === "handed_out";
     if (isRendered && delivery.step > 0) return true;
     const settlement = { ...one, load: { ...one.load, delivery } };
     const number = delivery.attemptCount + 1;

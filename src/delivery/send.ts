@@ -5,13 +5,12 @@ import type { Json } from "../core/json/value.ts";
 import { limit } from "../core/limits.ts";
 import type { AttemptFacts, Endpoint } from "../core/model.ts";
 import { once } from "../core/structures/once.ts";
-import { readRetryAfter } from "../core/retry.ts";
+import { readRetryAfter, slowsEndpoint } from "../core/retry.ts";
 import { readPrivateKey, readSecret, type SigningKey, signatureHeader } from "../core/signing.ts";
 import { compileFilter } from "../core/filter/filter.ts";
 import { type Transformation, type Transformed, writeTransformed } from "../core/transform/transform.ts";
 import { isHeavy, type TurnQueue } from "../core/structures/turn-queue.ts";
-import type { Load } from "../core/dispatch.ts";
-import type { Performed } from "./actor-parts.ts";
+import type { Load } from "../core/waiting.ts";
 import { transformationOf } from "./transformations.ts";
 import {
   type Answer,
@@ -31,7 +30,7 @@ import { hasSameHead, requestHeadOf } from "../destinations/request-head.ts";
 import type { Transport, TransportResult } from "../transport/types.ts";
 
 /** One attempt as it went: what its row shows, and what the states of delivery and endpoint depend on. */
-export interface Sent extends Performed, AttemptFacts {
+export interface Sent extends AttemptFacts, Finding {
   /** Public ids, as they were made for the message; null where there was none. */
   messageId: string | null;
   endpointId: string | null;
@@ -95,7 +94,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
       responseHeaders: response ? response.headers : [],
       responseBody: response && response.body,
       truncated: response !== null && response.truncated,
-      finding: findingOf(result, judgement, parts),
+      ...findingOf(result, judgement, parts),
     };
     return hidden(sent, kind, endpoint);
   } catch (error) {
@@ -177,7 +176,7 @@ function unprepared(
     // What was granted may stand in a success, whose shape alone was wrong.
     responseBody: response && !isSuccess(response.status) ? response.body : null,
     truncated: response !== null && response.truncated,
-    finding: findingOf(result, judgement, sending.parts),
+    ...findingOf(result, judgement, sending.parts),
   };
 }
 
@@ -199,7 +198,9 @@ export function malformed(startedAt: number, error: AttemptError | null): Sent {
     responseHeaders: [],
     responseBody: null,
     truncated: false,
-    finding: { outcome: "malformed", statusCode: null, retryAfterAt: null },
+    outcome: "malformed",
+    slows: false,
+    retryAfterAt: null,
   };
 }
 
@@ -353,11 +354,15 @@ function errorOf(result: Result, judgement: Judgement | null): AttemptError | nu
   return judgement && !judgement.delivered ? judgement.error : null;
 }
 
-function findingOf(result: Result, judgement: Judgement | null, parts: SendParts): Finding {
-  if (result.kind !== "response") return { outcome: result.kind, statusCode: null, retryAfterAt: null };
-  if (judgement?.delivered) return { outcome: "delivered", statusCode: result.status, retryAfterAt: null };
+function findingOf(
+  result: Result,
+  judgement: Judgement | null,
+  parts: SendParts,
+): Omit<Finding, "statusCode"> {
+  if (result.kind !== "response") return { outcome: result.kind, slows: false, retryAfterAt: null };
+  if (judgement?.delivered) return { outcome: "delivered", slows: false, retryAfterAt: null };
   const retryAfter = result.headers.find(([name]) => name === "retry-after")?.[1];
-  // The states know throttling by its status: a kind that says so in a 200 or 400 is taken as a 429.
-  const statusCode = judgement?.throttled ? 429 : result.status;
-  return { outcome: "rejected", statusCode, retryAfterAt: readRetryAfter(retryAfter, parts.dated()) };
+  // A kind may say so in a 200 or 400.
+  const slows = (judgement?.throttled ?? false) || slowsEndpoint(result.status);
+  return { outcome: "rejected", slows, retryAfterAt: readRetryAfter(retryAfter, parts.dated()) };
 }

@@ -284,21 +284,21 @@ export function reportAttempt(
   metrics: Metrics,
 ): void {
   const { settlement, number, nextAttemptAt, lagMs } = report;
-  const { load, performed, endpoint, trigger, change } = settlement;
-  const { outcome } = performed.finding;
-  const code = performed.statusCode;
+  const { load, sent, endpoint, trigger, change } = settlement;
+  const { outcome } = sent;
+  const code = sent.statusCode;
   metrics.attempts.count(attemptLabels(outcome, code));
-  if (outcome !== "handed_out") metrics.attemptSeconds.observe(performed.durationMs / 1000);
+  if (outcome !== "handed_out") metrics.attemptSeconds.observe(sent.durationMs / 1000);
   if (lagMs !== null) metrics.lagSeconds.observe(Math.max(0, lagMs) / 1000);
-  const endpointId = performed.endpointId ?? data.ids.encode("ep", endpoint.id);
+  const endpointId = sent.endpointId ?? data.ids.encode("ep", endpoint.id);
   const eventId = data.ids.encode("evt", load.delivery.eventId);
-  const deliveryId = performed.messageId ?? data.ids.encode("msg", load.delivery.id);
+  const deliveryId = sent.messageId ?? data.ids.encode("msg", load.delivery.id);
   const what = `"event_id":"${eventId}","delivery_id":"${deliveryId}","endpoint_id":"${endpointId}"`;
   const how = `"number":${number},"trigger":"${trigger}","outcome":"${outcome}","status_code":${code}`;
-  const then = `"duration_ms":${performed.durationMs},"status":"${change?.status ?? load.delivery.status}"`;
+  const then = `"duration_ms":${sent.durationMs},"status":"${change?.status ?? load.delivery.status}"`;
   const next = nextAttemptAt === null ? "" : `,"next_attempt_at":"${formatRfc3339(nextAttemptAt)}"`;
   const level = outcome === "delivered" || outcome === "handed_out" ? "info" : "warn";
-  const { error } = performed;
+  const { error } = sent;
   const errorCode = error === null ? "null" : `"${error.code}"`;
   const detail = error?.detail ? `,"error_detail":${hideCredentials(JSON.stringify(error.detail))}` : "";
   logger.logPlain(level, "attempt", `${what},${how},"error_code":${errorCode}${detail},${then}${next}`);

@@ -1,6 +1,6 @@
 import { Problem } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
-import type { Dispatch } from "../core/dispatch.ts";
+import type { Waiting } from "../core/waiting.ts";
 import { keepsOrder } from "../destinations/destinations.ts";
 import { bodyOf, isTheirs, writeDelivery } from "./new-delivery.ts";
 import type { Outlet } from "./outlet.ts";
@@ -258,29 +258,22 @@ export class Spreader {
       if (queue.includes(fanout)) queue.splice(queue.indexOf(fanout), 1);
   }
 
-  #write({ fanout, from, until }: Slice, full: ReadonlySet<number>): Dispatch[] {
+  #write({ fanout, from, until }: Slice, full: ReadonlySet<number>): Waiting[] {
     // Its row goes with the event that is erased: what waits here is not made any more.
     if (!this.data.fanouts.advance(fanout, from, until)) return [];
     const event = this.data.events.getWithData(fanout.eventId);
     if (event === null) return [];
     const body = bodyOf(event);
     const waits = this.data.waitingEvents.has(event.projectId, event.id);
-    return fanout.endpoints.slice(from, until).flatMap((endpointId, at): Dispatch[] => {
+    return fanout.endpoints.slice(from, until).flatMap((endpointId, at): Waiting | readonly [] => {
       const known = this.data.endpoints.current(endpointId) ?? this.data.endpoints.getAnyway(endpointId);
       const id = fanout.firstKey + from + at;
       // It was erased with its consumer, or is another one's by now.
       const endpoint = known && isTheirs(known, event) ? known : undefined;
       if (endpoint === undefined) this.data.events.countDelivery(event.id, -1);
-      const written =
-        endpoint && writeDelivery(this, event, endpoint, { id, isBehind: true, waitsForPlan: waits, full });
-      if (!written) return [];
-      return [
-        {
-          endpoint,
-          waiting: written.waiting,
-          load: { delivery: written.delivery, type: event.type, hops: event.hops, body },
-        },
-      ];
+      const row = { id, isBehind: true, waitsForPlan: waits, full, body };
+      const waiting = endpoint && writeDelivery(this, event, endpoint, row);
+      return waiting ?? [];
     });
   }
 }

@@ -1,7 +1,7 @@
 import { untriedDelivery } from "../core/delivery.ts";
-import type { Waiting } from "../core/dispatch.ts";
 import { keyTime } from "../core/ids.ts";
-import { type Delivery, type Endpoint, type Event, envelopeOf, type Origin } from "../core/model.ts";
+import { type Endpoint, type Event, envelopeOf, type Origin } from "../core/model.ts";
+import type { Waiting } from "../core/waiting.ts";
 import { isPolled } from "../destinations/destinations.ts";
 import type { Data } from "../store/data.ts";
 import type { EventWithData } from "../store/log/events.ts";
@@ -22,6 +22,8 @@ interface NewRow {
   waitsForPlan: boolean;
   /** Endpoints whose deliveries have to be parked (Outlet.full). */
   full: ReadonlySet<number>;
+  /** What it sends (bodyOf). */
+  body: Uint8Array;
 }
 
 /**
@@ -35,8 +37,8 @@ export function writeDelivery(
   }: { data: Pick<Data, "store" | "endpoints" | "deliveries" | "notes">; outlet: Pick<Outlet, "clock"> },
   event: Event,
   endpoint: Endpoint,
-  { id, isBehind, waitsForPlan, full }: NewRow,
-): { waiting: Waiting; delivery: Delivery } | null {
+  { id, isBehind, waitsForPlan, full, body }: NewRow,
+): Waiting | null {
   const origin: Origin = event.isTest ? "test" : "publish";
   const dead = endpoint.status === "disabled";
   const isSent = !dead && !waitsForPlan;
@@ -47,7 +49,8 @@ export function writeDelivery(
   data.deliveries.insert(delivery, queueOrder, isBehind);
   if (dead) data.notes.add(event.id, id, "dead_lettered", "endpoint_disabled");
   if (due === null) return null;
-  return { waiting: { id, due, queueOrder }, delivery };
+  const { type, hops } = event;
+  return { id, endpointId: endpoint.id, due, queueOrder, load: { delivery, type, hops, body } };
 }
 
 /**

@@ -1,5 +1,5 @@
-import type { Dispatch } from "../core/dispatch.ts";
 import type { Endpoint } from "../core/model.ts";
+import type { Waiting } from "../core/waiting.ts";
 import type { SteadyClock } from "../platform/clock.ts";
 
 /** What the pipeline needs of those who send. Nothing of it but the clock is asked inside a write. */
@@ -13,7 +13,7 @@ export interface Outlet {
   full(endpoints: readonly Pick<Endpoint, "id">[]): ReadonlySet<number>;
   dispatcher: {
     /** Takes deliveries after their commit. */
-    dispatch(dispatches: readonly Dispatch[]): void;
+    dispatch(committed: readonly Waiting[]): void;
     /** How many wait for later turns. */
     readonly waiting: number;
     /** Resolves when none wait any more. */

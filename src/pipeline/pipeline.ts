@@ -5,7 +5,7 @@ import { limit } from "../core/limits.ts";
 import type { Endpoint, Event } from "../core/model.ts";
 import { Spreader } from "./fanout.ts";
 import { bodyOf, isTheirs, writeDelivery } from "./new-delivery.ts";
-import type { Dispatch } from "../core/dispatch.ts";
+import type { Waiting } from "../core/waiting.ts";
 import { keepsOrder } from "../destinations/destinations.ts";
 import type { Outlet } from "./outlet.ts";
 import type { Data } from "../store/data.ts";
@@ -142,7 +142,8 @@ const NOBODY: readonly Endpoint[] = [];
 
 /** Events of one project with their audiences: written in the caller's transaction, then dispatched. */
 export class Plan {
-  #dispatches: Dispatch[] = [];
+  /** What was written and may be sent. */
+  #written: Waiting[] = [];
   #fanouts: Fanout[] = [];
   /** Of wide events: how their endpoints are split, once for all that go to the same. */
   readonly #wide = new Map<readonly Endpoint[], Split>();
@@ -208,7 +209,7 @@ export class Plan {
 
   /** Inside a write; may run again after a rollback. Answers in the order of the events. */
   write(): Accepted[] {
-    this.#dispatches = [];
+    this.#written = [];
     this.#fanouts = [];
     this.#wide.clear();
     this.#room = limit("fanoutAtOnceMax");
@@ -226,7 +227,7 @@ export class Plan {
    */
   dispatch(): Promise<unknown> | null {
     for (const accepted of this.#accepted) this.parts.onAccepted(accepted);
-    this.parts.outlet.dispatcher.dispatch(this.#dispatches);
+    this.parts.outlet.dispatcher.dispatch(this.#written);
     if (this.#fanouts.length === 0) return null;
     const isAwaited = rowsOf(this.#fanouts) <= limit("fanoutAtOnceMax");
     return Promise.all(this.#fanouts.map((fanout) => this.spreader.add(fanout, isAwaited)));
@@ -234,7 +235,7 @@ export class Plan {
 
   /** The delivery of a test event; after the commit, in place of `dispatch`. */
   get testDelivery(): number | null {
-    return this.#dispatches[0]?.waiting.id ?? null;
+    return this.#written[0]?.id ?? null;
   }
 
   #writeOne(incoming: Incoming, audience: Audience): Accepted {
@@ -380,11 +381,9 @@ export class Plan {
     for (const endpoint of endpoints) {
       id++;
       const waitsForPlan = this.#waits?.(endpoint) ?? false;
-      const place = { id, isBehind: false, waitsForPlan, full: this.#full };
-      const written = writeDelivery(this.parts, event, endpoint, place);
-      if (!written) continue;
-      const load = { delivery: written.delivery, type: event.type, hops: event.hops, body };
-      this.#dispatches.push({ endpoint, waiting: written.waiting, load });
+      const row = { id, isBehind: false, waitsForPlan, full: this.#full, body };
+      const waiting = writeDelivery(this.parts, event, endpoint, row);
+      if (waiting) this.#written.push(waiting);
     }
   }
 }

@@ -3,7 +3,7 @@ import { waitsForPlan } from "../core/delivery.ts";
 import { limit } from "../core/limits.ts";
 import type { Account, Endpoint } from "../core/model.ts";
 import { monthAt } from "../core/plans.ts";
-import type { Dispatch } from "../core/dispatch.ts";
+import type { Waiting } from "../core/waiting.ts";
 import { dispose } from "../store/log/disposal.ts";
 import { queueOrderFor } from "./new-delivery.ts";
 import type { Outlet } from "./outlet.ts";
@@ -88,8 +88,8 @@ export class Releaser {
     return [...found].map((id) => ({ id }));
   }
 
-  #writeSlice(accountId: number, full: ReadonlySet<number>): Dispatch[] {
-    const released: Dispatch[] = [];
+  #writeSlice(accountId: number, full: ReadonlySet<number>): Waiting[] {
+    const released: Waiting[] = [];
     const room = limit("sliceRows");
     for (const eventId of this.data.waitingEvents.above(accountId, 0, room)) {
       if (!this.#mayRelease(accountId) || released.length >= room) break;
@@ -100,13 +100,13 @@ export class Releaser {
     return released;
   }
 
-  #writeOne(id: number, endpointId: number, full: ReadonlySet<number>): Dispatch[] {
+  #writeOne(id: number, endpointId: number, full: ReadonlySet<number>): Waiting[] {
     const endpoint = this.data.endpoints.getAnyway(endpointId);
     if (!endpoint) return [];
     const due = this.outlet.clock.now();
     const queueOrder = queueOrderFor(this.data, endpoint, { id, due }, full);
     this.data.deliveries.release(id, due, queueOrder);
-    return [{ endpoint, waiting: { id, due, queueOrder }, load: null }];
+    return [{ id, endpointId, due, queueOrder, load: null }];
   }
 
   /** Of an endpoint that is disabled or deleted: what waits for the plan ends as what waits in its queue. */

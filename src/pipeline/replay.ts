@@ -1,5 +1,5 @@
 import { untriedDelivery } from "../core/delivery.ts";
-import type { Waiting } from "../core/dispatch.ts";
+import type { Waiting } from "../core/waiting.ts";
 import type { Delivery, Endpoint, Event } from "../core/model.ts";
 import type { Data } from "../store/data.ts";
 import { queueOrderFor } from "./new-delivery.ts";
@@ -42,9 +42,9 @@ export function replayOne(
   data.notes.add(event.id, id, "replayed");
   const delivery = data.deliveries.get(id);
   if (!delivery) throw new Error("a delivery is gone that was just written");
-  return { endpoint, delivery, waiting: { id, due, queueOrder } };
+  return { endpoint, delivery, waiting: { id, endpointId: endpoint.id, due, queueOrder, load: null } };
 }
 
 export function enqueueReplayed({ dispatcher }: Outlet, replayed: readonly Replayed[]): void {
-  dispatcher.dispatch(replayed.map(({ endpoint, waiting }) => ({ endpoint, waiting, load: null })));
+  dispatcher.dispatch(replayed.map(({ waiting }) => waiting));
 }

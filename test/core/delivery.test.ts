@@ -9,7 +9,13 @@ import {
   healthAfter,
 } from "../../src/core/delivery.ts";
 import { HEALTHY, type Health } from "../../src/core/model.ts";
-import { DEFAULT_SCHEDULE, doublingMs, nextScheduledAt, readRetryAfter } from "../../src/core/retry.ts";
+import {
+  DEFAULT_SCHEDULE,
+  doublingMs,
+  nextScheduledAt,
+  readRetryAfter,
+  slowsEndpoint,
+} from "../../src/core/retry.ts";
 
 const now = Date.UTC(2026, 10, 21, 9);
 const at = { now, random: 0.5 };
@@ -20,13 +26,14 @@ const first: AttemptStart = {
   moved: false,
   schedule: DEFAULT_SCHEDULE,
 };
-const ok: Finding = { outcome: "delivered", statusCode: 200, retryAfterAt: null };
+const ok: Finding = { outcome: "delivered", statusCode: 200, slows: false, retryAfterAt: null };
 const status = (statusCode: number, retryAfterAt: number | null = null): Finding => ({
   outcome: "rejected",
   statusCode,
+  slows: slowsEndpoint(statusCode),
   retryAfterAt,
 });
-const refused: Finding = { outcome: "unreachable", statusCode: null, retryAfterAt: null };
+const refused: Finding = { outcome: "unreachable", statusCode: null, slows: false, retryAfterAt: null };
 const day = 86_400_000;
 
 describe("the schedule", () => {

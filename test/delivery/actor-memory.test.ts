@@ -1,10 +1,9 @@
 import { edenGC } from "bun:jsc";
 import { expect, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { untriedDelivery } from "../../src/core/delivery.ts";
+import { type Finding, untriedDelivery } from "../../src/core/delivery.ts";
 import { EndpointActor } from "../../src/delivery/actor.ts";
-import type { Load } from "../../src/core/dispatch.ts";
-import type { Performed } from "../../src/delivery/actor-parts.ts";
+import type { Load } from "../../src/core/waiting.ts";
 import { HEALTHY, type Endpoint } from "../../src/core/model.ts";
 import { SetClock, steadyOver } from "../kit/clock.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
@@ -13,11 +12,11 @@ const ROUNDS = 20;
 const AT_ONCE = 100;
 
 const endpoint: Endpoint = { ...plainEndpoint, id: 1, maxConcurrency: AT_ONCE, previous: null };
-const delivered: Performed = { finding: { outcome: "delivered", statusCode: 200, retryAfterAt: null } };
+const delivered: Finding = { outcome: "delivered", statusCode: 200, slows: false, retryAfterAt: null };
 
 /** An actor whose attempts and outcomes each take a turn of the loop, and succeed. */
-function makeActor(): EndpointActor<Performed> {
-  return new EndpointActor<Performed>(endpoint, HEALTHY, {
+function makeActor(): EndpointActor<Finding> {
+  return new EndpointActor<Finding>(endpoint, HEALTHY, {
     held: { deliveries: 0, bytes: 0 },
     clock: steadyOver(new SetClock(1000)),
     random: () => 0,
@@ -54,7 +53,7 @@ test("what an actor has sent does not wait for a full collection", async () => {
     for (let at = 0; at < AT_ONCE; at++) {
       const load = makeLoad(round * AT_ONCE + at + 1);
       bodies.push(new WeakRef(load.body));
-      actor.enqueue({ id: load.delivery.id, due: 1000, queueOrder: null }, load);
+      actor.enqueue({ id: load.delivery.id, endpointId: 1, due: 1000, queueOrder: null, load });
       if (at % 10 === 9) await nextTurn();
     }
     edenGC();

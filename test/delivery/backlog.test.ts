@@ -1,10 +1,11 @@
 import { expect, test } from "bun:test";
 import { untriedDelivery } from "../../src/core/delivery.ts";
-import type { Load } from "../../src/core/dispatch.ts";
+import type { Load } from "../../src/core/waiting.ts";
 import { limit } from "../../src/core/limits.ts";
 import type { Endpoint } from "../../src/core/model.ts";
 import { Backlog } from "../../src/delivery/backlog.ts";
 import { Flights } from "../../src/delivery/flights.ts";
+import { beginFlight } from "../kit/flight.ts";
 
 const NOW = 1000;
 const NEVER = Number.POSITIVE_INFINITY;
@@ -36,7 +37,7 @@ class Stage {
 
   add(id: number, due: number, queueOrder: number | null = null): void {
     this.rows.set(id, { due, queueOrder });
-    this.backlog.add({ id, due, queueOrder }, null);
+    this.backlog.add({ id, endpointId: 1, due, queueOrder, load: null });
   }
 
   /** Takes all that is due, and sends it: each leaves its row. */
@@ -52,7 +53,7 @@ class Stage {
   get #parked() {
     return [...this.rows]
       .flatMap(([id, { due, queueOrder }]) =>
-        queueOrder === null ? [] : [{ id, due: due ?? 0, queueOrder }],
+        queueOrder === null ? [] : [{ id, endpointId: 1, due: due ?? 0, queueOrder, load: null }],
       )
       .toSorted((a, b) => a.queueOrder - b.queueOrder);
   }
@@ -88,11 +89,11 @@ test("where order is kept, a head that is not due, or is busy, holds those behin
   stage.add(2, NOW);
   expect(stage.takeAll()).toEqual([]);
   expect(stage.backlog.nextDue()).toBe(NOW + 5);
-  stage.flights.begin(1, true);
+  const flight = beginFlight(stage.flights, 1, true);
   expect(stage.takeAll(NOW + 5)).toEqual([]);
   expect(stage.backlog.nextDue()).toBe(NEVER);
-  stage.flights.land(1);
-  stage.flights.end(1);
+  stage.flights.land(flight);
+  stage.flights.end(flight);
   expect(stage.takeAll(NOW + 5)).toEqual([1, 2]);
 });
 
@@ -100,10 +101,10 @@ test("where it is not, one that is busy lets the others go, and is told of at it
   const stage = new Stage();
   stage.add(1, 0);
   stage.add(2, 0);
-  stage.flights.begin(1, true);
+  const flight = beginFlight(stage.flights, 1, true);
   expect(stage.takeAll()).toEqual([2]);
-  stage.flights.land(1);
-  expect(stage.flights.end(1)).toBe(true);
+  stage.flights.land(flight);
+  expect(stage.flights.end(flight)).toBe(true);
 });
 
 test("has room for so many, and for a head where the actors together hold much", () => {
@@ -186,7 +187,7 @@ test("what is to be ended comes a slice at a time, first what is in memory, then
 test("what is parked before a busy delivery wants to be fetched, where order is kept", () => {
   const stage = new Stage("fifo");
   stage.add(5, NOW);
-  stage.flights.begin(5, true);
+  beginFlight(stage.flights, 5, true);
   expect(stage.backlog.nextDue()).toBe(NEVER);
   // Opened again, while the queue is full.
   stage.add(2, NOW, 2);
@@ -197,7 +198,7 @@ test("what is parked before a busy delivery wants to be fetched, where order is 
 test("what is read while it is busy is read once more after its attempt", () => {
   const stage = new Stage();
   stage.add(1, NOW);
-  stage.flights.begin(1, false);
+  const flight = beginFlight(stage.flights, 1, false);
   stage.backlog.reload(1);
-  expect([stage.flights.end(1), stage.backlog.ids()]).toEqual([true, [1]]);
+  expect([stage.flights.end(flight), stage.backlog.ids()]).toEqual([true, [1]]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { untriedDelivery } from "../../src/core/delivery.ts";
-import type { Dispatch } from "../../src/core/dispatch.ts";
+import type { Waiting } from "../../src/core/waiting.ts";
 import { limit } from "../../src/core/limits.ts";
 import type { Delivery, Endpoint } from "../../src/core/model.ts";
 import { Dispatcher } from "../../src/delivery/dispatcher.ts";
@@ -9,6 +9,7 @@ import { plainEndpoint } from "../kit/endpoint.ts";
 /** A dispatcher whose turns come when the test says so; rows stand as they were made unless set. */
 class Stage {
   readonly rows = new Map<number, Delivery>();
+  readonly #endpoints = new Map<number, Endpoint>();
   readonly handed: { endpoint: number; id: number; due: number; hasLoad: boolean }[] = [];
   isShareOver = false;
   readonly #turns: (() => void)[] = [];
@@ -18,8 +19,9 @@ class Stage {
     const isShareOver = () => this.isShareOver;
     this.dispatcher = new Dispatcher({
       read: (id) => this.rows.get(id) ?? null,
-      enqueue: (endpoint, { id, due }, load) =>
-        void this.handed.push({ endpoint, id, due, hasLoad: load !== null }),
+      endpoint: (id) => this.#endpoints.get(id),
+      enqueue: ({ id, endpointId, due, load }) =>
+        void this.handed.push({ endpoint: endpointId, id, due, hasLoad: load !== null }),
       schedule: (next) => void this.#turns.push(next),
       beginShare: () => ({
         get isOver() {
@@ -33,16 +35,17 @@ class Stage {
     return this.handed.map(({ id }) => id);
   }
 
-  make(id: number, fields: Partial<Endpoint> = {}, bytes = 2, queueOrder: number | null = null): Dispatch {
+  make(id: number, fields: Partial<Endpoint> = {}, bytes = 2, queueOrder: number | null = null): Waiting {
     const endpoint: Endpoint = { ...plainEndpoint, id: 1, previous: null, ...fields };
+    this.#endpoints.set(endpoint.id, endpoint);
     const keys = { id, eventId: id, endpointId: endpoint.id, projectId: endpoint.projectId };
     const delivery = untriedDelivery({ ...keys, origin: "publish", due: 5 });
     this.rows.set(id, delivery);
     const load = { delivery, type: "a.b", hops: 0, body: new Uint8Array(bytes) };
-    return { endpoint, waiting: { id, due: 5, queueOrder }, load };
+    return { id, endpointId: endpoint.id, due: 5, queueOrder, load };
   }
 
-  many(count: number, from = 1, fields: Partial<Endpoint> = {}, bytes = 2): Dispatch[] {
+  many(count: number, from = 1, fields: Partial<Endpoint> = {}, bytes = 2): Waiting[] {
     return Array.from({ length: count }, (_, at) => this.make(from + at, fields, bytes));
   }
 
@@ -100,7 +103,7 @@ test("endpoints that keep the order, and what is parked, are told at once, befor
   const ordered = stage.many(20, 100, { id: 2, ordering: "fifo" });
   const parked = stage.make(200, { id: 3 }, 2, 7);
   stage.dispatcher.dispatch([...stage.many(20), ...ordered, parked]);
-  expect(stage.ids.slice(0, 21)).toEqual([...ordered.map(({ waiting }) => waiting.id), 200]);
+  expect(stage.ids.slice(0, 21)).toEqual([...ordered.map(({ id }) => id), 200]);
   expect(stage.dispatcher.waiting).toBe(19);
 });
 

@@ -19,7 +19,8 @@ class Stage {
   readonly failures: unknown[] = [];
   readonly actor = new PollActor(this.endpoint, {
     timer: (at, wake) => this.clock.timer(at, wake),
-    parked: (_endpoint, count) => this.parked.slice(0, count).map((id) => ({ id, due: 0, queueOrder: id })),
+    parked: (_endpoint, count) =>
+      this.parked.slice(0, count).map((id) => ({ id, endpointId: 1, due: 0, queueOrder: id, load: null })),
     dispose: (ids) =>
       new Promise((resolve) =>
         this.disposing.push({

@@ -12,13 +12,13 @@ const load = (text: string) => ({
 });
 const item = (id: number, text?: string) => ({
   id,
+  endpointId: 1,
   due: id,
-  order: id,
+  queueOrder: null,
   load: text === undefined ? null : load(text),
-  dropped: false,
 });
 const held = { deliveries: 0, bytes: 0 };
-const makeQueue = () => new Queue(Object.assign(held, { deliveries: 0, bytes: 0 }));
+const makeQueue = () => new Queue("none", Object.assign(held, { deliveries: 0, bytes: 0 }));
 
 /** How many of them something still holds. */
 async function countHeld(items: readonly WeakRef<object>[]): Promise<number> {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { untriedDelivery } from "../../src/core/delivery.ts";
 import type { Endpoint } from "../../src/core/model.ts";
-import type { Load } from "../../src/core/dispatch.ts";
+import type { Load } from "../../src/core/waiting.ts";
 import { isCredentialHeader, MASK } from "../../src/destinations/credential-headers.ts";
 import { readRequestHead, varyingHeaders } from "../../src/destinations/request-head.ts";
 import { send } from "../../src/delivery/send.ts";

@@ -58,7 +58,7 @@ test("what an attempt waits for in our own turns is not taken from the destinati
     JSON.stringify({ type: "a.b", timestamp: "2026-01-01T00:00:00Z", data: { x: "y".repeat(100_000) } }),
   );
   const sent = await send(parts, endpoint, { type: "a.b", hops: 0, body, delivery });
-  expect(sent?.finding.outcome).toBe("delivered");
+  expect(sent?.outcome).toBe("delivered");
   expect(clock).toBeGreaterThan(endpoint.timeoutSeconds * 1000 - TURN_MS);
   expect(asked.map(({ timeoutMs }) => timeoutMs)).toEqual([endpoint.timeoutSeconds * 1000]);
 });

@@ -196,6 +196,13 @@ describe("what the pages say about the source", () => {
     }
   });
 
+  test("every form on it is declared in the file beside it", async () => {
+    const rows = [...architecture.matchAll(/^\| `([A-Z]\w+)` \| `(src\/[\w./-]+\.ts)` \|/gm)];
+    expect(rows.length).toBe(7);
+    for (const [, name = "", path = ""] of rows)
+      expect(await readPage(path)).toMatch(new RegExp(`^export (interface|type) ${name}\\b`, "m"));
+  });
+
   test("its table of folders leaves none out", () => {
     const folders = readdirSync(join(repository, "src"), { withFileTypes: true }).filter((entry) =>
       entry.isDirectory(),

@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../src/core/model.ts";
 import { DEFAULT_SCHEDULE } from "../../src/core/retry.ts";
-import type { Load } from "../../src/core/dispatch.ts";
+import type { Load } from "../../src/core/waiting.ts";
 import type { Sent } from "../../src/delivery/send.ts";
 import type { Simulation } from "./run.ts";
 import type { Rng } from "./world.ts";
@@ -168,12 +168,12 @@ export class AttemptWatch {
     this.#onceEnded.delete(id);
     this.#requireUndecided(load);
     // A success forgets a backoff.
-    if (sent?.finding.outcome === "delivered") this.willOpenGate(endpoint.id);
+    if (sent?.outcome === "delivered") this.willOpenGate(endpoint.id);
     // The next attempt may begin before anybody else hears of this one.
     if (run.outside.byHand.delete(id)) return;
     this.#inFlight.set(endpoint.id, Math.max(0, (this.#inFlight.get(endpoint.id) ?? 0) - 1));
     if (!sent) return;
-    if (sent.finding.outcome !== "delivered") run.replays.onFailure(endpoint.id);
+    if (sent.outcome !== "delivered") run.replays.onFailure(endpoint.id);
     this.#lastEnded.set(endpoint.id, { id, number: attemptCount + 1 });
     this.#endedAt.set(id, { number: attemptCount + 1, at: run.world.monotonic });
     const wait = endpoint.retry?.schedule[load.delivery.step];
@@ -184,7 +184,7 @@ export class AttemptWatch {
     // What an earlier destination answers says nothing of this one.
     if (!run.process.data.endpoints.leadsTo(endpoint)) return;
     const { monotonic } = run.world;
-    const { retryAfterAt } = sent.finding;
+    const { retryAfterAt } = sent;
     const asked = retryAfterAt === null ? 1000 : retryAfterAt - run.process.data.store.now();
     const gate = monotonic + asked;
     this.#gates.set(endpoint.id, Math.max(this.#gates.get(endpoint.id) ?? 0, gate));

@@ -118,7 +118,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "the deliveries of a disabled endpoint are left lying",
     file: "delivery/actor.ts",
-    find: "return this.#disposeSlice();",
+    find: "return this.#disposeSlice(state);",
     put: "return;",
   },
   {
@@ -220,7 +220,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a delivery that is reopened and parked stays in the queue with its old time",
     file: "delivery/backlog.ts",
-    find: "if (this.#queue.has(id)) this.reload(id);",
+    find: "if (this.#queue.has(waiting.id)) this.reload(waiting.id);",
     put: "",
   },
   {

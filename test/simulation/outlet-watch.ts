@@ -1,8 +1,9 @@
 import { limit } from "../../src/core/limits.ts";
-import type { Dispatch, Load } from "../../src/core/dispatch.ts";
+import type { Load, Waiting } from "../../src/core/waiting.ts";
 import type { Actors } from "../../src/delivery/actors.ts";
 import { keepsOrder } from "../../src/destinations/destinations.ts";
 import type { Outlet } from "../../src/pipeline/outlet.ts";
+import type { Data } from "../../src/store/data.ts";
 import type { Met } from "./scenario.ts";
 
 export interface OutletListeners {
@@ -30,11 +31,12 @@ export class OutletWatch implements Outlet {
 
   constructor(
     private readonly actors: Actors,
+    private readonly endpoints: Data["endpoints"],
     private readonly tell: OutletListeners,
   ) {
     const { dispatcher } = actors;
     this.dispatcher = {
-      dispatch: (dispatches) => this.#dispatch(dispatches),
+      dispatch: (committed) => this.#dispatch(committed),
       get waiting() {
         return dispatcher.waiting;
       },
@@ -45,10 +47,11 @@ export class OutletWatch implements Outlet {
       },
     };
     const enqueue = actors.enqueue.bind(actors);
-    actors.enqueue = (endpointId, waiting, load) => {
-      if (!this.#isDispatching) this.#leave(waiting.id, load);
-      if (load !== null) this.#given.set(waiting.id, load);
-      enqueue(endpointId, waiting, load);
+    actors.enqueue = (waiting) => {
+      const { id, load } = waiting;
+      if (!this.#isDispatching) this.#leave(id, load);
+      if (load !== null) this.#given.set(id, load);
+      enqueue(waiting);
     };
   }
 
@@ -93,20 +96,24 @@ export class OutletWatch implements Outlet {
     this.#last = { projectId, others };
   }
 
-  #dispatch(dispatches: readonly Dispatch[]): void {
+  #dispatch(committed: readonly Waiting[]): void {
     const { dispatcher } = this.actors;
     const before = dispatcher.waiting;
     this.#isDispatching = true;
-    dispatcher.dispatch(dispatches);
+    dispatcher.dispatch(committed);
     this.#isDispatching = false;
     const joined = dispatcher.waiting - before;
     if (joined === 0) return;
     this.tell.met("lineUsed");
     this.#joined += joined;
-    const isQuick = ({ waiting, endpoint }: Dispatch) => waiting.queueOrder !== null || keepsOrder(endpoint);
-    for (const { endpoint, waiting, load } of dispatches.filter((one) => !isQuick(one)).slice(-joined)) {
-      const lined = this.#lined.get(endpoint.projectId) ?? new Map<number, Load | null>();
-      this.#lined.set(endpoint.projectId, lined.set(waiting.id, load));
+    const found = committed.flatMap(({ id, endpointId, queueOrder, load }) => {
+      const endpoint = this.endpoints.getAnyway(endpointId);
+      const isQuick = queueOrder !== null || (endpoint !== undefined && keepsOrder(endpoint));
+      return isQuick ? [] : [{ id, load, projectId: endpoint?.projectId ?? 0 }];
+    });
+    for (const { id, load, projectId } of found.slice(-joined)) {
+      const lined = this.#lined.get(projectId) ?? new Map<number, Load | null>();
+      this.#lined.set(projectId, lined.set(id, load));
     }
   }
 

@@ -6,7 +6,7 @@ import type { Endpoint } from "../../src/core/model.ts";
 import { Eraser } from "../../src/maintenance/eraser.ts";
 import { Jobs } from "../../src/platform/jobs.ts";
 import { makeActors } from "../kit/actors.ts";
-import type { Load } from "../../src/core/dispatch.ts";
+import type { Load } from "../../src/core/waiting.ts";
 import { type Sent, send } from "../../src/delivery/send.ts";
 import { DatingClock } from "../../src/platform/clock.ts";
 import type { Transport } from "../../src/transport/types.ts";
@@ -113,7 +113,7 @@ export function bootProcess(parts: ProcessParts): Process {
       return sent;
     },
   });
-  const outlet = new OutletWatch(actors, parts.outlet);
+  const outlet = new OutletWatch(actors, data.endpoints, parts.outlet);
   const poller = new Poller(data, actors, {
     heldMax: POLLS_HELD_MAX,
     handOut: (endpoint, load) => handOut(sendParts, endpoint, load),

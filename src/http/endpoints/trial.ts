@@ -17,7 +17,7 @@ export async function requireDelivered(services: Needs<"sendTrial">, endpoint: N
   if (isPolled(endpoint.kind)) return;
   const sent = await services.sendTrial(endpoint);
   if (sent === null) throw unavailable("The service is stopping, or short of files. Try again in a moment.");
-  if (sent.finding.outcome === "delivered") return;
+  if (sent.outcome === "delivered") return;
   const detail = reasonOf(sent, endpoint);
   throw new Problem("invalid_request", detail, { errors: [{ pointer: "/config", detail }] });
 }
@@ -26,7 +26,7 @@ function reasonOf(sent: Sent, { kind, timeoutSeconds }: NewEndpoint): string {
   const { statusCode, error } = sent;
   const hint = error ? hintOf(kind, error.code) : "";
   const code = error ? ` (${error.code}${error.detail ? `: ${error.detail}` : ""})` : "";
-  switch (sent.finding.outcome) {
+  switch (sent.outcome) {
     case "timeout":
       return `The destination did not answer the test message within ${timeoutSeconds} s${code}.`;
     case "unreachable":

@@ -7,7 +7,7 @@ import {
   type Origin,
 } from "../../core/model.ts";
 import { type DeliveryChange, isFree, isOpen, type Place, placeOf } from "../../core/delivery.ts";
-import type { Waiting } from "../../core/dispatch.ts";
+import type { Waiting } from "../../core/waiting.ts";
 import { bound } from "../bound.ts";
 import { DELIVERY_COLUMNS, type DeliveryRow, STATUS, STATUS_KEY, toDelivery } from "./delivery-row.ts";
 import { deliveriesOf, goesToOneOf, REPLAYED } from "./children.ts";
@@ -279,7 +279,7 @@ export class Deliveries {
   /**
    * All that actors held in memory before the process ended, in the order of their due times.
    */
-  held(): Iterable<Waiting & Pick<Delivery, "endpointId">> {
+  held(): Iterable<Waiting> {
     return this.#statements.held.iterate();
   }
 }
@@ -289,6 +289,8 @@ function isDue(delivery: Delivery | null): boolean {
 }
 
 type Nullable = number | null;
+
+const WAITING_COLUMNS = "id, endpoint_id AS endpointId, due, queue_order AS queueOrder, NULL AS load";
 
 function prepareReads(sqlite: Store["sqlite"]) {
   return {
@@ -306,7 +308,7 @@ function prepareReads(sqlite: Store["sqlite"]) {
       `SELECT count(*) AS count FROM delivery WHERE event_id = ${bound(1)} AND id > ${bound(2)} AND ${REPLAYED} AND ${goesToOneOf(3)}`,
     ),
     parkedOf: sqlite.prepare<Waiting, [number, number]>(
-      `SELECT id, due, queue_order AS queueOrder FROM delivery
+      `SELECT ${WAITING_COLUMNS} FROM delivery
        WHERE endpoint_id = ${bound(1)} AND queue_order IS NOT NULL ORDER BY queue_order LIMIT ${bound(2)}`,
     ),
     handedOutUpTo: sqlite.prepare<HandedOut, [number, number, number]>(
@@ -334,8 +336,8 @@ function prepareReads(sqlite: Store["sqlite"]) {
     awaitingOf: sqlite.prepare<DeliveryRow, [number, number]>(
       `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { where: "status IN (0, 1) AND due IS NULL" })} ORDER BY id LIMIT ${bound(2)}`,
     ),
-    held: sqlite.prepare<Waiting & Pick<Delivery, "endpointId">, []>(
-      `SELECT id, endpoint_id AS endpointId, due, queue_order AS queueOrder FROM delivery
+    held: sqlite.prepare<Waiting, []>(
+      `SELECT ${WAITING_COLUMNS} FROM delivery
        WHERE due IS NOT NULL AND queue_order IS NULL ORDER BY due`,
     ),
   };

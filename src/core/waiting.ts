@@ -1,13 +1,19 @@
-import type { Delivery, Endpoint } from "./model.ts";
+import type { Delivery } from "./model.ts";
 
 /** What is handed from those who write deliveries to those who send them. */
 
-/** A delivery that waits, as its row says it. */
+/**
+ * A delivery that waits, as its row says it: on its way to its actor, in its actor's queue, or parked in the
+ * database.
+ */
 export interface Waiting {
-  id: number;
-  due: number;
+  readonly id: number;
+  readonly endpointId: number;
+  readonly due: number;
   /** Its place in the queue of its endpoint; null where the actor holds it in memory. */
-  queueOrder: number | null;
+  readonly queueOrder: number | null;
+  /** What is needed to send it, while that is still at hand from accepting the event. */
+  load: Load | null;
 }
 
 /** A delivery with what its message is made of. */
@@ -18,11 +24,4 @@ export interface Load {
   hops: number;
   /** The plain envelope: what is signed and sent unless transformations reshape it. */
   body: Uint8Array;
-}
-
-/** A delivery that is on disk and goes to its actor; `load` where its message is at hand. */
-export interface Dispatch {
-  endpoint: Endpoint;
-  waiting: Waiting;
-  load: Load | null;
 }

@@ -1,0 +1,129 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type Finding, untriedDelivery } from "../../src/core/delivery.ts";
+import { type Endpoint, HEALTHY, type Health, isSameDestination } from "../../src/core/model.ts";
+import { slowsEndpoint } from "../../src/core/retry.ts";
+import type { Load } from "../../src/core/waiting.ts";
+import { EndpointActor } from "../../src/delivery/actor.ts";
+import type { Settlement } from "../../src/delivery/actor-parts.ts";
+import { SetClock, steadyOver } from "./clock.ts";
+import { plainEndpoint } from "./endpoint.ts";
+
+export const NOW = 1_000_000;
+const endpoint: Endpoint = {
+  ...plainEndpoint,
+  id: 1,
+  maxConcurrency: 1,
+  retry: { schedule: [60] },
+  previous: null,
+};
+
+/** An actor whose attempts end, and whose outcomes reach the disk, when the test says so. */
+export class ActorStage {
+  readonly clock = new SetClock(NOW);
+  endpoint = endpoint;
+  canRecord = true;
+  isSuspended = false;
+  isFull = false;
+  /** What the database knows of open deliveries. */
+  readonly rows = new Map<number, number>();
+  /** null: it was not tried. */
+  readonly flying: ((answer: number | null) => void)[] = [];
+  readonly recording: { settlement: Settlement<Finding>; done: () => void }[] = [];
+  readonly disposing: (() => void)[] = [];
+  isStopped = false;
+  readonly actor: EndpointActor<Finding>;
+  #ids = 0;
+
+  constructor(health: Health = HEALTHY) {
+    this.actor = new EndpointActor<Finding>(endpoint, health, {
+      held: { deliveries: 0, bytes: 0 },
+      clock: steadyOver(this.clock),
+      random: () => 0.5,
+      load: (id) => this.#load(id),
+      parked: () => [],
+      firstParked: () => null,
+      perform: () =>
+        new Promise((resolve) =>
+          this.flying.push((statusCode) => {
+            if (statusCode === null) return resolve(null);
+            const outcome = statusCode === 200 ? "delivered" : "rejected";
+            resolve({ outcome, statusCode, slows: slowsEndpoint(statusCode), retryAfterAt: null });
+          }),
+        ),
+      landed: () => {},
+      record: (settlement) =>
+        new Promise((resolve) =>
+          this.recording.push({
+            settlement,
+            done: () => {
+              this.#write(settlement);
+              resolve(true);
+            },
+          }),
+        ),
+      dispose: (ids) =>
+        new Promise((resolve) =>
+          this.disposing.push(() => {
+            for (const id of ids) this.rows.delete(id);
+            resolve([]);
+          }),
+        ),
+      hasSlot: () => !this.isFull,
+      isSlotFree: () => !this.isFull,
+      canRecord: () => this.canRecord,
+      isRoomy: () => true,
+      unattended: (_work, running) => void running,
+      isSuspended: () => this.isSuspended,
+    });
+  }
+
+  deliver(inMs = 0): void {
+    const id = ++this.#ids;
+    const due = this.clock.now() + inMs;
+    this.rows.set(id, due);
+    this.actor.enqueue({ id, endpointId: 1, due, queueOrder: null, load: null });
+  }
+
+  byHand(id: number): void {
+    const load = this.#load(id);
+    if (load) void this.actor.attemptNow(load, "manual");
+  }
+
+  change(change: Partial<Endpoint>): void {
+    this.endpoint = { ...this.endpoint, ...change };
+    this.actor.update(this.endpoint);
+  }
+
+  async answer(statusCode: number | null): Promise<void> {
+    this.flying.shift()?.(statusCode);
+    await nextTurn();
+  }
+
+  /** All that is on its way to the disk reaches it. */
+  async write(): Promise<void> {
+    for (const { done } of this.recording.splice(0)) done();
+    for (const done of this.disposing.splice(0)) done();
+    await nextTurn();
+  }
+
+  #load(id: number): Load | null {
+    const due = this.rows.get(id);
+    if (due === undefined) return null;
+    const delivery = untriedDelivery({
+      id,
+      eventId: id,
+      endpointId: 1,
+      projectId: 1,
+      origin: "publish",
+      due,
+    });
+    return { delivery, type: "order.paid", hops: 0, body: new Uint8Array(2) };
+  }
+
+  #write({ endpoint: asked, load, change, disable }: Settlement<Finding>): void {
+    if (change?.due) this.rows.set(load.delivery.id, change.due);
+    else if (change) this.rows.delete(load.delivery.id);
+    if (disable && isSameDestination(asked, this.endpoint))
+      this.change({ status: "disabled", disabledReason: disable });
+  }
+}
