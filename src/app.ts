@@ -81,8 +81,8 @@ export interface AppParts {
   clock: Clock;
   logger: Logger;
   /**
-   * Keys of the account that the first start on an empty database makes: shown once, before anybody can
-   * connect.
+   * Keys of the account that the first start on an empty database makes: shown once, before anybody
+   * can connect.
    */
   announce: (keys: FirstKeys) => void;
   /** The disk failed: the process has to end. */
@@ -440,8 +440,8 @@ async function shutDown(
 ): Promise<void> {
   await server.stop(CONNECTIONS_STOP_MS);
   transport.close();
-  // A disk that is full refuses it: it is for people to look at, and nobody was promised the last minute of
-  // it.
+  // A disk that is full refuses it: it is for people to look at, and nobody was promised the last minute
+  // of it.
   await data.tenants.saveLastUse().catch(() => {});
   await data.sourceStats.writeDown().catch(() => {});
   await atMost(CONNECTIONS_STOP_MS, data.index.writeDown());

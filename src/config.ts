@@ -272,8 +272,8 @@ export const SETTINGS = {
 export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: string[] };
 
 /**
- * Reads and checks every setting; all that is wrong is said at once, each with an example. Never repeats a
- * secret.
+ * Reads and checks every setting; all that is wrong is said at once, each with an example. Never repeats
+ * a secret.
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): ConfigResult {
   const problems: string[] = [];

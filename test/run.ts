@@ -32,8 +32,8 @@ export function describeCounts({ passed, failed, skipped }: Counts): string {
 }
 
 /**
- * A slow suite states its own budget in a comment, `// time budget: 600 s`; everything else shares the quick
- * one.
+ * A slow suite states its own budget in a comment, `// time budget: 600 s`; everything else shares the
+ * quick one.
  */
 export async function readBudgetSeconds(args: string[]): Promise<number> {
   const slow = args.find((arg) => arg.endsWith(".slow.ts"));

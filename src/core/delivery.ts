@@ -13,8 +13,8 @@ import { doublingMs, nextScheduledAt } from "./retry.ts";
 type Untried = Pick<Delivery, "id" | "eventId" | "endpointId" | "projectId" | "origin" | "due">;
 
 /**
- * A delivery as it is made: open, and never tried; or dead at birth, at this instant, as its endpoint is
- * disabled.
+ * A delivery as it is made: open, and never tried; or dead at birth, at this instant, as its endpoint
+ * is disabled.
  */
 export function untriedDelivery(keys: Untried, deadAt: number | null = null): Delivery {
   const { id, eventId, endpointId, projectId, origin, due } = keys;
@@ -176,8 +176,8 @@ export function disabledBy(finding: Finding, health: Health, now: number): "gone
 export type Place = "taken" | "awaited";
 
 /**
- * What a delivery holds of its account's plan before it is metered; null: nothing, as it is closed, or a
- * test.
+ * What a delivery holds of its account's plan before it is metered; null: nothing, as it is closed, or
+ * a test.
  */
 export function placeOf(delivery: Pick<Delivery, "status" | "due" | "metered" | "origin">): Place | null {
   if (delivery.metered || isFree(delivery) || !isOpen(delivery)) return null;

@@ -38,8 +38,8 @@ export interface ProblemDetails {
 }
 
 /**
- * An expected refusal on its way to the caller. Its text is written for the caller and holds nothing
- * internal.
+ * An expected refusal on its way to the caller. Its text is written for the caller and holds
+ * nothing internal.
  */
 export class Problem extends Error {
   readonly status: number;

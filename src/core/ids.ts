@@ -1,9 +1,9 @@
 /**
- * Ids and keys. A row's key is (milliseconds since EPOCH) × 4096 + sequence: an integer below 2^53, so that
- * rows lie where their time is. Its public id is prefix + "_" + 26 characters of Crockford base32 in ULID
- * layout: ten characters of time, two of the cell, fourteen that hide the key behind a keyed permutation
- * (Speck64/128). Nothing is stored for it, nobody can guess a neighbour, and an id of one kind is none of
- * another.
+ * Ids and keys. A row's key is (milliseconds since EPOCH) × 4096 + sequence: an integer below 2^53, so
+ * that rows lie where their time is. Its public id is prefix + "_" + 26 characters of Crockford base32 in
+ * ULID layout: ten characters of time, two of the cell, fourteen that hide the key behind a keyed
+ * permutation (Speck64/128). Nothing is stored for it, nobody can guess a neighbour, and an id of one kind
+ * is none of another.
  */
 
 const EPOCH_MS = Date.UTC(2025, 0, 1);
@@ -101,8 +101,8 @@ export function speckKeys(secret: Uint8Array): Int32Array {
 }
 
 /**
- * On the hot path several times for each event: the words stay in local variables, and the loop is over
- * indexes.
+ * On the hot path several times for each event: the words stay in local variables, and the loop is
+ * over indexes.
  */
 export function speckEncrypt(keys: Int32Array, words: Words): void {
   let [x, y] = words;

@@ -1,6 +1,6 @@
 /**
- * The nouns as the parts of the program exchange them. Keys are numbers (core/ids.ts), instants Unix
- * milliseconds.
+ * The nouns as the parts of the program exchange them. Keys are numbers (core/ids.ts), instants
+ * Unix milliseconds.
  */
 
 import type { AttemptError } from "./attempt-error.ts";

@@ -42,8 +42,8 @@ export function doublingMs(level: number): number {
 }
 
 /**
- * When the schedule has the attempt after the `step`-th (1 is the first attempt), or null where it is
- * exhausted.
+ * When the schedule has the attempt after the `step`-th (1 is the first attempt), or null where it
+ * is exhausted.
  */
 export function nextScheduledAt(
   schedule: readonly number[],

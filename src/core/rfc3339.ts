@@ -1,6 +1,6 @@
 /**
- * Times as RFC 3339 spells them. Read: any offset, any number of fractional digits, `T` and `Z` in either
- * case.
+ * Times as RFC 3339 spells them. Read: any offset, any number of fractional digits, `T` and `Z` in
+ * either case.
  */
 
 const SHAPE = /^(\d{4}-\d\d-\d\d)t(\d\d:\d\d):(\d\d)(?:\.(\d+))?(?:z|([+-])([01]\d|2[0-3]):([0-5]\d))$/i;

@@ -70,8 +70,8 @@ export class Routes {
   }
 
   /**
-   * Those whose types and consumer admit the event, in the order of their creation. Filters are not asked
-   * here.
+   * Those whose types and consumer admit the event, in the order of their creation. Filters are not
+   * asked here.
    */
   match(type: string, consumerId: string | null): Subscribers {
     // A consumer without endpoints is as good as none: there may be very many.

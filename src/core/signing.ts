@@ -49,8 +49,8 @@ export function makePrivateKey(): string {
 }
 
 /**
- * The key of a `whsk_` text: a seed of 32 bytes, or seed and public key in 64 that belong together; else
- * null.
+ * The key of a `whsk_` text: a seed of 32 bytes, or seed and public key in 64 that belong together;
+ * else null.
  */
 export function readPrivateKey(text: string): KeyObject | null {
   const bytes = text.startsWith("whsk_") ? decodeBase64(text.slice(5)) : null;

@@ -20,8 +20,8 @@ interface Shelf {
 }
 
 /**
- * Those who subscribe to a type, in the order of their creation, with an index over what their filters
- * require.
+ * Those who subscribe to a type, in the order of their creation, with an index over what their
+ * filters require.
  */
 export class Subscribers {
   readonly hasFilters: boolean;

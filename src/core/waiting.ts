@@ -3,8 +3,8 @@ import type { Delivery } from "./model.ts";
 /** What is handed from those who write deliveries to those who send them. */
 
 /**
- * A delivery that waits, as its row says it: on its way to its actor, in its actor's queue, or parked in the
- * database.
+ * A delivery that waits, as its row says it: on its way to its actor, in its actor's queue, or parked in
+ * the database.
  */
 export interface Waiting {
   readonly id: number;

@@ -26,9 +26,9 @@ import { Backlog } from "./backlog.ts";
 import { type Flight, Flights } from "./flights.ts";
 
 /**
- * The actor of one endpoint owns its backlog, its attempts, its health and its timer. Nothing else starts an
- * attempt. What it does depends on its state alone; `#enter` is the one place that sets it, and checks its
- * row:
+ * The actor of one endpoint owns its backlog, its attempts, its health and its timer. Nothing else starts
+ * an attempt. What it does depends on its state alone; `#enter` is the one place that sets it, and checks
+ * its row:
  *
  * | state       | true in it                                                                       | leaves when |
  * |-------------|----------------------------------------------------------------------------------|-------------|
@@ -486,8 +486,8 @@ export class EndpointActor<F extends Finding> {
   #requeue(id: number, { change, queueOrder }: Settlement<F>): void {
     if (change === null) return;
     this.#backlog.drop(id);
-    // What is parked is told of once its row says so: before, a refill would look for it in vain and forget
-    // it.
+    // What is parked is told of once its row says so: before, a refill would look for it in vain and
+    // forget it.
     if (change.due !== null && queueOrder === null) this.#backlog.addRow(id, change.due);
   }
 

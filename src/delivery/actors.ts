@@ -140,8 +140,8 @@ export class Actors {
   }
 
   /**
-   * Keys of those whose next deliveries have to be parked. Looks at queues in memory: to be asked before a
-   * write.
+   * Keys of those whose next deliveries have to be parked. Looks at queues in memory: to be asked before
+   * a write.
    */
   full(endpoints: readonly Pick<Endpoint, "id">[]): ReadonlySet<number> {
     const isBehind = this.dispatcher.waiting >= limit("dispatchWaitingMax");
@@ -199,8 +199,8 @@ export class Actors {
   }
 
   /**
-   * The actor of a polled endpoint; null for others, and for what was not there when the process began to
-   * stop.
+   * The actor of a polled endpoint; null for others, and for what was not there when the process began
+   * to stop.
    */
   polled(endpointId: number): PollActor | null {
     const actor = this.#of(endpointId);
@@ -212,8 +212,8 @@ export class Actors {
   }
 
   /**
-   * True where nothing of the endpoint waits or is under way; one without an actor has had nothing since the
-   * start.
+   * True where nothing of the endpoint waits or is under way; one without an actor has had nothing since
+   * the start.
    */
   isIdle(endpointId: number): boolean {
     return this.#actors.get(endpointId)?.isQuiet ?? true;

@@ -16,9 +16,9 @@ export interface Flight {
 }
 
 /**
- * The deliveries of one endpoint that are busy: none of them may have a second attempt. Their bodies are not
- * kept here, because a table that a Map has outgrown keeps all that stood in it until the next full
- * collection.
+ * The deliveries of one endpoint that are busy: none of them may have a second attempt. Their bodies
+ * are not kept here, because a table that a Map has outgrown keeps all that stood in it until the next
+ * full collection.
  */
 export class Flights {
   readonly #flights = new Map<number, Flight>();

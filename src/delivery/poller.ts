@@ -10,10 +10,10 @@ import type { Message } from "../destinations/destination.ts";
 import type { HandOut } from "./hand-out.ts";
 import type { PollActor } from "./poll-actor.ts";
 import type { Data } from "../store/data.ts";
-import type { Tally } from "../store/index/index.ts";
+import type { StatDelta } from "../store/index/index.ts";
 
 /** What a poller asks for. */
-export interface Ask {
+export interface PollRequest {
   /** Everything up to this position that was handed out is acknowledged; 0: nothing. */
   position: number;
   /** Messages that the page holds at most. */
@@ -27,7 +27,7 @@ export interface Ask {
 }
 
 /** What a poller gets: the first of all that is not acknowledged. */
-export interface Page {
+export interface PollPage {
   messages: readonly Message[];
   /** Acknowledges this page, and all before it. */
   position: number;
@@ -36,7 +36,7 @@ export interface Page {
 }
 
 /** `gone`: deleted or not polled. `full`: too many wait already. `stopping`: the process ends. */
-export type Refusal = "gone" | "disabled" | "full" | "stopping";
+export type PollRefusal = "gone" | "disabled" | "full" | "stopping";
 
 export interface PollerParts {
   /** Polls that wait at once, over all endpoints: each holds a connection that others need. */
@@ -66,7 +66,7 @@ export class Poller {
     private readonly parts: PollerParts,
   ) {}
 
-  async poll(endpointId: number, ask: Ask): Promise<Page | Refusal> {
+  async poll(endpointId: number, ask: PollRequest): Promise<PollPage | PollRefusal> {
     const { clock } = this.actors;
     const until = clock.now() + ask.waitMs;
     let acknowledged = false;
@@ -103,7 +103,7 @@ export class Poller {
     const now = this.data.store.now();
     const tallies = deliveries
       .handedOutUpTo(endpointId, position, slice)
-      .map(({ id, attemptCount }): Tally => {
+      .map(({ id, attemptCount }): StatDelta => {
         deliveries.acknowledge(id);
         const durationMs = attempts.acknowledge(id, attemptCount, now) ?? 0;
         return { endpointId, projectId, at: now, delivered: true, failed: false, dead: false, durationMs };
@@ -113,7 +113,7 @@ export class Poller {
   }
 
   /** The first that are open. What turns out malformed is dead with that, and makes room for what follows. */
-  async #page(endpoint: Endpoint, ask: Ask): Promise<Page> {
+  async #page(endpoint: Endpoint, ask: PollRequest): Promise<PollPage> {
     for (;;) {
       const rows = this.data.deliveries.parkedOf(endpoint.id, ask.limit + 1);
       const { tried, seen } = await this.#prepare(endpoint, rows.slice(0, ask.limit));
@@ -175,13 +175,13 @@ export class Poller {
   }
 }
 
-function refusalOf(actor: PollActor | null, endpoint: Endpoint | undefined): Refusal | null {
+function refusalOf(actor: PollActor | null, endpoint: Endpoint | undefined): PollRefusal | null {
   if (actor?.isStopped) return "stopping";
   if (endpoint === undefined) return "gone";
   return endpoint.status === "disabled" ? "disabled" : null;
 }
 
 /** Nothing is handed out, and nothing new can be acknowledged by it. */
-function nothing({ position }: Ask): Page {
+function nothing({ position }: PollRequest): PollPage {
   return { messages: [], position, done: true };
 }

@@ -77,8 +77,8 @@ export class Queue {
     this.#count(top, -1);
     this.#removeTop();
     const { id, load } = top;
-    // A table that the Map has outgrown lives until the next full collection, with every item that stood in
-    // it.
+    // A table that the Map has outgrown lives until the next full collection, with every item that stood
+    // in it.
     top.load = null;
     return { id, load };
   }

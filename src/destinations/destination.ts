@@ -120,8 +120,8 @@ export interface KindRow {
   /** The largest body that the destination takes, in bytes; null where it sets no bound. */
   maxBytes: number | null;
   /**
-   * Where it is not simply the fields that are addresses: all that the customer chose and that is connected
-   * to.
+   * Where it is not simply the fields that are addresses: all that the customer chose and that is
+   * connected to.
    */
   addresses?(config: DestinationConfig): readonly DestinationAddress[];
   /**
@@ -187,8 +187,8 @@ export class Unprepared extends Error {
 }
 
 /**
- * All that the customer chose and that is connected to: what the guard is asked for when an endpoint is
- * saved.
+ * All that the customer chose and that is connected to: what the guard is asked for when an endpoint
+ * is saved.
  */
 export function addressesOf(kind: KindRow, config: DestinationConfig): readonly DestinationAddress[] {
   if (kind.addresses) return kind.addresses(config);

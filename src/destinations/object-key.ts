@@ -2,8 +2,8 @@ import type { DestinationConfig, DestinationField, Message } from "./destination
 import { textOf } from "./requests.ts";
 
 /**
- * The names of objects in buckets: a template that holds the `webhook-id`, so that a repeat overwrites
- * itself.
+ * The names of objects in buckets: a template that holds the `webhook-id`, so that a repeat
+ * overwrites itself.
  */
 
 const KEY_TEMPLATE = "{date}/{hour}/{id}.json";

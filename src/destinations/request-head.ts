@@ -12,8 +12,8 @@ const VARYING = new Set(["webhook-id", "webhook-timestamp", "webhook-signature",
 type Headed = Pick<OutgoingRequest, "method" | "url" | "headers">;
 
 /**
- * True where both requests have the same head: everything but what stands on an attempt's own row is
- * compared.
+ * True where both requests have the same head: everything but what stands on an attempt's own row
+ * is compared.
  */
 export function hasSameHead(one: Headed, other: Headed): boolean {
   if (one.url !== other.url || one.method !== other.method) return false;

@@ -9,8 +9,8 @@ import { madeOnce, sharedBody } from "./framework/shared-body.ts";
 const Status = Type.Object({ status: Type.String() }, { $id: "Status" });
 
 /**
- * Health, metrics and the document: the routes that no resource owns. `resources` are the others, for the
- * document.
+ * Health, metrics and the document: the routes that no resource owns. `resources` are the others, for
+ * the document.
  */
 export function systemRoutes(resources: readonly AnyRoute[], parts: HttpParts): AnyRoute[] {
   const system = [healthz, readyz(parts), metrics(parts)];

@@ -62,8 +62,8 @@ function formBody(fields: Fields<string>): Body {
 const PART = /^content-disposition:/gim;
 
 /**
- * True where a form has more parts than are worked through; counted before they are taken apart, which costs
- * most.
+ * True where a form has more parts than are worked through; counted before they are taken apart, which
+ * costs most.
  */
 function hasTooManyParts(bytes: Uint8Array): boolean {
   const parts = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1").matchAll(PART);

@@ -24,8 +24,8 @@ function fingerprint(text: string): Buffer {
 }
 
 /**
- * Equal or not, in a time that tells nothing of where two texts differ, nor of their lengths: digests are
- * compared.
+ * Equal or not, in a time that tells nothing of where two texts differ, nor of their lengths: digests
+ * are compared.
  */
 export function isSame(one: string, other: string): boolean {
   return timingSafeEqual(fingerprint(one), fingerprint(other));

@@ -36,8 +36,8 @@ function valuesAt(value: unknown, path: readonly string[]): unknown[] | undefine
 }
 
 /**
- * A number beyond 2^53 loses digits in JSON.parse, and two ids would become one: take its spelling from the
- * text.
+ * A number beyond 2^53 loses digits in JSON.parse, and two ids would become one: take its spelling from
+ * the text.
  */
 function withExactNumbers(text: string): unknown {
   return JSON.parse(text, (_name, value, context?: { source?: string }) =>

@@ -27,8 +27,8 @@ interface Entry {
 
 const AGE_SECONDS = { min: 60, usual: 3600, max: 86_400 };
 /**
- * An unknown key id may ask for a document anew, at most once in this time, so that forgeries cannot drive
- * fetches.
+ * An unknown key id may ask for a document anew, at most once in this time, so that forgeries cannot
+ * drive fetches.
  */
 const RENEWAL_MS = 60_000;
 const ENTRIES_MAX = 1000;
@@ -83,8 +83,8 @@ export class KeyCache {
   #fetchShared(identity: string, document: KeyDocument, sourceId: number): Promise<KeyAnswer> {
     const running = this.#fetching.get(identity);
     if (running) return running;
-    // What was had before has a budget of its own: forgeries that name others must not keep it from genuine
-    // requests.
+    // What was had before has a budget of its own: forgeries that name others must not keep it from
+    // genuine requests.
     const payer = this.#entries.has(identity) ? identity : sourceId;
     if (!this.#mayFetch(payer)) return Promise.resolve(UNAVAILABLE);
     const fetched = this.#fetchOnce(identity, document);

@@ -106,8 +106,8 @@ export interface KeyDocument {
   /** With it the document is asked for by POST (Plaid); it is then part of the identity in the cache. */
   readonly post?: string;
   /**
-   * The request that came says which document it is: where the provider knows none (4xx), that request is
-   * forged.
+   * The request that came says which document it is: where the provider knows none (4xx), that request
+   * is forged.
    */
   readonly isNamedBySender?: true;
 }
@@ -149,8 +149,8 @@ export interface SourceExample {
 }
 
 /**
- * How the row is proven: by the provider's own code, a published library, a published vector, or its
- * documentation.
+ * How the row is proven: by the provider's own code, a published library, a published vector, or
+ * its documentation.
  */
 export type VerifiedWith =
   | { readonly kind: "official_sdk" | "library"; readonly package: string; readonly version: string }

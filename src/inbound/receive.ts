@@ -26,8 +26,8 @@ const DELIVERY_ID_LENGTH_MAX = 255;
 
 /**
  * The verdict on one request: answered as a handshake, refused, or an event. The raw bytes are verified
- * before anything reads them, but for handshakes that come unsigned and signatures that stand inside the
- * body.
+ * before anything reads them, but for handshakes that come unsigned and signatures that stand inside
+ * the body.
  */
 export async function receiveBy(row: ProviderRow, arrived: Arrival): Promise<Reception> {
   const request = row.unpack ? row.unpack(arrived.request) : arrived.request;
@@ -94,8 +94,8 @@ function eventOf(row: ProviderRow, facts: Facts): Reception {
 }
 
 /**
- * What proved the request, where it may make one event only; to be remembered for as long as it could come
- * again.
+ * What proved the request, where it may make one event only; to be remembered for as long as it could
+ * come again.
  */
 function proofOf({ proofTakenOnce, scheme }: ProviderRow, facts: Facts): VerifiedEvent["proof"] {
   const id = proofTakenOnce?.read(facts) ?? null;

@@ -84,8 +84,8 @@ function watchStore({ store, tally }: Pick<Data, "store" | "tally">, metrics: Me
 const DISK_LOOK_MS = 1000;
 
 /**
- * A disk that hangs throws nothing: one line when it has been silent for too long, and one when it answers
- * again.
+ * A disk that hangs throws nothing: one line when it has been silent for too long, and one when it
+ * answers again.
  */
 function watchDisk({ store }: Pick<Data, "store">, logger: Logger): () => void {
   let isSilent = false;

@@ -8,7 +8,7 @@ import type { EventAge } from "../store/cleanup/ages.ts";
 import type { Data } from "../store/data.ts";
 import type { Walked } from "../store/cleanup/orphans.ts";
 import type { HeldDelivery } from "../store/cleanup/removal.ts";
-import type { Part } from "../store/cleanup/body-retention.ts";
+import type { KeptPart } from "../store/cleanup/body-retention.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -17,7 +17,7 @@ const PROJECTS_A_TURN = 250;
 /** Events that one turn looks at: with deliveries and attempts, as many as a transaction should remove. */
 const EVENTS_A_TURN = 100;
 
-const PARTS: readonly Part[] = ["bodies", "attempts"];
+const PARTS: readonly KeptPart[] = ["bodies", "attempts"];
 
 export interface RetentionParts {
   data: Pick<
@@ -224,7 +224,7 @@ export class Retention {
    * Takes bodies or attempts of events that stay, where the plan keeps them for a shorter time. Whom it
    * passes by it sees again in a day.
    */
-  async #thin(project: Project, part: Part, control: JobControl): Promise<void> {
+  async #thin(project: Project, part: KeptPart, control: JobControl): Promise<void> {
     const { ages, store } = this.parts.data;
     const plan = this.#planOf(project);
     const days = part === "bodies" ? plan?.bodyRetentionDays : plan?.attemptRetentionDays;
@@ -246,7 +246,7 @@ export class Retention {
   }
 
   /** Inside a write: as many of these events as one transaction should hold. */
-  #thinSlice(part: Part, keys: readonly number[], from: Begun): Begun {
+  #thinSlice(part: KeptPart, keys: readonly number[], from: Begun): Begun {
     const room = limit("sliceRows");
     let { reached } = from;
     for (let cost = 0, at = 0; at < keys.length && cost < room; at++) {
@@ -264,7 +264,7 @@ export class Retention {
   }
 
   /** Nothing that may still be sent, or has ended within the last day, loses anything. */
-  #mayThin(part: Part, eventId: number): boolean {
+  #mayThin(part: KeptPart, eventId: number): boolean {
     const { ages, bodyRetention } = this.parts.data;
     const age = ages.of(eventId);
     return age.open === 0 && this.#isDue(eventId, age) && bodyRetention.has(part, eventId);

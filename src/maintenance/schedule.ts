@@ -8,9 +8,9 @@ import type { Data } from "../store/data.ts";
 import { disableFailing, dropExpiredSecrets } from "./endpoint-jobs.ts";
 
 /**
- * By the clock, in UTC, as cron spells it: what somebody waits for within the minute, what may lie a while,
- * and once an hour what walks through every project. Not all at the same minute. Each job runs at the start
- * too.
+ * By the clock, in UTC, as cron spells it: what somebody waits for within the minute, what may lie a
+ * while, and once an hour what walks through every project. Not all at the same minute. Each job runs at
+ * the start too.
  */
 const MINUTELY = "* * * * *";
 /** What a crash may lose of the numbers of sources. */

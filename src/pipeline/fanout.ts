@@ -112,7 +112,7 @@ export class Spreader {
   }
 
   /**
-   * Since a fan-out was planned, endpoints may have come to keep the order: such as are known to now, and
+   * Since a fan-out was written, endpoints may have come to keep the order: such as are known to now, and
    * such as it knows of already, while that is about to be told.
    */
   #lookAtOrder(fanout: Fanout): void {
@@ -122,13 +122,13 @@ export class Spreader {
     if (untold.size > 0) this.#keepOrder(untold);
   }
 
-  #orderOf({ endpoints, ordered: planned }: Fanout): Order {
+  #orderOf({ endpoints, ordered: known }: Fanout): Order {
     const untold = new Set<number>();
-    let ordered = planned;
+    let ordered = known;
     for (const [at, id] of endpoints.entries()) {
       const endpoint = this.data.endpoints.getAnyway(id);
       if (endpoint && keepsOrder(endpoint)) ordered = Math.max(ordered, at + 1);
-      else if (at < planned) untold.add(id);
+      else if (at < known) untold.add(id);
     }
     return { endpoints, ordered, untold };
   }

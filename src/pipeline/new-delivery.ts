@@ -72,7 +72,7 @@ export function mayGet({ consumerId }: Endpoint, event: Pick<Event, "consumerId"
 
 /**
  * Asked again inside the write, as the endpoint may have been given to another consumer since the event was
- * planned. A test is for its endpoint, whosever that is by now.
+ * prepared. A test is for its endpoint, whosever that is by now.
  */
 export function isTheirs(endpoint: Endpoint, event: Pick<Event, "consumerId" | "isTest">): boolean {
   return event.isTest || mayGet(endpoint, event);

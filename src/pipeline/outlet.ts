@@ -7,8 +7,8 @@ export interface Outlet {
   /** What is due is told by this clock. */
   clock: SteadyClock;
   /**
-   * Keys of those endpoints whose next deliveries have to be parked: their queues are full. Asked before the
-   * write.
+   * Keys of those endpoints whose next deliveries have to be parked: their queues are full. Asked before
+   * the write.
    */
   full(endpoints: readonly Pick<Endpoint, "id">[]): ReadonlySet<number>;
   dispatcher: {

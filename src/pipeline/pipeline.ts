@@ -13,11 +13,11 @@ import type { EventWithData } from "../store/log/events.ts";
 import type { Fanout, FanoutList } from "../store/log/fanouts.ts";
 
 /**
- * The one door: whatever becomes an event, published or verified at ingest, comes in by `plan`. Replay stands
- * beside it. Nothing else creates a delivery.
+ * The one door: whatever becomes an event, published or verified at ingest, comes in by `prepare`. Replay
+ * stands beside it. Nothing else creates a delivery.
  *
- * A plan is made before the write (who gets it: audience.ts), writes itself inside the caller's transaction,
- * and is dispatched to the actors after the commit. Deliveries for very many endpoints follow (fanout.ts).
+ * Events are prepared before the write (who gets them: audience.ts), written inside the caller's transaction,
+ * and dispatched to the actors after the commit. Deliveries for very many endpoints follow (fanout.ts).
  */
 
 /** An event on its way in; `data` is minified JSON text of an object. */
@@ -83,36 +83,36 @@ export class Pipeline {
   }
 
   /**
-   * Plans events of one project, at once where no filter is asked; `identity` belongs to a single inbound
+   * Prepares events of one project, at once where no filter is asked; `identity` belongs to a single inbound
    * one. Throws where the account's plan takes no more.
    */
-  plan(
+  prepare(
     projectId: number,
     incoming: readonly Incoming[],
     identity: Identity | null = null,
-  ): Plan | Promise<Plan> {
+  ): Prepared | Promise<Prepared> {
     const audiences = this.#audiences.of(projectId, incoming);
     if (audiences instanceof Promise)
-      return audiences.then((found) => this.#planFor(projectId, incoming, found, identity));
-    return this.#planFor(projectId, incoming, audiences, identity);
+      return audiences.then((found) => this.#prepareFor(projectId, incoming, found, identity));
+    return this.#prepareFor(projectId, incoming, audiences, identity);
   }
 
-  #planFor(
+  #prepareFor(
     projectId: number,
     incoming: readonly Incoming[],
     audiences: readonly Audience[],
     identity: Identity | null,
-  ): Plan {
-    const plan = new Plan(this.parts, this.#spreader, projectId, incoming, audiences, identity);
-    plan.requireFreshProofs();
-    plan.requirePlaces();
-    return plan;
+  ): Prepared {
+    const prepared = new Prepared(this.parts, this.#spreader, projectId, incoming, audiences, identity);
+    prepared.requireFreshProofs();
+    prepared.requirePlaces();
+    return prepared;
   }
 
   /** A test event for one endpoint, whatever it subscribes to. The caller makes the one attempt. */
-  planTest(endpoint: Endpoint, incoming: Incoming): Plan {
+  prepareTest(endpoint: Endpoint, incoming: Incoming): Prepared {
     const audience = { endpoints: [endpoint], filtered: [] };
-    return new Plan(this.parts, this.#spreader, endpoint.projectId, [incoming], [audience], null);
+    return new Prepared(this.parts, this.#spreader, endpoint.projectId, [incoming], [audience], null);
   }
 
   /** True where the endpoint's types, consumer and filter admit the event. */
@@ -141,7 +141,7 @@ interface Split {
 const NOBODY: readonly Endpoint[] = [];
 
 /** Events of one project with their audiences: written in the caller's transaction, then dispatched. */
-export class Plan {
+export class Prepared {
   /** What was written and may be sent. */
   #written: Waiting[] = [];
   #fanouts: Fanout[] = [];
@@ -153,7 +153,7 @@ export class Plan {
   /** Whether the event that is being written has to wait for the account's plan at an endpoint. */
   #waits: ((endpoint: Endpoint) => boolean) | null = null;
   readonly #data: PipelineData;
-  /** Endpoints whose deliveries are parked, as they were when this was planned. */
+  /** Endpoints whose deliveries are parked, as they were when this was prepared. */
   readonly #full: ReadonlySet<number>;
 
   constructor(
@@ -268,8 +268,8 @@ export class Plan {
   }
 
   /**
-   * As they are now, without those that were deleted, or given to another consumer, since the event was
-   * planned.
+   * As they are now, without those that were deleted, or given to another consumer, since the event
+   * was prepared.
    */
   #asTheyAre(endpoints: readonly Endpoint[], event: Incoming): readonly Endpoint[] {
     // Those of a wide event are looked at when their turn comes (fanout.ts).
@@ -308,8 +308,8 @@ export class Plan {
   }
 
   /**
-   * Where the plan takes no more: true for an event of a provider, which would not send it again; else
-   * throws.
+   * Where the plan takes no more: true for an event of a provider, which would not send it again;
+   * else throws.
    */
   #mustWait({ isTest, sourceId }: Incoming): boolean {
     if (isTest || this.#data.meter.remaining(this.projectId) !== 0) return false;
@@ -355,8 +355,8 @@ export class Plan {
   }
 
   /**
-   * Nor does an endpoint that keeps the order get an event before those that wait for the plan. Null: none
-   * waits.
+   * Nor does an endpoint that keeps the order get an event before those that wait for the plan. Null:
+   * none waits.
    */
   #whoWaits({ isTest }: Event, mustWait: boolean): ((endpoint: Endpoint) => boolean) | null {
     if (mustWait) return () => true;

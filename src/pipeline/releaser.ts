@@ -10,8 +10,8 @@ import type { Outlet } from "./outlet.ts";
 import type { Data } from "../store/data.ts";
 
 /**
- * How often places are looked for that others gave back: a delivery was cancelled, or could not be sent at
- * all.
+ * How often places are looked for that others gave back: a delivery was cancelled, or could not be sent
+ * at all.
  */
 const LOOK_MS = 60_000;
 

@@ -269,8 +269,8 @@ export class Replayer {
   #deliveryTarget(wanted: DeliveryFilter, filter: ReplayFilter, key: number): Target | null {
     const delivery = this.#list.getIf(key, wanted);
     const endpoint = delivery && this.data.endpoints.get(delivery.endpointId);
-    // A disabled endpoint would only turn it into a dead letter again: it is replayable once the endpoint is
-    // enabled.
+    // A disabled endpoint would only turn it into a dead letter again: it is replayable once the endpoint
+    // is enabled.
     if (!delivery || !endpoint || endpoint.status === "disabled" || !inWindow(filter, delivery.eventId))
       return null;
     if (!this.data.bodyRetention.has("bodies", delivery.eventId)) return null;

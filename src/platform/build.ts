@@ -9,8 +9,8 @@ import { buildPortal } from "./portal-build.ts";
 const outfile = resolve(process.argv[2] ?? join(import.meta.dir, "../../dist/sealpost"));
 
 /**
- * A worker is an entry point of its own, beside main.ts: in the executable every module's URL is the
- * executable.
+ * A worker is an entry point of its own, beside main.ts: in the executable every module's URL is
+ * the executable.
  */
 const entrypoints = ["main.ts", "checkpointer.ts"]
   .map((name) => join(import.meta.dir, "..", name))

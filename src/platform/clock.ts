@@ -7,18 +7,18 @@ export interface Clock {
   /** Unix milliseconds. */
   now: () => number;
   /**
-   * Milliseconds that have passed since the start, also while the machine slept, whatever the wall clock does
-   * meanwhile.
+   * Milliseconds that have passed since the start, also while the machine slept, whatever the wall clock
+   * does meanwhile.
    */
   elapsed: () => number;
   /**
-   * Runs `wake` after `ms` (at most a minute), whatever the wall clock does meanwhile; answers how to call it
-   * off.
+   * Runs `wake` after `ms` (at most a minute), whatever the wall clock does meanwhile; answers how to call
+   * it off.
    */
   delay(ms: number, wake: () => void): () => void;
   /**
-   * Runs `wake` at `at` or a little later, whatever the wall clock does meanwhile; answers how to call it
-   * off.
+   * Runs `wake` at `at` or a little later, whatever the wall clock does meanwhile; answers how to call
+   * it off.
    */
   timer(at: number, wake: () => void): () => void;
 }

@@ -2,9 +2,9 @@ import { signal } from "@preact/signals";
 import { en, type Key, type Messages, type Text } from "./locales/en.ts";
 
 /**
- * Words. English is in the first load, as what another language lacks would be read from it; the others come
- * when they are chosen. A text may hold `{name}`, and one that counts has a form for each plural of its
- * language.
+ * Words. English is in the first load, as what another language lacks would be read from it; the others
+ * come when they are chosen. A text may hold `{name}`, and one that counts has a form for each plural of
+ * its language.
  */
 export type { Key, Messages, Text };
 export type Values = Readonly<Record<string, string | number>>;

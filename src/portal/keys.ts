@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals";
 
 /**
- * The keyboard: `/` searches, `j` and `k` walk through a list, `Enter` opens, `Esc` closes, `?` tells of
- * these.
+ * The keyboard: `/` searches, `j` and `k` walk through a list, `Enter` opens, `Esc` closes, `?` tells
+ * of these.
  */
 export const isHelpOpen = signal(false);
 

@@ -11,8 +11,8 @@ import { paint, setIcon, startLook } from "./theme.ts";
 import type { Portal } from "./types.ts";
 import { overviewPaths } from "./views/overview.tsx";
 
-// What several later views share comes with the first, so that each of them is one file more
-// (src/platform/portal-build.ts).
+// What several later views share comes with the first, so that each of them is one file
+// more (src/platform/portal-build.ts).
 export { Code } from "./components/code.tsx";
 export { SearchField } from "./components/search.tsx";
 export { ReplayDialog } from "./views/deliveries/replay-dialog.tsx";
@@ -38,8 +38,8 @@ async function begin(): Promise<void> {
   if (path === "/") overviewPaths(query).forEach(warm);
   try {
     const found = await get<Portal>("/v1/portal");
-    // A key says itself whose project it is: its page has an address for all of them, to which a reload comes
-    // back.
+    // A key says itself whose project it is: its page has an address for all of them, to which a reload
+    // comes back.
     const isForeign = projectOfPage() !== null && found.project_id !== projectOfPage();
     if (isForeign) return close("foreign");
     portal.value = found;

@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals";
 
 /**
- * Every view has an address in the fragment, `#/deliveries?status=dead`: going back, reloading and copying it
- * work.
+ * Every view has an address in the fragment, `#/deliveries?status=dead`: going back, reloading and copying
+ * it work.
  */
 export interface Location {
   path: string;

@@ -4,8 +4,8 @@ import { language, preferredLanguage, speak } from "./i18n.ts";
 
 /**
  * How the page looks to this reader: theme, language and direction, from the address
- * (`?theme=dark&lang=de&dir=rtl`, for the page that embeds us), from what was chosen here before, or from the
- * browser.
+ * (`?theme=dark&lang=de&dir=rtl`, for the page that embeds us), from what was chosen here before, or from
+ * the browser.
  */
 export type Theme = "auto" | "light" | "dark";
 

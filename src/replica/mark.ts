@@ -121,14 +121,14 @@ export interface Own {
   beat: number;
 }
 
-export type Verdict = { may: "write" } | { may: "wait" } | { may: "not"; because: string };
+export type Permission = { may: "write" } | { may: "wait" } | { may: "not"; because: string };
 
 /**
  * Whether a database may go on where a mark stands. `write`: nobody else can be at it. `wait`: whoever wrote
  * the mark may live still, which shows by the mark's changing. `not`: what is uploaded from here would
  * destroy what the replica holds.
  */
-export function judge(mark: Mark | null, own: Own): Verdict {
+export function judge(mark: Mark | null, own: Own): Permission {
   if (mark === null) return { may: "write" };
   const who = `${mark.host}, start ${mark.start}, last heard of at ${mark.at}`;
   if (own.installation !== null && mark.installation !== own.installation)

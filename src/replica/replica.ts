@@ -8,8 +8,8 @@ import { judge, type Mark, type MarkStore, openMarkStore, type Own, readMark } f
 
 const WRITER_FILE = "writer.id";
 /**
- * How often Litestream is asked to bring everything to the replica: litestream.yml leaves that to the
- * service.
+ * How often Litestream is asked to bring everything to the replica: litestream.yml leaves that to
+ * the service.
  */
 const SYNC_MS = 1000;
 /** How often the mark is looked at and written. */

@@ -45,8 +45,8 @@ export class Checkpoints {
     try {
       let { log, checkpointed } = await this.checkpointer.run();
       if (log < PAGES_TO_RESTART) return;
-      // What was written meanwhile is a tail that shrinks with each pass; commits are held for a short one
-      // only.
+      // What was written meanwhile is a tail that shrinks with each pass; commits are held for a short
+      // one only.
       for (let pass = 0; pass < PASSES_MAX && log - checkpointed > TAIL_PAGES_MAX; pass++) {
         ({ log, checkpointed } = await this.checkpointer.run());
       }

@@ -86,9 +86,9 @@ function damaged(path: string, verdict: unknown): DatabaseError {
 }
 
 function configure(sqlite: Database): void {
-  // auto_vacuum counts only before the first table. FULL is not needed here: the store itself syncs the WAL
-  // before it acknowledges (store.ts), NORMAL still syncs around checkpoints, which is what keeps the file
-  // whole.
+  // auto_vacuum counts only before the first table. FULL is not needed here: the store itself syncs the
+  // WAL before it acknowledges (store.ts), NORMAL still syncs around checkpoints, which is what keeps the
+  // file whole.
   sqlite.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   sqlite.exec("PRAGMA auto_vacuum = INCREMENTAL");
   sqlite.exec("PRAGMA journal_mode = WAL");

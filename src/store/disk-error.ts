@@ -30,8 +30,8 @@ const ROOM_BYTES_MIN = 64 * 1024;
 const DENIED = /^(SQLITE_(CANTOPEN|READONLY|PERM)|EACCES|EPERM|EROFS)/;
 
 /**
- * The cause in the operator's words. SQLite's own may name another: on a full disk it says "disk I/O error"
- * too.
+ * The cause in the operator's words. SQLite's own may name another: on a full disk it says "disk I/O
+ * error" too.
  */
 export function causeOf(error: unknown, dir: string): string {
   const text = error instanceof Error ? error.message : String(error);

@@ -6,7 +6,7 @@ import { DATABASE_FILE } from "./database.ts";
 import type { Store } from "./store.ts";
 
 /** What a database says of itself, wherever it was restored to. */
-export interface Identity {
+export interface Installation {
   /** Made with the database; null where it is older than that. */
   installation: string | null;
   /** How many starts it has seen. */
@@ -15,11 +15,11 @@ export interface Identity {
   beat: number;
 }
 
-const NOBODY: Identity = { installation: null, start: 0, beat: 0 };
+const NOBODY: Installation = { installation: null, start: 0, beat: 0 };
 const ROW = "identity";
 
 /** The identity of a directory's database, which is only read; of nobody where there is none. */
-export function readIdentity(dir: string): Identity {
+export function readIdentity(dir: string): Installation {
   const path = join(dir, DATABASE_FILE);
   if (!existsSync(path)) return NOBODY;
   const sqlite = new Database(path, { readonly: true });
@@ -33,18 +33,18 @@ export function readIdentity(dir: string): Identity {
   }
 }
 
-function readRow(sqlite: Database): Identity {
+function readRow(sqlite: Database): Installation {
   const row = sqlite.query<{ value: Uint8Array }, [string]>("SELECT value FROM meta WHERE name = ?").get(ROW);
-  return row ? (JSON.parse(Buffer.from(row.value).toString()) as Identity) : NOBODY;
+  return row ? (JSON.parse(Buffer.from(row.value).toString()) as Installation) : NOBODY;
 }
 
-function writeRow(sqlite: Database, identity: Identity): void {
+function writeRow(sqlite: Database, identity: Installation): void {
   const value = Buffer.from(JSON.stringify(identity));
   sqlite.query("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)").run(ROW, value);
 }
 
 /** Counts this start. */
-export function beginStart(store: Store): Promise<Identity & { installation: string }> {
+export function beginStart(store: Store): Promise<Installation & { installation: string }> {
   return store.write(() => {
     const { installation, start, beat } = readRow(store.sqlite);
     const begun = {

@@ -4,8 +4,8 @@ import fanoutLists from "../../drizzle/0002_fanout_lists.sql" with { type: "text
 import deliveryChanged from "../../drizzle/0003_delivery_changed.sql" with { type: "text" };
 
 /**
- * In order; the n-th brings `PRAGMA user_version` to n. Imported as text, so that the executable carries
- * them.
+ * In order; the n-th brings `PRAGMA user_version` to n. Imported as text, so that the executable
+ * carries them.
  */
 const MIGRATIONS: readonly string[] = [initial, fanoutLists, deliveryChanged];
 

@@ -9,8 +9,8 @@ export const LISTS_MERGED_MAX = 50;
 /** What a page of a list looks for. Keys lie below `before` and at or above `from`. */
 export interface PageRequest<Row> {
   /**
-   * Candidate keys below `before`, newest first, at most `count`. Each call goes on below the last of the one
-   * before.
+   * Candidate keys below `before`, newest first, at most `count`. Each call goes on below the last of the
+   * one before.
    */
   candidates(before: number, count: number): readonly number[];
   /** Their rows, in the same order; rows that are gone are left out. */

@@ -249,8 +249,8 @@ export class Store {
   }
 
   /**
-   * Somebody else holds the write lock for a moment (Litestream, around its checkpoints): nothing is lost but
-   * time.
+   * Somebody else holds the write lock for a moment (Litestream, around its checkpoints): nothing is lost
+   * but time.
    */
   #tryAgain(batch: Job[]): void {
     this.#jobs = [...batch, ...this.#jobs];

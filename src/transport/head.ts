@@ -55,8 +55,8 @@ export function findEmptyLine(text: string): number | null {
 }
 
 /**
- * Heads as they were read: a receiver answers alike, the date apart, so that most heads of a busy second are
- * known.
+ * Heads as they were read: a receiver answers alike, the date apart, so that most heads of a busy second
+ * are known.
  */
 const known = new Map<string, Head | null>();
 const KNOWN_MAX = 1000;
@@ -91,8 +91,8 @@ function parseHead(text: string): Head | null {
 
 /**
  * `transfer-encoding` overrides `content-length`, and an answer with both ends its connection, as the pair
- * may be an attempt at response splitting (RFC 9112 section 6.3, rule 3). HTTP/1.0 connections are not
- * reused.
+ * may be an attempt at response splitting (RFC 9112 section 6.3, rule 3). HTTP/1.0 connections are
+ * not reused.
  */
 function frame(status: number, headers: Headers, isPersistent: boolean): Framing | null {
   const lengths = findValues(headers, "content-length");

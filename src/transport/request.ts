@@ -80,8 +80,8 @@ function refuseValue(headers: Headers): never {
 }
 
 /**
- * Names that were found to be fine, and the method that nearly every request has: the same few come each
- * time.
+ * Names that were found to be fine, and the method that nearly every request has: the same few come
+ * each time.
  */
 const fineNames = new Set<string>(["POST"]);
 const FINE_NAMES_MAX = 1000;

@@ -1,6 +1,6 @@
 /**
- * The incremental parser of one HTTP/1.1 answer (RFC 9112). Pure: bytes in, verdicts out, no socket, no
- * clock.
+ * The incremental parser of one HTTP/1.1 answer (RFC 9112). Pure: bytes in, verdicts out, no socket,
+ * no clock.
  *
  * | state    | true in it                                        | leaves when                            |
  * |----------|---------------------------------------------------|----------------------------------------|
@@ -57,8 +57,8 @@ export class ResponseParser {
 
   readonly #limits: ResponseLimits;
   /**
-   * What has come of the head that is read, as Latin-1. It grows as a rope: joined once, when the head is
-   * whole.
+   * What has come of the head that is read, as Latin-1. It grows as a rope: joined once, when the head
+   * is whole.
    */
   #headText = "";
   /** The end of it, where the empty line may have begun. */
@@ -85,8 +85,8 @@ export class ResponseParser {
   }
 
   /**
-   * The connection has ended: in order (`isClean`), a body that runs until then is complete, any other broken
-   * off.
+   * The connection has ended: in order (`isClean`), a body that runs until then is complete, any other
+   * broken off.
    */
   end(isClean: boolean): void {
     this.isReusable = false;
@@ -126,8 +126,8 @@ export class ResponseParser {
   }
 
   /**
-   * As `findHeadEnd`, for a head of which a part has come. However small the parts are, each is looked at
-   * once.
+   * As `findHeadEnd`, for a head of which a part has come. However small the parts are, each is looked
+   * at once.
    */
   #findEndBehind(text: string): ReturnType<typeof findHeadEnd> {
     const known = this.#headText.length;

@@ -33,8 +33,8 @@ const schema = `
 `;
 
 /**
- * Group commit: whatever arrives while the disk is busy shares the next transaction, accepts and outcomes
- * together.
+ * Group commit: whatever arrives while the disk is busy shares the next transaction, accepts and
+ * outcomes together.
  *
  * With synchronous=NORMAL a commit appends to the WAL and does not wait. The WAL is then synced on the thread
  * pool, one sync at a time, and a batch counts as written once the sync that began after its commit has

@@ -4,8 +4,8 @@
  * commit of the outcome. No ids to hide, no authentication, no retries, no guard, no log: what the service is
  * measured against.
  *
- * It speaks the service's paths and reads the same three settings, so that the bench starts and drives both
- * alike.
+ * It speaks the service's paths and reads the same three settings, so that the bench starts and drives
+ * both alike.
  */
 import { createHmac, randomBytes } from "node:crypto";
 import { BareSender } from "./bare-sender.ts";
@@ -82,8 +82,8 @@ function deliver(event: StoredEvent, endpoint: Endpoint): void {
 }
 
 /**
- * The request of Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`. Bodies are ASCII here, so length is
- * bytes.
+ * The request of Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`. Bodies are ASCII here, so length
+ * is bytes.
  */
 function formatRequest({ id, body }: StoredEvent, endpoint: Endpoint, now: number): string {
   const messageId = `msg_${formatId(id)}`;

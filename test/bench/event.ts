@@ -1,8 +1,8 @@
 import { writeDigits } from "./wire.ts";
 
 /**
- * Both numbers keep their width for the whole run, so that a request is written in place and its length is
- * fixed.
+ * Both numbers keep their width for the whole run, so that a request is written in place and its length
+ * is fixed.
  */
 export const FIRST_SEQUENCE = 1_000_000_000;
 const SENT_AT_DIGITS = 16;

@@ -18,7 +18,7 @@ import { percentiles } from "./clock.ts";
 import { LocalService } from "./local-service.ts";
 import { LoopMeter } from "./loop-meter.ts";
 import { describeMachine } from "./machine.ts";
-import { type PlanCost, planCosts } from "./fanout-plan.ts";
+import { type PrepareCost, prepareCosts } from "./fanout-prepare.ts";
 import type { ReceiverReport } from "./receiver.ts";
 
 const { values: options } = parseArgs({
@@ -70,8 +70,8 @@ interface Watched {
 }
 
 /**
- * Publishes one event that `expected` endpoints get, and others one after the other until it has arrived
- * everywhere.
+ * Publishes one event that `expected` endpoints get, and others one after the other until it has
+ * arrived everywhere.
  */
 async function watch(
   service: LocalService,
@@ -100,7 +100,7 @@ async function watch(
   return { answeredMs, deliveredMs, loop, others };
 }
 
-function printPlan({ name, p50Ms, p99Ms, longestMs, matched }: PlanCost): void {
+function printPrepare({ name, p50Ms, p99Ms, longestMs, matched }: PrepareCost): void {
   const figures = [p50Ms, p99Ms, longestMs].map((ms) => ms.toFixed(3).padStart(8)).join("  ");
   console.log(`${name.padEnd(46)}  ${String(matched).padStart(7)}  ${figures}`);
 }
@@ -136,5 +136,5 @@ console.log(
   `${endpoints} endpoints, each with types and a filter; events of ${bodyBytes} bytes; milliseconds\n`,
 );
 console.log(`${"choosing who gets an event".padEnd(46)}  matched       p50       p99       max`);
-for (const cost of await planCosts(endpoints)) printPlan(cost);
+for (const cost of await prepareCosts(endpoints)) printPrepare(cost);
 await watchService(directory);

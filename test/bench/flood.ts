@@ -129,8 +129,8 @@ function quantile(values: readonly number[], share: number): number {
 }
 
 /**
- * Over the rounds of a phase: the middle, and the quieter quarter, which other work on the machine disturbs
- * less.
+ * Over the rounds of a phase: the middle, and the quieter quarter, which other work on the machine
+ * disturbs less.
  */
 function tellQuantiles(name: string, results: readonly Result[], value: (result: Result) => number): void {
   const of = (phase: string, share: number) =>

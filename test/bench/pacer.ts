@@ -2,9 +2,9 @@
  * A load of the flood bench, a process of its own: the same request over keep-alive connections, so many
  * times a second, or as often as answers come (rate 0).
  *
- * Started with an IPC channel and its `PacerSettings` as JSON in the first argument. It sends "ready", and
- * answers `{runMs}` with a `PacerReport`; the connections are of that run, as the server closes those that
- * rest.
+ * Started with an IPC channel and its `PacerSettings` as JSON in the first argument. It sends "ready",
+ * and answers `{runMs}` with a `PacerReport`; the connections are of that run, as the server closes those
+ * that rest.
  */
 import { readFileSync } from "node:fs";
 import type { Socket } from "bun";

@@ -2,9 +2,9 @@
  * The receiver of the bench, a process of its own: answers every delivery with 200 and remembers which events
  * it saw.
  *
- * Started with an IPC channel. It sends `{port}` once it listens, and answers "count" with the number of
- * distinct events received, "report" with a `ReceiverReport`, and "reset" with 0 after it has forgotten
- * everything.
+ * Started with an IPC channel. It sends `{port}` once it listens, and answers "count" with the number
+ * of distinct events received, "report" with a `ReceiverReport`, and "reset" with 0 after it has
+ * forgotten everything.
  */
 import { nowUs, percentiles, type Percentiles } from "./clock.ts";
 import { FIRST_SEQUENCE, SENT_AT_MARK, SEQUENCE_MARK } from "./event.ts";

@@ -1,15 +1,15 @@
 /**
- * The bench: publishes over keep-alive connections to a server on this machine, which signs every event and
- * delivers it to a receiver on this machine, and prints what the service reaches beside the bare loop
- * (`bare.ts`).
+ * The bench: publishes over keep-alive connections to a server on this machine, which signs every event
+ * and delivers it to a receiver on this machine, and prints what the service reaches beside the bare
+ * loop (`bare.ts`).
  *
  *   bun test/bench/run.ts [--rounds 3] [--seconds 6] [--connections 64] [--endpoints 1] [--bytes 1024]
  *                         [--kind bare|service] [--binary path | --command "…"]
  *
  * The two alternate, each run has its own processes and its own empty data directory below the system's
- * temporary directory, and the median counts. It ends with exit code 1 when an event was lost, sent twice or
- * refused, and when the bare loop shows that the machine is busy with something else. Linux only: it reads
- * /proc.
+ * temporary directory, and the median counts. It ends with exit code 1 when an event was lost, sent twice
+ * or refused, and when the bare loop shows that the machine is busy with something else. Linux only: it
+ * reads /proc.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -9,9 +9,9 @@ const NINE = 57;
 /**
  * Cuts a stream of bytes into HTTP/1.1 messages and hands each whole one to `onMessage`.
  *
- * It knows what the bench's own peers send (a head, and a body of `content-length` bytes) and nothing more,
- * so that the generator and the receiver leave the two cores to what is measured. No chunked bodies, no
- * trailers.
+ * It knows what the bench's own peers send (a head, and a body of `content-length` bytes) and nothing
+ * more, so that the generator and the receiver leave the two cores to what is measured. No chunked bodies,
+ * no trailers.
  */
 export function createFramer(onMessage: (message: Buffer) => void): (chunk: Buffer) => void {
   let rest: Buffer | undefined;

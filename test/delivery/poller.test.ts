@@ -1,7 +1,7 @@
 /** Pages and acknowledgements of a polled endpoint, without the door in front of them. */
 import { expect, test } from "bun:test";
 import { limit } from "../../src/core/limits.ts";
-import { type Ask, type Page, Poller, type Refusal } from "../../src/delivery/poller.ts";
+import { type PollRequest, type PollPage, Poller, type PollRefusal } from "../../src/delivery/poller.ts";
 import { Recorder } from "../../src/delivery/recorder.ts";
 import { type Api, startApi } from "../http/log-kit.ts";
 
@@ -11,17 +11,17 @@ async function makeOutlet(api: Api, fields: object = {}): Promise<number> {
   return api.data.ids.decode("ep", String(made.json["id"])) ?? 0;
 }
 
-function ask(fields: Partial<Ask> = {}): Ask {
+function ask(fields: Partial<PollRequest> = {}): PollRequest {
   const { signal } = new AbortController();
   return { position: 0, limit: 10, waitMs: 0, signal, isAllowed: () => true, ...fields };
 }
 
-function numbersOf(page: Page | Refusal): number[] {
+function numbersOf(page: PollPage | PollRefusal): number[] {
   if (typeof page === "string") throw new Error(page);
   return page.messages.map(({ body }) => JSON.parse(Buffer.from(body).toString()).data.n as number);
 }
 
-const positionOf = (page: Page | Refusal) => (typeof page === "string" ? -1 : page.position);
+const positionOf = (page: PollPage | PollRefusal) => (typeof page === "string" ? -1 : page.position);
 
 test("polls of all endpoints together are bounded, so that others have connections", async () => {
   await using api = await startApi();

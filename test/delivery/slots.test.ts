@@ -25,11 +25,11 @@ test("an endpoint that finds none waits, is counted, and goes on when another on
   });
   const { projectId } = await api.endpoint({ url: api.receiver.url("slots") });
   const event = { type: "a.b", timestamp: 0, data: "{}", consumerId: null, externalId: null, sourceId: null };
-  const plan = await pipeline.plan(projectId, [
+  const prepared = await pipeline.prepare(projectId, [
     { ...event, isTest: false, hops: 0 },
     { ...event, isTest: false, hops: 0 },
   ]);
-  await plan.commit(
+  await prepared.commit(
     (accepted) => accepted,
     (run) => data.store.write(run),
   );

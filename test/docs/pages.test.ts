@@ -1,6 +1,6 @@
 /**
- * The pages below /docs are true: every example in them is run, every limit is the source's, and nothing else
- * loads.
+ * The pages below /docs are true: every example in them is run, every limit is the source's, and nothing
+ * else loads.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { compileFilter } from "../../src/core/filter/filter.ts";

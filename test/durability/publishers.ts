@@ -112,8 +112,8 @@ export class Publishers {
   }
 
   /**
-   * Sends once more what each has sent last, and answers what it got for it: the first answers, if all is
-   * well.
+   * Sends once more what each has sent last, and answers what it got for it: the first answers, if all
+   * is well.
    */
   async repeatLast(): Promise<Acknowledged[]> {
     const before = this.acknowledged.length;

@@ -10,8 +10,8 @@ export interface ProviderCase {
   readonly credentials?: Readonly<Record<string, string>>;
   readonly config?: Readonly<Record<string, unknown>>;
   /**
-   * A genuine request of this instant: signed by the provider's own code, else computed here anew from its
-   * documentation.
+   * A genuine request of this instant: signed by the provider's own code, else computed here anew from
+   * its documentation.
    */
   sign(secret: string, nowMs: number): InboundRequest | Promise<InboundRequest>;
   /** True where `sign` calls the provider's own code. */
@@ -24,8 +24,8 @@ export interface ProviderCase {
   /** Requests as published, with what they were signed with. */
   readonly vectors?: readonly Vector[];
   /**
-   * Headers without which the request is refused as `missing_header`; a changed character in any of them is
-   * refused.
+   * Headers without which the request is refused as `missing_header`; a changed character in any of them
+   * is refused.
    */
   readonly requiredHeaders: readonly string[];
   /**

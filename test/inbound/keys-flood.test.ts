@@ -1,6 +1,6 @@
 /**
- * A flood of forgeries that name keys of their own, for every provider whose requests say which key signed
- * them.
+ * A flood of forgeries that name keys of their own, for every provider whose requests say which key
+ * signed them.
  */
 import { afterAll, beforeAll, expect, setSystemTime, test } from "bun:test";
 import { type Fetched, KeyCache } from "../../src/inbound/keys.ts";

@@ -1,8 +1,8 @@
 /**
  * What tells two events of a provider apart, and one that is sent again from another: for each row,
  * happenings as near to each other as the provider makes them, and a second try of one. Losing an event in
- * silence is worse than making two of one: where nothing tells two apart, the row has no identity, and says
- * so.
+ * silence is worse than making two of one: where nothing tells two apart, the row has no identity, and
+ * says so.
  */
 import { describe, expect, test } from "bun:test";
 import { readBody } from "../../src/inbound/body.ts";

@@ -19,8 +19,8 @@ export type AppOptions = {
   /** Default: the real one. */
   clock?: Clock;
   /**
-   * Settings over the test's own (free port, own data directory, loopback destinations allowed, no rate
-   * limits).
+   * Settings over the test's own (free port, own data directory, loopback destinations allowed, no
+   * rate limits).
    */
   env?: Record<string, string>;
 };

@@ -19,8 +19,8 @@ import { join } from "node:path";
 import { requireTool } from "./tools.ts";
 
 /**
- * FS_IOC_SHUTDOWN with NOLOGFLUSH (linux/fs.h): from now on nothing reaches the disk, not even the journal in
- * memory.
+ * FS_IOC_SHUTDOWN with NOLOGFLUSH (linux/fs.h): from now on nothing reaches the disk, not even the journal
+ * in memory.
  */
 const SHUT_DOWN =
   'open my $file, "<", $ARGV[0] or die $!; my $flag = pack "L", 2; ioctl $file, 0x8004587d, $flag or die $!';

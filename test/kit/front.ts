@@ -1,6 +1,6 @@
 /**
- * Stands before a real server and lets requests through, answers in its place, keeps them waiting, or is
- * gone.
+ * Stands before a real server and lets requests through, answers in its place, keeps them waiting, or
+ * is gone.
  */
 import { freePorts } from "./real-server.ts";
 

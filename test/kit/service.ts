@@ -128,8 +128,8 @@ export class Service implements AsyncDisposable {
   }
 
   /**
-   * Resolves when `/readyz` answers 200; rejects with the output when the process ends or the deadline
-   * passes.
+   * Resolves when `/readyz` answers 200; rejects with the output when the process ends or the
+   * deadline passes.
    */
   async ready(): Promise<void> {
     const deadline = performance.now() + readyDeadlineMs;
@@ -173,8 +173,8 @@ export class Service implements AsyncDisposable {
   }
 
   /**
-   * Starts again on the same data directory and port, after `stop` or `kill9`; `env` is set for this start
-   * only.
+   * Starts again on the same data directory and port, after `stop` or `kill9`; `env` is set for this
+   * start only.
    */
   async restart(env: Record<string, string> = {}): Promise<void> {
     if (!this.#process.hasEnded) throw new Error("stop or kill the service before it is started again");

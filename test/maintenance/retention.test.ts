@@ -1,6 +1,6 @@
 /**
- * Retention: what is older than its plan keeps it leaves whole, what is open stays, and nobody sees half of
- * it.
+ * Retention: what is older than its plan keeps it leaves whole, what is open stays, and nobody sees half
+ * of it.
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { limit } from "../../src/core/limits.ts";

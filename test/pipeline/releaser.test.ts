@@ -165,8 +165,8 @@ test("a place that is given back is found within a minute, although the clock is
   tenants.rememberAccount(account);
   const endpoint = await api.endpoint({ url: api.receiver.url("released"), status: "paused" });
   const deliver = async () => {
-    const plan = await api.services.pipeline.plan(projectId, [incoming]);
-    const [accepted] = await store.write(() => plan.write());
+    const prepared = await api.services.pipeline.prepare(projectId, [incoming]);
+    const [accepted] = await store.write(() => prepared.write());
     return api.data.deliveries.findOf(accepted?.event.id ?? 0, endpoint.id)?.id ?? 0;
   };
   const [placed, waiting] = [await deliver(), await deliver()];

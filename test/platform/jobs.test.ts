@@ -1,6 +1,6 @@
 /**
- * Scheduled work: one at a time, by its time and at the start, ended at a stop; what fails is told and runs
- * again.
+ * Scheduled work: one at a time, by its time and at the start, ended at a stop; what fails is told and
+ * runs again.
  */
 import { describe, expect, test } from "bun:test";
 import { type Job, type JobReport, Jobs } from "../../src/platform/jobs.ts";

@@ -114,8 +114,8 @@ describe("what /metrics tells of the process", () => {
 
   test("stays below 300 series, whatever there is and whatever happens", async () => {
     const samples = (await print()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
-    // What has not happened yet has no series: every outcome with each class of status, each API with twenty
-    // statuses.
+    // What has not happened yet has no series: every outcome with each class of status, each API with
+    // twenty statuses.
     const open = new Set(samples.map((line) => line.split(/[{ ]/)[0]));
     expect(open.has("sealpost_attempts_total")).toBe(true);
     expect(samples.length).toBeLessThan(220);

@@ -2,8 +2,8 @@ import type { Page } from "playwright-core";
 import { CONSUMER, type World } from "./world.ts";
 
 /**
- * THE table of screens: each is opened, checked by axe in both themes, tried at phone width, and
- * photographed.
+ * THE table of screens: each is opened, checked by axe in both themes, tried at phone width,
+ * and photographed.
  */
 export interface Screen {
   name: string;

@@ -13,8 +13,8 @@ export interface Block {
 }
 
 /**
- * A block that is typed into the terminal, with the output that the page says it has; null where it says
- * nothing.
+ * A block that is typed into the terminal, with the output that the page says it has; null where it
+ * says nothing.
  */
 export interface Step {
   command: Block;

@@ -72,8 +72,8 @@ export class AttemptWatch {
   }
 
   /**
-   * Inside the write: the endpoint may be tried again at once, as it leads somewhere else, or somebody says
-   * so.
+   * Inside the write: the endpoint may be tried again at once, as it leads somewhere else, or somebody
+   * says so.
    */
   willOpenGate(endpointId: number): void {
     const openings = this.#openings.get(endpointId) ?? [];

@@ -358,8 +358,8 @@ function backlogAgrees(run: Simulation): void {
 }
 
 /**
- * A replay is sent afresh, whatever an attempt of before was still finding out; unless somebody ended it
- * first.
+ * A replay is sent afresh, whatever an attempt of before was still finding out; unless somebody ended
+ * it first.
  */
 function replaysWereSent(run: Simulation): void {
   if (run.faults.clockJumps) return;

@@ -16,8 +16,8 @@ export interface Outside {
   /** By key. */
   acked: Map<number, Acknowledged>;
   /**
-   * Deliveries that somebody replayed, retried or cancelled: how often they arrive is not the schedule's
-   * doing.
+   * Deliveries that somebody replayed, retried or cancelled: how often they arrive is not the
+   * schedule's doing.
    */
   touched: Set<number>;
   /** Events and endpoints, as `event:endpoint`, of which somebody asked for a second message. */

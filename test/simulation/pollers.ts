@@ -1,4 +1,4 @@
-import type { Page } from "../../src/delivery/poller.ts";
+import type { PollPage } from "../../src/delivery/poller.ts";
 import { isPolled } from "../../src/destinations/destinations.ts";
 import type { Simulation } from "./run.ts";
 
@@ -131,7 +131,7 @@ export class Pollers {
     this.#take(endpointId, answer, erased);
   }
 
-  #take(endpointId: number, { messages, position }: Page, erased: ReadonlySet<number>): void {
+  #take(endpointId: number, { messages, position }: PollPage, erased: ReadonlySet<number>): void {
     const { run } = this;
     const { data } = run.process;
     const ids = messages.map(({ id }) => data.ids.decode("msg", id) ?? 0);

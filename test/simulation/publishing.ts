@@ -21,15 +21,15 @@ export class Publishing {
     const events = Array.from({ length: count }, () =>
       this.#make(projectId, of ? of.consumerId : run.rng.pick(CONSUMERS), sourceId),
     );
-    const planned = Promise.try(() =>
-      pipeline.plan(
+    const preparing = Promise.try(() =>
+      pipeline.prepare(
         projectId,
         events.map(({ incoming }) => incoming),
       ),
     );
-    const acknowledged = planned.then(async (plan) => {
-      const accepted = await data.store.write(() => plan.write());
-      void plan.dispatch();
+    const acknowledged = preparing.then(async (prepared) => {
+      const accepted = await data.store.write(() => prepared.write());
+      void prepared.dispatch();
       return accepted;
     });
     void acknowledged.then((accepted) => {

@@ -311,8 +311,8 @@ export class Simulation {
   }
 
   /**
-   * A walk over many rows takes several turns of the loop before it asks for anything: only then is nothing
-   * left.
+   * A walk over many rows takes several turns of the loop before it asks for anything: only then is
+   * nothing left.
    */
   async #stepOrSettle(until: number): Promise<boolean> {
     for (let turn = 0; turn < QUIET_TURNS; turn++) {

@@ -44,8 +44,8 @@ async function countTried(service: Service, endpointIds: ReadonlySet<string>): P
 }
 
 /**
- * What the receiver has answered is on disk a moment later: all deliveries, once those to healthy endpoints
- * are.
+ * What the receiver has answered is on disk a moment later: all deliveries, once those to healthy
+ * endpoints are.
  */
 async function whenRecorded(service: Service, healthy: ReadonlySet<string>): Promise<LoggedDelivery[]> {
   for (;;) {

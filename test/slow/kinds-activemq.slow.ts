@@ -1,7 +1,7 @@
 // time budget: 300 s
 /**
- * The kind `activemq` against ActiveMQ Classic with its web console; messages are read back with its own Java
- * client.
+ * The kind `activemq` against ActiveMQ Classic with its web console; messages are read back with its own
+ * Java client.
  */
 import { afterAll } from "bun:test";
 import { cpSync } from "node:fs";

@@ -2,8 +2,8 @@
 /**
  * The AWS kinds against servers that play AWS, read back with the official SDK: what arrives, and what
  * becomes of a delivery when the server is down, slow, throttles, lacks the destination, or refuses the
- * credentials. Installing moto and building versitygw takes most of the time on a machine that has neither
- * yet.
+ * credentials. Installing moto and building versitygw takes most of the time on a machine that has
+ * neither yet.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";

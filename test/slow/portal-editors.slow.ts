@@ -1,7 +1,7 @@
 // time budget: 300 s
 /**
- * The portal's catalogue of event types and its page on verifying, in a real browser against the real
- * service.
+ * The portal's catalogue of event types and its page on verifying, in a real browser against the
+ * real service.
  */
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, rmSync } from "node:fs";

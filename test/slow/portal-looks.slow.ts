@@ -1,7 +1,7 @@
 // time budget: 900 s
 /**
- * Every screen of the portal as its readers set their browser: forced colours, 200 % zoom, from right to
- * left.
+ * Every screen of the portal as its readers set their browser: forced colours, 200 % zoom, from right
+ * to left.
  */
 import { describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

@@ -1,7 +1,7 @@
 // time budget: 300 s
 /**
- * The portal as a console: opened with a key, and its screens of sources, in a real browser against the real
- * service.
+ * The portal as a console: opened with a key, and its screens of sources, in a real browser against the
+ * real service.
  */
 import { describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

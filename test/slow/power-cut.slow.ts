@@ -40,8 +40,8 @@ async function cutPower(service: Service, disk: LoopDisk): Promise<void> {
 }
 
 /**
- * Cuts the power under load so many times, then lets everything come to its end. `env`: of the processes that
- * follow.
+ * Cuts the power under load so many times, then lets everything come to its end. `env`: of the processes
+ * that follow.
  */
 async function run(
   { disk, service, recorder, target }: Stage,

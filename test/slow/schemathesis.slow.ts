@@ -16,8 +16,8 @@ import { requireTool } from "../kit/tools.ts";
 
 const PACKAGE = "schemathesis==4.32.5";
 /**
- * Requests of each operation and phase. By hand more, or others: `SCHEMATHESIS_EXAMPLES=500
- * SCHEMATHESIS_SEED=7`.
+ * Requests of each operation and phase. By hand more, or others:
+ * `SCHEMATHESIS_EXAMPLES=500 SCHEMATHESIS_SEED=7`.
  */
 const EXAMPLES = process.env["SCHEMATHESIS_EXAMPLES"] ?? "50";
 /** An operation's own examples and the bounds of each of its values make more than this by far. */

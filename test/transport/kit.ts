@@ -1,6 +1,6 @@
 /**
- * What the tests of the transport share: transports and receivers that are closed, and watched while they
- * close.
+ * What the tests of the transport share: transports and receivers that are closed, and watched while
+ * they close.
  */
 import { NO_ANSWER_CODES } from "../../src/core/attempt-error.ts";
 import { expect } from "bun:test";

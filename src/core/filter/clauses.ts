@@ -22,8 +22,8 @@ export interface Place {
 }
 
 /**
- * An operator with its operand. Over an array a positive one is true when the whole or any element satisfies
- * it.
+ * An operator with its operand. Over an array a positive one is true when the whole or any element
+ * satisfies it.
  */
 export class Comparison implements Clause {
   readonly #test: Test;

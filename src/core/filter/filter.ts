@@ -13,11 +13,11 @@ import {
 import { limit } from "../limits.ts";
 
 /** `exhausted`: judging takes more steps than an evaluation may; it counts as not matching. */
-export type Judgement = "matched" | "unmatched" | "exhausted";
+export type FilterResult = "matched" | "unmatched" | "exhausted";
 
 /** A judgement with the steps that it took: some 10 ns each. */
 export interface Evaluation {
-  judgement: Judgement;
+  judgement: FilterResult;
   steps: number;
 }
 
@@ -48,8 +48,8 @@ const BOUNDS: Bounds = {
 };
 
 /**
- * What is known while a condition is compiled. `top`: it judges the envelope itself, which no operator may
- * compare.
+ * What is known while a condition is compiled. `top`: it judges the envelope itself, which no operator
+ * may compare.
  */
 interface Scope extends Place {
   top: boolean;

@@ -59,8 +59,8 @@ function textual(holds: (subject: string, part: string, budget: Budget) => boole
 }
 
 /**
- * The built-in search runs over this much of the part only: with a long one a hostile text holds it up for
- * seconds.
+ * The built-in search runs over this much of the part only: with a long one a hostile text holds it up
+ * for seconds.
  */
 const HEAD_CHARACTERS = 4;
 /** Characters that are searched in a step. */

@@ -31,8 +31,8 @@ function warningOf(name: string): string {
 }
 
 /**
- * Where the field may have been looked for: `data.amount` and `amount` mean the same, and `dta` may be
- * either.
+ * Where the field may have been looked for: `data.amount` and `amount` mean the same, and `dta` may
+ * be either.
  */
 function placesFor(path: readonly string[]): string[][] {
   const [first = "", ...rest] = path;

@@ -30,8 +30,8 @@ export interface CutText {
   rest: string;
   elements: readonly Span[];
   /**
-   * Elements of lists that an earlier member of the name had: nobody reads them, but they have to be JSON
-   * too.
+   * Elements of lists that an earlier member of the name had: nobody reads them, but they have to be
+   * JSON too.
    */
   superseded: readonly Span[];
 }

@@ -35,8 +35,8 @@ export function stringEnd(text: string, open: number): number {
 }
 
 /**
- * How deep arrays and objects nest; the root is 1. Works on any text, valid or not, so it can stand before a
- * parse.
+ * How deep arrays and objects nest; the root is 1. Works on any text, valid or not, so it can stand before
+ * a parse.
  */
 export function depthOf(text: string, from = 0, to = text.length): number {
   let depth = 0;

@@ -43,8 +43,8 @@ function isDigit(text: string, at: number): boolean {
 }
 
 /**
- * One pass over the text: a walk over the value, which may have half a million parts, is for what is refused
- * alone.
+ * One pass over the text: a walk over the value, which may have half a million parts, is for what is
+ * refused alone.
  */
 function spellsOutOfRange(text: string): boolean {
   for (let at = 0; at < text.length; at++) {

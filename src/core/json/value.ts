@@ -35,8 +35,8 @@ function shorten(value: Exclude<Json, string>): string {
 }
 
 /**
- * What a document written by a customer may weigh: bytes of its JSON, levels (the root is 1), keys plus list
- * elements.
+ * What a document written by a customer may weigh: bytes of its JSON, levels (the root is 1), keys plus
+ * list elements.
  */
 export interface Bounds {
   bytesMax: number;

@@ -2,8 +2,8 @@ import { isJsonObject, type Json } from "../json/value.ts";
 import type { SchemaPart } from "./part.ts";
 
 /**
- * The keywords that judge nothing: each only has to be well written, so that a schema is wrong or right as a
- * whole.
+ * The keywords that judge nothing: each only has to be well written, so that a schema is wrong or right as
+ * a whole.
  */
 
 const isText = (operand: Json) => typeof operand === "string";

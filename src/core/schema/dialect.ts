@@ -12,8 +12,8 @@ const DIALECTS = new Map<Json, Dialect>([
 ]);
 
 /**
- * What a schema's `$schema` says it is written in; 2020-12 without one, null for a dialect that is not
- * accepted.
+ * What a schema's `$schema` says it is written in; 2020-12 without one, null for a dialect that is
+ * not accepted.
  */
 export function dialectOf(operand: Json | undefined): Dialect | null {
   return operand === undefined ? "2020-12" : (DIALECTS.get(operand) ?? null);

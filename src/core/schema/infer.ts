@@ -1,8 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from "../json/value.ts";
 
 /**
- * How deep a proposal describes; the next smaller depth is taken while it is too large to be a schema of
- * ours.
+ * How deep a proposal describes; the next smaller depth is taken while it is too large to be a schema
+ * of ours.
  */
 const DEPTHS = [12, 6, 3, 1, 0] as const;
 

@@ -22,8 +22,8 @@ type Place = readonly (string | number)[];
 
 /**
  * One schema object while its keywords are compiled: reads operands, and refuses the wrong ones at their
- * place. A reader answers null where the keyword is missing or was refused; a schema with faults is never
- * run.
+ * place. A reader answers null where the keyword is missing or was refused; a schema with faults is
+ * never run.
  */
 export class SchemaPart {
   constructor(

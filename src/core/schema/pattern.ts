@@ -12,8 +12,8 @@ export interface Pattern {
 }
 
 /**
- * How many states may still be made; shared by the patterns of one schema, as counted repetition multiplies
- * them.
+ * How many states may still be made; shared by the patterns of one schema, as counted repetition
+ * multiplies them.
  */
 export interface StateRoom {
   statesLeft: number;
@@ -36,8 +36,8 @@ export function compilePattern(source: string, room: StateRoom): CompiledPattern
 }
 
 /**
- * One state. A fork goes on to `next` and to `other`; a state that takes a character goes on to `next` after
- * it.
+ * One state. A fork goes on to `next` and to `other`; a state that takes a character goes on to `next`
+ * after it.
  */
 class State {
   codePoint = 0;

@@ -7,8 +7,8 @@ const BASE_URI = "schema:///";
 const ANCHOR = /^[A-Za-z_][-A-Za-z0-9._]*$/;
 
 /**
- * Where URIs lead inside one document: its resources (`$id`) and the anchors in them. Nothing outside is ever
- * followed.
+ * Where URIs lead inside one document: its resources (`$id`) and the anchors in them. Nothing outside is
+ * ever followed.
  */
 export class ReferenceTable {
   readonly #resources = new Map<string, Resource>();
@@ -63,8 +63,8 @@ export class ReferenceTable {
   }
 
   /**
-   * The resource and the fragment that a reference means; null where it leads out of the document or is no
-   * URI.
+   * The resource and the fragment that a reference means; null where it leads out of the document or is
+   * no URI.
    */
   resolve(reference: string, from: Resource): { resource: Resource; fragment: string } | null {
     const hash = reference.indexOf("#");

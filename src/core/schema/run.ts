@@ -93,8 +93,8 @@ export class Run implements Budget {
   }
 
   /**
-   * Reports a fault here, or at a child of the value here. Always false, the verdict of the check that calls
-   * it.
+   * Reports a fault here, or at a child of the value here. Always false, the verdict of the check that
+   * calls it.
    */
   fail(detail: string, child?: string): false {
     if (this.isQuiet) return false;
@@ -123,8 +123,8 @@ export class Run implements Budget {
 }
 
 /**
- * Judges a value by a schema. Once the budget is used up every answer is false, and the caller reports only
- * that.
+ * Judges a value by a schema. Once the budget is used up every answer is false, and the caller reports
+ * only that.
  */
 export function judge(node: SchemaNode, value: Json, run: Run, seen: Seen | null): boolean {
   run.spend(JUDGE_STEPS + CHECK_STEPS * node.checks.length);

@@ -23,9 +23,9 @@ const BOUNDS: Bounds = {
 };
 
 /**
- * Compiles the JSON Schema of an event type: 2020-12, or draft-07 where `$schema` says so. It is interpreted,
- * never turned into code; refused with pointers into the schema where it is wrong, too large, or refers
- * elsewhere.
+ * Compiles the JSON Schema of an event type: 2020-12, or draft-07 where `$schema` says so. It is
+ * interpreted, never turned into code; refused with pointers into the schema where it is wrong, too large,
+ * or refers elsewhere.
  */
 export function compileSchema(
   source: unknown,

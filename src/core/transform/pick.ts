@@ -36,8 +36,8 @@ function branch(tree: PathTree, name: string): PathTree {
 const NO_TREES: readonly PathTree[] = [];
 
 /**
- * Steps that a list's element and an object's field cost: it is looked at, and copied where something changes
- * below.
+ * Steps that a list's element and an object's field cost: it is looked at, and copied where something
+ * changes below.
  */
 const ELEMENT_STEPS = 4;
 const FIELD_STEPS = 8;

@@ -11,8 +11,8 @@ export type { Transformed } from "./operations.ts";
 export type Written = { ok: true; text: string } | { ok: false; reason: string };
 
 /**
- * A compiled list of operations. Pure and bounded: the body is never changed; the result may share parts with
- * it.
+ * A compiled list of operations. Pure and bounded: the body is never changed; the result may share parts
+ * with it.
  */
 export interface Transformation {
   /** What it takes in memory, about. */

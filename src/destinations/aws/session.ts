@@ -132,8 +132,8 @@ class RoleSession {
 }
 
 /**
- * A compatible server that is called for its queues has the roles too; AWS's own addresses have one service
- * each.
+ * A compatible server that is called for its queues has the roles too; AWS's own addresses have one
+ * service each.
  */
 function stsUrlOf(config: DestinationConfig, region: string): URL {
   const own = textOf(config, "sts_endpoint");

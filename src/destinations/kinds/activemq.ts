@@ -91,8 +91,8 @@ export const activemq: DestinationKind = {
 };
 
 /**
- * Percent-encoding that leaves JSON's own characters as they are: the web server bounds the length of what is
- * encoded.
+ * Percent-encoding that leaves JSON's own characters as they are: the web server bounds the length of what
+ * is encoded.
  */
 function encodeField(text: string): string {
   return text.replaceAll(/[^A-Za-z0-9{}[\]":,._/-]/gu, encodeURIComponent);

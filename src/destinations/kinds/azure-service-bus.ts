@@ -101,8 +101,8 @@ export const azureServiceBus: DestinationKind = {
       pattern: String.raw`[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,258}[A-Za-z0-9_])?`,
     },
   ],
-  // service-bus-quotas: the tier Premium takes 1 MB over HTTP, Standard 256 KB; both answer 403 to what is
-  // larger.
+  // service-bus-quotas: the tier Premium takes 1 MB over HTTP, Standard 256 KB; both answer 403 to what
+  // is larger.
   maxBytes: 1_048_576,
   protocolHeaders: ["authorization", "brokerproperties", "date", "x-ms-*"],
   addresses: (config) => [

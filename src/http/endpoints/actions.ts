@@ -101,10 +101,10 @@ async function writeTest(
     isTest: true,
     hops: 0,
   };
-  const plan = services.pipeline.planTest(endpoint, event);
-  await services.store.write(() => plan.write());
-  if (plan.testDelivery === null) throw disabledConflict();
-  return plan.testDelivery;
+  const prepared = services.pipeline.prepareTest(endpoint, event);
+  await services.store.write(() => prepared.write());
+  if (prepared.testDelivery === null) throw disabledConflict();
+  return prepared.testDelivery;
 }
 
 /** The delivery that a poller gets next, once all before it are acknowledged. */

@@ -63,8 +63,8 @@ function leadsElsewhere(before: Destination, after: Destination): boolean {
 }
 
 /**
- * Each address of a destination, those inside credentials and those that are not called now too: field →
- * origin.
+ * Each address of a destination, those inside credentials and those that are not called now too: field
+ * → origin.
  */
 function originsOf({ kind: name, config, credentials }: Destination): Map<string, string> {
   const kind = findKind(name);

@@ -5,7 +5,7 @@ import { limit } from "../../core/limits.ts";
 import type { Endpoint } from "../../core/model.ts";
 import type { Message } from "../../destinations/destination.ts";
 import { isPolled } from "../../destinations/destinations.ts";
-import type { Page, Refusal } from "../../delivery/poller.ts";
+import type { PollPage, PollRefusal } from "../../delivery/poller.ts";
 import { CHALLENGE, endpointSecret } from "../framework/access.ts";
 import { disabledConflict } from "./change.ts";
 import { rateLimitHeaders, TokenBuckets } from "../framework/ratelimit.ts";
@@ -130,7 +130,7 @@ function pollRoute(services: Needs<"ids" | "endpoints" | "poller" | "now">, buck
   });
 }
 
-function pageOf(services: Needs<"ids">, endpointId: number, { messages, position, done }: Page) {
+function pageOf(services: Needs<"ids">, endpointId: number, { messages, position, done }: PollPage) {
   return { data: messages.map(messageOf), next_cursor: writeCursor(services, endpointId, position), done };
 }
 
@@ -148,8 +148,8 @@ function messageOf({ id, timestampSeconds, signature, body }: Message) {
 const UNKNOWN = "This is not the secret of this endpoint.";
 
 /**
- * The endpoint that the secret opens. Throws the same 401 for a wrong secret and for an endpoint that is not
- * there.
+ * The endpoint that the secret opens. Throws the same 401 for a wrong secret and for an endpoint that is
+ * not there.
  */
 function requireOpened(services: Needs<"ids" | "endpoints" | "now">, id: string, request: Request): Endpoint {
   const endpoint = findOpened(services, id, request);
@@ -178,8 +178,8 @@ function digest(text: string): Buffer {
 }
 
 /**
- * Counted per endpoint, once the secret is right: nobody else can use it up. Answers the headers that tell of
- * it.
+ * Counted per endpoint, once the secret is right: nobody else can use it up. Answers the headers that tell
+ * of it.
  */
 function charge(services: Needs<"now">, buckets: TokenBuckets, { id }: Endpoint): Record<string, string> {
   const { perSecond } = buckets;
@@ -191,11 +191,11 @@ function charge(services: Needs<"now">, buckets: TokenBuckets, { id }: Endpoint)
   throw new Problem("rate_limited", `The limit of this endpoint is ${perSecond} a second.`, { headers });
 }
 
-const REFUSALS: Readonly<Record<Refusal, () => Problem>> = {
+const REFUSALS: Readonly<Record<PollRefusal, () => Problem>> = {
   gone: () => new Problem("unauthenticated", UNKNOWN, CHALLENGE),
   disabled: disabledConflict,
   full: () =>
-    new Problem("rate_limited", "Too many polls wait at once. Ask again later, or without `wait`.", {
+    new Problem("rate_limited", "Too many polls wait at once. PollRequest again later, or without `wait`.", {
       headers: { "retry-after": String(limit("pollWaitSecondsMax")) },
     }),
   stopping: () => unavailable("The service is stopping. Try again in a moment."),

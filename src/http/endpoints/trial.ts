@@ -9,8 +9,8 @@ import type { Needs } from "../framework/services.ts";
 const QUOTE_MAX = 300;
 
 /**
- * Sends a test message to a destination before anything is stored. Throws 422 with the reason where it is not
- * taken.
+ * Sends a test message to a destination before anything is stored. Throws 422 with the reason where it is
+ * not taken.
  */
 export async function requireDelivered(services: Needs<"sendTrial">, endpoint: NewEndpoint): Promise<void> {
   // Nothing is sent to a poller: there is nothing to try.

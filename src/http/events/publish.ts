@@ -69,9 +69,9 @@ function publishEvent(services: PublishNeeds): AnyRoute {
       // costs every event.
       const described = requireDescribed(services, context, events, atRoot);
       if (described instanceof Promise) await described;
-      const planned = services.pipeline.plan(projectId, events);
-      const plan = planned instanceof Promise ? await planned : planned;
-      return plan.commit(
+      const preparing = services.pipeline.prepare(projectId, events);
+      const prepared = preparing instanceof Promise ? await preparing : preparing;
+      return prepared.commit(
         (accepted) => answerOne(services, accepted),
         (run) => context.commit(run),
       );
@@ -80,7 +80,7 @@ function publishEvent(services: PublishNeeds): AnyRoute {
 }
 
 function answerOne(services: Needs<"ids">, [accepted]: readonly Accepted[]): Answer {
-  if (accepted === undefined) throw new Error("a plan of one event wrote none");
+  if (accepted === undefined) throw new Error("one event was prepared, and none written");
   const { event, duplicate } = accepted;
   return { status: duplicate ? 200 : 202, json: publishedOf(services, event, duplicate) };
 }
@@ -128,8 +128,8 @@ function publishBatch(services: PublishNeeds): AnyRoute {
       const incoming = await readBatch(context.bytes, services.now(), context.turns, charge);
       countHops(context.request, incoming);
       await requireDescribed(services, context, incoming, (at) => `/events/${at}`);
-      const plan = await services.pipeline.plan(projectId, incoming);
-      return plan.commit(
+      const prepared = await services.pipeline.prepare(projectId, incoming);
+      return prepared.commit(
         (accepted): Answer => ({ status: 202, json: { data: accepted.map(describe) } }),
         (run) => context.commit(run),
       );

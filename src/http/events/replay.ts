@@ -229,9 +229,9 @@ class EventReplay {
   }
 
   /**
-   * The endpoint as it is by now: it may have been disabled, deleted or given to another consumer since the
-   * request came. What the body names is refused then; of all others the rest is sent. Null where it takes
-   * nothing.
+   * The endpoint as it is by now: it may have been disabled, deleted or given to another consumer since
+   * the request came. What the body names is refused then; of all others the rest is sent. Null where it
+   * takes nothing.
    */
   private takerOf({ id, at }: Target): Endpoint | null {
     const { caller, event } = this;

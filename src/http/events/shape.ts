@@ -148,8 +148,8 @@ export function sourceIdFor(ids: IdCodec, caller: Caller, { sourceId }: Event): 
 }
 
 /**
- * An event with `data` and `deliveries` as JSON text: `data` is put in as it is stored, so that nothing of it
- * changes.
+ * An event with `data` and `deliveries` as JSON text: `data` is put in as it is stored, so that nothing of
+ * it changes.
  */
 export function eventText(
   services: Needs<"ids" | "actors">,

@@ -21,8 +21,8 @@ import { nullable, oneOf, shownAs, taggedBy, timeShape, timeText } from "../fram
 
 /**
  * The timeline of an event is not stored: it is read from the event (accepted, matched, filtered), the
- * attempts of its deliveries (attempt, delivered, dead_lettered) and its notes (what happened without an
- * attempt).
+ * attempts of its deliveries (attempt, delivered, dead_lettered) and its notes (what happened without
+ * an attempt).
  */
 
 /** Attempts and notes that one answer holds at most. */
@@ -175,8 +175,8 @@ function entriesOfAcceptance(
 }
 
 /**
- * Deliveries that came with the event. Their keys follow the event's; those that a replay added have later
- * ones.
+ * Deliveries that came with the event. Their keys follow the event's; those that a replay added have
+ * later ones.
  */
 function firstDeliveries(
   { deliveries, eventList }: Needs<"deliveries" | "eventList">,

@@ -1,8 +1,8 @@
 import { isObject } from "../../core/json/json.ts";
 
 /**
- * RFC 7396, section 2: null removes a member, objects are merged, everything else replaces. `target` is not
- * changed.
+ * RFC 7396, section 2: null removes a member, objects are merged, everything else replaces. `target` is
+ * not changed.
  */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;

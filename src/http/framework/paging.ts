@@ -92,8 +92,8 @@ export function pageOf<Row extends { id: number }>(
 }
 
 /**
- * Schema and example of a page, for the `answers` of a route: `{description: "…", ...listShape(item,
- * example)}`.
+ * Schema and example of a page, for the `answers` of a route: `{description: "…",
+ * ...listShape(item, example)}`.
  */
 export function listShape<Item extends TSchema>(item: Item, example: unknown) {
   const nextCursor = Type.Union([Type.String(), Type.Null()], {
@@ -115,9 +115,9 @@ export function timeParameter(description: string) {
 }
 
 /**
- * The instant that a query parameter names in RFC 3339, in Unix milliseconds. Throws 422 with the parameter's
- * name. The space that an unescaped `+` of an offset becomes in a query string counts as the `+` that was
- * meant.
+ * The instant that a query parameter names in RFC 3339, in Unix milliseconds. Throws 422 with the
+ * parameter's name. The space that an unescaped `+` of an offset becomes in a query string counts as the `+`
+ * that was meant.
  */
 export function parseTime(name: string, text: string): number {
   const at = parseRfc3339(text.replace(" ", "+"));

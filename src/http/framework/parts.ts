@@ -35,8 +35,8 @@ export interface HttpParts {
   /** While true, every request but `/healthz` answers 503. */
   isDraining(): boolean;
   /**
-   * One durable transaction. `run` is synchronous and may run again after a rollback; resolves once it is on
-   * disk.
+   * One durable transaction. `run` is synchronous and may run again after a rollback; resolves once it is
+   * on disk.
    */
   write<T>(run: () => T): Promise<T>;
   /** For work on large bodies. */

@@ -80,8 +80,8 @@ export interface RequestContext<
   readonly bytes: Uint8Array<ArrayBuffer>;
   /**
    * Runs the handler's writes, notes them in the audit log, and keeps the answer for the request's
-   * Idempotency-Key, in one durable transaction. Call it once; `run` is synchronous and may run again after a
-   * rollback.
+   * Idempotency-Key, in one durable transaction. Call it once; `run` is synchronous and may run again after
+   * a rollback.
    */
   commit(run: () => Answer): Promise<Answer>;
   /** The caller's turns, for long work: it stops at the next one once the caller has left. */
@@ -139,8 +139,8 @@ export interface Route<
   /** True: a GET that does something is no HEAD too. */
   refusesHead?: boolean;
   /**
-   * True: a parameter whose percent-encoding is broken is handed on as an empty text, and is no 404 of the
-   * framework's.
+   * True: a parameter whose percent-encoding is broken is handed on as an empty text, and is no 404 of
+   * the framework's.
    */
   takesAnyPath?: boolean;
   /** True: each 401 has a line of its own in the log, or is counted in one, and gets none as a request. */
@@ -158,8 +158,8 @@ export interface Route<
 export type AnyRoute = Route;
 
 /**
- * Declares a route; the types of `params`, `query`, `body` and `caller` in `handle` follow from the other
- * fields.
+ * Declares a route; the types of `params`, `query`, `body` and `caller` in `handle` follow from the
+ * other fields.
  */
 export function route<
   const Path extends string,

@@ -125,9 +125,9 @@ function createApp(table: readonly AnyRoute[], shared: Shared) {
 }
 
 /**
- * Bun makes the URL of the Host header as it came: without one (HTTP/1.0) it is the bare path, of `CONNECT
- * host:443` it is the target. Of two Hosts Bun takes the first, and something in front of us may take the
- * other.
+ * Bun makes the URL of the Host header as it came: without one (HTTP/1.0) it is the bare path, of
+ * `CONNECT host:443` it is the target. Of two Hosts Bun takes the first, and something in front of us may
+ * take the other.
  */
 function isReadable({ url, headers }: Request): boolean {
   return url.startsWith("http://") && URL.canParse(url) && !headers.get("host")?.includes(",");

@@ -67,8 +67,8 @@ const CHARACTER = "(?:[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]|[\\ud800-
 
 /**
  * A name that people give, as http/events/input.ts reads those of an event. SQLite keeps no halves of
- * surrogate pairs: two names would become one. Characters are counted, where `maxLength` would count the
- * halves.
+ * surrogate pairs: two names would become one. Characters are counted, where `maxLength` would count
+ * the halves.
  */
 export function nameText(max: number, options: { description?: string } = {}) {
   const checked = Type.String({

@@ -205,13 +205,13 @@ export class IngestDoor {
     const { pipeline, store, sources } = this.services;
     const { deliveryId, dedupSeconds: keptSeconds, proof } = event;
     const identity = deliveryId === null && proof === null ? null : { deliveryId, keptSeconds, proof };
-    const plan = await pipeline.plan(source.projectId, [this.incoming(source, event, hops)], identity);
-    const { accepted, changed } = await plan.commit(
+    const prepared = await pipeline.prepare(source.projectId, [this.incoming(source, event, hops)], identity);
+    const { accepted, changed } = await prepared.commit(
       ([first]) => ({ accepted: first, changed: this.forgetToken(source) }),
       (run) => store.write(run),
     );
     if (changed !== null) sources.remember(changed);
-    if (accepted === undefined) throw new Error("a plan of one event wrote none");
+    if (accepted === undefined) throw new Error("one event was prepared, and none written");
     return accepted;
   }
 

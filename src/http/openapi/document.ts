@@ -40,8 +40,8 @@ class DocumentWriter {
   private readonly problems: Json = {};
 
   /**
-   * Everything but the paths. To be asked for after the operations, as those collect the schemas and
-   * problems.
+   * Everything but the paths. To be asked for after the operations, as those collect the schemas
+   * and problems.
    */
   frame(routes: readonly AnyRoute[], version: string): Json {
     return {

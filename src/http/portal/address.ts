@@ -7,8 +7,8 @@ export function portalAddress({ baseUrl, ids }: Needs<"ids" | "baseUrl">, projec
 }
 
 /**
- * How a project shows itself to its users; its logo from our own origin, so that no page of ours asks a third
- * party.
+ * How a project shows itself to its users; its logo from our own origin, so that no page of ours asks a
+ * third party.
  */
 export function brandingOf(
   services: Needs<"ids" | "logos" | "baseUrl">,

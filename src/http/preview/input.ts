@@ -53,8 +53,8 @@ export interface Shaping {
 }
 
 /**
- * Throws 422 with every fault of filter and transformations, and 404 for an endpoint that the caller does not
- * see.
+ * Throws 422 with every fault of filter and transformations, and 404 for an endpoint that the caller does
+ * not see.
  */
 export function readShaping(
   services: Needs<"ids" | "endpoints">,

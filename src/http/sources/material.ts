@@ -43,8 +43,8 @@ export function materialOf(provider: Provider, source: NewSource, now: number): 
 }
 
 /**
- * What becomes of the secret that holds now when another takes its place: valid until `expiresAt`, or not at
- * all.
+ * What becomes of the secret that holds now when another takes its place: valid until `expiresAt`, or not
+ * at all.
  */
 export function retire(provider: Provider, source: Secrets, expiresAt: number | null): Retired {
   if (expiresAt === null || currentSecret(provider, source) === null) return NO_PREVIOUS;

@@ -60,8 +60,8 @@ function templateOf(config: Config): Template | null {
 }
 
 /**
- * What is wrong between settings: a template must sign the body, and what else it names must come in a
- * header.
+ * What is wrong between settings: a template must sign the body, and what else it names must come in
+ * a header.
  */
 function checkTogether(config: Config): Fault[] {
   const pointer = "/config/signed_content";

@@ -9,8 +9,8 @@ import { type Arrival, faultOfTime, headerOf, WHOLE_BODY } from "../schemes/sche
 import { within } from "../window.ts";
 
 /**
- * HubSpot: v3 is an HMAC over method, address, body and time; v1 and v2 are plain hashes that begin with the
- * secret.
+ * HubSpot: v3 is an HMAC over method, address, body and time; v1 and v2 are plain hashes that begin with
+ * the secret.
  */
 
 const V3 = "x-hubspot-signature-v3";

@@ -53,8 +53,8 @@ export const MICROSOFT_GRAPH: ProviderRow = {
     firstOf(field("value.0.changeType"), field("value.0.lifecycleEvent")),
     derived("last part of @odata.type of body value.0.resourceData", readResourceType),
   ),
-  // Most have no id, and each change of an object is told by the very same bytes: those are never taken for
-  // repeats.
+  // Most have no id, and each change of an object is told by the very same bytes: those are never taken
+  // for repeats.
   deliveryId: field("value.*.id"),
   proofs: ["value.*.clientState"],
   answer: () => answerEmpty(202),

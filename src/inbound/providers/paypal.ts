@@ -15,8 +15,8 @@ import {
 import { UNSTATED_WINDOW } from "../window.ts";
 
 /**
- * PayPal signs its transmission's id and time, the webhook's id and the CRC-32 of the body, by the key of a
- * certificate.
+ * PayPal signs its transmission's id and time, the webhook's id and the CRC-32 of the body, by the key of
+ * a certificate.
  */
 
 const SIGNATURE = "paypal-transmission-sig";

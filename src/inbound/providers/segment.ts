@@ -20,8 +20,8 @@ function parse(text: string): unknown {
 }
 
 /**
- * The texts that may have been signed: the body; of an array its first element as it stands, and written
- * anew.
+ * The texts that may have been signed: the body; of an array its first element as it stands, and
+ * written anew.
  */
 function signedTexts(text: string): string[] {
   const value = parse(text);

@@ -9,8 +9,8 @@ import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { type Arrival, headerOf, JOINED_FIELDS } from "../schemes/scheme.ts";
 
 /**
- * Twilio signs the address with the sorted form fields; with a JSON body, the address that holds the body's
- * hash.
+ * Twilio signs the address with the sorted form fields; with a JSON body, the address that holds the
+ * body's hash.
  */
 
 const SIGNATURE = "x-twilio-signature";

@@ -34,8 +34,8 @@ export async function verifyCertified(
 }
 
 /**
- * The key of the first certificate in a PEM text, where it is valid now and made out to `commonName`; else
- * null.
+ * The key of the first certificate in a PEM text, where it is valid now and made out to `commonName`;
+ * else null.
  */
 export function certifiedKey(pem: string, commonName: RegExp, nowMs: number): KeyObject | null {
   const certificate = parse(pem);

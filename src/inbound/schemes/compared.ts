@@ -15,8 +15,8 @@ import {
 /** For providers whose signed content no template says: they compute what they expect themselves. */
 
 /**
- * What the request carries, and what a secret would have made of it. Any of one equal to any of the other is
- * genuine.
+ * What the request carries, and what a secret would have made of it. Any of one equal to any of the other
+ * is genuine.
  */
 export interface Comparison {
   readonly signedHeaders?: SignedHeaders;

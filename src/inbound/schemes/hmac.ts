@@ -13,8 +13,8 @@ export interface DigestRule extends SignedRule {
 }
 
 /**
- * A secret that nobody knows: stands in where a source has none that is usable, so that the same work is
- * done.
+ * A secret that nobody knows: stands in where a source has none that is usable, so that the same work
+ * is done.
  */
 const NOBODYS_SECRET = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("hex");
 

@@ -35,7 +35,7 @@ export interface JwtRule {
   check(claims: JWTPayload, arrival: Arrival): RefusalReason | null;
 }
 
-type Outcome = { readonly claims: JWTPayload } | { readonly reason: RefusalReason };
+type Decoded = { readonly claims: JWTPayload } | { readonly reason: RefusalReason };
 type Key = Parameters<typeof jwtVerify>[1];
 
 /** Clocks differ. */
@@ -59,7 +59,7 @@ function reasonOf(error: unknown): RefusalReason {
   return error.claim === "nbf" ? "stale_timestamp" : "unknown_key";
 }
 
-async function verifyToken(rule: JwtRule, token: string, key: Key, arrival: Arrival): Promise<Outcome> {
+async function verifyToken(rule: JwtRule, token: string, key: Key, arrival: Arrival): Promise<Decoded> {
   const options: JWTVerifyOptions = {
     algorithms: [rule.algorithm],
     requiredClaims: [...rule.required],
@@ -77,7 +77,7 @@ async function verifyToken(rule: JwtRule, token: string, key: Key, arrival: Arri
   }
 }
 
-function judge(rule: JwtRule, outcome: Outcome, arrival: Arrival): Verdict {
+function judge(rule: JwtRule, outcome: Decoded, arrival: Arrival): Verdict {
   if ("reason" in outcome) return refused(outcome.reason);
   const fault = rule.check(outcome.claims, arrival);
   return fault === null ? { kind: "verified", claims: outcome.claims } : refused(fault);

@@ -5,8 +5,8 @@ import type { Scheme } from "./scheme.ts";
 import { type Proof, type SignedRule, signedScheme } from "./signed.ts";
 
 /**
- * Public-key signatures in a header. The "secret" is the public key in the form in which the provider shows
- * it.
+ * Public-key signatures in a header. The "secret" is the public key in the form in which the provider
+ * shows it.
  */
 
 export interface PublicKeyForm {
@@ -27,8 +27,8 @@ export function ed25519Key(raw: Uint8Array): KeyObject | null {
 }
 
 /**
- * The bytes; null unless the text is exactly how they are written, so that no changed character passes
- * unseen.
+ * The bytes; null unless the text is exactly how they are written, so that no changed character
+ * passes unseen.
  */
 function decodeExactly(text: string, encoding: "hex" | "base64"): Buffer | null {
   const bytes = Buffer.from(text, encoding);

@@ -50,8 +50,8 @@ export interface Scheme {
   /** True where what is signed holds the address of the source. */
   readonly needsPublicUrl: boolean;
   /**
-   * How far a signed timestamp may lie from now, narrowed by `config.tolerance_seconds`; null where it checks
-   * none.
+   * How far a signed timestamp may lie from now, narrowed by `config.tolerance_seconds`; null where it
+   * checks none.
    */
   readonly window: Window | null;
   /** What it proves, in words, for the docs page. */

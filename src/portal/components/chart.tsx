@@ -148,8 +148,8 @@ function isOnly(chosen: Range | null, at: number): boolean {
 }
 
 /**
- * One stop for Tab, arrows between the children of a row, and with Shift a range from where it was pressed
- * first.
+ * One stop for Tab, arrows between the children of a row, and with Shift a range from where it was
+ * pressed first.
  */
 function useWalk(
   row: { current: HTMLElement | null },

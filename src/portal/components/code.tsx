@@ -6,8 +6,8 @@ import { Button } from "./button.tsx";
 import { CopyButton } from "./id.tsx";
 
 /**
- * Bodies, headers and code of strangers: always text, never markup. JSON is coloured by cutting it into
- * spans.
+ * Bodies, headers and code of strangers: always text, never markup. JSON is coloured by cutting it
+ * into spans.
  */
 const TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 /** Longer texts are shown without colours: a span for each word of a megabyte is more than a page bears. */

@@ -3,8 +3,8 @@ import { useId } from "preact/hooks";
 import { ApiError, type Fault } from "../api.ts";
 
 /**
- * Fields of forms. An error stands at its field: `errorAt(error, "/config/url")` finds it in what the API
- * answered.
+ * Fields of forms. An error stands at its field: `errorAt(error, "/config/url")` finds it in what the
+ * API answered.
  */
 
 /** The API's words about this field, or anything in it. */

@@ -16,8 +16,8 @@ interface JsonEditorProps {
 }
 
 /**
- * JSON as it is typed, coloured behind the text field; what is wrong stands below it, with its line, which is
- * marked.
+ * JSON as it is typed, coloured behind the text field; what is wrong stands below it, with its line, which
+ * is marked.
  */
 export function JsonEditor({
   label,

@@ -14,8 +14,8 @@ export const TEXT_CONTRAST = 4.5;
 export const LINE_CONTRAST = 3;
 
 /**
- * The darkest surface of the light theme and the lightest of the dark one: what holds on these holds on all
- * (tokens.css).
+ * The darkest surface of the light theme and the lightest of the dark one: what holds on these holds on
+ * all (tokens.css).
  */
 const EXTREMES = { light: { l: 0.955, c: 0.01, h: 260 }, dark: { l: 0.27, c: 0.014, h: 260 } } as const;
 const STEP = 0.005;

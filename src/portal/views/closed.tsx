@@ -7,8 +7,8 @@ import { t } from "../i18n.ts";
 import { type Closed, open, readFragment } from "../session.ts";
 
 /**
- * Nobody was sent here by a link: the key is what it is about. Whoever has a link has no key, and is offered
- * none.
+ * Nobody was sent here by a link: the key is what it is about. Whoever has a link has no key, and is
+ * offered none.
  */
 const WITH_KEY: readonly Closed[] = ["start", "unknown", "refused", "left"];
 

@@ -79,8 +79,8 @@ function NoEndpoints(): JSX.Element {
 }
 
 /**
- * Dead ones are what one replays: the number leads to them, also to those that were made long before they
- * died.
+ * Dead ones are what one replays: the number leads to them, also to those that were made long before
+ * they died.
  */
 function Cards({ stats: { total, waiting } }: { stats: Stats }): JSX.Element {
   const attempts = total.delivered + total.failed;

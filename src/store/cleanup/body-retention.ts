@@ -4,7 +4,7 @@ import { BODY_BYTES, pagesOf } from "./removal.ts";
 import type { Store } from "../store.ts";
 
 /** What may leave earlier than its event: what was sent and answered, or the attempts whole. */
-export type Part = "bodies" | "attempts";
+export type KeptPart = "bodies" | "attempts";
 
 /** How far a part of one event went. */
 export interface Thinned {
@@ -26,7 +26,7 @@ export class BodyRetention {
   }
 
   /** True where the event has this part. */
-  has(part: Part, eventId: number): boolean {
+  has(part: KeptPart, eventId: number): boolean {
     const { hasBody, hasAttempts } = this.#statements;
     return (part === "bodies" ? hasBody : hasAttempts).get(eventId)?.found === 1;
   }
@@ -35,7 +35,7 @@ export class BodyRetention {
    * Inside a write: a slice of the part, of deliveries after `after`. The event's own body goes last, and
    * says that all of them are gone.
    */
-  drop(part: Part, eventId: number, after: number, room: number): Thinned {
+  drop(part: KeptPart, eventId: number, after: number, room: number): Thinned {
     const { next, hasBody, clearEvent, clearAttempts, dropAttempts, weight } = this.#statements;
     const change = part === "bodies" ? clearAttempts : dropAttempts;
     let cost = 0;

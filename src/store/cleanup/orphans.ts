@@ -82,8 +82,8 @@ export class Orphans {
   }
 
   /**
-   * Hourly numbers that are too old, those of deleted endpoints, and deleted endpoints that nothing names any
-   * more.
+   * Hourly numbers that are too old, those of deleted endpoints, and deleted endpoints that nothing names
+   * any more.
    */
   endpoints(after: number, keptSince: KeptSince): Walked {
     const rows = this.#statements.endpointsAbove.all(after, limit("sliceRows"));

@@ -88,8 +88,8 @@ export class Removal {
   }
 
   /**
-   * Inside a write: what `run` deletes is overwritten with zeros, where otherwise its pages would only be
-   * free.
+   * Inside a write: what `run` deletes is overwritten with zeros, where otherwise its pages would only
+   * be free.
    */
   securely<T>(run: () => T): T {
     // Not prepared once: such a statement does nothing the first time it runs.

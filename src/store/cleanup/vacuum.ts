@@ -2,8 +2,8 @@ import { limit } from "../../core/limits.ts";
 import type { Store } from "../store.ts";
 
 /**
- * Of the file: free pages are used again by what comes, so that few are given back where as much comes as
- * goes.
+ * Of the file: free pages are used again by what comes, so that few are given back where as much comes
+ * as goes.
  */
 const FREE_SHARE_MAX = 0.1;
 const FREE_PAGES_MIN = 256;
@@ -15,8 +15,8 @@ interface Pages {
 }
 
 /**
- * Gives free pages back to the file system, a slice at a time: the file becomes smaller with the next
- * checkpoint.
+ * Gives free pages back to the file system, a slice at a time: the file becomes smaller with the
+ * next checkpoint.
  */
 export class Vacuum {
   readonly #pages;

@@ -82,8 +82,8 @@ export class Meter implements BatchPart {
   }
 
   /**
-   * Plans that do not exist, and how many accounts are on each: before anything else is asked, there must be
-   * none.
+   * Plans that do not exist, and how many accounts are on each: before anything else is asked, there must
+   * be none.
    */
   get missingPlans(): ReadonlyMap<string, number> {
     const lost = [...this.tenants.accounts()].filter(({ plan }) => !this.hasPlan(plan));
@@ -109,8 +109,8 @@ export class Meter implements BatchPart {
   }
 
   /**
-   * How many deliveries of a project may still be accepted; null where nothing stops them, as in a test
-   * project.
+   * How many deliveries of a project may still be accepted; null where nothing stops them, as in a
+   * test project.
    */
   remaining(projectId: number): number | null {
     const account = this.#payer(projectId);

@@ -7,8 +7,8 @@ const HOURS_A_DAY = 24;
 /** Outcomes of requests that are on disk as an event. */
 const TAKEN = ["accepted", "duplicate"];
 /**
- * Of those that were answered at the door: handshakes and pings. Every other outcome is the reason of a
- * refusal.
+ * Of those that were answered at the door: handshakes and pings. Every other outcome is the reason of
+ * a refusal.
  */
 const ANSWERED = ["handshake"];
 

@@ -6,8 +6,8 @@ export type Ending = `${DeliveryStatus} ${DeadReason | "none"}`;
 
 /**
  * How many deliveries have an attempt before them, and how many ended and how: counted with each change, as
- * looking would read a backlog of millions. Those that wait for their account's plan are no backlog (`due` is
- * null).
+ * looking would read a backlog of millions. Those that wait for their account's plan are no backlog (`due`
+ * is null).
  */
 export class Tally implements BatchPart {
   #waiting = 0;

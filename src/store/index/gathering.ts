@@ -8,7 +8,7 @@ const HOURS_AT_ONCE = 64;
 const HOUR_MS = 3_600_000;
 
 /** One attempt, for the hourly numbers. */
-export interface Tally {
+export interface StatDelta {
   endpointId: number;
   projectId: number;
   at: number;
@@ -20,7 +20,7 @@ export interface Tally {
 }
 
 /** A delivery that is dead without an attempt, because of its endpoint. */
-export type Death = Pick<Tally, "endpointId" | "projectId" | "at">;
+export type Death = Pick<StatDelta, "endpointId" | "projectId" | "at">;
 
 /** Of an endpoint, by hour. */
 interface Tallied {
@@ -91,7 +91,7 @@ export class Gathering {
     this.left.add(list, id);
   }
 
-  addTally(tally: Tally): void {
+  addTally(tally: StatDelta): void {
     const numbers = this.#numbersOf(tally);
     if (tally.delivered) numbers.delivered++;
     if (tally.failed) numbers.failed++;

@@ -1,12 +1,12 @@
 import { limit } from "../../core/limits.ts";
 import { addNumbers, emptyNumbers, type Hour, type HourNumbers, Hours } from "../counts/hours.ts";
 import { Entries, rowsOf } from "./entries.ts";
-import { type Death, Gathering, type Tally, Removed } from "./gathering.ts";
+import { type Death, Gathering, type StatDelta, Removed } from "./gathering.ts";
 import { Labels } from "./labels.ts";
 import { Merge, NEWEST_FIRST, OLDEST_FIRST, type Order } from "../merge.ts";
 import type { BatchPart, Store } from "../store.ts";
 
-export type { Tally } from "./gathering.ts";
+export type { StatDelta } from "./gathering.ts";
 export { type Label, LABELS } from "./labels.ts";
 
 /**
@@ -27,7 +27,7 @@ export class Index implements BatchPart {
   #openEntries: number[] = [];
   /** Of the running transaction. */
   #openRemoved = new Removed();
-  #openTallies: Tally[] = [];
+  #openTallies: StatDelta[] = [];
   #openDeaths: Death[] = [];
   #openKey = 0;
   /** What the running transaction has written down whole. */
@@ -69,7 +69,7 @@ export class Index implements BatchPart {
   }
 
   /** Inside a write: attempt `key` counts. */
-  countAttempt(key: number, tally: Tally): void {
+  countAttempt(key: number, tally: StatDelta): void {
     this.#openTallies.push(tally);
     this.#openKey = key;
   }
@@ -102,7 +102,7 @@ export class Index implements BatchPart {
    * Inside a write: attempts that end long after they began, whose keys may lie below the mark, are counted
    * at once.
    */
-  countAttemptsBehind(tallies: readonly Tally[]): void {
+  countAttemptsBehind(tallies: readonly StatDelta[]): void {
     const gathered = new Gathering();
     for (const tally of tallies) gathered.addTally(tally);
     this.#addHours(gathered);
@@ -288,8 +288,8 @@ export class Index implements BatchPart {
 
   /** Inside a write: the mark passes what was gathered. */
   #pass(part: Gathering): void {
-    // Numbers are added, not set: they and the mark go together, once. Entries before it may be written
-    // twice.
+    // Numbers are added, not set: they and the mark go together, once. Entries before it may be
+    // written twice.
     this.#addHours(part);
     this.#setMark.run(part.lastKey);
     this.#openPart = part;

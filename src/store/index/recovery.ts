@@ -47,8 +47,8 @@ const IS_AGAIN = `a.trigger = ${TRIGGERS.indexOf("manual")}
 type Gathering = [key: number, gather: () => void];
 
 /**
- * Gathers again what a crash cut off from the index: everything above its mark. At start, before anything is
- * accepted.
+ * Gathers again what a crash cut off from the index: everything above its mark. At start, before anything
+ * is accepted.
  */
 export async function recoverIndex(
   data: Pick<Data, "store" | "events" | "deliveries" | "index">,

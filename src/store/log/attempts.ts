@@ -172,8 +172,8 @@ export class Attempts {
   }
 
   /**
-   * Newest first; those with keys below `before`. Each is read when its turn comes: it may have bodies of a
-   * megabyte.
+   * Newest first; those with keys below `before`. Each is read when its turn comes: it may have bodies of
+   * a megabyte.
    */
   *ofDelivery(deliveryId: number, before: number, count: number): Generator<Attempt> {
     for (const { id } of this.#ofDelivery.all(deliveryId, before, count)) {

@@ -193,8 +193,8 @@ export class Deliveries {
   }
 
   /**
-   * Ends an open delivery whose endpoint is disabled (dead) or deleted (cancelled). False where it was not
-   * open.
+   * Ends an open delivery whose endpoint is disabled (dead) or deleted (cancelled). False where it was
+   * not open.
    */
   dispose(id: number, as: "dead" | "cancelled"): boolean {
     const isEnded = this.#end(id, as, as === "dead" ? "endpoint_disabled" : null);

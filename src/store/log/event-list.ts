@@ -64,8 +64,8 @@ export class EventList {
   }
 
   /**
-   * Newest first, below the key `before`. With an endpoint, an event stands where its first delivery to it
-   * does.
+   * Newest first, below the key `before`. With an endpoint, an event stands where its first delivery to
+   * it does.
    */
   async page(filter: EventFilter, before: number, count: number, turns: Turns): Promise<Page<Event>> {
     const byEvent = filter.endpointId === null || filter.externalId !== null;

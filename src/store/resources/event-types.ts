@@ -16,8 +16,8 @@ function compile(schema: unknown): EventSchema {
 }
 
 /**
- * Event types: all of them stand in memory beside their table, as every published event is looked up by its
- * type.
+ * Event types: all of them stand in memory beside their table, as every published event is looked up by
+ * its type.
  */
 export class EventTypes {
   readonly #ofProject = new Map<number, Map<string, EventType>>();

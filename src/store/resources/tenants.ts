@@ -40,8 +40,8 @@ type AccountFields = Pick<Account, "name" | "plan" | "suspended">;
 type ProjectFields = Pick<Project, "name" | "branding" | "portalOrigins" | "unknownEventTypes">;
 
 /**
- * Accounts, projects and API keys: few, read with every request, so all of them stand in memory beside their
- * tables.
+ * Accounts, projects and API keys: few, read with every request, so all of them stand in memory beside
+ * their tables.
  */
 export class Tenants {
   readonly #accounts = new Map<number, Account>();
@@ -124,8 +124,8 @@ export class Tenants {
   }
 
   /**
-   * Inside a write: an account with a live and a test project and a full key of each; `rememberNewAccount`
-   * afterwards.
+   * Inside a write: an account with a live and a test project and a full key of each;
+   * `rememberNewAccount` afterwards.
    */
   insertAccount(fields: Omit<Account, "id" | "suspended">): NewAccount {
     const made = this.#insertAccount(fields);

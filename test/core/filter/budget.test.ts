@@ -1,6 +1,6 @@
 /**
- * What one evaluation of a filter may cost: steps, not milliseconds, so that the same event is always judged
- * alike.
+ * What one evaluation of a filter may cost: steps, not milliseconds, so that the same event is always
+ * judged alike.
  */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";

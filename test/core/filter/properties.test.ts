@@ -77,8 +77,8 @@ function fits(source: Json): boolean {
 const RUNS = { numRuns: 5000 };
 
 /**
- * The table of operators once more, as an interpreter without any of the code under test. MISSING is no JSON
- * value.
+ * The table of operators once more, as an interpreter without any of the code under test. MISSING is no
+ * JSON value.
  */
 const MISSING = undefined;
 type Subject = Json | undefined;

@@ -21,8 +21,8 @@ function refusal(pattern: string): string {
 const a = (count: number) => "a".repeat(count);
 
 /**
- * Patterns that take a backtracking engine exponential or high polynomial time, with texts and the right
- * verdicts.
+ * Patterns that take a backtracking engine exponential or high polynomial time, with texts and the
+ * right verdicts.
  */
 const REDOS: [pattern: string, matching: string[], others: string[]][] = [
   ["^(?:(?:a+)+$|.*ok$)", [`${a(28)}!ok`, a(28)], [`${a(60)}!`]],

@@ -153,8 +153,8 @@ test("aws_kinesis: the partition key is the webhook-id unless there is one for a
 
 describe("s3", () => {
   const id = messageAt(NOW).id;
-  // The delivery was made a millisecond before midnight: the key stays in that hour, whenever it is tried
-  // again.
+  // The delivery was made a millisecond before midnight: the key stays in that hour, whenever it is
+  // tried again.
   const key = `2026-11-21/23/${id}.json`;
 
   test.each([

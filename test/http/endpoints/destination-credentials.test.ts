@@ -33,8 +33,8 @@ async function create({ kind, config }: Pick<KindCase, "kind" | "config">, more:
 }
 
 /**
- * The config without the field, or with another right value in it: the first that a key of the project may
- * set.
+ * The config without the field, or with another right value in it: the first that a key of the project
+ * may set.
  */
 async function changed({ kind, config }: KindCase, name: string): Promise<Config> {
   const { [name]: value, ...without } = config;

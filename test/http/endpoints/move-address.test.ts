@@ -354,7 +354,7 @@ test("an event that was planned for an endpoint is not written for the consumer 
     eventTypes: ["m.given"],
     consumerId: "one",
   });
-  const plan = await api.services.pipeline.plan(made.projectId, [
+  const prepared = await api.services.pipeline.prepare(made.projectId, [
     {
       type: "m.given",
       timestamp: 0,
@@ -369,7 +369,7 @@ test("an event that was planned for an endpoint is not written for the consumer 
   const changed = api.data.store.write(() =>
     api.data.endpoints.update(made.id, () => ({ consumerId: "two" })),
   );
-  const accepted = api.data.store.write(() => plan.write());
+  const accepted = api.data.store.write(() => prepared.write());
   const given = await changed;
   if (given) api.data.endpoints.remember(given);
   expect((await accepted)[0]?.event.deliveryCount).toBe(0);

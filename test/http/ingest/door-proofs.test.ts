@@ -1,6 +1,6 @@
 /**
- * What whoever reads an event could do with it at the door, where the provider's proof covers little of a
- * request.
+ * What whoever reads an event could do with it at the door, where the provider's proof covers little of
+ * a request.
  */
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";

@@ -1,6 +1,6 @@
 /**
- * What the document of the real service holds to, so that generators and validators make the right thing of
- * it.
+ * What the document of the real service holds to, so that generators and validators make the right thing
+ * of it.
  */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -193,8 +193,8 @@ describe("a secret", () => {
     ]);
     expect(shown.filter(({ isRequired }) => isRequired)).toEqual([]);
     const silent = found.filter((one) => !shown.includes(one)).map(({ place }) => place);
-    // The address of an endpoint, and of an attempt, is no secret; nor is the name of a field that wraps a
-    // body.
+    // The address of an endpoint, and of an attempt, is no secret; nor is the name of a field that wraps
+    // a body.
     expect(silent.filter((place) => !/\.(url|transformations\.key)$/.test(place))).toEqual([]);
   });
 });

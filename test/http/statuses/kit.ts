@@ -1,6 +1,6 @@
 /**
- * A walk over the OpenAPI document: of each operation a request that succeeds, and ways to spoil it or the
- * service.
+ * A walk over the OpenAPI document: of each operation a request that succeeds, and ways to spoil it or
+ * the service.
  */
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
@@ -181,8 +181,8 @@ export class Walk implements AsyncDisposable {
   }
 
   /**
-   * Nothing is committed until `run` ends: somebody else holds the write lock, as Litestream does for
-   * moments.
+   * Nothing is committed until `run` ends: somebody else holds the write lock, as Litestream does
+   * for moments.
    */
   async holdingWrites<T>(run: (release: () => void) => Promise<T>): Promise<T> {
     const other = new Database(join(this.bench.app.dataDir, "sealpost.db"));

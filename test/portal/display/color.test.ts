@@ -1,6 +1,6 @@
 /**
- * Every pair of text and ground, line and ground, in both themes and with any customer's colour (WCAG 2.2
- * AA).
+ * Every pair of text and ground, line and ground, in both themes and with any customer's colour (WCAG
+ * 2.2 AA).
  */
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";

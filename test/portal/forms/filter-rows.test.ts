@@ -1,6 +1,6 @@
 /**
- * What the editors of filters and transformations are made of: rows and back, places in a text, and what
- * changed.
+ * What the editors of filters and transformations are made of: rows and back, places in a text, and
+ * what changed.
  */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";

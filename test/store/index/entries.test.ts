@@ -1,6 +1,6 @@
 /**
- * Lists are what a plain set of keys would be, however their rows are packed, overlap, and are taken apart
- * again.
+ * Lists are what a plain set of keys would be, however their rows are packed, overlap, and are taken
+ * apart again.
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";

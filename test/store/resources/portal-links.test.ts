@@ -1,6 +1,6 @@
 /**
- * Portal links at the moments that matter: before and after they expire, and while their account is
- * suspended.
+ * Portal links at the moments that matter: before and after they expire, and while their account
+ * is suspended.
  */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";

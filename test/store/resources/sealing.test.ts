@@ -1,6 +1,6 @@
 /**
- * Secrets that an older key encrypted are encrypted by the first key, slice by slice, and nobody notices
- * meanwhile.
+ * Secrets that an older key encrypted are encrypted by the first key, slice by slice, and nobody
+ * notices meanwhile.
  */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -13,8 +13,8 @@ export interface LiveList {
   /** undefined while nothing has come yet. */
   rows: Delivery[] | undefined;
   /**
-   * What was asked for where the rows are from: the query before, while the one that is asked for is not
-   * answered.
+   * What was asked for where the rows are from: the query before, while the one that is asked for is
+   * not answered.
    */
   of: string | null;
   error: Error | null;
@@ -70,8 +70,8 @@ export function useLiveList(path: string | null): LiveList {
 }
 
 /**
- * Changes the rows that are shown, in their places. The first answer is shown as it is, and so is one to
- * nobody.
+ * Changes the rows that are shown, in their places. The first answer is shown as it is, and so is one
+ * to nobody.
  */
 async function take(kept: Signal<Kept | null>, fresh: Page<Delivery>): Promise<void> {
   const before = kept.peek();

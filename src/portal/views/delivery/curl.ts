@@ -4,8 +4,8 @@ import type { Attempt } from "../../types.ts";
 const OWN = ["host", "content-length", "connection", "accept-encoding"];
 
 /**
- * The request of an attempt as a command of a shell. Everything in it is a stranger's, so each part is
- * quoted.
+ * The request of an attempt as a command of a shell. Everything in it is a stranger's, so each part
+ * is quoted.
  */
 export function curlOf({ url, request_headers: headers, request_body: body }: Attempt): string {
   const lines = [

@@ -14,7 +14,7 @@ const ROUNDS = 500;
 const MATCHED = 10;
 
 /** What choosing the receivers of one event takes, without its writes. */
-export interface PlanCost {
+export interface PrepareCost {
   name: string;
   matched: number;
   p50Ms: number;
@@ -63,13 +63,16 @@ function casesOf(endpoints: number): Case[] {
 }
 
 /** Times the pipeline's plans over a database in memory, one case after the other. */
-export async function planCosts(endpoints: number): Promise<PlanCost[]> {
-  const costs: PlanCost[] = [];
-  for (const one of casesOf(endpoints)) costs.push(await planCost(one, endpoints));
+export async function prepareCosts(endpoints: number): Promise<PrepareCost[]> {
+  const costs: PrepareCost[] = [];
+  for (const one of casesOf(endpoints)) costs.push(await prepareCost(one, endpoints));
   return costs;
 }
 
-async function planCost({ name, matched, endpoint, event }: Case, endpoints: number): Promise<PlanCost> {
+async function prepareCost(
+  { name, matched, endpoint, event }: Case,
+  endpoints: number,
+): Promise<PrepareCost> {
   const data = openNouns();
   const account = await data.tenants.createAccount({ name: "bench", plan: "unlimited" });
   const project = await data.tenants.createProject(account.id, "bench", "live");
@@ -97,7 +100,7 @@ async function planCost({ name, matched, endpoint, event }: Case, endpoints: num
   const timesUs: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const startedAt = performance.now();
-    await pipeline.plan(project.id, [incoming]);
+    await pipeline.prepare(project.id, [incoming]);
     timesUs.push((performance.now() - startedAt) * 1000);
   }
   return { name, matched, ...percentiles(timesUs), longestMs: Math.max(...timesUs) / 1000 };
