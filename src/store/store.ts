@@ -63,11 +63,12 @@ export class Store {
   /** For all work that can be divided. */
   readonly turns: TurnQueue;
   #jobs: Job[] = [];
-  #scheduled = false;
-  #syncing = false;
-  #held = false;
-  #full = false;
-  #failed = false;
+  /** Where the one batch stands that is under way: batches are answered in their order. */
+  #step: "none" | "scheduled" | "committing" | "syncing" = "none";
+  /** `failed` is for ever: nothing is written or answered any more. */
+  #disk: "fine" | "full" | "failed" = "fine";
+  /** Nothing commits for a while (`holdCommits`). */
+  #isHeld = false;
   /** Since when some write has had no answer; null where none waits. */
   #waitingSince: number | null = null;
   /** When the transaction that runs began. */
@@ -119,7 +120,7 @@ export class Store {
 
   /** False while the disk is full or has failed. */
   get writable(): boolean {
-    return !this.#full && !this.#failed;
+    return this.#disk === "fine";
   }
 
   /** For how long the disk has answered nothing, although it was asked; a disk that is full does answer. */
@@ -172,11 +173,11 @@ export class Store {
 
   /** Runs `run` while nothing commits: writes wait for it, the event loop does not. */
   async holdCommits(run: () => Promise<unknown>): Promise<void> {
-    this.#held = true;
+    this.#isHeld = true;
     try {
       await run();
     } finally {
-      this.#held = false;
+      this.#isHeld = false;
       this.#gather();
     }
   }
@@ -208,29 +209,26 @@ export class Store {
   /** Writes what waits, then nothing any more: what comes later stays unanswered, as after a crash. */
   async close(): Promise<void> {
     await this.settled();
-    this.#failed = true;
+    this.#disk = "failed";
   }
 
   /** Resolves when nothing waits for the disk. */
   async settled(): Promise<void> {
-    while (this.writable && (this.#jobs.length > 0 || this.#syncing)) {
+    while (this.writable && (this.#jobs.length > 0 || this.#step === "syncing")) {
       await new Promise<void>((resolve) => this.#idle.push(resolve));
     }
   }
 
   #gather(): void {
-    if (this.#scheduled || this.#syncing || this.#held || !this.writable || this.#jobs.length === 0) return;
-    this.#scheduled = true;
-    this.parts.schedule(() => {
-      this.#scheduled = false;
-      this.#commitBatch();
-    });
+    if (this.#step !== "none" || this.#isHeld || !this.writable || this.#jobs.length === 0) return;
+    this.#step = "scheduled";
+    this.parts.schedule(() => this.#commitBatch());
   }
 
   #commitBatch(): void {
-    // One batch at a time, so that they are answered in their order: a write that was asked for inside
-    // another one is scheduled too early.
-    if (!this.writable || this.#held || this.#syncing) return;
+    this.#step = "none";
+    if (!this.writable || this.#isHeld) return;
+    this.#step = "committing";
     const waiting = this.#jobs;
     const began = performance.now();
     const { count, failure } = this.#transact(waiting);
@@ -241,24 +239,22 @@ export class Store {
     const alone = failure !== null && !isDiskError(failure) && !isBusy(failure) && batch.length > 1;
     for (const job of batch) job.error = alone ? this.#transact([job]).failure : failure;
     const busy = batch.filter((job) => isBusy(job.error));
-    if (busy.length > 0) this.#tryAgain(busy);
+    if (busy.length > 0) this.#jobs = [...busy, ...this.#jobs];
     const stopped = batch.filter((job) => isDiskError(job.error));
     if (stopped.length > 0) this.#refuse(stopped, stopped[0]?.error);
     const decided = batch.filter((job) => !isBusy(job.error) && !isDiskError(job.error));
     if (decided.length > 0) void this.#sync(decided);
+    else if (busy.length > 0) this.#tryAgain();
+    else this.#step = "none";
   }
 
   /**
    * Somebody else holds the write lock for a moment (Litestream, around its checkpoints): nothing is lost
    * but time.
    */
-  #tryAgain(batch: Job[]): void {
-    this.#jobs = [...batch, ...this.#jobs];
-    this.#scheduled = true;
-    this.parts.later(BUSY_MS, () => {
-      this.#scheduled = false;
-      this.#gather();
-    });
+  #tryAgain(): void {
+    this.#step = "scheduled";
+    this.parts.later(BUSY_MS, () => this.#commitBatch());
   }
 
   /**
@@ -292,7 +288,7 @@ export class Store {
   }
 
   async #sync(batch: Job[]): Promise<void> {
-    this.#syncing = true;
+    this.#step = "syncing";
     const began = performance.now();
     try {
       await this.parts.sync();
@@ -300,7 +296,7 @@ export class Store {
       this.#fail(error);
       return;
     }
-    this.#syncing = false;
+    this.#step = "none";
     this.#onTimed("sync", performance.now() - began);
     for (const job of batch) {
       if (job.error === null) job.resolve(job.value);
@@ -322,8 +318,8 @@ export class Store {
       this.#fail(error);
       return;
     }
-    if (!this.#full) this.#onFull();
-    this.#full = true;
+    if (this.#disk === "fine") this.#onFull();
+    this.#disk = "full";
     this.#waitingSince = null;
     const waiting = [...batch, ...this.#jobs];
     this.#jobs = waiting.filter((job) => job.kept);
@@ -333,6 +329,7 @@ export class Store {
   }
 
   #probe(): void {
+    if (this.#disk !== "full") return;
     try {
       this.probe.run(Buffer.alloc(4096, this.keys.last % 256));
     } catch (error) {
@@ -340,14 +337,14 @@ export class Store {
       else this.#fail(error);
       return;
     }
-    this.#full = false;
+    this.#disk = "fine";
     if (this.#jobs.length > 0) this.#waitingSince = performance.now();
     this.#gather();
     for (const listener of this.#recovered) listener();
   }
 
   #fail(error: unknown): void {
-    this.#failed = true;
+    this.#disk = "failed";
     this.#tellIdle();
     this.parts.fail(error instanceof Error ? error : new Error(String(error)));
   }
