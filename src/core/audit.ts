@@ -16,7 +16,7 @@ export const AUDIT_OBJECTS = [
 export type AuditObject = (typeof AUDIT_OBJECTS)[number];
 
 export const AUDIT_ACTORS = ["api_key", "portal", "operator"] as const;
-export type AuditActor = (typeof AUDIT_ACTORS)[number];
+type AuditActor = (typeof AUDIT_ACTORS)[number];
 
 /**
  * Fields that are not as they were: `from` null where there was no value before, `to` null where there is

@@ -92,7 +92,7 @@ export interface DestinationAddress {
  */
 export type Ask = (request: OutgoingRequest) => Promise<Answer>;
 
-export type KindErrors = Readonly<Partial<Record<AttemptErrorCode, string>>>;
+type KindErrors = Readonly<Partial<Record<AttemptErrorCode, string>>>;
 
 /** What the documentation says of a kind beside its fields, in Markdown. */
 export interface DestinationAbout {

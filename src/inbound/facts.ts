@@ -103,11 +103,6 @@ export function claim(name: string): Extractor {
   return { text: `claim ${name}`, read: (facts) => scalarText(member(facts.claims, name)) };
 }
 
-/** Always the same word. */
-export function word(text: string): Extractor {
-  return { text: `"${text}"`, read: () => text };
-}
-
 /** For what no other extractor says. */
 export function derived(text: string, read: (facts: Facts) => string | null): Extractor {
   return { text, read };

@@ -104,16 +104,12 @@ export class Spreader {
 
   /** Takes up those that a crash cut short. */
   recover(): void {
-    const isOrdered = (id: number) => {
-      const endpoint = this.data.endpoints.getAnyway(id);
-      return endpoint === undefined || keepsOrder(endpoint);
-    };
-    for (const fanout of this.data.fanouts.unfinished(isOrdered)) void this.add(fanout, false);
+    for (const fanout of this.data.fanouts.unfinished()) void this.add(fanout, false);
   }
 
   /**
    * Since a fan-out was written, endpoints may have come to keep the order: such as are known to now, and
-   * such as it knows of already, while that is about to be told.
+   * such as it knows of already, while that is about to be told. After a crash none of it is known.
    */
   #lookAtOrder(fanout: Fanout): void {
     if (this.#lookedAt?.endpoints !== fanout.endpoints) this.#lookedAt = this.#orderOf(fanout);

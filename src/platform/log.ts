@@ -5,7 +5,7 @@ import { formatRfc3339 } from "../core/rfc3339.ts";
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
+type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 type LineLevel = Exclude<LogLevel, "silent">;
 

@@ -23,7 +23,7 @@ function series(name: string, labels: Labels, value: number): string {
 }
 
 /** A counter for each of a few label values, which are joined by a space to find it. */
-export class Counter implements Metric {
+class Counter implements Metric {
   readonly type = "counter";
   readonly #counts = new Map<string, number>();
 
@@ -75,7 +75,7 @@ interface Tally {
 }
 
 /** Durations, by one label at most. */
-export class Histogram implements Metric {
+class Histogram implements Metric {
   readonly type = "histogram";
   readonly #tallies = new Map<string, Tally>();
 

@@ -6,7 +6,7 @@ import { en, type Key, type Messages, type Text } from "./locales/en.ts";
  * come when they are chosen. A text may hold `{name}`, and one that counts has a form for each plural of
  * its language.
  */
-export type { Key, Messages, Text };
+export type { Key, Text };
 export type Values = Readonly<Record<string, string | number>>;
 
 /** The words of the service's own fields, by their English; what is not there stays English. */

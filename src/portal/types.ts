@@ -124,7 +124,7 @@ export interface Endpoint {
   updated_at: string;
 }
 
-export interface Numbers {
+interface Numbers {
   delivered: number;
   failed: number;
   dead: number;
@@ -132,7 +132,7 @@ export interface Numbers {
   p95_ms: number | null;
 }
 
-export interface StatPoint extends Numbers {
+interface StatPoint extends Numbers {
   at: string;
 }
 

@@ -3,7 +3,7 @@ import { may } from "./session.ts";
 import type { View } from "./view.ts";
 import { Overview } from "./views/overview.tsx";
 
-export interface ViewRow {
+interface ViewRow {
   /**
    * `:name` is one part of the address; the first row that fits answers. Addresses of one row are one view,
    * which stays while one goes about between them, as from a list to a detail beside it.
@@ -16,10 +16,10 @@ export interface ViewRow {
   isLazy?: boolean;
 }
 
-export type Tab = "overview" | "endpoints" | "deliveries" | "types" | "verify" | "sources";
+type Tab = "overview" | "endpoints" | "deliveries" | "types" | "verify" | "sources";
 
 /** THE table of views. A new screen is a file in views/, and a row here. */
-export const VIEWS: readonly ViewRow[] = [
+const VIEWS: readonly ViewRow[] = [
   { path: "/", tab: "overview", view: Overview },
   lazy("/endpoints/new", "endpoints", async () => (await import("./views/endpoint-views.ts")).NewEndpoint),
   lazy(

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { StartError } from "../platform/start-error.ts";
 
 /** Where litestream.yml puts Litestream's control socket: in the data directory. */
-export const SOCKET_FILE = "litestream.sock";
+const SOCKET_FILE = "litestream.sock";
 
 const CALL_MS = 3000;
 const SYNC_SECONDS = 20;

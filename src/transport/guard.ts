@@ -18,13 +18,13 @@ export interface Resolver {
 }
 
 /** `reason` is one sentence for a person; it never tells what a name resolved to. */
-export type UrlVerdict = { ok: true; url: URL } | { ok: false; reason: string };
+type UrlVerdict = { ok: true; url: URL } | { ok: false; reason: string };
 
 /**
  * `code` is `dns_not_found` or `dns_failed`.
  * `others` are further vetted addresses of the same name, for when the first one refuses the connection.
  */
-export type AddressVerdict =
+type AddressVerdict =
   | { kind: "pinned"; address: string; others?: readonly string[] }
   | { kind: "blocked" }
   | { kind: "unresolved"; code: NoAnswerCode };
@@ -47,7 +47,7 @@ export interface Guard {
 type Target = Pick<URL, "protocol" | "hostname" | "port" | "pathname">;
 
 /** Where this service is reached. */
-export interface Self {
+interface Self {
   baseUrl: string;
   /** Where it listens; null until it does. */
   port(): number | null;
@@ -72,7 +72,7 @@ export const UNSAFE_DESTINATION =
   "private address ranges with SEALPOST_ALLOW_PRIVATE_DESTINATIONS; names such as localhost stay refused: " +
   "write the address, as in http://127.0.0.1:9000/.";
 
-export const SELF_DESTINATION =
+const SELF_DESTINATION =
   "This address is this service's own: what is sent there would come back as an event, again and again.";
 
 /** Names that lead into the sender's own network, refused also as the end of a longer name. */

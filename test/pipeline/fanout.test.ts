@@ -63,17 +63,3 @@ test("an endpoint that comes to keep the order gets what is still being written 
   const keys = requests.map(({ headers }) => api.data.ids.decode("msg", headers["webhook-id"] ?? "") ?? 0);
   expect(keys).toEqual(keys.toSorted((a, b) => a - b));
 });
-
-test("an endpoint among them that ceases to keep the order does not let others lose it over a crash", async () => {
-  await using api = await startApi();
-  const made = await endpointsOf(api, 3, NOWHERE, "fifo");
-  for (const name of names) setLimit(name, BOUNDS[name]);
-  const disk = Promise.withResolvers<void>();
-  api.diskWaitsFor = disk.promise;
-  const publishing = api.publish("wide");
-  while (api.data.fanouts.count() === 0) await nextTurn();
-  const [fanout] = api.data.fanouts.unfinished((id) => id !== made[0]?.id);
-  disk.resolve();
-  await publishing;
-  expect(fanout?.ordered).toBe(3);
-});

@@ -13,7 +13,7 @@ import {
 import { limit } from "../limits.ts";
 
 /** `exhausted`: judging takes more steps than an evaluation may; it counts as not matching. */
-export type FilterResult = "matched" | "unmatched" | "exhausted";
+type FilterResult = "matched" | "unmatched" | "exhausted";
 
 /** A judgement with the steps that it took: some 10 ns each. */
 export interface Evaluation {
@@ -25,7 +25,7 @@ export interface Evaluation {
  * Whether an envelope passes; `explanation` names the clause that said no by its JSON Pointer in the filter,
  * and why.
  */
-export type FilterVerdict = { matched: true } | { matched: false; explanation: string };
+type FilterVerdict = { matched: true } | { matched: false; explanation: string };
 
 /**
  * A compiled filter. All calls are pure and bounded: they end after the limit `filterStepsMax`, whatever the

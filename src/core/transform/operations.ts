@@ -13,7 +13,7 @@ export type Transformed = { ok: true; body: Json } | { ok: false; reason: string
 export type Step = (body: Json, budget: Budget) => Transformed;
 
 /** One operation as it was written, while it is compiled. */
-export interface Operation {
+interface Operation {
   source: JsonObject;
   pointer: string;
   faults: Fault[];

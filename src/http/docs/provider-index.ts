@@ -32,7 +32,7 @@ const PROOFS = {
 } as const;
 
 /** What stands behind a row, in a few words. */
-export function proofOf({ kind }: VerifiedWith): string {
+function proofOf({ kind }: VerifiedWith): string {
   return PROOFS[kind];
 }
 

@@ -134,7 +134,7 @@ function tryParse(text: string, bytes: Uint8Array): unknown {
 }
 
 /** 400; says what is known of the fault without repeating what was sent. */
-export function invalidJson(bytes: Uint8Array): Problem {
+function invalidJson(bytes: Uint8Array): Problem {
   const detail =
     bytes.length === 0 ? "The body is empty; JSON is expected." : "The body is not JSON in UTF-8.";
   return new Problem("invalid_json", detail);

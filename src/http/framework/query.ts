@@ -2,7 +2,7 @@ import type { TObject, TSchema } from "@sinclair/typebox";
 import type { Fault } from "../../core/errors.ts";
 import { compileValidator } from "./validate.ts";
 
-export interface QueryResult {
+interface QueryResult {
   values: Readonly<Record<string, unknown>>;
   faults: readonly Fault[];
 }

@@ -6,7 +6,7 @@ import { limit } from "../../core/limits.ts";
 import type { Access } from "./access.ts";
 import type { AuditNote, AuditRule } from "./audit-rule.ts";
 
-export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
 
 /** Which rate limit a route draws from: `publish` is per project, `management` per key or portal token. */
 export type Budget = "publish" | "management" | "none";

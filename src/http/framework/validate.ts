@@ -72,7 +72,7 @@ function describeError(error: ValueError, noun: Noun): Fault {
  * What a schema asks for, in plain words; its own `expected` goes first ("a URL that begins with https"),
  * which may depend on the value.
  */
-export function expectation(schema: TSchema, value?: unknown): string {
+function expectation(schema: TSchema, value?: unknown): string {
   if (typeof schema.expected === "function") return (schema.expected as (value: unknown) => string)(value);
   if (typeof schema.expected === "string") return schema.expected;
   if (schema.const !== undefined) return JSON.stringify(schema.const);

@@ -42,7 +42,7 @@ type Key = Parameters<typeof jwtVerify>[1];
 const CLOCK_TOLERANCE_SECONDS = 60;
 
 /** The token of the header, with or without `Bearer`. */
-export function tokenOf({ request }: Arrival, header: string): string {
+function tokenOf({ request }: Arrival, header: string): string {
   return (request.headers.get(header) ?? "").replace(/^Bearer /i, "");
 }
 

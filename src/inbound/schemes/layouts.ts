@@ -1,6 +1,6 @@
 /** The ways in which providers write signatures, and a timestamp beside them, into one header. */
 
-export interface SignatureParts {
+interface SignatureParts {
   readonly signatures: readonly string[];
   /** null where the header holds none. */
   readonly timestamp: string | null;

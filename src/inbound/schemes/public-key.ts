@@ -21,7 +21,7 @@ const ED25519_SPKI_HEAD = Buffer.from("302a300506032b6570032100", "hex");
 const ED25519_KEY_BYTES = 32;
 
 /** The key of 32 raw bytes (RFC 8032); null for any other number. */
-export function ed25519Key(raw: Uint8Array): KeyObject | null {
+function ed25519Key(raw: Uint8Array): KeyObject | null {
   if (raw.length !== ED25519_KEY_BYTES) return null;
   return createPublicKey({ key: Buffer.concat([ED25519_SPKI_HEAD, raw]), format: "der", type: "spki" });
 }
@@ -80,7 +80,7 @@ export interface PublicKeyRule extends SignedRule {
   readonly encoding: "hex" | "base64";
 }
 
-export function joinBytes(parts: readonly Bytes[]): Buffer {
+function joinBytes(parts: readonly Bytes[]): Buffer {
   return Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : part)));
 }
 

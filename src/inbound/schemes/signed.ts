@@ -86,7 +86,7 @@ function valueOf(name: Name, request: InboundRequest, carried: Carried, secret: 
 }
 
 /** All work is done before anything is decided: time tells nothing. */
-export function verifySigned(rule: SignedRule, template: Template, proof: Proof, arrival: Arrival): Verdict {
+function verifySigned(rule: SignedRule, template: Template, proof: Proof, arrival: Arrival): Verdict {
   const { request, material } = arrival;
   const carried = carriedBy(request, rule, template);
   const contentFor = (secret: string) => render(template, (name) => valueOf(name, request, carried, secret));

@@ -41,7 +41,7 @@ interface Wiring {
 }
 
 /** Label, control, help and error, tied together; `control` is given what ties them. */
-export function Field({
+function Field({
   label,
   help,
   error,

@@ -80,7 +80,7 @@ export function toHex(color: Oklch): string {
     .join("")}`;
 }
 
-export function luminance(color: Oklch): number {
+function luminance(color: Oklch): number {
   const [r, g, b] = drawn(color).map((value) => toLinear(value / 255));
   return 0.2126 * (r ?? 0) + 0.7152 * (g ?? 0) + 0.0722 * (b ?? 0);
 }
@@ -90,8 +90,8 @@ export function contrast(a: Oklch, b: Oklch): number {
   return (high + 0.05) / (low + 0.05);
 }
 
-export const WHITE: Oklch = { l: 1, c: 0, h: 0 };
-export const BLACK: Oklch = { l: 0, c: 0, h: 0 };
+const WHITE: Oklch = { l: 1, c: 0, h: 0 };
+const BLACK: Oklch = { l: 0, c: 0, h: 0 };
 
 export interface Brand {
   /** Text, links, buttons, focus. */

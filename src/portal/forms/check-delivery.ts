@@ -74,7 +74,7 @@ export async function checkDelivery({ secret, headers: text, body, now }: Pasted
 }
 
 /** Lines `name: value`, as a log, curl -v or a JSON object has them. */
-export function readHeaders(text: string): { headers: Headers | null; faults: Finding[] } {
+function readHeaders(text: string): { headers: Headers | null; faults: Finding[] } {
   const found = new Map<string, string[]>();
   for (const [name, value] of pairsOf(text)) {
     const key = name.toLowerCase();

@@ -25,7 +25,7 @@ import { useLastFailure } from "./parts/failing.tsx";
 import { Types } from "./parts/types.tsx";
 import { EndpointShape } from "./shape.tsx";
 
-export interface EndpointTabProps {
+interface EndpointTabProps {
   endpoint: Endpoint;
 }
 

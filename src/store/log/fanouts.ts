@@ -103,20 +103,18 @@ export class Fanouts {
     return this.#statements.names.get(eventId, endpointId) !== null;
   }
 
-  /** Those that a crash cut short, oldest first. `keepsOrder` tells of an endpoint. */
-  unfinished(keepsOrder: (endpointId: number) => boolean): Fanout[] {
-    const lists = new Map<number, Pick<FanoutList, "endpoints" | "ordered">>();
+  /** Those that a crash cut short, oldest first; which endpoints keep the order is still to be found. */
+  unfinished(): Fanout[] {
+    const lists = new Map<number, number[]>();
     return this.#statements.unfinished.all().map((row) => {
-      const list = lists.get(row.listId) ?? this.#readList(row.listId, keepsOrder);
-      lists.set(row.listId, list);
-      return { ...row, ...list };
+      const endpoints = lists.get(row.listId) ?? this.#readList(row.listId);
+      lists.set(row.listId, endpoints);
+      return { ...row, endpoints, ordered: 0 };
     });
   }
 
-  #readList(id: number, keepsOrder: (endpointId: number) => boolean) {
-    const endpoints = JSON.parse(this.#statements.list.get(id)?.endpoints ?? "[]") as number[];
-    // Some that stand among them may have ceased to keep it since.
-    return { endpoints, ordered: endpoints.findLastIndex(keepsOrder) + 1 };
+  #readList(id: number): number[] {
+    return JSON.parse(this.#statements.list.get(id)?.endpoints ?? "[]") as number[];
   }
 }
 

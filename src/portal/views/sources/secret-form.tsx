@@ -12,7 +12,7 @@ import { ConfigForm, configOf, type ConfigValues } from "../parts/config-form.ts
 export const SIGNING_SECRET = "signing_secret";
 
 /** Where the API points at what is entered. */
-export function pointersOf(name: string): string[] {
+function pointersOf(name: string): string[] {
   return [name === SIGNING_SECRET ? `/${SIGNING_SECRET}` : `/credentials/${name}`];
 }
 
