@@ -4,7 +4,7 @@ import { docsRoutes } from "./docs/docs.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import type { HttpParts } from "./framework/parts.ts";
 import { type AnyRoute, route } from "./framework/route.ts";
-import { madeOnce, sharedBody } from "./framework/shared-body.ts";
+import { madeOnce, sharedBody } from "./shared/shared-body.ts";
 
 const Status = Type.Object({ status: Type.String() }, { $id: "Status" });
 

@@ -13,7 +13,7 @@ import { readRetryAfter } from "../../src/core/retry.ts";
 import { makePrivateKey, makeSecret, readPrivateKey, readSecret } from "../../src/core/signing.ts";
 import { isWellFormedToken, makeToken } from "../../src/core/tokens.ts";
 import { parsePath } from "../../src/core/transform/path.ts";
-import { readCursor, writeCursor } from "../../src/http/framework/paging.ts";
+import { readCursor, writeCursor } from "../../src/http/shared/paging.ts";
 import { readBody } from "../../src/inbound/body.ts";
 import { readForm } from "../../src/inbound/form.ts";
 import { BRAINTREE } from "../../src/inbound/providers/braintree.ts";

@@ -5,7 +5,7 @@ import { isCredentialHeader, MASK } from "../../destinations/credential-headers.
 import { readRequestHead, varyingHeaders } from "../../destinations/request-head.ts";
 import { type EventWithData, isBodyGone } from "../../store/log/events.ts";
 import type { Needs } from "../framework/services.ts";
-import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
+import { nullable, oneOf, timeShape, timeText } from "../shared/shapes.ts";
 
 const headersShape = (description: string) => Type.Record(Type.String(), Type.String(), { description });
 

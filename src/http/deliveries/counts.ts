@@ -4,11 +4,11 @@ import { limit } from "../../core/limits.ts";
 import { DELIVERY_STATUS } from "../../core/model.ts";
 import type { DeliveryCount } from "../../store/log/delivery-list.ts";
 import { deliveryFilterQuery, readDeliveryFilter } from "./filter.ts";
-import { listShape, pagingQuery, readCursor, writeCursor } from "../framework/paging.ts";
+import { listShape, pagingQuery, readCursor, writeCursor } from "../shared/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { nullable, timeShape, timeText } from "../framework/shapes.ts";
-import { readSpan, SPAN_TEXT, spanQuery, statsQuery } from "../framework/stats-query.ts";
+import { nullable, timeShape, timeText } from "../shared/shapes.ts";
+import { readSpan, SPAN_TEXT, spanQuery, statsQuery } from "../shared/stats-query.ts";
 
 const states = Object.fromEntries(DELIVERY_STATUS.map((status) => [status, Type.Integer()]));
 

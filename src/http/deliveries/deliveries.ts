@@ -11,7 +11,7 @@ import { Exports } from "./export.ts";
 import { deliveryFilterQuery, readDeliveryFilter, textQuery } from "./filter.ts";
 import { deliveryExample, deliveryOf, deliveryShape } from "./shape.ts";
 import { BODY_GONE } from "../events/shape.ts";
-import { findDelivery } from "../framework/lookups.ts";
+import { findDelivery } from "../shared/lookups.ts";
 import {
   listShape,
   pageOf,
@@ -20,10 +20,10 @@ import {
   readCursor,
   SHORT_PAGES,
   writeCursor,
-} from "../framework/paging.ts";
+} from "../shared/paging.ts";
 import { type AnyRoute, NO_FIELDS, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { oneOf } from "../framework/shapes.ts";
+import { oneOf } from "../shared/shapes.ts";
 
 /** What the routes below need together. */
 type DeliveriesNeeds = Needs<

@@ -3,10 +3,10 @@ import type { Caller } from "../../core/caller.ts";
 import { limit } from "../../core/limits.ts";
 import type { DeliveryFilter } from "../../store/log/delivery-list.ts";
 import { deliveryStatusShape } from "./shape.ts";
-import { consumerFilter, visibleEndpoints } from "../framework/lookups.ts";
-import { parseTime, readFilterId, requirePattern, timeParameter } from "../framework/paging.ts";
+import { consumerFilter, visibleEndpoints } from "../shared/lookups.ts";
+import { parseTime, readFilterId, requirePattern, timeParameter } from "../shared/paging.ts";
 import type { Needs } from "../framework/services.ts";
-import { consumerText, idText, typePatternText } from "../framework/shapes.ts";
+import { consumerText, idText, typePatternText } from "../shared/shapes.ts";
 
 /** What narrows deliveries, in lists and in counts. */
 export const deliveryFilterQuery = {

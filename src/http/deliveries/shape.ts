@@ -3,7 +3,7 @@ import { waitsForPlan } from "../../core/delivery.ts";
 import { keyTime } from "../../core/ids.ts";
 import { DEAD_REASONS, type Delivery, DELIVERY_STATUS, WAITING_FOR } from "../../core/model.ts";
 import type { Needs } from "../framework/services.ts";
-import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
+import { nullable, oneOf, timeShape, timeText } from "../shared/shapes.ts";
 
 export const deliveryStatusShape = oneOf(DELIVERY_STATUS, {
   $id: "DeliveryStatus",

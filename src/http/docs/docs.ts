@@ -10,7 +10,7 @@ import { notFound } from "../../core/errors.ts";
 import { docPageRoutes } from "./pages.ts";
 import { PAGE_ROUTE } from "./shell.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
-import { madeOnce, sharedBody } from "../framework/shared-body.ts";
+import { madeOnce, sharedBody } from "../shared/shared-body.ts";
 
 /**
  * The interactive page of the API, whole without internet: Swagger UI's one bundle, kept compressed beside

@@ -24,7 +24,7 @@ import { Html, html } from "./html.ts";
 import { providerIndex } from "./provider-index.ts";
 import { providerPage } from "./provider-page.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
-import { sharedBody } from "../framework/shared-body.ts";
+import { sharedBody } from "../shared/shared-body.ts";
 
 /**
  * The pages below /docs, in the order of their links. Their examples are run by test/docs, and with the

@@ -8,10 +8,10 @@ import type { Incoming } from "../../pipeline/pipeline.ts";
 import { type AttemptAnswer, attemptExample, attemptOf, attemptShape } from "../deliveries/attempt-shape.ts";
 import { type DeliveryAnswer, deliveryExample, deliveryOf, deliveryShape } from "../deliveries/shape.ts";
 import { disabledConflict } from "./change.ts";
-import { findEndpoint } from "../framework/lookups.ts";
+import { findEndpoint } from "../shared/lookups.ts";
 import { type AnyRoute, ATTEMPT_WAIT_SECONDS, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { typeText } from "../framework/shapes.ts";
+import { typeText } from "../shared/shapes.ts";
 
 /** A test writes an event, sends it, and answers the attempt as the store has it. */
 type TestNeeds = Needs<

@@ -3,7 +3,7 @@ import { invalid, notFound, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { type Endpoint, HEALTHY, isSameDestination } from "../../core/model.ts";
 import { commitChange } from "../framework/commit.ts";
-import { belongsTo } from "../framework/lookups.ts";
+import { belongsTo } from "../shared/lookups.ts";
 import { endpointWeight } from "../../store/resources/endpoint-weights.ts";
 import type { NewEndpoint } from "../../store/resources/endpoints.ts";
 import { endpointOf } from "./shape.ts";

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { DestinationField, KindRow } from "../../destinations/destination.ts";
 import { listKinds } from "../../destinations/destinations.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
-import { nullable, oneOf } from "../framework/shapes.ts";
+import { nullable, oneOf } from "../shared/shapes.ts";
 
 /** The table of destination kinds as the API answers it: what forms and docs are made of. */
 export function destinationKindRoutes(): AnyRoute[] {

@@ -2,7 +2,7 @@ import { type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import { limit } from "../../core/limits.ts";
 import type { DestinationField, KindRow } from "../../destinations/destination.ts";
 import { listKinds } from "../../destinations/destinations.ts";
-import { nullable, oneOf, shownAs, taggedBy } from "../framework/shapes.ts";
+import { nullable, oneOf, shownAs, taggedBy } from "../shared/shapes.ts";
 
 /**
  * What the document says of destinations, from the table of kinds; destination.ts is what checks.

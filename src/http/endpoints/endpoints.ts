@@ -6,7 +6,7 @@ import type { Endpoint } from "../../core/model.ts";
 import { limit } from "../../core/limits.ts";
 import { listKinds } from "../../destinations/destinations.ts";
 import { changeEndpoint, requireLighter, requireMovable } from "./change.ts";
-import { findEndpoint, endpointsOf } from "../framework/lookups.ts";
+import { findEndpoint, endpointsOf } from "../shared/lookups.ts";
 import { endpointCreationRoute } from "./creation.ts";
 import { requireSafeDestination } from "./destination.ts";
 import { readEndpointChange } from "./input.ts";
@@ -21,11 +21,11 @@ import {
 } from "./shape.ts";
 import { endpointStateRoutes } from "./state.ts";
 import { warningsPart } from "./filter-warnings.ts";
-import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
+import { listShape, pageOf, pagingQuery } from "../shared/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { consumerText, oneOf } from "../framework/shapes.ts";
-import { idsShape, readIds } from "../framework/stats-query.ts";
+import { consumerText, oneOf } from "../shared/shapes.ts";
+import { idsShape, readIds } from "../shared/stats-query.ts";
 
 /** Endpoints, for the project's keys and, where they are their consumer's, for portal tokens. */
 export function endpointRoutes(

@@ -11,7 +11,7 @@ import type { NewEndpoint } from "../../store/resources/endpoints.ts";
 import { readDestination } from "./destination.ts";
 import { readHeaders, refuseProtocolHeaders } from "./headers.ts";
 import type { EndpointChangeBody, NewEndpointBody } from "./shape.ts";
-import { mergePatch } from "../framework/merge-patch.ts";
+import { mergePatch } from "../shared/merge-patch.ts";
 
 /** What a body changes: fields of the endpoint, by their names in the model. */
 export type EndpointChange = Partial<NewEndpoint>;

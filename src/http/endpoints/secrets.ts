@@ -2,12 +2,12 @@ import { Type } from "@sinclair/typebox";
 import type { Endpoint, PreviousSecret } from "../../core/model.ts";
 import { makePrivateKey, makeSecret } from "../../core/signing.ts";
 import { changeEndpoint } from "./change.ts";
-import { findEndpoint } from "../framework/lookups.ts";
+import { findEndpoint } from "../shared/lookups.ts";
 import { publicKeyPart } from "./shape.ts";
-import { overlapEnd, overlapShape } from "../framework/overlap.ts";
+import { overlapEnd, overlapShape } from "../shared/overlap.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { nullable, shownOnce, timeShape, timeText } from "../framework/shapes.ts";
+import { nullable, shownOnce, timeShape, timeText } from "../shared/shapes.ts";
 
 /** Reading and rotating the secret of an endpoint. */
 export function endpointSecretRoutes(

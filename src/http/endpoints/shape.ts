@@ -17,7 +17,7 @@ import {
   timeShape,
   timeText,
   typePatternText,
-} from "../framework/shapes.ts";
+} from "../shared/shapes.ts";
 import { transformationsShape } from "./transformation-shape.ts";
 
 const retryShape = Type.Object(

@@ -1,7 +1,7 @@
 import { withoutWaits } from "../../core/delivery.ts";
 import { type Endpoint, HEALTHY } from "../../core/model.ts";
 import { changeEndpoint, disabledConflict } from "./change.ts";
-import { findEndpoint } from "../framework/lookups.ts";
+import { findEndpoint } from "../shared/lookups.ts";
 import { endpointExample, endpointOf, endpointShape } from "./shape.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";

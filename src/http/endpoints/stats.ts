@@ -5,10 +5,10 @@ import type { Turns } from "../../core/structures/turn-queue.ts";
 import { keyTime } from "../../core/ids.ts";
 import type { StatNumbers, StatPoint, StatSpan, StatSum } from "../../store/counts/stats.ts";
 import { deliveryExample, deliveryStatusShape } from "../deliveries/shape.ts";
-import { endpointsOf, findEndpoint, seenEndpoint } from "../framework/lookups.ts";
+import { endpointsOf, findEndpoint, seenEndpoint } from "../shared/lookups.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { nullable, timeShape, timeText } from "../framework/shapes.ts";
+import { nullable, timeShape, timeText } from "../shared/shapes.ts";
 import {
   idsShape,
   readIds,
@@ -17,7 +17,7 @@ import {
   spanQuery,
   type StatsQuery,
   statsQuery,
-} from "../framework/stats-query.ts";
+} from "../shared/stats-query.ts";
 
 /** Numbers for charts: of one endpoint, and of all that the caller may see. */
 export function statsRoutes(

@@ -1,7 +1,7 @@
 import { type TProperties, Type } from "@sinclair/typebox";
 import { limit } from "../../core/limits.ts";
 import { OPERATIONS } from "../../core/transform/operations.ts";
-import { oneOf, shownAs, taggedBy } from "../framework/shapes.ts";
+import { oneOf, shownAs, taggedBy } from "../shared/shapes.ts";
 
 /**
  * What reshapes a body. Checked as far as `op`: the compiler (core/transform/transform.ts) says better what

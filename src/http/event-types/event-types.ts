@@ -13,10 +13,10 @@ import {
   eventTypeShape,
   newEventTypeShape,
 } from "./shape.ts";
-import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
+import { listShape, pageOf, pagingQuery } from "../shared/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { nameText } from "../framework/shapes.ts";
+import { nameText } from "../shared/shapes.ts";
 
 /** Event types: changed with the project's keys, read by portal tokens too. */
 export function eventTypeRoutes(

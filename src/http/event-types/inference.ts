@@ -6,7 +6,7 @@ import { limit } from "../../core/limits.ts";
 import { SchemaInference } from "../../core/schema/infer.ts";
 import { LABELS } from "../../store/index/index.ts";
 import { eventTypeExample } from "./shape.ts";
-import { newestEvents } from "../framework/history.ts";
+import { newestEvents } from "../shared/history.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
 

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { keyTime } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import type { EventType } from "../../core/model.ts";
-import { nameText, nullable, timeShape, timeText, typeText } from "../framework/shapes.ts";
+import { nameText, nullable, timeShape, timeText, typeText } from "../shared/shapes.ts";
 
 const schemaObject = Type.Object({}, { additionalProperties: true, $id: "DataSchema" });
 const exampleObject = Type.Object({}, { additionalProperties: true, $id: "DataExample" });

@@ -5,11 +5,11 @@ import { keyTime } from "../../core/ids.ts";
 import type { Erasure } from "../../store/cleanup/erasures.ts";
 import { LABELS } from "../../store/index/index.ts";
 import type { HeldDelivery } from "../../store/cleanup/removal.ts";
-import { findEvent } from "../framework/lookups.ts";
-import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
+import { findEvent } from "../shared/lookups.ts";
+import { listShape, pageOf, pagingQuery } from "../shared/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
+import { nullable, oneOf, timeShape, timeText } from "../shared/shapes.ts";
 
 /** Forgetting for good, for privacy requests: one event, or all that is known of a consumer. */
 export function erasureRoutes(

@@ -11,7 +11,7 @@ import {
   eventWithDataExample,
   eventWithDataShape,
 } from "./shape.ts";
-import { consumerFilter, findEvent, visibleEndpoints } from "../framework/lookups.ts";
+import { consumerFilter, findEvent, visibleEndpoints } from "../shared/lookups.ts";
 import {
   listShape,
   pageSize,
@@ -23,10 +23,10 @@ import {
   SHORT_PAGES,
   timeParameter,
   writeCursor,
-} from "../framework/paging.ts";
+} from "../shared/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { consumerText, idText, nameText, oneOf, typePatternText } from "../framework/shapes.ts";
+import { consumerText, idText, nameText, oneOf, typePatternText } from "../shared/shapes.ts";
 import { timelineCursor, timelineExample, timelineOf, timelineShape } from "./timeline.ts";
 
 /** The event log. */

@@ -8,7 +8,7 @@ import { parseRfc3339 } from "../../core/rfc3339.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { Incoming } from "../../pipeline/pipeline.ts";
 import { decodeJson, parseText } from "../framework/body.ts";
-import { EXPECTED_CONSUMER, consumerText, nameText, timeShape, typeText } from "../framework/shapes.ts";
+import { EXPECTED_CONSUMER, consumerText, nameText, timeShape, typeText } from "../shared/shapes.ts";
 
 /**
  * Reads published events. By hand, not by schema: it is the hot path, and `data` is cut out of the text as it

@@ -14,10 +14,10 @@ import { type DeliveryAnswer, deliveryExample, deliveryOf, deliveryShape } from 
 import { isBodyGone } from "../../store/log/events.ts";
 import { BODY_GONE } from "./shape.ts";
 import { type Receiving, STILL_ON_ITS_WAY, WideReplay } from "./wide-replay.ts";
-import { belongsTo, findEvent, seenEndpoint, visibleEndpoints } from "../framework/lookups.ts";
+import { belongsTo, findEvent, seenEndpoint, visibleEndpoints } from "../shared/lookups.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { idText } from "../framework/shapes.ts";
+import { idText } from "../shared/shapes.ts";
 
 const ENDPOINT_IDS_MAX = 100;
 

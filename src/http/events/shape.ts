@@ -5,7 +5,7 @@ import type { Delivery, Event } from "../../core/model.ts";
 import { type EventWithData, isBodyGone } from "../../store/log/events.ts";
 import { deliveryStatusShape } from "../deliveries/shape.ts";
 import type { Needs } from "../framework/services.ts";
-import { nullable, timeShape, timeText } from "../framework/shapes.ts";
+import { nullable, timeShape, timeText } from "../shared/shapes.ts";
 
 const identity = {
   id: Type.String(),

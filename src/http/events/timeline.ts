@@ -14,10 +14,10 @@ import {
 } from "../deliveries/attempt-shape.ts";
 import { deadReasonShape } from "../deliveries/shape.ts";
 import { sourceIdFor } from "./shape.ts";
-import { visibleEndpoints } from "../framework/lookups.ts";
-import { readCursor } from "../framework/paging.ts";
+import { visibleEndpoints } from "../shared/lookups.ts";
+import { readCursor } from "../shared/paging.ts";
 import type { Needs } from "../framework/services.ts";
-import { nullable, oneOf, shownAs, taggedBy, timeShape, timeText } from "../framework/shapes.ts";
+import { nullable, oneOf, shownAs, taggedBy, timeShape, timeText } from "../shared/shapes.ts";
 
 /**
  * The timeline of an event is not stored: it is read from the event (accepted, matched, filtered), the

@@ -5,7 +5,7 @@ import { ERRORS, type ErrorCode } from "../../core/errors.ts";
 import { accessSentence, isOpenToPortal } from "../framework/access.ts";
 import { MERGE_PATCH_TYPE } from "../framework/body.ts";
 import { takesIdempotencyKey } from "../framework/idempotency.ts";
-import { type Json, SchemaComponents } from "../framework/json-schema.ts";
+import { type Json, SchemaComponents } from "../shared/json-schema.ts";
 import {
   FAULT_SCHEMA,
   HEADERS,

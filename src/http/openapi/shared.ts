@@ -1,7 +1,7 @@
 import { ERRORS, type ErrorCode } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { PRINTABLE_ASCII } from "../framework/idempotency.ts";
-import type { Json } from "../framework/json-schema.ts";
+import type { Json } from "../shared/json-schema.ts";
 import type { Refusals } from "../framework/route.ts";
 
 /** What the OpenAPI document says once for all operations. */

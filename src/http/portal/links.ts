@@ -4,11 +4,11 @@ import { keyTime } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import type { Project } from "../../core/model.ts";
 import type { PortalLink } from "../../store/resources/portal-links.ts";
-import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
+import { listShape, pageOf, pagingQuery } from "../shared/paging.ts";
 import { brandingOf, portalAddress } from "./address.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { consumerText, nullable, shownOnce, timeShape, timeText } from "../framework/shapes.ts";
+import { consumerText, nullable, shownOnce, timeShape, timeText } from "../shared/shapes.ts";
 
 /** Links that open the portal. */
 export function portalLinkRoutes(

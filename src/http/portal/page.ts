@@ -2,7 +2,7 @@ import { notFound } from "../../core/errors.ts";
 import { buildPortal, type PortalFile } from "../../platform/portal-build.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { madeOnce, sharedBody } from "../framework/shared-body.ts";
+import { madeOnce, sharedBody } from "../shared/shared-body.ts";
 
 /**
  * The portal's page and its files. The page knows nothing: all that it shows comes from /v1, with the token.

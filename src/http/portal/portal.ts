@@ -7,8 +7,8 @@ import { RecentMap } from "../../core/structures/recent-map.ts";
 import { brandingOf } from "./address.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { sharedBody } from "../framework/shared-body.ts";
-import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
+import { sharedBody } from "../shared/shared-body.ts";
+import { nullable, oneOf, timeShape, timeText } from "../shared/shapes.ts";
 
 /** What the portal page begins with, and the picture that it shows. */
 export function portalRoutes(

@@ -12,9 +12,9 @@ import { warningsPart } from "../endpoints/filter-warnings.ts";
 import { newEventShape, readInnerEvent } from "../events/input.ts";
 import { isBodyGone } from "../../store/log/events.ts";
 import { BODY_GONE } from "../events/shape.ts";
-import { findEvent, seenEndpoint } from "../framework/lookups.ts";
+import { findEvent, seenEndpoint } from "../shared/lookups.ts";
 import type { Needs } from "../framework/services.ts";
-import { idText, nullable, timeInput } from "../framework/shapes.ts";
+import { idText, nullable, timeInput } from "../shared/shapes.ts";
 
 const pastedEventShape = Type.Object(
   {

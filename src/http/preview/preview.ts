@@ -6,7 +6,7 @@ import type { Endpoint } from "../../core/model.ts";
 import { LABELS } from "../../store/index/index.ts";
 import { eventExample } from "../events/shape.ts";
 import { warningFields } from "../endpoints/filter-warnings.ts";
-import { newestEvents } from "../framework/history.ts";
+import { newestEvents } from "../shared/history.ts";
 import {
   type PreviewBody,
   previewShape,
@@ -19,7 +19,7 @@ import { tryOn } from "./run.ts";
 import { PreviewTally } from "./tally.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { nullable } from "../framework/shapes.ts";
+import { nullable } from "../shared/shapes.ts";
 
 /** Filter and transformations tried on events, before they are saved. Nothing is sent or stored. */
 export function previewRoutes(services: Needs<"ids" | "endpoints" | "events" | "index" | "now">): AnyRoute[] {

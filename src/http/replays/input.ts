@@ -5,10 +5,10 @@ import { limit } from "../../core/limits.ts";
 import { DELIVERY_STATUS } from "../../core/model.ts";
 import type { ReplayFilter } from "../../store/log/replays.ts";
 import { deliveryStatusShape } from "../deliveries/shape.ts";
-import { consumerFilter, seenDelivery, seenEndpoint } from "../framework/lookups.ts";
-import { parseTime, requirePattern } from "../framework/paging.ts";
+import { consumerFilter, seenDelivery, seenEndpoint } from "../shared/lookups.ts";
+import { parseTime, requirePattern } from "../shared/paging.ts";
 import type { Needs } from "../framework/services.ts";
-import { consumerText, idText, timeInput, typePatternText } from "../framework/shapes.ts";
+import { consumerText, idText, timeInput, typePatternText } from "../shared/shapes.ts";
 
 const RATE_MAX = 1000;
 

@@ -6,12 +6,12 @@ import type { Replay, ReplayFilter } from "../../store/log/replays.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
 import type { Matched } from "../../pipeline/replayer.ts";
 import { commitChange } from "../framework/commit.ts";
-import { visibleEndpoints } from "../framework/lookups.ts";
-import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
+import { visibleEndpoints } from "../shared/lookups.ts";
+import { listShape, pageOf, pagingQuery } from "../shared/paging.ts";
 import { readReplayFilter, replayInputShape } from "./input.ts";
 import { type AnyRoute, NO_FIELDS, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
+import { nullable, oneOf, timeShape, timeText } from "../shared/shapes.ts";
 
 /** What the routes below need together. */
 type ReplaysNeeds = Needs<

@@ -5,7 +5,7 @@ import type { Provider } from "../../inbound/provider.ts";
 import { findProvider } from "../../inbound/providers.ts";
 import { MASK } from "../../destinations/credential-headers.ts";
 import type { NewSource } from "../../store/resources/sources.ts";
-import { overlapEnd } from "../framework/overlap.ts";
+import { overlapEnd } from "../shared/overlap.ts";
 import { makeSourceSecret, NO_PREVIOUS, retire, settledStatus } from "./material.ts";
 import type { NewSourceBody, SourceChangeBody, SourceRotationBody } from "./shape.ts";
 

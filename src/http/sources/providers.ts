@@ -3,10 +3,10 @@ import { invalid, notFound } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import type { Field, Provider } from "../../inbound/provider.ts";
 import { findProvider, listProviders } from "../../inbound/providers.ts";
-import { listShape, pagingQuery } from "../framework/paging.ts";
+import { listShape, pagingQuery } from "../shared/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { oneOf } from "../framework/shapes.ts";
+import { oneOf } from "../shared/shapes.ts";
 
 /** The table of providers as the API answers it. */
 export function providerRoutes({ baseUrl }: Needs<"baseUrl">): AnyRoute[] {

@@ -7,17 +7,9 @@ import { nearName } from "../../core/near-name.ts";
 import type { Provider, RefusalReason, SecretFrom } from "../../inbound/provider.ts";
 import { findProvider, providerNames } from "../../inbound/providers.ts";
 import { MASK } from "../../destinations/credential-headers.ts";
-import { overlapShape } from "../framework/overlap.ts";
+import { overlapShape } from "../shared/overlap.ts";
 import type { Needs } from "../framework/services.ts";
-import {
-  consumerText,
-  nameText,
-  nullable,
-  oneOf,
-  shownOnce,
-  timeShape,
-  timeText,
-} from "../framework/shapes.ts";
+import { consumerText, nameText, nullable, oneOf, shownOnce, timeShape, timeText } from "../shared/shapes.ts";
 import type { SourceMonitor } from "./monitor.ts";
 
 /** Enough for every certificate and key that a provider shows. */

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { commitChange } from "../framework/commit.ts";
-import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
+import { listShape, pageOf, pagingQuery } from "../shared/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
 import { changeSource, findSource, providerOf } from "./change.ts";

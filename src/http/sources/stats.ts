@@ -3,10 +3,10 @@ import type { Caller } from "../../core/caller.ts";
 import type { OutcomeCounts } from "../../store/counts/source-stats.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { nullable, oneOf, timeShape, timeText } from "../framework/shapes.ts";
+import { nullable, oneOf, timeShape, timeText } from "../shared/shapes.ts";
 import { findSource } from "./change.ts";
 import { lastRefusalShape, REFUSAL_REASONS } from "./shape.ts";
-import { idsShape, readIds, readSpan, SPAN_TEXT, spanQuery, statsQuery } from "../framework/stats-query.ts";
+import { idsShape, readIds, readSpan, SPAN_TEXT, spanQuery, statsQuery } from "../shared/stats-query.ts";
 
 /** Numbers of sources over time: what was taken, and what was refused for which reason. */
 export function sourceStatsRoutes(services: Needs<"ids" | "sources" | "sourceStats" | "now">): AnyRoute[] {

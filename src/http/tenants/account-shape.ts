@@ -4,7 +4,7 @@ import type { Account, Project } from "../../core/model.ts";
 import { monthText } from "../../core/plans.ts";
 import type { NewProject } from "../../store/resources/tenants.ts";
 import type { Needs } from "../framework/services.ts";
-import { nullable, oneOf, shownOnce, timeShape, timeText } from "../framework/shapes.ts";
+import { nullable, oneOf, shownOnce, timeShape, timeText } from "../shared/shapes.ts";
 
 /** Accounts as the operator sees them. */
 

@@ -6,10 +6,10 @@ import type { Project } from "../../core/model.ts";
 import { parseRfc3339 } from "../../core/rfc3339.ts";
 import type { ApiKey } from "../../store/resources/tenants.ts";
 import { commitChange } from "../framework/commit.ts";
-import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
+import { listShape, pageOf, pagingQuery } from "../shared/paging.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { nameText, nullable, oneOf, shownOnce, timeInput, timeShape, timeText } from "../framework/shapes.ts";
+import { nameText, nullable, oneOf, shownOnce, timeInput, timeShape, timeText } from "../shared/shapes.ts";
 
 /** The keys of the caller's project, and the operator's way to a new one. */
 export function apiKeyRoutes(services: Needs<"ids" | "tenants" | "now">): AnyRoute[] {

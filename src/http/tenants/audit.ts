@@ -15,10 +15,10 @@ import {
   SHORT_PAGES,
   timeParameter,
   writeCursor,
-} from "../framework/paging.ts";
+} from "../shared/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { idText, nameText, nullable, oneOf, shownAs, timeShape, timeText } from "../framework/shapes.ts";
+import { idText, nameText, nullable, oneOf, shownAs, timeShape, timeText } from "../shared/shapes.ts";
 
 /** Who changed what. */
 export function auditRoutes(services: Needs<"ids" | "audit">): AnyRoute[] {

@@ -17,10 +17,10 @@ import {
   modeShape,
 } from "./account-shape.ts";
 import { commitChange } from "../framework/commit.ts";
-import { listShape, pageOf, pagingQuery } from "../framework/paging.ts";
+import { listShape, pageOf, pagingQuery } from "../shared/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { nameText } from "../framework/shapes.ts";
+import { nameText } from "../shared/shapes.ts";
 
 /** What the operator does: accounts, their plans and projects. */
 export function operatorRoutes(services: Needs<"ids" | "tenants" | "meter">): AnyRoute[] {

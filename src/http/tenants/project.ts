@@ -7,10 +7,10 @@ import type { Project } from "../../core/model.ts";
 import type { Logo } from "../../store/resources/logos.ts";
 import { commitChange } from "../framework/commit.ts";
 import { fetchLogo } from "../portal/logo-fetch.ts";
-import { mergePatch } from "../framework/merge-patch.ts";
+import { mergePatch } from "../shared/merge-patch.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { nameText, nullable, oneOf, shownAs, timeShape, timeText } from "../framework/shapes.ts";
+import { nameText, nullable, oneOf, shownAs, timeShape, timeText } from "../shared/shapes.ts";
 
 /** The caller's own project. */
 export function projectRoutes(

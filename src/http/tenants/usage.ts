@@ -3,10 +3,10 @@ import type { Caller } from "../../core/caller.ts";
 import { invalid, notFound } from "../../core/errors.ts";
 import type { Account } from "../../core/model.ts";
 import { type Month, monthAt, monthText, parseMonth } from "../../core/plans.ts";
-import { readFilterId } from "../framework/paging.ts";
+import { readFilterId } from "../shared/paging.ts";
 import { type Answer, type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { idText, nullable, oneOf, shownAs, timeShape, timeText } from "../framework/shapes.ts";
+import { idText, nullable, oneOf, shownAs, timeShape, timeText } from "../shared/shapes.ts";
 
 /** What was delivered, for the account itself and for whoever bills it. */
 export function usageRoutes(services: Needs<"ids" | "tenants" | "usage" | "meter" | "now">): AnyRoute[] {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type TSchema, Type } from "@sinclair/typebox";
 import { type ErrorCode, ERRORS } from "../../../src/core/errors.ts";
-import { SchemaComponents } from "../../../src/http/framework/json-schema.ts";
+import { SchemaComponents } from "../../../src/http/shared/json-schema.ts";
 import { openApiDocument } from "../../../src/http/openapi/document.ts";
 import { type AnyRoute, route } from "../../../src/http/framework/route.ts";
 import { startServer, type TestServer } from "../kit.ts";

@@ -4,8 +4,8 @@ import { isEventTypePattern } from "../../core/event-type.ts";
 import type { IdKind } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import { parseRfc3339 } from "../../core/rfc3339.ts";
-import type { Answer } from "./route.ts";
-import type { Needs } from "./services.ts";
+import type { Answer } from "../framework/route.ts";
+import type { Needs } from "../framework/services.ts";
 import { timeInput } from "./shapes.ts";
 
 /** What lists have in common: `limit` and `cursor`, newest first, `{data, next_cursor}`. */

@@ -1,7 +1,7 @@
 import { limit } from "../../core/limits.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
 import { type EventWithData, isBodyGone } from "../../store/log/events.ts";
-import type { Needs } from "./services.ts";
+import type { Needs } from "../framework/services.ts";
 
 /**
  * The newest `count` events of a list (a project, a type or a consumer), newest first, each read when it is

@@ -1,7 +1,7 @@
 /** What anybody may ask for: made and unpacked once, and one body for all answers. */
 import { afterEach, expect, spyOn, test } from "bun:test";
 import { DOC_PAGES } from "../../../src/http/docs/pages.ts";
-import { madeOnce, sharedBody } from "../../../src/http/framework/shared-body.ts";
+import { madeOnce, sharedBody } from "../../../src/http/shared/shared-body.ts";
 import type { Answer, AnyRoute, RequestContext } from "../../../src/http/framework/route.ts";
 import { portalPageRoutes } from "../../../src/http/portal/page.ts";
 import { systemRoutes } from "../../../src/http/system.ts";

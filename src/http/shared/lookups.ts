@@ -3,7 +3,7 @@ import { notFound } from "../../core/errors.ts";
 import type { Endpoint } from "../../core/model.ts";
 import type { ListedDelivery } from "../../store/log/delivery-list.ts";
 import type { EventWithData } from "../../store/log/events.ts";
-import type { Needs } from "./services.ts";
+import type { Needs } from "../framework/services.ts";
 
 /**
  * What a caller may see. A key sees its project; a portal token sees its consumer's events, and of

@@ -1,6 +1,6 @@
 /** The newest events of a list, as previews and proposals read them. */
 import { expect, spyOn, test } from "bun:test";
-import { newestEvents } from "../../../src/http/framework/history.ts";
+import { newestEvents } from "../../../src/http/shared/history.ts";
 import { startApi } from "../log-kit.ts";
 
 test("others have their turn before each event that is read, also before those that are left out", async () => {
