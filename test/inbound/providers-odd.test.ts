@@ -25,6 +25,22 @@ import { hashOf, hexMac, macOf } from "./recompute.ts";
 
 const FORM = { "content-type": "application/x-www-form-urlencoded" };
 
+test("Coinbase's signed headers are the same event wherever their joined values are cut", async () => {
+  const request = await genuine("coinbase_cdp");
+  const cut = withHeader(
+    withHeader(request, "x-event-id", "e-1.onchain.activity"),
+    "x-event-type",
+    "detected",
+  );
+  const material = materialFor("coinbase_cdp");
+  const [one, other] = [
+    await receive("coinbase_cdp", request, material),
+    await receive("coinbase_cdp", cut, material),
+  ];
+  expect(one).toMatchObject({ kind: "event" });
+  expect(other).toEqual(one);
+});
+
 describe("handshakes that come unsigned", () => {
   test("Asana's secret is taken once; a later one replaces nothing", async () => {
     const request = jsonRequest("{}", { "x-hook-secret": "an attacker's" });

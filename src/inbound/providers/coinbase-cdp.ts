@@ -1,6 +1,6 @@
 import { checkedDocs, documentation } from "../define.ts";
-import { hmac } from "../digest.ts";
-import { bodyHash, field, firstOf, signedHeader } from "../facts.ts";
+import { hash, hmac } from "../digest.ts";
+import { derived, field, firstOf, signedHeader } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
@@ -39,6 +39,14 @@ function compare(arrival: Arrival): Comparison | RefusalReason {
   };
 }
 
+/**
+ * The values are signed as one text: who has seen a request may cut it elsewhere, at any dot in it, and no
+ * header has a value of its own for certain. The text as a whole, which a retry repeats, tells one from another.
+ */
+const identity = derived("hash of the signed header values and the body", ({ signedHeaders, arrival }) =>
+  hash("sha256", [Object.values(signedHeaders).join("."), ".", arrival.request.body], "hex"),
+);
+
 const CHECKS = "HMAC with SHA-256 in hex over {timestamp}.{header names}.{header values}.{body}";
 
 export const COINBASE_CDP: ProviderRow = {
@@ -54,8 +62,8 @@ export const COINBASE_CDP: ProviderRow = {
   secretFrom: "customer",
   secretLabel: "Subscription secret",
   typeExample: "onchain.activity.detected",
-  eventType: firstOf(signedHeader("X-Event-Type"), field("eventType"), field("event_type"), field("type")),
-  deliveryId: firstOf(signedHeader("X-Event-Id"), bodyHash),
+  eventType: firstOf(field("eventType"), field("event_type"), field("type"), signedHeader("X-Event-Type")),
+  deliveryId: identity,
   verifiedWith: documentation("https://docs.cdp.coinbase.com/webhooks/verify-signatures"),
   docs: checkedDocs(
     "POST /platform/v2/data/webhooks/subscriptions of the CDP API, field target.url.",

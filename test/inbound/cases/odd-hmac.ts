@@ -89,7 +89,7 @@ function signRevenueCat(secret: string, nowMs: number): InboundRequest {
   return jsonRequest(REVENUECAT_BODY, { "x-revenuecat-webhook-signature": signature });
 }
 
-const CDP_BODY = JSON.stringify({ eventType: "wallet.created", data: {} });
+const CDP_BODY = JSON.stringify({ eventType: "onchain.activity.detected", data: {} });
 
 function signCdp(secret: string, nowMs: number): InboundRequest {
   const at = nowMs / 1000;
@@ -184,7 +184,10 @@ export const ODD_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
       (request) => withHeader(request, "x-event-id", "other"),
     ],
     window: FIVE_MINUTES,
-    expected: { type: "coinbase_cdp.onchain.activity.detected", deliveryId: "e-1" },
+    expected: {
+      type: "coinbase_cdp.onchain.activity.detected",
+      deliveryId: hashOf("sha256", "hex", "application/json.e-1.onchain.activity.detected.", CDP_BODY),
+    },
   },
   cloudinary: {
     secrets: SECRETS,
