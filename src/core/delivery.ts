@@ -12,26 +12,32 @@ import { doublingMs, nextScheduledAt } from "./retry.ts";
 
 type Untried = Pick<Delivery, "id" | "eventId" | "endpointId" | "projectId" | "origin" | "due">;
 
+/** A delivery whose endpoint takes nothing any more is born as this, at this instant. */
+export interface Stillborn {
+  status: "dead" | "cancelled";
+  at: number;
+}
+
 /**
- * A delivery as it is made: open, and never tried; or dead at birth, at this instant, as its endpoint
- * is disabled.
+ * A delivery as it is made: open, and never tried; or ended at birth, as its endpoint is disabled (dead) or
+ * deleted (cancelled).
  */
-export function untriedDelivery(keys: Untried, deadAt: number | null = null): Delivery {
+export function untriedDelivery(keys: Untried, ended: Stillborn | null = null): Delivery {
   const { id, eventId, endpointId, projectId, origin, due } = keys;
   return {
     id,
     eventId,
     endpointId,
     projectId,
-    status: deadAt === null ? "pending" : "dead",
+    status: ended?.status ?? "pending",
     attemptCount: 0,
     step: 0,
     origin,
     metered: false,
     generation: 0,
     due,
-    deadReason: deadAt === null ? null : "endpoint_disabled",
-    completedAt: deadAt,
+    deadReason: ended?.status === "dead" ? "endpoint_disabled" : null,
+    completedAt: ended && ended.at,
   };
 }
 
@@ -41,8 +47,8 @@ export interface Finding {
   statusCode: number | null;
   /** The whole endpoint is to be slowed down. */
   slows: boolean;
-  /** `retry-after` as an instant, where the answer had a valid one. */
-  retryAfterAt: number | null;
+  /** `retry-after` from the end of the attempt on, where the answer had a valid one. */
+  retryAfterMs: number | null;
 }
 
 /** The attempt as it began. */
@@ -87,13 +93,13 @@ export function deliveryAfter(start: AttemptStart, finding: Finding, at: Moment)
   const reason = deadReasonOf(finding, start.moved);
   const scheduledAt = reason ? null : nextScheduledAt(start.schedule, step, at.now, at.random);
   if (scheduledAt === null) return { status: "dead", step, due: null, deadReason: reason ?? "exhausted" };
-  const due = Math.max(scheduledAt, start.moved ? 0 : ownRetryAfterAt(finding));
+  const due = Math.max(scheduledAt, start.moved ? 0 : at.now + ownRetryAfterMs(finding));
   return { status: "retrying", step, due, deadReason: null };
 }
 
 /** A `retry-after` that is meant for this delivery alone: that of an answer which slows no endpoint down. */
-function ownRetryAfterAt({ slows, retryAfterAt }: Finding): number {
-  return slows ? 0 : (retryAfterAt ?? 0);
+function ownRetryAfterMs({ slows, retryAfterMs }: Finding): number {
+  return slows ? 0 : (retryAfterMs ?? 0);
 }
 
 /** Why a delivery is dead by this finding alone, whatever its schedule says. */
@@ -109,7 +115,7 @@ export function deadReasonOf(
 export function healthAfter(health: Health, start: AttemptStart, finding: Finding, at: Moment): Health {
   if (start.moved || finding.outcome === "malformed") return health;
   if (finding.outcome === "delivered") return recovered(health, at.now);
-  const slowed = finding.slows ? slowedDown(health, finding.retryAfterAt, at.now) : health;
+  const slowed = finding.slows ? slowedDown(health, finding.retryAfterMs, at.now) : health;
   return isExtra(start.trigger) ? slowed : failedOnce(slowed, start.probe, at.now);
 }
 
@@ -136,8 +142,8 @@ export function withoutWaits(health: Health): Health {
  * Answers that come while the endpoint is slowed down already (attempts of before) lengthen the wait, but do
  * not double it.
  */
-function slowedDown(health: Health, retryAfterAt: number | null, now: number): Health {
-  if (retryAfterAt !== null) return { ...health, slowUntil: Math.max(health.slowUntil, retryAfterAt) };
+function slowedDown(health: Health, retryAfterMs: number | null, now: number): Health {
+  if (retryAfterMs !== null) return { ...health, slowUntil: Math.max(health.slowUntil, now + retryAfterMs) };
   const isLate = health.slowUntil > now;
   const slowLevel = isLate ? Math.max(1, health.slowLevel) : health.slowLevel + 1;
   return { ...health, slowLevel, slowUntil: Math.max(health.slowUntil, now + doublingMs(slowLevel - 1)) };

@@ -16,15 +16,22 @@ function withJitter(ms: number, random: number): number {
 }
 
 /**
- * `retry-after` (RFC 9110 10.2.3, seconds or an HTTP date) as an instant, at most 24 h ahead.
- * Null where it is missing, unreadable, negative or past.
+ * `retry-after` (RFC 9110 10.2.3, seconds or an HTTP date) as milliseconds from now, at most 24 h. A date is
+ * meant by the receiver's clock, which its answer's own `date` says; without one `now` stands for that. Null
+ * where it is missing, unreadable, negative or past.
  */
-export function readRetryAfter(value: string | undefined, now: number): number | null {
+export function readRetryAfter(
+  value: string | undefined,
+  date: string | undefined,
+  now: number,
+): number | null {
   if (value === undefined) return null;
   const text = value.trim();
-  const at = /^\d+$/.test(text) ? now + Number(text) * SECOND_MS : readHttpDate(text);
-  if (!(at > now)) return null;
-  return Math.min(at, now + limit("retryAfterSecondsMax") * SECOND_MS);
+  const said = date === undefined ? Number.NaN : readHttpDate(date.trim());
+  const ms = /^\d+$/.test(text)
+    ? Number(text) * SECOND_MS
+    : readHttpDate(text) - (Number.isNaN(said) ? now : said);
+  return ms > 0 ? Math.min(ms, limit("retryAfterSecondsMax") * SECOND_MS) : null;
 }
 
 /** RFC 9110 5.6.7 in its three forms; NaN for what is none, also for a day that the month does not have. */

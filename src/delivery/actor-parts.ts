@@ -20,6 +20,13 @@ export interface Settlement<F extends Finding> {
   disable: DisabledReason | null;
 }
 
+/**
+ * Why there is no attempt at once. `busy`: one of the delivery is under way. `closed`: its endpoint is
+ * disabled or deleted. `full`: its endpoint has its share of all that may be in flight. `stopping`: nothing
+ * starts any more.
+ */
+export type AttemptRefusal = "busy" | "closed" | "full" | "stopping";
+
 export interface ActorParts<F extends Finding> {
   /** What the queues of all actors hold. */
   held: Held;
@@ -41,6 +48,8 @@ export interface ActorParts<F extends Finding> {
    * attempt ran.
    */
   record(settlement: Settlement<F>): Promise<boolean>;
+  /** It is recorded, or was given up. */
+  ended(deliveryId: number): void;
   /**
    * Ends these open deliveries of disabled (dead) and deleted (cancelled) endpoints; answers those whose
    * endpoint is neither.

@@ -21,7 +21,7 @@ import { DEFAULT_SCHEDULE } from "../core/retry.ts";
 import { limit } from "../core/limits.ts";
 import { TokenBucket } from "../core/structures/token-bucket.ts";
 import type { Load, Waiting } from "../core/waiting.ts";
-import type { ActorParts, Settlement } from "./actor-parts.ts";
+import type { ActorParts, AttemptRefusal, Settlement } from "./actor-parts.ts";
 import { Backlog } from "./backlog.ts";
 import { type Flight, Flights } from "./flights.ts";
 
@@ -187,20 +187,34 @@ export class EndpointActor<F extends Finding> {
 
   /**
    * One attempt now, whatever the queue, a pause or a backoff says. Resolves when it is on disk, with null
-   * where the process stops; "busy" where an attempt of it is under way, "closed" where the endpoint is
-   * disabled or deleted, "stopping" where nothing starts any more.
+   * where the process stops; or why there is none (AttemptRefusal).
    */
-  attemptNow(load: Load, trigger: "manual" | "test"): Promise<F | null> | "busy" | "closed" | "stopping" {
+  attemptNow(load: Load, trigger: "manual" | "test"): Promise<F | null> | AttemptRefusal {
     const { mode } = this.#state;
     if (mode === "stopped") return "stopping";
-    if (mode === "closing" || isClosed(this.endpoint)) return "closed";
     if (this.#flights.has(load.delivery.id)) return "busy";
+    const refusal = this.#refusalOfNow();
+    if (refusal !== null) {
+      if (trigger === "test") this.#own(load.delivery);
+      return refusal;
+    }
     // What the queue kept from accepting the event is out of date after this attempt.
     this.#backlog.forgetLoad(load.delivery.id);
     return new Promise((resolve) => {
       this.#start(load, trigger, resolve);
       this.#goOn();
     });
+  }
+
+  #refusalOfNow(): AttemptRefusal | null {
+    if (this.#state.mode === "closing" || isClosed(this.endpoint)) return "closed";
+    return this.parts.isSlotFree(this.#flights.inFlight) ? null : "full";
+  }
+
+  /** Nobody else knows of a test: it is ended with what waits, or sent with it. */
+  #own({ id, due }: Delivery): void {
+    if (due !== null) this.#backlog.addRow(id, due);
+    this.#goOn();
   }
 
   /**
@@ -426,6 +440,7 @@ export class EndpointActor<F extends Finding> {
     const recorded = this.parts.record(settlement);
     this.#goOn();
     const applied = await recorded;
+    this.parts.ended(id);
     const again = this.#flights.end(flight);
     if (settlement.queueOrder !== null) this.#backlog.park(settlement.queueOrder);
     if (again || !applied) this.#backlog.reload(id);
@@ -437,9 +452,10 @@ export class EndpointActor<F extends Finding> {
 
   /** It cost no attempt: it is due as before, and nothing of this endpoint starts for a moment. */
   #onUntried(flight: Flight, asker: Asker<F>): void {
-    const again = this.#flights.end(flight);
+    this.parts.ended(flight.id);
+    this.#flights.end(flight);
     this.#shortUntil = this.parts.clock.now() + limit("shortageRestMs");
-    if (this.#state.mode !== "stopped" && (again || asker === null)) this.#backlog.reload(flight.id);
+    if (this.#state.mode !== "stopped") this.#backlog.reload(flight.id);
     asker?.(null);
     this.#goOn();
   }
@@ -447,7 +463,6 @@ export class EndpointActor<F extends Finding> {
   #judge(flight: Flight, load: Load, sent: F): Settlement<F> {
     const { trigger } = flight;
     const { delivery } = load;
-    const finding = this.#onClock(sent);
     const at = { now: this.parts.clock.now(), random: this.parts.random() };
     const moved = flight.destination !== this.#destination;
     const start: AttemptStart = {
@@ -457,10 +472,10 @@ export class EndpointActor<F extends Finding> {
       schedule: this.#scheduleOf(delivery),
     };
     const before = this.health;
-    const health = (this.health = healthAfter(before, start, finding, at));
-    const change = deliveryAfter(start, finding, at);
+    const health = (this.health = healthAfter(before, start, sent, at));
+    const change = deliveryAfter(start, sent, at);
     const isClosing = this.#state.mode === "closing" || isClosed(this.endpoint);
-    const disable = isClosing || moved ? null : disabledBy(finding, health, at.now);
+    const disable = isClosing || moved ? null : disabledBy(sent, health, at.now);
     if (disable && this.#state.mode !== "stopped") this.#enter({ mode: "closing" });
     const parks =
       change !== null && change.due !== null && this.endpoint.ordering === "none" && !this.hasRoom;
@@ -468,14 +483,6 @@ export class EndpointActor<F extends Finding> {
     const { endpoint } = this;
     const healthChanged = health !== before;
     return { endpoint, load, trigger, sent, change, queueOrder, health, healthChanged, disable };
-  }
-
-  /** A receiver means the wall clock by `retry-after`. */
-  #onClock(finding: Finding): Finding {
-    const { retryAfterAt } = finding;
-    return retryAfterAt === null
-      ? finding
-      : { ...finding, retryAfterAt: this.parts.clock.fromWall(retryAfterAt) };
   }
 
   #scheduleOf(delivery: Delivery): readonly number[] {

@@ -2,11 +2,11 @@ import { gateOf, withoutWaits } from "../core/delivery.ts";
 import type { Load, Waiting } from "../core/waiting.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint, Health, WaitingFor } from "../core/model.ts";
-import { isPolled } from "../destinations/destinations.ts";
+import { isPolled, keepsOrder } from "../destinations/destinations.ts";
 import type { Data } from "../store/data.ts";
 import { dispose } from "../store/log/disposal.ts";
 import { EndpointActor } from "./actor.ts";
-import type { ActorParts } from "./actor-parts.ts";
+import type { ActorParts, AttemptRefusal } from "./actor-parts.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { loadDelivery } from "./load.ts";
 import { PollActor } from "./poll-actor.ts";
@@ -79,6 +79,7 @@ export class Actors {
     });
     this.#pushedParts = this.#partsOfPushed();
     data.endpoints.onChange((endpoint) => {
+      if (keepsOrder(endpoint)) this.dispatcher.handOver(endpoint);
       this.#actors.get(endpoint.id)?.update(endpoint);
       if (endpoint.status === "deleted") this.#leaving.add(endpoint.id);
     });
@@ -102,10 +103,12 @@ export class Actors {
       firstParked: (id) => this.data.deliveries.firstParkedOf(id),
       perform: (to, load) => {
         this.#slots.take();
+        this.data.meter.beginFirst(load.delivery);
         return this.parts.send(to, load);
       },
       landed: () => this.#slots.giveBack(),
       record: (settlement) => this.parts.recorder.record(settlement),
+      ended: (id) => this.data.meter.endFirst(id),
       dispose: (ids) => dispose(this.data, ids),
       hasSlot: (id, own) => this.#slots.has(id, own),
       isSlotFree: (own) => this.#slots.isFree(own),
@@ -177,7 +180,7 @@ export class Actors {
   attemptNow(
     deliveryId: number,
     trigger: "manual" | "test",
-  ): Promise<Sent | null> | "busy" | "closed" | "stopping" | "polled" {
+  ): Promise<Sent | null> | AttemptRefusal | "polled" {
     this.#touched.add(deliveryId);
     const load = loadDelivery(this.data, deliveryId);
     const actor = load && this.#of(load.delivery.endpointId);

@@ -127,13 +127,18 @@ export class Backlog {
   }
 
   /**
-   * The first delivery in memory. One that is busy leaves the queue, as its row is read once its attempt is
-   * recorded, and holds nobody up; where order is kept it stays, and holds all behind it.
+   * True for one that is busy: its row is read once its attempt is recorded, and it holds nobody up. Where
+   * order is kept it has its place in the queue, and holds all behind it.
    */
+  #isLeftOut(id: number): boolean {
+    return this.endpoint.ordering === "none" && this.flights.defer(id);
+  }
+
+  /** The first delivery in memory that is not left out. */
   #freeHead(): Waiting | undefined {
     for (;;) {
       const head = this.#queue.peek();
-      if (!head || this.endpoint.ordering === "fifo" || !this.flights.defer(head.id)) return head;
+      if (!head || !this.#isLeftOut(head.id)) return head;
       this.#queue.drop(head.id);
     }
   }
@@ -167,8 +172,7 @@ export class Backlog {
     if (this.endpoint.ordering === "none" && this.#parkedFrom > now) return;
     const count = this.#queue.size + this.flights.size + limit("actorRefillMax");
     const rows = this.parts.parked(this.endpoint.id, count);
-    for (const row of rows)
-      if (!this.flights.defer(row.id) && !this.#queue.has(row.id)) this.addRow(row.id, row.due);
+    for (const { id, due } of rows) if (!this.#queue.has(id) && !this.#isLeftOut(id)) this.addRow(id, due);
     this.#parkedFrom = rows.length < count ? NEVER : (rows.at(-1)?.queueOrder ?? NEVER);
   }
 

@@ -96,6 +96,26 @@ export class Dispatcher {
     if (isKept) this.#bytes += bytes;
   }
 
+  /**
+   * An endpoint comes to keep the order: what waits for it goes to its actor now, or what is told at once
+   * from now on would overtake it.
+   */
+  handOver({ id, projectId }: Pick<Endpoint, "id" | "projectId">): void {
+    const line = this.#waiting.get(projectId);
+    if (!line) return;
+    const [own, others] = [[] as Waiting[], [] as Waiting[]];
+    for (const waiting of line.items.slice(line.done))
+      (waiting.endpointId === id ? own : others).push(waiting);
+    this.#waiting.set(projectId, { items: others, done: 0 });
+    for (const waiting of own) this.#leave(waiting);
+    for (const waiting of own) this.#hand(waiting, unknownDelivery);
+  }
+
+  #leave({ load }: Waiting): void {
+    this.#count--;
+    this.#bytes -= load?.body.length ?? 0;
+  }
+
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -109,8 +129,7 @@ export class Dispatcher {
     for (const [projectId, line] of this.#waiting) {
       const from = line.done;
       line.done = this.#share(line.items, from, unknownDelivery, this.parts.beginShare());
-      this.#count -= line.done - from;
-      for (const { load } of line.items.slice(from, line.done)) this.#bytes -= load?.body.length ?? 0;
+      for (const waiting of line.items.slice(from, line.done)) this.#leave(waiting);
       // The next turn is another project's.
       this.#waiting.delete(projectId);
       if (line.done < line.items.length) this.#waiting.set(projectId, shortened(line));

@@ -42,6 +42,6 @@ function factsOf(message: Message, load: Load, startedAt: number): Sent {
     truncated: false,
     outcome: "handed_out",
     slows: false,
-    retryAfterAt: null,
+    retryAfterMs: null,
   };
 }

@@ -200,7 +200,7 @@ export function malformed(startedAt: number, error: AttemptError | null): Sent {
     truncated: false,
     outcome: "malformed",
     slows: false,
-    retryAfterAt: null,
+    retryAfterMs: null,
   };
 }
 
@@ -359,10 +359,15 @@ function findingOf(
   judgement: Judgement | null,
   parts: SendParts,
 ): Omit<Finding, "statusCode"> {
-  if (result.kind !== "response") return { outcome: result.kind, slows: false, retryAfterAt: null };
-  if (judgement?.delivered) return { outcome: "delivered", slows: false, retryAfterAt: null };
-  const retryAfter = result.headers.find(([name]) => name === "retry-after")?.[1];
+  if (result.kind !== "response") return { outcome: result.kind, slows: false, retryAfterMs: null };
+  if (judgement?.delivered) return { outcome: "delivered", slows: false, retryAfterMs: null };
+  const { headers } = result;
+  const retryAfterMs = readRetryAfter(valueOf(headers, "retry-after"), valueOf(headers, "date"), parts.now());
   // A kind may say so in a 200 or 400.
   const slows = (judgement?.throttled ?? false) || slowsEndpoint(result.status);
-  return { outcome: "rejected", slows, retryAfterAt: readRetryAfter(retryAfter, parts.dated()) };
+  return { outcome: "rejected", slows, retryAfterMs };
+}
+
+function valueOf(headers: Answer["headers"], name: string): string | undefined {
+  return headers.find((header) => header[0] === name)?.[1];
 }

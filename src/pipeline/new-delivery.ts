@@ -1,4 +1,4 @@
-import { untriedDelivery } from "../core/delivery.ts";
+import { type Stillborn, untriedDelivery } from "../core/delivery.ts";
 import { keyTime } from "../core/ids.ts";
 import { type Endpoint, type Event, envelopeOf, type Origin } from "../core/model.ts";
 import type { Waiting } from "../core/waiting.ts";
@@ -28,7 +28,7 @@ interface NewRow {
 
 /**
  * Writes one delivery, inside a write; null where there is nothing to send yet: it waits for the account's
- * plan, or is dead at birth because its endpoint is disabled.
+ * plan, or is ended at birth because its endpoint is disabled or deleted.
  */
 export function writeDelivery(
   {
@@ -40,17 +40,24 @@ export function writeDelivery(
   { id, isBehind, waitsForPlan, full, body }: NewRow,
 ): Waiting | null {
   const origin: Origin = event.isTest ? "test" : "publish";
-  const dead = endpoint.status === "disabled";
-  const isSent = !dead && !waitsForPlan;
+  const ended = stillborn(endpoint, data.store.now());
+  const isSent = ended === null && !waitsForPlan;
   const due = isSent ? firstDue(data, outlet, event) : null;
   const queueOrder = due === null ? null : queueOrderFor(data, endpoint, { id, due }, full);
   const keys = { id, eventId: event.id, endpointId: endpoint.id, projectId: event.projectId };
-  const delivery = untriedDelivery({ ...keys, origin, due }, dead ? data.store.now() : null);
+  const delivery = untriedDelivery({ ...keys, origin, due }, ended);
   data.deliveries.insert(delivery, queueOrder, isBehind);
-  if (dead) data.notes.add(event.id, id, "dead_lettered", "endpoint_disabled");
+  if (ended?.status === "dead") data.notes.add(event.id, id, "dead_lettered", "endpoint_disabled");
+  else if (ended) data.notes.add(event.id, id, "cancelled");
   if (due === null) return null;
   const { type, hops } = event;
   return { id, endpointId: endpoint.id, due, queueOrder, load: { delivery, type, hops, body } };
+}
+
+/** Of a wide event, whose deliveries follow it, an endpoint may be deleted before its own is written. */
+function stillborn({ status }: Endpoint, at: number): Stillborn | null {
+  if (status === "disabled") return { status: "dead", at };
+  return status === "deleted" ? { status: "cancelled", at } : null;
 }
 
 /**

@@ -12,7 +12,7 @@ const ROUNDS = 20;
 const AT_ONCE = 100;
 
 const endpoint: Endpoint = { ...plainEndpoint, id: 1, maxConcurrency: AT_ONCE, previous: null };
-const delivered: Finding = { outcome: "delivered", statusCode: 200, slows: false, retryAfterAt: null };
+const delivered: Finding = { outcome: "delivered", statusCode: 200, slows: false, retryAfterMs: null };
 
 /** An actor whose attempts and outcomes each take a turn of the loop, and succeed. */
 function makeActor(): EndpointActor<Finding> {
@@ -26,6 +26,7 @@ function makeActor(): EndpointActor<Finding> {
     perform: () => nextTurn().then(() => delivered),
     landed: () => {},
     record: () => nextTurn().then(() => true),
+    ended: () => {},
     dispose: () => Promise.resolve([]),
     hasSlot: () => true,
     isSlotFree: () => true,

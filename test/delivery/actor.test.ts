@@ -337,3 +337,52 @@ test("such an attempt goes with the others where the endpoint is disabled or sto
   await quiet;
   expect([stopped.rows.size, stopped.flying.length]).toEqual([1, 0]);
 });
+
+describe("a test that finds no attempt", () => {
+  const loadOf = (stage: ActorStage): Load => {
+    const keys = { id: 99, eventId: 99, endpointId: 1, projectId: 1 };
+    stage.rows.set(99, NOW);
+    const delivery = untriedDelivery({ ...keys, origin: "test", due: NOW });
+    return { delivery, type: "order.paid", hops: 0, body: new Uint8Array(2) };
+  };
+
+  for (const status of ["disabled", "deleted"] as const)
+    test(`is ended where the endpoint is ${status}`, async () => {
+      const stage = new ActorStage();
+      stage.change({ status });
+      expect(stage.actor.attemptNow(loadOf(stage), "test")).toBe("closed");
+      await stage.write();
+      expect([stage.rows.size, stage.actor.isQuiet]).toEqual([0, true]);
+    });
+
+  test("is ended where an answer is about to disable the endpoint", async () => {
+    const stage = new ActorStage();
+    stage.deliver();
+    await stage.answer(410);
+    expect(stage.actor.attemptNow(loadOf(stage), "test")).toBe("closed");
+    await stage.write();
+    await stage.write();
+    expect([stage.rows.size, stage.actor.isQuiet]).toEqual([0, true]);
+  });
+
+  test("is sent with what waits where it had no slot, or was given up", async () => {
+    const full = new ActorStage();
+    full.isFull = true;
+    expect(full.actor.attemptNow(loadOf(full), "test")).toBe("full");
+    full.isFull = false;
+    full.actor.wake();
+    expect(full.flying.length).toBe(1);
+    const short = new ActorStage();
+    void short.actor.attemptNow(loadOf(short), "test");
+    await short.answer(null);
+    short.clock.advance(LONG_MS);
+    expect(short.flying.length).toBe(1);
+  });
+
+  test("a retry that had no slot leaves the delivery as it was", () => {
+    const stage = new ActorStage();
+    stage.isFull = true;
+    expect(stage.actor.attemptNow(loadOf(stage), "manual")).toBe("full");
+    expect(stage.actor.queued).toBe(0);
+  });
+});

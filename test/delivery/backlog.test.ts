@@ -202,3 +202,14 @@ test("what is read while it is busy is read once more after its attempt", () => 
   stage.backlog.reload(1);
   expect([stage.flights.end(flight), stage.backlog.ids()]).toEqual([true, [1]]);
 });
+
+test("a parked delivery that is busy holds those behind it once it is fetched, where order is kept", () => {
+  const stage = new Stage("fifo");
+  const flight = beginFlight(stage.flights, 1, true);
+  stage.add(1, NOW, 1);
+  stage.add(2, NOW, 2);
+  expect(stage.takeAll()).toEqual([]);
+  stage.flights.land(flight);
+  stage.flights.end(flight);
+  expect(stage.takeAll()).toEqual([1, 2]);
+});

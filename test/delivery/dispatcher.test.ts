@@ -145,3 +145,19 @@ test("bodies of those that wait take so many bytes; beyond them a body is read a
   stage.drain();
   expect(stage.handed.slice(20).every(({ hasLoad }) => hasLoad)).toBe(true);
 });
+
+test("what waits for an endpoint that comes to keep the order is handed over before what follows", () => {
+  const stage = new Stage();
+  stage.isShareOver = true;
+  stage.dispatcher.dispatch([...stage.many(12), ...stage.many(12, 100, { id: 2 })]);
+  const later = stage.make(200, { id: 2, ordering: "fifo" });
+  stage.dispatcher.handOver({ id: 2, projectId: 1 });
+  stage.dispatcher.dispatch([later]);
+  expect(stage.ids).toEqual([1, ...Array.from({ length: 12 }, (_, at) => 100 + at), 200]);
+  expect(stage.dispatcher.waiting).toBe(11);
+  stage.drain();
+  expect([stage.ids.slice(14), stage.dispatcher.waiting]).toEqual([
+    Array.from({ length: 11 }, (_, at) => at + 2),
+    0,
+  ]);
+});

@@ -47,7 +47,7 @@ export class ActorStage {
           this.flying.push((statusCode) => {
             if (statusCode === null) return resolve(null);
             const outcome = statusCode === 200 ? "delivered" : "rejected";
-            resolve({ outcome, statusCode, slows: slowsEndpoint(statusCode), retryAfterAt: null });
+            resolve({ outcome, statusCode, slows: slowsEndpoint(statusCode), retryAfterMs: null });
           }),
         ),
       landed: () => {},
@@ -61,6 +61,7 @@ export class ActorStage {
             },
           }),
         ),
+      ended: () => {},
       dispose: (ids) =>
         new Promise((resolve) =>
           this.disposing.push(() => {

@@ -3,7 +3,12 @@
  * changes it.
  */
 import { expect, test } from "bun:test";
+import type { Endpoint } from "../../src/core/model.ts";
 import type { DeliveryAnswer } from "../../src/http/deliveries/shape.ts";
+import { writeDelivery } from "../../src/pipeline/new-delivery.ts";
+import type { EventWithData } from "../../src/store/log/events.ts";
+import { SetClock, steadyOver } from "../kit/clock.ts";
+import { openTestData } from "../kit/data.ts";
 import { type Api, type Page, startApi } from "../http/log-kit.ts";
 
 /** Three endpoints whose receiver lets them wait, one of them paused, and an event to all of them. */
@@ -83,4 +88,20 @@ test("it is cancelled, replayed and ended with its endpoint", async () => {
     "cancelled",
     "pending",
   ]);
+});
+
+test("a delivery of a wide event whose endpoint is deleted before it is written is cancelled at birth", async () => {
+  await using it = await openTestData();
+  const endpoint = await it.endpoint();
+  const { store, deliveries } = it.data;
+  const clock = steadyOver(new SetClock(1000));
+  const write = (status: Endpoint["status"]) => {
+    const event = it.data.events.getWithData(it.insertEvent(1)) as EventWithData;
+    const row = { id: event.id + 1, isBehind: true, waitsForPlan: true, full: new Set<number>() };
+    const parts = { data: it.data, outlet: { clock } };
+    writeDelivery(parts, event, { ...endpoint, status }, { ...row, body: new Uint8Array() });
+    return deliveries.get(event.id + 1)?.status;
+  };
+  const born = await store.write(() => (["active", "disabled", "deleted"] as const).map(write));
+  expect(born).toEqual(["pending", "dead", "cancelled"]);
 });

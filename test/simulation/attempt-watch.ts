@@ -184,9 +184,7 @@ export class AttemptWatch {
     // What an earlier destination answers says nothing of this one.
     if (!run.process.data.endpoints.leadsTo(endpoint)) return;
     const { monotonic } = run.world;
-    const { retryAfterAt } = sent;
-    const asked = retryAfterAt === null ? 1000 : retryAfterAt - run.process.data.store.now();
-    const gate = monotonic + asked;
+    const gate = monotonic + (sent.retryAfterMs ?? 1000);
     this.#gates.set(endpoint.id, Math.max(this.#gates.get(endpoint.id) ?? 0, gate));
   }
 

@@ -82,8 +82,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a break that was asked for outlives the move, for what was tried before",
     file: "delivery/actor.ts",
-    find: "const change = deliveryAfter(start, finding, at);",
-    put: "const change = deliveryAfter(start, finding, at);\n    if (change?.due) change.due = Math.max(change.due, gateOf(health));",
+    find: "const change = deliveryAfter(start, sent, at);",
+    put: "const change = deliveryAfter(start, sent, at);\n    if (change?.due) change.due = Math.max(change.due, gateOf(health));",
   },
   {
     name: "a delivery that is busy may be sent once more",

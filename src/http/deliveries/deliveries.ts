@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { isFree, isOpen, placeOf } from "../../core/delivery.ts";
 import { notFound, Problem, unavailable } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
+import type { AttemptRefusal } from "../../delivery/actor-parts.ts";
 import type { Delivery } from "../../core/model.ts";
 import { attemptExample, attemptOf, attemptShape } from "./attempt-shape.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
@@ -193,22 +194,27 @@ function retryDelivery(services: RetryNeeds): AnyRoute {
       const attempt = services.actors.attemptNow(delivery.id, "manual");
       // It never rejects; what it finds out stands among the attempts.
       void Promise.resolve(attempt).then(giveBack);
-      if (attempt === "busy") throw new Problem("conflict", "An attempt of this delivery is under way.");
-      if (attempt === "stopping") throw unavailable("The service is stopping. Try again in a moment.");
-      if (attempt === "closed")
-        throw new Problem(
-          "conflict",
-          "The delivery's endpoint is disabled or deleted. Enable it first, where it is still there.",
-        );
-      if (attempt === "polled")
-        throw new Problem(
-          "conflict",
-          "The delivery's endpoint is polled: replay it, and it is handed out again.",
-        );
+      if (typeof attempt === "string") throw NO_ATTEMPT[attempt]();
       return { status: 202, json: deliveryOf(services, delivery, delivery.eventType), isChange: true };
     },
   });
 }
+
+const NO_ATTEMPT: Readonly<Record<AttemptRefusal | "polled", () => Problem>> = {
+  busy: () => new Problem("conflict", "An attempt of this delivery is under way."),
+  closed: () =>
+    new Problem(
+      "conflict",
+      "The delivery's endpoint is disabled or deleted. Enable it first, where it is still there.",
+    ),
+  full: () =>
+    new Problem("rate_limited", "As many attempts are in flight as may be. Ask again in a moment.", {
+      headers: { "retry-after": "1" },
+    }),
+  stopping: () => unavailable("The service is stopping. Try again in a moment."),
+  polled: () =>
+    new Problem("conflict", "The delivery's endpoint is polled: replay it, and it is handed out again."),
+};
 
 function requireFewAttempts({ attemptCount }: Delivery): void {
   const max = limit("attemptsByHandMax");

@@ -87,7 +87,7 @@ function testRoute(services: TestNeeds): AnyRoute {
 
 /** The event and its delivery, on disk. */
 async function writeTest(
-  services: Needs<"store" | "eventTypes" | "pipeline" | "now">,
+  services: Needs<"store" | "endpoints" | "eventTypes" | "pipeline" | "now">,
   endpoint: Endpoint,
   type: string,
 ): Promise<number> {
@@ -103,7 +103,10 @@ async function writeTest(
   };
   const prepared = services.pipeline.prepareTest(endpoint, event);
   await services.store.write(() => prepared.write());
-  if (prepared.testDelivery === null) throw disabledConflict();
+  if (prepared.testDelivery === null) {
+    if (services.endpoints.get(endpoint.id) === undefined) throw notFound("endpoint");
+    throw disabledConflict();
+  }
   return prepared.testDelivery;
 }
 
@@ -123,7 +126,9 @@ async function attempt({ actors }: Needs<"actors">, deliveryId: number): Promise
   const sent = await actors.attemptNow(deliveryId, "test");
   if (sent === "closed") throw disabledConflict();
   if (sent === null || typeof sent === "string")
-    throw unavailable("The service is stopping, or short of files; the test is sent later.");
+    throw unavailable(
+      "The service is stopping, or as many attempts are in flight as may be; the test is sent later.",
+    );
 }
 
 /** The attempt as the store has it. */

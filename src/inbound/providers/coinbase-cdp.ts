@@ -41,7 +41,7 @@ function compare(arrival: Arrival): Comparison | RefusalReason {
 
 /**
  * The values are signed as one text: who has seen a request may cut it elsewhere, at any dot in it, and no
- * header has a value of its own for certain. The text as a whole, which a retry repeats, tells one from another.
+ * header has a value of its own for certain. A retry repeats the text as a whole.
  */
 const identity = derived("hash of the signed header values and the body", ({ signedHeaders, arrival }) =>
   hash("sha256", [Object.values(signedHeaders).join("."), ".", arrival.request.body], "hex"),

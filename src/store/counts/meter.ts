@@ -1,5 +1,5 @@
-import { type Place } from "../../core/delivery.ts";
-import type { Account } from "../../core/model.ts";
+import { type Place, placeOf } from "../../core/delivery.ts";
+import type { Account, Delivery } from "../../core/model.ts";
 import { findPlan, type Month, monthAt, overageOf, type Plan, type Plans } from "../../core/plans.ts";
 import type { BatchPart, Store } from "../store.ts";
 import type { Tenants } from "../resources/tenants.ts";
@@ -31,12 +31,12 @@ interface Counts {
   awaited: number;
   /** Events with such deliveries. */
   events: number;
+  /** Places of attempts that are under way and whose rows have none. In memory only. */
+  lent: number;
 }
 
 interface Tally extends Counts {
   accountId: number;
-  /** Places of attempts that are made by hand and under way; in memory only. */
-  lent: number;
   /** The month of `used`. */
   month: Month;
   /** What the transaction that is open has added. */
@@ -44,7 +44,7 @@ interface Tally extends Counts {
   isTouched: boolean;
 }
 
-const NOTHING: Counts = { used: 0, taken: 0, awaited: 0, events: 0 };
+const NOTHING: Counts = { used: 0, taken: 0, awaited: 0, events: 0, lent: 0 };
 const NEVER: Month = { start: 0, end: 0 };
 
 /**
@@ -54,6 +54,10 @@ const NEVER: Month = { start: 0, end: 0 };
 export class Meter implements BatchPart {
   readonly #tallies = new Map<number, Tally>();
   #touched: Tally[] = [];
+  /** Deliveries whose first attempt is under way, and how to give back what was lent to it. */
+  readonly #first = new Map<number, (() => void) | null>();
+  /** Of the running transaction: those of them that are lent a place. */
+  #lending: { id: number; tally: Tally }[] = [];
   readonly #add;
 
   constructor(
@@ -66,7 +70,7 @@ export class Meter implements BatchPart {
       `INSERT INTO plan_place (account_id, taken, awaited, events) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET
          taken = taken + excluded.taken, awaited = awaited + excluded.awaited, events = events + excluded.events`,
     );
-    const rows = store.sqlite.query<Omit<Counts, "used"> & { accountId: number }, []>(
+    const rows = store.sqlite.query<Omit<Counts, "used" | "lent"> & { accountId: number }, []>(
       "SELECT account_id AS accountId, taken, awaited, events FROM plan_place",
     );
     for (const { accountId, ...counts } of rows.all()) Object.assign(this.#open(accountId), counts);
@@ -175,9 +179,31 @@ export class Meter implements BatchPart {
   lend(projectId: number): () => void {
     const account = this.#payer(projectId);
     if (account === undefined) return () => {};
+    return lend(this.#tally(account.id));
+  }
+
+  /** The first attempt of a delivery begins: it is metered whatever becomes of the delivery meanwhile. */
+  beginFirst(delivery: Pick<Delivery, "id" | "projectId" | "status" | "due" | "metered" | "origin">): void {
+    if (placeOf(delivery) === "taken" && this.remaining(delivery.projectId) !== null)
+      this.#first.set(delivery.id, null);
+  }
+
+  /** It is recorded, or was given up. */
+  endFirst(id: number): void {
+    this.#first.get(id)?.();
+    this.#first.delete(id);
+  }
+
+  /**
+   * Inside a write: a delivery is ended, or opened anew, and its place goes with that. A first attempt that
+   * is under way still needs one.
+   */
+  leaveToFirst({ id, projectId }: Pick<Delivery, "id" | "projectId">): void {
+    const account = this.#first.get(id) === null && this.#payer(projectId);
+    if (!account || this.#lending.some((one) => one.id === id)) return;
     const tally = this.#tally(account.id);
-    tally.lent++;
-    return () => tally.lent--;
+    this.#touch(tally).lent++;
+    this.#lending.push({ id, tally });
   }
 
   flush(): void {
@@ -189,6 +215,7 @@ export class Meter implements BatchPart {
 
   done(): void {
     if (this.#touched.length === 0) return;
+    for (const { id, tally } of this.#lending) this.#first.set(id, lend(tally));
     for (const tally of this.#touched) {
       const { open } = tally;
       tally.used += open.used;
@@ -205,6 +232,7 @@ export class Meter implements BatchPart {
       tally.isTouched = false;
     }
     if (this.#touched.length > 0) this.#touched = [];
+    if (this.#lending.length > 0) this.#lending = [];
   }
 
   /** The account that a project's deliveries are metered to; undefined for a test project. */
@@ -231,7 +259,7 @@ export class Meter implements BatchPart {
   }
 
   #open(accountId: number): Tally {
-    const tally = { ...NOTHING, accountId, lent: 0, month: NEVER, open: { ...NOTHING }, isTouched: false };
+    const tally = { ...NOTHING, accountId, month: NEVER, open: { ...NOTHING }, isTouched: false };
     this.#tallies.set(accountId, tally);
     return tally;
   }
@@ -245,5 +273,11 @@ export class Meter implements BatchPart {
 
 /** What is left of a limit, below zero where it was overshot. */
 function leftOf({ used, taken, awaited, lent, open }: Tally, limit: number): number {
-  return limit - used - taken - awaited - lent - open.used - open.taken - open.awaited;
+  return limit - used - taken - awaited - lent - open.used - open.taken - open.awaited - open.lent;
+}
+
+/** One place, for an attempt that is under way; answers how to give it back. */
+function lend(tally: Tally): () => void {
+  tally.lent++;
+  return () => void tally.lent--;
 }

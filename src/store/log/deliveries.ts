@@ -41,7 +41,7 @@ export class Deliveries {
   }
 
   /**
-   * A delivery that was never tried (core/delivery.ts): open, or dead at birth. `isBehind`: its key was set
+   * A delivery that was never tried (core/delivery.ts): open, or ended at birth. `isBehind`: its key was set
    * aside with its event, and the index's mark may have passed it.
    */
   insert(delivery: Delivery, queueOrder: number | null, isBehind = false): void {
@@ -65,9 +65,9 @@ export class Deliveries {
     const lists = this.listsOf(projectId, endpointId);
     if (isBehind) index.addBehind(id, lists);
     else index.add(id, lists);
-    if (status !== "dead") return;
-    tally.end(endingOf("dead", deadReason));
-    index.countDeath({ endpointId, projectId, at: this.store.now() });
+    if (status !== "dead" && status !== "cancelled") return;
+    tally.end(endingOf(status, deadReason));
+    if (status === "dead") index.countDeath({ endpointId, projectId, at: this.store.now() });
   }
 
   listsOf(projectId: number, endpointId: number): number[] {
@@ -221,6 +221,7 @@ export class Deliveries {
   #beginChange(id: number, to: Place | null): Delivery | null {
     const before = this.get(id);
     if (before) this.parts.meter.move(before.projectId, placeOf(before), to);
+    if (before) this.parts.meter.leaveToFirst(before);
     return before;
   }
 

@@ -1,8 +1,9 @@
 /** Places of a plan that belong to deliveries which are still to be written (src/store/counts/meter.ts). */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Project } from "../../../src/core/model.ts";
+import type { Delivery, Project } from "../../../src/core/model.ts";
 import type { Fanout } from "../../../src/store/log/fanouts.ts";
 import { type Api, startApi } from "../../http/log-kit.ts";
+import { openTestData } from "../../kit/data.ts";
 
 const FREE = 10_000;
 
@@ -61,4 +62,38 @@ test("are not taken by a transaction that comes to nothing", async () => {
   expect(broken).rejects.toThrow("no");
   await broken.catch(() => {});
   expect(remaining()).toBe(FREE);
+});
+
+test("a first attempt under way keeps a place when its delivery is cancelled, and gives it back once it ends", async () => {
+  await using it = await openTestData();
+  const { store, deliveries, meter } = it.data;
+  const left = () => meter.remaining(it.project.id);
+  const id = await store.write(() => it.insertDelivery(it.insertEvent(), 1));
+  meter.beginFirst(deliveries.get(id) as Delivery);
+  expect(left()).toBe(FREE - 1);
+  const broken = store.write(() => {
+    deliveries.cancel(id);
+    throw new Error("no");
+  });
+  expect(broken).rejects.toThrow("no");
+  await broken.catch(() => {});
+  await store.write(() => deliveries.cancel(id));
+  expect(left()).toBe(FREE - 1);
+  meter.endFirst(id);
+  expect(left()).toBe(FREE);
+});
+
+test("a delivery that is opened anew while its first attempt is under way has two, whatever is opened again", async () => {
+  await using it = await openTestData();
+  const { store, deliveries, meter } = it.data;
+  const id = await store.write(() => it.insertDelivery(it.insertEvent(), 1));
+  meter.beginFirst(deliveries.get(id) as Delivery);
+  await store.write(() => {
+    deliveries.reopen(id, "replay", 0, null);
+    deliveries.reopen(id, "replay", 0, null);
+  });
+  await store.write(() => deliveries.reopen(id, "replay", 0, null));
+  expect(meter.remaining(it.project.id)).toBe(FREE - 2);
+  meter.endFirst(id);
+  expect(meter.remaining(it.project.id)).toBe(FREE - 1);
 });
