@@ -317,7 +317,7 @@ export const LIMITS = {
   attemptsInFlightMax: {
     value: 20_000,
     unit: "count",
-    why: "Over all endpoints; above half of it each endpoint gets one at a time, so that the slow leave room.",
+    why: "Over all endpoints; above half of it each endpoint gets one at a time, and each account at most three quarters, so that the slow leave room.",
   },
   shortageRestMs: {
     value: 1000,

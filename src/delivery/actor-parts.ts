@@ -42,7 +42,7 @@ export interface ActorParts<F extends Finding> {
    */
   perform(endpoint: Endpoint, load: Load): Promise<F | null>;
   /** An attempt is over: another one may have its slot. */
-  landed(): void;
+  landed(endpoint: Endpoint): void;
   /**
    * Never rejects. Resolves once it is on disk; false where the delivery was reopened or cancelled while the
    * attempt ran.
@@ -57,11 +57,13 @@ export interface ActorParts<F extends Finding> {
   dispose(ids: readonly number[]): Promise<readonly number[]>;
   /**
    * False where all endpoints together have too many attempts in flight for one more of this endpoint, which
-   * has `own`; the actor is woken when there is room again.
+   * has `own`; the actor is woken when there is room again (slots.ts).
    */
-  hasSlot(endpointId: number, own: number): boolean;
+  hasSlot(endpoint: Endpoint, own: number): boolean;
   /** The same, asked by somebody who only looks: nobody is woken for it. */
-  isSlotFree(own: number): boolean;
+  isSlotFree(endpoint: Endpoint, own: number): boolean;
+  /** True where what can be divided should go on in a later turn of the loop. */
+  isTurnOver(): boolean;
   /** False while the disk takes nothing: an outcome that cannot be recorded must not come about. */
   canRecord(): boolean;
   /** True where the actors together hold few enough to take more than a head each. */

@@ -208,7 +208,7 @@ export class EndpointActor<F extends Finding> {
 
   #refusalOfNow(): AttemptRefusal | null {
     if (this.#state.mode === "closing" || isClosed(this.endpoint)) return "closed";
-    return this.parts.isSlotFree(this.#flights.inFlight) ? null : "full";
+    return this.parts.isSlotFree(this.endpoint, this.#flights.inFlight) ? null : "full";
   }
 
   /** Nobody else knows of a test: it is ended with what waits, or sent with it. */
@@ -234,7 +234,7 @@ export class EndpointActor<F extends Finding> {
     if (this.endpoint.ordering === "fifo" && !this.#isFirst(id)) return "order";
     if (this.#tokenAt(now) > now) return "rate_limit";
     if (this.#slotsTaken() < this.#capacity())
-      return this.parts.isSlotFree(this.#flights.scheduled) ? null : "concurrency";
+      return this.parts.isSlotFree(this.endpoint, this.#flights.scheduled) ? null : "concurrency";
     // One probe at a time.
     return this.health.backoffLevel > 0 ? "backoff" : "concurrency";
   }
@@ -284,7 +284,9 @@ export class EndpointActor<F extends Finding> {
   /** Starts what can start; then its state is what that led to. */
   #run(): void {
     const now = this.parts.clock.now();
-    if (!this.#isSuspended()) while (this.#mayStart(now)) if (!this.#startNext(now)) break;
+    // What is left of them starts in a later turn of the loop, by the timer.
+    if (!this.#isSuspended())
+      while (this.#mayStart(now) && this.#startNext(now)) if (this.parts.isTurnOver()) break;
     this.#enter(this.#openState(now));
   }
 
@@ -361,7 +363,11 @@ export class EndpointActor<F extends Finding> {
 
   /** The account, the disk, or the slots of all endpoints. */
   #isHeldOutside(): boolean {
-    return this.#isSuspended() || !this.parts.canRecord() || !this.parts.isSlotFree(this.#flights.scheduled);
+    return (
+      this.#isSuspended() ||
+      !this.parts.canRecord() ||
+      !this.parts.isSlotFree(this.endpoint, this.#flights.scheduled)
+    );
   }
 
   #isSuspended(): boolean {
@@ -407,7 +413,7 @@ export class EndpointActor<F extends Finding> {
   /** One of its own, and one of those that all endpoints share. */
   #hasSlot(): boolean {
     if (!this.parts.canRecord() || this.#slotsTaken() >= this.#capacity()) return false;
-    return this.parts.hasSlot(this.endpoint.id, this.#flights.scheduled);
+    return this.parts.hasSlot(this.endpoint, this.#flights.scheduled);
   }
 
   #startNext(now: number): boolean {
@@ -432,7 +438,7 @@ export class EndpointActor<F extends Finding> {
   async #fly(flight: Flight, load: Load, asker: Asker<F>): Promise<void> {
     const { id } = flight;
     const sent = await this.parts.perform(this.endpoint, load);
-    this.parts.landed();
+    this.parts.landed(this.endpoint);
     this.#flights.land(flight);
     if (sent === null) return this.#onUntried(flight, asker);
     const settlement = this.#judge(flight, load, sent);

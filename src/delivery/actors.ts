@@ -102,21 +102,26 @@ export class Actors {
       parked: (id, count) => this.data.deliveries.parkedOf(id, count),
       firstParked: (id) => this.data.deliveries.firstParkedOf(id),
       perform: (to, load) => {
-        this.#slots.take();
+        this.#slots.take(this.#accountOf(to));
         this.data.meter.beginFirst(load.delivery);
         return this.parts.send(to, load);
       },
-      landed: () => this.#slots.giveBack(),
+      landed: (endpoint) => this.#slots.giveBack(this.#accountOf(endpoint)),
       record: (settlement) => this.parts.recorder.record(settlement),
       ended: (id) => this.data.meter.endFirst(id),
       dispose: (ids) => dispose(this.data, ids),
-      hasSlot: (id, own) => this.#slots.has(id, own),
-      isSlotFree: (own) => this.#slots.isFree(own),
+      hasSlot: (endpoint, own) => this.#slots.has(endpoint.id, this.#accountOf(endpoint), own),
+      isSlotFree: (endpoint, own) => this.#slots.isFree(this.#accountOf(endpoint), own),
+      isTurnOver: () => this.data.store.turns.isOver,
       canRecord: () => this.data.store.writable,
       isRoomy: () => this.#held.deliveries < limit("queuedTotalMax"),
       isSuspended: (projectId) => this.data.tenants.isSuspended(projectId),
       unattended: (work, running) => this.data.store.unattended(work, running),
     };
+  }
+
+  #accountOf({ projectId }: Endpoint): number {
+    return this.data.tenants.project(projectId)?.accountId ?? 0;
   }
 
   /** What is due is told by this clock, in the database too. */

@@ -8,7 +8,13 @@ import { once } from "../core/structures/once.ts";
 import { readRetryAfter, slowsEndpoint } from "../core/retry.ts";
 import { readPrivateKey, readSecret, type SigningKey, signatureHeader } from "../core/signing.ts";
 import { compileFilter } from "../core/filter/filter.ts";
-import { type Transformation, type Transformed, writeTransformed } from "../core/transform/transform.ts";
+import {
+  applyInTurns,
+  type Transformation,
+  type TransformationParts,
+  type Transformed,
+  writeTransformed,
+} from "../core/transform/transform.ts";
 import { isHeavy, type TurnQueue } from "../core/structures/turn-queue.ts";
 import type { Load } from "../core/waiting.ts";
 import { transformationOf } from "./transformations.ts";
@@ -220,9 +226,15 @@ type Shaped = { ok: true; body: Uint8Array } | { ok: false; error: AttemptError 
 export function reshape(turns: TurnQueue, endpoint: Endpoint, { body }: Load): Shaped | Promise<Shaped> {
   const transformation = transformationOf(endpoint);
   if (!transformation) return { ok: true, body };
-  if (isHeavy(body.length)) return reshapeInTurns(turns, transformation, body);
+  if (isHeavy(body.length) || turns.isOver) return reshapeInTurns(turns, transformation, body);
   const text = decoder.decode(body);
-  return write(text, transformation.apply(JSON.parse(text) as Json));
+  const parts = transformation.parts(JSON.parse(text) as Json);
+  for (;;) {
+    const { done, value } = parts.next();
+    if (done) return write(text, value);
+    // A small body does not tell what its operations make of it.
+    if (turns.isOver) return goOn(turns, text, parts);
+  }
 }
 
 async function reshapeInTurns(
@@ -230,10 +242,15 @@ async function reshapeInTurns(
   transformation: Transformation,
   body: Uint8Array,
 ): Promise<Shaped> {
-  await turns.ownTurn();
+  await turns.giveWay(body.length);
   const text = decoder.decode(body);
-  const result = await transformation.applyInTurns(JSON.parse(text) as Json, () => turns.ownTurn());
-  await turns.ownTurn();
+  return goOn(turns, text, transformation.parts(JSON.parse(text) as Json));
+}
+
+async function goOn(turns: TurnQueue, text: string, parts: TransformationParts): Promise<Shaped> {
+  const giveWay = () => turns.giveWay(text.length);
+  const result = await applyInTurns(parts, giveWay);
+  await giveWay();
   return write(text, result);
 }
 

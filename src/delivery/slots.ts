@@ -10,9 +10,15 @@ export interface SlotsParts extends TurnParts {
 /**
  * The attempts in flight of all endpoints together. Those that find no slot are woken in their order when
  * there are some.
+ *
+ * Up to half of the slots each endpoint takes as many as it may. Of the rest it takes one, so that those of
+ * its account that are slow leave room for the others; more only where its account has less than its fair
+ * part of half of all. The last quarter is for those accounts alone that have not filled three.
  */
 export class Slots {
   #taken = 0;
+  /** By account. */
+  readonly #takenBy = new Map<number, number>();
   /** Endpoints that found no slot; not all of them have something left to send. */
   readonly #starved = new Set<number>();
   #isFeeding = false;
@@ -23,29 +29,33 @@ export class Slots {
     return this.#starved;
   }
 
-  /**
-   * True where one more attempt of an endpoint may start that has `own` in flight, without those made by
-   * hand. Up to half of the slots each endpoint takes as many as it may; of the rest one, so that the slow
-   * leave room for the others.
-   */
-  isFree(own: number): boolean {
+  /** True where one more attempt of an endpoint of the account may start that has `own` in flight. */
+  isFree(accountId: number, own: number): boolean {
     const { max } = this.parts;
-    return this.#taken < max / 2 || (own === 0 && this.#taken < max);
+    if (this.#taken >= max) return false;
+    if (this.#taken < max / 2) return true;
+    const taken = this.#takenBy.get(accountId) ?? 0;
+    const fair = max / 2 / Math.max(1, this.#takenBy.size);
+    return own === 0 ? taken < (max * 3) / 4 : taken < fair;
   }
 
   /** The same, for an endpoint that has something to send: where it is false, it is woken later. */
-  has(endpointId: number, own: number): boolean {
-    if (this.isFree(own)) return true;
+  has(endpointId: number, accountId: number, own: number): boolean {
+    if (this.isFree(accountId, own)) return true;
     this.#starved.add(endpointId);
     return false;
   }
 
-  take(): void {
+  take(accountId: number): void {
     this.#taken++;
+    this.#takenBy.set(accountId, (this.#takenBy.get(accountId) ?? 0) + 1);
   }
 
-  giveBack(): void {
+  giveBack(accountId: number): void {
     this.#taken--;
+    const left = (this.#takenBy.get(accountId) ?? 0) - 1;
+    if (left > 0) this.#takenBy.set(accountId, left);
+    else this.#takenBy.delete(accountId);
     this.#feedSoon();
   }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { openSync, readSync } from "node:fs";
 
 /**
  * The wall clock and its timers. Nothing else in the program reads the time or sets a timer for an instant.
@@ -65,13 +65,24 @@ export function countSleep(awake: () => number, sinceBoot: () => number): Clock[
   };
 }
 
-function sinceBoot(): number {
-  return Number.parseFloat(readFileSync("/proc/uptime", "latin1")) * 1000;
+/**
+ * Milliseconds since the machine was started, its sleep included. The file stays open for the life of the
+ * process: when it is wanted, there may be none left. Where there is no such file, sleep is not known of.
+ */
+function openUptime(): () => number {
+  try {
+    const file = openSync("/proc/uptime", "r");
+    const text = Buffer.alloc(64);
+    return () =>
+      Number.parseFloat(text.toString("latin1", 0, readSync(file, text, 0, text.length, 0))) * 1000;
+  } catch {
+    return () => performance.now();
+  }
 }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  elapsed: countSleep(() => performance.now(), sinceBoot),
+  elapsed: countSleep(() => performance.now(), openUptime()),
   delay(ms, wake) {
     const handle = setTimeout(wake, ms);
     return () => clearTimeout(handle);

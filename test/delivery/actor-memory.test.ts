@@ -30,6 +30,7 @@ function makeActor(): EndpointActor<Finding> {
     dispose: () => Promise.resolve([]),
     hasSlot: () => true,
     isSlotFree: () => true,
+    isTurnOver: () => false,
     canRecord: () => true,
     isRoomy: () => true,
     unattended: () => {},

@@ -386,3 +386,16 @@ describe("a test that finds no attempt", () => {
     expect(stage.actor.queued).toBe(0);
   });
 });
+
+test("of what may start at once the rest waits for later turns, where a turn is over", () => {
+  const stage = new ActorStage();
+  stage.change({ status: "paused", maxConcurrency: 100 });
+  for (let at = 0; at < 5; at++) stage.deliver();
+  stage.isTurnOver = true;
+  stage.change({ status: "active" });
+  expect(stage.flying.length).toBe(1);
+  for (let turn = 2; turn <= 5; turn++) {
+    stage.clock.advance(1);
+    expect(stage.flying.length).toBe(turn);
+  }
+});

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { systemClock } from "../../src/platform/clock.ts";
 import { makeActors } from "../kit/actors.ts";
 import { malformed, type Sent, UNREADABLE } from "../../src/delivery/send.ts";
+import { Slots } from "../../src/delivery/slots.ts";
 import { Pipeline } from "../../src/pipeline/pipeline.ts";
 import { steadyOver } from "../kit/clock.ts";
 import { startApi } from "../http/log-kit.ts";
@@ -38,4 +39,23 @@ test("an endpoint that finds none waits, is counted, and goes on when another on
   await api.until(async () => ends.length === 1 && actors.counts().withoutSlot === 0);
   ends.shift()?.(malformed(0, UNREADABLE));
   await actors.stop();
+});
+
+function makeSlots(max: number): Slots {
+  return new Slots({ max, schedule() {}, beginShare: () => ({ isOver: false }), wake() {} });
+}
+
+test("an account whose endpoints hang leaves the others their part of the slots", () => {
+  const slots = makeSlots(100);
+  for (let at = 0; slots.isFree(1, at === 0 ? 0 : at); at++) slots.take(1);
+  // Of one endpoint half, of many endpoints three quarters.
+  let endpoints = 0;
+  for (; slots.isFree(1, 0); endpoints++) slots.take(1);
+  expect([endpoints, slots.isFree(1, 1), slots.isFree(1, 0)]).toEqual([25, false, false]);
+  let others = 0;
+  for (; slots.isFree(2, others); others++) slots.take(2);
+  expect(others).toBe(25);
+  expect(slots.isFree(3, 0)).toBe(false);
+  slots.giveBack(1);
+  expect([slots.isFree(1, 1), slots.isFree(2, others), slots.isFree(3, 0)]).toEqual([false, false, true]);
 });

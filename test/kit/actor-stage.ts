@@ -24,6 +24,7 @@ export class ActorStage {
   canRecord = true;
   isSuspended = false;
   isFull = false;
+  isTurnOver = false;
   /** What the database knows of open deliveries. */
   readonly rows = new Map<number, number>();
   /** null: it was not tried. */
@@ -71,6 +72,7 @@ export class ActorStage {
         ),
       hasSlot: () => !this.isFull,
       isSlotFree: () => !this.isFull,
+      isTurnOver: () => this.isTurnOver,
       canRecord: () => this.canRecord,
       isRoomy: () => true,
       unattended: (_work, running) => void running,

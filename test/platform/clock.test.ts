@@ -4,6 +4,7 @@ import { startApp } from "../kit/app.ts";
 import { SetClock } from "../kit/clock.ts";
 import { RunningClock } from "../kit/running-clock.ts";
 
+const clockPath = import.meta.resolve("../../src/platform/clock.ts");
 const NOON = Date.UTC(2026, 10, 21, 12);
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -282,4 +283,20 @@ test("what comes after a glitch of the clock, a year ahead, is dated and listed 
   await app.stop();
   await app.start();
   expect(late(await publish())).toBeLessThan(MINUTE_MS);
+});
+
+test("tells the time also when the process has no file left", async () => {
+  const program = `
+    const { openSync } = await import("node:fs");
+    const { systemClock } = await import(${JSON.stringify(clockPath)});
+    try { for (;;) openSync("/dev/null", "r"); } catch {}
+    const before = systemClock.elapsed();
+    Bun.sleepSync(1100);
+    console.log(systemClock.elapsed() - before >= 1000);`;
+  const child = Bun.spawn(["bash", "-c", `ulimit -n 64; exec ${process.execPath} -e "$PROGRAM"`], {
+    env: { ...process.env, PROGRAM: program },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  expect([await child.stdout.text(), await child.stderr.text()]).toEqual(["true\n", ""]);
 });

@@ -58,7 +58,9 @@ export class AttemptWatch {
   hasFreeSlot(endpointId: number): boolean {
     const { attemptsMax } = this.run;
     const isOnly = this.inFlightOf(endpointId) === 0;
-    return this.#busy.size < attemptsMax / 2 || (isOnly && this.#busy.size < attemptsMax);
+    const busy = this.#busy.size;
+    // The last quarter is for other accounts.
+    return busy < attemptsMax / 2 || (isOnly && busy < (attemptsMax * 3) / 4);
   }
 
   /** A delivery of which an attempt is under way, if there is one. */

@@ -18,8 +18,22 @@ export interface Transformation {
   /** What it takes in memory, about. */
   readonly weight: number;
   apply(body: Json): Transformed;
-  /** The same, with `giveWay` awaited before each part of the work. */
-  applyInTurns(body: Json, giveWay: () => Promise<void>): Promise<Transformed>;
+  /** The same, with a pause after each part of the work, in which others may go first. */
+  parts(body: Json): TransformationParts;
+}
+
+export type TransformationParts = Generator<undefined, Transformed, undefined>;
+
+/** Goes on with `giveWay` awaited before each part of the work. */
+export async function applyInTurns(
+  parts: TransformationParts,
+  giveWay: () => Promise<void>,
+): Promise<Transformed> {
+  for (;;) {
+    await giveWay();
+    const { done, value } = parts.next();
+    if (done) return value;
+  }
 }
 
 const OPERATIONS_MAX = limit("transformationsMax");
@@ -94,19 +108,12 @@ function transformationOf(steps: readonly Step[], weight: number): Transformatio
         if (done) return value;
       }
     },
-    async applyInTurns(body, giveWay) {
-      const parts = applySteps(steps, body);
-      for (;;) {
-        await giveWay();
-        const { done, value } = parts.next();
-        if (done) return value;
-      }
-    },
+    parts: (body) => applySteps(steps, body),
   };
 }
 
 /** Yields between parts of the work. */
-function* applySteps(steps: readonly Step[], body: Json): Generator<undefined, Transformed> {
+function* applySteps(steps: readonly Step[], body: Json): TransformationParts {
   const budget = { stepsLeft: STEPS_MAX };
   let result = body;
   for (const [index, step] of steps.entries()) {

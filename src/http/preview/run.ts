@@ -2,7 +2,7 @@ import type { RoutedEvent } from "../../pipeline/audience.ts";
 import type { Json } from "../../core/json/value.ts";
 import { type Endpoint, envelopeOf } from "../../core/model.ts";
 import { isSubscribed } from "../../core/routes.ts";
-import { writeTransformed } from "../../core/transform/transform.ts";
+import { applyInTurns, writeTransformed } from "../../core/transform/transform.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { Shaping } from "./input.ts";
 
@@ -37,7 +37,7 @@ export async function tryOn(
     return unmatched(verdict?.matched === false ? verdict.explanation : null);
   }
   if (transformation === null) return { outcome: "matched", explanation: null, body: text };
-  const result = await transformation.applyInTurns(envelope, giveWay);
+  const result = await applyInTurns(transformation.parts(envelope), giveWay);
   await giveWay();
   const written = writeTransformed(text, result);
   if (!written.ok) return { outcome: "failed", explanation: written.reason, body: null };

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import type { Json } from "../../../src/core/json/value.ts";
-import { compileTransformations, type Transformed } from "../../../src/core/transform/transform.ts";
+import {
+  applyInTurns,
+  compileTransformations,
+  type Transformed,
+} from "../../../src/core/transform/transform.ts";
 
 function apply(operations: Json, body: Json): Transformed {
   const compiled = compileTransformations(operations);
@@ -327,7 +331,7 @@ describe("in turns", () => {
       const body: Json = { type: "a.b", data: { a: 1, c: 2 } };
       let turns = 0;
       const giveWay = async () => void turns++;
-      const inTurns = await compiled.transformation.applyInTurns(body, giveWay);
+      const inTurns = await applyInTurns(compiled.transformation.parts(body), giveWay);
       expect(inTurns).toEqual(compiled.transformation.apply(body));
       expect(turns).toBeGreaterThanOrEqual((operations as Json[]).length);
     },
