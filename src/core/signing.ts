@@ -6,6 +6,7 @@ import {
   randomBytes,
   sign,
 } from "node:crypto";
+import type { EndpointSecrets } from "./model.ts";
 
 /**
  * Standard Webhooks 1.0.0, "Signature scheme": `v1` (HMAC-SHA256) and `v1a` (ed25519) over
@@ -46,6 +47,15 @@ export function makePrivateKey(): string {
   const { privateKey } = generateKeyPairSync("ed25519");
   const jwk = privateKey.export({ format: "jwk" });
   return `whsk_${Buffer.concat([Buffer.from(String(jwk.d), "base64url"), Buffer.from(String(jwk.x), "base64url")]).toString("base64")}`;
+}
+
+/** A new secret, and a new key where there is one; those of now hold beside them until `expiresAt`. */
+export function rotated(
+  { secret, privateKey }: Pick<EndpointSecrets, "secret" | "privateKey">,
+  expiresAt: number | null,
+): Pick<EndpointSecrets, "secret" | "privateKey" | "previous"> {
+  const previous = expiresAt === null ? null : { secret, privateKey, expiresAt };
+  return { secret: makeSecret(), privateKey: privateKey === null ? null : makePrivateKey(), previous };
 }
 
 /**

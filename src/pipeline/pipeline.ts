@@ -241,7 +241,12 @@ export class Prepared {
   #writeOne(incoming: Incoming, audience: Audience): Accepted {
     const known = this.#findKnown(incoming);
     this.#requireFreshProof(incoming, known);
-    if (known) return { event: known, duplicate: true };
+    if (known) {
+      // What comes again may come with a proof of its own: that one makes no other event either.
+      if (this.identity && incoming.sourceId !== null)
+        this.#rememberProof(this.identity, incoming.sourceId, known.id);
+      return { event: known, duplicate: true };
+    }
     const mustWait = this.#mustWait(incoming);
     const { filtered } = audience;
     const endpoints = this.#asTheyAre(audience.endpoints, incoming);
@@ -281,10 +286,14 @@ export class Prepared {
       .filter((endpoint) => isTheirs(endpoint, event));
   }
 
-  #remember({ deliveryId, keptSeconds, proof }: Identity, sourceId: number, eventId: number): void {
-    const { dedup } = this.#data;
-    if (deliveryId !== null) dedup.save(sourceId, deliveryId, eventId, keptSeconds);
-    if (proof !== null) dedup.save(sourceId, keyOfProof(proof.id), eventId, proof.keptSeconds);
+  #remember(identity: Identity, sourceId: number, eventId: number): void {
+    const { deliveryId, keptSeconds } = identity;
+    if (deliveryId !== null) this.#data.dedup.save(sourceId, deliveryId, eventId, keptSeconds);
+    this.#rememberProof(identity, sourceId, eventId);
+  }
+
+  #rememberProof({ proof }: Identity, sourceId: number, eventId: number): void {
+    if (proof !== null) this.#data.dedup.save(sourceId, keyOfProof(proof.id), eventId, proof.keptSeconds);
   }
 
   /** A proof makes one event: with it comes that one again, or nothing. */

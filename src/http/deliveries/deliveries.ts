@@ -94,7 +94,8 @@ function listDeliveries(services: Needs<"ids" | "endpoints" | "deliveryList" | "
         },
       },
     },
-    async handle({ caller, query, turns }) {
+    async handle(context) {
+      const { caller, query, turns } = context;
       const filter = readDeliveryFilter(services, caller, query);
       const before = readCursor(services, "msg", query.cursor);
       if (query.format === "ndjson")
@@ -103,6 +104,7 @@ function listDeliveries(services: Needs<"ids" | "endpoints" | "deliveryList" | "
           before,
           countMax: query.limit ?? Number.POSITIVE_INFINITY,
           turns,
+          requireAdmission: () => context.requireAdmission(),
         });
       const { rows, next } = await services.deliveryList.page(filter, before, pageSize(query), turns);
       const data = rows.map((delivery) => deliveryOf(services, delivery, delivery.eventType));

@@ -15,6 +15,8 @@ export interface Export {
   before: number;
   countMax: number;
   turns: Turns;
+  /** Throws where the caller may not read any more. */
+  requireAdmission(): void;
 }
 
 /**
@@ -100,6 +102,7 @@ class ExportSource {
     const { filter, turns } = this.asked;
     let text = "";
     while (text === "" && this.#position !== null) {
+      this.asked.requireAdmission();
       const count = Math.min(limit("listLimitMax"), this.#left);
       const page = await this.services.deliveryList.page(filter, this.#position, count, turns);
       for (const row of page.rows)

@@ -2,6 +2,7 @@ import type { Caller } from "../../core/caller.ts";
 import { invalid, notFound, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { type Endpoint, HEALTHY, isSameDestination } from "../../core/model.ts";
+import { rotated } from "../../core/signing.ts";
 import { commitChange } from "../framework/commit.ts";
 import { belongsTo } from "../shared/lookups.ts";
 import { endpointWeight } from "../../store/resources/endpoint-weights.ts";
@@ -57,18 +58,21 @@ function requireWeight({ endpoints }: Needs<"endpoints">, owner: Owner, added: n
 const SMALLER = "their filters, transformations, headers and metadata have many parts, or long texts.";
 
 /**
- * Inside a write: throws where the endpoint cannot become this consumer's. What it got so far stays with whom
- * it was for.
+ * Inside a write: what becomes of an endpoint that another consumer gets. Throws where that cannot be: what
+ * it got so far, and the numbers of that, stay with whom it was for. A consumer that it is taken from may
+ * know its secret.
  */
-export function requireMovable(
+export function moveTo(
   services: Needs<"endpoints" | "index">,
   now: Endpoint,
   consumerId: string | null,
-): void {
-  if (consumerId === now.consumerId) return;
+): Partial<Endpoint> {
+  if (consumerId === now.consumerId) return {};
   requireConsumerRoom(services, { projectId: now.projectId, consumerId });
-  if (services.index.isEmpty(now.id)) return;
-  throw new Problem("conflict", "It has deliveries already: its consumer stays. Create another endpoint.");
+  const { index } = services;
+  if (!index.isEmpty(now.id) || index.hasHours(now.id))
+    throw new Problem("conflict", "It had deliveries: its consumer stays. Create another endpoint.");
+  return now.consumerId === null ? {} : rotated(now, null);
 }
 
 type Committer = Pick<RequestContext, "commit"> & { readonly caller: Caller };

@@ -5,7 +5,7 @@ import { childPointer } from "../../core/json/value.ts";
 import type { Endpoint } from "../../core/model.ts";
 import { limit } from "../../core/limits.ts";
 import { listKinds } from "../../destinations/destinations.ts";
-import { changeEndpoint, requireLighter, requireMovable } from "./change.ts";
+import { changeEndpoint, moveTo, requireLighter } from "./change.ts";
 import { findEndpoint, endpointsOf } from "../shared/lookups.ts";
 import { endpointCreationRoute } from "./creation.ts";
 import { requireSafeDestination } from "./destination.ts";
@@ -178,7 +178,7 @@ function changeRoute(
     bodyExample: { event_types: ["invoice.paid"], description: null },
     answers: { 200: CHANGED },
     refuses: {
-      conflict: "It has deliveries already: its consumer stays.",
+      conflict: "It had deliveries: its consumer stays.",
       unsafe_destination: "The address is not allowed.",
     },
     async handle(context) {
@@ -195,9 +195,8 @@ function changeRoute(
         (now) => {
           const change = readEndpointChange(body, now);
           requireOwnCredentials(caller, body, now, { ...now, ...change });
-          if (change.consumerId !== undefined) requireMovable(services, now, change.consumerId);
           requireLighter(services, now, { ...now, ...change });
-          return change;
+          return { ...change, ...moveTo(services, now, change.consumerId ?? now.consumerId) };
         },
         (made) => ({ status: 200, json: { ...endpointOf(services, made), ...warningsPart(body.filter) } }),
       );

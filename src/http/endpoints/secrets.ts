@@ -1,6 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import type { Endpoint, PreviousSecret } from "../../core/model.ts";
-import { makePrivateKey, makeSecret } from "../../core/signing.ts";
+import { rotated } from "../../core/signing.ts";
 import { changeEndpoint } from "./change.ts";
 import { findEndpoint } from "../shared/lookups.ts";
 import { publicKeyPart } from "./shape.ts";
@@ -57,7 +56,7 @@ function rotateRoute(services: Needs<"ids" | "endpoints" | "health" | "actors" |
         services,
         context,
         endpoint.id,
-        (now) => rotate(now, overlapEnd(services.now(), body.expiry_hours)),
+        (now) => rotated(now, overlapEnd(services.now(), body.expiry_hours)),
         (made) => ({
           status: 200,
           json: {
@@ -69,12 +68,6 @@ function rotateRoute(services: Needs<"ids" | "endpoints" | "health" | "actors" |
       );
     },
   });
-}
-
-function rotate(now: Endpoint, expiresAt: number | null): Partial<Endpoint> {
-  const { secret, privateKey } = now;
-  const previous: PreviousSecret | null = expiresAt === null ? null : { secret, privateKey, expiresAt };
-  return { secret: makeSecret(), privateKey: privateKey === null ? null : makePrivateKey(), previous };
 }
 
 function readSecretRoute(services: Needs<"ids" | "endpoints" | "now">): AnyRoute {

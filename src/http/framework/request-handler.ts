@@ -183,6 +183,10 @@ export class RequestHandler implements RequestContext {
     this.charge(1);
   }
 
+  requireAdmission(): void {
+    this.admit();
+  }
+
   /** Throws 401 or 403. */
   private admit(): Caller | null {
     const { access, method } = this.prepared.route;

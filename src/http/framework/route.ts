@@ -84,6 +84,8 @@ export interface RequestContext<
    * a rollback.
    */
   commit(run: () => Answer): Promise<Answer>;
+  /** Throws 401 or 403 where the caller may not call any more: asked again by what goes on for long. */
+  requireAdmission(): void;
   /** The caller's turns, for long work: it stops at the next one once the caller has left. */
   readonly turns: Turns;
   /** Takes more from the route's budget than the one that was taken already. Throws 429 `rate_limited`. */

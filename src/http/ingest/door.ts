@@ -13,6 +13,7 @@ import type {
 import type { KeyCache } from "../../inbound/keys.ts";
 import { refuseUnknownSource } from "../../inbound/receive.ts";
 import { type Accepted, type Incoming, ProofSpent } from "../../pipeline/pipeline.ts";
+import type { InboundRequest } from "../../inbound/provider.ts";
 import { addressOf, inboundRequest, readerOf, searchOf } from "../sources/request.ts";
 import { visit } from "../sources/provider-network.ts";
 import { refuseInTime } from "./refusal-time.ts";
@@ -27,6 +28,7 @@ import { settledStatus } from "../sources/material.ts";
 /**
  * How long a provider should wait before it sends again what a paused source or a suspended account refused.
  */
+const CHANGE_RETRY_SECONDS = 1;
 const PAUSE_RETRY_SECONDS = 60;
 
 /** Stands in for a source that does not exist, so that its refusal takes as long as another's. */
@@ -78,10 +80,21 @@ export class IngestDoor {
       );
       return this.refuse(null, "unknown_source");
     }
-    const provider = providerOf(source);
     const inbound = inboundRequest(() => addressOf(this.services, source), arrived);
+    try {
+      return await this.judge(source, inbound, readHops(request.headers));
+    } catch (error) {
+      if (!(error instanceof SourceChanged)) throw error;
+    }
+    // As its owner has made it meanwhile, with the secrets and for the consumer that it has now.
+    const changed = this.findSource(id);
+    if (changed === undefined) return this.refuse(null, "unknown_source");
+    return this.judge(changed, inbound, readHops(request.headers));
+  }
+
+  private async judge(source: Source, inbound: InboundRequest, hops: number): Promise<Answer> {
     const reception = await receptionOf(this.services, this.keys, source, inbound);
-    return this.answer(source, provider, reception, readHops(request.headers));
+    return this.answer(source, providerOf(source), reception, hops);
   }
 
   /**
@@ -208,11 +221,24 @@ export class IngestDoor {
     const prepared = await pipeline.prepare(source.projectId, [this.incoming(source, event, hops)], identity);
     const { accepted, changed } = await prepared.commit(
       ([first]) => ({ accepted: first, changed: this.forgetToken(source) }),
-      (run) => store.write(run),
+      (run) => {
+        // Asked here too: a throw inside costs all that share the transaction a second try.
+        this.requireSame(source);
+        return store.write(() => {
+          this.requireSame(source);
+          return run();
+        });
+      },
     );
     if (changed !== null) sources.remember(changed);
     if (accepted === undefined) throw new Error("one event was prepared, and none written");
     return accepted;
+  }
+
+  /** Since the source was found its owner may have changed or deleted it: a fetch of keys takes time. */
+  private requireSame(source: Source): void {
+    if (this.services.sources.get(source.id) !== source) throw new SourceChanged();
+    this.requireOpenAccount(source);
   }
 
   private incoming(source: Source, event: VerifiedEvent, hops: number): Incoming {
@@ -231,6 +257,13 @@ export class IngestDoor {
   private forgetToken({ id, pendingVerificationToken }: Source): Source | null {
     if (pendingVerificationToken === null) return null;
     return this.services.sources.update(id, () => ({ pendingVerificationToken: null }));
+  }
+}
+
+class SourceChanged extends Problem {
+  constructor() {
+    const headers = { "retry-after": String(CHANGE_RETRY_SECONDS) };
+    super("unavailable", "This source is being changed. Try again in a moment.", { headers });
   }
 }
 

@@ -53,6 +53,11 @@ export class Hours {
     return this.#ofEndpoint.between.all(id, from, to).map(toHour);
   }
 
+  /** True where an endpoint has any. */
+  isKnown(id: number): boolean {
+    return this.#ofEndpoint.oldest.get(id, 1) !== null;
+  }
+
   ofProject(id: number, from: number, to: number): Hour[] {
     return this.#ofProject.between.all(id, from, to).map(toHour);
   }

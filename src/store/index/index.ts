@@ -224,6 +224,11 @@ export class Index implements BatchPart {
     );
   }
 
+  /** True where numbers of an endpoint stand in the table, or are on their way there. */
+  hasHours(endpointId: number): boolean {
+    return this.counts(endpointId) || this.hours.isKnown(endpointId);
+  }
+
   /** Numbers of an endpoint that are not in the table yet. */
   recentHours(endpointId: number): Hour[] {
     return this.#gathered.flatMap(({ tallied }) => [...(tallied.get(endpointId)?.hours ?? [])]);

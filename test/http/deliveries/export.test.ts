@@ -42,3 +42,19 @@ test("one caller has ten under way at most, however they end", async () => {
   expect((await begin()).status).toBe(429);
   for (const { body } of [...open.slice(2), ...more]) await body?.cancel();
 });
+
+test("ends by an error once its caller may not read any more", async () => {
+  await using api = await startApi();
+  await api.endpoint({ url: api.receiver.url("x"), eventTypes: ["x.export"], status: "disabled" });
+  const events = Array.from({ length: 500 }, () => ({ type: "x.export", data: {} }));
+  for (let n = 0; n < 2; n++) await api.call("POST", "/v1/events/batch", { events });
+  const { body } = await api.handle("GET", "/v1/deliveries?format=ndjson");
+  const reader = body?.getReader();
+  expect((await reader?.read())?.done).toBe(false);
+  api.callers.delete("full");
+  const rest = async () => {
+    while (!(await reader?.read())?.done) continue;
+    return "complete";
+  };
+  expect(await rest().catch(String)).not.toBe("complete");
+});

@@ -23,3 +23,39 @@ test("an endpoint stays with its consumer where a publish or a replay comes in t
     expect([how, made.status, moved.status]).toEqual([how, 202, 409]);
   }
 }, 20_000);
+
+test("an endpoint whose deliveries were erased stays too, as its numbers are its consumer's", async () => {
+  await using api = await startApi();
+  api.receiver.at("x", () => new Response());
+  const endpoint = await api.endpoint({
+    url: api.receiver.url("x"),
+    eventTypes: ["counted"],
+    consumerId: "ada",
+  });
+  const event = await api.publish("counted", { consumer_id: "ada" });
+  await api.receiver.arrived("x", 1);
+  await api.data.store.settled();
+  expect((await api.call("DELETE", `/v1/events/${event.id}`)).status).toBeLessThan(300);
+  await api.until(async () => (await api.call("GET", `/v1/events/${event.id}`)).status === 404);
+  const path = `/v1/endpoints/${endpoint.publicId}`;
+  expect((await api.call("PATCH", path, { consumer_id: "bert" })).status).toBe(409);
+});
+
+test("an endpoint that is taken from a consumer has a new secret; one of the project's own keeps its", async () => {
+  await using api = await startApi();
+  for (const [before, isNew] of [
+    ["ada", true],
+    [null, false],
+  ] as const) {
+    const endpoint = await api.endpoint({
+      url: api.receiver.url("x"),
+      eventTypes: ["none"],
+      consumerId: before,
+    });
+    const path = `/v1/endpoints/${endpoint.publicId}`;
+    const secret = async () => (await api.get<{ secret: string }>(`${path}/secret`)).secret;
+    const first = await secret();
+    expect((await api.call("PATCH", path, { consumer_id: "bert" })).status).toBe(200);
+    expect((await secret()) !== first).toBe(isNew);
+  }
+});

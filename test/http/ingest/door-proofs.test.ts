@@ -43,6 +43,13 @@ describe("a token of Mailgun", () => {
     expect((await readSource(app, source)).counters.rejected).toMatchObject({ body_altered: 1 });
   });
 
+  test("of a request that came again makes no event either", async () => {
+    await send(mailgun("t-5", { id: "m-5", event: "delivered" }));
+    const again = mailgun("t-6", { id: "m-5", event: "delivered" });
+    expect((await send(again)).json["duplicate"]).toBe(true);
+    expect((await send(again.replace("m-5", "m-6"))).status).toBe(401);
+  });
+
   test("makes one event among many at once, whatever the others say", async () => {
     const first = mailgun("t-3", { id: "c-0", event: "opened" });
     const bodies = Array.from({ length: 20 }, (_unused, index) => first.replace("c-0", `c-${index}`));
