@@ -29,5 +29,8 @@ describe.each(rows.map((cells) => [cells[1] ?? "", cells] as const))("%s", (_bar
     expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
   });
 
-  test("has a figure", () => expect(cells[5]).toMatch(/\d/));
+  test("has a figure, and where a long form has measured it, the day", () => {
+    expect(cells[5]).toMatch(/\d/);
+    if (cells[4] !== "the same") expect(cells[5]).toMatch(/\(\d{4}-\d{2}-\d{2}\)$/);
+  });
 });
