@@ -168,10 +168,10 @@ function readTimeline(
         example: { data: timelineExample, next_cursor: null },
       },
     },
-    handle({ caller, params, query }) {
+    async handle({ caller, params, query, turns }) {
       const event = findEvent(services, caller, params.id);
       const after = timelineCursor(services, query.cursor);
-      const { data, next } = timelineOf(services, caller, event, after);
+      const { data, next } = await timelineOf(services, caller, event, after, turns);
       return { status: 200, json: { data, next_cursor: writeCursor(services, "att", next) } };
     },
   });

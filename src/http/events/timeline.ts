@@ -1,8 +1,10 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
 import { firstKeyAt, keyTime } from "../../core/ids.ts";
+import { limit } from "../../core/limits.ts";
 import { deadReasonOf } from "../../core/delivery.ts";
 import { DEAD_REASONS, type Event } from "../../core/model.ts";
+import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { AttemptSummary } from "../../store/log/attempts.ts";
 import type { Note } from "../../store/log/notes.ts";
 import {
@@ -119,16 +121,16 @@ export function timelineCursor(services: Needs<"ids">, cursor: string | undefine
 }
 
 /** The part of the timeline behind the key `after`, and the key to go on behind; null at the end. */
-export function timelineOf(
+export async function timelineOf(
   services: Needs<"ids" | "endpoints" | "deliveries" | "attempts" | "notes" | "eventList">,
   caller: Caller,
   event: Event,
   after: number,
-): { data: Entry[]; next: number | null } {
-  const { attempts, notes } = services;
+  turns: Turns,
+): Promise<{ data: Entry[]; next: number | null }> {
   const visible = visibleEndpoints(services, caller);
-  const noted = notes.ofEvent(event.id, visible, after, PAGE_MAX + 1);
-  const tried = attempts.ofEvent(event.id, visible, after, PAGE_MAX + 1);
+  const tried = await attemptsOf(services, event, visible, after, turns);
+  const noted = services.notes.ofEvent(event.id, visible, after, PAGE_MAX + 1);
   const happened: Placed[] = [
     ...tried.flatMap((attempt) => entriesOfAttempt(services, event, attempt)),
     ...noted.map((note) => entryOfNote(services, note)),
@@ -137,6 +139,26 @@ export function timelineOf(
   const begin = after === 0 ? entriesOfAcceptance(services, caller, event) : [];
   const data = [...begin, ...page.rows.map((row) => row.entry)].toSorted(byInstant);
   return { data, next: page.next };
+}
+
+/** The first of them, behind a key. A wide event has many deliveries: others have their turn between some. */
+async function attemptsOf(
+  { deliveries, attempts }: Needs<"deliveries" | "attempts">,
+  { id }: Event,
+  visible: ReadonlySet<number> | null,
+  after: number,
+  turns: Turns,
+): Promise<AttemptSummary[]> {
+  let found: AttemptSummary[] = [];
+  for (let above = id; ; ) {
+    const last = deliveries.keyOfEventAfter(id, above, limit("listLimitMax"));
+    const below = last === null ? Number.MAX_SAFE_INTEGER : last + 1;
+    const more = attempts.ofEvent(id, visible, after, PAGE_MAX + 1, { above, below });
+    found = [...found, ...more].sort((a, b) => a.id - b.id).slice(0, PAGE_MAX + 1);
+    if (last === null) return found;
+    above = last;
+    if (turns.isOver) await turns.next();
+  }
 }
 
 /** The first `PAGE_MAX` happenings; an attempt and what follows from it share a key and are not parted. */

@@ -114,11 +114,11 @@ export class Attempts {
          WHERE ${isAttemptOf(bound(1))} AND attempt.id > ${bound(2)} AND octet_length(attempt.request_body) > 0)`,
     );
     this.#get = sqlite.prepare<AttemptRow, [number]>(`SELECT ${COLUMNS} FROM attempt WHERE id = ?`);
-    this.#ofEvent = sqlite.prepare<SummaryRow, [number, number, string | null, number]>(
+    this.#ofEvent = sqlite.prepare<SummaryRow, [number, number, string | null, number, number, number]>(
       `SELECT attempt.id, attempt.delivery_id AS deliveryId, d.endpoint_id AS endpointId, attempt.number, attempt.trigger, attempt.started_at AS startedAt,
          attempt.duration_ms AS durationMs, attempt.outcome, attempt.status_code AS statusCode, attempt.error_code AS errorCode, attempt.error_detail AS errorDetail,
          attempt.next_attempt_at AS nextAttemptAt
-       FROM (${deliveriesOf(bound(1), "id, endpoint_id, first_attempt", { where: goesToOneOf(3) })}) d
+       FROM (${deliveriesOf(bound(1), "id, endpoint_id, first_attempt", { above: bound(5), below: bound(6), where: goesToOneOf(3) })}) d
          JOIN attempt ON ${isAttemptOf("d.id", "d.first_attempt")} WHERE attempt.id > ${bound(2)} ORDER BY attempt.id LIMIT ${bound(4)}`,
     );
   }
@@ -182,16 +182,20 @@ export class Attempts {
     }
   }
 
-  /** Oldest first, above the key `after`; only those to `visible` endpoints (null: all). */
+  /**
+   * Oldest first, above the key `after`; only those to `visible` endpoints (null: all), and of the deliveries
+   * between two keys.
+   */
   ofEvent(
     eventId: number,
     visible: ReadonlySet<number> | null,
     after: number,
     count: number,
+    { above, below }: { above: number; below: number } = { above: eventId, below: Number.MAX_SAFE_INTEGER },
   ): AttemptSummary[] {
     const endpoints = visible && JSON.stringify([...visible]);
     return this.#ofEvent
-      .all(eventId, after, endpoints, count)
+      .all(eventId, after, endpoints, count, above, below)
       .map(({ trigger, outcome, errorCode, errorDetail, ...row }) => ({
         ...row,
         trigger: TRIGGERS[trigger] ?? "publish",

@@ -37,7 +37,12 @@ export class Deliveries {
     private readonly parts: DeliveriesParts,
   ) {
     const { sqlite } = store;
-    this.#statements = { ...prepareReads(sqlite), ...prepareChanges(sqlite), ...prepareEndings(sqlite) };
+    this.#statements = {
+      ...prepareReads(sqlite),
+      ...prepareWaiting(sqlite),
+      ...prepareChanges(sqlite),
+      ...prepareEndings(sqlite),
+    };
   }
 
   /**
@@ -86,6 +91,11 @@ export class Deliveries {
   ofEvent(eventId: number, visible: ReadonlySet<number> | null, count: number, above = eventId): Delivery[] {
     const endpoints = visible && JSON.stringify([...visible]);
     return this.#statements.ofEvent.all(eventId, endpoints, count, above).map(toDelivery);
+  }
+
+  /** The key of the event's `count`-th delivery above a key; null where it has fewer. */
+  keyOfEventAfter(eventId: number, above: number, count: number): number | null {
+    return this.#statements.nthOfEvent.get(eventId, above, count - 1)?.id ?? null;
   }
 
   /** True where it has had its status since a key, and was not opened again either. */
@@ -302,25 +312,18 @@ function prepareReads(sqlite: Store["sqlite"]) {
     ofEvent: sqlite.prepare<DeliveryRow, [number, string | null, number, number]>(
       `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { above: bound(4), where: goesToOneOf(2) })} ORDER BY id LIMIT ${bound(3)}`,
     ),
+    nthOfEvent: sqlite.prepare<{ id: number }, [number, number, number]>(
+      `${deliveriesOf(bound(1), "id", { above: bound(2) })} ORDER BY id LIMIT 1 OFFSET ${bound(3)}`,
+    ),
     ofEventAndEndpoint: sqlite.prepare<DeliveryRow, [number, number]>(
       `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { where: `endpoint_id = ${bound(2)}` })} ORDER BY id DESC LIMIT 1`,
     ),
     countAdded: sqlite.prepare<{ count: number }, [number, number, string | null]>(
       `SELECT count(*) AS count FROM delivery WHERE event_id = ${bound(1)} AND id > ${bound(2)} AND ${REPLAYED} AND ${goesToOneOf(3)}`,
     ),
-    parkedOf: sqlite.prepare<Waiting, [number, number]>(
-      `SELECT ${WAITING_COLUMNS} FROM delivery
-       WHERE endpoint_id = ${bound(1)} AND queue_order IS NOT NULL ORDER BY queue_order LIMIT ${bound(2)}`,
-    ),
     handedOutUpTo: sqlite.prepare<HandedOut, [number, number, number]>(
       `SELECT id, attempt_count AS attemptCount FROM delivery
        WHERE endpoint_id = ${bound(1)} AND queue_order <= ${bound(2)} AND queue_order IS NOT NULL AND step > 0 ORDER BY queue_order LIMIT ${bound(3)}`,
-    ),
-    firstParked: sqlite.prepare<{ first: Nullable }, [number]>(
-      `SELECT min(queue_order) AS first FROM delivery WHERE endpoint_id = ${bound(1)} AND queue_order IS NOT NULL`,
-    ),
-    countParked: sqlite.prepare<{ count: number }, [number]>(
-      "SELECT count(*) AS count FROM delivery WHERE endpoint_id = ? AND queue_order IS NOT NULL",
     ),
     countOpenUnparked: sqlite.prepare<{ count: number }, [string]>(
       "SELECT count(*) AS count FROM delivery WHERE id IN (SELECT value FROM json_each(?)) AND status IN (0, 1) AND due IS NOT NULL AND queue_order IS NULL",
@@ -336,6 +339,22 @@ function prepareReads(sqlite: Store["sqlite"]) {
     ),
     awaitingOf: sqlite.prepare<DeliveryRow, [number, number]>(
       `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { where: "status IN (0, 1) AND due IS NULL" })} ORDER BY id LIMIT ${bound(2)}`,
+    ),
+  };
+}
+
+/** Of what waits: parked in the database, or for the actors to take up. */
+function prepareWaiting(sqlite: Store["sqlite"]) {
+  return {
+    parkedOf: sqlite.prepare<Waiting, [number, number]>(
+      `SELECT ${WAITING_COLUMNS} FROM delivery
+       WHERE endpoint_id = ${bound(1)} AND queue_order IS NOT NULL ORDER BY queue_order LIMIT ${bound(2)}`,
+    ),
+    firstParked: sqlite.prepare<{ first: Nullable }, [number]>(
+      `SELECT min(queue_order) AS first FROM delivery WHERE endpoint_id = ${bound(1)} AND queue_order IS NOT NULL`,
+    ),
+    countParked: sqlite.prepare<{ count: number }, [number]>(
+      "SELECT count(*) AS count FROM delivery WHERE endpoint_id = ? AND queue_order IS NOT NULL",
     ),
     held: sqlite.prepare<Waiting, []>(
       `SELECT ${WAITING_COLUMNS} FROM delivery

@@ -1,5 +1,6 @@
 /** The timeline of an event, as it follows from attempts and notes. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { limit, LIMITS } from "../../../src/core/limits.ts";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
 import { type Api, expectRefusal, type Page, startApi } from "../log-kit.ts";
 
@@ -200,4 +201,22 @@ test("a long timeline goes on by its cursor, without gaps or repeats", async () 
   expectRefusal(await api.call("GET", `/v1/events/${id}/timeline?cursor=x`), 422, "invalid_request", [
     "cursor",
   ]);
+});
+
+test("of a wide event is gathered from some of its deliveries at a time, and the same", async () => {
+  for (let n = 0; n < 5; n++)
+    await api.endpoint({ url: api.receiver.url(`gathered-${n}`), eventTypes: ["gathered"] });
+  const event = await api.publish("gathered");
+  for (let n = 0; n < 5; n++) await api.receiver.arrived(`gathered-${n}`, 1);
+  await api.data.store.settled();
+  const read = () => timeline(event.id);
+  const whole = await read();
+  const usual = limit("listLimitMax");
+  (LIMITS.listLimitMax as { value: number }).value = 2;
+  try {
+    expect(await read()).toEqual(whole);
+  } finally {
+    (LIMITS.listLimitMax as { value: number }).value = usual;
+  }
+  expect(whole.filter(({ kind }) => kind === "attempt")).toHaveLength(5);
 });
