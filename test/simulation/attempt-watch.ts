@@ -142,6 +142,7 @@ export class AttemptWatch {
     run.receivers.secrets.set(run.process.data.ids.encode("msg", id), this.#validSecrets(endpoint.id));
     this.#busy.add(id);
     if (run.outside.byHand.has(id)) return;
+    run.order.onStart(endpoint.id, id);
     this.#startedAt.set(endpoint.id, run.world.monotonic);
     this.#requireSlot(endpoint);
     if (this.#busy.size > run.attemptsMax)

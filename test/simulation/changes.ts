@@ -123,13 +123,28 @@ export class Changes {
   reorder(): void {
     const { rng, endpoints, process } = this.run;
     const id = rng.pick(endpoints);
-    // At an endpoint that is pushed to, what waits already may have gone out of order.
     const isPoll = process.data.endpoints.get(id)?.kind === "poll";
-    const ordering = isPoll && rng.chance(0.5) ? "fifo" : "none";
+    const ordering = rng.chance(isPoll ? 0.5 : 0.3) ? "fifo" : "none";
     this.#change(id, () => ({
       maxConcurrency: rng.pick([1, 2, 10]),
-      ...(rng.chance(isPoll ? 1 : 0.2) && { ordering }),
+      ...(rng.chance(isPoll ? 1 : 0.3) && this.#ordering(id, ordering)),
     }));
+  }
+
+  #ordering(id: number, ordering: Endpoint["ordering"]): Partial<Endpoint> {
+    if (ordering === "fifo") this.run.outside.reordered.add(id);
+    return { ordering };
+  }
+
+  /** While events for it are on their way to its actor, and others follow. */
+  keepOrder(): void {
+    const { rng, endpoints, process, publishing, watch } = this.run;
+    const endpoint = process.data.endpoints.get(rng.pick(endpoints));
+    if (!endpoint || endpoint.kind === "poll" || watch.inFlightOf(endpoint.id) > 0) return;
+    this.run.slowDown();
+    for (let n = 0; n < 3; n++) publishing.publish(endpoint);
+    this.run.later(0, () => this.#change(endpoint.id, () => this.#ordering(endpoint.id, "fifo")));
+    for (const ms of [0, 1, 3]) this.run.later(ms, () => publishing.publish(endpoint));
   }
 
   /**

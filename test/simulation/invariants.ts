@@ -270,8 +270,9 @@ function orderWasKept(run: Simulation, deliveries: readonly DeliveryRow[]): void
   const asked = new Set([...run.outside.touched, ...replayed.all().map(({ id }) => id)]);
   for (const endpointId of run.endpoints) {
     const endpoint = run.process.data.endpoints.getAnyway(endpointId);
-    // What pollers get is looked at page by page.
+    // What pollers get is looked at page by page, and who came to keep the order attempt by attempt.
     if (endpoint?.ordering !== "fifo" || endpoint.kind === "poll") continue;
+    if (run.outside.reordered.has(endpointId)) continue;
     const own = deliveries.filter((one) => one.endpoint_id === endpointId && !asked.has(one.id));
     const keyOf = new Map(own.map((one) => [run.process.data.ids.encode("msg", one.id), one.id]));
     const seen = seenBy(run, endpointId).sort((a, b) => a.sent - b.sent);

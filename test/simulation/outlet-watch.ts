@@ -9,6 +9,8 @@ import type { Met } from "./scenario.ts";
 export interface OutletListeners {
   met(bound: keyof Met): void;
   violate(text: string): void;
+  /** They went on to their actors, or into the line. */
+  dispatched(committed: readonly Waiting[]): void;
 }
 
 /**
@@ -102,6 +104,7 @@ export class OutletWatch implements Outlet {
     this.#isDispatching = true;
     dispatcher.dispatch(committed);
     this.#isDispatching = false;
+    this.tell.dispatched(committed);
     const joined = dispatcher.waiting - before;
     if (joined === 0) return;
     this.tell.met("lineUsed");

@@ -31,6 +31,8 @@ export interface Outside {
   deleted: Set<number>;
   /** Endpoints that were made while events came: what of those before they get is up to replays. */
   late: Set<number>;
+  /** Endpoints that came to keep the order: what waited then may have gone out of order before. */
+  reordered: Set<number>;
   /**
    * Endpoints that were given to another consumer, and the newest key there was once that was acknowledged:
    * what of the events before they get is up to chance.
@@ -49,6 +51,7 @@ export function newOutside(): Outside {
     paused: new Set(),
     deleted: new Set(),
     late: new Set(),
+    reordered: new Set(),
     given: new Map(),
   };
 }

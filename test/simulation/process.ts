@@ -29,6 +29,8 @@ export interface ProcessParts {
   rng: Rng;
   sqlite: Database;
   transport: Transport;
+  /** Milliseconds until the loop comes round. */
+  turnMs(): number;
   /** Milliseconds that a sync of the disk takes now. */
   syncMs(): number;
   onStart(endpoint: Endpoint, load: Load): void;
@@ -71,7 +73,7 @@ export function bootProcess(parts: ProcessParts): Process {
   const dates = new DatingClock(world.clock);
   const storeParts = {
     now: dates.now,
-    schedule: (commit: () => void) => void world.after(0, commit),
+    schedule: (commit: () => void) => void world.after(parts.turnMs(), commit),
     beginShare: () => ({
       get isOver() {
         return rng.chance(SHARE_OVER);

@@ -18,6 +18,7 @@ export interface Faults {
   clockJumps: boolean;
   fullDisk: boolean;
   slowDisk: boolean;
+  slowTurns: boolean;
   erasures: boolean;
 }
 
@@ -35,6 +36,7 @@ export const FAULT_NAMES = [
   "clockJumps",
   "fullDisk",
   "slowDisk",
+  "slowTurns",
   "erasures",
 ] as const satisfies (keyof Faults)[];
 

@@ -13,6 +13,7 @@ import { bootProcess, type Process, recoverProcess } from "./process.ts";
 import { Pollers } from "./pollers.ts";
 import { Publishing } from "./publishing.ts";
 import { CONSUMERS, SEEDS_WITH_USUAL_BOUNDS, setBounds } from "./scenario.ts";
+import { OrderWatch } from "./order-watch.ts";
 import { Replays } from "./replays.ts";
 import { FAULT_NAMES, type Faults, Receivers } from "./receivers.ts";
 import { RowWatch } from "./row-watch.ts";
@@ -25,6 +26,8 @@ const STARTS_AT = Date.UTC(2026, 10, 21);
 const STEPS_MAX = 60_000;
 const QUIET_TURNS = 100;
 const PROJECTS = 2;
+/** So many in a row. */
+const SLOW_TURNS = 40;
 
 /** One run of the service under chance, from a seed. */
 export class Simulation {
@@ -46,6 +49,7 @@ export class Simulation {
   /** Where each endpoint is reached, also once it is gone. */
   readonly paths = new Map<number, string[]>();
   readonly watch = new AttemptWatch(this);
+  readonly order = new OrderWatch(this);
   readonly liveness = new Liveness(this);
   readonly erasures = new Erasures(this);
   readonly replays = new Replays(this);
@@ -55,6 +59,8 @@ export class Simulation {
   readonly publishing = new Publishing(this);
   readonly #changes = new Changes(this);
   steps = 0;
+  /** So many turns of the loop are slow from now on. */
+  #slowTurns = 0;
 
   /** `crashAt`: the one step after which the process dies; without it, chance decides when and how often. */
   constructor(
@@ -70,6 +76,7 @@ export class Simulation {
     if (crashAt !== null) this.faults.crashes = false;
     this.receivers = new Receivers(this.world, this.rng, this.faults, tally);
     this.process = this.#boot();
+    this.order.begin();
   }
 
   /** A number that two runs of one seed share. */
@@ -112,11 +119,27 @@ export class Simulation {
       outlet: {
         met: (bound) => void this.tally[bound]++,
         violate: (text) => this.violate(text),
+        dispatched: (committed) => this.order.onDispatched(committed),
       },
+      turnMs: () => this.#turnMs(),
       syncMs: () => this.#syncMs(),
       onStart: (endpoint, load) => this.watch.onStart(endpoint, load),
       onEnd: (endpoint, load, sent) => this.watch.onEnd(endpoint, load, sent),
     });
+  }
+
+  /** From now on what else the process has to do holds up what waits for the next turn of its loop. */
+  slowDown(): void {
+    if (!this.receivers.calm && this.faults.slowTurns) this.#slowTurns = SLOW_TURNS;
+  }
+
+  #turnMs(): number {
+    if (this.receivers.calm || !this.faults.slowTurns) return 0;
+    if (this.#slowTurns === 0 && this.rng.chance(0.02)) this.slowDown();
+    if (this.#slowTurns === 0) return 0;
+    this.#slowTurns--;
+    this.tally.slowTurns++;
+    return this.rng.below(10);
   }
 
   #syncMs(): number {
@@ -156,6 +179,7 @@ export class Simulation {
       [3, () => changes.move()],
       [2, () => changes.clearWaits()],
       [2, () => changes.reorder()],
+      [4, () => changes.keepOrder()],
       [2, () => changes.createLate()],
       [2, () => changes.give()],
       [4, () => this.#cancel()],
@@ -240,6 +264,7 @@ export class Simulation {
     this.pollers.forget();
     this.outside.byHand.clear();
     this.process = this.#boot();
+    this.order.begin();
     this.#enableSoon();
     this.isUp = false;
     const life = this.world.process;
