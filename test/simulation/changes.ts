@@ -39,19 +39,20 @@ export class Changes {
   }
 
   togglePause(): void {
-    const { rng, outside, endpoints } = this.run;
+    const { rng, endpoints } = this.run;
     const id = rng.pick(endpoints);
-    if (rng.chance(0.5)) {
-      this.#change(
-        id,
-        ({ status }) => (status === "active" ? { status: "paused" } : {}),
-        ({ status }) => {
-          if (status === "paused") outside.paused.add(id);
-        },
-      );
-      return;
-    }
-    this.resume(id);
+    if (rng.chance(0.5)) this.pause(id);
+    else this.resume(id);
+  }
+
+  pause(id: number): void {
+    this.#change(
+      id,
+      ({ status }) => (status === "active" ? { status: "paused" } : {}),
+      ({ status }) => {
+        if (status === "paused") this.run.outside.paused.add(id);
+      },
+    );
   }
 
   resume(id: number): void {

@@ -52,9 +52,9 @@ export class OrderWatch {
         "SELECT id, generation FROM delivery WHERE endpoint_id = ? AND id < ? AND due IS NOT NULL",
       )
       .all(endpointId, deliveryId);
-    if (earlier.some(({ id, generation }) => this.#handedOn.get(id) === generation))
-      this.run.violate(
-        "an attempt started at an endpoint that keeps order, before an earlier one that waits",
-      );
+    const first = earlier.find(({ id, generation }) => this.#handedOn.get(id) === generation);
+    if (first === undefined) return;
+    const state = this.run.watch.isBusy(first.id) ? "is tried by hand" : "waits";
+    this.run.violate(`where order is kept, an attempt started while an earlier delivery ${state}`);
   }
 }

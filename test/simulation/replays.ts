@@ -3,6 +3,7 @@ import { enqueueReplayed, replayOne } from "../../src/pipeline/replay.ts";
 import { mayGet } from "../../src/pipeline/new-delivery.ts";
 import { statusNumber } from "../../src/store/log/delivery-row.ts";
 import { everyOne, type ReplayFilter } from "../../src/store/log/replays.ts";
+import type { Changes } from "./changes.ts";
 import { CONSUMERS } from "./scenario.ts";
 import type { Simulation } from "./run.ts";
 
@@ -105,6 +106,22 @@ export class Replays {
     if (typeof attempt === "string" && !isKnown) byHand.delete(id);
   }
 
+  /** At an endpoint that keeps order and is paused, what is parked is tried by hand; and it is resumed. */
+  parkedByHand(changes: Pick<Changes, "pause" | "resume">): void {
+    const { run } = this;
+    const all = [...run.process.data.endpoints.all()];
+    const ordered = all.filter(({ kind, ordering }) => kind !== "poll" && ordering === "fifo");
+    if (ordered.length === 0) return;
+    const endpoint = run.rng.pick(ordered);
+    changes.pause(endpoint.id);
+    for (const ms of [5, 10, 15, 20]) run.later(ms, () => run.publishing.publish(endpoint));
+    const parked = run.sqlite.query<{ id: number }, [number]>(
+      "SELECT id FROM delivery WHERE endpoint_id = ? AND queue_order IS NOT NULL ORDER BY queue_order LIMIT 1",
+    );
+    run.later(50, () => this.#hangByHand(parked.get(endpoint.id)?.id));
+    run.later(60, () => changes.resume(endpoint.id));
+  }
+
   /** Now and then somebody tries by hand, soon after, what the endpoint would try next; and it hangs. */
   onFailure(endpointId: number): void {
     const { receivers, faults, rng } = this.run;
@@ -116,7 +133,10 @@ export class Replays {
     const rows = this.run.sqlite.query<{ id: number }, [number, number]>(
       "SELECT id FROM delivery WHERE endpoint_id = ? AND due > ? ORDER BY due LIMIT 1",
     );
-    const id = rows.get(endpointId, this.run.process.actors.clock.now())?.id;
+    this.#hangByHand(rows.get(endpointId, this.run.process.actors.clock.now())?.id);
+  }
+
+  #hangByHand(id: number | undefined): void {
     if (id === undefined) return;
     this.run.receivers.hangNext(this.run.process.data.ids.encode("msg", id));
     this.byHand(id);

@@ -184,6 +184,7 @@ export class Simulation {
       [2, () => changes.give()],
       [4, () => this.#cancel()],
       [4, () => this.replays.byHand()],
+      [2, () => this.replays.parkedByHand(changes)],
       [4, () => this.replays.one()],
       [2, () => this.replays.many()],
       [2, () => this.replays.wide()],
