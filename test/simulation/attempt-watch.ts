@@ -1,4 +1,5 @@
 import type { Endpoint } from "../../src/core/model.ts";
+import { limit } from "../../src/core/limits.ts";
 import { DEFAULT_SCHEDULE } from "../../src/core/retry.ts";
 import type { Load } from "../../src/core/waiting.ts";
 import type { Sent } from "../../src/delivery/send.ts";
@@ -31,6 +32,8 @@ export class AttemptWatch {
   readonly #endedAt = new Map<number, { number: number; at: number }>();
   /** When the gate of each endpoint may have been opened before its time, by the wall clock. */
   readonly #openings = new Map<number, number[]>();
+  /** No scheduled attempt of an endpoint before this, by the monotonic clock, as no file was left. */
+  readonly #shortUntil = new Map<number, number>();
   #hash = 0;
 
   constructor(private readonly run: Simulation) {}
@@ -47,6 +50,11 @@ export class AttemptWatch {
   /** Scheduled attempts of an endpoint that are in flight. */
   inFlightOf(endpointId: number): number {
     return this.#inFlight.get(endpointId) ?? 0;
+  }
+
+  /** True for a moment after no file was left for an attempt of it. */
+  isShort(endpointId: number): boolean {
+    return (this.#shortUntil.get(endpointId) ?? 0) > this.run.world.monotonic;
   }
 
   /** Milliseconds since its last scheduled attempt of this life began. */
@@ -131,6 +139,7 @@ export class AttemptWatch {
     this.#gates.clear();
     this.#inFlight.clear();
     this.#startedAt.clear();
+    this.#shortUntil.clear();
     this.#lastEnded.clear();
   }
 
@@ -170,6 +179,7 @@ export class AttemptWatch {
     this.#onceEnded.get(id)?.();
     this.#onceEnded.delete(id);
     this.#requireUndecided(load);
+    if (!sent) this.#shortUntil.set(endpoint.id, run.world.monotonic + limit("shortageRestMs"));
     // A success forgets a backoff.
     if (sent?.outcome === "delivered") this.willOpenGate(endpoint.id);
     // The next attempt may begin before anybody else hears of this one.

@@ -71,8 +71,14 @@ export class Changes {
     this.#change(endpoint.id, (now) => ({ secret: makeSecret(), previous: previousOf(now) }));
   }
 
-  delete(): void {
-    const id = this.run.rng.pick(this.run.endpoints);
+  /** As the job does it that looks for endpoints which fail for days. */
+  disable(id: number): void {
+    this.#change(id, ({ status }) =>
+      status === "active" ? { status: "disabled", disabledReason: "failing" } : {},
+    );
+  }
+
+  delete(id = this.run.rng.pick(this.run.endpoints)): void {
     if (this.run.outside.deleted.size > 0) return;
     this.run.outside.deleted.add(id);
     this.#change(id, () => ({ status: "deleted" }));

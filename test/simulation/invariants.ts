@@ -1,6 +1,6 @@
 import { keyTime } from "../../src/core/ids.ts";
 import { limit } from "../../src/core/limits.ts";
-import { OUTCOMES, TRIGGERS } from "../../src/core/model.ts";
+import { ORIGINS, OUTCOMES, TRIGGERS } from "../../src/core/model.ts";
 import { monthAt } from "../../src/core/plans.ts";
 import { deliveriesOf, isAttemptOf } from "../../src/store/log/children.ts";
 import { entriesOf } from "../kit/entries.ts";
@@ -11,6 +11,9 @@ import { pathOf, wantsType } from "./scenario.ts";
 
 const HANDED_OUT = OUTCOMES.indexOf("handed_out");
 const DAY_MS = 86_400_000;
+/** Tests, and replays of them, are never metered. */
+const TEST = ORIGINS.indexOf("test");
+const isFree = (origin: number) => origin >= TEST;
 
 interface DeliveryRow {
   id: number;
@@ -20,6 +23,7 @@ interface DeliveryRow {
   attempt_count: number;
   metered: number;
   generation: number;
+  origin: number;
 }
 
 /** What must hold when everything has come to rest. */
@@ -301,8 +305,9 @@ function countsAgree(run: Simulation, deliveries: readonly DeliveryRow[]): void 
   if (tallied < least || tallied > attempts + erased)
     run.violate(`${attempts} attempts and ${erased} erased, ${tallied} in the hourly numbers`);
   const metered = one("SELECT sum(deliveries) AS n FROM usage");
-  const tried = deliveries.filter((delivery) =>
-    attemptsOf(run, delivery.id).some(({ outcome }) => outcome <= 3 || outcome === HANDED_OUT),
+  const tried = deliveries.filter(
+    ({ id, origin }) =>
+      !isFree(origin) && attemptsOf(run, id).some(({ outcome }) => outcome <= 3 || outcome === HANDED_OUT),
   ).length;
   const replays = one("SELECT count(*) AS n FROM note WHERE kind = 0") + run.erasures.countGone("note 0");
   const most = tried + replays + run.erasures.countGone("delivery");
@@ -312,7 +317,7 @@ function countsAgree(run: Simulation, deliveries: readonly DeliveryRow[]): void 
 
 const PLACES = `
   SELECT (SELECT coalesce(sum(deliveries), 0) FROM usage WHERE day >= ?1 AND day < ?2)
-    + (SELECT count(*) FROM delivery WHERE status IN (0, 1) AND metered = 0)
+    + (SELECT count(*) FROM delivery WHERE status IN (0, 1) AND metered = 0 AND origin < ${TEST})
     + (SELECT coalesce(sum(max(0, matched - replayed)), 0) FROM replay WHERE status = 'running')
     + (SELECT coalesce(sum(total - written), 0) FROM fanout
        WHERE event_id NOT IN (SELECT event_id FROM waiting_event)) AS taken`;

@@ -143,7 +143,7 @@ export class Liveness {
       disk: () => isFull,
       plan_limit: () => (due === null ? isFull || isUsedUp() : data.tenants.isSuspended(projectId)),
       // On a full disk its row does not say it yet.
-      backoff: () => isFull || isGated(),
+      backoff: () => isFull || isGated() || watch.isShort(endpointId),
       order: () => ordering === "fifo" && (own > 0 || this.#hasEarlier(endpointId, id)),
       rate_limit: () => rate !== null && watch.sinceStart(endpointId) <= SECOND_MS / rate + ROUNDED_MS,
       concurrency: () => own >= maxConcurrency || !watch.hasFreeSlot(endpointId),

@@ -9,6 +9,9 @@ import type { Met } from "./scenario.ts";
 export interface OutletListeners {
   met(bound: keyof Met): void;
   violate(text: string): void;
+  /** A test event is about to be sent at once; it is refused. */
+  testing(deliveryId: number): void;
+  notTested(deliveryId: number): void;
   /** They went on to their actors, or into the line. */
   dispatched(committed: readonly Waiting[]): void;
 }
@@ -55,6 +58,18 @@ export class OutletWatch implements Outlet {
       if (load !== null) this.#given.set(id, load);
       enqueue(waiting);
     };
+    const attemptNow = actors.attemptNow.bind(actors);
+    actors.attemptNow = (id, trigger) => {
+      if (trigger === "test") tell.testing(id);
+      const attempt = attemptNow(id, trigger);
+      if (trigger === "test" && typeof attempt === "string") tell.notTested(id);
+      return attempt;
+    };
+  }
+
+  /** What waits in the line. */
+  linedIds(): number[] {
+    return [...this.#lined.values()].flatMap((lined) => [...lined.keys()]);
   }
 
   get clock(): Outlet["clock"] {

@@ -19,6 +19,7 @@ export interface Faults {
   fullDisk: boolean;
   slowDisk: boolean;
   slowTurns: boolean;
+  shortOfFiles: boolean;
   erasures: boolean;
 }
 
@@ -37,6 +38,7 @@ export const FAULT_NAMES = [
   "fullDisk",
   "slowDisk",
   "slowTurns",
+  "shortOfFiles",
   "erasures",
 ] as const satisfies (keyof Faults)[];
 
@@ -117,6 +119,7 @@ export class Receivers implements Transport {
     const path = request.url.pathname;
     const sent = this.#sent++;
     const latency = this.#strikes("slow", 0.1) ? 200 + this.rng.below(8000) : 1 + this.rng.below(60);
+    if (this.#strikes("shortOfFiles", 0.02)) return done(0, { kind: "aborted" });
     if (this.#strikes("blocked", 0.01)) return done(1, { kind: "blocked", code: "address_not_allowed" });
     if (this.#isDown(path)) return done(latency, { kind: "unreachable", code: "connection_refused" });
     if (this.#strikes("hang", this.#hanging.delete(id) ? 1 : 0.05))

@@ -13,11 +13,13 @@ import { bootProcess, type Process, recoverProcess } from "./process.ts";
 import { Pollers } from "./pollers.ts";
 import { Publishing } from "./publishing.ts";
 import { CONSUMERS, SEEDS_WITH_USUAL_BOUNDS, setBounds } from "./scenario.ts";
+import { HoldingWatch } from "./holding-watch.ts";
 import { OrderWatch } from "./order-watch.ts";
 import { Replays } from "./replays.ts";
 import { FAULT_NAMES, type Faults, Receivers } from "./receivers.ts";
 import { RowWatch } from "./row-watch.ts";
 import type { Tally } from "./tally.ts";
+import { Trials } from "./trials.ts";
 import { Rng, World } from "./world.ts";
 
 const SECOND_MS = 1000;
@@ -51,8 +53,10 @@ export class Simulation {
   readonly watch = new AttemptWatch(this);
   readonly order = new OrderWatch(this);
   readonly liveness = new Liveness(this);
+  readonly holding = new HoldingWatch(this);
   readonly erasures = new Erasures(this);
   readonly replays = new Replays(this);
+  readonly trials = new Trials(this);
   readonly clockJumps = new ClockJumps(this);
   readonly pollers = new Pollers(this);
   readonly #rows = new RowWatch(this);
@@ -119,6 +123,11 @@ export class Simulation {
       outlet: {
         met: (bound) => void this.tally[bound]++,
         violate: (text) => this.violate(text),
+        testing: (id) => {
+          this.outside.touched.add(id);
+          this.outside.byHand.add(id);
+        },
+        notTested: (id) => void this.outside.byHand.delete(id),
         dispatched: (committed) => this.order.onDispatched(committed),
       },
       turnMs: () => this.#turnMs(),
@@ -188,6 +197,7 @@ export class Simulation {
       [4, () => this.replays.one()],
       [2, () => this.replays.many()],
       [2, () => this.replays.wide()],
+      [4, () => this.trials.one(changes)],
       [8, () => this.pollers.poll()],
       [4, () => void this.process.data.index.writeDown()],
       [3, () => changes.account({ plan: this.rng.pick(["open", "small"]) })],
@@ -262,6 +272,7 @@ export class Simulation {
     this.world.crash();
     this.watch.forget();
     this.liveness.forget();
+    this.holding.forget();
     this.pollers.forget();
     this.outside.byHand.clear();
     this.process = this.#boot();
@@ -330,6 +341,7 @@ export class Simulation {
     this.process.outlet.look();
     if (!this.isUp) return;
     this.liveness.look();
+    this.holding.look();
     this.pollers.look();
     const { data, actors } = this.process;
     if (actors.counts().withoutSlot > 0) this.tally.noSlot++;
