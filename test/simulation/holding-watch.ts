@@ -21,22 +21,38 @@ export class HoldingWatch {
   }
 
   look(): void {
-    const { data, outlet } = this.run.process;
+    const { data } = this.run.process;
+    // On a full disk nothing is ended, nor told of an end.
+    const wrong = data.store.writable ? this.#wrong() : [];
+    const before = new Map(this.#since);
+    this.#since.clear();
+    const { monotonic } = this.run.world;
+    for (const [endpointId, text] of wrong) {
+      const key = `${endpointId} ${text}`;
+      const since = before.get(key) ?? monotonic;
+      this.#since.set(key, since);
+      // Much is on its way to the disk for a moment, or back.
+      if (monotonic - since > (this.run.faults.slowDisk ? SLOW_GRACE_MS : GRACE_MS)) this.run.violate(text);
+    }
+  }
+
+  /** By endpoint, as it seems at this moment. */
+  #wrong(): [endpointId: number, text: string][] {
+    const { data, outlet, actors } = this.run.process;
     const lined = outlet.linedIds();
+    const found: [number, string][] = [];
     for (const { endpointId, open, awaiting } of this.#openByEndpoint()) {
       const endpoint = data.endpoints.getAnyway(endpointId);
       if (!endpoint) continue;
+      const { status } = endpoint;
       const inLine = lined.filter((id) => data.deliveries.get(id)?.endpointId === endpointId).length;
-      const held = this.run.process.actors.openCount(endpoint) + inLine;
-      this.#require(endpointId, held >= open, "a delivery is open that nobody knows");
-      const isClosed = endpoint.status === "deleted" || endpoint.status === "disabled";
-      const isWrong = isClosed && awaiting > 0;
-      this.#require(
-        endpointId,
-        !isWrong,
-        `a delivery waits for the plan, its endpoint is ${endpoint.status}`,
-      );
+      const held = actors.openCount(endpoint) + inLine;
+      if (held < open) found.push([endpointId, "a delivery is open that nobody knows"]);
+      const isClosed = status === "deleted" || status === "disabled";
+      if (isClosed && awaiting > 0)
+        found.push([endpointId, `a delivery waits for the plan, and its endpoint is ${status}`]);
     }
+    return found;
   }
 
   #openByEndpoint() {
@@ -46,17 +62,5 @@ export class HoldingWatch {
          FROM delivery WHERE status IN (0, 1) GROUP BY endpoint_id`,
       )
       .all();
-  }
-
-  /** Says it once it has been wrong for a while: much is on its way to the disk for a moment, or back. */
-  #require(endpointId: number, isRight: boolean, text: string): void {
-    const { run } = this;
-    const { monotonic } = run.world;
-    const key = `${endpointId} ${text}`;
-    // On a full disk nothing is ended, nor told of an end.
-    if (isRight || !run.process.data.store.writable) return void this.#since.delete(key);
-    const since = this.#since.get(key) ?? monotonic;
-    this.#since.set(key, since);
-    if (monotonic - since > (run.faults.slowDisk ? SLOW_GRACE_MS : GRACE_MS)) run.violate(text);
   }
 }
