@@ -150,6 +150,7 @@ export class AttemptWatch {
       run.violate("an attempt started of an event that was erased");
     run.receivers.secrets.set(run.process.data.ids.encode("msg", id), this.#validSecrets(endpoint.id));
     this.#busy.add(id);
+    run.plan.onStart(load);
     if (run.outside.byHand.has(id)) return;
     run.order.onStart(endpoint.id, id);
     this.#startedAt.set(endpoint.id, run.world.monotonic);
@@ -176,6 +177,7 @@ export class AttemptWatch {
     const mark = id + (sent?.statusCode ?? 7) + Math.floor(run.world.monotonic);
     this.#hash = (Math.imul(this.#hash, 31) + mark) | 0;
     this.#busy.delete(id);
+    run.plan.onEnd(load);
     this.#onceEnded.get(id)?.();
     this.#onceEnded.delete(id);
     this.#requireUndecided(load);

@@ -1,10 +1,8 @@
 import { keyTime } from "../../src/core/ids.ts";
 import { limit } from "../../src/core/limits.ts";
 import { ORIGINS, OUTCOMES, TRIGGERS } from "../../src/core/model.ts";
-import { monthAt } from "../../src/core/plans.ts";
 import { deliveriesOf, isAttemptOf } from "../../src/store/log/children.ts";
 import { entriesOf } from "../kit/entries.ts";
-import { OPEN_DELIVERIES } from "./process.ts";
 import type { Seen } from "./receivers.ts";
 import type { Simulation } from "./run.ts";
 import { pathOf, wantsType } from "./scenario.ts";
@@ -315,16 +313,8 @@ function countsAgree(run: Simulation, deliveries: readonly DeliveryRow[]): void 
     run.violate(`${metered} metered, between ${tried} and ${most} were tried`);
 }
 
-const PLACES = `
-  SELECT (SELECT coalesce(sum(deliveries), 0) FROM usage WHERE day >= ?1 AND day < ?2)
-    + (SELECT count(*) FROM delivery WHERE status IN (0, 1) AND metered = 0 AND origin < ${TEST})
-    + (SELECT coalesce(sum(max(0, matched - replayed)), 0) FROM replay WHERE status = 'running')
-    + (SELECT coalesce(sum(total - written), 0) FROM fanout
-       WHERE event_id NOT IN (SELECT event_id FROM waiting_event)) AS taken`;
-
 /** What is counted in memory is what the rows say, at any moment. */
 export function tallyAgrees(run: Simulation): void {
-  placesAgree(run);
   backlogAgrees(run);
   chartsAgree(run);
 }
@@ -341,19 +331,6 @@ function chartsAgree(run: Simulation): void {
       shown += delivered + failed;
   const tried = one("SELECT count(*) AS n FROM attempt") + run.erasures.countGone("attempt", true);
   if (shown > tried) run.violate(`${tried} attempts, ${shown} in the charts`);
-}
-
-function placesAgree(run: Simulation): void {
-  const { tenants, meter } = run.process.data;
-  if (tenants.account(run.accountId)?.plan !== "open") return;
-  const { start, end } = monthAt(run.process.data.store.now());
-  const days = [start, end].map((instant) => instant / 86_400_000) as [number, number];
-  const rows = run.sqlite.query<{ taken: number }, [number, number]>(PLACES).get(...days)?.taken ?? 0;
-  const taken = OPEN_DELIVERIES - (meter.remaining(run.projects[0] ?? 0) ?? 0);
-  // Of deliveries that were cancelled or opened anew while their first attempt is under way.
-  const lent = taken - rows;
-  if (lent < 0 || lent > run.process.firstAttempts.size)
-    run.violate(`${taken} places are taken, ${rows} by the rows`);
 }
 
 /** What the metrics call the backlog. */

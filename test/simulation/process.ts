@@ -55,8 +55,6 @@ export interface Process {
   pipeline: Pipeline;
   replayer: Replayer;
   releaser: Releaser;
-  /** Deliveries whose first attempt is under way, which may have places that no row has. */
-  firstAttempts: ReadonlySet<number>;
 }
 
 /** What `open` includes, more than any run delivers: what remains of it tells what is counted. */
@@ -138,22 +136,7 @@ export function bootProcess(parts: ProcessParts): Process {
   const replayer = new Replayer(data, outlet, pipeline);
   const eraser = new Eraser({ data, actors });
   const jobs = openJobs(eraser, world);
-  const firstAttempts = watchFirstAttempts(data.meter);
-  return { data, actors, outlet, poller, pipeline, releaser, replayer, eraser, jobs, firstAttempts };
-}
-
-function watchFirstAttempts(meter: Data["meter"]): ReadonlySet<number> {
-  const underWay = new Set<number>();
-  const [begin, end] = [meter.beginFirst.bind(meter), meter.endFirst.bind(meter)];
-  meter.beginFirst = (delivery) => {
-    underWay.add(delivery.id);
-    begin(delivery);
-  };
-  meter.endFirst = (id) => {
-    underWay.delete(id);
-    end(id);
-  };
-  return underWay;
+  return { data, actors, outlet, poller, pipeline, releaser, replayer, eraser, jobs };
 }
 
 /** How often a share of a turn of the loop is over, so that what can be divided is. */

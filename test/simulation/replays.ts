@@ -1,3 +1,4 @@
+import { isFree, placeOf } from "../../src/core/delivery.ts";
 import type { DeliveryStatus } from "../../src/core/model.ts";
 import { enqueueReplayed, replayOne } from "../../src/pipeline/replay.ts";
 import { mayGet } from "../../src/pipeline/new-delivery.ts";
@@ -12,7 +13,8 @@ export class Replays {
   constructor(private readonly run: Simulation) {}
 
   one(): void {
-    const id = this.run.someDelivery();
+    const { rng, watch } = this.run;
+    const id = (rng.chance(0.3) ? watch.someBusy(rng) : null) ?? this.run.someDelivery();
     const { data, actors, outlet } = this.run.process;
     const delivery = id === null ? null : data.deliveries.get(id);
     const endpoint = delivery && data.endpoints.get(delivery.endpointId);
@@ -102,7 +104,9 @@ export class Replays {
     // Where it is busy, that may be by hand already.
     const isKnown = byHand.has(id);
     byHand.add(id);
+    const giveBack = this.#takePlace(id);
     const attempt = this.run.process.actors.attemptNow(id, "manual");
+    void Promise.resolve(attempt).then(giveBack);
     if (typeof attempt === "string" && !isKnown) byHand.delete(id);
   }
 
@@ -120,6 +124,14 @@ export class Replays {
     );
     run.later(50, () => this.#hangByHand(parked.get(endpoint.id)?.id));
     run.later(60, () => changes.resume(endpoint.id));
+  }
+
+  /** As the API takes one for a first attempt that the plan does not expect. */
+  #takePlace(id: number): () => void {
+    const { deliveries, meter } = this.run.process.data;
+    const delivery = deliveries.get(id);
+    const isPaid = !delivery || delivery.metered || isFree(delivery) || placeOf(delivery) === "taken";
+    return isPaid ? () => {} : meter.lend(delivery.projectId);
   }
 
   /** Now and then somebody tries by hand, soon after, what the endpoint would try next; and it hangs. */

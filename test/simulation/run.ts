@@ -10,6 +10,7 @@ import { newOutside } from "./outside.ts";
 import { Liveness } from "./liveness.ts";
 import { check, tallyAgrees } from "./invariants.ts";
 import { bootProcess, type Process, recoverProcess } from "./process.ts";
+import { PlanWatch } from "./plan-watch.ts";
 import { Pollers } from "./pollers.ts";
 import { Publishing } from "./publishing.ts";
 import { CONSUMERS, SEEDS_WITH_USUAL_BOUNDS, setBounds } from "./scenario.ts";
@@ -53,6 +54,7 @@ export class Simulation {
   readonly watch = new AttemptWatch(this);
   readonly order = new OrderWatch(this);
   readonly liveness = new Liveness(this);
+  readonly plan = new PlanWatch(this);
   readonly holding = new HoldingWatch(this);
   readonly erasures = new Erasures(this);
   readonly replays = new Replays(this);
@@ -273,6 +275,7 @@ export class Simulation {
     this.watch.forget();
     this.liveness.forget();
     this.holding.forget();
+    this.plan.forget();
     this.pollers.forget();
     this.outside.byHand.clear();
     this.process = this.#boot();
@@ -342,6 +345,7 @@ export class Simulation {
     if (!this.isUp) return;
     this.liveness.look();
     this.holding.look();
+    this.plan.look();
     this.pollers.look();
     const { data, actors } = this.process;
     if (actors.counts().withoutSlot > 0) this.tally.noSlot++;

@@ -1,0 +1,77 @@
+import { isFree, placeOf } from "../../src/core/delivery.ts";
+import type { Delivery } from "../../src/core/model.ts";
+import { monthAt } from "../../src/core/plans.ts";
+import type { Load } from "../../src/core/waiting.ts";
+import { ORIGINS } from "../../src/core/model.ts";
+import type { Simulation } from "./run.ts";
+
+const DAY_MS = 86_400_000;
+/** The outcome of an attempt is on disk so soon, unless that is full. */
+const RECORDED_MS = 10_000;
+
+/** Tests, and replays of them, have no place. */
+const PLACES = `
+  SELECT (SELECT coalesce(sum(deliveries), 0) FROM usage WHERE day >= ?1 AND day < ?2)
+    + (SELECT count(*) FROM delivery
+       WHERE status IN (0, 1) AND metered = 0 AND origin < ${ORIGINS.indexOf("test")})
+    + (SELECT coalesce(sum(max(0, matched - replayed)), 0) FROM replay WHERE status = 'running')
+    + (SELECT coalesce(sum(total - written), 0) FROM fanout
+       WHERE event_id NOT IN (SELECT event_id FROM waiting_event)) AS taken`;
+
+/**
+ * At every step: what a plan still takes is what nothing has a place of, and what is in flight for the first
+ * time has one, whatever became of its delivery meanwhile.
+ */
+export class PlanWatch {
+  /** First attempts in flight, as their deliveries were at the start. */
+  readonly #flights = new Map<number, Delivery>();
+  /** When attempts ended, by the monotonic clock: their outcomes may still be on their way to the disk. */
+  #ended: number[] = [];
+
+  constructor(private readonly run: Simulation) {}
+
+  /** The process died. */
+  forget(): void {
+    this.#flights.clear();
+    this.#ended = [];
+  }
+
+  onStart({ delivery }: Load): void {
+    if (!delivery.metered && !isFree(delivery)) this.#flights.set(delivery.id, delivery);
+  }
+
+  onEnd({ delivery: { id } }: Load): void {
+    if (this.#flights.delete(id)) this.#ended.push(this.run.world.monotonic);
+  }
+
+  look(): void {
+    const { tenants, meter, store } = this.run.process.data;
+    const account = tenants.account(this.run.accountId);
+    const { limit, remaining } = account ? meter.standing(account) : { limit: null, remaining: null };
+    if (limit === null || remaining === null) return;
+    const byRows = this.#byRows();
+    const needed = byRows + this.#withoutPlace();
+    if (remaining > Math.max(0, limit - needed))
+      this.run.violate(`a plan takes more than it has left: ${needed} of ${limit} places are taken`);
+    const since = this.run.world.monotonic - RECORDED_MS;
+    if (store.writable) this.#ended = this.#ended.filter((at) => at > since);
+    const most = byRows + this.#flights.size + this.#ended.length;
+    if (remaining < limit - most)
+      this.run.violate(`${limit - remaining} places are taken, at most ${most} by the rows`);
+  }
+
+  #byRows(): number {
+    const { start, end } = monthAt(this.run.process.data.store.now());
+    const rows = this.run.sqlite.query<{ taken: number }, [number, number]>(PLACES);
+    return rows.get(start / DAY_MS, end / DAY_MS)?.taken ?? 0;
+  }
+
+  /** How many in flight have no place in their rows: cancelled, ended, erased, or opened again meanwhile. */
+  #withoutPlace(): number {
+    const { deliveries } = this.run.process.data;
+    return this.#flights.values().reduce((sum, { id, generation }) => {
+      const now = deliveries.get(id);
+      return sum + Number(now?.generation !== generation || placeOf(now) === null);
+    }, 0);
+  }
+}
