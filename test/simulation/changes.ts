@@ -78,6 +78,16 @@ export class Changes {
     );
   }
 
+  /** While events are on their way to it, for which the account's plan has no room. */
+  deleteBehindPlan(): void {
+    const { rng, endpoints, process, publishing } = this.run;
+    const endpoint = process.data.endpoints.get(rng.pick(endpoints));
+    if (!endpoint || this.run.receivers.calm) return;
+    this.account({ plan: "small" });
+    for (const ms of [3, 4, 5]) this.run.later(ms, () => publishing.publish(endpoint));
+    this.run.later(3 + 4 * rng.next(), () => this.delete(endpoint.id));
+  }
+
   delete(id = this.run.rng.pick(this.run.endpoints)): void {
     if (this.run.outside.deleted.size > 0) return;
     this.run.outside.deleted.add(id);

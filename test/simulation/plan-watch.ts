@@ -52,12 +52,11 @@ export class PlanWatch {
     const byRows = this.#byRows();
     const needed = byRows + this.#withoutPlace();
     if (remaining > Math.max(0, limit - needed))
-      this.run.violate(`a plan takes more than it has left: ${needed} of ${limit} places are taken`);
+      this.run.violate("a plan takes more than it has left, as an attempt in flight has lost its place");
     const since = this.run.world.monotonic - RECORDED_MS;
     if (store.writable) this.#ended = this.#ended.filter((at) => at > since);
     const most = byRows + this.#flights.size + this.#ended.length;
-    if (remaining < limit - most)
-      this.run.violate(`${limit - remaining} places are taken, at most ${most} by the rows`);
+    if (remaining < limit - most) this.run.violate("more places of a plan are taken than anything has");
   }
 
   #byRows(): number {

@@ -186,6 +186,7 @@ export class Simulation {
       [4, () => changes.togglePause()],
       [3, () => changes.rotate()],
       [1, () => changes.delete()],
+      [2, () => changes.deleteBehindPlan()],
       [3, () => changes.enable()],
       [3, () => changes.move()],
       [2, () => changes.clearWaits()],
