@@ -1,10 +1,12 @@
 import { depthOf } from "../core/json/json.ts";
 import { limit } from "../core/limits.ts";
-import { byName, type Fields, isForm, readForm } from "./form.ts";
+import { byName, type Fields, readForm } from "./form.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
 /** The body of a verified request, as it becomes `data` of an event. */
 export interface Body {
+  /** What its bytes are: JSON, a form, a form in parts (multipart), or any other text. */
+  readonly kind: "json" | "form" | "parts" | "text";
   /** What paths of a row are read from: the JSON value, the form's fields, or undefined. */
   readonly value: unknown;
   /** Text of the JSON whose value this is (of the whole body, or of the object of a form's fields). */
@@ -31,15 +33,16 @@ function dataOf(value: unknown, text: string): string {
 }
 
 function rawBody(bytes: Uint8Array): Body {
-  return { value: undefined, text: "", data: JSON.stringify({ raw: new TextDecoder().decode(bytes) }) };
+  const data = JSON.stringify({ raw: new TextDecoder().decode(bytes) });
+  return { kind: "text", value: undefined, text: "", data };
 }
 
-function readJson(bytes: Uint8Array): Body {
+function readJson(bytes: Uint8Array): Body | null {
   const text = decodeUtf8(bytes)?.trim();
   const parsed = text === undefined ? null : tryJson(text);
   return parsed && text !== undefined
-    ? { value: parsed.value, text, data: dataOf(parsed.value, text) }
-    : rawBody(bytes);
+    ? { kind: "json", value: parsed.value, text, data: dataOf(parsed.value, text) }
+    : null;
 }
 
 /** The JSON text of one field: as it is where the field holds JSON by custom, else as a string. */
@@ -49,15 +52,27 @@ function fieldText(name: string, value: string): string {
 }
 
 /** An object of fields from texts of JSON; a name that came again is an array. */
-function formBody(fields: Fields<string>): Body {
+function formBody(kind: "form" | "parts", fields: Fields<string>): Body {
   const members = [...fields].map(([name, texts]) => {
     const text = texts.length === 1 ? texts[0] : `[${texts.join(",")}]`;
     return `${JSON.stringify(name)}:${text}`;
   });
   const text = `{${members.join(",")}}`;
-  return { value: JSON.parse(text), text, data: text };
+  return { kind, value: JSON.parse(text), text, data: text };
 }
 
+function readFields(bytes: Uint8Array): Body | null {
+  const fields = readForm(bytes);
+  if (fields === null || fields.size === 0) return null;
+  const texts = [...fields].map(
+    ([name, values]) => [name, values.map((value) => fieldText(name, value))] as const,
+  );
+  return formBody("form", new Map(texts));
+}
+
+/** The first line of a form in parts says what parts them (RFC 2046 5.1.1). */
+const FIRST_LINE = /^--([0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-])\r\n/;
+const FIRST_LINE_LENGTH_MAX = 74;
 /** Each part of a multipart form names its field with it. */
 const PART = /^content-disposition:/gim;
 
@@ -65,23 +80,23 @@ const PART = /^content-disposition:/gim;
  * True where a form has more parts than are worked through; counted before they are taken apart, which
  * costs most.
  */
-function hasTooManyParts(bytes: Uint8Array): boolean {
-  const parts = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1").matchAll(PART);
+function hasTooManyParts(text: string): boolean {
   const max = limit("formFieldsMax");
-  return [...parts.take(max + 1)].length > max;
+  return [...text.matchAll(PART).take(max + 1)].length > max;
 }
 
-async function readMultipart(bytes: Uint8Array, contentType: string): Promise<Body> {
-  const misnamed = readMisnamedJson(bytes);
-  if (misnamed || hasTooManyParts(bytes)) return misnamed ?? rawBody(bytes);
-  const response = new Response(bytes.slice(), { headers: { "content-type": contentType } });
-  const form = await response.formData().catch(() => null);
-  if (!form) return rawBody(bytes);
+async function readParts(bytes: Uint8Array): Promise<Body | null> {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
+  const [, boundary] = FIRST_LINE.exec(text.slice(0, FIRST_LINE_LENGTH_MAX)) ?? [];
+  if (boundary === undefined || hasTooManyParts(text)) return null;
+  const headers = { "content-type": `multipart/form-data; boundary="${boundary}"` };
+  const form = await new Response(bytes.slice(), { headers }).formData().catch(() => null);
+  if (!form) return null;
   const fields = [...form].map(async ([name, value]) => {
-    const text = typeof value === "string" ? fieldText(name, value) : await fileText(value);
-    return [name, text] as const;
+    const field = typeof value === "string" ? fieldText(name, value) : await fileText(value);
+    return [name, field] as const;
   });
-  return formBody(byName(await Promise.all(fields)));
+  return formBody("parts", byName(await Promise.all(fields)));
 }
 
 async function fileText(file: File): Promise<string> {
@@ -89,32 +104,10 @@ async function fileText(file: File): Promise<string> {
   return JSON.stringify({ filename: file.name, content_type: file.type, base64 });
 }
 
-const SPACE = 0x20;
-/** `{` and `[`. */
-const OPENING = [0x7b, 0x5b];
-
-/** No form looks like it: what a sender calls a form by mistake (`curl -d` does) is the JSON that it is. */
-function readMisnamedJson(bytes: Uint8Array): Body | null {
-  const first = bytes.find((byte) => byte > SPACE);
-  const body = first !== undefined && OPENING.includes(first) ? readJson(bytes) : null;
-  return body?.value === undefined ? null : body;
-}
-
-function readFields(bytes: Uint8Array): Body {
-  const fields = readForm(bytes);
-  if (fields === null) return rawBody(bytes);
-  const texts = [...fields].map(
-    ([name, values]) => [name, values.map((value) => fieldText(name, value))] as const,
-  );
-  return readMisnamedJson(bytes) ?? formBody(new Map(texts));
-}
-
 /**
- * Reads a body by its content type. JSON is tried whatever the type says (SNS sends it as text/plain). What
- * is neither a form nor JSON of the permitted depth in valid UTF-8 becomes `{"raw": …}`.
+ * Reads a body by its bytes alone: nobody signs the content type, so another one makes no other event of a
+ * request. What is neither JSON of the permitted depth in valid UTF-8 nor a form becomes `{"raw": …}`.
  */
-export async function readBody(bytes: Uint8Array, contentType: string): Promise<Body> {
-  if (isForm(contentType)) return readFields(bytes);
-  const isMultipart = contentType.toLowerCase().startsWith("multipart/form-data");
-  return isMultipart ? readMultipart(bytes, contentType) : readJson(bytes);
+export async function readBody(bytes: Uint8Array): Promise<Body> {
+  return readJson(bytes) ?? readFields(bytes) ?? (await readParts(bytes)) ?? rawBody(bytes);
 }

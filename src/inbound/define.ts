@@ -66,15 +66,15 @@ function uncoveredOf(row: ProviderRow): string[] {
     ...(proofs ? ["What proves a request stands in its body: it is masked as *** in data."] : []),
     ...(scheme.covers.body === "nothing" || headers.length === 0
       ? []
-      : [`Not signed, though type, identity or the body's form may come from it: ${headers.join(", ")}.`]),
+      : [`Not signed, though type or identity may come from it: ${headers.join(", ")}.`]),
   ];
 }
 
-/** Each once. The content type says how a form is read, and nobody signs it. */
-function unsignedHeadersOf({ eventType, deliveryId, form }: ProviderRow): string[] {
+/** Each once. */
+function unsignedHeadersOf({ eventType, deliveryId }: ProviderRow): string[] {
   const { unsigned: ofType = [] } = eventType;
   const { unsigned: ofIdentity = [] } = deliveryId;
-  const names = [...ofType, ...ofIdentity, ...(form ? ["content-type"] : [])];
+  const names = [...ofType, ...ofIdentity];
   return [...new Map(names.map((name) => [name.toLowerCase(), name])).values()];
 }
 

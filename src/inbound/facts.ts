@@ -169,8 +169,7 @@ export function except(text: string, is: (facts: Facts) => boolean, extractor: E
  * each try.
  */
 function contentOf({ arrival, body }: Facts): string | Uint8Array {
-  const isInParts = arrival.request.headers.get("content-type")?.toLowerCase().startsWith("multipart/");
-  return isInParts ? body.data : arrival.request.body;
+  return body.kind === "parts" ? body.data : arrival.request.body;
 }
 
 /** Marks an identity that holds for a short time only. */

@@ -25,10 +25,14 @@ export function byName<Value>(pairs: Iterable<readonly [string, Value]>): Fields
   return fields;
 }
 
-/** A form's fields; null where there are too many, or it is not UTF-8. */
+/** What a form begins with: a name and its sign. No JSON does, no markup, no form in parts. */
+const BEGINNING = /^(?!--)[^\s=&"'<{[:/?][^\s=&"'<:/?]*=/;
+
+/** A form's fields, none of nothing; null where it is no form, has too many, or is not UTF-8. */
 export function readForm(body: Uint8Array): Fields<string> | null {
   const text = decodeUtf8(body);
-  return text === null || isTooLong(text) ? null : byName(new URLSearchParams(text));
+  if (text === null || isTooLong(text)) return null;
+  return text === "" || BEGINNING.test(text) ? byName(new URLSearchParams(text)) : null;
 }
 
 /** By UTF-16 code units, as JavaScript's own sort has it. */
@@ -49,8 +53,4 @@ export function joinFields(
     for (const value of values.length === 1 ? values : valuesOf(values)) joined += name + value;
   }
   return joined;
-}
-
-export function isForm(contentType: string | undefined): boolean {
-  return contentType?.toLowerCase().startsWith("application/x-www-form-urlencoded") ?? false;
 }

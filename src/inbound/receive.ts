@@ -60,8 +60,7 @@ function reasonOf(reason: RefusalReason, arrival: Arrival): RefusalReason {
 }
 
 async function factsOf(arrival: Arrival, verdict: Verdict & { kind: "verified" }): Promise<Facts> {
-  const { request } = arrival;
-  const body = await readBody(request.body, request.headers.get("content-type") ?? "");
+  const body = await readBody(arrival.request.body);
   const { claims = {}, signedHeaders = {} } = verdict;
   return { arrival, body, claims, signedHeaders };
 }

@@ -23,7 +23,7 @@ async function read(
   const arrival = { request, material: materialOf([]), nowMs: NOW_MS, keys: keysOf(null) };
   return extractor.read({
     arrival,
-    body: await readBody(request.body, "application/json"),
+    body: await readBody(request.body),
     signedHeaders: {},
     claims: { jti: "j-1" },
   });

@@ -5,6 +5,14 @@ import { headersIn, requestOf, textOf, withBody, withHeader, withUrl } from "./k
 
 const FORM = "application/x-www-form-urlencoded";
 
+export const CONTENT_TYPES = [
+  FORM,
+  "multipart/form-data; boundary=x",
+  "application/json",
+  "text/plain",
+  "application/octet-stream",
+];
+
 /** Runs of what signatures are written in. */
 const RUN = /[A-Za-z0-9+/_-]{16,}={0,2}/g;
 

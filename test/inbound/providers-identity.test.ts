@@ -30,7 +30,7 @@ async function identityOf(
   const signedHeaders = Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
   );
-  const facts = { arrival, body: await readBody(request.body, contentType), claims: {}, signedHeaders };
+  const facts = { arrival, body: await readBody(request.body), claims: {}, signedHeaders };
   return rowOf(key).deliveryId.read(facts);
 }
 

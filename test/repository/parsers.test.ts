@@ -81,7 +81,8 @@ function readNotification(xml: string) {
     nowMs: NOW_MS,
     keys: keysOf(null),
   };
-  const facts = { arrival, body: { value: {}, text: "{}", data: "{}" }, claims: {}, signedHeaders: {} };
+  const read = { kind: "form", value: {}, text: "{}", data: "{}" } as const;
+  const facts = { arrival, body: read, claims: {}, signedHeaders: {} };
   return [BRAINTREE.eventType.read(facts), BRAINTREE.deliveryId.read(facts)];
 }
 
@@ -92,7 +93,6 @@ function readHopsText(text: string) {
 }
 
 const BOUNDARY = "xYz";
-const MULTIPART = `multipart/form-data; boundary=${BOUNDARY}`;
 const DISPOSITION = "content-disposition: form-data; name=";
 
 /** Each with the characters that mean something to it, so that chance comes near its form. */
@@ -165,8 +165,8 @@ test("a form in parts: no text makes it throw, it is an object of JSON, and is r
   );
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { maxLength: 20 }), async (pieces) => {
-      const bytes = utf8(pieces.join(""));
-      const [one, other] = [await readBody(bytes, MULTIPART), await readBody(bytes, MULTIPART)];
+      const bytes = utf8(`--${BOUNDARY}\r\n${pieces.join("")}`);
+      const [one, other] = [await readBody(bytes), await readBody(bytes)];
       expect(JSON.parse(one.data)).toBeObject();
       expect(one).toEqual(other);
     }),
@@ -186,8 +186,7 @@ describe("what is written in a form is read back", () => {
           const form = new FormData();
           for (const [name, value] of fields) form.append(name, value);
           const written = new Response(form);
-          const type = written.headers.get("content-type") ?? "";
-          const { value } = await readBody(new Uint8Array(await written.arrayBuffer()), type);
+          const { value } = await readBody(new Uint8Array(await written.arrayBuffer()));
           if (fields.length > 0) expect(value).toEqual(Object.fromEntries(fields));
         },
       ),
@@ -271,6 +270,9 @@ describe("what is written in a form is read back", () => {
   test("a form, as the platform writes it", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.string(), fc.string()), { maxLength: 20 }), (fields) => {
+        const [[first] = ["a"]] = fields;
+        // No form that anybody sends begins with a field without a name, and parts begin with dashes.
+        fc.pre(first !== "" && !first.startsWith("--"));
         const read = readForm(utf8(new URLSearchParams(fields).toString()));
         const expected = Map.groupBy(fields, ([name]) => name);
         expect([...(read ?? [])]).toEqual(

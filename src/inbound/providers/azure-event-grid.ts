@@ -24,7 +24,7 @@ const scheme: Scheme = {
 /** Event Grid's own schema: the code is echoed. It proves the address only, so it needs no secret. */
 async function answerValidation({ request }: Arrival): Promise<Reception | null> {
   if (request.headers.get("aeg-event-type") !== "SubscriptionValidation") return null;
-  const body = await readBody(request.body.subarray(0, 65_536), "application/json");
+  const body = await readBody(request.body.subarray(0, 65_536));
   const code = readPath(body, "0.data.validationCode");
   return code === null ? null : jsonHandshake({ validationResponse: code });
 }

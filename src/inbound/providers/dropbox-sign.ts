@@ -15,8 +15,7 @@ import type { Window } from "../window.ts";
 const ANSWER = "Hello API Event Received";
 
 async function compare(arrival: Arrival): Promise<Comparison | RefusalReason> {
-  const { request } = arrival;
-  const body = await readBody(request.body, request.headers.get("content-type") ?? "");
+  const body = await readBody(arrival.request.body);
   const [time, type, signature] = ["event_time", "event_type", "event_hash"].map((name) =>
     readPath(body, `json.event.${name}`),
   );

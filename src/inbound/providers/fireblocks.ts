@@ -54,7 +54,7 @@ async function verifyWith(token: string, isRenewal: boolean, { material, keys }:
 async function judgeWorkspace({ request, material }: Arrival): Promise<Verdict> {
   const wanted = material.config["workspace_id"];
   if (typeof wanted !== "string") return VERIFIED;
-  const body = await readBody(request.body, "application/json");
+  const body = await readBody(request.body);
   return readPath(body, "workspaceId") === wanted ? VERIFIED : refused("unknown_key");
 }
 

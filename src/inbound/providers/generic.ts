@@ -24,7 +24,7 @@ export const GENERIC: readonly ProviderRow[] = [
       "https://www.rfc-editor.org/rfc/rfc6750",
       "A request with the token in its query string is refused, also where the header is right.",
       "Without id or event_id in the body every request is an event of its own.",
-      'Send content-type: application/json. What is called a form, as curl -d does of itself, becomes an object of its fields, the text notjson thus {"notjson": ""}; JSON that is called a form stays JSON; any other text becomes {"raw": "…"}.',
+      'The body itself says what it is, whatever its content type: JSON stays JSON, name=value&name=value and a form in parts become an object of their fields, any other text becomes {"raw": "…"}.',
     ),
   },
   {

@@ -11,7 +11,7 @@ import { type Coverage, WHOLE_BODY } from "../schemes/scheme.ts";
 
 /** Sent once and unsigned, when the webhook is made. */
 async function answerMonday({ request }: Arrival) {
-  const body = await readBody(request.body.subarray(0, 4096), "application/json");
+  const body = await readBody(request.body.subarray(0, 4096));
   const challenge = readPath(body, "challenge");
   return challenge !== null && readPath(body, "event.type") === null ? jsonHandshake({ challenge }) : null;
 }

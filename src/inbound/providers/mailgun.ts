@@ -15,8 +15,7 @@ import { within } from "../window.ts";
 const WINDOW = within(900);
 
 async function compare(arrival: Arrival): Promise<Comparison | RefusalReason> {
-  const { request } = arrival;
-  const body = await readBody(request.body, request.headers.get("content-type") ?? "");
+  const body = await readBody(arrival.request.body);
   const read = (name: string) => readPath(body, `signature.${name}`) ?? readPath(body, name) ?? "";
   const [timestamp, token, signature] = ["timestamp", "token", "signature"].map(read);
   if (!timestamp || !token || !signature) return "missing_header";

@@ -16,7 +16,7 @@ import { type Arrival, headerOf, JOINED_FIELDS } from "../schemes/scheme.ts";
 const SIGNATURE = "x-mandrill-signature";
 const TEST_KEY = "test-webhook";
 
-/** What is signed; null where the form is too long. */
+/** What is signed; null where it is no form, or too long. */
 function contentOf({ request }: Arrival): string | null {
   const fields = readForm(request.body);
   return fields && request.url + joinFields(fields, (values) => values);

@@ -14,9 +14,8 @@ function answerUrlVerification({ body: seen }: Facts) {
 }
 
 /** Slash commands and interactions show the answer's body to the user, so it must be empty. */
-function answerFor({ arrival }: Facts) {
-  const isJson = arrival.request.headers.get("content-type")?.startsWith("application/json");
-  return isJson ? answerWithId : answerEmpty();
+function answerFor({ body: seen }: Facts) {
+  return seen.kind === "json" ? answerWithId : answerEmpty();
 }
 
 export const SLACK: ProviderRow = {

@@ -2,7 +2,7 @@ import { type AnswerRule, answerEmpty } from "../answers.ts";
 import { checkedDocs, officialSdk } from "../define.ts";
 import { hash, hmac } from "../digest.ts";
 import { all, bodyDigest, bodyHash, type Facts, field, firstOf, header } from "../facts.ts";
-import { isForm, joinFields, readForm, sorted } from "../form.ts";
+import { joinFields, readForm, sorted } from "../form.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
@@ -24,7 +24,7 @@ function spellingsOf(url: string): string[] {
   return [`${scheme}://${host}${rest}`, `${scheme}://${host}:${port ?? defaultPort}${rest}`];
 }
 
-/** What follows the address: equal values of one name count once; null where the form is too long. */
+/** What follows the address: equal values of one name count once; null where it is no form, or too long. */
 function formContent(body: Uint8Array): string | null {
   const fields = readForm(body);
   return fields && joinFields(fields, (values) => sorted(new Set(values)));
@@ -33,12 +33,11 @@ function formContent(body: Uint8Array): string | null {
 function compare({ request }: Arrival): Comparison | RefusalReason {
   const signature = headerOf(request, SIGNATURE);
   if (signature === "") return "missing_header";
-  const hasForm = isForm(request.headers.get("content-type"));
   const bodyHashGiven = request.query.get("bodySHA256");
-  if (!hasForm && bodyHashGiven !== hash("sha256", [request.body], "hex")) {
-    return bodyHashGiven === null ? "malformed" : "body_altered";
-  }
-  const content = hasForm ? formContent(request.body) : "";
+  const isHashed = bodyHashGiven !== null;
+  if (isHashed && bodyHashGiven !== hash("sha256", [request.body], "hex")) return "body_altered";
+  // Where the hash stands in the address it is what covers the body, else the form's fields are.
+  const content = isHashed ? "" : formContent(request.body);
   if (content === null) return "malformed";
   return {
     given: [signature],
@@ -54,8 +53,8 @@ const answerNothing: AnswerRule = () => ({
   body: "<Response/>",
 });
 
-function answerFor({ arrival }: Facts): AnswerRule {
-  return isForm(arrival.request.headers.get("content-type")) ? answerNothing : answerEmpty(204);
+function answerFor({ body }: Facts): AnswerRule {
+  return body.kind === "form" ? answerNothing : answerEmpty(204);
 }
 
 const CHECKS =
