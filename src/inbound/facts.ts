@@ -11,12 +11,19 @@ export interface Facts {
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
+/** What was read. */
+export interface Found {
+  readonly value: string;
+  /** As an identity it holds for a short time only. */
+  readonly isBrief?: true;
+}
+
 /** Reads one fact; `text` says in words what it reads, for the docs page and the API. */
 export interface Extractor {
   readonly text: string;
   /** Headers that it reads and that no proof covers. */
   readonly unsigned?: readonly string[];
-  read(facts: Facts): string | null;
+  read(facts: Facts): Found | null;
 }
 
 /** Own members only, so that `__proto__` and `constructor` are plain names; of an array its elements. */
@@ -75,23 +82,20 @@ export function readPath(body: Body, dotted: string): string | null {
 /** A field of the body: `data.id`, `0.event` (first element), `*.id` (every element). */
 export function field(path: string): Extractor {
   const names = parsePath(path);
-  return { text: `body ${path}`, read: (facts) => readNames(facts.body, names) };
+  return derived(`body ${path}`, (facts) => readNames(facts.body, names));
 }
 
 /** A header that the provider does not sign. */
 export function header(name: string): Extractor {
   const key = name.toLowerCase();
-  return {
-    text: `header ${name}`,
-    unsigned: [name],
-    read: (facts) => facts.arrival.request.headers.get(key) || null,
-  };
+  const read = ({ arrival }: Facts) => arrival.request.headers.get(key) || null;
+  return { ...derived(`header ${name}`, read), unsigned: [name] };
 }
 
 /** A header where the proof of this request covers it; else it is as if it were not there. */
 export function signedHeader(name: string): Extractor {
   const key = name.toLowerCase();
-  return { text: `header ${name}`, read: ({ signedHeaders }) => signedHeaders[key] || null };
+  return derived(`header ${name}`, ({ signedHeaders }) => signedHeaders[key] || null);
 }
 
 function unsignedOf(extractors: readonly Extractor[]): readonly string[] {
@@ -100,12 +104,18 @@ function unsignedOf(extractors: readonly Extractor[]): readonly string[] {
 
 /** A claim of the signed token. */
 export function claim(name: string): Extractor {
-  return { text: `claim ${name}`, read: (facts) => scalarText(member(facts.claims, name)) };
+  return derived(`claim ${name}`, (facts) => scalarText(member(facts.claims, name)));
 }
 
 /** For what no other extractor says. */
 export function derived(text: string, read: (facts: Facts) => string | null): Extractor {
-  return { text, read };
+  return {
+    text,
+    read(facts) {
+      const value = read(facts);
+      return value === null ? null : { value };
+    },
+  };
 }
 
 /** The first that is there. */
@@ -128,28 +138,23 @@ function joinedText(extractors: readonly Extractor[]): string {
   return extractors.map(({ text }) => (text.includes(", else ") ? `(${text})` : text)).join(" + ");
 }
 
+function valuesOf(extractors: readonly Extractor[], facts: Facts): string[] {
+  return extractors.flatMap((extractor) => extractor.read(facts)?.value ?? []);
+}
+
 /** All of them joined; null unless every one is there. For identities. */
 export function all(...extractors: readonly Extractor[]): Extractor {
-  return {
-    text: joinedText(extractors),
-    unsigned: unsignedOf(extractors),
-    read(facts) {
-      const parts = extractors.map((extractor) => extractor.read(facts));
-      return parts.every((part) => part !== null) ? parts.join("|") : null;
-    },
+  const read = (facts: Facts) => {
+    const parts = valuesOf(extractors, facts);
+    return parts.length === extractors.length ? parts.join("|") : null;
   };
+  return { ...derived(joinedText(extractors), read), unsigned: unsignedOf(extractors) };
 }
 
 /** Those that are there, joined by a dot. For types. */
 export function joined(...extractors: readonly Extractor[]): Extractor {
-  return {
-    text: joinedText(extractors),
-    unsigned: unsignedOf(extractors),
-    read(facts) {
-      const parts = extractors.map((extractor) => extractor.read(facts)).filter((part) => part !== null);
-      return parts.length > 0 ? parts.join(".") : null;
-    },
-  };
+  const read = (facts: Facts) => valuesOf(extractors, facts).join(".") || null;
+  return { ...derived(joinedText(extractors), read), unsigned: unsignedOf(extractors) };
 }
 
 /**
@@ -172,19 +177,17 @@ function contentOf({ arrival, body }: Facts): string | Uint8Array {
   return body.kind === "parts" ? body.data : arrival.request.body;
 }
 
-/** Marks an identity that holds for a short time only. */
-export const BODY_HASH_PREFIX = "body:";
+function hashOf(facts: Facts): string {
+  return hash("sha256", [contentOf(facts)], "hex");
+}
 
 /** Identity where the provider gives none: equal bytes within ten minutes are one delivery. */
 export const bodyHash: Extractor = {
   text: "hash of the body, for 10 minutes",
-  read: (facts) => `${BODY_HASH_PREFIX}${hash("sha256", [contentOf(facts)], "hex")}`,
+  read: (facts) => ({ value: `body:${hashOf(facts)}`, isBrief: true }),
 };
 
 /** The body's hash as one part of an identity, beside parts that tell equal bodies apart. */
-export const bodyDigest: Extractor = {
-  text: "hash of the body",
-  read: (facts) => hash("sha256", [contentOf(facts)], "hex"),
-};
+export const bodyDigest = derived("hash of the body", hashOf);
 
-export const nothing: Extractor = { text: "none", read: () => null };
+export const nothing = derived("none", () => null);

@@ -3,7 +3,7 @@ import { answerWithId } from "./answers.ts";
 import { readBody } from "./body.ts";
 import { hash, hmac } from "./digest.ts";
 import { eventName } from "./event-name.ts";
-import { BODY_HASH_PREFIX, type Facts, readPath } from "./facts.ts";
+import { type Facts, readPath } from "./facts.ts";
 import type {
   InboundRequest,
   KeyReader,
@@ -78,18 +78,22 @@ function isBodyRecent(row: ProviderRow, { body, arrival }: Facts): boolean {
 
 function eventOf(row: ProviderRow, facts: Facts): Reception {
   const id = row.deliveryId.read(facts);
+  const dedupSeconds = limit(id?.isBrief ? "bodyHashKeptSeconds" : "dedupKeptSeconds");
   const data = row.proofs ? masked(facts.body.data, row.proofs) : facts.body.data;
   if (data === null) return { kind: "refused", reason: "malformed" };
   return {
     kind: "event",
-    type: eventName(row.key, row.eventType.read(facts)),
+    type: eventName(row.key, row.eventType.read(facts)?.value ?? null),
     data,
-    deliveryId:
-      id !== null && id.length > DELIVERY_ID_LENGTH_MAX ? `long:${hash("sha256", [id], "hex")}` : id,
-    dedupSeconds: limit(id?.startsWith(BODY_HASH_PREFIX) ? "bodyHashKeptSeconds" : "dedupKeptSeconds"),
+    deliveryId: id && shortened(id.value),
+    dedupSeconds,
     proof: proofOf(row, facts),
     answer: row.answer ? row.answer(facts) : answerWithId,
   };
+}
+
+function shortened(id: string): string {
+  return id.length > DELIVERY_ID_LENGTH_MAX ? `long:${hash("sha256", [id], "hex")}` : id;
 }
 
 /**
@@ -97,10 +101,10 @@ function eventOf(row: ProviderRow, facts: Facts): Reception {
  * come again.
  */
 function proofOf({ proofTakenOnce, scheme }: ProviderRow, facts: Facts): VerifiedEvent["proof"] {
-  const id = proofTakenOnce?.read(facts) ?? null;
-  if (id === null) return null;
+  const found = proofTakenOnce?.read(facts) ?? null;
+  if (found === null) return null;
   const { pastSeconds, futureSeconds } = scheme.window ?? UNSTATED_WINDOW;
-  return { id, keptSeconds: pastSeconds + futureSeconds };
+  return { id: found.value, keptSeconds: pastSeconds + futureSeconds };
 }
 
 /**

@@ -154,6 +154,14 @@ describe("hmac signatures", () => {
     );
     expect(reception).toMatchObject({ kind: "event", dedupSeconds: 600 });
   });
+
+  test("an id of the provider holds for thirty days, however it begins", async () => {
+    const body = '{"type":"a","id":"body:1"}';
+    const at = String(NOW_MS / 1000);
+    const signature = { "stripe-signature": `t=${at},v1=${hexMac("s", `${at}.${body}`)}` };
+    const reception = await receive("stripe", jsonRequest(body, signature), materialOf(["s"]));
+    expect(reception).toMatchObject({ deliveryId: "body:1", dedupSeconds: 2_592_000 });
+  });
 });
 
 test("config.tolerance_seconds narrows the window and never widens it", async () => {

@@ -83,7 +83,7 @@ function readNotification(xml: string) {
   };
   const read = { kind: "form", value: {}, text: "{}", data: "{}" } as const;
   const facts = { arrival, body: read, claims: {}, signedHeaders: {} };
-  return [BRAINTREE.eventType.read(facts), BRAINTREE.deliveryId.read(facts)];
+  return [BRAINTREE.eventType, BRAINTREE.deliveryId].map((each) => each.read(facts)?.value ?? null);
 }
 
 /** The number of a header that names one, as a server has it. */

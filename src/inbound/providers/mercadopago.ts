@@ -1,6 +1,6 @@
 import { docs, officialSdk } from "../define.ts";
 import { hmac } from "../digest.ts";
-import { type Extractor, field, joined } from "../facts.ts";
+import { derived, field, joined } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
@@ -37,11 +37,9 @@ function compare(arrival: Arrival): Comparison | RefusalReason {
 }
 
 /** A signed text makes one event: all that stands in the body may be exchanged. */
-const SIGNED_TEXT: Extractor = {
-  text: "the signed text",
-  read: ({ arrival }) =>
-    manifestOf(arrival, readSignature(headerOf(arrival.request, SIGNATURE)).timestamp ?? ""),
-};
+const SIGNED_TEXT = derived("the signed text", ({ arrival }) =>
+  manifestOf(arrival, readSignature(headerOf(arrival.request, SIGNATURE)).timestamp ?? ""),
+);
 
 const CHECKS = "HMAC with SHA-256 in hex over the query's data.id, the request's id and the timestamp";
 
