@@ -87,7 +87,7 @@ function eventOf(row: ProviderRow, facts: Facts): Reception {
     data,
     deliveryId: id && shortened(id.value),
     dedupSeconds,
-    proof: proofOf(row, facts),
+    proof: proofOf(row, facts, dedupSeconds),
     answer: row.answer ? row.answer(facts) : answerWithId,
   };
 }
@@ -98,13 +98,16 @@ function shortened(id: string): string {
 
 /**
  * What proved the request, where it may make one event only; to be remembered for as long as it could
- * come again.
+ * come again, and where no time is signed for as long as the event is known.
  */
-function proofOf({ proofTakenOnce, scheme }: ProviderRow, facts: Facts): VerifiedEvent["proof"] {
+function proofOf(
+  { proofTakenOnce, scheme: { window } }: ProviderRow,
+  facts: Facts,
+  dedupSeconds: number,
+): VerifiedEvent["proof"] {
   const found = proofTakenOnce?.read(facts) ?? null;
   if (found === null) return null;
-  const { pastSeconds, futureSeconds } = scheme.window ?? UNSTATED_WINDOW;
-  return { id: found.value, keptSeconds: pastSeconds + futureSeconds };
+  return { id: found.value, keptSeconds: window ? window.pastSeconds + window.futureSeconds : dedupSeconds };
 }
 
 /**

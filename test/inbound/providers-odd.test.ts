@@ -325,15 +325,31 @@ describe("Stream", () => {
 });
 
 describe("Segment", () => {
-  test("signs the first event of a batch, as it stands or written anew", async () => {
-    const first = '{"type":"track","event":"A","messageId":"1"}';
-    const spaced = '{ "type": "track", "event": "A", "messageId": "1" }';
-    const signature = macOf("sha1", "s", "hex", first);
+  const first = '{"type":"track","event":"A","messageId":"1"}';
+  const spaced = '{ "type": "track", "event": "A", "messageId": "1" }';
+  const signature = { "x-signature": macOf("sha1", "s", "hex", first) };
+  const taking = materialOf(["s"], { config: { batches: "first_event_signed" } });
+
+  test("refuses a batch of several unless the source takes batches", async () => {
+    for (const body of [`[${first},{"messageId":"forged"}]`, `[${first},1]`, "[]"])
+      for (const config of [{}, { batches: "refused" }])
+        expect(await outcome("segment", jsonRequest(body, signature), materialOf(["s"], { config }))).toBe(
+          "malformed",
+        );
+    expect(await outcome("segment", jsonRequest("[]", signature), taking)).toBe("malformed");
+    for (const body of [first, `[${first}]`])
+      expect(await receive("segment", jsonRequest(body, signature), materialOf(["s"]))).toMatchObject({
+        deliveryId: "1",
+      });
+  });
+
+  test("where it takes them, the first event is signed, as it stands or written anew, and that once", async () => {
     for (const element of [first, spaced]) {
-      const request = jsonRequest(`[${element},{"messageId":"2"}]`, { "x-signature": signature });
-      expect(await receive("segment", request, materialOf(["s"]))).toMatchObject({
+      const request = jsonRequest(`[${element},{"messageId":"2"}]`, signature);
+      expect(await receive("segment", request, taking)).toMatchObject({
         type: "segment.track.A",
         deliveryId: "1,2",
+        proof: { id: signature["x-signature"], keptSeconds: 2_592_000 },
       });
     }
   });

@@ -1,15 +1,21 @@
 import { elementSpans } from "../../core/json/json.ts";
+import { choiceConfig } from "../config.ts";
 import { checkedDocs, documentation } from "../define.ts";
 import { hmac } from "../digest.ts";
-import { field, firstOf, joined } from "../facts.ts";
+import { bodyHash, derived, field, firstOf, joined } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { type Arrival, type Coverage, headerOf } from "../schemes/scheme.ts";
 
-/** Segment signs an event's JSON; of a batch only the first element, as JSON.stringify would write it. */
+/**
+ * Segment signs an event's JSON; of a batch only the first element, as JSON.stringify would write it. So
+ * whoever has seen one request could send its event as the first of a batch: batches are taken where the
+ * source says so.
+ */
 
 const SIGNATURE = "x-signature";
+const BATCHES = ["refused", "first_event_signed"] as const;
 
 function parse(text: string): unknown {
   try {
@@ -20,33 +26,44 @@ function parse(text: string): unknown {
 }
 
 /**
- * The texts that may have been signed: the body; of an array its first element as it stands, and
- * written anew.
+ * The texts that may have been signed: the body; of an array its first element as it stands, and written
+ * anew. None where it is an array of several and the source takes no batches.
  */
-function signedTexts(text: string): string[] {
+function signedTexts(text: string, takesBatches: boolean): string[] {
   const value = parse(text);
-  if (!Array.isArray(value) || value.length === 0) return [text];
+  if (!Array.isArray(value)) return [text];
+  if (value.length === 0 || (value.length > 1 && !takesBatches)) return [];
   const [span] = elementSpans(text, text.indexOf("["));
   const asItStands = span ? text.slice(span.start, span.end) : text;
   return [asItStands, JSON.stringify(value[0])];
 }
 
-function compare({ request }: Arrival): Comparison | RefusalReason {
+function compare({ request, material }: Arrival): Comparison | RefusalReason {
   const signature = headerOf(request, SIGNATURE);
   if (signature === "") return "missing_header";
-  const texts = signedTexts(new TextDecoder().decode(request.body));
+  const takesBatches = material.config["batches"] === BATCHES[1];
+  const texts = signedTexts(new TextDecoder().decode(request.body), takesBatches);
+  if (texts.length === 0) return "malformed";
   return {
     given: [signature.toLowerCase()],
     expected: (secret) => texts.map((text) => hmac("sha1", secret, [text], "hex")),
   };
 }
 
-const CHECKS = "HMAC with SHA-1 in hex over {body}; of a batch over its first event";
+const CHECKS =
+  "HMAC with SHA-1 in hex over {body}; of a batch, where batches are taken, over its first event";
 
 const COVERS: Coverage = {
   body: "part",
-  but: "Of a batch only the first event is signed: switch batching off.",
+  but:
+    "Of a batch only the first event is signed: switch batching off at Segment. Batches of several are refused unless config.batches " +
+    "is first_event_signed; whoever has seen a request can then send other events behind its first, once.",
 };
+
+/** A signature makes one event: what stands behind the first of a batch may be exchanged. */
+const TAKEN_ONCE = derived("the signature", ({ arrival }) =>
+  headerOf(arrival.request, SIGNATURE).toLowerCase(),
+);
 
 export const SEGMENT: ProviderRow = {
   key: "segment",
@@ -54,9 +71,18 @@ export const SEGMENT: ProviderRow = {
   scheme: comparedScheme({ headers: [SIGNATURE], checks: CHECKS, covers: COVERS, compare }),
   secretFrom: "source",
   secretLabel: "Shared secret",
+  config: [
+    choiceConfig(
+      "batches",
+      "Batches",
+      "Of a batch Segment signs the first event only: refused (default), or taken with that signature.",
+      BATCHES,
+    ),
+  ],
   typeExample: "track.Order_Completed",
   eventType: firstOf(joined(field("type"), field("event")), joined(field("0.type"), field("0.event"))),
-  deliveryId: firstOf(field("messageId"), field("*.messageId")),
+  deliveryId: firstOf(field("messageId"), field("*.messageId"), bodyHash),
+  proofTakenOnce: TAKEN_ONCE,
   verifiedWith: documentation(
     "https://www.twilio.com/docs/segment/connections/destinations/catalog/actions-webhook",
   ),
@@ -64,12 +90,16 @@ export const SEGMENT: ProviderRow = {
     "Segment: Connections, Catalog, Webhooks (Actions), Configure Webhooks (Actions); the address stands in each mapping.",
     "The destination: Settings, Advanced Settings, shared secret: paste the source's.",
     "https://www.twilio.com/docs/segment/connections/destinations/catalog/actions-webhook",
-    "One request may hold several events; it stays one event here, named after its first.",
+    "Switch batching off in each mapping, or set its Batch Size to 1.",
+    "A batch that is taken stays one event here, named after its first.",
   ),
 };
 
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {
+  Batches: "Stapel",
+  "Of a batch Segment signs the first event only: refused (default), or taken with that signature.":
+    "Von einem Stapel signiert Segment nur das erste Ereignis: abgelehnt (ohne Angabe) oder mit dieser Signatur angenommen.",
   "The destination: Settings, Advanced Settings, shared secret: paste the source's.":
     "Beim Ziel: Settings, Advanced Settings, shared secret: das der Quelle einfügen.",
 };
