@@ -190,4 +190,15 @@ export const bodyHash: Extractor = {
 /** The body's hash as one part of an identity, beside parts that tell equal bodies apart. */
 export const bodyDigest = derived("hash of the body", hashOf);
 
+/**
+ * The hash of what is signed, for forms whose names and values are signed as one text: wherever that is cut,
+ * it is one event.
+ */
+export function signedText(textOf: (arrival: Arrival) => string | null): Extractor {
+  return derived("hash of the signed text", ({ arrival }) => {
+    const text = textOf(arrival);
+    return text === null ? null : hash("sha256", [text], "hex");
+  });
+}
+
 export const nothing = derived("none", () => null);

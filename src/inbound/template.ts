@@ -33,3 +33,14 @@ export function names(template: Template, name: Name): boolean {
 export function render(template: Template, valueOf: (name: Name) => Bytes): Bytes[] {
   return template.map((piece) => ("literal" in piece ? piece.literal : valueOf(piece.name)));
 }
+
+/**
+ * False where the signed text could be cut elsewhere, and the id be another one: an id that holds the
+ * beginning of what follows it, or of JSON.
+ */
+export function isIdBounded(template: Template, id: string): boolean {
+  const at = template.findIndex((piece) => "name" in piece && piece.name === "id");
+  const beside = [template[at - 1], template[at + 1]].filter((piece) => piece !== undefined);
+  const bounds = beside.map((piece) => ("literal" in piece ? piece.literal : ""));
+  return !/[\s"{}[\]]/.test(id) && !bounds.some((bound) => bound !== "" && id.includes(bound));
+}

@@ -32,7 +32,8 @@ export function isWithin(window: Window, atMs: number, nowMs: number): boolean {
 }
 
 const INTEGER = /^[0-9]{1,16}$/;
-const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?$/;
+/** Seconds are always there: what is cut off before them is no time. */
+const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(Z|[+-]\d{2}:?\d{2})?$/;
 
 /**
  * A timestamp as sent, in milliseconds since the epoch; null where it is none. An ISO time without a zone is

@@ -36,6 +36,8 @@ export interface ProviderCase {
   readonly isUnsigned?: boolean;
   /** Changes that its proof does not notice, where those of every walk cannot show it. */
   readonly uncovered?: (request: InboundRequest) => readonly InboundRequest[];
+  /** The signed text cut elsewhere, so that the proof holds of other parts: none may be another event. */
+  readonly recut?: (request: InboundRequest) => readonly InboundRequest[];
   /** Further changes, each of which must be refused. */
   readonly alterations?: readonly ((request: InboundRequest) => InboundRequest)[];
   /** The window in seconds, where a timestamp is signed. */

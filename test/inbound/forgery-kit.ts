@@ -28,6 +28,30 @@ export function changedBodies(request: InboundRequest): InboundRequest[] {
   return [...inObjects, ...inLists, ...inForms, `${text} `].map((body) => withBody(request, body));
 }
 
+/**
+ * The same signed text in other bodies: of a form another name for the same letters, another order, another
+ * spelling, a value twice; of JSON its list with its first element again, and a number for a text of digits.
+ */
+export function recutBodies(request: InboundRequest): InboundRequest[] {
+  const text = textOf(request);
+  const isForm = request.headers.get("content-type")?.startsWith(FORM);
+  const [first = "", ...rest] = text.split("&");
+  const spelled = text.replace(
+    /=([A-Za-z])/,
+    (_all, letter: string) => `=%${letter.charCodeAt(0).toString(16)}`,
+  );
+  const joined = text.replace(/=([^&]*)&([^=&]*)=/, "=$1$2");
+  const inForms = [shifted(text), [...rest, first].join("&"), spelled, joined, `${text}&${first}`];
+  const inJson = [
+    `[${text},${text}]`,
+    `[${text},1]`,
+    text.replace(/\[(\{.*\})\]/, "[$1,$1]"),
+    text.replace(/"([1-9][0-9]*)"/, "$1"),
+    text.replace(/"([1-9][0-9]*)"/, "$1.0"),
+  ];
+  return (isForm ? inForms : inJson).map((body) => withBody(request, body));
+}
+
 /** The first letter of a value goes to the end of its name: joined, both read alike. */
 function shifted(form: string): string {
   return form.replace(/=(%[0-9A-F]{2}|[A-Za-z0-9])/, "$1=");

@@ -7,7 +7,7 @@ import type { InboundRequest, Provider, Reception } from "../../src/inbound/prov
 import { listProviders } from "../../src/inbound/providers.ts";
 import type { ProviderCase } from "./case.ts";
 import { CASES } from "./cases.ts";
-import { changedBodies, CONTENT_TYPES, encodingsOf, harvest, withTexts } from "./forgery-kit.ts";
+import { changedBodies, CONTENT_TYPES, encodingsOf, harvest, recutBodies, withTexts } from "./forgery-kit.ts";
 import { headersIn, keysOf, materialOf, NOW_MS, withBody, withHeader, withoutHeader } from "./kit.ts";
 
 beforeAll(() => setSystemTime(NOW_MS));
@@ -91,6 +91,32 @@ describe("a changed body under the same proof is refused, or the row says what i
     const isOpen = receptions.map(eventIn).some((event) => event !== null && !Bun.deepEquals(event, wanted));
     expect(changed.length).toBeGreaterThan(0);
     expect([isOpen, row.provider.covers]).toEqual([row.provider.covers !== "whole", row.provider.covers]);
+  });
+});
+
+/** What is remembered of an event, so that no second comes of it: its proof, or else its identity. */
+function keyIn(reception: Reception): string | null {
+  if (reception.kind !== "event") return null;
+  return reception.proof?.id ?? reception.deliveryId;
+}
+
+/** What proves them says nothing of what happened: their pages tell to ask the provider by an id. */
+const SIGN_NO_IDENTITY = ["dropbox_sign"];
+
+describe("one proof makes one event, wherever what is signed is cut", () => {
+  const isKnown = ({ provider, proof }: Row) =>
+    !SIGN_NO_IDENTITY.includes(provider.key) && proof.expected.deliveryId !== null;
+  const rows = ROWS.filter((row) => isKnown(row) && row.provider.covers !== "nothing");
+
+  test.each(byKey(rows))("%s", async (_key, row) => {
+    const request = await genuine(row);
+    const { uncovered, recut } = row.proof;
+    const others = [changedBodies, recutBodies, uncovered, recut].flatMap((make) => make?.(request) ?? []);
+    const events = (await Promise.all([request, ...others].map((each) => receive(row, each)))).filter(
+      ({ kind }) => kind === "event",
+    );
+    expect(new Set(events.map(keyIn))).toEqual(new Set([keyIn(events[0] as Reception)]));
+    expect(events.map(keyIn)).not.toContain(null);
   });
 });
 

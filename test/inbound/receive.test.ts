@@ -3,8 +3,9 @@ import { isAnySame, isSame } from "../../src/inbound/digest.ts";
 import type { InboundRequest, Reception, SourceMaterial } from "../../src/inbound/provider.ts";
 import { findProvider } from "../../src/inbound/providers.ts";
 import { refuseUnknownSource } from "../../src/inbound/receive.ts";
+import { readTimestamp } from "../../src/inbound/window.ts";
 import { jsonRequest, materialOf, NOW_MS, requestOf, SOURCE_URL, withHeader } from "./kit.ts";
-import { hexMac } from "./recompute.ts";
+import { base64Mac, hexMac } from "./recompute.ts";
 
 const TOKEN = "whsec_b3VyIG93biBzZWNyZXQ=";
 
@@ -228,4 +229,44 @@ test("texts of any lengths are compared without a throw", () => {
     false,
     true,
   ]);
+});
+
+describe("a signed id", () => {
+  const config = { header: "x-sig", algorithm: "sha256", encoding: "hex", id_header: "x-id" };
+  const send = (id: string, content: string, body: string) =>
+    jsonRequest(body, { "x-sig": hexMac("s", content), "x-id": id });
+
+  test.each([
+    ["{id}.{body}", "e-1", 'e-1.{"a":"b.c"}', '{"a":"b.c"}', "event"],
+    ["{id}.{body}", 'e-1.{"a":"b', 'e-1.{"a":"b.c"}', 'c"}', "malformed"],
+    ["{id}{body}", 'e-1{"a":', 'e-1{"a":"b"}', '"b"}', "malformed"],
+    ["{body}:{id}", 'b":e-1', '{"a":b":e-1', '{"a"', "malformed"],
+  ])("of %s ends where it ends: %s", async (template, id, content, body, wanted) => {
+    const material = materialOf(["s"], { config: { ...config, signed_content: template } });
+    const reception = await receive("hmac", send(id, content, body), material);
+    expect<string>(reception.kind === "refused" ? reception.reason : reception.kind).toBe(wanted);
+  });
+
+  test("of Standard Webhooks is not lengthened by what the body holds", async () => {
+    const at = String(NOW_MS / 1000);
+    const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    const key = Buffer.from(secret.slice(6), "base64");
+    const received = (id: string, body: string) =>
+      receive(
+        "standard_webhooks",
+        jsonRequest(body, {
+          "webhook-id": id,
+          "webhook-timestamp": at,
+          "webhook-signature": `v1,${base64Mac(key, `msg_1.${at}.{"note":"x.${at}.{}"}`)}`,
+        }),
+        materialOf([secret]),
+      );
+    expect((await received("msg_1", `{"note":"x.${at}.{}"}`)).kind).toBe("event");
+    expect((await received(`msg_1.${at}.{"note":"x`, '{}"}')).kind).toBe("refused");
+  });
+});
+
+test("a time without its seconds is none: they would be what follows it", () => {
+  expect(readTimestamp("2026-11-25T07:50:11.5", "iso")).toBe(Date.parse("2026-11-25T07:50:11.5Z"));
+  expect(readTimestamp("2026-11-25T07:50", "iso")).toBeNull();
 });

@@ -42,7 +42,7 @@ const REQUIRED = [
 
 type Message = Readonly<Record<string, string>>;
 
-/** The message's text fields; null where one is missing. */
+/** The message's text fields; null where one is missing, or one that is signed is no text. */
 function messageIn(body: Uint8Array): Message | null {
   const value = parseJson(new TextDecoder().decode(body));
   if (!isObject(value)) return null;
@@ -50,12 +50,22 @@ function messageIn(body: Uint8Array): Message | null {
     (entry): entry is [string, string] => typeof entry[1] === "string",
   );
   const message = Object.fromEntries(texts);
-  return REQUIRED.every((name) => Object.hasOwn(message, name)) ? message : null;
+  const areThere = REQUIRED.every((name) => Object.hasOwn(message, name));
+  return areThere && signedFields(message).every((name) => isBounded(name, value[name])) ? message : null;
+}
+
+/** Each stands on a line of its own in what is signed: only the message, which is first, may have several. */
+function isBounded(name: string, value: unknown): boolean {
+  if (value === undefined || name === "Message") return true;
+  return typeof value === "string" && !value.includes("\n");
+}
+
+function signedFields(message: Message): readonly string[] {
+  return message["Type"] === "Notification" ? SIGNED_FIELDS.notification : SIGNED_FIELDS.control;
 }
 
 function signedContent(message: Message): string {
-  const fields = message["Type"] === "Notification" ? SIGNED_FIELDS.notification : SIGNED_FIELDS.control;
-  return fields
+  return signedFields(message)
     .filter((name) => Object.hasOwn(message, name))
     .map((name) => `${name}\n${message[name]}\n`)
     .join("");

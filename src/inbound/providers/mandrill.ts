@@ -1,6 +1,6 @@
 import { checkedDocs, documentation } from "../define.ts";
 import { hmac } from "../digest.ts";
-import { all, bodyDigest, bodyHash, field, firstOf } from "../facts.ts";
+import { all, bodyHash, field, firstOf, signedText } from "../facts.ts";
 import { joinFields, readForm } from "../form.ts";
 import { emptyBatch, headProbe } from "../handshakes.ts";
 import type { RefusalReason } from "../provider.ts";
@@ -41,6 +41,8 @@ function answerTest(arrival: Arrival) {
   return isEmpty && headerOf(arrival.request, SIGNATURE) === wanted ? emptyHandshake() : null;
 }
 
+const SIGNED_TEXT = signedText(contentOf);
+
 const CHECKS = "HMAC with SHA-1 in base64 over {url} and the form's fields by name";
 
 export const MANDRILL: ProviderRow = {
@@ -68,10 +70,11 @@ export const MANDRILL: ProviderRow = {
       field("mandrill_events.*._id"),
       field("mandrill_events.*.event"),
       field("mandrill_events.*.ts"),
-      bodyDigest,
+      SIGNED_TEXT,
     ),
     bodyHash,
   ),
+  proofTakenOnce: SIGNED_TEXT,
   verifiedWith: documentation(
     "https://mailchimp.com/developer/transactional/guides/track-respond-activity-webhooks/#authenticating-webhook-requests",
   ),

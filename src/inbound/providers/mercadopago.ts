@@ -1,6 +1,6 @@
 import { docs, officialSdk } from "../define.ts";
 import { hmac } from "../digest.ts";
-import { derived, field, joined } from "../facts.ts";
+import { field, joined, signedText } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
@@ -37,7 +37,7 @@ function compare(arrival: Arrival): Comparison | RefusalReason {
 }
 
 /** A signed text makes one event: all that stands in the body may be exchanged. */
-const SIGNED_TEXT = derived("the signed text", ({ arrival }) =>
+const SIGNED_TEXT = signedText((arrival) =>
   manifestOf(arrival, readSignature(headerOf(arrival.request, SIGNATURE)).timestamp ?? ""),
 );
 

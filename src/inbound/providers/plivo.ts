@@ -1,6 +1,6 @@
 import { checkedDocs, officialSdk } from "../define.ts";
 import { hmac } from "../digest.ts";
-import { all, bodyDigest, bodyHash, field, firstOf } from "../facts.ts";
+import { all, bodyHash, field, firstOf, signedText } from "../facts.ts";
 import { joinFields, readForm, sorted } from "../form.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
@@ -23,18 +23,27 @@ function addressOf(url: string, hasFields: boolean): string {
   return `${base}?${pairs.join("&")}${hasFields ? "." : ""}`;
 }
 
-function compare({ request }: Arrival): Comparison | RefusalReason {
+/** What is signed before the nonce, which is another at each try; null where it is no form, or too long. */
+function contentOf({ request }: Arrival): string | null {
+  const fields = readForm(request.body);
+  return fields && addressOf(request.url, fields.size > 0) + joinFields(fields, sorted);
+}
+
+function compare(arrival: Arrival): Comparison | RefusalReason {
+  const { request } = arrival;
   const nonce = headerOf(request, NONCE);
   const present = SIGNATURES.map((name) => headerOf(request, name)).filter((value) => value !== "");
   if (nonce === "" || present.length === 0) return "missing_header";
-  const fields = readForm(request.body);
-  if (!fields) return "malformed";
-  const content = `${addressOf(request.url, fields.size > 0)}${joinFields(fields, sorted)}.${nonce}`;
+  const content = contentOf(arrival);
+  // The last dot of what is signed begins the nonce, or the end of the form could be taken for it.
+  if (content === null || nonce.includes(".")) return "malformed";
   return {
     given: present.flatMap((value) => value.split(",", 100)),
-    expected: (secret) => [hmac("sha256", secret, [content], "base64")],
+    expected: (secret) => [hmac("sha256", secret, [content, ".", nonce], "base64")],
   };
 }
+
+const SIGNED_TEXT = signedText(contentOf);
 
 const CHECKS = "HMAC with SHA-256 in base64 over {url}, the form's fields by name, and the nonce";
 
@@ -55,9 +64,10 @@ export const PLIVO: ProviderRow = {
   eventType: firstOf(field("Event"), field("Status"), field("CallStatus")),
   deliveryId: firstOf(
     all(field("MessageUUID"), field("Status")),
-    all(field("CallUUID"), firstOf(field("Event"), field("CallStatus")), bodyDigest),
+    all(field("CallUUID"), firstOf(field("Event"), field("CallStatus")), SIGNED_TEXT),
     bodyHash,
   ),
+  proofTakenOnce: SIGNED_TEXT,
   verifiedWith: officialSdk("plivo", "4.79.0"),
   docs: checkedDocs(
     "A Plivo application's Message URL or Answer URL: its API has them as message_url and answer_url.",

@@ -1,7 +1,7 @@
 import { type AnswerRule, answerEmpty } from "../answers.ts";
 import { checkedDocs, officialSdk } from "../define.ts";
 import { hash, hmac } from "../digest.ts";
-import { all, bodyDigest, bodyHash, type Facts, field, firstOf, header } from "../facts.ts";
+import { all, bodyHash, type Facts, field, firstOf, header, signedText } from "../facts.ts";
 import { joinFields, readForm, sorted } from "../form.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
@@ -24,27 +24,33 @@ function spellingsOf(url: string): string[] {
   return [`${scheme}://${host}${rest}`, `${scheme}://${host}:${port ?? defaultPort}${rest}`];
 }
 
-/** What follows the address: equal values of one name count once; null where it is no form, or too long. */
-function formContent(body: Uint8Array): string | null {
-  const fields = readForm(body);
+/**
+ * What follows the address: where that holds the body's hash nothing, else the form's fields, equal values of
+ * one name once; null where the body is no form, or too long.
+ */
+function fieldsOf({ request }: Arrival): string | null {
+  if (request.query.has("bodySHA256")) return "";
+  const fields = readForm(request.body);
   return fields && joinFields(fields, (values) => sorted(new Set(values)));
 }
 
-function compare({ request }: Arrival): Comparison | RefusalReason {
+function compare(arrival: Arrival): Comparison | RefusalReason {
+  const { request } = arrival;
   const signature = headerOf(request, SIGNATURE);
   if (signature === "") return "missing_header";
   const bodyHashGiven = request.query.get("bodySHA256");
-  const isHashed = bodyHashGiven !== null;
-  if (isHashed && bodyHashGiven !== hash("sha256", [request.body], "hex")) return "body_altered";
-  // Where the hash stands in the address it is what covers the body, else the form's fields are.
-  const content = isHashed ? "" : formContent(request.body);
-  if (content === null) return "malformed";
+  if (bodyHashGiven !== null && bodyHashGiven !== hash("sha256", [request.body], "hex"))
+    return "body_altered";
+  const fields = fieldsOf(arrival);
+  if (fields === null) return "malformed";
   return {
     given: [signature],
     expected: (secret) =>
-      spellingsOf(request.url).map((url) => hmac("sha1", secret, [url, content], "base64")),
+      spellingsOf(request.url).map((url) => hmac("sha1", secret, [url, fields], "base64")),
   };
 }
+
+const SIGNED_TEXT = signedText((arrival) => arrival.request.url + (fieldsOf(arrival) ?? ""));
 
 /** A call waits for instructions: none is an empty document. */
 const answerNothing: AnswerRule = () => ({
@@ -85,11 +91,12 @@ export const TWILIO: ProviderRow = {
   deliveryId: firstOf(
     all(field("MessageSid"), firstOf(field("MessageStatus"), field("SmsStatus"))),
     // One call asks for instructions several times in one state.
-    all(field("CallSid"), field("CallStatus"), bodyDigest),
+    all(field("CallSid"), field("CallStatus"), SIGNED_TEXT),
     field("*.id"),
     header("I-Twilio-Idempotency-Token"),
     bodyHash,
   ),
+  proofTakenOnce: SIGNED_TEXT,
   answer: answerFor,
   verifiedWith: officialSdk("twilio", "6.2.0"),
   docs: checkedDocs(

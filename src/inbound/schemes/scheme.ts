@@ -39,7 +39,9 @@ export const SECRET_ITSELF: Coverage = {
 /** Fields of a form that are signed without anything between them. */
 export const JOINED_FIELDS: Coverage = {
   body: "part",
-  but: "The form's names and values are signed as one text: where one ends and the next begins is not.",
+  but:
+    "The form's names and values are signed as one text: where one ends and the next begins is not. " +
+    "Such a text makes one event; cut elsewhere it is refused.",
 };
 
 /** One way to verify, over the raw bytes. */

@@ -59,6 +59,13 @@ export function control(Type: string, nowMs: number, SubscribeURL: string): Inbo
   return signSns(message, ["Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"]);
 }
 
+/** Subject and MessageId join those before them, whose lines are signed alike; a signed field is no text. */
+function recutSns(request: InboundRequest): InboundRequest[] {
+  const { Subject, MessageId, ...rest } = JSON.parse(textOf(request)) as Record<string, string>;
+  const joined = { ...rest, MessageId: `${MessageId}\nSubject\n${Subject}` };
+  return [joined, { ...joined, Subject: 7 }].map((body) => withBody(request, JSON.stringify(body)));
+}
+
 const SUBSCRIBE_URL = "https://sns.us-east-1.amazonaws.com/?Action=ConfirmSubscription&TopicArn=x&Token=y";
 
 /** The body with one text replaced: each field that is signed is tried. */
@@ -133,6 +140,7 @@ export const CERTIFIED_CASES: Readonly<Record<string, ProviderCase>> = {
     secrets: [],
     credentials: { topic_arn: TOPIC },
     sign: (_secret, nowMs) => notification(nowMs),
+    recut: recutSns,
     accepts: bySnsValidator,
     keyDocuments: { [SNS_URL]: fixture("sns-certificate.pem") },
     requiredHeaders: [],

@@ -21,22 +21,49 @@ const ADYEN_KEYS: [string, string] = [
   "00112233445566778899AABBCCDDEEFF00112233445566778899AABBCCDDEEFF",
 ];
 const ADYEN_ITEM = {
-  pspReference: "7914073381342284",
+  pspReference: "9914073381342284",
   merchantAccountCode: "TestMerchant",
-  merchantReference: "TestPayment-1407325143704",
+  merchantReference: "TestPayment:1407325143704",
   amount: { value: 1130, currency: "EUR" },
   eventCode: "AUTHORISATION",
   success: "true",
 };
 
-/** The second item shows that every one must be genuine. */
 function signAdyen(secret: string): InboundRequest {
-  const items = [ADYEN_ITEM, { ...ADYEN_ITEM, pspReference: "7914073381342285" }].map((item) => {
-    const content = `${item.pspReference}::TestMerchant:TestPayment-1407325143704:1130:EUR:AUTHORISATION:true`;
-    const hmacSignature = base64Mac(Buffer.from(secret, "hex"), content);
-    return { NotificationRequestItem: { ...item, additionalData: { hmacSignature } } };
-  });
-  return jsonRequest(JSON.stringify({ live: "false", notificationItems: items }), {});
+  const content = "9914073381342284::TestMerchant:TestPayment:1407325143704:1130:EUR:AUTHORISATION:true";
+  const hmacSignature = base64Mac(Buffer.from(secret, "hex"), content);
+  const item = { ...ADYEN_ITEM, additionalData: { hmacSignature } };
+  return jsonRequest(
+    JSON.stringify({ live: "false", notificationItems: [{ NotificationRequestItem: item }] }),
+    {},
+  );
+}
+
+/** The colon of the merchant's reference parts others; the item comes twice, and beside none; a number. */
+function recutAdyen(request: InboundRequest): InboundRequest[] {
+  const shifted = {
+    pspReference: "9914073381342284:",
+    originalReference: "TestMerchant",
+    merchantAccountCode: "TestPayment",
+    merchantReference: "1407325143704",
+  };
+  const text = textOf(request);
+  const { live, notificationItems } = JSON.parse(text) as {
+    live: string;
+    notificationItems: { NotificationRequestItem: object }[];
+  };
+  const [item] = notificationItems.map((entry) => entry.NotificationRequestItem);
+  const lists = [
+    [{ NotificationRequestItem: { ...item, ...shifted } }],
+    [...notificationItems, ...notificationItems],
+    [...notificationItems, "none"],
+  ];
+  return [
+    ...lists.map((list) => withBody(request, JSON.stringify({ live, notificationItems: list }))),
+    ...["9914073381342284", "9914073381342284.0", "99140733813422840e-1"].map((number) =>
+      withBody(request, text.replace('"9914073381342284"', number)),
+    ),
+  ];
 }
 
 const ADYEN_VECTOR = {
@@ -145,10 +172,11 @@ export const SIGNED_BODY_CASES: Readonly<Record<string, ProviderCase>> = {
     secrets: ADYEN_KEYS,
     sign: signAdyen,
     vectors: [ADYEN_VECTOR],
+    recut: recutAdyen,
     requiredHeaders: [],
     isBodySigned: false,
     alterations: [
-      replacing("7914073381342285", "7914073381342286"),
+      replacing("9914073381342284", "9914073381342285"),
       replacing('"value":1130', '"value":1131'),
       replacing("EUR", "USD"),
       replacing("AUTHORISATION", "CANCELLATION"),
@@ -160,7 +188,7 @@ export const SIGNED_BODY_CASES: Readonly<Record<string, ProviderCase>> = {
     ],
     expected: {
       type: "adyen.AUTHORISATION",
-      deliveryId: "AUTHORISATION,AUTHORISATION|7914073381342284,7914073381342285|true,true",
+      deliveryId: "AUTHORISATION|9914073381342284|true",
     },
   },
   braintree: {

@@ -10,6 +10,8 @@ import {
   requestOf,
   SOURCE_URL,
   textOf,
+  withBody,
+  withHeader,
   withUrl,
 } from "../kit.ts";
 import { base64Mac, hashOf, macOf } from "../recompute.ts";
@@ -81,7 +83,7 @@ const plivo = load("plivo") as {
   ): boolean;
 };
 const PLIVO_URL = `${SOURCE_URL}?b=2&a=1`;
-const PLIVO_BODY = "MessageUUID=m-1&Status=delivered&From=1415";
+const PLIVO_BODY = "MessageUUID=m-1&Status=delivered&From=1415.5";
 
 const byPlivo: Accepts = (request, secret) => {
   const [nonce, signature] = ["x-plivo-signature-v3-nonce", "x-plivo-signature-v3"].map((name) =>
@@ -209,7 +211,7 @@ export const URL_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
   plivo: {
     secrets: SECRETS,
     sign: (secret) => {
-      const content = `${SOURCE_URL}?a=1&b=2.From1415MessageUUIDm-1Statusdelivered.n-1`;
+      const content = `${SOURCE_URL}?a=1&b=2.From1415.5MessageUUIDm-1Statusdelivered.n-1`;
       const signature = {
         "x-plivo-signature-v3": base64Mac(secret, content),
         "x-plivo-signature-v3-nonce": "n-1",
@@ -219,6 +221,13 @@ export const URL_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     accepts: byPlivo,
     requiredHeaders: ["x-plivo-signature-v3", "x-plivo-signature-v3-nonce"],
     alterations: [otherAddress],
+    recut: (request) => [
+      withHeader(
+        withBody(request, "From=1415"),
+        "x-plivo-signature-v3-nonce",
+        "5MessageUUIDm-1Statusdelivered.n-1",
+      ),
+    ],
     expected: { type: "plivo.delivered", deliveryId: "m-1|delivered" },
   },
   mandrill: {
@@ -226,7 +235,10 @@ export const URL_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     sign: (secret) => signMandrill(secret, MANDRILL_EVENTS),
     requiredHeaders: ["x-mandrill-signature"],
     alterations: [otherAddress],
-    expected: { type: "mandrill.send", deliveryId: "m-1|send|1|#" },
+    expected: {
+      type: "mandrill.send",
+      deliveryId: `m-1|send|1|${hashOf("sha256", "hex", `${SOURCE_URL}mandrill_events${MANDRILL_EVENTS}`)}`,
+    },
     handshakes: [
       HEAD,
       {
