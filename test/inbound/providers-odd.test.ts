@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import twilio from "twilio";
-import type { KeyReader } from "../../src/inbound/provider.ts";
+import type { InboundRequest, KeyReader } from "../../src/inbound/provider.ts";
 import { certifiedKey } from "../../src/inbound/schemes/certificate.ts";
 import { CASES } from "./cases.ts";
 import { control } from "./cases/certified.ts";
@@ -356,12 +356,20 @@ describe("Segment", () => {
 });
 
 describe("HubSpot", () => {
-  test("v1 beside a wrong v3 does not save the request", async () => {
-    const request = withHeader(await genuine("hubspot"), "x-hubspot-signature-v3", "d3Jvbmc=");
-    expect(await outcome("hubspot", request, materialFor("hubspot"))).toBe("bad_signature");
-    expect(
-      await outcome("hubspot", withoutHeader(request, "x-hubspot-signature-v3"), materialFor("hubspot")),
-    ).toBe("event");
+  const without = (request: InboundRequest, ...names: string[]) =>
+    names.reduce((rest, name) => withoutHeader(rest, name), request);
+
+  test("v1 beside a wrong v3, or where v3 was taken out, does not save the request", async () => {
+    const request = await genuine("hubspot");
+    const wrong = withHeader(request, "x-hubspot-signature-v3", "d3Jvbmc=");
+    const cut = without(request, "x-hubspot-signature-v3");
+    const bare = without(cut, "x-hubspot-request-timestamp");
+    const material = materialFor("hubspot");
+    const any = { ...material, config: { signature_versions: "any" } };
+    const outcomes = (each: typeof material) =>
+      Promise.all([wrong, cut, bare].map((one) => outcome("hubspot", one, each)));
+    expect(await outcomes(material)).toEqual(["bad_signature", "missing_header", "missing_header"]);
+    expect(await outcomes(any)).toEqual(["bad_signature", "missing_header", "event"]);
   });
 });
 

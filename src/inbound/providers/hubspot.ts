@@ -1,3 +1,4 @@
+import { choiceConfig } from "../config.ts";
 import { docs, vector } from "../define.ts";
 import { hash, hmac } from "../digest.ts";
 import { all, bodyHash, field, firstOf, nothing } from "../facts.ts";
@@ -18,6 +19,7 @@ const OLDER = "x-hubspot-signature";
 const VERSION = "x-hubspot-signature-version";
 const TIMESTAMP = "x-hubspot-request-timestamp";
 const WINDOW = within(300);
+const VERSIONS = ["v3", "any"] as const;
 
 /** HubSpot decodes these before it signs; its SDK does not: both spellings are tried. */
 const DECODED = /%(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi;
@@ -28,12 +30,12 @@ function spellingsOf(url: string): string[] {
 
 function compareV3(arrival: Arrival): Comparison | RefusalReason {
   const { request } = arrival;
-  const timestamp = headerOf(request, TIMESTAMP);
-  if (timestamp === "") return "missing_header";
+  const [signature, timestamp] = [headerOf(request, V3), headerOf(request, TIMESTAMP)];
+  if (signature === "" || timestamp === "") return "missing_header";
   const fault = faultOfTime(timestamp, "ms", WINDOW, arrival);
   if (fault !== null) return fault;
   return {
-    given: [headerOf(request, V3)],
+    given: [signature],
     expected: (secret) =>
       spellingsOf(request.url).map((url) =>
         hmac("sha256", secret, [request.method, url, request.body, timestamp], "base64"),
@@ -59,10 +61,18 @@ function compareOlder({ request }: Arrival, isV2: boolean): Comparison | Refusal
   };
 }
 
-/** v3 decides where it is present, so that the weaker v1 beside it cannot. */
+/**
+ * HubSpot sends v3 with every request of a public app, and the older version beside it, which signs no time:
+ * whoever takes v3 out of a request could send it at any time. So the older ones count where the source says
+ * so, and never beside v3.
+ */
 function compare(arrival: Arrival): Comparison | RefusalReason {
-  if (arrival.request.headers.has(V3)) return compareV3(arrival);
-  return compareOlder(arrival, headerOf(arrival.request, VERSION) === "v2");
+  const { request, material } = arrival;
+  const mayBeOlder = material.config["signature_versions"] === VERSIONS[1];
+  // The time comes with v3 only.
+  const hasV3 = request.headers.has(V3) || request.headers.has(TIMESTAMP);
+  if (hasV3 || !mayBeOlder) return compareV3(arrival);
+  return compareOlder(arrival, headerOf(request, VERSION) === "v2");
 }
 
 export const HUBSPOT: readonly ProviderRow[] = [
@@ -73,13 +83,21 @@ export const HUBSPOT: readonly ProviderRow[] = [
       headers: [V3, TIMESTAMP, OLDER, VERSION],
       needsPublicUrl: true,
       checks:
-        "HMAC with SHA-256 in base64 over {method}{url}{body}{timestamp} (v3); where there is none, SHA-256 in hex (v1, v2)",
+        "HMAC with SHA-256 in base64 over {method}{url}{body}{timestamp} (v3); where there is none and config.signature_versions is any, SHA-256 in hex (v1, v2)",
       covers: WHOLE_BODY,
       window: WINDOW,
       compare,
     }),
     secretFrom: "customer",
     secretLabel: "App client secret",
+    config: [
+      choiceConfig(
+        "signature_versions",
+        "Signature versions",
+        "v3 (default), or any: also v1 and v2 where a request has no v3. They sign no time.",
+        VERSIONS,
+      ),
+    ],
     typeExample: "contact.creation",
     eventType: field("0.subscriptionType"),
     deliveryId: firstOf(all(field("*.eventId"), field("*.subscriptionId"), field("*.occurredAt")), bodyHash),
@@ -89,6 +107,7 @@ export const HUBSPOT: readonly ProviderRow[] = [
       "HubSpot developer account: Apps, the app, Auth, Client secret.",
       "https://developers.hubspot.com/docs/apps/legacy-apps/authentication/validating-requests",
       "The address is signed: enter it there exactly as shown here, or set public_url.",
+      "A request without X-HubSpot-Signature-v3 is refused, unless config.signature_versions is any: then who has seen a request can take v3 out of it and send it at any time.",
       "One request holds up to 100 events; it stays one event here, named after its first.",
     ),
   },
@@ -122,6 +141,9 @@ export const HUBSPOT: readonly ProviderRow[] = [
 
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {
+  "Signature versions": "Versionen der Signatur",
+  "v3 (default), or any: also v1 and v2 where a request has no v3. They sign no time.":
+    "v3 (ohne Angabe), oder any: auch v1 und v2, wo eine Anfrage kein v3 hat. Sie signieren keine Zeit.",
   "HubSpot developer account: Apps, the app, Auth, Client secret.":
     "HubSpot-Entwicklerkonto: Apps, die App, Auth, Client secret.",
   "HubSpot developer account: Apps, the app's Auth tab, Client secret; the same as for its webhooks.":

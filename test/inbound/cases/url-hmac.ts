@@ -123,7 +123,7 @@ const HUBSPOT_V1_VECTOR = {
       "x-hubspot-signature": "232db2615f3d666fe21a8ec971ac7b5402d33b9a925784df3ca654d05f4817de",
     },
   ),
-  material: materialOf([HUBSPOT_SECRET]),
+  material: materialOf([HUBSPOT_SECRET], { config: { signature_versions: "any" } }),
   nowMs: NOW_MS,
 };
 const HUBSPOT_V2_VECTOR = {
@@ -257,7 +257,7 @@ export const URL_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     secrets: SECRETS,
     sign: signHubspot,
     vectors: [HUBSPOT_V1_VECTOR],
-    requiredHeaders: ["x-hubspot-request-timestamp"],
+    requiredHeaders: ["x-hubspot-request-timestamp", "x-hubspot-signature-v3"],
     alterations: [otherAddress],
     window: FIVE_MINUTES,
     expected: { type: "hubspot.contact.creation", deliveryId: "1,2|3,4|5,6" },
