@@ -13,13 +13,19 @@ const HEADER_LENGTH_MIN = 8;
 type Headers = readonly (readonly [string, string])[];
 
 /**
- * What the headers of an endpoint carry that nobody may read: their values, without the word for the scheme.
+ * What the headers of an endpoint carry that nobody may read: their values, without the word for the scheme;
+ * of `Basic` (RFC 7617) also what it encodes, and the password in it.
  */
 export function headerSecrets(headers: Headers): string[] {
-  return headers
-    .filter(([name]) => isCredentialHeader(name))
-    .map(([, value]) => /^[A-Za-z]+ +(\S+)$/.exec(value)?.[1] ?? value)
-    .filter((secret) => secret.length >= HEADER_LENGTH_MIN);
+  return headers.filter(([name]) => isCredentialHeader(name)).flatMap(([, value]) => secretsIn(value));
+}
+
+function secretsIn(value: string): string[] {
+  const [, scheme = "", credential = value] = /^([A-Za-z]+) +(\S+)$/.exec(value) ?? [];
+  const basic = scheme.toLowerCase() === "basic" ? Buffer.from(credential, "base64").toString() : "";
+  const colon = basic.indexOf(":");
+  const decoded = colon < 0 ? [] : [basic, basic.slice(colon + 1)];
+  return [...[credential].filter((secret) => secret.length >= HEADER_LENGTH_MIN), ...decoded];
 }
 
 export function hideSecrets(text: string, secrets: readonly string[]): string {
@@ -63,12 +69,15 @@ function asLatin1(secret: string): string {
   return Buffer.from(secret).toString("latin1");
 }
 
-/** As text, in JSON, in XML, in a URL, and byte by byte. */
+/** As text, in JSON, in XML, in a URL, in base64, and byte by byte. */
 function spellingsOf(secret: string): string[] {
   if (secret.length < LENGTH_MIN) return [];
-  const hex = Buffer.from(secret, "latin1").toString("hex");
+  const encoded = Buffer.from(secret, "latin1");
+  const base64 = encoded.toString("base64");
+  const base64s = [base64, base64.replace(/=+$/, ""), encoded.toString("base64url")];
+  const hex = encoded.toString("hex");
   const bytes = hex.match(/../g)?.join(" ") ?? hex;
   const xml = secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
   const json = JSON.stringify(secret).slice(1, -1);
-  return [secret, json, xml, encodeURIComponent(secret), bytes, bytes.toUpperCase()];
+  return [secret, json, xml, encodeURIComponent(secret), ...base64s, bytes, bytes.toUpperCase()];
 }

@@ -14,11 +14,13 @@ test.each([
   ["in JSON", JSON.stringify({ message: `token ${TOKEN}` })],
   ["in XML", '<m>FwoGZXIv"YXdz/EBYa&lt;D2&gt;&amp;</m>'],
   ["in a URL", `/?token=${encodeURIComponent(TOKEN)}`],
+  ["in base64", `{"token":"${Buffer.from(TOKEN).toString("base64")}"}`],
+  ["in base64 of addresses", `token=${Buffer.from(TOKEN).toString("base64url")}`],
   ["byte by byte", `41 ${Buffer.from(TOKEN).toString("hex").match(/../g)?.join(" ")} 42`],
 ])("a credential %s", (_where, text) => {
   const shown = decode(hideSecretBytes(encode(text), ["short-lived", TOKEN]));
   expect(shown).toContain("***");
-  for (const part of ["FwoGZXIv", "46 77 6f 47"]) expect(shown).not.toContain(part);
+  for (const part of ["FwoGZXIv", "RndvR1pYSX", "46 77 6f 47"]) expect(shown).not.toContain(part);
 });
 
 test("bytes that are no text survive beside it", () => {
@@ -48,12 +50,34 @@ test("of a header the credential counts, without the scheme before it; what is s
     ["x-key-format", "json"],
   ];
   expect(headerSecrets(headers)).toEqual(["abcdefghij", "session=0123456789; theme=dark"]);
+  const basic = Buffer.from("user:pass:word").toString("base64");
+  expect(headerSecrets([["authorization", `basic ${basic}`]])).toEqual([
+    basic,
+    "user:pass:word",
+    "pass:word",
+  ]);
 });
 
 const PASSWORD = "correct-horse-battery";
 const BASIC = Buffer.from(`u:${PASSWORD}`).toString("base64");
 const API_KEY = "k3y-of-this-endpoint";
 const KAFKA = { topic: "t", username: "u", password: PASSWORD };
+
+test("an attempt does not show what a receiver has read in HTTP Basic", async () => {
+  await using app = await startApp();
+  await using receiver = startReceiver();
+  const url = receiver.at("basic", ({ headers: { authorization = "" } }) => {
+    const [, encoded = ""] = authorization.split(" ");
+    const read = Buffer.from(encoded, "base64").toString();
+    const [, password] = read.split(":");
+    return new Response(`You are ${read}, password ${password}.`, { status: 500 });
+  });
+  const endpoint = { url, headers: { authorization: `Basic ${BASIC}` } };
+  const { id } = await app.live.create("/v1/endpoints", endpoint);
+  const { json, text } = await app.live.post(`/v1/endpoints/${id}/test`);
+  expect(json["response_body"]).toBe("You are ***, password ***.");
+  expect(text).not.toContain(PASSWORD);
+});
 
 test.each([
   ["http", "", {}, { authorization: `Bearer ${PASSWORD}`, "x-api-key": API_KEY }],
