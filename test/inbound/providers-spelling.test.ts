@@ -54,3 +54,19 @@ test("a token in the query string is named as such, also where its plus signs we
   );
   expect(received).toEqual({ kind: "refused", reason: "token_in_query" });
 });
+
+test("a secret that is a word is in the query where it is all of a name or a value", async () => {
+  const send = async (query: string) => {
+    const request = {
+      method: "POST",
+      url: `http://127.0.0.1/ingest/x?${query}`,
+      headers: new Map([["x-service-token", "word"]]),
+      query: new URLSearchParams(query),
+      body,
+    };
+    const material = { secrets: ["word"], credentials: {}, config: {} };
+    return (await findProvider("service")?.receive(request, material, Date.now()))?.kind;
+  };
+  for (const query of ["word", "word=1", "a=word", "a=b&c=word&d"]) expect(await send(query)).toBe("refused");
+  for (const query of ["", "words", "a=sword", "a=wor&d=1"]) expect(await send(query)).toBe("event");
+});

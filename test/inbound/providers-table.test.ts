@@ -144,8 +144,20 @@ for (const provider of listProviders()) {
       test("the secret in the query string is refused, also beside the genuine one", async () => {
         const request = await genuine(proof);
         const [secret = ""] = proof.secrets;
-        const both = withUrl(request, `${request.url}?any=${encodeURIComponent(secret)}`);
-        expect(kindOf(await receive(provider, proof, both))).toBe("token_in_query");
+        const encoded = encodeURIComponent(secret);
+        const basic = encodeURIComponent(Buffer.from(secret).toString("base64"));
+        const queries = [
+          `any=${encoded}`,
+          encoded,
+          `authorization=Bearer%20${encoded}`,
+          `authorization=Basic%20${basic}`,
+          `x=1;token=${encoded}`,
+          `a=b&x${encoded}x=`,
+        ];
+        for (const query of queries) {
+          const both = withUrl(request, `${request.url}?${query}`);
+          expect([query, kindOf(await receive(provider, proof, both))]).toEqual([query, "token_in_query"]);
+        }
         expect(kindOf(await receive(provider, proof, withUrl(request, `${request.url}?any=thing`)))).toBe(
           "event",
         );
