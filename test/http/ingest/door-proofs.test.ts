@@ -66,6 +66,28 @@ describe("a token of Mailgun", () => {
   });
 });
 
+test("a form of Twilio makes one event, wherever its joined fields are cut, and however they are spelled", async () => {
+  const source = await createSource(app, "twilio", {
+    signing_secret: KEY,
+    config: { public_url: "https://hooks.example.com/in" },
+  });
+  const content = "https://hooks.example.com/inMessageSidSM1MessageStatussent";
+  const signature = createHmac("sha1", KEY).update(content).digest("base64");
+  const headers = { "x-twilio-signature": signature, "content-type": "application/x-www-form-urlencoded" };
+  const send = (body: string) => knock(app, source.ingest_path, body, headers);
+  const genuine = "MessageSid=SM1&MessageStatus=sent";
+  expect((await send(genuine)).status).toBe(200);
+  for (const cut of [
+    "MessageSidS=M1&MessageStatus=sent",
+    "MessageSid=SM1MessageStatussent",
+    "MessageSid=SM1&MessageStatuss=ent",
+  ])
+    expect([cut, (await send(cut)).status]).toEqual([cut, 401]);
+  for (const same of [genuine, "MessageStatus=sent&MessageSid=S%4D1"])
+    expect([same, (await send(same)).status]).toEqual([same, 200]);
+  expect(await eventsOf(app, source)).toHaveLength(1);
+});
+
 test("a customer's customer does not see the source of an event, which is an address", async () => {
   const source = await createSource(app, "mailchimp", { consumer_id: "acme" });
   const type = { "content-type": "application/x-www-form-urlencoded" };
