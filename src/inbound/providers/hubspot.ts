@@ -19,7 +19,7 @@ const OLDER = "x-hubspot-signature";
 const VERSION = "x-hubspot-signature-version";
 const TIMESTAMP = "x-hubspot-request-timestamp";
 const WINDOW = within(300);
-const VERSIONS = ["v3", "any"] as const;
+const VERSIONS = ["any", "v3"] as const;
 
 /** HubSpot decodes these before it signs; its SDK does not: both spellings are tried. */
 const DECODED = /%(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi;
@@ -63,12 +63,12 @@ function compareOlder({ request }: Arrival, isV2: boolean): Comparison | Refusal
 
 /**
  * HubSpot sends v3 with every request of a public app, and the older version beside it, which signs no time:
- * whoever takes v3 out of a request could send it at any time. So the older ones count where the source says
- * so, and never beside v3.
+ * whoever takes v3 out of a request could send it at any time. So the older ones never count beside v3 or its
+ * time, and not at all where the source says so.
  */
 function compare(arrival: Arrival): Comparison | RefusalReason {
   const { request, material } = arrival;
-  const mayBeOlder = material.config["signature_versions"] === VERSIONS[1];
+  const mayBeOlder = material.config["signature_versions"] !== VERSIONS[1];
   // The time comes with v3 only.
   const hasV3 = request.headers.has(V3) || request.headers.has(TIMESTAMP);
   if (hasV3 || !mayBeOlder) return compareV3(arrival);
@@ -83,7 +83,7 @@ export const HUBSPOT: readonly ProviderRow[] = [
       headers: [V3, TIMESTAMP, OLDER, VERSION],
       needsPublicUrl: true,
       checks:
-        "HMAC with SHA-256 in base64 over {method}{url}{body}{timestamp} (v3); where there is none and config.signature_versions is any, SHA-256 in hex (v1, v2)",
+        "HMAC with SHA-256 in base64 over {method}{url}{body}{timestamp} (v3); where there is none, and config.signature_versions is not v3, SHA-256 in hex (v1, v2)",
       covers: WHOLE_BODY,
       window: WINDOW,
       compare,
@@ -94,7 +94,7 @@ export const HUBSPOT: readonly ProviderRow[] = [
       choiceConfig(
         "signature_versions",
         "Signature versions",
-        "v3 (default), or any: also v1 and v2 where a request has no v3. They sign no time.",
+        "v1 and v2 sign no time: any (default) takes them where a request has no v3, v3 refuses them.",
         VERSIONS,
       ),
     ],
@@ -107,7 +107,7 @@ export const HUBSPOT: readonly ProviderRow[] = [
       "HubSpot developer account: Apps, the app, Auth, Client secret.",
       "https://developers.hubspot.com/docs/apps/legacy-apps/authentication/validating-requests",
       "The address is signed: enter it there exactly as shown here, or set public_url.",
-      "A request without X-HubSpot-Signature-v3 is refused, unless config.signature_versions is any: then who has seen a request can take v3 out of it and send it at any time.",
+      "A public app gets X-HubSpot-Signature-v3 with every request: set config.signature_versions to v3 for it. Otherwise who has seen a request can take v3 out of it and send it at any time.",
       "One request holds up to 100 events; it stays one event here, named after its first.",
     ),
   },
@@ -142,8 +142,8 @@ export const HUBSPOT: readonly ProviderRow[] = [
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {
   "Signature versions": "Versionen der Signatur",
-  "v3 (default), or any: also v1 and v2 where a request has no v3. They sign no time.":
-    "v3 (ohne Angabe), oder any: auch v1 und v2, wo eine Anfrage kein v3 hat. Sie signieren keine Zeit.",
+  "v1 and v2 sign no time: any (default) takes them where a request has no v3, v3 refuses them.":
+    "v1 und v2 signieren keine Zeit: any (ohne Angabe) nimmt sie, wo eine Anfrage kein v3 hat, v3 lehnt sie ab.",
   "HubSpot developer account: Apps, the app, Auth, Client secret.":
     "HubSpot-Entwicklerkonto: Apps, die App, Auth, Client secret.",
   "HubSpot developer account: Apps, the app's Auth tab, Client secret; the same as for its webhooks.":

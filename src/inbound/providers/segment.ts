@@ -10,12 +10,12 @@ import { type Arrival, type Coverage, headerOf } from "../schemes/scheme.ts";
 
 /**
  * Segment signs an event's JSON; of a batch only the first element, as JSON.stringify would write it. So
- * whoever has seen one request could send its event as the first of a batch: batches are taken where the
- * source says so.
+ * whoever has seen one request could send its event as the first of a batch: a signature makes one event, and
+ * where the source refuses batches, nothing else can be sent with it.
  */
 
 const SIGNATURE = "x-signature";
-const BATCHES = ["refused", "first_event_signed"] as const;
+const BATCHES = ["taken", "refused"] as const;
 
 function parse(text: string): unknown {
   try {
@@ -41,7 +41,7 @@ function signedTexts(text: string, takesBatches: boolean): string[] {
 function compare({ request, material }: Arrival): Comparison | RefusalReason {
   const signature = headerOf(request, SIGNATURE);
   if (signature === "") return "missing_header";
-  const takesBatches = material.config["batches"] === BATCHES[1];
+  const takesBatches = material.config["batches"] !== BATCHES[1];
   const texts = signedTexts(new TextDecoder().decode(request.body), takesBatches);
   if (texts.length === 0) return "malformed";
   return {
@@ -50,14 +50,13 @@ function compare({ request, material }: Arrival): Comparison | RefusalReason {
   };
 }
 
-const CHECKS =
-  "HMAC with SHA-1 in hex over {body}; of a batch, where batches are taken, over its first event";
+const CHECKS = "HMAC with SHA-1 in hex over {body}; of a batch over its first event";
 
 const COVERS: Coverage = {
   body: "part",
   but:
-    "Of a batch only the first event is signed: switch batching off at Segment. Batches of several are refused unless config.batches " +
-    "is first_event_signed; whoever has seen a request can then send other events behind its first, once.",
+    "Of a batch only the first event is signed: switch batching off at Segment, and set config.batches to refused. Otherwise whoever " +
+    "has seen a request before it arrived can send other events behind its first, once.",
 };
 
 /** A signature makes one event: what stands behind the first of a batch may be exchanged. */
@@ -75,7 +74,7 @@ export const SEGMENT: ProviderRow = {
     choiceConfig(
       "batches",
       "Batches",
-      "Of a batch Segment signs the first event only: refused (default), or taken with that signature.",
+      "Of a batch Segment signs the first event only: taken (default) with that signature, or refused.",
       BATCHES,
     ),
   ],
@@ -90,7 +89,7 @@ export const SEGMENT: ProviderRow = {
     "Segment: Connections, Catalog, Webhooks (Actions), Configure Webhooks (Actions); the address stands in each mapping.",
     "The destination: Settings, Advanced Settings, shared secret: paste the source's.",
     "https://www.twilio.com/docs/segment/connections/destinations/catalog/actions-webhook",
-    "Switch batching off in each mapping, or set its Batch Size to 1.",
+    "Switch batching off in each mapping, or set its Batch Size to 1, and set config.batches to refused.",
     "A batch that is taken stays one event here, named after its first.",
   ),
 };
@@ -98,8 +97,8 @@ export const SEGMENT: ProviderRow = {
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {
   Batches: "Stapel",
-  "Of a batch Segment signs the first event only: refused (default), or taken with that signature.":
-    "Von einem Stapel signiert Segment nur das erste Ereignis: abgelehnt (ohne Angabe) oder mit dieser Signatur angenommen.",
+  "Of a batch Segment signs the first event only: taken (default) with that signature, or refused.":
+    "Von einem Stapel signiert Segment nur das erste Ereignis: mit dieser Signatur angenommen (ohne Angabe) oder abgelehnt.",
   "The destination: Settings, Advanced Settings, shared secret: paste the source's.":
     "Beim Ziel: Settings, Advanced Settings, shared secret: das der Quelle einfügen.",
 };

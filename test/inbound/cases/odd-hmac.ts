@@ -201,7 +201,6 @@ export const ODD_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     secrets: SECRETS,
     sign: (secret) =>
       jsonRequest(SEGMENT_EVENT, { "x-signature": macOf("sha1", secret, "hex", SEGMENT_EVENT) }),
-    config: { batches: "first_event_signed" },
     uncovered: (request) => [withBody(request, `[${SEGMENT_EVENT},{"forged":1}]`)],
     requiredHeaders: ["x-signature"],
     expected: { type: "segment.track.Order_Completed", deliveryId: "m-1" },

@@ -123,7 +123,7 @@ const HUBSPOT_V1_VECTOR = {
       "x-hubspot-signature": "232db2615f3d666fe21a8ec971ac7b5402d33b9a925784df3ca654d05f4817de",
     },
   ),
-  material: materialOf([HUBSPOT_SECRET], { config: { signature_versions: "any" } }),
+  material: materialOf([HUBSPOT_SECRET]),
   nowMs: NOW_MS,
 };
 const HUBSPOT_V2_VECTOR = {
