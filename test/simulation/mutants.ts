@@ -313,4 +313,28 @@ export const MUTANTS: readonly Mutant[] = [
     find: "() => this.start());",
     put: "() => {});",
   },
+  {
+    name: "a refill leaves out what is tried by hand, where order is kept too",
+    file: "delivery/backlog.ts",
+    find: 'return this.endpoint.ordering === "none" && this.flights.defer(id);',
+    put: "return this.flights.defer(id);",
+  },
+  {
+    name: "a test that finds no attempt is nobody's",
+    file: "delivery/actor.ts",
+    find: 'if (trigger === "test") this.#own(load.delivery);',
+    put: "",
+  },
+  {
+    name: "a first attempt under way loses its place with its delivery",
+    file: "store/log/deliveries.ts",
+    find: "if (before) this.parts.meter.leaveToFirst(before);",
+    put: "",
+  },
+  {
+    name: "what waits for the plan is written for an endpoint that was deleted meanwhile",
+    file: "pipeline/new-delivery.ts",
+    find: 'return status === "deleted" ? { status: "cancelled", at } : null;',
+    put: "return null;",
+  },
 ];

@@ -14,7 +14,8 @@ const PLACES = `
   SELECT (SELECT coalesce(sum(deliveries), 0) FROM usage WHERE day >= ?1 AND day < ?2)
     + (SELECT count(*) FROM delivery
        WHERE status IN (0, 1) AND metered = 0 AND origin < ${ORIGINS.indexOf("test")})
-    + (SELECT coalesce(sum(max(0, matched - replayed)), 0) FROM replay WHERE status = 'running')
+    + (SELECT coalesce(sum(max(0, matched - replayed)), 0) FROM replay
+       WHERE status = 'running' AND coalesce(filter ->> '$.event.isTest', 0) = 0)
     + (SELECT coalesce(sum(total - written), 0) FROM fanout
        WHERE event_id NOT IN (SELECT event_id FROM waiting_event)) AS taken`;
 
