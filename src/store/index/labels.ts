@@ -23,7 +23,7 @@ export class Labels implements BatchPart {
   #fresh: { projectId: number; kind: LabelKind; name: string }[] = [];
   readonly #insert;
   readonly #find;
-  readonly #types;
+  readonly #typesBelow;
   readonly #drop;
 
   constructor(private readonly store: Store) {
@@ -34,8 +34,9 @@ export class Labels implements BatchPart {
     this.#find = sqlite.prepare<{ id: number }, [number, number, string]>(
       "SELECT id FROM label WHERE project_id = ? AND kind = ? AND name = ?",
     );
-    this.#types = sqlite.prepare<{ id: number; name: string }, [number, number]>(
-      "SELECT id, name FROM label WHERE project_id = ? AND kind = ?",
+    // In the order of the index no other name lies between: `/` follows `.`, and no name has it.
+    this.#typesBelow = sqlite.prepare<{ id: number }, [number, number, string, string, number]>(
+      "SELECT id FROM label WHERE project_id = ? AND kind = ? AND name > ? || '.' AND name < ? || '/' LIMIT ?",
     );
     this.#drop = sqlite.prepare<void, [number]>("DELETE FROM label WHERE id = ?");
     store.addBatchPart(this);
@@ -79,9 +80,9 @@ export class Labels implements BatchPart {
     this.#known[kind].get(projectId)?.delete(name);
   }
 
-  /** All event types that the project has an event of. */
-  typesOf(projectId: number): { id: number; name: string }[] {
-    return this.#types.all(projectId, LABELS.type);
+  /** Lists of the event types below a name that the project has an event of, `count` at most. */
+  typesBelow(projectId: number, name: string, count: number): number[] {
+    return this.#typesBelow.all(projectId, LABELS.type, name, name, count).map(({ id }) => id);
   }
 
   flush(): void {}

@@ -129,9 +129,7 @@ export class EventList {
     if (consumerId !== null) return [labels.find(projectId, LABELS.consumer, consumerId) ?? []].flat();
     if (type === null || type === "*") return [projectId];
     if (!type.endsWith(".*")) return [labels.find(projectId, LABELS.type, type) ?? []].flat();
-    const matching = labels
-      .typesOf(projectId)
-      .flatMap(({ id, name }) => (matchesPattern(type, name) ? [id] : []));
+    const matching = labels.typesBelow(projectId, type.slice(0, -".*".length), LISTS_MERGED_MAX + 1);
     return matching.length > LISTS_MERGED_MAX ? [projectId] : matching;
   }
 
