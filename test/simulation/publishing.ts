@@ -61,7 +61,7 @@ export class Publishing {
 
   /** Endpoints that must get such an event, if nobody deletes them meanwhile, or gives them away. */
   #audience(projectId: number, type: string, consumerId: string | null): Set<number> {
-    const all = [...this.run.process.data.endpoints.ofProject(projectId).values()];
+    const all = [...this.run.process.data.endpoints.ofProject(projectId).below()];
     const wanted = all.filter(
       (endpoint) =>
         wantsType(endpoint, type) && (endpoint.consumerId === null || endpoint.consumerId === consumerId),

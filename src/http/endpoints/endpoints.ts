@@ -4,6 +4,7 @@ import { Problem } from "../../core/errors.ts";
 import { childPointer } from "../../core/json/value.ts";
 import type { Endpoint } from "../../core/model.ts";
 import { limit } from "../../core/limits.ts";
+import type { Turns } from "../../core/structures/turn-queue.ts";
 import { listKinds } from "../../destinations/destinations.ts";
 import { changeEndpoint, moveTo, requireLighter } from "./change.ts";
 import { findEndpoint, endpointsOf } from "../shared/lookups.ts";
@@ -41,7 +42,7 @@ export function endpointRoutes(
   ];
 }
 
-function listRoute(services: Needs<"ids" | "endpoints" | "health" | "actors">): AnyRoute {
+function listRoute(services: Needs<"ids" | "endpoints" | "actors">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/endpoints",
@@ -75,13 +76,11 @@ function listRoute(services: Needs<"ids" | "endpoints" | "health" | "actors">): 
       { additionalProperties: false },
     ),
     answers: { 200: { description: "A page of endpoints.", ...listShape(endpointShape, endpointExample) } },
-    handle({ caller, query }) {
+    handle({ caller, query, turns }) {
       const matches = matcherOf(services, query);
+      const candidates = candidatesOf(services, caller, query);
       return pageOf(services, "ep", query, {
-        rows: (before) =>
-          [...endpointsOf(services, caller)]
-            .filter((endpoint) => endpoint.id < before && matches(endpoint))
-            .toSorted((a, b) => b.id - a.id),
+        rows: (before) => matching(candidates(before), matches, turns),
         show: (endpoint) => endpointOf(services, endpoint),
       });
     },
@@ -97,19 +96,41 @@ interface ListFilter {
   q?: string;
 }
 
-function matcherOf(services: Needs<"ids" | "health">, query: ListFilter): (endpoint: Endpoint) => boolean {
-  const { consumer_id: consumerId, status, kind, failing } = query;
-  const { endpoint_ids: named, q } = query;
-  const keyOf = (id: string) => services.ids.decode("ep", id);
-  const keys = named === undefined ? null : new Set(readIds("endpoint_ids", named).map(keyOf));
-  const troubled = failing === undefined ? null : services.health.allFailing();
-  const wanted = q === undefined ? null : { key: keyOf(q), text: q.toLowerCase() };
+/** Those that the list may hold below a key, newest first: all of its owner, or those that are named. */
+function candidatesOf(
+  { ids, endpoints }: Needs<"ids" | "endpoints">,
+  caller: Caller,
+  { consumer_id: consumerId, endpoint_ids: named }: ListFilter,
+): (before: number) => Iterable<Endpoint> {
+  const all = endpointsOf({ endpoints }, caller, consumerId);
+  if (named === undefined) return (before) => all.below(before);
+  const keys = new Set(readIds("endpoint_ids", named).map((id) => ids.decode("ep", id) ?? 0));
+  const few = [...keys].flatMap((key) => all.get(key) ?? []).sort((a, b) => b.id - a.id);
+  return (before) => few.filter(({ id }) => id < before);
+}
+
+/** There may be very many between two that match. */
+async function* matching(
+  endpoints: Iterable<Endpoint>,
+  matches: (endpoint: Endpoint) => boolean,
+  turns: Turns,
+): AsyncGenerator<Endpoint> {
+  for (const endpoint of endpoints) {
+    await turns.giveWay();
+    if (matches(endpoint)) yield endpoint;
+  }
+}
+
+/** What is asked beside that. */
+function matcherOf(services: Needs<"ids" | "actors">, query: ListFilter): (endpoint: Endpoint) => boolean {
+  const { status, kind, failing, q } = query;
+  const isFailing = ({ id, status: now }: Endpoint) =>
+    now === "disabled" || services.actors.failingSince(id) !== null;
+  const wanted = q === undefined ? null : { key: services.ids.decode("ep", q), text: q.toLowerCase() };
   return (endpoint) => {
-    if (consumerId !== undefined && endpoint.consumerId !== consumerId) return false;
     if (status !== undefined && endpoint.status !== status) return false;
     if (kind !== undefined && endpoint.kind !== kind) return false;
-    if (troubled && (endpoint.status === "disabled" || troubled.has(endpoint.id)) !== failing) return false;
-    if (keys && !keys.has(endpoint.id)) return false;
+    if (failing !== undefined && isFailing(endpoint) !== failing) return false;
     return wanted === null || wanted.key === endpoint.id || holds(endpoint, wanted.text);
   };
 }

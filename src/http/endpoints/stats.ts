@@ -199,7 +199,7 @@ async function addAll(
     }
     return;
   }
-  for (const { id } of endpointsOf(services, caller)) {
+  for (const { id } of endpointsOf(services, caller).below()) {
     await turns.giveWay();
     sum.addEndpoint(id);
   }
@@ -211,7 +211,7 @@ async function countWaiting(
   turns: Turns,
 ): Promise<number> {
   let waiting = 0;
-  for (const endpoint of endpointsOf(services, caller)) {
+  for (const endpoint of endpointsOf(services, caller).below()) {
     await turns.giveWay();
     waiting += services.actors.openCount(endpoint);
   }

@@ -1,6 +1,7 @@
 import type { Caller } from "../../core/caller.ts";
 import { notFound } from "../../core/errors.ts";
 import type { Endpoint } from "../../core/model.ts";
+import type { OnShelf } from "../../core/structures/shelf.ts";
 import type { ListedDelivery } from "../../store/log/delivery-list.ts";
 import type { EventWithData } from "../../store/log/events.ts";
 import type { Needs } from "../framework/services.ts";
@@ -84,10 +85,15 @@ export function findEndpoint(services: Needs<"ids" | "endpoints">, caller: Calle
   return endpoint;
 }
 
-/** All endpoints that the caller may see. */
-export function* endpointsOf({ endpoints }: Needs<"endpoints">, caller: Caller): Generator<Endpoint> {
-  for (const endpoint of endpoints.ofProject(caller.projectId).values())
-    if (belongsTo(caller, endpoint)) yield endpoint;
+/** The endpoints that the caller may see, or those of them that are one consumer's. */
+export function endpointsOf(
+  { endpoints }: Needs<"endpoints">,
+  caller: Caller,
+  consumer?: string,
+): OnShelf<Endpoint> {
+  const consumerId = consumerFilter(caller, consumer);
+  if (consumerId === null) return endpoints.ofProject(caller.projectId);
+  return endpoints.ofConsumer(caller.projectId, consumerId);
 }
 
 /** True of what belongs to the caller's project, and, for a portal token, to its consumer. */

@@ -57,26 +57,26 @@ export function writeCursor(services: Needs<"ids">, kind: IdKind, key: number | 
 
 interface Listing<Row> {
   /**
-   * Those below a key, newest first; no more than `count` of them are looked at. Large ones are read as the
-   * page comes to them.
+   * Those below a key, newest first; no more than `count` of them are looked at. Large ones are read, and
+   * rare ones looked for, as the page comes to them.
    */
-  rows: (before: number, count: number) => Iterable<Row>;
+  rows: (before: number, count: number) => Iterable<Row> | AsyncIterable<Row>;
   show: (row: Row) => unknown;
 }
 
 /** The answer of a list: the page that `query` asks for, or a shorter one where it would be very large. */
-export function pageOf<Row extends { id: number }>(
+export async function pageOf<Row extends { id: number }>(
   services: Needs<"ids">,
   kind: IdKind,
   query: { limit?: number; cursor?: string },
   { rows, show }: Listing<Row>,
-): Answer {
+): Promise<Answer> {
   const size = pageSize(query);
   const data: string[] = [];
   let bytes = 0;
   let last = null;
   let next = null;
-  for (const row of rows(readCursor(services, kind, query.cursor), size + 1)) {
+  for await (const row of rows(readCursor(services, kind, query.cursor), size + 1)) {
     if (data.length === size || bytes >= limit("pageBytesMax")) {
       next = last;
       break;

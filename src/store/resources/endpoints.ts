@@ -5,7 +5,8 @@ import { keyTime } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import { type Endpoint, type EndpointSecrets, isSameDestination } from "../../core/model.ts";
 import { endpoint as table } from "../schema.ts";
-import { EndpointWeights } from "./endpoint-weights.ts";
+import { type OnShelf, Shelves } from "../../core/structures/shelf.ts";
+import { endpointWeight } from "./endpoint-weights.ts";
 import type { Store } from "../store.ts";
 
 export type NewEndpoint = Omit<Endpoint, "id">;
@@ -16,8 +17,8 @@ export type NewEndpoint = Omit<Endpoint, "id">;
  */
 export class Endpoints {
   readonly #all = new Map<number, Endpoint>();
-  readonly #ofProject = new Map<number, Map<number, Endpoint>>();
-  readonly #weights = new EndpointWeights();
+  readonly #ofProject = new Shelves<number, Endpoint>();
+  readonly #ofConsumer = new Shelves<string, Endpoint>();
   #listeners: ((endpoint: Endpoint) => void)[] = [];
   /** Those whose change is written and not remembered yet: their rows are ahead of memory. */
   readonly #changing = new Set<number>();
@@ -27,9 +28,8 @@ export class Endpoints {
     private readonly db: BunSQLiteDatabase,
     private readonly cipher: Cipher,
   ) {
-    for (const row of db.select().from(table).all()) {
-      if (row.status !== "deleted") this.#index(this.#open(row));
-    }
+    const isThere = ne(table.status, "deleted");
+    for (const row of db.select().from(table).where(isThere).all()) this.#index(this.#open(row));
   }
 
   /** Calls `listener` with every endpoint that was made, changed or deleted, after the commit. */
@@ -69,14 +69,20 @@ export class Endpoints {
     return this.#all.values();
   }
 
-  ofProject(projectId: number): ReadonlyMap<number, Endpoint> {
-    return this.#ofProject.get(projectId) ?? new Map();
+  /** In the order of their keys; what they weigh is their settings. */
+  ofProject(projectId: number): OnShelf<Endpoint> {
+    return this.#ofProject.of(projectId);
+  }
+
+  ofConsumer(projectId: number, consumerId: string): OnShelf<Endpoint> {
+    return this.#ofConsumer.of(consumerPlace(projectId, consumerId));
   }
 
   /** What the settings of all endpoints of a project, or of a consumer, weigh together. */
-  get weights(): Pick<EndpointWeights, "ofProject" | "ofConsumer"> {
-    return this.#weights;
-  }
+  readonly weights = {
+    ofProject: (projectId: number) => this.ofProject(projectId).weight,
+    ofConsumer: (projectId: number, consumerId: string) => this.ofConsumer(projectId, consumerId).weight,
+  };
 
   /** How many a consumer has; inside a write, so that those of the same batch count too. */
   countOf(projectId: number, consumerId: string): number {
@@ -170,17 +176,19 @@ export class Endpoints {
   }
 
   #index(made: Endpoint): void {
-    const ofProject = this.#ofProject.get(made.projectId) ?? new Map<number, Endpoint>();
-    this.#ofProject.set(made.projectId, ofProject);
-    if (made.status === "deleted") {
-      this.#weights.delete(made.id);
-      this.#all.delete(made.id);
-      ofProject.delete(made.id);
-    } else {
-      this.#weights.set(made);
-      this.#all.set(made.id, made);
-      ofProject.set(made.id, made);
+    const { id, projectId, consumerId, status } = made;
+    const before = this.#all.get(id);
+    if (before && before.consumerId !== null)
+      this.#ofConsumer.delete(consumerPlace(projectId, before.consumerId), id);
+    if (status === "deleted") {
+      this.#all.delete(id);
+      this.#ofProject.delete(projectId, id);
+      return;
     }
+    const weight = endpointWeight(made);
+    this.#all.set(id, made);
+    this.#ofProject.set(projectId, made, weight);
+    if (consumerId !== null) this.#ofConsumer.set(consumerPlace(projectId, consumerId), made, weight);
   }
 
   #seal(made: Endpoint): typeof table.$inferInsert {
@@ -197,6 +205,10 @@ export class Endpoints {
     const secrets = JSON.parse(this.cipher.open(sealed, placeOf(open.id))) as EndpointSecrets;
     return { ...open, ...secrets };
   }
+}
+
+function consumerPlace(projectId: number, consumerId: string): string {
+  return `${projectId}=${consumerId}`;
 }
 
 function placeOf(id: number): string {

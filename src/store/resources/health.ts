@@ -29,11 +29,6 @@ export class EndpointHealth {
     return this.#failing.all(before).map(({ id }) => id);
   }
 
-  /** Endpoints whose last attempt failed, deleted ones too. */
-  allFailing(): ReadonlySet<number> {
-    return new Set(this.failingSince(Number.MAX_SAFE_INTEGER));
-  }
-
   get(endpointId: number): Health {
     const row = this.#get.get(endpointId);
     if (!row) return HEALTHY;
