@@ -475,6 +475,11 @@ export const LIMITS = {
     unit: "count",
     why: "Held polls of all endpoints, and at most a fifth of the files that the process may open.",
   },
+  apiKeysPerProjectMax: {
+    value: 1000,
+    unit: "count",
+    why: "All of them stand in memory; a key for each program and each person, with the expired ones. The operator's way to a new key is open above it.",
+  },
   apiKeyNameMax: { value: 200, unit: "characters", why: "A name for people." },
   drainMs: {
     value: 10_000,

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
-import { invalid, notFound, Problem } from "../../core/errors.ts";
+import { notFound, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import type { EventType } from "../../core/model.ts";
 import { commitChange } from "../framework/commit.ts";
@@ -13,6 +13,7 @@ import {
   eventTypeShape,
   newEventTypeShape,
 } from "./shape.ts";
+import { requireRoomFor } from "../shared/room.ts";
 import { listShape, pageOf, pagingQuery } from "../shared/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
@@ -61,7 +62,7 @@ function createRoute(services: Needs<"eventTypes" | "now">): AnyRoute {
       const fields = readNewEventType(body, caller.projectId, services.now());
       return commitChange(context, {
         write() {
-          requireRoom(services, caller);
+          requireRoomFor("eventTypesPerProjectMax", eventTypes.ofProject(caller.projectId), "/name");
           const made = eventTypes.insert(fields);
           if (made === null) throw new Problem("conflict", "There is an event type of this name.");
           return made;
@@ -71,13 +72,6 @@ function createRoute(services: Needs<"eventTypes" | "now">): AnyRoute {
       });
     },
   });
-}
-
-/** Inside a write: throws 422 where the project has as many types as it may have. */
-function requireRoom({ eventTypes }: Needs<"eventTypes">, { projectId }: Caller): void {
-  const max = limit("eventTypesPerProjectMax");
-  if (eventTypes.countOf(projectId) >= max)
-    throw invalid("/name", `A project has at most ${max} event types.`);
 }
 
 const listQuery = Type.Object(
@@ -106,7 +100,7 @@ function listRoute(services: Needs<"ids" | "eventTypes">): AnyRoute {
     handle({ caller, query }) {
       const types = services.eventTypes.ofProject(caller.projectId);
       return pageOf(services, "typ", query, {
-        rows: (before) => types.filter((type) => type.id < before && matches(type, query)),
+        rows: (before) => [...types.below(before)].filter((type) => matches(type, query)),
         show: eventTypeOf,
       });
     },

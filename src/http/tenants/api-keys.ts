@@ -6,6 +6,7 @@ import type { Project } from "../../core/model.ts";
 import { parseRfc3339 } from "../../core/rfc3339.ts";
 import type { ApiKey } from "../../store/resources/tenants.ts";
 import { commitChange } from "../framework/commit.ts";
+import { requireRoomFor } from "../shared/room.ts";
 import { listShape, pageOf, pagingQuery } from "../shared/paging.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
@@ -87,7 +88,11 @@ function createRoute(services: Needs<"ids" | "tenants" | "now">): AnyRoute {
     summary: "Create an API key",
     access: "owner",
     budget: "management",
-    handle: (context) => createKey(services, context, services.tenants.project(context.caller.projectId)),
+    handle(context) {
+      const { projectId } = context.caller;
+      const room = () => requireRoomFor("apiKeysPerProjectMax", services.tenants.keysOf(projectId));
+      return createKey(services, context, services.tenants.project(projectId), room);
+    },
   });
 }
 
@@ -105,29 +110,33 @@ function createForProject(services: Needs<"ids" | "tenants" | "now">): AnyRoute 
     budget: "none",
     handle(context) {
       const id = services.ids.decode("proj", context.params.id);
-      return createKey(services, context, id === null ? undefined : services.tenants.project(id));
+      return createKey(services, context, id === null ? undefined : services.tenants.project(id), () => {});
     },
   });
 }
 
-/** Throws 404 where there is no such project. */
+/** Throws 404 where there is no such project. `requireRoom` is asked inside the write. */
 function createKey(
   services: Needs<"ids" | "tenants" | "now">,
   context: KeyRequest,
   project: Project | undefined,
+  requireRoom: () => void,
 ): Promise<Answer> {
   const { tenants } = services;
   const { name, scopes = ["full"], expires_at: expiry = null } = context.body;
   const expiresAt = readExpiry(expiry, services.now());
   if (project === undefined) throw notFound("project");
   return commitChange(context, {
-    write: () => tenants.insertKey(project, { name, scopes, expiresAt }),
+    write() {
+      requireRoom();
+      return tenants.insertKey(project, { name, scopes, expiresAt });
+    },
     answer: ({ key, token }) => ({
       status: 201,
       json: { ...keyOf(services, key), key: token },
       audited: { scope: project.id },
     }),
-    remember: ({ key, token }) => tenants.rememberKey(key, token),
+    remember: ({ key }) => tenants.rememberKey(key),
   });
 }
 
@@ -156,7 +165,7 @@ function listRoute(services: Needs<"ids" | "tenants">): AnyRoute {
     handle({ caller, query }) {
       const keys = services.tenants.keysOf(caller.projectId);
       return pageOf(services, "key", query, {
-        rows: (before) => keys.filter(({ id }) => id < before),
+        rows: (before) => keys.below(before),
         show: (key) => keyOf(services, key),
       });
     },
@@ -179,7 +188,7 @@ function deleteRoute(services: Needs<"ids" | "tenants">): AnyRoute {
       const { caller, params } = context;
       const { tenants } = services;
       const id = services.ids.decode("key", params.id);
-      const key = id === null ? undefined : tenants.keysOf(caller.projectId).find((held) => held.id === id);
+      const key = id === null ? undefined : tenants.keysOf(caller.projectId).get(id);
       if (key === undefined) throw notFound("API key");
       const audited = { before: { name: key.name, scopes: key.scopes }, after: null };
       return commitChange(context, {

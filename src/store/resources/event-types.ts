@@ -1,7 +1,8 @@
-import { and, count, eq } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { EventType } from "../../core/model.ts";
 import { limit } from "../../core/limits.ts";
+import { type OnShelf, Shelves } from "../../core/structures/shelf.ts";
 import { RecentMap } from "../../core/structures/recent-map.ts";
 import { compileSchema, type EventSchema } from "../../core/schema/schema.ts";
 import { eventType as table } from "../schema.ts";
@@ -20,7 +21,8 @@ function compile(schema: unknown): EventSchema {
  * its type.
  */
 export class EventTypes {
-  readonly #ofProject = new Map<number, Map<string, EventType>>();
+  readonly #byName = new Map<number, Map<string, EventType>>();
+  readonly #ofProject = new Shelves<number, EventType>();
   /** Of those that were used last, over all projects. */
   readonly #compiled = new RecentMap<EventType, EventSchema>(
     limit("compiledSchemasBytesMax"),
@@ -35,12 +37,11 @@ export class EventTypes {
   }
 
   find(projectId: number, name: string): EventType | undefined {
-    return this.#ofProject.get(projectId)?.get(name);
+    return this.#byName.get(projectId)?.get(name);
   }
 
-  /** Newest first. */
-  ofProject(projectId: number): EventType[] {
-    return [...(this.#ofProject.get(projectId)?.values() ?? [])].sort((a, b) => b.id - a.id);
+  ofProject(projectId: number): OnShelf<EventType> {
+    return this.#ofProject.of(projectId);
   }
 
   /** What the compiled schemas that are kept weigh. */
@@ -52,12 +53,6 @@ export class EventTypes {
   schemaOf(type: EventType): EventSchema | null {
     const { schema } = type;
     return schema === null ? null : this.#compiled.getOrMake(type, () => compile(schema));
-  }
-
-  /** How many a project has; inside a write, so that those of the same batch count too. */
-  countOf(projectId: number): number {
-    const ofProject = eq(table.projectId, projectId);
-    return this.db.select({ count: count() }).from(table).where(ofProject).get()?.count ?? 0;
   }
 
   /** Inside a write; `remember` afterwards. Null where the project has a type of this name. */
@@ -93,23 +88,26 @@ export class EventTypes {
 
   /** After the commit: from now on everyone sees this one. */
   remember(changed: EventType): void {
-    const ofProject = this.#ofProject.get(changed.projectId) ?? new Map<string, EventType>();
-    this.#ofProject.set(changed.projectId, ofProject);
-    this.#dropCompiled(ofProject.get(changed.name));
-    ofProject.set(changed.name, changed);
+    const { projectId, name } = changed;
+    const named = this.#byName.get(projectId) ?? new Map<string, EventType>();
+    this.#byName.set(projectId, named);
+    // Or one that was deleted meanwhile, and is to be forgotten in a moment.
+    const before = named.get(name);
+    if (before) this.#drop(before);
+    named.set(name, changed);
+    this.#ofProject.set(projectId, changed);
   }
 
   /** After the commit of its deletion, unless one of the same name was made since. */
-  forget(deleted: EventType): void {
-    const ofProject = this.#ofProject.get(deleted.projectId);
-    const now = ofProject?.get(deleted.name);
-    if (now?.id !== deleted.id) return;
-    this.#dropCompiled(now);
-    ofProject?.delete(deleted.name);
+  forget({ id, projectId, name }: EventType): void {
+    const now = this.find(projectId, name);
+    if (now?.id === id) this.#drop(now);
   }
 
-  #dropCompiled(type: EventType | undefined): void {
-    if (type !== undefined) this.#compiled.delete(type);
+  #drop(type: EventType): void {
+    this.#compiled.delete(type);
+    this.#byName.get(type.projectId)?.delete(type.name);
+    this.#ofProject.delete(type.projectId, type.id);
   }
 
   #read(projectId: number, name: string): EventType | undefined {

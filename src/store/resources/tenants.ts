@@ -3,13 +3,16 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Scope } from "../../core/caller.ts";
 import { limit } from "../../core/limits.ts";
 import type { Account, Project } from "../../core/model.ts";
-import { hashText, hashToken, makeToken, shownPrefix } from "../../core/tokens.ts";
+import { type OnShelf, Shelves } from "../../core/structures/shelf.ts";
+import { hashText, makeToken, shownPrefix } from "../../core/tokens.ts";
 import { account, apiKey, project } from "../schema.ts";
 import type { Store } from "../store.ts";
 
 export interface ApiKey {
   id: number;
   projectId: number;
+  /** Of its token, as text. */
+  hash: string;
   prefix: string;
   name: string;
   scopes: Scope[];
@@ -46,7 +49,9 @@ type ProjectFields = Pick<Project, "name" | "branding" | "portalOrigins" | "unkn
 export class Tenants {
   readonly #accounts = new Map<number, Account>();
   readonly #projects = new Map<number, Project>();
+  /** By the hash of the token. */
   readonly #keys = new Map<string, ApiKey>();
+  readonly #keysOf = new Shelves<number, ApiKey>();
   readonly #used = new Map<ApiKey, number>();
   readonly #listeners: ((changed: Account) => void)[] = [];
   readonly #saveUse;
@@ -62,7 +67,7 @@ export class Tenants {
     for (const row of db.select().from(account).all()) this.#accounts.set(row.id, row);
     for (const row of db.select().from(project).all()) this.#projects.set(row.id, row);
     for (const { hash, ...row } of db.select().from(apiKey).all())
-      this.#keys.set(hash.toString("base64"), row);
+      this.rememberKey({ ...row, hash: hash.toString("base64") });
   }
 
   get isEmpty(): boolean {
@@ -145,9 +150,9 @@ export class Tenants {
     return { project: row, ...this.insertKey(row, { name: "first", scopes: ["full"], expiresAt: null }) };
   }
 
-  rememberNewProject({ project: made, key, token }: NewProject): void {
+  rememberNewProject({ project: made, key }: NewProject): void {
     this.rememberProject(made);
-    this.rememberKey(key, token);
+    this.rememberKey(key);
   }
 
   /** Inside a write; `rememberAccount` afterwards. Changes what the account is at that moment. */
@@ -203,19 +208,21 @@ export class Tenants {
     const key: ApiKey = {
       id: this.store.takeKey(),
       projectId: of.id,
+      hash: hashText(token),
       prefix: shownPrefix(token),
       lastUsedAt: null,
       ...fields,
     };
     this.db
       .insert(apiKey)
-      .values({ ...key, hash: Buffer.from(hashToken(token)) })
+      .values({ ...key, hash: Buffer.from(key.hash, "base64") })
       .run();
     return { key, token };
   }
 
-  rememberKey(key: ApiKey, token: string): void {
-    this.#keys.set(hashText(token), key);
+  rememberKey(key: ApiKey): void {
+    this.#keys.set(key.hash, key);
+    this.#keysOf.set(key.projectId, key);
   }
 
   /** The key behind a token that has not expired; notes that it was used. */
@@ -227,8 +234,8 @@ export class Tenants {
     return key;
   }
 
-  keysOf(projectId: number): ApiKey[] {
-    return [...this.#keys.values()].filter((key) => key.projectId === projectId).sort((a, b) => b.id - a.id);
+  keysOf(projectId: number): OnShelf<ApiKey> {
+    return this.#keysOf.of(projectId);
   }
 
   /** Inside a write; `forgetKey` afterwards. */
@@ -238,7 +245,8 @@ export class Tenants {
 
   /** Nothing with it passes from now on, nor what came with it before and is not written yet. */
   forgetKey(key: ApiKey): void {
-    for (const [hash, held] of this.#keys) if (held === key) this.#keys.delete(hash);
+    this.#keys.delete(key.hash);
+    this.#keysOf.delete(key.projectId, key.id);
     this.#used.delete(key);
   }
 

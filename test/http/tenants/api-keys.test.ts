@@ -1,5 +1,6 @@
 /** API keys over the whole service. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { startApp, type TestApp } from "../../kit/app.ts";
 import { RunningClock } from "../../kit/running-clock.ts";
 import { expectProblem, type Reply } from "../kit.ts";
@@ -28,6 +29,23 @@ function expectFault(reply: Reply, pointer: string): void {
   expectProblem(reply, 422, "invalid_request");
   expect(reply.json.errors?.map((fault) => fault.pointer)).toContain(pointer);
 }
+
+test("a project has a bounded number of keys, and room again once one is revoked", async () => {
+  const bound: { value: number } = LIMITS.apiKeysPerProjectMax;
+  const usual = bound.value;
+  const { id } = await create();
+  bound.value = (await list()).length;
+  try {
+    const refused = await app.live.post("/v1/api-keys", { name: "One more" });
+    expectFault(refused, "");
+    expect(refused.json.errors?.[0]?.detail).toBe(`A project has at most ${bound.value} API keys.`);
+    expect((await app.test.post("/v1/api-keys", { name: "Of another project" })).status).toBe(201);
+    expect((await app.live.delete(`/v1/api-keys/${id}`)).status).toBe(204);
+    expect((await app.live.post("/v1/api-keys", { name: "There is room again" })).status).toBe(201);
+  } finally {
+    bound.value = usual;
+  }
+});
 
 describe("creating", () => {
   test("answers the key once; lists show how it begins and when it was used", async () => {

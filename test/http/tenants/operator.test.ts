@@ -1,6 +1,7 @@
 /** What the operator does with accounts, over the whole service. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { TestApp } from "../../kit/app.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { createTenant, OPERATOR_TOKEN, operatorOf, startOperated } from "../../kit/operator.ts";
 import { startReceiver } from "../../kit/receiver.ts";
 import { RunningClock } from "../../kit/running-clock.ts";
@@ -193,6 +194,20 @@ describe("a key that the operator makes for a project", () => {
       { actor: { kind: "operator", id: null }, object: { kind: "api_key", id: made.json["id"] } },
     ]);
     expect(await entries(testing)).toEqual([]);
+  });
+
+  test("is made where the project has as many as it may have", async () => {
+    const { live } = await createTenant(app);
+    const project = String((await live.get("/v1/project")).json["id"]);
+    const bound: { value: number } = LIMITS.apiKeysPerProjectMax;
+    const usual = bound.value;
+    bound.value = 1;
+    try {
+      expectFault(await live.post("/v1/api-keys", { name: "One more" }), "");
+      expect((await operator().post(keysOf(project), { name: "After the loss" })).status).toBe(201);
+    } finally {
+      bound.value = usual;
+    }
   });
 
   test("has the scopes and the expiry that are asked for, and the mode of its project", async () => {
