@@ -89,6 +89,16 @@ export const LIMITS = {
     unit: "count",
     why: "Endpoints whose deliveries a portal token sees: all that the consumer has, then the newest deleted ones.",
   },
+  sourcesPerProjectMax: {
+    value: 1000,
+    unit: "count",
+    why: "All of them stand in memory, as every request that comes in needs them; most customers have a handful.",
+  },
+  sourcesOfProjectBytesMax: {
+    value: 16 * MIB,
+    unit: "bytes",
+    why: "Secrets, credentials and settings of all sources of a project, weighed as those of endpoints: 1,000 of 16 KB. An ordinary source weighs 200 bytes.",
+  },
   portalLinkSecondsDefault: { value: DAY_MS / 1000, unit: "seconds", why: "A day's work on one page." },
   portalLinkSecondsMin: { value: 60, unit: "seconds", why: "A shorter one would expire on its way." },
   portalLinkSecondsMax: {

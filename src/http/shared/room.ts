@@ -5,6 +5,7 @@ import { limit } from "../../core/limits.ts";
 const BOUNDED = {
   apiKeysPerProjectMax: "API keys",
   eventTypesPerProjectMax: "event types",
+  sourcesPerProjectMax: "sources",
 } as const;
 
 /**

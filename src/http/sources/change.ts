@@ -1,8 +1,11 @@
 import type { Caller } from "../../core/caller.ts";
-import { notFound } from "../../core/errors.ts";
+import { invalid, notFound } from "../../core/errors.ts";
+import { limit } from "../../core/limits.ts";
 import type { Source } from "../../core/model.ts";
 import type { Provider } from "../../inbound/provider.ts";
 import { findProvider } from "../../inbound/providers.ts";
+import { type NewSource, sourceWeight } from "../../store/resources/sources.ts";
+import { requireRoomFor } from "../shared/room.ts";
 import { commitChange } from "../framework/commit.ts";
 import type { Answer, RequestContext } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
@@ -24,6 +27,21 @@ export function providerOf({ provider: key }: Pick<Source, "provider">): Provide
   return provider;
 }
 
+/** Inside a write: throws 422 where the project has no room for this source beside those that it has. */
+export function requireRoom(services: Needs<"sources">, made: NewSource): void {
+  requireRoomFor("sourcesPerProjectMax", services.sources.ofProject(made.projectId));
+  requireWeight(services, made.projectId, sourceWeight(made));
+}
+
+/** A change that makes it lighter is always taken. */
+function requireWeight({ sources }: Needs<"sources">, projectId: number, added: number): void {
+  if (added <= 0 || sources.ofProject(projectId).weight + added <= limit("sourcesOfProjectBytesMax")) return;
+  throw invalid(
+    "",
+    "The sources of this project are too large together: they have long secrets or credentials.",
+  );
+}
+
 /**
  * Changes a source as it stands at the moment of the write, in one durable transaction with its answer.
  * `change` may throw a Problem: nothing is written then.
@@ -42,7 +60,9 @@ export function changeSource(
       let before: unknown;
       const made = sources.update(id, (now) => {
         before = sourceOf(services, monitor, now);
-        return change(now);
+        const changes = change(now);
+        requireWeight(services, now.projectId, sourceWeight({ ...now, ...changes }) - sourceWeight(now));
+        return changes;
       });
       if (made === null) throw notFound("source");
       return { made, before };

@@ -3,7 +3,7 @@ import { commitChange } from "../framework/commit.ts";
 import { listShape, pageOf, pagingQuery } from "../shared/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { changeSource, findSource, providerOf } from "./change.ts";
+import { changeSource, findSource, providerOf, requireRoom } from "./change.ts";
 import type { SourceMonitor } from "./monitor.ts";
 import { readNewSource, readSourceChange } from "./input.ts";
 import {
@@ -34,7 +34,6 @@ function createRoute(
   services: Needs<"ids" | "sources" | "baseUrl" | "now">,
   monitor: SourceMonitor,
 ): AnyRoute {
-  const { sources } = services;
   return route({
     method: "POST",
     path: "/v1/sources",
@@ -68,12 +67,15 @@ function createRoute(
       const { caller, body } = context;
       const fields = readNewSource(body, caller.projectId, services.now());
       return commitChange(context, {
-        write: () => sources.insert(fields),
+        write() {
+          requireRoom(services, fields);
+          return services.sources.insert(fields);
+        },
         answer: (made) => ({
           status: 201,
           json: { ...sourceOf(services, monitor, made), secret: made.secret },
         }),
-        remember: (made) => sources.remember(made),
+        remember: (made) => services.sources.remember(made),
       });
     },
   });
@@ -94,7 +96,7 @@ function listRoute(services: Needs<"ids" | "sources" | "baseUrl" | "now">, monit
     handle({ caller, query }) {
       const sources = services.sources.ofProject(caller.projectId);
       return pageOf(services, "src", query, {
-        rows: (before) => sources.filter(({ id }) => id < before),
+        rows: (before) => sources.below(before),
         show: (source) => readableSource(services, monitor, source, caller),
       });
     },

@@ -1,24 +1,35 @@
-import { eq } from "drizzle-orm";
+import { eq, ne } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Cipher } from "../../core/cipher.ts";
 import { keyTime } from "../../core/ids.ts";
 import type { Source, SourceSecrets } from "../../core/model.ts";
+import { weightOf } from "../../core/json/weight.ts";
+import { type OnShelf, Shelves } from "../../core/structures/shelf.ts";
 import { source as table } from "../schema.ts";
 import type { Store } from "../store.ts";
 
 export type NewSource = Omit<Source, "id">;
 
+/**
+ * What a source's settings take in memory, about, also at rest. The secret before, which holds for a while,
+ * is no larger than its own.
+ */
+export function sourceWeight({ name, config, credentials, signingSecret }: NewSource): number {
+  return weightOf([name, config, credentials, signingSecret]);
+}
+
 /** Sources: all that are not deleted stand in memory beside their table. */
 export class Sources {
   readonly #all = new Map<number, Source>();
+  readonly #ofProject = new Shelves<number, Source>();
 
   constructor(
     private readonly store: Store,
     private readonly db: BunSQLiteDatabase,
     private readonly cipher: Cipher,
   ) {
-    for (const row of db.select().from(table).all())
-      if (row.status !== "deleted") this.#all.set(row.id, this.#open(row));
+    const isThere = ne(table.status, "deleted");
+    for (const row of db.select().from(table).where(isThere).all()) this.remember(this.#open(row));
   }
 
   get(id: number): Source | undefined {
@@ -29,11 +40,9 @@ export class Sources {
     return this.#all.values();
   }
 
-  /** Newest first. */
-  ofProject(projectId: number): Source[] {
-    return [...this.#all.values()]
-      .filter((source) => source.projectId === projectId)
-      .sort((a, b) => b.id - a.id);
+  /** In the order of their keys; what they weigh is their settings. */
+  ofProject(projectId: number): OnShelf<Source> {
+    return this.#ofProject.of(projectId);
   }
 
   /** Inside a write; `remember` afterwards. */
@@ -56,8 +65,14 @@ export class Sources {
 
   /** After the commit: from now on everyone sees this one. */
   remember(changed: Source): void {
-    if (changed.status === "deleted") this.#all.delete(changed.id);
-    else this.#all.set(changed.id, changed);
+    const { id, projectId, status } = changed;
+    if (status === "deleted") {
+      this.#all.delete(id);
+      this.#ofProject.delete(projectId, id);
+    } else {
+      this.#all.set(id, changed);
+      this.#ofProject.set(projectId, changed, sourceWeight(changed));
+    }
   }
 
   #seal(made: Source): typeof table.$inferInsert {
