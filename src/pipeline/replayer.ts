@@ -11,7 +11,7 @@ import type { Data } from "../store/data.ts";
 import { type DeliveryFilter, DeliveryList } from "../store/log/delivery-list.ts";
 import { isBodyGone } from "../store/log/events.ts";
 import { LABELS } from "../store/index/index.ts";
-import type { EventAgain, Replay, ReplayFilter } from "../store/log/replays.ts";
+import type { Replay, ReplayFilter, ReplayJob, ReplayList } from "../store/log/replays.ts";
 import { holdsText } from "../store/log/text.ts";
 
 /** Whose deliveries a replay may take: a project's, or only those of one consumer's endpoints. */
@@ -100,7 +100,7 @@ export class Replayer {
   }
 
   /** Starts a job whose row is on disk, or takes up one that a restart interrupted. */
-  run(replay: Replay): void {
+  run(replay: ReplayJob): void {
     if (this.#walking.has(replay.id)) return;
     this.#walking.add(replay.id);
     const walk = this.#walk(replay).finally(() => this.#walking.delete(replay.id));
@@ -119,13 +119,18 @@ export class Replayer {
     };
   }
 
-  async #walk(replay: Replay): Promise<void> {
+  async #walk(replay: ReplayJob): Promise<void> {
     let { replayed } = replay;
     const { filter, position, last } = replay;
     const { ratePerSecond } = filter;
     // The jobs of a project share its turns, whoever started them.
     const turns = this.data.store.turns.of(`replays:${replay.projectId}`, new AbortController().signal);
-    const walk = this.#walkOf(() => this.scopeOf(replay), filter, position, last);
+    const scopeOf = () => this.scopeOf(replay);
+    const { event } = filter;
+    const walk =
+      event && replay.list
+        ? this.#walkOver(scopeOf, event.id, replay.list, position)
+        : this.#walkOf(scopeOf, filter, position, last);
     while (this.data.store.writable) {
       await turns.giveWay();
       const slice = await walk.next(turns, ratePerSecond ?? undefined);
@@ -143,11 +148,11 @@ export class Replayer {
    */
   async #writeSlice(replay: Replay, { targets, reached }: Slice, before: number): Promise<number | null> {
     if (targets.length === 0 && reached !== null && before < replay.matched)
-      return this.#isRunning(replay) ? 0 : null;
+      return this.data.replays.isRunning(replay.id) ? 0 : null;
     const position = reached ?? replay.last;
     const full = this.outlet.full(targets.map(({ endpoint }) => endpoint));
     const written = await this.data.store.write(() => {
-      if (!this.#isRunning(replay)) return null;
+      if (!this.data.replays.isRunning(replay.id)) return null;
       const done: Replayed[] = [];
       for (const target of targets)
         if (before + done.length < replay.matched) done.push(...this.#replayTarget(replay, target, full));
@@ -159,10 +164,6 @@ export class Replayer {
     }, true);
     enqueueReplayed(this.outlet, written ?? []);
     return written && written.length;
-  }
-
-  #isRunning({ id }: Replay): boolean {
-    return this.data.replays.get(id)?.status === "running";
   }
 
   /**
@@ -192,7 +193,6 @@ export class Replayer {
    * each slice.
    */
   #walkOf(scopeOf: () => ReplayScope, filter: ReplayFilter, position: number, last: number): Walk {
-    if (filter.event) return this.#walkOver(scopeOf, filter.event, position);
     const from = Math.max(position, firstKeyOf(filter));
     const nextKeys = this.#keysAbove(scopeOf(), filter, from);
     const most = limit("sliceRows");
@@ -208,7 +208,8 @@ export class Replayer {
   /** The endpoints of one event, from the n-th on. */
   #walkOver(
     scopeOf: () => ReplayScope,
-    { id: eventId, endpoints, deliveries }: EventAgain,
+    eventId: number,
+    { endpoints, deliveries }: ReplayList,
     position: number,
   ): Walk {
     const targetOf = ({ visible }: ReplayScope, at: number): Target | null => {

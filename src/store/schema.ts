@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { blob, index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { Scope } from "../core/caller.ts";
 import type { DisabledReason, Endpoint, EndpointStatus, EventType, Project, Source } from "../core/model.ts";
@@ -159,5 +160,14 @@ export const replay = sqliteTable(
     last: integer().notNull(),
     completedAt: integer("completed_at"),
   },
-  (t) => [index("replay_project").on(t.projectId, t.id)],
+  (t) => [
+    index("replay_project").on(t.projectId, t.id),
+    index("replay_running").on(t.projectId, t.consumerId).where(sql`status = 'running'`),
+  ],
 );
+
+export const replayList = sqliteTable("replay_list", {
+  id: integer().primaryKey(),
+  endpoints: json<number[]>("endpoints").notNull(),
+  deliveries: json<number[]>("deliveries").notNull(),
+});

@@ -89,9 +89,9 @@ export class Replays {
     const ids = isNew ? endpoints.map((_, at) => firstKey + at) : [...newest.values()];
     for (const id of ids) this.run.outside.touched.add(id);
     if (isNew) for (const id of endpoints) this.run.outside.renewed.add(`${event.id}:${id}`);
-    const again = { id: event.id, isTest: event.isTest, endpoints, deliveries: ids };
-    const filter = { ...everyOne(["dead"]), event: again };
-    const row = { projectId: event.projectId, consumerId: null, filter, matched: endpoints.length };
+    const filter = { ...everyOne(["dead"]), event: { id: event.id, isTest: event.isTest } };
+    const list = { endpoints, deliveries: ids };
+    const row = { projectId: event.projectId, consumerId: null, filter, list, matched: endpoints.length };
     store
       .write(() => data.replays.insert({ ...row, position: 0, last: store.latestKey }))
       .then((replay) => replayer.run(replay), this.run.refused);

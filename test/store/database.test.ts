@@ -193,3 +193,22 @@ test("a database of version 1 is brought up to date with the fan-outs that are u
   ]);
   sqlite.close();
 });
+
+test("a wide replay that is under way goes on with the list that it had in its row", () => {
+  const sqlite = new Database(":memory:", { strict: true });
+  sqlite.exec(initial);
+  const wide = { status: ["dead"], event: { id: 9, isTest: true, endpoints: [3, 4], deliveries: [5, 6] } };
+  const insert = sqlite.query("INSERT INTO replay VALUES (?, 1, NULL, ?, ?, 2, 0, 0, 0, NULL)");
+  insert.run(1, JSON.stringify(wide), "running");
+  insert.run(2, JSON.stringify({ ...wide, event: null }), "completed");
+  insert.run(3, JSON.stringify({ status: ["dead"] }), "running");
+  sqlite.exec("PRAGMA user_version = 1");
+  migrate(sqlite);
+  expect(sqlite.query("SELECT * FROM replay_list").values()).toEqual([[1, "[3,4]", "[5,6]"]]);
+  expect(sqlite.query("SELECT filter FROM replay ORDER BY id").values()).toEqual([
+    ['{"status":["dead"],"event":{"id":9,"isTest":true}}'],
+    ['{"status":["dead"],"event":null}'],
+    ['{"status":["dead"]}'],
+  ]);
+  sqlite.close();
+});

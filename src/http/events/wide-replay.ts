@@ -3,7 +3,7 @@ import { untriedDelivery } from "../../core/delivery.ts";
 import { notFound, Problem } from "../../core/errors.ts";
 import { DELIVERY_STATUS, type Delivery, type Endpoint, type Event } from "../../core/model.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
-import { type EventAgain, everyOne, type Replay } from "../../store/log/replays.ts";
+import { everyOne, type ReplayJob, type ReplayList } from "../../store/log/replays.ts";
 import { deliveryOf } from "../deliveries/shape.ts";
 import { commitChange } from "../framework/commit.ts";
 import type { Answer, RequestContext } from "../framework/route.ts";
@@ -41,21 +41,21 @@ export class WideReplay {
     const { services, event } = this;
     // Set aside for those that have no delivery yet: they are written behind what comes meanwhile.
     const firstKey = services.store.takeKey(receiving.length);
-    const again: EventAgain = { id: event.id, isTest: event.isTest, endpoints: [], deliveries: [] };
+    const list: ReplayList = { endpoints: [], deliveries: [] };
     const shown: string[] = [];
     for (const [at, { endpoint, known }] of receiving.entries()) {
       await context.turns.giveWay();
       if (known === null && services.fanouts.names(event.id, endpoint.id))
         throw new Problem("conflict", STILL_ON_ITS_WAY);
       const id = known?.id ?? firstKey + at;
-      again.endpoints.push(endpoint.id);
-      again.deliveries.push(id);
+      list.endpoints.push(endpoint.id);
+      list.deliveries.push(id);
       shown.push(JSON.stringify(this.#describe(endpoint, id, known?.attemptCount ?? 0)));
     }
     const headers = { "content-type": "application/json" };
     const answer: Answer = { status: 202, body: `{"data":[${shown.join(",")}]}`, headers };
     return commitChange(context, {
-      write: () => this.#insert(again),
+      write: () => this.#insert(list),
       answer: () => answer,
       remember: (replay) => services.replayer.run(replay),
     });
@@ -78,14 +78,15 @@ export class WideReplay {
   }
 
   /** Inside the write. */
-  #insert(again: EventAgain): Replay {
+  #insert(list: ReplayList): ReplayJob {
     const { replays, store, events } = this.services;
-    const { projectId, isTest } = this.event;
+    const { id, projectId, isTest } = this.event;
     if (!isTest) requirePlaces(this.services, projectId);
-    if (events.get(again.id) === null) throw notFound("event");
+    if (events.get(id) === null) throw notFound("event");
     const { consumerId } = this.caller;
-    const filter = { ...everyOne([...DELIVERY_STATUS]), event: again };
-    const matched = again.endpoints.length;
-    return replays.insert({ projectId, consumerId, filter, matched, position: 0, last: store.latestKey });
+    const filter = { ...everyOne([...DELIVERY_STATUS]), event: { id, isTest } };
+    const matched = list.endpoints.length;
+    const last = store.latestKey;
+    return replays.insert({ projectId, consumerId, filter, list, matched, position: 0, last });
   }
 }

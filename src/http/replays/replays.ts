@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
 import { notFound, Problem } from "../../core/errors.ts";
 import { keyTime } from "../../core/ids.ts";
-import type { Replay, ReplayFilter } from "../../store/log/replays.ts";
+import type { Replay, ReplayFilter, ReplayJob } from "../../store/log/replays.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
 import type { Matched } from "../../pipeline/replayer.ts";
 import { commitChange } from "../framework/commit.ts";
@@ -102,7 +102,7 @@ function insert(
   caller: Caller,
   filter: ReplayFilter,
   { matched, asOf }: Matched,
-): Replay {
+): ReplayJob {
   const { projectId, consumerId } = caller;
   requirePlaces(services, projectId, matched);
   return services.replays.insert({

@@ -1,17 +1,15 @@
-import { and, desc, eq, lt } from "drizzle-orm";
+import { and, desc, eq, lt, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { DeliveryStatus } from "../../core/model.ts";
 import type { Meter } from "../counts/meter.ts";
-import { replay as table } from "../schema.ts";
+import { replay as table, replayList } from "../schema.ts";
 import type { Store } from "../store.ts";
 
 /**
- * One event that is sent again to very many endpoints: the n-th gets it by the n-th delivery, which is opened
- * afresh or, where there is none with this key yet, made.
+ * The endpoints that one event is sent to again, very many: the n-th gets it by the n-th delivery, which is
+ * opened afresh or, where there is none with this key yet, made.
  */
-export interface EventAgain {
-  id: number;
-  isTest: boolean;
+export interface ReplayList {
   endpoints: number[];
   deliveries: number[];
 }
@@ -32,8 +30,8 @@ export interface ReplayFilter {
   until: number | null;
   missing: boolean;
   ratePerSecond: number | null;
-  /** Only this, whatever else is said; null again once the job is over, as there may be ten thousand. */
-  event?: EventAgain | null;
+  /** Only this, to the endpoints of the job's list, whatever else is said. */
+  event?: { id: number; isTest: boolean } | null;
 }
 
 /** Of these statuses, and else whatever there is. */
@@ -69,8 +67,16 @@ export interface Replay {
   completedAt: number | null;
 }
 
+/** A replay as it is walked. Its list stands apart, as each slice reads and writes the row. */
+export interface ReplayJob extends Replay {
+  list: ReplayList | null;
+}
+
+type NewReplay = Omit<Replay, "id" | "status" | "replayed" | "completedAt"> & { list?: ReplayList };
+
 export class Replays {
   readonly #countRunning;
+  readonly #status;
 
   constructor(
     private readonly store: Store,
@@ -80,10 +86,13 @@ export class Replays {
     this.#countRunning = store.sqlite.prepare<{ n: number }, []>(
       "SELECT count(*) AS n FROM replay WHERE status = 'running'",
     );
+    this.#status = store.sqlite.prepare<Pick<Replay, "status">, [number]>(
+      "SELECT status FROM replay WHERE id = ?",
+    );
   }
 
   /** Inside a write. */
-  insert(fields: Omit<Replay, "id" | "status" | "replayed" | "completedAt">): Replay {
+  insert({ list, ...fields }: NewReplay): ReplayJob {
     const made: Replay = {
       ...fields,
       id: this.store.takeKey(),
@@ -95,8 +104,13 @@ export class Replays {
       .insert(table)
       .values({ ...made, filter: { ...made.filter } })
       .run();
+    if (list)
+      this.db
+        .insert(replayList)
+        .values({ id: made.id, ...list })
+        .run();
     this.meter.reserve(made.projectId, "taken", placesOf(made));
-    return made;
+    return { ...made, list: list ?? null };
   }
 
   get(id: number): Replay | null {
@@ -114,8 +128,19 @@ export class Replays {
     return rows.orderBy(desc(table.id)).limit(count).all().map(toReplay);
   }
 
-  running(): Replay[] {
-    return this.db.select().from(table).where(eq(table.status, "running")).all().map(toReplay);
+  isRunning(id: number): boolean {
+    return this.#status.get(id)?.status === "running";
+  }
+
+  running(): ReplayJob[] {
+    const rows = this.db.select().from(table).where(sql`status = 'running'`).all();
+    return rows.map((row) => ({ ...toReplay(row), list: this.#listOf(row.id) }));
+  }
+
+  #listOf(id: number): ReplayList | null {
+    const { endpoints, deliveries } = replayList;
+    const columns = this.db.select({ endpoints, deliveries }).from(replayList);
+    return columns.where(eq(replayList.id, id)).get() ?? null;
   }
 
   countRunning(): number {
@@ -129,13 +154,9 @@ export class Replays {
   ): boolean {
     const before = this.get(id);
     if (before?.status !== "running") return false;
+    this.db.update(table).set(change).where(eq(table.id, id)).run();
     const isOver = (change.status ?? "running") !== "running";
-    const filter = isOver && before.filter.event ? { filter: { ...before.filter, event: null } } : {};
-    this.db
-      .update(table)
-      .set({ ...change, ...filter })
-      .where(eq(table.id, id))
-      .run();
+    if (isOver) this.db.delete(replayList).where(eq(replayList.id, id)).run();
     this.meter.reserve(before.projectId, "taken", placesOf({ ...before, ...change }) - placesOf(before));
     return true;
   }

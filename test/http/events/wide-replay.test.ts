@@ -1,12 +1,14 @@
 import { afterEach, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
+import { everyOne } from "../../../src/store/log/replays.ts";
 import { type Page, startApi } from "../log-kit.ts";
 
 interface ReplayAnswer {
   id: string;
   status: string;
   matched: number;
+  replayed?: number;
 }
 
 const SMALL_WRITES = ["eventRowsMax", "sliceRows"] as const;
@@ -60,3 +62,43 @@ test.each([true, false])(
     expect((await wide.get<{ delivery_count: number }>(`/v1/events/${id}`)).delivery_count).toBe(all.length);
   },
 );
+
+test("each slice reads and writes a narrow row: the list stands apart while it runs, and is gone then", async () => {
+  await using wide = await startApi();
+  const { replays, store } = wide.data;
+  const WIDTH = 60;
+  for (let n = 0; n < WIDTH; n++) await wide.endpoint({ url: wide.receiver.url("narrow") });
+  const { id } = await wide.publish("e.narrow");
+  await wide.settled(id, ["delivered"]);
+  for (const name of SMALL_WRITES) setLimit(name, 10);
+  const rowBytes = () =>
+    store.sqlite.query<{ n: number }, []>("SELECT max(octet_length(filter)) AS n FROM replay").get()?.n ?? 0;
+  const kept = () => store.sqlite.query("SELECT id FROM replay_list").all();
+  const seen: number[] = [];
+  store.onTimed((what) => {
+    if (what === "commit" && replays.countRunning() === 1) seen.push(rowBytes());
+  });
+  const answer = await wide.call("POST", `/v1/events/${id}/replay`, {});
+  expect((answer.json as unknown as Page<DeliveryAnswer>).data).toHaveLength(WIDTH);
+  await wide.until(() => Promise.resolve(replays.countRunning() === 0));
+  expect(seen.length).toBeGreaterThan(3);
+  expect(Math.max(...seen)).toBeLessThan(300);
+  expect(kept()).toEqual([]);
+  expect((await wide.get<Page<ReplayAnswer>>("/v1/replays")).data).toMatchObject([
+    { status: "completed", matched: WIDTH, replayed: WIDTH },
+  ]);
+  await wide.receiver.arrived("narrow", 2 * WIDTH);
+});
+
+test("a job that a restart finds has its list again", async () => {
+  await using wide = await startApi();
+  const { replays, store } = wide.data;
+  const list = { endpoints: [1, 2], deliveries: [3, 4] };
+  const filter = { ...everyOne(["dead"]), event: { id: 9, isTest: false } };
+  const job = { projectId: 1, consumerId: null, filter, list, matched: 2, position: 0, last: 0 };
+  const made = await store.write(() => replays.insert(job));
+  expect(replays.running()).toEqual([made]);
+  expect(made.list).toEqual(list);
+  await store.write(() => replays.update(made.id, { status: "cancelled" }));
+  expect(store.sqlite.query("SELECT * FROM replay_list").all()).toEqual([]);
+});
