@@ -289,6 +289,16 @@ export const LIMITS = {
     unit: "count",
     why: "What a person picks out of a list; a filter takes any number.",
   },
+  replaysRunningMax: {
+    value: 100,
+    unit: "count",
+    why: "Bulk replays of a project that run at once, those of one event to very many endpoints among them: each is a job that reads and writes. Above it: 429.",
+  },
+  replaysOfConsumerMax: {
+    value: 50,
+    unit: "count",
+    why: "The same of those that one consumer's portal links asked for, so that none takes the project's.",
+  },
   searchTextMax: { value: 256, unit: "characters", why: "A search, not a document." },
   attemptTimeoutSecondsDefault: { value: 15, unit: "seconds", why: "Standard Webhooks asks for 15 to 30 s." },
   attemptTimeoutSecondsMax: { value: 30, unit: "seconds", why: "Standard Webhooks asks for 15 to 30 s." },

@@ -12,6 +12,7 @@ import { enqueueReplayed, type Replayed, replayOne } from "../../pipeline/replay
 import { commitChange } from "../framework/commit.ts";
 import { type DeliveryAnswer, deliveryExample, deliveryOf, deliveryShape } from "../deliveries/shape.ts";
 import { isBodyGone } from "../../store/log/events.ts";
+import { REPLAYS_RUNNING } from "../shared/room.ts";
 import { BODY_GONE } from "./shape.ts";
 import { type Receiving, STILL_ON_ITS_WAY, WideReplay } from "./wide-replay.ts";
 import { belongsTo, findEvent, seenEndpoint, visibleEndpoints } from "../shared/lookups.ts";
@@ -91,6 +92,7 @@ function replayEvent(services: ReplayNeeds): AnyRoute {
     },
     refuses: {
       plan_limit_reached: PLAN_LIMIT,
+      rate_limited: `${REPLAYS_RUNNING} To no more than ${limit("eventRowsMax")} endpoints it is always sent.`,
       conflict: "The endpoint is disabled: replay once it is enabled. Or the event's body is no longer kept.",
     },
     async handle(context) {

@@ -6,6 +6,7 @@ import { requirePlaces } from "../../pipeline/admission.ts";
 import { everyOne, type ReplayJob, type ReplayList } from "../../store/log/replays.ts";
 import { deliveryOf } from "../deliveries/shape.ts";
 import { commitChange } from "../framework/commit.ts";
+import { requireReplayRoom } from "../shared/room.ts";
 import type { Answer, RequestContext } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
 
@@ -39,6 +40,7 @@ export class WideReplay {
     receiving: readonly Receiving[],
   ): Promise<Answer> {
     const { services, event } = this;
+    requireReplayRoom(services, this.caller);
     // Set aside for those that have no delivery yet: they are written behind what comes meanwhile.
     const firstKey = services.store.takeKey(receiving.length);
     const list: ReplayList = { endpoints: [], deliveries: [] };
@@ -81,6 +83,7 @@ export class WideReplay {
   #insert(list: ReplayList): ReplayJob {
     const { replays, store, events } = this.services;
     const { id, projectId, isTest } = this.event;
+    requireReplayRoom(this.services, this.caller);
     if (!isTest) requirePlaces(this.services, projectId);
     if (events.get(id) === null) throw notFound("event");
     const { consumerId } = this.caller;

@@ -8,6 +8,7 @@ import type { Matched } from "../../pipeline/replayer.ts";
 import { commitChange } from "../framework/commit.ts";
 import { visibleEndpoints } from "../shared/lookups.ts";
 import { listShape, pageOf, pagingQuery } from "../shared/paging.ts";
+import { REPLAYS_RUNNING, requireReplayRoom } from "../shared/room.ts";
 import { readReplayFilter, replayInputShape } from "./input.ts";
 import { type AnyRoute, NO_FIELDS, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
@@ -79,10 +80,12 @@ function createReplay(
     refuses: {
       plan_limit_reached:
         "More match than remain of the plan's deliveries for this month. Nothing was stored.",
+      rate_limited: REPLAYS_RUNNING,
     },
     async handle(context) {
       const { caller, body, turns } = context;
       const filter = readReplayFilter(services, caller, body);
+      if (!body.dry_run) requireReplayRoom(services, caller);
       const scope = { projectId: caller.projectId, visible: visibleEndpoints(services, caller) };
       const found = await services.replayer.count(scope, filter, turns);
       if (body.dry_run) return { status: 200, json: { matched: found.matched } };
@@ -104,6 +107,7 @@ function insert(
   { matched, asOf }: Matched,
 ): ReplayJob {
   const { projectId, consumerId } = caller;
+  requireReplayRoom(services, caller);
   requirePlaces(services, projectId, matched);
   return services.replays.insert({
     projectId,

@@ -1,5 +1,7 @@
-import { invalid } from "../../core/errors.ts";
+import type { Caller } from "../../core/caller.ts";
+import { invalid, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
+import type { Needs } from "../framework/services.ts";
 
 /** What a project has a bounded number of, as all of them stand in memory. */
 const BOUNDED = {
@@ -20,4 +22,24 @@ export function requireRoomFor(
   const max = limit(name);
   if (size < max) return;
   throw invalid(pointer, `A project has at most ${max.toLocaleString("en-US")} ${BOUNDED[name]}.`);
+}
+
+/** For the documentation of routes that start one. */
+export const REPLAYS_RUNNING =
+  "Too many requests in a second, or as many replays run as may: " +
+  `${limit("replaysRunningMax")} of a project, ${limit("replaysOfConsumerMax")} of those by one consumer's portal links.`;
+
+const REPLAYS_RETRY_SECONDS = 30;
+
+/** Throws 429 where as many replays run as may; asked before the work, and again inside the write. */
+export function requireReplayRoom({ replays }: Needs<"replays">, { projectId, consumerId }: Caller): void {
+  if (consumerId !== null && replays.countRunningOf(projectId, consumerId) >= limit("replaysOfConsumerMax"))
+    throw tooManyReplays(`${limit("replaysOfConsumerMax")} replays of this consumer`);
+  if (replays.countRunningOf(projectId, null) >= limit("replaysRunningMax"))
+    throw tooManyReplays(`${limit("replaysRunningMax")} replays of this project`);
+}
+
+function tooManyReplays(running: string): Problem {
+  const detail = `${running} run already. Ask again once one of them has ended, or cancel one.`;
+  return new Problem("rate_limited", detail, { headers: { "retry-after": String(REPLAYS_RETRY_SECONDS) } });
 }

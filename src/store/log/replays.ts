@@ -76,6 +76,7 @@ type NewReplay = Omit<Replay, "id" | "status" | "replayed" | "completedAt"> & { 
 
 export class Replays {
   readonly #countRunning;
+  readonly #countRunningOf;
   readonly #status;
 
   constructor(
@@ -85,6 +86,10 @@ export class Replays {
   ) {
     this.#countRunning = store.sqlite.prepare<{ n: number }, []>(
       "SELECT count(*) AS n FROM replay WHERE status = 'running'",
+    );
+    this.#countRunningOf = store.sqlite.prepare<{ n: number }, [number, string | null]>(
+      `SELECT count(*) AS n FROM replay
+       WHERE status = 'running' AND project_id = ?1 AND (?2 IS NULL OR consumer_id = ?2)`,
     );
     this.#status = store.sqlite.prepare<Pick<Replay, "status">, [number]>(
       "SELECT status FROM replay WHERE id = ?",
@@ -145,6 +150,11 @@ export class Replays {
 
   countRunning(): number {
     return this.#countRunning.get()?.n ?? 0;
+  }
+
+  /** Of a project, or those of them that one consumer asked for; inside a write, those of its batch count. */
+  countRunningOf(projectId: number, consumerId: string | null): number {
+    return this.#countRunningOf.get(projectId, consumerId)?.n ?? 0;
   }
 
   /** Inside a write. Changes only one that is running; false where it was not. */
