@@ -493,7 +493,7 @@ export const LIMITS = {
   pollersTotalMax: {
     value: 10_000,
     unit: "count",
-    why: "Held polls of all endpoints, and at most a fifth of the files that the process may open.",
+    why: "Held polls of all endpoints, and at most a fifth of the files that the process may open. Where all are taken, the account with the most gives one up for one with fewer.",
   },
   apiKeysPerProjectMax: {
     value: 1000,

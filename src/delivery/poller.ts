@@ -7,6 +7,7 @@ import type { Actors } from "./actors.ts";
 import { loadDelivery } from "./load.ts";
 import type { Recorder } from "./recorder.ts";
 import type { Message } from "../destinations/destination.ts";
+import { HeldPolls } from "./held-polls.ts";
 import type { HandOut } from "./hand-out.ts";
 import type { PollActor } from "./poll-actor.ts";
 import type { Data } from "../store/data.ts";
@@ -58,13 +59,18 @@ export interface PollerParts {
  * was handed out: a delivery that nobody was given cannot be lost by any cursor.
  */
 export class Poller {
-  #held = 0;
+  readonly #held;
 
   constructor(
-    private readonly data: Pick<Data, "store" | "endpoints" | "events" | "deliveries" | "attempts" | "index">,
+    private readonly data: Pick<
+      Data,
+      "store" | "tenants" | "endpoints" | "events" | "deliveries" | "attempts" | "index"
+    >,
     private readonly actors: Actors,
     private readonly parts: PollerParts,
-  ) {}
+  ) {
+    this.#held = new HeldPolls(parts.heldMax);
+  }
 
   async poll(endpointId: number, ask: PollRequest): Promise<PollPage | PollRefusal> {
     const { clock } = this.actors;
@@ -80,11 +86,25 @@ export class Poller {
       const seen = actor.changes;
       const page = actor.isHeldBack ? nothing(ask) : await this.#page(endpoint, ask);
       if (page.messages.length > 0 || clock.now() >= until || ask.signal.aborted) return page;
-      if (actor.pollers >= limit("pollersMax") || this.#held >= this.parts.heldMax) return "full";
-      this.#held++;
-      await actor.changed(seen, until, ask.signal);
-      this.#held--;
+      const wait = (signal: AbortSignal) => actor.changed(seen, until, signal);
+      const waited = actor.pollers < limit("pollersMax") && (await this.#hold(endpoint, ask, wait));
+      if (!waited) return "full";
+      if (waited === "given up") return page;
     }
+  }
+
+  /** Waits in a place of the endpoint's account; false where there is none. */
+  async #hold(
+    { projectId }: Endpoint,
+    { signal }: PollRequest,
+    wait: (signal: AbortSignal) => Promise<void>,
+  ): Promise<"over" | "given up" | false> {
+    const accountId = this.data.tenants.project(projectId)?.accountId ?? 0;
+    const place = this.#held.take(accountId);
+    if (place === null) return false;
+    await wait(AbortSignal.any([signal, place.signal]));
+    this.#held.leave(accountId, place);
+    return place.signal.aborted ? "given up" : "over";
   }
 
   /** What was handed out up to a position has arrived. */

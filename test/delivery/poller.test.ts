@@ -1,13 +1,14 @@
 /** Pages and acknowledgements of a polled endpoint, without the door in front of them. */
 import { expect, test } from "bun:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { limit } from "../../src/core/limits.ts";
 import { type PollRequest, type PollPage, Poller, type PollRefusal } from "../../src/delivery/poller.ts";
 import { Recorder } from "../../src/delivery/recorder.ts";
 import { type Api, startApi } from "../http/log-kit.ts";
 
 /** A polled endpoint's key. */
-async function makeOutlet(api: Api, fields: object = {}): Promise<number> {
-  const made = await api.call("POST", "/v1/endpoints", { kind: "poll", config: {}, ...fields });
+async function makeOutlet(api: Api, fields: object = {}, token?: string): Promise<number> {
+  const made = await api.call("POST", "/v1/endpoints", { kind: "poll", config: {}, ...fields }, token);
   return api.data.ids.decode("ep", String(made.json["id"])) ?? 0;
 }
 
@@ -23,21 +24,65 @@ function numbersOf(page: PollPage | PollRefusal): number[] {
 
 const positionOf = (page: PollPage | PollRefusal) => (typeof page === "string" ? -1 : page.position);
 
-test("polls of all endpoints together are bounded, so that others have connections", async () => {
-  await using api = await startApi();
-  const key = await makeOutlet(api);
+/** A poller that lets so many wait. */
+function pollerOf(api: Api, heldMax: number): Poller {
   const handOut = () => {
     throw new Error("nothing waits");
   };
   const recorder = new Recorder(api.data, { clock: api.services.actors.clock, onAttempt: () => {} });
-  const parts = { recorder, heldMax: 1, handOut, onAcknowledged: () => {} };
-  const poller = new Poller(api.data, api.services.actors, parts);
+  return new Poller(api.data, api.services.actors, { recorder, heldMax, handOut, onAcknowledged: () => {} });
+}
+
+test("polls of all endpoints together are bounded, so that others have connections", async () => {
+  await using api = await startApi();
+  const key = await makeOutlet(api);
+  const poller = pollerOf(api, 1);
   const leaving = new AbortController();
   const poll = () => poller.poll(key, ask({ waitMs: 60_000, signal: leaving.signal }));
   const first = poll();
   expect(await poll()).toBe("full");
   leaving.abort();
   expect(await first).toMatchObject({ messages: [], done: true });
+});
+
+test("an account that holds the most gives one up for one that holds fewer, until they hold as many", async () => {
+  await using api = await startApi();
+  const full = api.callers.get("full");
+  if (!full) throw new Error("every bench has one");
+  const account = await api.data.tenants.createAccount({ name: "another", plan: "unlimited" });
+  const { id: projectId } = await api.data.tenants.createProject(account.id, "live", "live");
+  api.callers.set("another", { ...full, id: 9, accountId: account.id, projectId });
+  const [mine, theirs] = [await makeOutlet(api), await makeOutlet(api, {}, "another")];
+  const poller = pollerOf(api, 4);
+  const leaving = new AbortController();
+  const ended: string[] = [];
+  const polls: Promise<PollPage | PollRefusal>[] = [];
+  const poll = async (name: string, key: number) => {
+    const one = poller.poll(key, ask({ waitMs: 60_000, signal: leaving.signal }));
+    polls.push(one);
+    void one.then((page) => ended.push(typeof page === "string" ? `${name} ${page}` : name));
+    await nextTurn();
+    await nextTurn();
+  };
+  for (const name of ["mine 1", "mine 2", "mine 3", "mine 4", "mine 5"]) await poll(name, mine);
+  expect(ended).toEqual(["mine 5 full"]);
+  await poll("theirs 1", theirs);
+  expect(ended).toEqual(["mine 5 full", "mine 1"]);
+  await poll("theirs 2", theirs);
+  await poll("theirs 3", theirs);
+  await poll("mine 6", mine);
+  expect(ended).toEqual(["mine 5 full", "mine 1", "mine 2", "theirs 3 full", "mine 6 full"]);
+  leaving.abort();
+  await Promise.all(polls);
+  expect(ended.slice(5).toSorted()).toEqual(["mine 3", "mine 4", "theirs 1", "theirs 2"]);
+  // All places are free again.
+  const again = new AbortController();
+  const four = Array.from({ length: 4 }, () =>
+    poller.poll(mine, ask({ waitMs: 60_000, signal: again.signal })),
+  );
+  expect(await poller.poll(mine, ask({ waitMs: 60_000 }))).toBe("full");
+  again.abort();
+  expect((await Promise.all(four)).filter((page) => typeof page === "string")).toEqual([]);
 });
 
 test("a cursor takes all up to its position, slice by slice, and nothing that nobody was handed", async () => {

@@ -195,7 +195,7 @@ const REFUSALS: Readonly<Record<PollRefusal, () => Problem>> = {
   gone: () => new Problem("unauthenticated", UNKNOWN, CHALLENGE),
   disabled: disabledConflict,
   full: () =>
-    new Problem("rate_limited", "Too many polls wait at once. PollRequest again later, or without `wait`.", {
+    new Problem("rate_limited", "Too many polls wait at once. Poll again later, or without `wait`.", {
       headers: { "retry-after": String(limit("pollWaitSecondsMax")) },
     }),
   stopping: () => unavailable("The service is stopping. Try again in a moment."),
