@@ -141,7 +141,7 @@ export class EndpointActor<F extends Finding> {
 
   /** A delivery that is on disk already. */
   enqueue(waiting: Waiting): void {
-    if (!this.#flights.defer(waiting.id)) this.#backlog.add(waiting);
+    this.#backlog.add(waiting);
     this.#goOn();
   }
 
@@ -158,6 +158,7 @@ export class EndpointActor<F extends Finding> {
     if (moved) this.#destination++;
     if (moved || enabled) this.health = HEALTHY;
     this.#backlog.follow(endpoint);
+    if (enabled) this.#backlog.takeBackBusy();
     // What is under way is cancelled like what waits; where it arrives nevertheless, it counts as delivered.
     if (endpoint.status === "deleted") {
       const due = this.parts.clock.now();

@@ -61,9 +61,13 @@ export class Backlog {
     this.endpoint = endpoint;
     if (!reordered) return;
     this.#queue.sortBy(endpoint.ordering);
-    // Those that left the queue as they are busy: where order is kept, they hold what stands behind them.
-    for (const id of this.flights.deferred()) this.reload(id);
+    this.takeBackBusy();
     this.#parkedFrom = this.#readParkedFrom();
+  }
+
+  /** Those that left the queue as they are busy: where order is kept, they hold what stands behind them. */
+  takeBackBusy(): void {
+    for (const id of this.flights.deferred()) this.reload(id);
   }
 
   /** Where a delivery stands in the queue, in memory and in the database. */
@@ -73,6 +77,7 @@ export class Backlog {
 
   /** Takes in a delivery that is on disk. */
   add(waiting: Waiting): void {
+    if (this.#isLeftOut(waiting.id)) return;
     if (waiting.queueOrder === null) return this.#queue.push(waiting);
     // What the queue holds already was reopened; or it was fetched and tried between the commit and this word
     // of it.
@@ -128,10 +133,10 @@ export class Backlog {
 
   /**
    * True for one that is busy: its row is read once its attempt is recorded, and it holds nobody up. Where
-   * order is kept it has its place in the queue, and holds all behind it.
+   * order is kept it has its place in the queue all the same, and holds all behind it.
    */
   #isLeftOut(id: number): boolean {
-    return this.endpoint.ordering === "none" && this.flights.defer(id);
+    return this.flights.defer(id) && this.endpoint.ordering === "none";
   }
 
   /** The first delivery in memory that is not left out. */

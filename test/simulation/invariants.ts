@@ -5,6 +5,7 @@ import { deliveriesOf, isAttemptOf } from "../../src/store/log/children.ts";
 import { entriesOf } from "../kit/entries.ts";
 import type { Seen } from "./receivers.ts";
 import type { Simulation } from "./run.ts";
+import { NOTE_KINDS } from "../../src/store/log/notes.ts";
 import { pathOf, wantsType } from "./scenario.ts";
 
 const HANDED_OUT = OUTCOMES.indexOf("handed_out");
@@ -352,7 +353,11 @@ function replaysWereSent(run: Simulation): void {
   for (const { id, at } of run.outside.replayed) {
     const sent = attemptsOf(run, id).some((attempt) => attempt.started_at >= at);
     const delivery = run.process.data.deliveries.get(id);
-    const ended = delivery === null || delivery.status === "dead" || delivery.status === "cancelled";
+    // An attempt of before may arrive after the replay was cancelled.
+    const wasCancelled = run.sqlite
+      .query("SELECT 1 FROM note WHERE delivery_id = ? AND kind = ?")
+      .get(id, NOTE_KINDS.indexOf("cancelled"));
+    const ended = delivery === null || delivery.status === "dead" || wasCancelled !== null;
     if (!sent && !ended) run.violate("a replay was acknowledged and never sent");
   }
 }

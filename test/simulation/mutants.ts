@@ -316,7 +316,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a refill leaves out what is tried by hand, where order is kept too",
     file: "delivery/backlog.ts",
-    find: 'return this.endpoint.ordering === "none" && this.flights.defer(id);',
+    find: 'return this.flights.defer(id) && this.endpoint.ordering === "none";',
     put: "return this.flights.defer(id);",
   },
   {
