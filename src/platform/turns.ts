@@ -45,3 +45,8 @@ export function busyMs(): number {
 
 /** The turns of this process's event loop. */
 export const turnParts: TurnParts = { schedule: setImmediate, beginShare: () => new BusyShare() };
+
+/** Resolves in the next turn, for what costs next to nothing and is no work to stand in line for. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

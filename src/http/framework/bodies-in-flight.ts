@@ -97,6 +97,8 @@ class Body implements BodyInFlight {
   ) {}
 
   take(bytes: number): void {
+    // A piece of it may have been on its way here.
+    if (!this.holder.bodies.has(this)) throw refusal();
     this.all.count(this, bytes);
   }
 

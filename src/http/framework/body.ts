@@ -3,6 +3,7 @@ import { type Fault, invalid, Problem } from "../../core/errors.ts";
 import { findOutOfRange } from "../../core/json/range.ts";
 import { limit } from "../../core/limits.ts";
 import { isHeavy } from "../../core/structures/turn-queue.ts";
+import { nextTurn } from "../../platform/turns.ts";
 import type { BodyInFlight } from "./bodies-in-flight.ts";
 import { compileValidator } from "./validate.ts";
 
@@ -66,32 +67,30 @@ export function readBody(request: Request, maxBytes: number, room: BodyInFlight)
 
 type ChunkReader = Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "cancel">;
 
+/**
+ * One piece in a turn: what comes meanwhile Bun puts together by itself, so that a body in chunks of one byte
+ * is read in as many pieces as the connection is, and weighs what it holds.
+ */
 async function readChunks(reader: ChunkReader, maxBytes: number, room: BodyInFlight): Promise<Bytes> {
-  const chunks: Uint8Array[] = [];
+  const pieces = new Bun.ArrayBufferSink();
+  pieces.start({ asUint8Array: true });
   let size = 0;
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return joined(chunks, size);
+      if (done) return pieces.end() as Bytes;
       size += value.byteLength;
       if (size > maxBytes) throw tooLarge(maxBytes);
       room.take(value.byteLength);
-      chunks.push(value);
+      pieces.write(value);
+      await nextTurn();
     }
   } catch (error) {
+    // Else its memory is there until it is collected, which nothing hurries.
+    pieces.end();
     if (error instanceof Problem) await reader.cancel();
     throw error;
   }
-}
-
-function joined(chunks: readonly Uint8Array[], size: number): Bytes {
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return bytes;
 }
 
 /**

@@ -1,11 +1,11 @@
 /** How much of all bodies together the service holds, and whose goes where that is too much. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { Problem } from "../../../src/core/errors.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { ANYBODY, BodiesInFlight, type BodyInFlight } from "../../../src/http/framework/bodies-in-flight.ts";
 import { route } from "../../../src/http/framework/route.ts";
-import { callers, owner, startServer, type TestServer } from "../kit.ts";
+import { callers, owner, sendRaw, startServer, type TestServer } from "../kit.ts";
 
 const taking = {
   method: "POST",
@@ -88,6 +88,16 @@ describe("the room for bodies", () => {
     expect(all.bytes).toBe(851);
   });
 
+  test("takes no more of a body that it has refused", () => {
+    const all = new BodiesInFlight();
+    const gone = begin(all, ANYBODY, 400);
+    begin(all, ANYBODY, 300);
+    expect(gone.refused?.status).toBe(503);
+    expect(refusalOf(() => gone.body.take(100))?.status).toBe(503);
+    gone.body.end();
+    expect(all.bytes).toBe(300);
+  });
+
   test("keeps to its bounds, whatever comes, and forgets all that ends", () => {
     const all = new BodiesInFlight();
     const under = new Set<BodyInFlight>();
@@ -108,7 +118,7 @@ describe("the room for bodies", () => {
   });
 });
 
-describe("bodies that never end", () => {
+describe("bodies that come slowly or in pieces", () => {
   let server: TestServer;
   beforeAll(() => {
     setLimits([4_000_000, 2_000_000]);
@@ -149,5 +159,16 @@ describe("bodies that never end", () => {
       expect([path, form, reply.json]).toEqual([path, form, { size: 400_000 }]);
       for (const { socket } of slow) socket.destroy();
     }
+  });
+
+  test("cost no piece of work for each chunk, however small they are", async () => {
+    const read = spyOn(ReadableStreamDefaultReader.prototype, "read");
+    const size = 200_000;
+    const head = "POST /taken HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const answer = await sendRaw(server.port, head, `${"1\r\nx\r\n".repeat(size)}0\r\n\r\n`);
+    const pieces = read.mock.calls.length;
+    read.mockRestore();
+    expect(answer).toEndWith(`{"size":${size}}`);
+    expect(pieces).toBeWithin(1, size / 100);
   });
 });
