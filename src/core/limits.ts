@@ -124,17 +124,22 @@ export const LIMITS = {
   keptChangedBytesMax: {
     value: 64 * MIB,
     unit: "bytes",
-    why: "Answers a day of changes by management calls, kept for the Idempotency-Keys of one caller; above it such a change is refused with 429, as it would happen twice. Publishing is bounded by its events.",
+    why: "Answers a day of changes by management calls, kept for the Idempotency-Keys of one account, and as many for all its portal links; above it such a change is refused with 429, as it would happen twice. Publishing is bounded by its events.",
+  },
+  keptChangedOfConsumerBytesMax: {
+    value: 4 * MIB,
+    unit: "bytes",
+    why: "The same of the portal links of one consumer, so that none takes it from the others: some 2,000 changes.",
   },
   keptUnchangedBytesMax: {
     value: MIB,
     unit: "bytes",
-    why: "Answers a day of calls that change nothing, kept for the Idempotency-Keys of one caller.",
+    why: "Answers a day of calls that change nothing, kept for the Idempotency-Keys of one account, and as many for all its portal links.",
   },
   keptUnchangedTotalBytesMax: {
     value: 16 * MIB,
     unit: "bytes",
-    why: "The same of all callers together: they are kept in memory alone, so that a link that only reads leaves nothing on the disk.",
+    why: "The same of all accounts together: they are kept in memory alone, so that a link that only reads leaves nothing on the disk.",
   },
   idempotencyKeyLengthMax: {
     value: 255,

@@ -2,10 +2,12 @@ import { limit } from "../core/limits.ts";
 import type { Store } from "./store.ts";
 
 const DAY_MS = 86_400_000;
-const CALLERS_MAX = 10_000;
 
 /** Whose key it is. */
 export interface KeyOwner {
+  /** Who bears what is kept; 0 is the operator. */
+  accountId: number;
+  /** Negative for a link over the whole project. */
   projectId: number;
   consumerId: string | null;
 }
@@ -29,8 +31,13 @@ export class Idempotency {
   readonly #expire;
   readonly #hasPast;
   readonly #unchanging = new Map<string, KeptAnswer>();
-  /** Bytes of today's answers, by caller and whether they changed something; a restart begins anew. */
-  readonly #taken = new Map<string, number>();
+  /**
+   * Bytes of today's answers to changes: of each account, of all its links, and of each consumer. A restart
+   * begins anew.
+   */
+  readonly #changed = new Map<string, number>();
+  /** The same of calls that changed nothing: of each account, and of all its links. */
+  readonly #unchanged = new Map<string, number>();
   #unchangingBytes = 0;
   #day = 0;
 
@@ -59,9 +66,15 @@ export class Idempotency {
     return this.#find.get(owner.projectId, owner.consumerId ?? "", key, since);
   }
 
-  /** Whether the answer of a change may have so many bytes: a caller has so many of them a day. */
+  /**
+   * Takes room for the answer of a change. An account has so many bytes a day, and its links as many
+   * together; each consumer has a part of those, so that none takes them from the others.
+   */
   takeRoom(owner: KeyOwner, bytes: number): boolean {
-    return this.#take(`changed ${nameOf(owner, "")}`, bytes, limit("keptChangedBytesMax"));
+    this.#beginDay();
+    const rooms: Room[] = [[payerOf(owner), limit("keptChangedBytesMax")]];
+    if (isOfLink(owner)) rooms.push([nameOf(owner, ""), limit("keptChangedOfConsumerBytesMax")]);
+    return take(this.#changed, bytes, rooms);
   }
 
   /** Inside a write: the answer of a change. */
@@ -72,9 +85,10 @@ export class Idempotency {
 
   /** The answer of a call that changed nothing, where there is room for it. */
   keepUnchanging(owner: KeyOwner, key: string, kept: KeptAnswer): void {
+    this.#beginDay();
     const bytes = kept.body.length;
     if (this.#unchangingBytes + bytes > limit("keptUnchangedTotalBytesMax")) return;
-    if (!this.#take(nameOf(owner, ""), bytes, limit("keptUnchangedBytesMax"))) return;
+    if (!take(this.#unchanged, bytes, [[payerOf(owner), limit("keptUnchangedBytesMax")]])) return;
     this.#unchangingBytes += bytes;
     this.#unchanging.set(nameOf(owner, key), kept);
   }
@@ -92,21 +106,33 @@ export class Idempotency {
     return this.store.write(() => this.#expire.run(before, limit("sliceRows")).changes);
   }
 
-  #take(caller: string, bytes: number, max: number): boolean {
-    this.#beginDay();
-    const taken = (this.#taken.get(caller) ?? 0) + bytes;
-    if (taken > max || this.#taken.size > CALLERS_MAX) return false;
-    this.#taken.set(caller, taken);
-    return true;
-  }
-
   #beginDay(): void {
     const day = Math.floor(this.store.now() / DAY_MS);
     if (day === this.#day) return;
     this.#day = day;
-    this.#taken.clear();
+    this.#changed.clear();
+    this.#unchanged.clear();
     this.forgetUnchanging();
   }
+}
+
+type Room = [name: string, max: number];
+
+/** Takes bytes out of each of these rooms, or, where one of them has too few, out of none. */
+function take(taken: Map<string, number>, bytes: number, rooms: readonly Room[]): boolean {
+  const after = rooms.map(([name, max]) => ({ name, max, bytes: (taken.get(name) ?? 0) + bytes }));
+  if (after.some((room) => room.bytes > room.max)) return false;
+  for (const room of after) taken.set(room.name, room.bytes);
+  return true;
+}
+
+function isOfLink({ projectId, consumerId }: KeyOwner): boolean {
+  return consumerId !== null || projectId < 0;
+}
+
+/** Accounts are made by the operator alone: nobody else adds to these names. */
+function payerOf(owner: KeyOwner): string {
+  return `${isOfLink(owner) ? "links" : "keys"} of ${owner.accountId}`;
 }
 
 /** One text for a key of an owner. */

@@ -6,7 +6,9 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { LIMITS, limit } from "../../src/core/limits.ts";
+import type { KeyOwner } from "../../src/store/idempotency.ts";
 import { startApp, type TestApp } from "../kit/app.ts";
+import { openTestData } from "../kit/data.ts";
 import { startReceiver } from "../kit/receiver.ts";
 
 /** The keys of answers on the disk. */
@@ -93,4 +95,33 @@ test("changes whose answers have no room are refused, and do not happen; without
   } finally {
     (LIMITS.keptChangedBytesMax as { value: number }).value = value;
   }
+});
+
+const ACCOUNT: KeyOwner = { accountId: 1, projectId: 1, consumerId: null };
+const OTHER_ACCOUNT: KeyOwner = { accountId: 2, projectId: 3, consumerId: null };
+const linkOf = (consumerId: string): KeyOwner => ({ ...ACCOUNT, consumerId });
+
+test("however many links of an account ask what changes nothing, keyed changes have their room", async () => {
+  await using made = await openTestData();
+  const { idempotency } = made.data;
+  const kept = { fingerprint: "f", status: 200, body: "{}" };
+  for (let nth = 0; nth < 10_050; nth++) idempotency.keepUnchanging(linkOf(`c${nth}`), "k", kept);
+  for (const owner of [ACCOUNT, linkOf("c1"), linkOf("new"), OTHER_ACCOUNT])
+    expect([owner, idempotency.takeRoom(owner, 1000)]).toEqual([owner, true]);
+});
+
+test("the room for changes is an account's own, and its links have another, of which a consumer has a part", async () => {
+  await using made = await openTestData();
+  const { idempotency } = made.data;
+  const all = limit("keptChangedBytesMax");
+  const part = limit("keptChangedOfConsumerBytesMax");
+  for (let nth = 0; nth < all / part; nth++) {
+    expect(idempotency.takeRoom(linkOf(`c${nth}`), part)).toBe(true);
+    expect(idempotency.takeRoom(linkOf(`c${nth}`), 1)).toBe(false);
+  }
+  expect(idempotency.takeRoom(linkOf("late"), 1)).toBe(false);
+  expect(idempotency.takeRoom({ ...ACCOUNT, projectId: 2 }, all)).toBe(true);
+  expect(idempotency.takeRoom(ACCOUNT, 1)).toBe(false);
+  expect(idempotency.takeRoom({ ...OTHER_ACCOUNT, consumerId: "c0" }, part)).toBe(true);
+  expect(idempotency.takeRoom(OTHER_ACCOUNT, all)).toBe(true);
 });

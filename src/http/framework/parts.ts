@@ -4,8 +4,8 @@ import type { Caller } from "../../core/caller.ts";
 import type { TurnQueue } from "../../core/structures/turn-queue.ts";
 import type { RequestLine } from "../../platform/log.ts";
 
-/** The project of the operator's Idempotency-Keys: no project has this key, as rows start at 1. */
-export const OPERATOR_PROJECT_ID = 0;
+/** Account and project of the operator's Idempotency-Keys: none has this key, as rows start at 1. */
+export const OPERATOR_KEY = 0;
 
 export interface FailureLine {
   requestId: string;

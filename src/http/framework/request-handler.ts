@@ -14,7 +14,7 @@ import {
   takesIdempotencyKey,
 } from "./idempotency.ts";
 import type { KeyOwner } from "../../store/idempotency.ts";
-import { type HttpParts, OPERATOR_PROJECT_ID } from "./parts.ts";
+import { type HttpParts, OPERATOR_KEY } from "./parts.ts";
 import { INTERNAL, problemAnswer } from "./problem.ts";
 import { compileQuery, type QueryReader } from "./query.ts";
 import { type Allowance, rateLimited, rateLimitHeaders, type TokenBuckets } from "./ratelimit.ts";
@@ -85,10 +85,10 @@ export function prepareRoute(route: AnyRoute): PreparedRoute {
  * that key.
  */
 function keyOwnerOf(caller: Caller | null): KeyOwner {
-  if (caller === null) return { projectId: OPERATOR_PROJECT_ID, consumerId: null };
-  const { kind, projectId, consumerId } = caller;
+  if (caller === null) return { accountId: OPERATOR_KEY, projectId: OPERATOR_KEY, consumerId: null };
+  const { kind, accountId, projectId, consumerId } = caller;
   const isProjectLink = kind === "portal" && consumerId === null;
-  return { projectId: isProjectLink ? -projectId : projectId, consumerId };
+  return { accountId, projectId: isProjectLink ? -projectId : projectId, consumerId };
 }
 
 /** All keys of an account are one, as it makes them itself. */
