@@ -36,6 +36,7 @@ export interface AuditEntry {
   changes: AuditChanges;
 }
 
-export interface AuditRow extends AuditEntry {
+/** As lists read it: what changed may be large, and is read apart. */
+export interface AuditRow extends Omit<AuditEntry, "changes"> {
   id: number;
 }

@@ -1,6 +1,7 @@
 import type { AuditChanges, AuditEntry } from "../../core/audit.ts";
 import type { Caller } from "../../core/caller.ts";
 import { isObject } from "../../core/json/json.ts";
+import { limit } from "../../core/limits.ts";
 import type { AuditRule } from "./audit-rule.ts";
 import { SECRET_FIELDS } from "./idempotency.ts";
 import type { Answer } from "./route.ts";
@@ -26,6 +27,8 @@ const DERIVED = new Set([
   "pending_verification_token",
 ]);
 const MASK = "***";
+/** Stands for a value that is too large to be kept. */
+const LEFT_OUT = "…";
 
 /** The entry for a change that a route with this rule has just written. */
 export function auditEntry(rule: AuditRule, request: AuditedRequest, answer: Answer): AuditEntry {
@@ -60,9 +63,9 @@ function changesOf(rule: AuditRule, { body }: AuditedRequest, answer: Answer): A
       ? (name: string) => name in sent
       : (name: string) => !Bun.deepEquals(was[name] ?? null, is[name] ?? null) || isHidden(sent, is, name);
   const names = Object.keys({ ...was, ...is }).filter((name) => !DERIVED.has(name) && isChanged(name));
-  const shown = names.map((name) => [name, { from: masked(name, was[name]), to: masked(name, is[name]) }]);
+  const shown = names.map((name) => [name, { from: shownOf(name, was[name]), to: shownOf(name, is[name]) }]);
   const asSent = (rule.fields ?? []).filter((name) => name in sent);
-  const kept = asSent.map((name) => [name, { from: null, to: sent[name] }]);
+  const kept = asSent.map((name) => [name, { from: null, to: shownOf(name, sent[name]) }]);
   return Object.fromEntries([...shown, ...kept]) as AuditChanges;
 }
 
@@ -71,9 +74,10 @@ function isHidden(sent: Fields, is: Fields, name: string): boolean {
   return name in sent && JSON.stringify(is[name] ?? null).includes(`"${MASK}"`);
 }
 
-function masked(name: string, value: unknown): unknown {
+function shownOf(name: string, value: unknown): unknown {
   if (value === undefined || value === null) return null;
-  return SECRET_FIELDS.includes(name) ? MASK : value;
+  if (SECRET_FIELDS.includes(name)) return MASK;
+  return Buffer.byteLength(JSON.stringify(value)) > limit("auditValueBytesMax") ? LEFT_OUT : value;
 }
 
 function fieldsOf(value: unknown): Fields {

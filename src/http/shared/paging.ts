@@ -65,18 +65,33 @@ interface Listing<Row> {
 }
 
 /** The answer of a list: the page that `query` asks for, or a shorter one where it would be very large. */
-export async function pageOf<Row extends { id: number }>(
+export function pageOf<Row extends { id: number }>(
   services: Needs<"ids">,
   kind: IdKind,
   query: { limit?: number; cursor?: string },
   { rows, show }: Listing<Row>,
 ): Promise<Answer> {
   const size = pageSize(query);
+  const found = rows(readCursor(services, kind, query.cursor), size + 1);
+  return writePage(services, kind, { rows: found, next: null }, show, size);
+}
+
+/**
+ * The answer of a list whose rows are found: `next` is the key to go on below once all of them are shown.
+ * The page ends before that with `size` rows, or where it would be very large.
+ */
+export async function writePage<Row extends { id: number }>(
+  services: Needs<"ids">,
+  kind: IdKind,
+  found: { rows: Iterable<Row> | AsyncIterable<Row>; next: number | null },
+  show: (row: Row) => unknown,
+  size = Number.POSITIVE_INFINITY,
+): Promise<Answer> {
   const data: string[] = [];
   let bytes = 0;
   let last = null;
-  let next = null;
-  for await (const row of rows(readCursor(services, kind, query.cursor), size + 1)) {
+  let { next } = found;
+  for await (const row of found.rows) {
     if (data.length === size || bytes >= limit("pageBytesMax")) {
       next = last;
       break;

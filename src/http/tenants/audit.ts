@@ -14,7 +14,7 @@ import {
   readFilterId,
   SHORT_PAGES,
   timeParameter,
-  writeCursor,
+  writePage,
 } from "../shared/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
@@ -44,8 +44,8 @@ const entryShape = Type.Object(
     }),
     changes: Type.Record(Type.String(), Type.Object({ from: Type.Unknown(), to: Type.Unknown() }), {
       description:
-        "Fields that are not as they were, as the API shows them: secrets and credentials are `***`. `from` is null where there was " +
-        "no value before, `to` where there is none now.",
+        "Fields that are not as they were, as the API shows them: secrets and credentials are `***`, and `…` stands for a value of " +
+        `more than ${limit("auditValueBytesMax")} bytes. \`from\` is null where there was no value before, \`to\` where there is none now.`,
     }),
   },
   { $id: "AuditEntry" },
@@ -96,14 +96,9 @@ function listRoute(services: Needs<"ids" | "audit">): AnyRoute {
     answers: { 200: { description: "A page of changes.", ...listShape(entryShape, entryExample) } },
     async handle({ caller, query, turns }) {
       const before = readCursor(services, "aud", query.cursor);
-      const { rows, next } = await services.audit.page(
-        readFilter(services, caller, query),
-        before,
-        pageSize(query),
-        turns,
-      );
-      const data = rows.map((row) => entryOf(services, row));
-      return { status: 200, json: { data, next_cursor: writeCursor(services, "aud", next) } };
+      const filter = readFilter(services, caller, query);
+      const found = await services.audit.page(filter, before, pageSize(query), turns);
+      return writePage(services, "aud", found, (row) => entryOf(services, row));
     },
   });
 }
@@ -131,10 +126,8 @@ function readActor(services: Needs<"ids">, id: string | undefined): number | nul
 
 const ACTOR_IDS = { api_key: "key", portal: "plk", operator: "key" } as const;
 
-function entryOf(
-  { ids }: Needs<"ids">,
-  { id, actor, action, object, changes }: AuditRow,
-): Static<typeof entryShape> {
+function entryOf({ ids, audit }: Needs<"ids" | "audit">, row: AuditRow): Static<typeof entryShape> {
+  const { id, actor, action, object } = row;
   const actorId = actor.id === null ? null : ids.encode(ACTOR_IDS[actor.kind], actor.id);
   return {
     id: ids.encode("aud", id),
@@ -142,6 +135,6 @@ function entryOf(
     actor: { kind: actor.kind, id: actorId },
     action,
     object,
-    changes,
+    changes: audit.changesOf(row),
   };
 }

@@ -1,5 +1,5 @@
 import type { audit } from "../log-schema.ts";
-import { type AuditEntry, type AuditRow } from "../../core/audit.ts";
+import type { AuditChanges, AuditEntry, AuditRow } from "../../core/audit.ts";
 import { firstKeyAt } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
@@ -20,7 +20,7 @@ export interface AuditFilter {
   until: number | null;
 }
 
-type Row = typeof audit.$inferSelect;
+type Row = Omit<typeof audit.$inferSelect, "changes">;
 
 /** The audit log. */
 export class Audit {
@@ -28,6 +28,7 @@ export class Audit {
   readonly #below;
   readonly #ofObject;
   readonly #load;
+  readonly #changes;
   readonly #expire;
   readonly #hasPast;
   readonly #blank;
@@ -47,8 +48,10 @@ export class Audit {
       "SELECT id FROM audit WHERE object_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
     );
     this.#load = sqlite.prepare<Row, [string]>(
-      "SELECT * FROM audit WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id DESC",
+      `SELECT id, scope, actor_kind, actor_id, action, object_kind, object_id FROM audit
+       WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id DESC`,
     );
+    this.#changes = sqlite.prepare<{ changes: string }, [number]>("SELECT changes FROM audit WHERE id = ?");
     this.#hasPast = sqlite.prepare<object, [number]>("SELECT 1 FROM audit WHERE id < ? LIMIT 1");
     this.#expire = sqlite.prepare<void, [number, number]>(
       "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < ? ORDER BY id LIMIT ?)",
@@ -92,6 +95,10 @@ export class Audit {
       turns,
     });
     return { rows: rows.map(toAuditRow), next };
+  }
+
+  changesOf({ id }: AuditRow): AuditChanges {
+    return JSON.parse(this.#changes.get(id)?.changes ?? "{}") as AuditChanges;
   }
 
   /** Inside a write: what an object was like is forgotten, that it was changed is not. */
@@ -141,6 +148,5 @@ function toAuditRow(row: Row): AuditRow {
     actor: { kind: row.actor_kind, id: row.actor_id },
     action: row.action,
     object: { kind: row.object_kind, id: row.object_id },
-    changes: JSON.parse(row.changes) as AuditRow["changes"],
   };
 }

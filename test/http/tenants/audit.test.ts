@@ -1,5 +1,6 @@
 /** The audit log: every change is in it, written with the change, and nothing secret is. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import { limit } from "../../../src/core/limits.ts";
 import {
   api,
   call,
@@ -123,6 +124,22 @@ describe("a change", () => {
     });
   });
 
+  test("of a large value says that it changed, and not how", async () => {
+    const max = limit("auditValueBytesMax");
+    const small = { a: "x".repeat(max - 8) };
+    const large = { a: "é".repeat(max / 2 - 3) };
+    const { id } = await endpoint({ metadata: small });
+    await made("PATCH", `/v1/endpoints/${String(id)}`, { metadata: large, description: "new" });
+    await made("PATCH", `/v1/endpoints/${String(id)}`, { metadata: { a: `${large.a}é` } });
+    const [again, changed, created] = await of(id);
+    expect(created?.changes["metadata"]).toEqual({ from: null, to: small });
+    expect(changed?.changes).toEqual({
+      metadata: { from: small, to: "…" },
+      description: { from: null, to: "new" },
+    });
+    expect(again?.changes).toEqual({ metadata: { from: "…", to: "…" } });
+  });
+
   test("that is refused, or changes nothing, is not told", async () => {
     const { id } = await endpoint();
     const before = (await entries()).length;
@@ -194,6 +211,36 @@ describe("the list", () => {
       cursor = `&cursor=${next}`;
     }
     expect(paged).toEqual(all);
+  });
+
+  test("reads and shows only as many large entries as a page may weigh, and goes on behind them", async () => {
+    const { sqlite } = api.data.store;
+    const scope = api.callers.get("other")?.projectId ?? 0;
+    const changes = JSON.stringify({ x: { from: null, to: "x".repeat(200_000) } });
+    const insert = () =>
+      api.data.audit.add({
+        scope,
+        actor: { kind: "operator", id: null },
+        action: "project.updated",
+        object: { kind: "project", id: "large" },
+        changes: {},
+      });
+    for (let nth = 0; nth < 20; nth++) await api.data.store.write(insert);
+    await api.data.store.write(() =>
+      sqlite.run("UPDATE audit SET changes = ? WHERE object_id = 'large'", [changes]),
+    );
+    const read = spyOn(api.data.audit, "changesOf");
+    const sizes: number[] = [];
+    for (let cursor = ""; ; ) {
+      const page = await made("GET", `/v1/audit?object_id=large&limit=250${cursor}`, undefined, "other");
+      sizes.push((page["data"] as Entry[]).length);
+      if (typeof page["next_cursor"] !== "string") break;
+      cursor = `&cursor=${page["next_cursor"]}`;
+    }
+    expect(sizes).toEqual([6, 6, 6, 2]);
+    expect(read.mock.calls.length).toBe(20);
+    read.mockRestore();
+    await api.data.store.write(() => sqlite.run("DELETE FROM audit WHERE object_id = 'large'"));
   });
 
   test("of another project shows nothing of it, by no filter", async () => {
