@@ -47,10 +47,10 @@ export const LIMITS = {
     unit: "bytes",
     why: "Bodies that come in or are worked on, over all requests, counted as they come; above it a body of whoever has the most is refused with 503.",
   },
-  callerBodiesBytesMax: {
+  accountBodiesBytesMax: {
     value: 64 * MIB,
     unit: "bytes",
-    why: "The same of one account, of one portal link, and of all sources together: nobody takes all of it, and 64 events of the largest size fit.",
+    why: "The same of one account, its portal links included, and of all sources together: nobody takes all of it, and 64 events of the largest size fit.",
   },
   batchEventsMax: {
     value: 500,

@@ -34,44 +34,53 @@ export interface Turns {
   giveWay(bytes?: number): Promise<void>;
 }
 
-/** Who waits, each caller in a line of its own; the lines take turns. */
+/**
+ * Who waits, by names from the outermost to their own: those of one name are in a line, and the lines take
+ * turns.
+ */
 class Lines {
-  readonly #lines = new Map<string, (() => void)[]>();
+  readonly #lines = new Map<string, Lines>();
+  readonly #first: (() => void)[] = [];
 
   get isEmpty(): boolean {
-    return this.#lines.size === 0;
+    return this.#first.length === 0 && this.#lines.size === 0;
   }
 
-  push(caller: string, resume: () => void): void {
-    const line = this.#lines.get(caller);
-    if (line) line.push(resume);
-    else this.#lines.set(caller, [resume]);
+  push([name, ...inner]: readonly string[], resume: () => void): void {
+    if (name === undefined) {
+      this.#first.push(resume);
+      return;
+    }
+    let line = this.#lines.get(name);
+    if (!line) this.#lines.set(name, (line = new Lines()));
+    line.push(inner, resume);
   }
 
   shift(): (() => void) | undefined {
-    for (const [caller, line] of this.#lines) {
+    for (const [name, line] of this.#lines) {
       const first = line.shift();
-      this.#lines.delete(caller);
-      if (line.length > 0) this.#lines.set(caller, line);
+      this.#lines.delete(name);
+      if (!line.isEmpty) this.#lines.set(name, line);
       return first;
     }
-    return undefined;
+    return this.#first.shift();
   }
 }
 
 /** Whose work it is, and the signal that they have left. */
 interface Owner {
-  caller: string;
+  names: readonly string[];
   signal: AbortSignal | null;
 }
 
-const OURSELVES: Owner = { caller: "", signal: null };
+const OURSELVES: Owner = { names: [""], signal: null };
 
 /**
  * Long work that can be divided, whoever does it: all of it has one share of each turn of the loop together,
  * however many requests are at it. What has not got its turn waits: the pieces of one caller in the order in
- * which they came, and the callers take turns, so that forty searches of one cost the others no more than
- * one. A heavy piece waits for a turn of its own, and where both wait, every second turn is such a one.
+ * which they came, the callers of an account take turns, and so do the accounts: forty searches of one, with
+ * forty keys and links, cost the others no more than one. A heavy piece waits for a turn of its own, and
+ * where both wait, every second turn is such a one.
  * Whoever waits awaits the promise itself: its piece is done, and counted, before the next one's.
  */
 export class TurnQueue implements Turns {
@@ -87,11 +96,11 @@ export class TurnQueue implements Turns {
   constructor(private readonly parts: TurnParts) {}
 
   /**
-   * The turns of one caller. Whoever waits for one is refused by `signal`'s reason once that has come: the
-   * caller has left.
+   * The turns of one account, and of one caller in it. Whoever waits for one is refused by `signal`'s reason
+   * once that has come: the caller has left.
    */
-  of(caller: string, signal: AbortSignal): Turns {
-    return new OwnTurns(this, { caller, signal });
+  of(account: string, signal: AbortSignal, member = ""): Turns {
+    return new OwnTurns(this, { names: [account, member], signal });
   }
 
   get isOver(): boolean {
@@ -112,9 +121,9 @@ export class TurnQueue implements Turns {
     return owner.signal?.aborted ? Promise.reject(owner.signal.reason as Error) : Promise.resolve();
   }
 
-  #join(lines: Lines, { caller, signal }: Owner): Promise<void> {
+  #join(lines: Lines, { names, signal }: Owner): Promise<void> {
     return new Promise((resolve, reject) => {
-      lines.push(caller, () => (signal?.aborted ? reject(signal.reason) : resolve()));
+      lines.push(names, () => (signal?.aborted ? reject(signal.reason) : resolve()));
       if (!this.#isRunning) this.#schedule();
     });
   }

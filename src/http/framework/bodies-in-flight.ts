@@ -22,17 +22,18 @@ export interface BodyInFlight {
 }
 
 interface Holder {
-  caller: string;
+  name: string;
   bytes: number;
   /** The oldest first. */
   bodies: Set<Body>;
 }
 
 /**
- * The bytes of all bodies that come in or are worked on, counted as they come. Each caller has a share; where
- * its own bodies exceed that, or all together exceed the whole and it has the most, one of its bodies is
- * refused. Of a known caller that is the one which would exceed it, so that those under way are completed;
- * of anybody's the oldest, so that whoever sends slowly on purpose keeps out nobody.
+ * The bytes of all bodies that come in or are worked on, counted as they come. Each account has a share;
+ * where its own bodies exceed that, or all together exceed the whole and it has the most, one of its bodies
+ * is refused. That is one of whichever of its members (a key, or the links of a consumer) has the most: the
+ * one which would exceed it, or the newest, so that those under way are completed. Of anybody's it is the
+ * oldest, so that whoever sends slowly on purpose keeps out nobody.
  */
 export class BodiesInFlight {
   readonly #holders = new Map<string, Holder>();
@@ -43,10 +44,10 @@ export class BodiesInFlight {
     return this.#bytes;
   }
 
-  begin(caller: string): BodyInFlight {
-    let holder = this.#holders.get(caller);
-    if (!holder) this.#holders.set(caller, (holder = { caller, bytes: 0, bodies: new Set() }));
-    const body = new Body(this, holder);
+  begin(name: string, member = ""): BodyInFlight {
+    let holder = this.#holders.get(name);
+    if (!holder) this.#holders.set(name, (holder = { name, bytes: 0, bodies: new Set() }));
+    const body = new Body(this, holder, member);
     holder.bodies.add(body);
     return body;
   }
@@ -57,7 +58,7 @@ export class BodiesInFlight {
     body.bytes += bytes;
     body.holder.bytes += bytes;
     if (bytes <= 0) return;
-    while (body.holder.bytes > limit("callerBodiesBytesMax")) this.#refuseOf(body.holder, body);
+    while (body.holder.bytes > limit("accountBodiesBytesMax")) this.#refuseOf(body.holder, body);
     while (this.#bytes > limit("bodiesInFlightBytesMax")) this.#refuseOf(this.#largest(), body);
   }
 
@@ -66,7 +67,7 @@ export class BodiesInFlight {
     const { holder } = body;
     if (!holder.bodies.delete(body)) return;
     this.count(body, -body.bytes);
-    if (holder.bodies.size === 0) this.#holders.delete(holder.caller);
+    if (holder.bodies.size === 0) this.#holders.delete(holder.name);
   }
 
   #largest(): Holder {
@@ -77,13 +78,21 @@ export class BodiesInFlight {
 
   /** Refuses one of the holder's bodies, or else, where all of them are worked on already, `current`. */
   #refuseOf(holder: Holder, current: Body): void {
-    const inTurn = holder.caller === ANYBODY ? holder.bodies : [...holder.bodies].reverse();
-    const other = holder === current.holder && holder.caller !== ANYBODY ? current : null;
-    const victim = other ?? [...inTurn].find((body) => body.isComing && body.bytes > 0) ?? current;
+    const victim = victimOf(holder, current) ?? current;
     this.forget(victim);
     if (victim === current) throw refusal();
     victim.refuse(refusal());
   }
+}
+
+function victimOf(holder: Holder, current: Body): Body | undefined {
+  const coming = [...holder.bodies].filter((body) => body.isComing && body.bytes > 0);
+  if (holder.name === ANYBODY) return coming[0];
+  const ofMembers = new Map<string, number>();
+  for (const { member, bytes } of coming) ofMembers.set(member, (ofMembers.get(member) ?? 0) + bytes);
+  const most = Math.max(...ofMembers.values());
+  const isOfMost = ({ member }: Body) => ofMembers.get(member) === most;
+  return holder === current.holder && isOfMost(current) ? current : coming.findLast(isOfMost);
 }
 
 class Body implements BodyInFlight {
@@ -94,6 +103,7 @@ class Body implements BodyInFlight {
   constructor(
     private readonly all: BodiesInFlight,
     readonly holder: Holder,
+    readonly member: string,
   ) {}
 
   take(bytes: number): void {

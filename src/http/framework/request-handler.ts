@@ -91,10 +91,16 @@ function keyOwnerOf(caller: Caller | null): KeyOwner {
   return { accountId, projectId: isProjectLink ? -projectId : projectId, consumerId };
 }
 
-/** All keys of an account are one, as it makes them itself. */
-function bodyOwnerOf(caller: Caller | null, { access }: AnyRoute): string {
-  if (caller === null) return access === "none" ? ANYBODY : access;
-  return caller.kind === "portal" ? `portal:${caller.id}` : `account:${caller.accountId}`;
+/**
+ * What all have in common is divided among the accounts, and the share of each among its members: as many
+ * links as a consumer opens are one.
+ */
+function accountOf({ accountId }: Caller): string {
+  return `account:${accountId}`;
+}
+
+function memberOf({ kind, id, consumerId }: Caller): string {
+  return kind === "portal" ? `consumer:${consumerId ?? ""}` : `key:${id}`;
 }
 
 /** One request, from its arrival to its answer; handlers see it as their context. */
@@ -142,9 +148,11 @@ export class RequestHandler implements RequestContext {
   }
 
   get turns(): Turns {
-    const who =
-      this.caller === null ? this.prepared.route.operationId : `${this.caller.kind}:${this.caller.id}`;
-    return this.shared.parts.turns.of(who, this.request.signal);
+    const { caller, shared, prepared } = this;
+    const { signal } = this.request;
+    return caller === null
+      ? shared.parts.turns.of(prepared.route.operationId, signal)
+      : shared.parts.turns.of(accountOf(caller), signal, memberOf(caller));
   }
 
   commit(run: () => Answer): Promise<Answer> {
@@ -211,7 +219,12 @@ export class RequestHandler implements RequestContext {
   private async readBytes(): Promise<Bytes> {
     const { route, bodyMaxBytes } = this.prepared;
     if (route.bodyMode !== "opaque") requireJson(this.request);
-    this.room = this.shared.bodies.begin(bodyOwnerOf(this.caller, route));
+    const { caller, shared } = this;
+    const stranger = route.access === "none" ? ANYBODY : route.access;
+    this.room =
+      caller === null
+        ? shared.bodies.begin(stranger)
+        : shared.bodies.begin(accountOf(caller), memberOf(caller));
     try {
       return await readBody(this.request, bodyMaxBytes, this.room);
     } catch (error) {

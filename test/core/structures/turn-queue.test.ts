@@ -146,6 +146,14 @@ describe("callers", () => {
     expect(await turnsOf(...light, other)).toBe("c0.1, d1, c1.1, c2.1, c3.1");
   });
 
+  test("of one account take turns within its own, however many they are", async () => {
+    const of = (account: string, member: string) => () => queue.of(account, stays, member).ownTurn();
+    const crowd = Array.from({ length: 3 }, (_, n) => work(`a${n}.`, 1, of("a", "link")));
+    const key = work("k", 1, of("a", "key"));
+    const other = work("b", 3, of("b", "key"));
+    expect(await turnsOf(...crowd, key, other)).toBe("a0.1, b1, k1, b2, a1.1, b3, a2.1");
+  });
+
   test("that have left do no more: whoever waits for them is told by the signal's reason", async () => {
     const leaving = new AbortController();
     const left = work("a", 5, () => queue.of("a", leaving.signal).ownTurn()).catch(String);

@@ -20,7 +20,7 @@ const routes = [
   route({ ...taking, path: "/taken", operationId: "takeAny", access: "none", bodyMode: "opaque" }),
 ];
 
-const names = ["bodiesInFlightBytesMax", "callerBodiesBytesMax"] as const;
+const names = ["bodiesInFlightBytesMax", "accountBodiesBytesMax"] as const;
 const usual = names.map((name) => LIMITS[name].value);
 const setLimits = (values: readonly number[]) =>
   names.forEach((name, at) => ((LIMITS[name] as { value: number }).value = values[at] ?? 0));
@@ -30,8 +30,8 @@ afterAll(() => setLimits(usual));
 describe("the room for bodies", () => {
   beforeAll(() => setLimits([1000, 500]));
 
-  function begin(all: BodiesInFlight, caller: string, bytes: number) {
-    const body = all.begin(caller);
+  function begin(all: BodiesInFlight, account: string, bytes: number, member?: string) {
+    const body = all.begin(account, member);
     const state = { body, refused: null as Problem | null };
     body.whenRefused((problem) => (state.refused = problem));
     if (bytes > 0) body.take(bytes);
@@ -76,7 +76,7 @@ describe("the room for bodies", () => {
   test("of all refuses a body of whoever has the most", () => {
     const all = new BodiesInFlight();
     const most = [begin(all, "account:1", 300), begin(all, "account:1", 150)];
-    const others = ["portal:2", ANYBODY].map((caller) => begin(all, caller, 250));
+    const others = ["account:2", ANYBODY].map((caller) => begin(all, caller, 250));
     others.push(begin(all, "account:3", 51));
     expect([...most, ...others].map(({ refused }) => refused?.status ?? null)).toEqual([
       null,
@@ -86,6 +86,20 @@ describe("the room for bodies", () => {
       null,
     ]);
     expect(all.bytes).toBe(851);
+  });
+
+  test("of an account refuses a body of whichever of its members has the most, the newest", () => {
+    const all = new BodiesInFlight();
+    const hoard = [begin(all, "account:1", 200, "a"), begin(all, "account:1", 200, "a")];
+    const others = [begin(all, "account:1", 100, "b"), begin(all, "account:1", 60, "c")];
+    expect([...hoard, ...others].map(({ refused }) => refused?.status ?? null)).toEqual([
+      null,
+      503,
+      null,
+      null,
+    ]);
+    expect(refusalOf(() => hoard[0]?.body.take(141))?.status).toBe(503);
+    expect(all.bytes).toBe(160);
   });
 
   test("takes no more of a body that it has refused", () => {
@@ -123,6 +137,8 @@ describe("bodies that come slowly or in pieces", () => {
   beforeAll(() => {
     setLimits([4_000_000, 2_000_000]);
     callers["stranger"] = { ...owner, id: 66, accountId: 66 };
+    for (let n = 0; n < 12; n++)
+      callers[`link${n}`] = { ...owner, kind: "portal", id: 100 + n, consumerId: `c${n}` };
     server = startServer(routes);
   });
   afterAll(() => server.stop(0));
@@ -145,21 +161,25 @@ describe("bodies that come slowly or in pieces", () => {
   }
 
   test.each([
-    ["/v1/taken", "full", "stranger"],
-    ["/taken", null, null],
-  ])("to %s are refused where they leave no room, and others are answered", async (path, token, other) => {
-    for (const form of ["length", "chunks"] as const) {
-      const slow = Array.from({ length: 12 }, () => drip(path, token, form, 500_000));
-      const refused: string[] = [];
-      for (const { status } of slow) void status.then((one) => refused.push(one));
-      while (refused.length < 8) await Bun.sleep(1);
-      expect(refused).toEqual(Array.from({ length: 8 }, () => "503"));
-      const headers = { "content-type": "application/json" };
-      const reply = await server.send("POST", path, { token: other, body: "x".repeat(400_000), headers });
-      expect([path, form, reply.json]).toEqual([path, form, { size: 400_000 }]);
-      for (const { socket } of slow) socket.destroy();
-    }
-  });
+    ["/v1/taken by one key", "/v1/taken", () => "full", "stranger"],
+    ["/v1/taken by many links of an account", "/v1/taken", (n: number) => `link${n}`, "stranger"],
+    ["/taken", "/taken", () => null, null],
+  ])(
+    "to %s are refused where they leave no room, and others are answered",
+    async (_name, path, token, other) => {
+      for (const form of ["length", "chunks"] as const) {
+        const slow = Array.from({ length: 12 }, (_, n) => drip(path, token(n), form, 500_000));
+        const refused: string[] = [];
+        for (const { status } of slow) void status.then((one) => refused.push(one));
+        while (refused.length < 8) await Bun.sleep(1);
+        expect(refused).toEqual(Array.from({ length: 8 }, () => "503"));
+        const headers = { "content-type": "application/json" };
+        const reply = await server.send("POST", path, { token: other, body: "x".repeat(400_000), headers });
+        expect([path, form, reply.json]).toEqual([path, form, { size: 400_000 }]);
+        for (const { socket } of slow) socket.destroy();
+      }
+    },
+  );
 
   test("cost no piece of work for each chunk, however small they are", async () => {
     const read = spyOn(ReadableStreamDefaultReader.prototype, "read");

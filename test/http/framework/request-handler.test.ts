@@ -1,7 +1,7 @@
 /**
  * What becomes of a handler's answer or failure, what is logged (bar B19), and how a server starts and stops.
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { connect } from "node:net";
 import { Type } from "@sinclair/typebox";
 import type { RequestLine } from "../../../src/platform/log.ts";
@@ -68,6 +68,34 @@ describe("a handler", () => {
     expectProblem(reply, 500, "internal");
     expect(reply.text).not.toContain(MARKER);
   });
+});
+
+test("a request has its turns in the line of its account, and in that with its key, or with all links of its consumer", async () => {
+  const long = route({
+    method: "GET",
+    path: "/v1/long",
+    operationId: "long",
+    tag: "Test",
+    summary: "Test",
+    access: "read",
+    budget: "none",
+    answers: { 204: "Done." },
+    async handle({ turns }) {
+      await turns.next();
+      return { status: 204 };
+    },
+  });
+  await using own = startServer([long]);
+  const turnsOf = spyOn(own.parts.turns, "of");
+  const tokens = ["full", "otherKey", "otherProject", "portalRead", "portalManage"];
+  for (const token of tokens) expect((await own.send("GET", "/v1/long", { token })).status).toBe(204);
+  expect(turnsOf.mock.calls.map(([account, , member]) => [account, member])).toEqual([
+    ["account:3", "key:1"],
+    ["account:3", "key:4"],
+    ["account:3", "key:5"],
+    ["account:3", "consumer:acme"],
+    ["account:3", "consumer:acme"],
+  ]);
 });
 
 describe("the log", () => {
