@@ -121,6 +121,11 @@ export const LIMITS = {
   exampleBytesMax: { value: 64 * KIB, unit: "bytes", why: "An example for people and for test events." },
   externalIdLengthMax: { value: 256, unit: "characters", why: "Fits every id scheme in use." },
   consumerIdLengthMax: { value: 256, unit: "characters", why: "Fits every id scheme in use." },
+  keptAnswerBytes: {
+    value: 300,
+    unit: "bytes",
+    why: "What each kept answer weighs beside its body, its key and its consumer: the fingerprint of the request, and its place in a table.",
+  },
   keptChangedBytesMax: {
     value: 64 * MIB,
     unit: "bytes",

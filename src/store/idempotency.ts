@@ -30,13 +30,14 @@ export class Idempotency {
   readonly #save;
   readonly #expire;
   readonly #hasPast;
-  readonly #unchanging = new Map<string, KeptAnswer>();
+  /** Oldest first. */
+  readonly #unchanging = new Map<string, Unchanging>();
   /**
    * Bytes of today's answers to changes: of each account, of all its links, and of each consumer. A restart
    * begins anew.
    */
   readonly #changed = new Map<string, number>();
-  /** The same of calls that changed nothing: of each account, and of all its links. */
+  /** Bytes that are kept of calls that changed nothing: of each account, and of all its links. */
   readonly #unchanged = new Map<string, number>();
   #unchangingBytes = 0;
   #day = 0;
@@ -59,19 +60,21 @@ export class Idempotency {
   }
 
   find(owner: KeyOwner, key: string): KeptAnswer | null {
-    this.#beginDay();
+    this.#dropPast();
     const known = this.#unchanging.get(nameOf(owner, key));
-    if (known) return known;
+    if (known) return known.kept;
     const since = this.store.now() - limit("idempotencyKeptMs");
     return this.#find.get(owner.projectId, owner.consumerId ?? "", key, since);
   }
 
   /**
    * Takes room for the answer of a change. An account has so many bytes a day, and its links as many
-   * together; each consumer has a part of those, so that none takes them from the others.
+   * together; each consumer has a part of those, so that none takes them from the others. `size`: of the
+   * answer's body.
    */
-  takeRoom(owner: KeyOwner, bytes: number): boolean {
+  takeRoom(owner: KeyOwner, key: string, size: number): boolean {
     this.#beginDay();
+    const bytes = weightOf(owner, key, size);
     const rooms: Room[] = [[payerOf(owner), limit("keptChangedBytesMax")]];
     if (isOfLink(owner)) rooms.push([nameOf(owner, ""), limit("keptChangedOfConsumerBytesMax")]);
     return take(this.#changed, bytes, rooms);
@@ -85,17 +88,31 @@ export class Idempotency {
 
   /** The answer of a call that changed nothing, where there is room for it. */
   keepUnchanging(owner: KeyOwner, key: string, kept: KeptAnswer): void {
-    this.#beginDay();
-    const bytes = kept.body.length;
+    this.#dropPast();
+    const bytes = weightOf(owner, key, kept.body.length);
+    const payer = payerOf(owner);
     if (this.#unchangingBytes + bytes > limit("keptUnchangedTotalBytesMax")) return;
-    if (!take(this.#unchanged, bytes, [[payerOf(owner), limit("keptUnchangedBytesMax")]])) return;
+    if (!take(this.#unchanged, bytes, [[payer, limit("keptUnchangedBytesMax")]])) return;
     this.#unchangingBytes += bytes;
-    this.#unchanging.set(nameOf(owner, key), kept);
+    this.#unchanging.set(nameOf(owner, key), { kept, payer, bytes, at: this.store.now() });
+  }
+
+  /** Of those calls what is past its day. */
+  #dropPast(): void {
+    const past = this.store.now() - limit("idempotencyKeptMs");
+    for (const [name, { payer, bytes, at }] of this.#unchanging) {
+      if (at > past) return;
+      this.#unchanging.delete(name);
+      this.#unchangingBytes -= bytes;
+      this.#unchanged.set(payer, (this.#unchanged.get(payer) ?? 0) - bytes);
+    }
+    this.#unchanged.clear();
   }
 
   /** Something is erased, which answers of calls that changed nothing may show. */
   forgetUnchanging(): void {
     this.#unchanging.clear();
+    this.#unchanged.clear();
     this.#unchangingBytes = 0;
   }
 
@@ -111,9 +128,20 @@ export class Idempotency {
     if (day === this.#day) return;
     this.#day = day;
     this.#changed.clear();
-    this.#unchanged.clear();
-    this.forgetUnchanging();
   }
+}
+
+/** The answer of a call that changed nothing. */
+interface Unchanging {
+  kept: KeptAnswer;
+  payer: string;
+  bytes: number;
+  at: number;
+}
+
+/** What a kept answer weighs, with its name and the fingerprint, wherever it is kept. */
+function weightOf(owner: KeyOwner, key: string, size: number): number {
+  return limit("keptAnswerBytes") + nameOf(owner, key).length + size;
 }
 
 type Room = [name: string, max: number];

@@ -6,7 +6,7 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { LIMITS, limit } from "../../src/core/limits.ts";
-import type { KeyOwner } from "../../src/store/idempotency.ts";
+import { type KeyOwner, nameOf } from "../../src/store/idempotency.ts";
 import { startApp, type TestApp } from "../kit/app.ts";
 import { openTestData } from "../kit/data.ts";
 import { startReceiver } from "../kit/receiver.ts";
@@ -107,21 +107,66 @@ test("however many links of an account ask what changes nothing, keyed changes h
   const kept = { fingerprint: "f", status: 200, body: "{}" };
   for (let nth = 0; nth < 10_050; nth++) idempotency.keepUnchanging(linkOf(`c${nth}`), "k", kept);
   for (const owner of [ACCOUNT, linkOf("c1"), linkOf("new"), OTHER_ACCOUNT])
-    expect([owner, idempotency.takeRoom(owner, 1000)]).toEqual([owner, true]);
+    expect([owner, idempotency.takeRoom(owner, "k", 1000)]).toEqual([owner, true]);
 });
+
+/** The size of an answer that takes all of so many bytes under the key `k`. */
+const filling = (owner: KeyOwner, bytes: number) =>
+  bytes - limit("keptAnswerBytes") - nameOf(owner, "k").length;
 
 test("the room for changes is an account's own, and its links have another, of which a consumer has a part", async () => {
   await using made = await openTestData();
   const { idempotency } = made.data;
   const all = limit("keptChangedBytesMax");
   const part = limit("keptChangedOfConsumerBytesMax");
-  for (let nth = 0; nth < all / part; nth++) {
-    expect(idempotency.takeRoom(linkOf(`c${nth}`), part)).toBe(true);
-    expect(idempotency.takeRoom(linkOf(`c${nth}`), 1)).toBe(false);
+  const takes = (owner: KeyOwner, bytes: number) => idempotency.takeRoom(owner, "k", filling(owner, bytes));
+  for (let nth = 0; nth < all / part; nth++)
+    expect([takes(linkOf(`c${nth}`), part), takes(linkOf(`c${nth}`), 1)]).toEqual([true, false]);
+  expect(takes(linkOf("late"), 1)).toBe(false);
+  expect(takes({ ...ACCOUNT, projectId: 2 }, all)).toBe(true);
+  expect(takes(ACCOUNT, 1)).toBe(false);
+  expect(takes({ ...OTHER_ACCOUNT, consumerId: "c0" }, part)).toBe(true);
+  expect(takes(OTHER_ACCOUNT, all)).toBe(true);
+});
+
+test("small answers with long names weigh what they do", async () => {
+  await using made = await openTestData();
+  const { idempotency } = made.data;
+  const kept = { fingerprint: "f".repeat(64), status: 200, body: "{}" };
+  const key = (nth: number) => `${nth}`.padEnd(limit("idempotencyKeyLengthMax"), "k");
+  const link = linkOf("c".repeat(limit("consumerIdLengthMax")));
+  let count = 0;
+  for (idempotency.keepUnchanging(link, key(0), kept); idempotency.find(link, key(count)); count++)
+    idempotency.keepUnchanging(link, key(count + 1), kept);
+  const weight = limit("keptAnswerBytes") + nameOf(link, key(0)).length + kept.body.length;
+  expect(count).toBe(Math.floor(limit("keptUnchangedBytesMax") / weight));
+});
+
+test("the answer of a call that changed nothing is kept for 24 hours, over midnight too", async () => {
+  let now = Date.UTC(2026, 10, 20, 23, 30);
+  await using made = await openTestData({ now: () => now });
+  const { idempotency } = made.data;
+  const kept = { fingerprint: "f", status: 200, body: "{}" };
+  idempotency.keepUnchanging(ACCOUNT, "k", kept);
+  now += 23 * 3_600_000;
+  expect(idempotency.find(ACCOUNT, "k")).toEqual(kept);
+  now += 2 * 3_600_000;
+  expect(idempotency.find(ACCOUNT, "k")).toBeNull();
+});
+
+test("publishing what was there already takes room as any other call, and is answered without it", async () => {
+  await using app = await startApp();
+  const { live } = app;
+  const usual = LIMITS.keptChangedBytesMax.value;
+  (LIMITS.keptChangedBytesMax as { value: number }).value = 2000;
+  try {
+    const event = { type: "a.b", external_id: "1", data: {} };
+    const publish = (key: string) => live.post("/v1/events", event, { "idempotency-key": key });
+    expect((await publish("first")).status).toBe(202);
+    for (let nth = 0; nth < 10; nth++) expect((await publish(`again${nth}`)).status).toBe(200);
+    const kept = keptIn(app);
+    expect([kept.includes("first"), kept.length > 1, kept.length < 6]).toEqual([true, true, true]);
+  } finally {
+    (LIMITS.keptChangedBytesMax as { value: number }).value = usual;
   }
-  expect(idempotency.takeRoom(linkOf("late"), 1)).toBe(false);
-  expect(idempotency.takeRoom({ ...ACCOUNT, projectId: 2 }, all)).toBe(true);
-  expect(idempotency.takeRoom(ACCOUNT, 1)).toBe(false);
-  expect(idempotency.takeRoom({ ...OTHER_ACCOUNT, consumerId: "c0" }, part)).toBe(true);
-  expect(idempotency.takeRoom(OTHER_ACCOUNT, all)).toBe(true);
 });

@@ -82,7 +82,11 @@ function publishEvent(services: PublishNeeds): AnyRoute {
 function answerOne(services: Needs<"ids">, [accepted]: readonly Accepted[]): Answer {
   if (accepted === undefined) throw new Error("one event was prepared, and none written");
   const { event, duplicate } = accepted;
-  return { status: duplicate ? 200 : 202, json: publishedOf(services, event, duplicate) };
+  return {
+    status: duplicate ? 200 : 202,
+    json: publishedOf(services, event, duplicate),
+    isRepeat: duplicate,
+  };
 }
 
 /** Whoever publishes what came out of a delivery may say so. Throws 508 where that happened too often. */
@@ -130,7 +134,11 @@ function publishBatch(services: PublishNeeds): AnyRoute {
       await requireDescribed(services, context, incoming, (at) => `/events/${at}`);
       const prepared = await services.pipeline.prepare(projectId, incoming);
       return prepared.commit(
-        (accepted): Answer => ({ status: 202, json: { data: accepted.map(describe) } }),
+        (accepted): Answer => ({
+          status: 202,
+          json: { data: accepted.map(describe) },
+          isRepeat: accepted.every(({ duplicate }) => duplicate),
+        }),
         (run) => context.commit(run),
       );
     },

@@ -56,13 +56,16 @@ export class KeyedRequest {
 
   /**
    * Keeps the answer to a change, inside its transaction. Throws 429 where the caller's room is used up: a
-   * change whose answer is not kept would happen again. Publishing has room by its events.
+   * change whose answer is not kept would happen again. Publishing has room by its new events.
    */
   saveChange(answer: Answer, isPublish: boolean): void {
     if (!isSuccess(answer)) return;
     const kept = this.keptOf(answer);
     // A transaction may run again after a rollback.
-    this.hasRoom ||= isPublish || this.parts.idempotency.takeRoom(this.owner, kept.body.length);
+    this.hasRoom ||=
+      (isPublish && !answer.isRepeat) ||
+      this.parts.idempotency.takeRoom(this.owner, this.key, kept.body.length);
+    if (!this.hasRoom && answer.isRepeat) return;
     if (!this.hasRoom)
       throw new Problem("rate_limited", "Today's answers to this caller's keyed changes use up their room.", {
         headers: { "retry-after": "3600" },
@@ -77,7 +80,7 @@ export class KeyedRequest {
     const { idempotency } = this.parts;
     const kept = this.keptOf(answer);
     if (!answer.isChange) idempotency.keepUnchanging(this.owner, this.key, kept);
-    else if (idempotency.takeRoom(this.owner, kept.body.length))
+    else if (idempotency.takeRoom(this.owner, this.key, kept.body.length))
       await this.parts.write(() => idempotency.save(this.owner, this.key, kept));
   }
 

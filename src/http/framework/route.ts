@@ -33,6 +33,8 @@ export interface Answer {
    * Idempotency-Key like that of a change.
    */
   isChange?: true;
+  /** True where nothing new came of it, nor will where it is asked again: events that were there already. */
+  isRepeat?: boolean;
 }
 
 /** A documented answer. Without a schema it has no body. */
