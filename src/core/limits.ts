@@ -452,11 +452,6 @@ export const LIMITS = {
     unit: "count",
     why: "Rows of lists that one transaction inserts: they are sorted, and cost a few milliseconds.",
   },
-  planSearchedMax: {
-    value: 500,
-    unit: "count",
-    why: "Events that wait for the plan which one turn looks through for the deliveries of an endpoint that ends.",
-  },
   labelsCachedMax: {
     value: 50_000,
     unit: "count",

@@ -1,5 +1,4 @@
 import type { Clock } from "../platform/clock.ts";
-import { waitsForPlan } from "../core/delivery.ts";
 import { limit } from "../core/limits.ts";
 import type { Account, Endpoint } from "../core/model.ts";
 import { monthAt } from "../core/plans.ts";
@@ -110,21 +109,12 @@ export class Releaser {
   }
 
   /** Of an endpoint that is disabled or deleted: what waits for the plan ends as what waits in its queue. */
-  async #endAll({ id, projectId, status }: Endpoint): Promise<void> {
+  async #endAll({ id, status }: Endpoint): Promise<void> {
     if (status !== "disabled" && status !== "deleted") return;
-    const { waitingEvents, deliveries, meter, tenants } = this.data;
-    const accountId = tenants.project(projectId)?.accountId ?? 0;
-    let position = 0;
-    while (meter.waitingEvents(projectId) > 0) {
-      const events = waitingEvents.above(accountId, position, limit("planSearchedMax"));
-      const open = events.flatMap((eventId) => deliveries.findOf(eventId, id) ?? []).filter(waitsForPlan);
-      await dispose(
-        this.data,
-        open.map((delivery) => delivery.id),
-      );
-      const last = events.at(-1);
-      if (last === undefined) return;
-      position = last;
+    for (;;) {
+      const ids = this.data.deliveries.awaitingAt(id, limit("sliceRows"));
+      // What is left is still to be sent: the endpoint was enabled meanwhile.
+      if (ids.length === 0 || (await dispose(this.data, ids)).length > 0) return;
     }
   }
 }

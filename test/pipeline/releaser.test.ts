@@ -3,11 +3,13 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { limit } from "../../src/core/limits.ts";
+import type { Outlet } from "../../src/pipeline/outlet.ts";
 import type { Incoming } from "../../src/pipeline/pipeline.ts";
 import { Releaser } from "../../src/pipeline/releaser.ts";
 import { expectProblem } from "../http/kit.ts";
 import { startApi } from "../http/log-kit.ts";
 import { SetClock } from "../kit/clock.ts";
+import { openTestData } from "../kit/data.ts";
 import { RunningClock } from "../kit/running-clock.ts";
 import {
   Bench,
@@ -179,4 +181,22 @@ test("a place that is given back is found within a minute, although the clock is
   clock.advance(60_000);
   await api.until(async () => dueOf(waiting));
   releaser.stop();
+});
+
+test("all that waits for the plan ends with its endpoint, also what a replay made beside it", async () => {
+  await using it = await openTestData();
+  const { store, endpoints, waitingEvents } = it.data;
+  const endpoint = await it.endpoint();
+  const outlet = { dispatcher: { dispatch() {} }, full: () => new Set<number>() } as unknown as Outlet;
+  const releaser = new Releaser(it.data, outlet, new SetClock(1000));
+  const ids = await store.write(() => {
+    const event = it.insertEvent();
+    waitingEvents.insert(it.project.id, event);
+    return [it.insertDelivery(event, endpoint.id, null), it.insertDelivery(event, endpoint.id, null)];
+  });
+  const deleted = await store.write(() => endpoints.update(endpoint.id, () => ({ status: "deleted" })));
+  if (deleted) endpoints.remember(deleted);
+  await store.settled();
+  releaser.stop();
+  expect(ids.map((id) => it.data.deliveries.get(id)?.status)).toEqual(["cancelled", "cancelled"]);
 });

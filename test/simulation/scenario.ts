@@ -26,7 +26,6 @@ const SMALL = {
   fanoutSliceRows: [1, 4],
   sliceRows: [1, 2],
   indexSliceRows: [1, 3],
-  planSearchedMax: [1, 2],
   planWaitingEventsMax: [1, 3],
   labelsCachedMax: [1, 3],
   headsCachedMax: [1, 2],

@@ -270,6 +270,11 @@ export class Deliveries {
     return this.#statements.countParked.get(endpointId)?.count ?? 0;
   }
 
+  /** Some of those of an endpoint that wait for the account's plan. */
+  awaitingAt(endpointId: number, count: number): number[] {
+    return this.#statements.awaitingAt.all(endpointId, count).map(({ id }) => id);
+  }
+
   /** Those that wait for the account's plan. */
   countAwaiting(endpointId: number): number {
     return this.#statements.countAwaiting.get(endpointId)?.count ?? 0;
@@ -327,6 +332,9 @@ function prepareReads(sqlite: Store["sqlite"]) {
     ),
     countOpenUnparked: sqlite.prepare<{ count: number }, [string]>(
       "SELECT count(*) AS count FROM delivery WHERE id IN (SELECT value FROM json_each(?)) AND status IN (0, 1) AND due IS NOT NULL AND queue_order IS NULL",
+    ),
+    awaitingAt: sqlite.prepare<{ id: number }, [number, number]>(
+      "SELECT id FROM delivery WHERE endpoint_id = ? AND due IS NULL AND status IN (0, 1) LIMIT ?",
     ),
     countAwaiting: sqlite.prepare<{ count: number }, [number]>(
       "SELECT count(*) AS count FROM delivery WHERE endpoint_id = ? AND due IS NULL AND status IN (0, 1)",
