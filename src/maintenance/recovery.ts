@@ -17,7 +17,7 @@ interface Parts {
 export async function restore({ data, pipeline, actors, replayer, releaser }: Parts): Promise<void> {
   // Before the actors: what lies above its mark is in no index that they look into.
   await recoverIndex(data);
-  for (const part of [pipeline, actors, replayer]) part.recover();
+  for (const part of [pipeline, actors, replayer, releaser]) part.recover();
   data.tally.recover();
   releaser.start();
 }

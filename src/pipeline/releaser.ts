@@ -37,6 +37,14 @@ export class Releaser {
     data.store.onRecovered(() => this.#releaseAll());
   }
 
+  /** Ends what a crash has left waiting at endpoints that were ended. */
+  recover(): void {
+    for (const id of this.data.deliveries.endpointsAwaiting()) {
+      const endpoint = this.data.endpoints.getAnyway(id);
+      if (endpoint) this.data.store.unattended("end of what waits", this.#endAll(endpoint));
+    }
+  }
+
   /** Releases what can go, now and from time to time, and the moment the month turns. */
   start(): void {
     this.#releaseAll();

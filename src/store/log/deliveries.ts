@@ -285,6 +285,14 @@ export class Deliveries {
     return this.#statements.countOpenUnparked.get(JSON.stringify(ids))?.count ?? 0;
   }
 
+  /** Endpoints with deliveries that wait for the account's plan. */
+  endpointsAwaiting(): number[] {
+    const rows = this.store.sqlite.query<{ id: number }, []>(
+      "SELECT DISTINCT endpoint_id AS id FROM delivery WHERE due IS NULL AND status IN (0, 1)",
+    );
+    return rows.all().map(({ id }) => id);
+  }
+
   endpointsWithParked(): number[] {
     const rows = this.store.sqlite.query<{ id: number }, []>(
       "SELECT DISTINCT endpoint_id AS id FROM delivery WHERE queue_order IS NOT NULL",
