@@ -188,7 +188,7 @@ export class EndpointActor<F extends Finding> {
 
   /**
    * One attempt now, whatever the queue, a pause or a backoff says. Resolves when it is on disk, with null
-   * where the process stops; or why there is none (AttemptRefusal).
+   * where it was given up (`perform`); or why there is none (AttemptRefusal).
    */
   attemptNow(load: Load, trigger: "manual" | "test"): Promise<F | null> | AttemptRefusal {
     const { mode } = this.#state;

@@ -5,6 +5,7 @@ import { type Endpoint, HEALTHY, isSameDestination } from "../../core/model.ts";
 import { rotated } from "../../core/signing.ts";
 import { commitChange } from "../framework/commit.ts";
 import { belongsTo } from "../shared/lookups.ts";
+import { requireRoomFor } from "../shared/room.ts";
 import { endpointWeight } from "../../store/resources/endpoint-weights.ts";
 import type { NewEndpoint } from "../../store/resources/endpoints.ts";
 import { endpointOf } from "./shape.ts";
@@ -20,12 +21,7 @@ type Owner = Pick<Endpoint, "projectId" | "consumerId">;
  * their settings would weigh too much.
  */
 export function requireRoom(services: Needs<"endpoints">, made: NewEndpoint): void {
-  const { endpoints } = services;
-  const max = limit("endpointsPerProjectMax");
-  // As remembered: those of the same batch of writes are few.
-  if (endpoints.ofProject(made.projectId).size >= max) {
-    throw invalid("", `A project has at most ${max.toLocaleString("en-US")} endpoints.`);
-  }
+  requireRoomFor("endpointsPerProjectMax", services.endpoints.ofProject(made.projectId));
   requireConsumerRoom(services, made);
   requireWeight(services, made, endpointWeight(made));
 }
@@ -45,12 +41,11 @@ export function requireLighter(services: Needs<"endpoints">, now: Endpoint, made
 
 function requireWeight({ endpoints }: Needs<"endpoints">, owner: Owner, added: number): void {
   const { projectId, consumerId } = owner;
-  const { weights } = endpoints;
-  const ofConsumer = consumerId === null ? 0 : weights.ofConsumer(projectId, consumerId);
+  const ofConsumer = consumerId === null ? 0 : endpoints.ofConsumer(projectId, consumerId).weight;
   if (consumerId !== null && ofConsumer + added > limit("endpointsOfConsumerBytesMax")) {
     throw invalid("", `The endpoints of this consumer are too large together: ${SMALLER}`);
   }
-  if (weights.ofProject(projectId) + added > limit("endpointsOfProjectBytesMax")) {
+  if (endpoints.ofProject(projectId).weight + added > limit("endpointsOfProjectBytesMax")) {
     throw invalid("", `The endpoints of this project are too large together: ${SMALLER}`);
   }
 }

@@ -5,6 +5,7 @@ import type { Source } from "../../core/model.ts";
 import type {
   HandshakeAnswer,
   HttpAnswer,
+  InboundRequest,
   Provider,
   Reception,
   RefusalReason,
@@ -13,7 +14,6 @@ import type {
 import type { KeyCache } from "../../inbound/keys.ts";
 import { refuseUnknownSource } from "../../inbound/receive.ts";
 import { type Accepted, type Incoming, ProofSpent } from "../../pipeline/pipeline.ts";
-import type { InboundRequest } from "../../inbound/provider.ts";
 import { addressOf, inboundRequest, readerOf, searchOf } from "../sources/request.ts";
 import { visit } from "../sources/provider-network.ts";
 import { refuseInTime } from "./refusal-time.ts";
@@ -28,8 +28,9 @@ import { settledStatus } from "../sources/material.ts";
 /**
  * How long a provider should wait before it sends again what a paused source or a suspended account refused.
  */
-const CHANGE_RETRY_SECONDS = 1;
 const PAUSE_RETRY_SECONDS = 60;
+/** The same of a source that changed twice while a request to it was under way. */
+const CHANGE_RETRY_SECONDS = 1;
 
 /** Stands in for a source that does not exist, so that its refusal takes as long as another's. */
 const NO_SOURCE = { id: 0, config: {} };

@@ -6,6 +6,7 @@ import type { Needs } from "../framework/services.ts";
 /** What a project has a bounded number of, as all of them stand in memory. */
 const BOUNDED = {
   apiKeysPerProjectMax: "API keys",
+  endpointsPerProjectMax: "endpoints",
   eventTypesPerProjectMax: "event types",
   sourcesPerProjectMax: "sources",
 } as const;

@@ -57,7 +57,7 @@ export class Meter implements BatchPart {
   /** Deliveries whose first attempt is under way, and how to give back what was lent to it. */
   readonly #first = new Map<number, (() => void) | null>();
   /** Of the running transaction: those of them that are lent a place. */
-  #lending: { id: number; tally: Tally }[] = [];
+  readonly #lending = new Map<number, Tally>();
   readonly #add;
 
   constructor(
@@ -200,10 +200,10 @@ export class Meter implements BatchPart {
    */
   leaveToFirst({ id, projectId }: Pick<Delivery, "id" | "projectId">): void {
     const account = this.#first.get(id) === null && this.#payer(projectId);
-    if (!account || this.#lending.some((one) => one.id === id)) return;
+    if (!account || this.#lending.has(id)) return;
     const tally = this.#tally(account.id);
     this.#touch(tally).lent++;
-    this.#lending.push({ id, tally });
+    this.#lending.set(id, tally);
   }
 
   flush(): void {
@@ -215,7 +215,7 @@ export class Meter implements BatchPart {
 
   done(): void {
     if (this.#touched.length === 0) return;
-    for (const { id, tally } of this.#lending) this.#first.set(id, lend(tally));
+    for (const [id, tally] of this.#lending) this.#first.set(id, lend(tally));
     for (const tally of this.#touched) {
       const { open } = tally;
       tally.used += open.used;
@@ -232,7 +232,7 @@ export class Meter implements BatchPart {
       tally.isTouched = false;
     }
     if (this.#touched.length > 0) this.#touched = [];
-    if (this.#lending.length > 0) this.#lending = [];
+    this.#lending.clear();
   }
 
   /** The account that a project's deliveries are metered to; undefined for a test project. */

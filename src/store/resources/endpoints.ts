@@ -78,12 +78,6 @@ export class Endpoints {
     return this.#ofConsumer.of(consumerPlace(projectId, consumerId));
   }
 
-  /** What the settings of all endpoints of a project, or of a consumer, weigh together. */
-  readonly weights = {
-    ofProject: (projectId: number) => this.ofProject(projectId).weight,
-    ofConsumer: (projectId: number, consumerId: string) => this.ofConsumer(projectId, consumerId).weight,
-  };
-
   /** How many a consumer has; inside a write, so that those of the same batch count too. */
   countOf(projectId: number, consumerId: string): number {
     const isTheirs = and(
