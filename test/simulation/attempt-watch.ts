@@ -25,6 +25,8 @@ export class AttemptWatch {
   /** The last scheduled attempt of each endpoint that came to its end in this life. */
   readonly #lastEnded = new Map<number, { id: number; number: number }>();
   readonly #busy = new Set<number>();
+  /** Those of the busy that somebody asked for. */
+  readonly #byHand = new Map<number, { endpoint: Endpoint; load: Load }>();
   /** When the last scheduled attempt of each endpoint began, by the monotonic clock. */
   readonly #startedAt = new Map<number, number>();
   readonly #onceEnded = new Map<number, () => void>();
@@ -135,6 +137,7 @@ export class AttemptWatch {
     // What was not written down is done again at once.
     for (const [id, { number }] of this.#waits) if (!this.#isRecorded(id, number)) this.#waits.delete(id);
     this.#busy.clear();
+    this.#byHand.clear();
     this.#onceEnded.clear();
     this.#gates.clear();
     this.#inFlight.clear();
@@ -145,13 +148,28 @@ export class AttemptWatch {
 
   onStart(endpoint: Endpoint, load: Load): void {
     const { run } = this;
-    const { id, due } = load.delivery;
+    const { id } = load.delivery;
     if (run.erasures.asked.erased.has(load.delivery.eventId))
       run.violate("an attempt started of an event that was erased");
     run.receivers.secrets.set(run.process.data.ids.encode("msg", id), this.#validSecrets(endpoint.id));
     this.#busy.add(id);
     run.plan.onStart(load);
-    if (run.outside.byHand.has(id)) return;
+    if (run.outside.byHand.has(id)) this.#byHand.set(id, { endpoint, load });
+    else this.#onScheduled(endpoint, load);
+  }
+
+  /** No attempt by hand is made of it; the queue may have started one meanwhile. */
+  notByHand(id: number): void {
+    this.run.outside.byHand.delete(id);
+    const start = this.#byHand.get(id);
+    this.#byHand.delete(id);
+    if (start) this.#onScheduled(start.endpoint, start.load);
+  }
+
+  /** The queue started it. */
+  #onScheduled(endpoint: Endpoint, load: Load): void {
+    const { run } = this;
+    const { id, due } = load.delivery;
     run.order.onStart(endpoint.id, id);
     this.#startedAt.set(endpoint.id, run.world.monotonic);
     this.#requireSlot(endpoint);
@@ -177,6 +195,7 @@ export class AttemptWatch {
     const mark = id + (sent?.statusCode ?? 7) + Math.floor(run.world.monotonic);
     this.#hash = (Math.imul(this.#hash, 31) + mark) | 0;
     this.#busy.delete(id);
+    this.#byHand.delete(id);
     run.plan.onEnd(load);
     this.#onceEnded.get(id)?.();
     this.#onceEnded.delete(id);

@@ -36,13 +36,16 @@ export class ClockJumps {
    * can know how much time passed in truth where the clock is set ahead meanwhile, or was wrong before.
    */
   beforeDeath(): void {
-    const { rng, tally, world, watch, process } = this.run;
+    const { rng, tally, world, watch, liveness, process } = this.run;
     const { actors, data } = process;
     const lead = actors.clock.lead();
     // It was set a moment ago, and that is not written: as if it was set while nothing ran.
-    if (data.meta.number("clock_lead_ms") !== lead) watch.forgetWaits();
-    if (!this.#mayJump || !data.store.writable || !rng.chance(0.2)) return;
+    const isKept = data.meta.number("clock_lead_ms") === lead;
+    if (!isKept) watch.forgetWaits();
+    if (!isKept && !data.store.writable) liveness.forgetTold();
+    if (!this.run.faults.clockJumps || !data.store.writable) return;
     data.meta.setNumber("clock_passed_ms", actors.clock.now() - rng.below(MINUTE_MS / 2));
+    if (!this.#mayJump || !rng.chance(0.2)) return;
     const by = rng.pick(JUMPS_MS);
     tally.clockJumps++;
     world.wallOffset += by;

@@ -51,6 +51,11 @@ export class Liveness {
     for (const known of this.#known.values()) known.since = null;
   }
 
+  /** A full disk kept nothing of the time: nobody knows after the next start how much of it passed. */
+  forgetTold(): void {
+    this.#known.clear();
+  }
+
   look(): void {
     const rows = this.run.sqlite.query<{ id: number }, []>("SELECT id FROM delivery WHERE status IN (0, 1)");
     for (const { id } of rows.all()) {

@@ -107,7 +107,7 @@ export class Replays {
     const giveBack = this.#takePlace(id);
     const attempt = this.run.process.actors.attemptNow(id, "manual");
     void Promise.resolve(attempt).then(giveBack);
-    if (typeof attempt === "string" && !isKnown) byHand.delete(id);
+    if (typeof attempt === "string" && !isKnown) this.run.watch.notByHand(id);
   }
 
   /** At an endpoint that keeps order and is paused, what is parked is tried by hand; and it is resumed. */

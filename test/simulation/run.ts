@@ -129,7 +129,7 @@ export class Simulation {
           this.outside.touched.add(id);
           this.outside.byHand.add(id);
         },
-        notTested: (id) => void this.outside.byHand.delete(id),
+        notTested: (id) => this.watch.notByHand(id),
         dispatched: (committed) => this.order.onDispatched(committed),
       },
       turnMs: () => this.#turnMs(),
