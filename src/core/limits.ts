@@ -136,6 +136,11 @@ export const LIMITS = {
     unit: "bytes",
     why: "The same of the portal links of one consumer, so that none takes it from the others: some 2,000 changes.",
   },
+  keptUnseenBytes: {
+    value: KIB,
+    unit: "bytes",
+    why: "Room that a change takes for its answer before it is done, where one transaction cannot hold both: a delivery is shown in some 400.",
+  },
   keptUnchangedBytesMax: {
     value: MIB,
     unit: "bytes",

@@ -40,7 +40,7 @@ export class Trials {
       manage: true,
       create: true,
     };
-    const asked = { caller, params: { id: data.ids.encode("ep", id) }, body: {} };
+    const asked = { caller, params: { id: data.ids.encode("ep", id) }, body: {}, beginChange: () => {} };
     await route?.handle(asked as unknown as RequestContext);
   }
 }

@@ -97,6 +97,40 @@ test("changes whose answers have no room are refused, and do not happen; without
   }
 });
 
+test("a retry or a test that is fetched is not made where its answer has no room, and is made once where it has", async () => {
+  await using receiver = startReceiver();
+  await using app = await startApp();
+  const { live } = app;
+  const { id } = await live.create<{ id: string }>("/v1/endpoints", { kind: "poll", config: {} });
+  const hook = { url: receiver.url("retried"), event_types: ["a.b"] };
+  const paused = await live.create<{ id: string }>("/v1/endpoints", hook);
+  await live.post(`/v1/endpoints/${paused.id}/pause`);
+  await live.post("/v1/events", { type: "a.b", data: {} });
+  const deliveriesOf = async (of: string) =>
+    (await live.get(`/v1/deliveries?endpoint_id=${of}`)).json["data"] as { id: string }[];
+  const [waiting] = await deliveriesOf(paused.id);
+  const trial = (key: string) => live.post(`/v1/endpoints/${id}/test`, {}, { "idempotency-key": key });
+  const retry = (key: string) =>
+    live.post(`/v1/deliveries/${waiting?.id}/retry`, {}, { "idempotency-key": key });
+  const before = (await deliveriesOf(id)).length;
+  const { value } = LIMITS.keptChangedBytesMax;
+  try {
+    (LIMITS.keptChangedBytesMax as { value: number }).value = 1000;
+    expect([(await trial("t")).status, (await retry("r")).status]).toEqual([429, 429]);
+    expect((await deliveriesOf(id)).length).toBe(before);
+    expect((await live.get(`/v1/deliveries/${waiting?.id}/attempts`)).json["data"]).toEqual([]);
+  } finally {
+    (LIMITS.keptChangedBytesMax as { value: number }).value = value;
+  }
+  for (const again of [null, "true"]) {
+    const replies = [await trial("t"), await retry("r")];
+    expect(replies.map(({ status }) => status)).toEqual([202, 202]);
+    expect(replies.map(({ headers }) => headers.get("idempotency-replayed"))).toEqual([again, again]);
+  }
+  expect((await deliveriesOf(id)).length).toBe(before + 1);
+  expect(keptIn(app).toSorted()).toEqual(["r", "t"]);
+});
+
 const ACCOUNT: KeyOwner = { accountId: 1, projectId: 1, consumerId: null };
 const OTHER_ACCOUNT: KeyOwner = { accountId: 2, projectId: 3, consumerId: null };
 const linkOf = (consumerId: string): KeyOwner => ({ ...ACCOUNT, consumerId });

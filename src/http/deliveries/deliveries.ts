@@ -183,7 +183,8 @@ function retryDelivery(services: RetryNeeds): AnyRoute {
       conflict:
         "An attempt of it is under way, or there are very many; its endpoint is disabled, deleted or polled; or its body is gone.",
     },
-    async handle({ caller, params }) {
+    async handle(context) {
+      const { caller, params } = context;
       findDelivery(services, caller, params.id);
       // The end of an attempt is seen a moment before the disk has it, and whoever saw it may ask for the
       // next one: this write waits for that, and a full disk refuses it.
@@ -192,12 +193,13 @@ function retryDelivery(services: RetryNeeds): AnyRoute {
       if (!services.store.writable) throw unavailable("The service cannot write at the moment.");
       if (!services.bodyRetention.has("bodies", delivery.eventId)) throw new Problem("conflict", BODY_GONE);
       requireFewAttempts(delivery);
+      context.beginChange();
       const giveBack = takePlace(services, delivery);
       const attempt = services.actors.attemptNow(delivery.id, "manual");
       // It never rejects; what it finds out stands among the attempts.
       void Promise.resolve(attempt).then(giveBack);
       if (typeof attempt === "string") throw NO_ATTEMPT[attempt]();
-      return { status: 202, json: deliveryOf(services, delivery, delivery.eventType), isChange: true };
+      return { status: 202, json: deliveryOf(services, delivery, delivery.eventType) };
     },
   });
 }

@@ -69,15 +69,17 @@ function testRoute(services: TestNeeds): AnyRoute {
     waitMaxSeconds: ATTEMPT_WAIT_SECONDS,
     answers: TEST_ANSWERS,
     refuses: { conflict: "It is disabled." },
-    async handle({ caller, params, body }) {
+    async handle(context) {
+      const { caller, params, body } = context;
       const type = body.type ?? TRIAL_TYPE;
       if (!isEventType(type))
         throw invalid("/type", "Expected the name of an event type, such as invoice.paid.");
       const endpoint = findEndpoint(services, caller, params.id);
       if (endpoint.status === "disabled") throw disabledConflict();
+      const isFetched = isPolled(endpoint.kind);
+      if (isFetched) context.beginChange();
       const deliveryId = await writeTest(services, endpoint, type);
-      if (isPolled(endpoint.kind))
-        return { status: 202, json: waitingTest(services, deliveryId, type), isChange: true };
+      if (isFetched) return { status: 202, json: waitingTest(services, deliveryId, type) };
       await attempt(services, deliveryId);
       // Kept in memory alone: its bodies leave with their event, and a test that is sent again does no harm.
       return { status: 200, json: lastAttempt(services, deliveryId) };

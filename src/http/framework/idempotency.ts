@@ -66,12 +66,16 @@ export class KeyedRequest {
       (isPublish && !answer.isRepeat) ||
       this.parts.idempotency.takeRoom(this.owner, this.key, kept.body.length);
     if (!this.hasRoom && answer.isRepeat) return;
-    if (!this.hasRoom)
-      throw new Problem("rate_limited", "Today's answers to this caller's keyed changes use up their room.", {
-        headers: { "retry-after": "3600" },
-      });
+    if (!this.hasRoom) throw noRoom();
     this.parts.idempotency.save(this.owner, this.key, kept);
     this.isSaved = true;
+  }
+
+  /** Before a change that is done outside of the answer's transaction. Throws 429 as `saveChange` does. */
+  beginChange(): void {
+    const { idempotency } = this.parts;
+    this.hasRoom ||= idempotency.takeRoom(this.owner, this.key, limit("keptUnseenBytes"));
+    if (!this.hasRoom) throw noRoom();
   }
 
   /** Keeps the answer of a handler that did not commit it with its own writes, where there is room for it. */
@@ -79,9 +83,8 @@ export class KeyedRequest {
     if (this.isSaved || !isSuccess(answer)) return;
     const { idempotency } = this.parts;
     const kept = this.keptOf(answer);
-    if (!answer.isChange) idempotency.keepUnchanging(this.owner, this.key, kept);
-    else if (idempotency.takeRoom(this.owner, this.key, kept.body.length))
-      await this.parts.write(() => idempotency.save(this.owner, this.key, kept));
+    if (this.hasRoom) await this.parts.write(() => idempotency.save(this.owner, this.key, kept));
+    else idempotency.keepUnchanging(this.owner, this.key, kept);
   }
 
   /** Without its secrets. */
@@ -90,6 +93,12 @@ export class KeyedRequest {
     const body = answer.json === undefined ? text : withoutFields(answer.json, this.secretFields);
     return { fingerprint: this.print, status: answer.status, body };
   }
+}
+
+function noRoom(): Problem {
+  return new Problem("rate_limited", "Today's answers to this caller's keyed changes use up their room.", {
+    headers: { "retry-after": "3600" },
+  });
 }
 
 function isSuccess({ status }: Answer): boolean {

@@ -168,6 +168,10 @@ export class RequestHandler implements RequestContext {
     });
   }
 
+  beginChange(): void {
+    this.keyed?.beginChange();
+  }
+
   charge(cost: number): void {
     const { budget } = this.prepared.route;
     if (budget === "none" || this.caller === null) return;

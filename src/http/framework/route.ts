@@ -28,11 +28,6 @@ export interface Answer {
   headers?: Readonly<Record<string, string>>;
   /** For the audit log; it does not leave. */
   audited?: AuditNote;
-  /**
-   * True where the call changed something although `commit` did not write it: the answer is kept for its
-   * Idempotency-Key like that of a change.
-   */
-  isChange?: true;
   /** True where nothing new came of it, nor will where it is asked again: events that were there already. */
   isRepeat?: boolean;
 }
@@ -86,6 +81,11 @@ export interface RequestContext<
    * a rollback.
    */
   commit(run: () => Answer): Promise<Answer>;
+  /**
+   * Before a change that `commit` does not write: its answer is kept for the request's Idempotency-Key like
+   * that of one. Throws 429 where that has no room, as the change would happen again.
+   */
+  beginChange(): void;
   /** Throws 401 or 403 where the caller may not call any more: asked again by what goes on for long. */
   requireAdmission(): void;
   /** The caller's turns, for long work: it stops at the next one once the caller has left. */
