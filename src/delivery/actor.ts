@@ -332,7 +332,7 @@ export class EndpointActor<F extends Finding> {
     if (!this.#isTrue(next)) throw new Error(`an actor is ${next.mode}, which its facts deny`);
   }
 
-  /** The second column of the table above. */
+  /** What the second column of the table above says, as far as it can be asked of what the actor holds. */
   #isTrue(state: State): boolean {
     const isBusy = this.#flights.size > 0;
     const isActive = this.endpoint.status === "active";
@@ -442,7 +442,7 @@ export class EndpointActor<F extends Finding> {
     this.parts.landed(this.endpoint);
     this.#flights.land(flight);
     if (sent === null) return this.#onUntried(flight, asker);
-    const settlement = this.#judge(flight, load, sent);
+    const settlement = this.#settle(flight, load, sent);
     this.#requeue(id, settlement);
     const recorded = this.parts.record(settlement);
     this.#goOn();
@@ -467,7 +467,8 @@ export class EndpointActor<F extends Finding> {
     this.#goOn();
   }
 
-  #judge(flight: Flight, load: Load, sent: F): Settlement<F> {
+  /** What the attempt means: the delivery's next state, and the endpoint's. */
+  #settle(flight: Flight, load: Load, sent: F): Settlement<F> {
     const { trigger } = flight;
     const { delivery } = load;
     const at = { now: this.parts.clock.now(), random: this.parts.random() };

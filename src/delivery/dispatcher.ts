@@ -56,10 +56,10 @@ export class Dispatcher {
   }
 
   /**
-   * Takes what was committed, `isFresh` where that was just now. Endpoints that keep the order are told at
-   * once, so that no later event overtakes.
+   * Takes what was committed just now. Endpoints that keep the order are told at once, so that no later event
+   * overtakes.
    */
-  dispatch(committed: readonly Waiting[], isFresh = true): void {
+  dispatch(committed: readonly Waiting[]): void {
     const others: Waiting[] = [];
     for (const waiting of committed)
       if (this.#isQuick(waiting)) this.#hand(waiting, loadedDelivery);
@@ -71,7 +71,7 @@ export class Dispatcher {
         : this.#isScheduled
           ? null
           : this.parts.beginShare();
-    const at = share === null ? 0 : this.#share(others, 0, isFresh ? loadedDelivery : unknownDelivery, share);
+    const at = share === null ? 0 : this.#handSome(others, 0, loadedDelivery, share);
     if (at === others.length) return;
     for (const waiting of others.slice(at)) this.#line(waiting);
     this.#schedule();
@@ -128,7 +128,7 @@ export class Dispatcher {
   #goOn(): void {
     for (const [projectId, line] of this.#waiting) {
       const from = line.done;
-      line.done = this.#share(line.items, from, unknownDelivery, this.parts.beginShare());
+      line.done = this.#handSome(line.items, from, unknownDelivery, this.parts.beginShare());
       for (const waiting of line.items.slice(from, line.done)) this.#leave(waiting);
       // The next turn is another project's.
       this.#waiting.delete(projectId);
@@ -140,7 +140,7 @@ export class Dispatcher {
   }
 
   /** Hands over what there is time for, from the place `from` on; answers how far it came. */
-  #share(items: readonly Waiting[], from: number, known: Known, share: Share): number {
+  #handSome(items: readonly Waiting[], from: number, known: Known, share: Share): number {
     let bytes = 0;
     let at = from;
     const [most, bytesMost] = [limit("dispatchSliceMax"), limit("dispatchSliceBytesMax")];
