@@ -74,10 +74,14 @@ export class Idempotency {
    */
   takeRoom(owner: KeyOwner, key: string, size: number): boolean {
     this.#beginDay();
+    return take(this.#changed, weightOf(owner, key, size), roomsOf(owner));
+  }
+
+  /** The change did not happen: what was taken for its answer is free again. */
+  giveRoomBack(owner: KeyOwner, key: string, size: number): void {
     const bytes = weightOf(owner, key, size);
-    const rooms: Room[] = [[payerOf(owner), limit("keptChangedBytesMax")]];
-    if (isOfLink(owner)) rooms.push([nameOf(owner, ""), limit("keptChangedOfConsumerBytesMax")]);
-    return take(this.#changed, bytes, rooms);
+    for (const [name] of roomsOf(owner))
+      this.#changed.set(name, Math.max(0, (this.#changed.get(name) ?? 0) - bytes));
   }
 
   /** Inside a write: the answer of a change. */
@@ -145,6 +149,13 @@ function weightOf(owner: KeyOwner, key: string, size: number): number {
 }
 
 type Room = [name: string, max: number];
+
+/** Where answers of an owner's changes have to find room. */
+function roomsOf(owner: KeyOwner): Room[] {
+  const rooms: Room[] = [[payerOf(owner), limit("keptChangedBytesMax")]];
+  if (isOfLink(owner)) rooms.push([nameOf(owner, ""), limit("keptChangedOfConsumerBytesMax")]);
+  return rooms;
+}
 
 /** Takes bytes out of each of these rooms, or, where one of them has too few, out of none. */
 function take(taken: Map<string, number>, bytes: number, rooms: readonly Room[]): boolean {

@@ -71,6 +71,7 @@ export class TestParts implements HttpParts {
     find: ({ projectId, consumerId }, key) =>
       this.kept.get(JSON.stringify([projectId, consumerId, key])) ?? null,
     takeRoom: () => true,
+    giveRoomBack: () => {},
     save: ({ projectId, consumerId }, key, kept) => {
       this.kept.set(JSON.stringify([projectId, consumerId, key]), kept);
     },

@@ -131,6 +131,26 @@ test("a retry or a test that is fetched is not made where its answer has no room
   expect(keptIn(app).toSorted()).toEqual(["r", "t"]);
 });
 
+test("a change that is refused after it took room gives that back", async () => {
+  await using app = await startApp();
+  const { live } = app;
+  const { id } = await live.create<{ id: string }>("/v1/endpoints", { kind: "poll", config: {} });
+  const trial = await live.post(`/v1/endpoints/${id}/test`);
+  const deliveryId = String(trial.json["id"]);
+  const retry = () => live.post(`/v1/deliveries/${deliveryId}/retry`, {}, { "idempotency-key": "r" });
+  const { value } = LIMITS.keptChangedBytesMax;
+  try {
+    // Room for one answer.
+    (LIMITS.keptChangedBytesMax as { value: number }).value = 2000;
+    // A delivery that is polled for has no attempts: 409.
+    for (let time = 0; time < 3; time++) expect((await retry()).status).toBe(409);
+    const change = await live.post("/v1/event-types", { name: "a.b" }, { "idempotency-key": "t" });
+    expect(change.status).toBe(201);
+  } finally {
+    (LIMITS.keptChangedBytesMax as { value: number }).value = value;
+  }
+});
+
 const ACCOUNT: KeyOwner = { accountId: 1, projectId: 1, consumerId: null };
 const OTHER_ACCOUNT: KeyOwner = { accountId: 2, projectId: 3, consumerId: null };
 const linkOf = (consumerId: string): KeyOwner => ({ ...ACCOUNT, consumerId });

@@ -29,6 +29,8 @@ export function fingerprint(request: Request, bytes: Uint8Array): string {
 export class KeyedRequest {
   private isSaved = false;
   private hasRoom = false;
+  /** Bytes of the body that room was taken for; null where none was. */
+  private roomTaken: number | null = null;
 
   constructor(
     private readonly parts: HttpParts,
@@ -62,9 +64,7 @@ export class KeyedRequest {
     if (!isSuccess(answer)) return;
     const kept = this.keptOf(answer);
     // A transaction may run again after a rollback.
-    this.hasRoom ||=
-      (isPublish && !answer.isRepeat) ||
-      this.parts.idempotency.takeRoom(this.owner, this.key, kept.body.length);
+    this.hasRoom ||= (isPublish && !answer.isRepeat) || this.takeRoom(kept.body.length);
     if (!this.hasRoom && answer.isRepeat) return;
     if (!this.hasRoom) throw noRoom();
     this.parts.idempotency.save(this.owner, this.key, kept);
@@ -73,9 +73,19 @@ export class KeyedRequest {
 
   /** Before a change that is done outside of the answer's transaction. Throws 429 as `saveChange` does. */
   beginChange(): void {
-    const { idempotency } = this.parts;
-    this.hasRoom ||= idempotency.takeRoom(this.owner, this.key, limit("keptUnseenBytes"));
+    this.hasRoom ||= this.takeRoom(limit("keptUnseenBytes"));
     if (!this.hasRoom) throw noRoom();
+  }
+
+  private takeRoom(size: number): boolean {
+    if (!this.parts.idempotency.takeRoom(this.owner, this.key, size)) return false;
+    this.roomTaken = size;
+    return true;
+  }
+
+  /** The request was refused or failed: nothing is kept for it. */
+  giveRoomBack(): void {
+    if (this.roomTaken !== null) this.parts.idempotency.giveRoomBack(this.owner, this.key, this.roomTaken);
   }
 
   /** Keeps the answer of a handler that did not commit it with its own writes, where there is room for it. */

@@ -41,7 +41,7 @@ export interface HttpParts {
   write<T>(run: () => T): Promise<T>;
   /** For work on large bodies. */
   turns: TurnQueue;
-  idempotency: Pick<Idempotency, "find" | "takeRoom" | "save" | "keepUnchanging">;
+  idempotency: Pick<Idempotency, "find" | "giveRoomBack" | "takeRoom" | "save" | "keepUnchanging">;
   /** Called inside `write` only. */
   audit: { add(entry: AuditEntry): void };
   /** Requests per second; 0 means no limit. */

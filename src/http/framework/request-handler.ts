@@ -262,9 +262,14 @@ export class RequestHandler implements RequestContext {
       const kept = keyed.findKept();
       if (kept !== null) return kept;
       this.keyed = keyed;
-      const answer = await route.handle(this);
-      await keyed.saveUnlessSaved(answer);
-      return answer;
+      try {
+        const answer = await route.handle(this);
+        await keyed.saveUnlessSaved(answer);
+        return answer;
+      } catch (error) {
+        keyed.giveRoomBack();
+        throw error;
+      }
     });
   }
 
