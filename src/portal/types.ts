@@ -205,7 +205,10 @@ export type RefusalReason =
   | "too_large"
   | "awaiting_secret"
   | "keys_unavailable"
+  | "visit_failed"
   | "paused"
+  | "suspended"
+  | "changed"
   | "rate_limited"
   | "plan_limit"
   | "loop";

@@ -50,6 +50,14 @@ export type DoorNeeds = Needs<
   | "now"
 >;
 
+/** A request on its way through the door: judged once more where its source has changed meanwhile. */
+interface Knock {
+  readonly request: InboundRequest;
+  readonly hops: number;
+  /** Headers of its one charge against the source's rate; null before it. */
+  rate: Record<string, string> | null;
+}
+
 /** Judges requests to sources, and lets what is verified through the one door. */
 export class IngestDoor {
   constructor(
@@ -59,8 +67,8 @@ export class IngestDoor {
   ) {}
 
   /**
-   * The answer to a request to the source `id`. Throws 429 and 503; everything that is refused gets the same
-   * empty 401.
+   * The answer to a request to the source `id`. Throws 429, 503 and 508, which tell the provider what to do;
+   * everything else that is refused gets the same empty 401.
    */
   receive(id: string, request: Request, bytes: Uint8Array): Promise<Answer> {
     return refuseInTime(bytes.length, () => this.answerTo(id, request, bytes));
@@ -82,20 +90,30 @@ export class IngestDoor {
       return this.refuse(null, "unknown_source");
     }
     const inbound = inboundRequest(() => addressOf(this.services, source), arrived);
+    const knock: Knock = { request: inbound, hops: readHops(request.headers), rate: null };
     try {
-      return await this.judge(source, inbound, readHops(request.headers));
+      return await this.judge(source, knock);
     } catch (error) {
-      if (!(error instanceof SourceChanged)) throw error;
+      if (!(error instanceof SourceChanged)) throw this.counted(source, error);
     }
     // As its owner has made it meanwhile, with the secrets and for the consumer that it has now.
     const changed = this.findSource(id);
     if (changed === undefined) return this.refuse(null, "unknown_source");
-    return this.judge(changed, inbound, readHops(request.headers));
+    return this.judge(changed, knock).catch((error: unknown) => {
+      throw this.counted(changed, error);
+    });
   }
 
-  private async judge(source: Source, inbound: InboundRequest, hops: number): Promise<Answer> {
-    const reception = await receptionOf(this.services, this.keys, source, inbound);
-    return this.answer(source, providerOf(source), reception, hops);
+  private async judge(source: Source, knock: Knock): Promise<Answer> {
+    const reception = await receptionOf(this.services, this.keys, source, knock.request);
+    return this.answer(source, providerOf(source), reception, knock);
+  }
+
+  /** Counts a refusal of which the provider is told; answers what to throw. */
+  private counted(source: Source, error: unknown): unknown {
+    if (!(error instanceof TurnedAway)) return error;
+    this.monitor.refuse(source.id, error.reason);
+    return error.problem;
   }
 
   /**
@@ -115,23 +133,21 @@ export class IngestDoor {
   /** Whoever forges learns nothing of a suspension: this is asked after the verification. */
   private requireOpenAccount({ projectId }: Source): void {
     if (!this.services.tenants.isSuspended(projectId)) return;
-    throw unavailable("This account is suspended.", PAUSE_RETRY_SECONDS);
+    throw new TurnedAway("suspended", unavailable("This account is suspended.", PAUSE_RETRY_SECONDS));
   }
 
   private async answer(
     source: Source,
     provider: Provider,
     reception: Reception,
-    hops: number,
+    knock: Knock,
   ): Promise<Answer> {
     if (reception.kind === "refused") return this.refuse(source, reception.reason);
-    if (reception.kind === "unavailable") {
-      this.monitor.refuse(source.id, "keys_unavailable");
-      throw unavailable(reception.reason);
-    }
+    if (reception.kind === "unavailable")
+      throw new TurnedAway("keys_unavailable", unavailable(reception.reason));
     this.requireOpenAccount(source);
     if (reception.kind === "answer") return this.answerHandshake(source, provider, reception);
-    return this.accept(source, reception, hops);
+    return this.accept(source, reception, knock);
   }
 
   private refuse(source: Source | null, reason: RefusalReason): Answer {
@@ -146,16 +162,24 @@ export class IngestDoor {
   ): Promise<Answer> {
     const { visitUrl, learnedSecret, pendingVerificationToken: token } = handshake;
     if (visitUrl !== undefined && !(await visit(this.services, visitUrl))) {
-      throw unavailable("The address that the provider named could not be visited.");
+      const problem = unavailable("The address that the provider named could not be visited.");
+      throw new TurnedAway("visit_failed", problem);
     }
-    const brings = learnedSecret !== undefined || token !== undefined;
-    if (brings && !(await this.keep(source, provider, handshake))) return this.refuse(source, "unknown_key");
+    if (learnedSecret !== undefined || token !== undefined) {
+      const kept = await this.keep(source, provider, handshake);
+      if (kept === "deleted") return this.refuse(null, "unknown_source");
+      if (kept === "late") return this.refuse(source, "unknown_key");
+    }
     this.monitor.answer(source.id);
     return answerOf(handshake);
   }
 
-  /** Keeps what a handshake brought; false where another one brought its secret meanwhile. */
-  private async keep(source: Source, provider: Provider, handshake: HandshakeAnswer): Promise<boolean> {
+  /** Keeps what a handshake brought; `late` where the source has got another secret meanwhile. */
+  private async keep(
+    source: Source,
+    provider: Provider,
+    handshake: HandshakeAnswer,
+  ): Promise<"kept" | "late" | "deleted"> {
     const { store, sources } = this.services;
     const { learnedSecret, pendingVerificationToken } = handshake;
     let isFirst = true;
@@ -170,25 +194,22 @@ export class IngestDoor {
         return { ...change, status: settledStatus(provider, { ...now, ...change }, this.services.now()) };
       }),
     );
-    if (kept !== null) sources.remember(kept);
-    return kept !== null && isFirst;
+    if (kept === null) return "deleted";
+    sources.remember(kept);
+    return isFirst ? "kept" : "late";
   }
 
-  private async accept(source: Source, event: VerifiedEvent, hops: number): Promise<Answer> {
-    if (source.status === "paused") {
-      this.monitor.refuse(source.id, "paused");
-      throw unavailable("This source is paused.", PAUSE_RETRY_SECONDS);
-    }
-    if (!areFewHops(hops)) {
-      this.monitor.refuse(source.id, "loop");
-      throw loopDetected(hops);
-    }
-    const rate = this.charge(source);
+  private async accept(source: Source, event: VerifiedEvent, knock: Knock): Promise<Answer> {
+    const { hops } = knock;
+    if (source.status === "paused")
+      throw new TurnedAway("paused", unavailable("This source is paused.", PAUSE_RETRY_SECONDS));
+    if (!areFewHops(hops)) throw new TurnedAway("loop", loopDetected(hops));
+    const rate = (knock.rate ??= this.charge(source));
     const accepted = await this.write(source, event, hops).catch((error: unknown) => {
       if (error instanceof ProofSpent) return null;
       // Too many events wait for the account's plan already.
       if (error instanceof Problem && error.code === "rate_limited")
-        this.monitor.refuse(source.id, "plan_limit");
+        throw new TurnedAway("plan_limit", error);
       throw error;
     });
     // Its proof has come before, with other data.
@@ -209,9 +230,9 @@ export class IngestDoor {
     if (allowance === null) return {};
     const rate = rateLimitHeaders("ingest", perSecond, allowance);
     if (allowance.isGranted) return rate;
-    this.monitor.refuse(source.id, "rate_limited");
     const headers = { ...rate, "retry-after": String(allowance.retryAfterSeconds) };
-    throw new Problem("rate_limited", `The limit of this source is ${perSecond} a second.`, { headers });
+    const detail = `The limit of this source is ${perSecond} a second.`;
+    throw new TurnedAway("rate_limited", new Problem("rate_limited", detail, { headers }));
   }
 
   /** The event through the one door, on disk; the pending token of a handshake has served then. */
@@ -261,10 +282,20 @@ export class IngestDoor {
   }
 }
 
-class SourceChanged extends Problem {
+/** A refusal of which the provider is told, for its owner's numbers too. It may be thrown inside a write. */
+class TurnedAway extends Error {
+  constructor(
+    readonly reason: RefusalReason,
+    readonly problem: Problem,
+  ) {
+    super(problem.detail);
+  }
+}
+
+class SourceChanged extends TurnedAway {
   constructor() {
-    const headers = { "retry-after": String(CHANGE_RETRY_SECONDS) };
-    super("unavailable", "This source is being changed. Try again in a moment.", { headers });
+    const detail = "This source is being changed. Try again in a moment.";
+    super("changed", unavailable(detail, CHANGE_RETRY_SECONDS));
   }
 }
 

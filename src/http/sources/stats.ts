@@ -19,7 +19,8 @@ const numbers = {
   handshakes: Type.Integer({ description: "Handshakes and pings, answered at the door." }),
   rejected: Type.Partial(Type.Record(oneOf(REFUSAL_REASONS), Type.Integer()), {
     description:
-      "By reason, those that occurred. `paused`, `rate_limited` and `plan_limit` were genuine: the provider was told to try again.",
+      "By reason, those that occurred. `paused`, `suspended`, `changed`, `rate_limited`, `plan_limit` and `visit_failed` were genuine: " +
+      "the provider was told to try again.",
   }),
 };
 

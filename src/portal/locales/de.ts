@@ -914,10 +914,23 @@ export const de: Messages = {
     "Die öffentlichen Schlüssel von {provider} ließen sich nicht holen; es soll später noch einmal senden.",
   "refusal.keys_unavailable.next":
     "Zunächst nichts zu tun. Bleibt es dabei, prüfen Sie, ob dieser Server {provider} erreicht, und die Zugangsdaten.",
+  "refusal.visit_failed": "Adresse nicht erreichbar",
+  "refusal.visit_failed.what":
+    "Sie nannte zur Bestätigung eine Adresse, die sich nicht aufrufen ließ; {provider} soll später noch einmal senden.",
+  "refusal.visit_failed.next":
+    "Zunächst nichts zu tun. Bleibt es dabei, prüfen Sie, ob dieser Server {provider} erreicht.",
   "refusal.paused": "Während der Pause",
   "refusal.paused.what":
     "Sie war echt und kam, während die Quelle angehalten war; {provider} soll später noch einmal senden.",
   "refusal.paused.next": "Setzen Sie die Quelle fort, bevor {provider} aufgibt.",
+  "refusal.suspended": "Konto gesperrt",
+  "refusal.suspended.what":
+    "Sie war echt und kam, während das Konto gesperrt war; {provider} soll später noch einmal senden.",
+  "refusal.suspended.next": "Lassen Sie die Sperre aufheben, bevor {provider} aufgibt.",
+  "refusal.changed": "Während einer Änderung",
+  "refusal.changed.what":
+    "Sie kam in dem Augenblick, in dem die Quelle geändert wurde; {provider} soll später noch einmal senden.",
+  "refusal.changed.next": "Nichts zu tun.",
   "refusal.rate_limited": "Über der Rate",
   "refusal.rate_limited.what":
     "Sie war echt, aber in einer Sekunde kam mehr, als diese Quelle nimmt; {provider} soll später noch einmal senden.",

@@ -876,10 +876,23 @@ export const en = {
     "The public keys of {provider} could not be fetched, so it was told to try again.",
   "refusal.keys_unavailable.next":
     "Nothing to do at first. If it goes on, check that this server reaches {provider}, and the credentials.",
+  "refusal.visit_failed": "Address not reachable",
+  "refusal.visit_failed.what":
+    "It named an address to confirm with, which could not be visited, so {provider} was told to try again.",
+  "refusal.visit_failed.next":
+    "Nothing to do at first. If it goes on, check that this server reaches {provider}.",
   "refusal.paused": "While paused",
   "refusal.paused.what":
     "It was genuine and came while the source was paused, so {provider} was told to try again.",
   "refusal.paused.next": "Resume the source before {provider} gives up.",
+  "refusal.suspended": "Account suspended",
+  "refusal.suspended.what":
+    "It was genuine and came while the account was suspended, so {provider} was told to try again.",
+  "refusal.suspended.next": "Have the suspension lifted before {provider} gives up.",
+  "refusal.changed": "During a change",
+  "refusal.changed.what":
+    "It came at the moment in which the source was changed, so {provider} was told to try again.",
+  "refusal.changed.next": "Nothing to do.",
   "refusal.rate_limited": "Over the rate",
   "refusal.rate_limited.what":
     "It was genuine, but more came in a second than this source takes; {provider} was told to try again.",
