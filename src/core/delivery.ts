@@ -146,7 +146,7 @@ function slowedDown(health: Health, retryAfterMs: number | null, now: number): H
   if (retryAfterMs !== null) return { ...health, slowUntil: Math.max(health.slowUntil, now + retryAfterMs) };
   const isLate = health.slowUntil > now;
   const slowLevel = isLate ? Math.max(1, health.slowLevel) : health.slowLevel + 1;
-  return { ...health, slowLevel, slowUntil: Math.max(health.slowUntil, now + doublingMs(slowLevel - 1)) };
+  return { ...health, slowLevel, slowUntil: Math.max(health.slowUntil, now + doublingMs(slowLevel)) };
 }
 
 function failedOnce(health: Health, probe: boolean, now: number): Health {
@@ -159,11 +159,8 @@ function failedOnce(health: Health, probe: boolean, now: number): Health {
   // An attempt that began before the backoff did tells nothing new.
   if (backingOff && !probe) return failed;
   if (!backingOff && failed.failuresInRow < limit("failuresBeforeBackoff")) return failed;
-  return {
-    ...failed,
-    backoffLevel: health.backoffLevel + 1,
-    backoffUntil: now + doublingMs(health.backoffLevel),
-  };
+  const backoffLevel = health.backoffLevel + 1;
+  return { ...failed, backoffLevel, backoffUntil: now + doublingMs(backoffLevel) };
 }
 
 /**

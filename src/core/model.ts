@@ -159,6 +159,7 @@ export interface Health {
   /** 0: not backing off; n: waiting for the n-th time. */
   backoffLevel: number;
   backoffUntil: number;
+  /** The same of waits that answers as 503 made necessary, those aside that said for how long. */
   slowLevel: number;
   slowUntil: number;
   failingSince: number | null;

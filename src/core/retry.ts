@@ -43,9 +43,9 @@ function readHttpDate(text: string): number {
   return new Date(at).getUTCDate() === Number(day) ? at : Number.NaN;
 }
 
-/** 1 s doubling to 5 min: the wait after the `level`-th failure in a row (0 is the first). */
+/** The `level`-th wait in a row of an endpoint that backs off, or was slowed down: 1 s, doubling to 5 min. */
 export function doublingMs(level: number): number {
-  return Math.min(SECOND_MS * 2 ** Math.min(level, 20), limit("backoffSecondsMax") * SECOND_MS);
+  return Math.min(SECOND_MS * 2 ** Math.min(level - 1, 20), limit("backoffSecondsMax") * SECOND_MS);
 }
 
 /**

@@ -137,12 +137,13 @@ export class Meter implements BatchPart {
     return account === undefined ? 0 : this.waitingEventsOf(account.id);
   }
 
+  /** The same of an account, with those of the transaction that is open. */
   waitingEventsOf(accountId: number): number {
     const tally = this.#tally(accountId);
     return tally.events + tally.open.events;
   }
 
-  /** How many events wait, over all accounts. */
+  /** The same over all accounts, for the metrics: they are read while no transaction is open. */
   get allWaitingEvents(): number {
     return this.#tallies.values().reduce((sum, { events }) => sum + events, 0);
   }
