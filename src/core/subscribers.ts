@@ -13,7 +13,7 @@ export interface Subscriber {
 const INDEXED_MIN = 32;
 
 /** Subscribers whose filters require a value at one path, by that value. */
-interface Shelf {
+interface AtPath {
   path: readonly string[];
   byValue: Map<Json, Subscriber[]>;
   all: Subscriber[];
@@ -26,9 +26,9 @@ interface Shelf {
 export class Subscribers {
   readonly hasFilters: boolean;
   readonly endpoints: readonly Endpoint[];
-  /** Of those in no shelf. */
+  /** Those whose filters require none. */
   #loose: Subscriber[] = [];
-  #shelves: Map<string, Shelf> | null = null;
+  #paths: Map<string, AtPath> | null = null;
 
   constructor(readonly all: readonly Subscriber[]) {
     this.hasFilters = all.some(({ filter }) => filter !== null);
@@ -38,44 +38,44 @@ export class Subscribers {
   /** Those whose filter may hold: no other one does. In no order. */
   candidates(envelope: Json): readonly Subscriber[] {
     if (this.all.length < INDEXED_MIN) return this.all;
-    this.#shelves ??= this.#build();
+    this.#paths ??= this.#build();
     const found = [...this.#loose];
-    for (const shelf of this.#shelves.values()) for (const one of asked(shelf, envelope)) found.push(one);
+    for (const path of this.#paths.values()) for (const one of asked(path, envelope)) found.push(one);
     return found;
   }
 
-  #build(): Map<string, Shelf> {
-    const shelves = new Map<string, Shelf>();
+  #build(): Map<string, AtPath> {
+    const paths = new Map<string, AtPath>();
     for (const subscriber of this.all) {
-      const requirement = rarestOf(subscriber.filter?.requirements ?? [], shelves);
-      if (requirement) put(shelves, requirement, subscriber);
+      const requirement = rarestOf(subscriber.filter?.requirements ?? [], paths);
+      if (requirement) put(paths, requirement, subscriber);
       else this.#loose.push(subscriber);
     }
-    return shelves;
+    return paths;
   }
 }
 
 /** What the fewest require of those that have a place already: a currency says less than a customer. */
-function rarestOf(requirements: readonly Requirement[], shelves: Map<string, Shelf>): Requirement | null {
+function rarestOf(requirements: readonly Requirement[], paths: Map<string, AtPath>): Requirement | null {
   let rarest: Requirement | null = null;
   let least = Number.POSITIVE_INFINITY;
   for (const requirement of requirements) {
-    const count = shelves.get(requirement.place)?.byValue.get(requirement.value)?.length ?? 0;
+    const count = paths.get(requirement.place)?.byValue.get(requirement.value)?.length ?? 0;
     if (count < least) [rarest, least] = [requirement, count];
   }
   return rarest;
 }
 
-function put(shelves: Map<string, Shelf>, { path, place, value }: Requirement, subscriber: Subscriber): void {
-  const shelf = shelves.get(place) ?? { path, byValue: new Map<Json, Subscriber[]>(), all: [] };
-  shelves.set(place, shelf);
-  shelf.all.push(subscriber);
-  const same = shelf.byValue.get(value);
+function put(paths: Map<string, AtPath>, { path, place, value }: Requirement, subscriber: Subscriber): void {
+  const known = paths.get(place) ?? { path, byValue: new Map<Json, Subscriber[]>(), all: [] };
+  paths.set(place, known);
+  known.all.push(subscriber);
+  const same = known.byValue.get(value);
   if (same) same.push(subscriber);
-  else shelf.byValue.set(value, [subscriber]);
+  else known.byValue.set(value, [subscriber]);
 }
 
-function asked({ path, byValue, all }: Shelf, envelope: Json): readonly Subscriber[] {
+function asked({ path, byValue, all }: AtPath, envelope: Json): readonly Subscriber[] {
   const values = valuesAt(envelope, path);
   if (values === null) return all;
   return [...new Set(values)].flatMap((value) => byValue.get(value) ?? []);

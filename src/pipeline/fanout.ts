@@ -91,7 +91,7 @@ export class Spreader {
    * disk is full, as then it goes on later; else at once.
    */
   add(fanout: Fanout, isAwaited: boolean): Promise<void> {
-    const written = isAwaited
+    const isDone = isAwaited
       ? new Promise<void>((resolve) => this.#waiting.set(fanout, resolve))
       : Promise.resolve();
     this.#lookAtOrder(fanout);
@@ -99,7 +99,7 @@ export class Spreader {
     else this.#others.push(fanout);
     this.#count(fanout.projectId, restOf(fanout));
     this.#start();
-    return written;
+    return isDone;
   }
 
   /** Takes up those that a crash cut short. */
@@ -184,8 +184,8 @@ export class Spreader {
   async #writeAll(slices: readonly Slice[]): Promise<void> {
     try {
       const full = this.outlet.full(slices.flatMap(endpointsOf));
-      const written = await this.data.store.write(() => slices.map((slice) => this.#write(slice, full)));
-      this.outlet.dispatcher.dispatch(written.flat());
+      const committed = await this.data.store.write(() => slices.map((slice) => this.#write(slice, full)));
+      this.outlet.dispatcher.dispatch(committed.flat());
       for (const { fanout, from, until } of slices) {
         this.#count(fanout.projectId, from - until);
         if (until === fanout.endpoints.length) this.#answer(fanout);

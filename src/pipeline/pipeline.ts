@@ -83,8 +83,8 @@ export class Pipeline {
   }
 
   /**
-   * Prepares events of one project, at once where no filter is asked; `identity` belongs to a single inbound
-   * one. Throws where the account's plan takes no more.
+   * Prepares events of one project, at once where it is a single narrow one that no filter is asked about;
+   * `identity` belongs to a single inbound one. Throws where the account's plan takes no more.
    */
   prepare(
     projectId: number,
@@ -195,15 +195,15 @@ export class Prepared {
     // Where many may follow, once the project has room for them.
     const mayFollow = rows > limit("fanoutAtOnceMax");
     const takenUp = mayFollow ? await this.spreader.admit(this.projectId, rows) : null;
-    let written: Promise<unknown> | null;
+    let rest: Promise<unknown> | null;
     let made: Made;
     try {
       made = await inTransaction(() => answerFor(this.write()));
-      written = this.dispatch();
+      rest = this.dispatch();
     } finally {
       takenUp?.();
     }
-    if (written !== null) await written;
+    if (rest !== null) await rest;
     return made;
   }
 

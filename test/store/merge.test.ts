@@ -9,7 +9,7 @@ const DIRECTIONS = [
 ] as const;
 
 /** Lists to read, and what was read of them. */
-class Shelf {
+class Reading {
   reads = 0;
   rows = 0;
   readonly #sorted;
@@ -46,7 +46,7 @@ describe.each(DIRECTIONS)("$name", ({ order, start }) => {
     );
     fc.assert(
       fc.property(lists, fc.integer({ min: 1, max: 60 }), (all, count) => {
-        const calls = toTheEnd(new Shelf(all, order).walk(start), count);
+        const calls = toTheEnd(new Reading(all, order).walk(start), count);
         expect(calls.flat()).toEqual([...new Set(all.flat())].sort(order));
         for (const keys of calls.slice(0, -1)) expect(keys).toHaveLength(count);
       }),
@@ -63,12 +63,12 @@ describe.each(DIRECTIONS)("$name", ({ order, start }) => {
       const lists = Array.from({ length: 1000 }, (__, list) =>
         Array.from({ length: 300 }, (___, n) => idOf(list, n)),
       );
-      const shelf = new Shelf(lists, order);
-      const walk = shelf.walk(start);
+      const reading = new Reading(lists, order);
+      const walk = reading.walk(start);
       expect(walk.next(250)).toHaveLength(250);
-      expect(shelf.rows).toBeLessThanOrEqual(9 * lists.length);
+      expect(reading.rows).toBeLessThanOrEqual(9 * lists.length);
       expect(toTheEnd(walk, 250)).toHaveLength(1199);
-      expect(shelf.reads).toBeLessThanOrEqual(8 * lists.length);
+      expect(reading.reads).toBeLessThanOrEqual(8 * lists.length);
     },
   );
 });

@@ -64,14 +64,14 @@ export class Shelf<Row extends Keyed> {
   }
 }
 
-/** What others see of a shelf. */
-export type OnShelf<Row extends Keyed> = Pick<Shelf<Row>, "size" | "weight" | "get" | "below">;
+/** A shelf as those see it who put nothing on it. */
+export type ReadonlyShelf<Row extends Keyed> = Pick<Shelf<Row>, "size" | "weight" | "get" | "below">;
 
-/** A shelf for each owner that has something. */
+/** A shelf for each owner that has something: an empty one is put away, and the next row begins another. */
 export class Shelves<Owner, Row extends Keyed> {
   readonly #shelves = new Map<Owner, Shelf<Row>>();
 
-  of(owner: Owner): OnShelf<Row> {
+  of(owner: Owner): ReadonlyShelf<Row> {
     return this.#shelves.get(owner) ?? new Shelf<Row>();
   }
 

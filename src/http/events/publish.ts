@@ -65,8 +65,8 @@ function publishEvent(services: PublishNeeds): AnyRoute {
         : readEvent(bytes, now);
       const events = [incoming];
       countHops(context.request, events);
-      // Where neither a schema nor a filter is asked nothing is awaited but the commit: an await for nothing
-      // costs every event.
+      // A narrow event about which neither a schema nor a filter is asked awaits nothing but its commit: an
+      // await for nothing costs every event.
       const described = requireDescribed(services, context, events, atRoot);
       if (described instanceof Promise) await described;
       const preparing = services.pipeline.prepare(projectId, events);

@@ -1,7 +1,7 @@
 import type { Caller } from "../../core/caller.ts";
 import { notFound } from "../../core/errors.ts";
 import type { Endpoint } from "../../core/model.ts";
-import type { OnShelf } from "../../core/structures/shelf.ts";
+import type { ReadonlyShelf } from "../../core/structures/shelf.ts";
 import type { ListedDelivery } from "../../store/log/delivery-list.ts";
 import type { EventWithData } from "../../store/log/events.ts";
 import type { Needs } from "../framework/services.ts";
@@ -90,7 +90,7 @@ export function endpointsOf(
   { endpoints }: Needs<"endpoints">,
   caller: Caller,
   consumer?: string,
-): OnShelf<Endpoint> {
+): ReadonlyShelf<Endpoint> {
   const consumerId = consumerFilter(caller, consumer);
   if (consumerId === null) return endpoints.ofProject(caller.projectId);
   return endpoints.ofConsumer(caller.projectId, consumerId);

@@ -5,7 +5,7 @@ import { keyTime } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import { type Endpoint, type EndpointSecrets, isSameDestination } from "../../core/model.ts";
 import { endpoint as table } from "../schema.ts";
-import { type OnShelf, Shelves } from "../../core/structures/shelf.ts";
+import { type ReadonlyShelf, Shelves } from "../../core/structures/shelf.ts";
 import { endpointWeight } from "./endpoint-weights.ts";
 import type { Store } from "../store.ts";
 
@@ -70,11 +70,11 @@ export class Endpoints {
   }
 
   /** In the order of their keys; what they weigh is their settings. */
-  ofProject(projectId: number): OnShelf<Endpoint> {
+  ofProject(projectId: number): ReadonlyShelf<Endpoint> {
     return this.#ofProject.of(projectId);
   }
 
-  ofConsumer(projectId: number, consumerId: string): OnShelf<Endpoint> {
+  ofConsumer(projectId: number, consumerId: string): ReadonlyShelf<Endpoint> {
     return this.#ofConsumer.of(consumerPlace(projectId, consumerId));
   }
 

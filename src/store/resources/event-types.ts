@@ -2,7 +2,7 @@ import { and, eq } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { EventType } from "../../core/model.ts";
 import { limit } from "../../core/limits.ts";
-import { type OnShelf, Shelves } from "../../core/structures/shelf.ts";
+import { type ReadonlyShelf, Shelves } from "../../core/structures/shelf.ts";
 import { RecentMap } from "../../core/structures/recent-map.ts";
 import { compileSchema, type EventSchema } from "../../core/schema/schema.ts";
 import { eventType as table } from "../schema.ts";
@@ -40,7 +40,7 @@ export class EventTypes {
     return this.#byName.get(projectId)?.get(name);
   }
 
-  ofProject(projectId: number): OnShelf<EventType> {
+  ofProject(projectId: number): ReadonlyShelf<EventType> {
     return this.#ofProject.of(projectId);
   }
 

@@ -4,7 +4,7 @@ import type { Cipher } from "../../core/cipher.ts";
 import { keyTime } from "../../core/ids.ts";
 import type { Source, SourceSecrets } from "../../core/model.ts";
 import { weightOf } from "../../core/json/weight.ts";
-import { type OnShelf, Shelves } from "../../core/structures/shelf.ts";
+import { type ReadonlyShelf, Shelves } from "../../core/structures/shelf.ts";
 import { source as table } from "../schema.ts";
 import type { Store } from "../store.ts";
 
@@ -41,7 +41,7 @@ export class Sources {
   }
 
   /** In the order of their keys; what they weigh is their settings. */
-  ofProject(projectId: number): OnShelf<Source> {
+  ofProject(projectId: number): ReadonlyShelf<Source> {
     return this.#ofProject.of(projectId);
   }
 

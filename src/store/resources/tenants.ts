@@ -3,7 +3,7 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Scope } from "../../core/caller.ts";
 import { limit } from "../../core/limits.ts";
 import type { Account, Project } from "../../core/model.ts";
-import { type OnShelf, Shelves } from "../../core/structures/shelf.ts";
+import { type ReadonlyShelf, Shelves } from "../../core/structures/shelf.ts";
 import { hashText, makeToken, shownPrefix } from "../../core/tokens.ts";
 import { account, apiKey, project } from "../schema.ts";
 import type { Store } from "../store.ts";
@@ -234,7 +234,7 @@ export class Tenants {
     return key;
   }
 
-  keysOf(projectId: number): OnShelf<ApiKey> {
+  keysOf(projectId: number): ReadonlyShelf<ApiKey> {
     return this.#keysOf.of(projectId);
   }
 
