@@ -1,7 +1,8 @@
 import type { Trigger } from "../core/model.ts";
 
-/** A delivery from the start of an attempt until the outcome of that attempt is on disk. */
+/** An attempt under way, from its start until its outcome is on disk: its delivery is busy. */
 export interface Flight {
+  /** Of the delivery. */
   readonly id: number;
   readonly trigger: Trigger;
   /** The one attempt at a time that an endpoint is given which backs off. */

@@ -185,8 +185,8 @@ describe("what the pages say about the source", () => {
   });
 
   test("every name on the architecture page stands in the file beside it", async () => {
-    const rows = [...architecture.matchAll(/^\| `(src\/[\w./-]+\.ts)` \| (`.*?`) \|/gm)];
-    expect(rows.length).toBeGreaterThan(12);
+    const rows = [...architecture.matchAll(/\| `(src\/[\w./-]+\.ts)` \| (`.*?`) \|/g)];
+    expect(rows.length).toBeGreaterThan(28);
     for (const [, path = "", names = ""] of rows) {
       const text = await readPage(path);
       for (const [, name = ""] of names.matchAll(/`([#\w]+)`/g)) {
@@ -198,7 +198,7 @@ describe("what the pages say about the source", () => {
 
   test("every form on it is declared in the file beside it", async () => {
     const rows = [...architecture.matchAll(/^\| `([A-Z]\w+)` \| `(src\/[\w./-]+\.ts)` \|/gm)];
-    expect(rows.length).toBe(7);
+    expect(rows.length).toBe(6);
     for (const [, name = "", path = ""] of rows)
       expect(await readPage(path)).toMatch(new RegExp(`^export (interface|type) ${name}\\b`, "m"));
   });
