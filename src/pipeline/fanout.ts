@@ -91,7 +91,7 @@ export class Spreader {
    * disk is full, as then it goes on later; else at once.
    */
   add(fanout: Fanout, isAwaited: boolean): Promise<void> {
-    const isDone = isAwaited
+    const ended = isAwaited
       ? new Promise<void>((resolve) => this.#waiting.set(fanout, resolve))
       : Promise.resolve();
     this.#lookAtOrder(fanout);
@@ -99,7 +99,7 @@ export class Spreader {
     else this.#others.push(fanout);
     this.#count(fanout.projectId, restOf(fanout));
     this.#start();
-    return isDone;
+    return ended;
   }
 
   /** Takes up those that a crash cut short. */
