@@ -70,7 +70,7 @@ export interface App {
   url: string;
   port: number;
   /** Resolves with the next transaction that is on disk. */
-  committed: () => Promise<void>;
+  untilCommitted: () => Promise<void>;
   /** Finishes or hands back what is in flight, within ten seconds. */
   stop: () => Promise<void>;
 }
@@ -144,7 +144,7 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
     lock.release();
     logger.flush();
   };
-  return { url: `http://${host}:${port}`, port, committed: () => data.store.committed, stop };
+  return { url: `http://${host}:${port}`, port, untilCommitted: () => data.store.untilCommitted(), stop };
 }
 
 /** Beside this file: in the executable it is found only there. */

@@ -51,7 +51,7 @@ export class Dispatcher {
   }
 
   /** Resolves when none wait any more. */
-  get isEmpty(): Promise<void> {
+  untilEmpty(): Promise<void> {
     return this.waiting === 0 ? Promise.resolve() : new Promise((resolve) => this.#onEmpty.push(resolve));
   }
 

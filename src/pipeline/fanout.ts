@@ -169,7 +169,7 @@ export class Spreader {
   #startOnceEmpty(): void {
     if (this.#isWaitingForDispatcher) return;
     this.#isWaitingForDispatcher = true;
-    void this.outlet.dispatcher.isEmpty.then(() => {
+    void this.outlet.dispatcher.untilEmpty().then(() => {
       this.#isWaitingForDispatcher = false;
       this.#start();
     });

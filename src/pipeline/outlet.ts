@@ -17,6 +17,6 @@ export interface Outlet {
     /** How many wait for later turns. */
     readonly waiting: number;
     /** Resolves when none wait any more. */
-    readonly isEmpty: Promise<void>;
+    untilEmpty(): Promise<void>;
   };
 }

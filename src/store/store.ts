@@ -183,7 +183,7 @@ export class Store {
   }
 
   /** Resolves with the next transaction that is on disk, after those who wrote it. */
-  get committed(): Promise<void> {
+  untilCommitted(): Promise<void> {
     return new Promise((resolve) => this.#onCommitted.push(resolve));
   }
 

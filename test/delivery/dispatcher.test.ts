@@ -67,7 +67,7 @@ test("few go at once, however much waits; of many a share, and the rest in later
   const first = stage.handed.length;
   expect([first > 0 && first < 100, stage.dispatcher.waiting]).toEqual([true, 100 - first]);
   let isEmpty = false;
-  const empty = stage.dispatcher.isEmpty.then(() => (isEmpty = true));
+  const empty = stage.dispatcher.untilEmpty().then(() => (isEmpty = true));
   stage.dispatcher.dispatch(stage.many(10, 1001));
   expect(stage.ids.slice(first)).toEqual(Array.from({ length: 10 }, (_, at) => 1001 + at));
   stage.dispatcher.dispatch(stage.many(11, 2001));

@@ -245,7 +245,7 @@ export class Api implements AsyncDisposable {
 
   /** Looks again after every commit, until `look` gives something. */
   until<Found>(look: Look<Found>): Promise<Found> {
-    return lookAgain(look, () => this.data.store.committed);
+    return lookAgain(look, () => this.data.store.untilCommitted());
   }
 
   /** Resolves in a later millisecond: what comes then has a later time. */

@@ -158,7 +158,7 @@ export class TestApp implements AsyncDisposable {
 
   /** Looks again after every commit, until `look` gives something. */
   async until<Found>(look: Look<Found>, deadlineMs?: number): Promise<Found> {
-    return lookAgain(look, () => this.#app?.committed(), deadlineMs);
+    return lookAgain(look, () => this.#app?.untilCommitted(), deadlineMs);
   }
 
   /** Starts, or starts again on the same data directory after `stop`, with these settings over its own. */

@@ -4,16 +4,16 @@ const DEADLINE_MS = 10_000;
 
 export type Look<Found> = () => Promise<Found | false | null | undefined>;
 
-/** Looks again after every commit that `committed` tells of, until `look` gives something. */
+/** Looks again after every commit that `untilCommitted` tells of, until `look` gives something. */
 export async function lookAgain<Found>(
   look: Look<Found>,
-  committed: () => Promise<void> | undefined,
+  untilCommitted: () => Promise<void> | undefined,
   deadlineMs = DEADLINE_MS,
 ): Promise<Found> {
   const deadline = performance.now() + deadlineMs;
   while (performance.now() < deadline) {
     // Asked for before the look: what is committed during it is not missed.
-    const next = committed();
+    const next = untilCommitted();
     const found = await look();
     if (found) return found;
     await Promise.race([next ?? Bun.sleep(UNTOLD_MS), Bun.sleep(UNTOLD_MS)]);

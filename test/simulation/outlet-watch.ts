@@ -45,10 +45,10 @@ export class OutletWatch implements Outlet {
       get waiting() {
         return dispatcher.waiting;
       },
-      get isEmpty() {
+      untilEmpty() {
         // Only a fan-out asks, that is ahead of what goes out.
         tell.met("fanoutAhead");
-        return dispatcher.isEmpty;
+        return dispatcher.untilEmpty();
       },
     };
     const enqueue = actors.enqueue.bind(actors);
