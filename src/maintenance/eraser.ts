@@ -34,19 +34,19 @@ export interface EraserParts {
  * overwrites what is erased here.
  */
 export class Eraser {
-  #onWake: () => void = () => {};
+  readonly #onWake: (() => void)[] = [];
 
   constructor(private readonly parts: EraserParts) {}
 
   /** Calls `listener` when there is something to erase. */
   onWake(listener: () => void): void {
-    this.#onWake = listener;
+    this.#onWake.push(listener);
   }
 
   /** Something was asked for, or follows an event that is gone. */
   wake(): void {
     this.parts.data.idempotency.forgetUnchanging();
-    this.#onWake();
+    for (const listener of this.#onWake) listener();
   }
 
   /** Ends the open deliveries of an event, so that it can be removed; nothing of it is sent any more. */

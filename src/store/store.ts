@@ -74,9 +74,9 @@ export class Store {
   /** When the transaction that runs began. */
   #began: number | null = null;
   #parts: BatchPart[] = [];
-  #recovered: (() => void)[] = [];
-  #onFull: () => void = () => {};
-  #onTimed: (what: "commit" | "sync", ms: number) => void = () => {};
+  readonly #onRecovered: (() => void)[] = [];
+  readonly #onFull: (() => void)[] = [];
+  readonly #onTimed: ((what: "commit" | "sync", ms: number) => void)[] = [];
   #idle: (() => void)[] = [];
   #onCommitted: (() => void)[] = [];
   commits = 0;
@@ -193,17 +193,17 @@ export class Store {
 
   /** Calls `listener` whenever the disk takes writes again. */
   onRecovered(listener: () => void): void {
-    this.#recovered.push(listener);
+    this.#onRecovered.push(listener);
   }
 
   /** Calls `listener` when the disk is found full, once until it takes writes again. */
   onFull(listener: () => void): void {
-    this.#onFull = listener;
+    this.#onFull.push(listener);
   }
 
   /** Calls `listener` with how long each transaction and each sync took. */
   onTimed(listener: (what: "commit" | "sync", ms: number) => void): void {
-    this.#onTimed = listener;
+    this.#onTimed.push(listener);
   }
 
   /** Writes what waits, then nothing any more: what comes later stays unanswered, as after a crash. */
@@ -232,7 +232,7 @@ export class Store {
     const waiting = this.#jobs;
     const began = performance.now();
     const { count, failure } = this.#transact(waiting);
-    this.#onTimed("commit", performance.now() - began);
+    this.#tellTimed("commit", performance.now() - began);
     const batch = waiting.slice(0, count);
     this.#jobs = waiting.slice(count);
     // A write that throws must not take its neighbours with it: each once more, alone.
@@ -297,7 +297,7 @@ export class Store {
       return;
     }
     this.#step = "none";
-    this.#onTimed("sync", performance.now() - began);
+    this.#tellTimed("sync", performance.now() - began);
     for (const job of batch) {
       if (job.error === null) job.resolve(job.value);
       else job.reject(job.error);
@@ -306,6 +306,10 @@ export class Store {
     this.#waitingSince = this.#jobs.length > 0 ? performance.now() : null;
     this.#gather();
     if (this.#jobs.length === 0) this.#tellIdle();
+  }
+
+  #tellTimed(what: "commit" | "sync", ms: number): void {
+    for (const listener of this.#onTimed) listener(what, ms);
   }
 
   #tellIdle(): void {
@@ -318,7 +322,7 @@ export class Store {
       this.#fail(error);
       return;
     }
-    if (this.#disk === "fine") this.#onFull();
+    if (this.#disk === "fine") for (const listener of this.#onFull) listener();
     this.#disk = "full";
     this.#waitingSince = null;
     const waiting = [...batch, ...this.#jobs];
@@ -340,7 +344,7 @@ export class Store {
     this.#disk = "fine";
     if (this.#jobs.length > 0) this.#waitingSince = performance.now();
     this.#gather();
-    for (const listener of this.#recovered) listener();
+    for (const listener of this.#onRecovered) listener();
   }
 
   #fail(error: unknown): void {

@@ -58,6 +58,10 @@ const insert =
   (id: number, text: string | null = "x") =>
   () =>
     sqlite.run("INSERT INTO t VALUES (?, ?)", [id, text]);
+/** A write that the disk refuses with this code. */
+const refusedWith = (code: string) => () => {
+  throw Object.assign(new Error(code), { code });
+};
 const ids = () =>
   sqlite
     .query<{ id: number }, []>("SELECT id FROM t ORDER BY id")
@@ -294,6 +298,22 @@ describe("a full disk", () => {
     await kept;
     expect(ids()).toEqual([2]);
     expect(failure).toBeNull();
+  });
+});
+
+describe("a listener", () => {
+  test("joins those who listen already", () => {
+    const told: string[] = [];
+    for (const who of ["first", "second"]) {
+      store.onTimed((what) => told.push(`${who}: ${what}`));
+      store.onFull(() => told.push(`${who}: full`));
+      store.onRecovered(() => told.push(`${who}: recovered`));
+    }
+    store.write(refusedWith("SQLITE_FULL")).catch(() => {});
+    commit();
+    probes.shift()?.();
+    const all = ["commit", "full", "recovered"].flatMap((what) => [`first: ${what}`, `second: ${what}`]);
+    expect(told).toEqual(all);
   });
 });
 

@@ -14,7 +14,7 @@ export class Tally implements BatchPart {
   /** Of the running transaction. */
   #added = 0;
   #ended: Ending[] = [];
-  #listener: (ending: Ending) => void = () => {};
+  readonly #onEnded: ((ending: Ending) => void)[] = [];
 
   constructor(private readonly store: Store) {
     store.addBatchPart(this);
@@ -27,7 +27,7 @@ export class Tally implements BatchPart {
 
   /** Calls `listener` with every delivery that ended, after the commit. */
   onEnded(listener: (ending: Ending) => void): void {
-    this.#listener = listener;
+    this.#onEnded.push(listener);
   }
 
   /** At start, once all that is due has a row. */
@@ -55,7 +55,7 @@ export class Tally implements BatchPart {
 
   done(): void {
     this.#waiting += this.#added;
-    for (const ending of this.#ended) this.#listener(ending);
+    for (const ending of this.#ended) for (const listener of this.#onEnded) listener(ending);
     this.reset();
   }
 
