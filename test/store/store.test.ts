@@ -68,19 +68,6 @@ const ids = () =>
     .all()
     .map(({ id }) => id);
 
-/** A row with this key and nothing else of use. */
-function putKey(table: string, id: number): void {
-  const columns = sqlite
-    .query<{ name: string; type: string }, []>(`PRAGMA table_info(${table})`)
-    .all()
-    .map(({ name, type }) => [name, name === "id" ? id : type === "INTEGER" ? 0 : "x"] as const);
-  sqlite.exec("PRAGMA foreign_keys = OFF");
-  sqlite.run(
-    `INSERT INTO ${table} (${columns.map(([name]) => name).join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
-    columns.map(([, value]) => value),
-  );
-}
-
 /** How a promise stands, without waiting for it. */
 async function stateOf(promise: Promise<unknown>): Promise<"pending" | "resolved" | "rejected"> {
   const settled = promise.then(
@@ -162,35 +149,6 @@ describe("a write", () => {
     syncs.shift()?.resolve();
     await Promise.all(all);
     expect([ids(), store.commits]).toEqual([[1, 2, 3, 4], 3]);
-  });
-
-  test.each([
-    "account",
-    "project",
-    "api_key",
-    "endpoint",
-    "source",
-    "event_type",
-    "event",
-    "delivery",
-    "head",
-    "attempt",
-    "note",
-    "label",
-    "replay",
-    "audit",
-    "portal_link",
-    "erasure",
-  ])("takes no key that a row of %s has, wherever the clock stands after a restart", (table) => {
-    const newest = store.takeKey() + 1_000_000;
-    putKey(table, newest);
-    expect(openStore().keys.last).toBe(newest);
-  });
-
-  test("knows every table of the schema that has keys", () => {
-    sqlite.exec("CREATE TABLE of_a_later_migration (id INTEGER PRIMARY KEY)");
-    putKey("of_a_later_migration", 2 ** 52);
-    expect(openStore().keys.last).toBe(2 ** 52);
   });
 
   test("takes keys that only grow, also over a rollback", async () => {

@@ -1,0 +1,67 @@
+import type { Database } from "bun:sqlite";
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Disk, openDatabase } from "../../src/store/database.ts";
+import { Store } from "../../src/store/store.ts";
+import { storeParts } from "../kit/store-parts.ts";
+
+let dir: string;
+let disk: Disk;
+let sqlite: Database;
+
+const openStore = () => new Store(sqlite, storeParts({ now: () => Date.UTC(2026, 10, 21) }));
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "sealpost-keys-"));
+  disk = openDatabase(dir);
+  sqlite = disk.sqlite;
+});
+
+afterEach(() => {
+  disk.close();
+  rmSync(dir, { recursive: true });
+});
+
+/** A row with this key and nothing else of use. */
+function putKey(table: string, id: number): void {
+  const columns = sqlite
+    .query<{ name: string; type: string }, []>(`PRAGMA table_info(${table})`)
+    .all()
+    .map(({ name, type }) => [name, name === "id" ? id : type === "INTEGER" ? 0 : "x"] as const);
+  sqlite.exec("PRAGMA foreign_keys = OFF");
+  sqlite.run(
+    `INSERT INTO ${table} (${columns.map(([name]) => name).join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
+    columns.map(([, value]) => value),
+  );
+}
+
+test.each([
+  "account",
+  "project",
+  "api_key",
+  "endpoint",
+  "source",
+  "event_type",
+  "event",
+  "delivery",
+  "head",
+  "attempt",
+  "note",
+  "label",
+  "replay",
+  "audit",
+  "portal_link",
+  "erasure",
+])("a write takes no key that a row of %s has, wherever the clock stands after a restart", (table) => {
+  const newest = openStore().takeKey() + 1_000_000;
+  putKey(table, newest);
+  expect(openStore().keys.last).toBe(newest);
+});
+
+test("the store knows every table of the schema that has keys", () => {
+  sqlite.exec("CREATE TABLE of_a_later_migration (id INTEGER PRIMARY KEY)");
+  putKey("of_a_later_migration", 2 ** 52);
+  expect(openStore().keys.last).toBe(2 ** 52);
+});
