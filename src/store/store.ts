@@ -11,15 +11,18 @@ import { isBusy, isDiskError, isFull } from "./disk-error.ts";
  * copies pages into the WAL; the WAL is then synced on the thread pool, and only after that do the promises
  * resolve. So the event loop never waits for the disk, and what comes in during a sync is the next batch.
  *
- * | state    | true in it                                          | leaves when                            |
- * |----------|-----------------------------------------------------|----------------------------------------|
- * | idle     | no write waits, no sync runs                        | a write comes                          |
- * | gathering| writes wait, a commit is scheduled                  | the loop comes round                   |
- * | syncing  | one sync runs; writes that come meanwhile wait      | the sync ends (its writes resolve)     |
- * | held     | a checkpoint needs the WAL to stand still; writes wait | the checkpoint ends                 |
- * | full     | the disk had no room: writes are refused with 503, outcomes of attempts are kept | a probe commits |
- * | failed   | a commit or sync failed otherwise: nothing is acknowledged any more | never: the process ends |
- * | closed   | the process stops: nothing is written any more      | never                                  |
+ * | state      | true in it                                         | leaves when                    |
+ * |------------|----------------------------------------------------|--------------------------------|
+ * | idle       | no batch is under way; writes wait only for a hold | a write comes, the hold ends   |
+ * | gathering  | writes wait, a commit is scheduled                 | the loop comes round           |
+ * | committing | a batch is in its transaction, on this thread      | it is committed or rolled back |
+ * | syncing    | one sync runs; writes that come meanwhile wait     | it ends: its writes resolve    |
+ * | full       | no room: kept writes wait, others get a 503        | a probe commits                |
+ * | failed     | a commit or sync failed: nothing is acknowledged   | never: the process ends        |
+ * | closed     | the process stops: nothing is written any more     | never                          |
+ *
+ * In any of them commits may be held, because a checkpoint needs the WAL to stand still: until the hold ends
+ * no batch commits and no probe does; a sync that runs goes on.
  */
 
 export interface StoreParts extends TurnParts {
@@ -55,6 +58,9 @@ export interface BatchPart {
   reset(): void;
 }
 
+/** The first column of the table above. */
+type State = "idle" | "gathering" | "committing" | "syncing" | "full" | "failed" | "closed";
+
 const PROBE_MS = 1000;
 const BUSY_MS = 10;
 
@@ -63,22 +69,19 @@ export class Store {
   /** For all work that can be divided. */
   readonly turns: TurnQueue;
   #jobs: Job[] = [];
-  /** Where the one batch stands that is under way: batches are answered in their order. */
-  #step: "none" | "scheduled" | "committing" | "syncing" = "none";
-  /** `failed` is for ever: nothing is written or answered any more. */
-  #disk: "fine" | "full" | "failed" = "fine";
-  /** Nothing commits for a while (`holdCommits`). */
+  #state: State = "idle";
+  /** Nothing commits for a while (`holdCommits`), whatever the state. */
   #isHeld = false;
-  /** Since when some write has had no answer; null where none waits. */
+  /** Since when some write has had no answer, if the store is writable; null where none waits. */
   #waitingSince: number | null = null;
   /** When the transaction that runs began. */
   #began: number | null = null;
-  #parts: BatchPart[] = [];
+  readonly #batchParts: BatchPart[] = [];
   readonly #onRecovered: (() => void)[] = [];
   readonly #onFull: (() => void)[] = [];
   readonly #onTimed: ((what: "commit" | "sync", ms: number) => void)[] = [];
-  #idle: (() => void)[] = [];
-  #onCommitted: (() => void)[] = [];
+  readonly #onSettled: (() => void)[] = [];
+  readonly #onCommitted: (() => void)[] = [];
   commits = 0;
 
   constructor(
@@ -118,14 +121,14 @@ export class Store {
     return this.#began ?? this.parts.now();
   }
 
-  /** False while the disk is full or has failed. */
+  /** False while the disk is full, once it has failed, and after the end. */
   get writable(): boolean {
-    return this.#disk === "fine";
+    return this.#state !== "full" && this.#state !== "failed" && this.#state !== "closed";
   }
 
   /** For how long the disk has answered nothing, although it was asked; a disk that is full does answer. */
   get silentMs(): number {
-    return this.#waitingSince === null ? 0 : performance.now() - this.#waitingSince;
+    return this.writable && this.#waitingSince !== null ? performance.now() - this.#waitingSince : 0;
   }
 
   /** Writes that no transaction has taken yet. */
@@ -188,7 +191,7 @@ export class Store {
   }
 
   addBatchPart(part: BatchPart): void {
-    this.#parts.push(part);
+    this.#batchParts.push(part);
   }
 
   /** Calls `listener` whenever the disk takes writes again. */
@@ -206,46 +209,59 @@ export class Store {
     this.#onTimed.push(listener);
   }
 
-  /** Writes what waits, then nothing any more: what comes later stays unanswered, as after a crash. */
+  /** Writes what waits, then nothing any more: what is kept after that stays unanswered, as after a crash. */
   async close(): Promise<void> {
     await this.settled();
-    this.#disk = "failed";
+    this.#enter("closed");
   }
 
   /** Resolves when nothing waits for the disk. */
   async settled(): Promise<void> {
-    while (this.writable && (this.#jobs.length > 0 || this.#step === "syncing")) {
-      await new Promise<void>((resolve) => this.#idle.push(resolve));
+    while (this.writable && (this.#jobs.length > 0 || this.#state === "syncing")) {
+      await new Promise<void>((resolve) => this.#onSettled.push(resolve));
     }
   }
 
+  /** The only place that sets the state; the last two are never left. */
+  #enter(next: State): void {
+    if (this.#state !== "failed" && this.#state !== "closed") this.#state = next;
+  }
+
   #gather(): void {
-    if (this.#step !== "none" || this.#isHeld || !this.writable || this.#jobs.length === 0) return;
-    this.#step = "scheduled";
+    if (this.#state !== "idle" || this.#isHeld || this.#jobs.length === 0) return;
+    this.#enter("gathering");
     this.parts.schedule(() => this.#commitBatch());
   }
 
   #commitBatch(): void {
-    this.#step = "none";
-    if (!this.writable || this.#isHeld) return;
-    this.#step = "committing";
+    if (this.#state !== "gathering") return;
+    if (this.#isHeld) return this.#enter("idle");
+    this.#enter("committing");
     const waiting = this.#jobs;
     const began = performance.now();
     const { count, failure } = this.#transact(waiting);
     this.#tellTimed("commit", performance.now() - began);
     const batch = waiting.slice(0, count);
     this.#jobs = waiting.slice(count);
+    for (const job of batch) job.error = failure;
+    if (failure === null) void this.#sync(batch);
+    else this.#sortOut(batch, failure);
+  }
+
+  /** The batch was rolled back: tells apart who is answered, who waits on, and whether the disk failed. */
+  #sortOut(batch: Job[], failure: unknown): void {
     // A write that throws must not take its neighbours with it: each once more, alone.
-    const alone = failure !== null && !isDiskError(failure) && !isBusy(failure) && batch.length > 1;
-    for (const job of batch) job.error = alone ? this.#transact([job]).failure : failure;
-    const busy = batch.filter((job) => isBusy(job.error));
-    if (busy.length > 0) this.#jobs = [...busy, ...this.#jobs];
-    const stopped = batch.filter((job) => isDiskError(job.error));
-    if (stopped.length > 0) this.#refuse(stopped, stopped[0]?.error);
-    const decided = batch.filter((job) => !isBusy(job.error) && !isDiskError(job.error));
-    if (decided.length > 0) void this.#sync(decided);
-    else if (busy.length > 0) this.#tryAgain();
-    else this.#step = "none";
+    if (!isDiskError(failure) && !isBusy(failure) && batch.length > 1)
+      for (const job of batch) job.error = this.#transact([job]).failure;
+    const broken = batch.find(({ error }) => isDiskError(error) && !isFull(error));
+    if (broken) return this.#fail(broken.error);
+    const isRefused = ({ error }: Job) => isFull(error) || isBusy(error);
+    const refused = batch.filter(isRefused);
+    this.#jobs = [...refused, ...this.#jobs];
+    // Where the disk took some, the next batch finds out whether it is full.
+    if (refused.length < batch.length) void this.#sync(batch.filter((job) => !isRefused(job)));
+    else if (refused.some(({ error }) => isFull(error))) this.#waitForRoom();
+    else this.#tryAgain();
   }
 
   /**
@@ -253,7 +269,7 @@ export class Store {
    * but time.
    */
   #tryAgain(): void {
-    this.#step = "scheduled";
+    this.#enter("gathering");
     this.parts.later(BUSY_MS, () => this.#commitBatch());
   }
 
@@ -272,23 +288,23 @@ export class Store {
         count++;
         job.value = job.run();
       }
-      for (const part of this.#parts) part.flush();
+      for (const part of this.#batchParts) part.flush();
       this.commit.run();
     } catch (error) {
-      for (const part of this.#parts) part.reset();
+      for (const part of this.#batchParts) part.reset();
       if (this.sqlite.inTransaction) this.rollback.run();
       // Where it could not even begin, the first one stands for all.
       return { count: Math.max(1, count), failure: error ?? new Error("a write threw nothing") };
     } finally {
       this.#began = null;
     }
-    for (const part of this.#parts) part.done();
+    for (const part of this.#batchParts) part.done();
     this.commits++;
     return { count, failure: null };
   }
 
   async #sync(batch: Job[]): Promise<void> {
-    this.#step = "syncing";
+    this.#enter("syncing");
     const began = performance.now();
     try {
       await this.parts.sync();
@@ -296,60 +312,64 @@ export class Store {
       this.#fail(error);
       return;
     }
-    this.#step = "none";
     this.#tellTimed("sync", performance.now() - began);
     for (const job of batch) {
       if (job.error === null) job.resolve(job.value);
       else job.reject(job.error);
     }
     for (const resolve of this.#onCommitted.splice(0)) resolve();
+    this.#goOn();
+    if (this.#jobs.length === 0) this.#tellSettled();
+  }
+
+  /** The disk has answered: what waits is the next batch. */
+  #goOn(): void {
+    this.#enter("idle");
     this.#waitingSince = this.#jobs.length > 0 ? performance.now() : null;
     this.#gather();
-    if (this.#jobs.length === 0) this.#tellIdle();
   }
 
   #tellTimed(what: "commit" | "sync", ms: number): void {
     for (const listener of this.#onTimed) listener(what, ms);
   }
 
-  #tellIdle(): void {
-    for (const resolve of this.#idle.splice(0)) resolve();
+  #tellSettled(): void {
+    for (const resolve of this.#onSettled.splice(0)) resolve();
   }
 
-  /** The batch was rolled back. A full disk is waited for; any other failure of the disk ends the process. */
-  #refuse(batch: Job[], error: unknown): void {
-    if (!isFull(error)) {
-      this.#fail(error);
-      return;
-    }
-    if (this.#disk === "fine") for (const listener of this.#onFull) listener();
-    this.#disk = "full";
-    this.#waitingSince = null;
-    const waiting = [...batch, ...this.#jobs];
+  /** The disk is full: what is kept waits, the rest is refused. */
+  #waitForRoom(): void {
+    this.#enter("full");
+    const waiting = this.#jobs;
     this.#jobs = waiting.filter((job) => job.kept);
     for (const job of waiting) if (!job.kept) job.reject(unavailable("The disk is full."));
-    this.#tellIdle();
+    for (const listener of this.#onFull) listener();
+    this.#tellSettled();
+    this.#probeLater();
+  }
+
+  #probeLater(): void {
     this.parts.later(PROBE_MS, () => this.#probe());
   }
 
   #probe(): void {
-    if (this.#disk !== "full") return;
+    if (this.#state !== "full") return;
+    if (this.#isHeld) return this.#probeLater();
     try {
       this.probe.run(Buffer.alloc(4096, this.keys.last % 256));
     } catch (error) {
-      if (isFull(error) || isBusy(error)) this.parts.later(PROBE_MS, () => this.#probe());
+      if (isFull(error) || isBusy(error)) this.#probeLater();
       else this.#fail(error);
       return;
     }
-    this.#disk = "fine";
-    if (this.#jobs.length > 0) this.#waitingSince = performance.now();
-    this.#gather();
+    this.#goOn();
     for (const listener of this.#onRecovered) listener();
   }
 
+  /** What the disk holds is not known any more: the process ends. */
   #fail(error: unknown): void {
-    this.#disk = "failed";
-    this.#tellIdle();
+    this.#enter("failed");
+    this.#tellSettled();
     this.parts.fail(error instanceof Error ? error : new Error(String(error)));
   }
 }

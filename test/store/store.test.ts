@@ -227,6 +227,32 @@ describe("a full disk", () => {
     expect(await stateOf(kept)).toBe("pending");
   });
 
+  test("is not silent, though outcomes wait for it", async () => {
+    store.write(refusedWith("SQLITE_FULL")).catch(() => {});
+    commit();
+    void store.write(insert(1), true);
+    await nextTurn();
+    expect([store.writable, store.silentMs]).toEqual([false, 0]);
+    probes.shift()?.();
+    await nextTurn();
+    expect(store.writable).toBe(true);
+    expect(store.silentMs).toBeGreaterThan(0);
+  });
+
+  test("is not tried while commits are held, and takes writes after that", async () => {
+    store.write(refusedWith("SQLITE_FULL")).catch(() => {});
+    commit();
+    const written = () => sqlite.query("SELECT value FROM meta WHERE name = 'probe'").all().length;
+    const hold = Promise.withResolvers<void>();
+    const held = store.holdCommits(() => hold.promise);
+    probes.shift()?.();
+    expect([written(), store.writable]).toEqual([0, false]);
+    hold.resolve();
+    await held;
+    probes.shift()?.();
+    expect([written(), store.writable]).toEqual([1, true]);
+  });
+
   test("refuses what waits and what comes with 503, keeps the outcomes of attempts, and takes all up again by itself", async () => {
     fill();
     let timesFull = 0;
@@ -256,6 +282,52 @@ describe("a full disk", () => {
     await kept;
     expect(ids()).toEqual([2]);
     expect(failure).toBeNull();
+  });
+});
+
+describe("writes that go one by one, because one of them throws", () => {
+  /** A write that the disk refuses with this code once it goes alone. */
+  const refusedAlone = (code: string) => {
+    let times = 0;
+    return () => times++ > 0 && refusedWith(code)();
+  };
+  /** Commits those of `runs`, and one that throws. */
+  const writeBeside = (...runs: (() => unknown)[]) => {
+    const throws = () => {
+      throw new Error("no");
+    };
+    const all = [...runs, throws].map((run) => store.write(run));
+    for (const written of all) written.catch(() => {});
+    commit();
+    return all;
+  };
+
+  test("are answered where the disk took them, before it is full for the others", async () => {
+    const [taken, refused, throws] = writeBeside(insert(1), refusedAlone("SQLITE_FULL"));
+    const closed = store.close();
+    await nextTurn();
+    expect(store.silentMs).toBeGreaterThan(0);
+    expect(await stateOf(closed)).toBe("pending");
+    syncs.shift()?.resolve();
+    await taken;
+    commit();
+    expect(throws).rejects.toThrow("no");
+    expect(refused).rejects.toMatchObject({ code: "unavailable" });
+    await closed;
+    expect([ids(), failure]).toEqual([[1], null]);
+  });
+
+  test("end the service where the disk fails for one, even if it is full for another", () => {
+    void writeBeside(refusedAlone("SQLITE_FULL"), refusedAlone("SQLITE_IOERR_WRITE"));
+    expect(failure?.message).toBe("SQLITE_IOERR_WRITE");
+  });
+
+  test("are not acknowledged where the disk fails for one", async () => {
+    const all = writeBeside(insert(1), refusedAlone("SQLITE_IOERR_WRITE"));
+    syncs.shift()?.resolve();
+    await nextTurn();
+    expect(failure?.message).toBe("SQLITE_IOERR_WRITE");
+    expect(await Promise.all(all.map(stateOf))).toEqual(["pending", "pending", "pending"]);
   });
 });
 
@@ -318,6 +390,13 @@ describe("a failing disk", () => {
 });
 
 describe("closing", () => {
+  test("is not told of as silence of the disk", async () => {
+    await store.close();
+    void store.write(insert(1), true);
+    await nextTurn();
+    expect(store.silentMs).toBe(0);
+  });
+
   test("writes what waits and nothing after it", async () => {
     const written = store.write(insert(1));
     const closed = store.close();
