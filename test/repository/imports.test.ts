@@ -24,7 +24,9 @@ const mayImport: Record<string, string[]> = {
   delivery: ["destinations", "transport", "store", "platform", "core"],
   pipeline: ["destinations", "store", "platform", "core"],
   replica: ["store", "platform", "core"],
-  maintenance: ["pipeline", "delivery", "replica", "transport", "store", "platform", "core"],
+  maintenance: [
+    ...["pipeline", "delivery", "destinations", "replica", "transport", "store", "platform", "core"],
+  ],
   http: [
     ...["docs", "inbound", "maintenance", "pipeline", "delivery", "destinations", "transport", "store"],
     ...["platform", "core"],

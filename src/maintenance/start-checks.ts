@@ -1,0 +1,37 @@
+import type { Endpoint } from "../core/model.ts";
+import { addressesOf } from "../destinations/destination.ts";
+import { findKind } from "../destinations/destinations.ts";
+import type { Logger } from "../platform/log.ts";
+import { SettingsError } from "../platform/start-error.ts";
+import type { Meter } from "../store/counts/meter.ts";
+import type { Guard } from "../transport/guard.ts";
+
+/** What a start asks of settings that were changed over a database that was made under others. */
+
+/** Throws SettingsError where an account is on a plan that is not there any more. */
+export function requirePlans({ missingPlans }: Pick<Meter, "missingPlans">): void {
+  const problems = [...missingPlans].map(([plan, accounts]) => {
+    const example = JSON.stringify({ [plan]: { deliveries: 10_000, blocks: true, retention_days: 30 } });
+    const who = accounts === 1 ? "1 account is" : `${accounts} accounts are`;
+    return `SEALPOST_PLANS lacks the plan ${JSON.stringify(plan)}, which ${who} on, for example SEALPOST_PLANS=${example}`;
+  });
+  if (problems.length > 0) throw new SettingsError(problems);
+}
+
+/** Endpoints whose address was allowed once and is not now: their deliveries will die as `blocked`. */
+export function warnOfForbidden(
+  { endpoints }: { endpoints: { all(): Iterable<Endpoint> } },
+  guard: Pick<Guard, "checkUrl">,
+  logger: Pick<Logger, "log">,
+): void {
+  let forbidden = 0;
+  for (const { kind, config, credentials } of endpoints.all()) {
+    const known = findKind(kind);
+    const addresses = known ? addressesOf(known, { ...config, ...credentials }) : [];
+    if (addresses.some(({ url }) => !guard.checkUrl(url).ok)) forbidden++;
+  }
+  if (forbidden === 0) return;
+  const hint =
+    "The addresses of some endpoints are not allowed any more; see SEALPOST_ALLOW_PRIVATE_DESTINATIONS.";
+  logger.log("warn", hint, { endpoints: forbidden });
+}

@@ -1,0 +1,41 @@
+import { afterEach, beforeEach, expect, jest, test } from "bun:test";
+import { atMost, drain } from "../../src/maintenance/drain.ts";
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+/** True once `work` has come to its end. */
+function ended(work: Promise<unknown>): () => Promise<boolean> {
+  let isOver = false;
+  void work.finally(() => (isOver = true)).catch(() => {});
+  return async () => {
+    for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+    return isOver;
+  };
+}
+
+test("attempts get 8.5 seconds, those that are cut then half a second more", async () => {
+  const abort = new AbortController();
+  const isOver = ended(drain({ stop: () => new Promise(() => {}) }, abort));
+  jest.advanceTimersByTime(8499);
+  expect([abort.signal.aborted, await isOver()]).toEqual([false, false]);
+  jest.advanceTimersByTime(1);
+  expect([abort.signal.aborted, await isOver()]).toEqual([true, false]);
+  jest.advanceTimersByTime(500);
+  expect(await isOver()).toBe(true);
+});
+
+test("it is over with the last attempt, and nothing is cut later", async () => {
+  const abort = new AbortController();
+  await drain({ stop: async () => {} }, abort);
+  jest.advanceTimersByTime(10_000);
+  expect(abort.signal.aborted).toBe(false);
+});
+
+test("work that fails or hangs keeps nobody", async () => {
+  await atMost(500, Promise.reject(new Error("the disk is full")));
+  const isOver = ended(atMost(500, new Promise(() => {})));
+  expect(await isOver()).toBe(false);
+  jest.advanceTimersByTime(500);
+  expect(await isOver()).toBe(true);
+});
