@@ -200,7 +200,7 @@ interface GaugeParts {
 export function readGauges({ data, actors, path, transport, replication }: GaugeParts): Gauges {
   const size = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   const { open, idle } = transport.stats();
-  const replica = replication.state();
+  const replica = replication.report();
   return {
     ...actors.counts(),
     backlog: data.tally.waiting + data.fanouts.rest(),
@@ -217,9 +217,9 @@ export function readGauges({ data, actors, path, transport, replication }: Gauge
     indexWaiting: data.index.size,
     secretsUnderOtherKeys: data.sealing.left,
     replicas: replica ? 1 : 0,
-    replicaUp: replica && Number(replica.isUp),
+    replicaUp: replica && Number(replica.state !== "gone"),
     replicaAge: replica && replica.ageSeconds,
-    replicaContested: replica && Number(replica.isContested),
+    replicaContested: replica && Number(replica.state === "contested"),
     replicaMarked: replica && Number(replica.isMarked),
     openSockets: open,
     idleSockets: idle,

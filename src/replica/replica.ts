@@ -35,46 +35,53 @@ export interface ReplicaParts {
 }
 
 /** How the replica stands, for /readyz and the metrics. */
-export interface ReplicaState {
-  /** False where Litestream is gone. */
-  isUp: boolean;
+export interface ReplicaReport {
+  state: ReplicaState;
   /** Since the instant up to which everything is in the replica. */
   ageSeconds: number;
-  /** Somebody else writes to the replica: nothing is uploaded from here any more. */
-  isContested: boolean;
   /** False where the replica does not say who writes to it. */
   isMarked: boolean;
 }
+
+export type ReplicaState = "held" | "written" | "late" | "gone" | "contested" | "stopped";
+
+type Line = [level: "info" | "error", msg: string];
+
+/** What the log says of a state when it begins; of `written` only where something else was said before. */
+const LINES: Partial<Record<ReplicaState, Line>> = {
+  written: ["info", "the replica is up to date again"],
+  late: ["error", "the replica is late: what is accepted is on this disk only"],
+  gone: ["error", "Litestream is gone: what is accepted from now on is on this disk only"],
+  contested: ["error", "another service writes to the replica: nothing is uploaded from here any more"],
+};
 
 /**
  * The replica that Litestream makes of the database: whether it is made at all, how far it came, and that
  * nobody else writes to it.
  *
- * | state     | true in it                                                | leaves when                             |
- * |-----------|-----------------------------------------------------------|-----------------------------------------|
- * | held      | Litestream uploads nothing of this database               | claimed, or the start is refused        |
- * | written   | everything is uploaded, and the mark is written anew      | a look finds otherwise, or stop         |
- * | gone      | Litestream does not listen any more                       | it listens again                        |
- * | contested | the mark is another writer's: nothing is uploaded         | never: the process has to be started anew |
- * | stopped   | the mark says that this writer has ended                  | never                                   |
+ * | state     | true in it                                                   | leaves when                  |
+ * |-----------|--------------------------------------------------------------|------------------------------|
+ * | held      | Litestream uploads nothing of this database                  | begin                        |
+ * | written   | syncs bring everything; none has failed for a minute         | a sync fails, a look, stop   |
+ * | late      | syncs fail: for a minute, or ever since Litestream was gone  | a sync is good, a look, stop |
+ * | gone      | Litestream does not listen                                   | it does again, a look, stop  |
+ * | contested | a look found another writer's mark: nothing is uploaded      | never                        |
+ * | stopped   | the mark says that this writer has ended                     | never                        |
  */
 export class Replica {
-  #own: Own | null = null;
-  #installation = "";
+  #state: ReplicaState = "held";
+  /** Whether the mark was written when that was tried last. */
+  #marking: "untried" | "written" | "failed" = "untried";
+  /** Null before `begin`. */
+  #own: (Own & { installation: string }) | null = null;
   /** The last beat that is in the replica for certain. */
   #beat = 0;
   #syncedAt = 0;
   #markedAt = Number.NEGATIVE_INFINITY;
-  #isUp = true;
-  #isLate = false;
-  #isContested = false;
-  #isMarked = false;
   /** A mark of somebody else, and since when it has not changed. */
   #foreign: { text: string; since: number } | null = null;
-  #isMarkToldBroken = false;
-  #timer: ReturnType<typeof setTimeout> | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #looking: Promise<void> = Promise.resolve();
-  #stopping = false;
 
   constructor(
     private readonly litestream: Litestream,
@@ -96,7 +103,6 @@ export class Replica {
     { log, monotonic }: Pick<ReplicaParts, "log" | "monotonic">,
   ): Promise<void> {
     const own = { ...identity, writer: writerOf(this.dir) };
-    this.#own = own;
     if (this.marks === null) {
       log(
         "warn",
@@ -121,35 +127,49 @@ export class Replica {
 
   /** The start is good: from now on everything is uploaded, looked after and marked. */
   async begin(parts: ReplicaParts): Promise<void> {
-    const begun = await parts.begin();
-    this.#installation = begun.installation;
-    this.#own = { ...begun, writer: this.#own?.writer ?? writerOf(this.dir) };
+    this.#own = { ...(await parts.begin()), writer: writerOf(this.dir) };
     this.#syncedAt = parts.monotonic();
     await this.litestream.release();
+    this.#enter("written", parts.log);
     await this.#writeMark(parts, false);
     this.#schedule(parts);
   }
 
   /** `now` by the monotonic clock. */
-  state(now: number): ReplicaState {
+  report(now: number): ReplicaReport {
     return {
-      isUp: this.#isUp,
+      state: this.#state,
       ageSeconds: Math.max(0, now - this.#syncedAt) / 1000,
-      isContested: this.#isContested,
-      isMarked: this.#isMarked,
+      isMarked: this.#marking === "written",
     };
   }
 
   /** What is uploaded after this is Litestream's own last turn. */
   async stop(parts: ReplicaParts): Promise<void> {
-    this.#stopping = true;
-    if (this.#timer) clearTimeout(this.#timer);
+    // What is under way may find another writer; then it schedules the next look.
     await this.#looking;
-    if (!this.#isContested) await this.#writeMark(parts, true);
+    clearTimeout(this.#timer);
+    if (this.#state === "contested") return;
+    this.#enter("stopped", parts.log);
+    await this.#writeMark(parts, true);
+  }
+
+  get #isOver(): boolean {
+    return this.#state === "contested" || this.#state === "stopped";
+  }
+
+  /** The one place where the state changes. */
+  #enter(next: ReplicaState, log: ReplicaParts["log"], fields: Record<string, string | number> = {}): void {
+    const last = this.#state;
+    if (last === next) return;
+    if (this.#isOver) throw new Error(`a replica goes from ${last} to ${next}`);
+    this.#state = next;
+    const line = LINES[next];
+    if (line && last !== "held") log(...line, fields);
   }
 
   #schedule(parts: ReplicaParts): void {
-    if (this.#stopping || this.#isContested) return;
+    if (this.#isOver) return;
     this.#timer = setTimeout(() => {
       this.#looking = this.#goOn(parts).finally(() => this.#schedule(parts));
     }, SYNC_MS);
@@ -163,6 +183,7 @@ export class Replica {
 
   /** One look: everything into the replica, then the mark. */
   async look(parts: ReplicaParts): Promise<void> {
+    if (this.#isOver) return;
     await this.#sync(parts, await parts.beat().catch(() => null));
     this.#markedAt = parts.monotonic();
     if (!(await this.#isOurs(parts))) return;
@@ -171,26 +192,18 @@ export class Replica {
 
   async #sync(parts: ReplicaParts, beat: number | null): Promise<void> {
     const at = parts.monotonic();
-    try {
-      await this.litestream.sync();
+    const failure = await this.litestream.sync().then(
+      () => null,
+      (error: Error) => error,
+    );
+    if (failure === null) {
       this.#syncedAt = at;
       if (beat !== null) this.#beat = beat;
-      if (!this.#isUp || this.#isLate) parts.log("info", "the replica is up to date again");
-      this.#isUp = true;
-      this.#isLate = false;
-    } catch (error) {
-      this.#tellFailure(error, parts);
+      return this.#enter("written", parts.log);
     }
-  }
-
-  #tellFailure(error: unknown, { monotonic, log }: ReplicaParts): void {
-    const wasUp = this.#isUp;
-    this.#isUp = !(error instanceof LitestreamGone);
-    if (wasUp && !this.#isUp)
-      log("error", "Litestream is gone: what is accepted from now on is on this disk only");
-    if (!this.#isUp || this.#isLate || monotonic() - this.#syncedAt < LATE_MS) return;
-    this.#isLate = true;
-    log("error", "the replica is late: what is accepted is on this disk only", { error: String(error) });
+    if (failure instanceof LitestreamGone) return this.#enter("gone", parts.log);
+    if (this.#state === "gone" || parts.monotonic() - this.#syncedAt >= LATE_MS)
+      this.#enter("late", parts.log, { error: String(failure) });
   }
 
   /** False where the mark is somebody else's who lives. */
@@ -203,8 +216,7 @@ export class Replica {
       if (mark === null || mark.start <= own.start) return true;
       return this.#yield(mark, parts);
     }
-    if (judge(mark, { ...own, installation: this.#installation }).may === "not")
-      return this.#yield(mark, parts);
+    if (judge(mark, own).may === "not") return this.#yield(mark, parts);
     if (text !== null && this.#foreign?.text !== text) {
       if (this.#foreign !== null && !mark.ended) return this.#yield(mark, parts);
       this.#foreign = { text, since: parts.monotonic() };
@@ -214,11 +226,7 @@ export class Replica {
 
   /** The other one is the writer: what is uploaded from here as well would destroy both. */
   async #yield(mark: Mark, { log }: ReplicaParts): Promise<false> {
-    this.#isContested = true;
-    log("error", "another service writes to the replica: nothing is uploaded from here any more", {
-      host: mark.host,
-      start: mark.start,
-    });
+    this.#enter("contested", log, { host: mark.host, start: mark.start });
     await this.litestream.hold().catch(() => {});
     return false;
   }
@@ -235,31 +243,21 @@ export class Replica {
   async #writeMark({ now, log }: ReplicaParts, ended: boolean): Promise<void> {
     const own = this.#own;
     if (this.marks === null || own === null) return;
-    const at = new Date(now()).toISOString();
-    const { writer, start } = own;
-    const mark: Mark = {
-      installation: this.#installation,
-      writer,
-      host: hostname(),
-      start,
-      beat: this.#beat,
-      ended,
-      at,
-    };
+    const { installation, writer, start } = own;
+    const place = { installation, writer, host: hostname(), start };
+    const mark: Mark = { ...place, beat: this.#beat, ended, at: new Date(now()).toISOString() };
     try {
       await this.marks.write(JSON.stringify(mark));
-      this.#isMarked = true;
-      if (this.#isMarkToldBroken) log("info", "the replica is marked again");
-      this.#isMarkToldBroken = false;
+      if (this.#marking === "failed") log("info", "the replica is marked again");
+      this.#marking = "written";
     } catch (error) {
       this.#tellMarkFailure(error, log);
     }
   }
 
   #tellMarkFailure(error: unknown, log: ReplicaParts["log"]): void {
-    this.#isMarked = false;
-    if (this.#isMarkToldBroken) return;
-    this.#isMarkToldBroken = true;
+    if (this.#marking === "failed") return;
+    this.#marking = "failed";
     log("error", "the replica cannot be marked: a second service that writes to it is not noticed", {
       error: String(error),
     });

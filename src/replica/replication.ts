@@ -1,6 +1,6 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/log.ts";
-import type { Replica, ReplicaParts, ReplicaState } from "./replica.ts";
+import type { Replica, ReplicaParts, ReplicaReport } from "./replica.ts";
 import type { Data } from "../store/data.ts";
 import { beginStart, nextBeat } from "../store/identity.ts";
 
@@ -9,7 +9,7 @@ export interface Replication {
   /** True where Litestream does the checkpoints. */
   isAttended: () => boolean;
   /** Null where there is no replica. */
-  state: () => ReplicaState | null;
+  report: () => ReplicaReport | null;
   /** Why the service is not ready; null where the replica is no reason. */
   problem: () => string | null;
   stop: () => Promise<void>;
@@ -31,7 +31,7 @@ export async function openReplication(
     await beginStart(store);
     if (wasReplicated(store))
       logger.log("warn", "The database was replicated once, and nobody replicates it now.");
-    return { isAttended: () => false, state: () => null, problem: () => null, stop: async () => {} };
+    return { isAttended: () => false, report: () => null, problem: () => null, stop: async () => {} };
   }
   let beat = 0;
   let commits = 0;
@@ -52,18 +52,18 @@ export async function openReplication(
     },
   };
   await replica.begin(parts);
-  const state = () => replica.state(monotonic());
+  const report = () => replica.report(monotonic());
   return {
-    isAttended: () => state().isUp && !state().isContested,
-    state,
-    problem: () => problemOf(state()),
+    isAttended: () => problemOf(report()) === null,
+    report,
+    problem: () => problemOf(report()),
     stop: () => replica.stop(parts),
   };
 }
 
-function problemOf({ isUp, isContested }: ReplicaState): string | null {
-  if (isContested) return "another service writes to the replica";
-  return isUp ? null : "Litestream is gone: nothing is replicated";
+function problemOf({ state }: ReplicaReport): string | null {
+  if (state === "contested") return "another service writes to the replica";
+  return state === "gone" ? "Litestream is gone: nothing is replicated" : null;
 }
 
 function wasReplicated({ sqlite }: Data["store"]): boolean {

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { judge, type Mark, type Own, openMarkStore, readMark } from "../../src/replica/mark.ts";
-import { findReplica, Replica, type ReplicaParts } from "../../src/replica/replica.ts";
+import { findReplica, Replica, type ReplicaParts, type ReplicaState } from "../../src/replica/replica.ts";
 
 const MINUTE_MS = 60_000;
 let home = "";
@@ -142,7 +142,7 @@ describe("a start", () => {
     mkdirSync(join(home, "replica/sealpost-writer.json"), { recursive: true });
     const { replica, writer } = await begin();
     expect(writer.lines).toEqual([expect.stringContaining("error the replica cannot be marked")]);
-    expect(replica.state(writer.time).isMarked).toBe(false);
+    expect(replica.report(writer.time).isMarked).toBe(false);
   });
 
   test("says where this kind of replica cannot be marked", async () => {
@@ -169,10 +169,10 @@ describe("while it runs", () => {
     await replica.look(writer.parts);
     await control.die();
     for (let look = 0; look < 3; look++) await replica.look(writer.parts);
-    expect(replica.state(writer.time).isUp).toBe(false);
+    expect(replica.report(writer.time).state).toBe("gone");
     control.listen(join(dir, "sealpost.db"));
     await replica.look(writer.parts);
-    expect(replica.state(writer.time).isUp).toBe(true);
+    expect(replica.report(writer.time).state).toBe("written");
     expect(writer.lines).toEqual([
       expect.stringContaining("error Litestream is gone"),
       expect.stringContaining("info the replica is up to date again"),
@@ -189,10 +189,10 @@ describe("while it runs", () => {
     writer.time += MINUTE_MS / 2;
     for (let look = 0; look < 2; look++) await replica.look(writer.parts);
     expect(writer.lines).toEqual([expect.stringContaining("error the replica is late")]);
-    expect(replica.state(writer.time)).toMatchObject({ ageSeconds: 60, isUp: true });
+    expect(replica.report(writer.time)).toMatchObject({ ageSeconds: 60, state: "late" });
     control.failure = null;
     await replica.look(writer.parts);
-    expect(replica.state(writer.time).ageSeconds).toBe(0);
+    expect(replica.report(writer.time).ageSeconds).toBe(0);
   });
 
   test("a replica that is late is told of, although the clock is set back by a day", async () => {
@@ -203,7 +203,7 @@ describe("while it runs", () => {
     writer.time += MINUTE_MS;
     await replica.look(writer.parts);
     expect(writer.lines).toEqual([expect.stringContaining("error the replica is late")]);
-    expect(replica.state(writer.time).ageSeconds).toBe(60);
+    expect(replica.report(writer.time).ageSeconds).toBe(60);
   });
 
   test("another writer that is found is told, the upload stops, and its mark stays", async () => {
@@ -211,11 +211,84 @@ describe("while it runs", () => {
     const other = { ...mark(), writer: "other", start: 2, at: "now" };
     writeFileSync(markPath(), JSON.stringify(other));
     await replica.look(writer.parts);
-    expect(replica.state(writer.time).isContested).toBe(true);
+    expect(replica.report(writer.time).state).toBe("contested");
     expect(writer.lines).toEqual([expect.stringContaining("error another service writes to the replica")]);
     expect(control.asked.at(-1)).toBe("/stop");
     await replica.stop(writer.parts);
     expect(JSON.parse(readFileSync(markPath(), "utf8"))).toEqual(other);
+  });
+});
+
+describe("every event in every state", () => {
+  type Stage = Awaited<ReturnType<typeof begin>>;
+  const look = ({ replica, writer }: Stage) => replica.look(writer.parts);
+  const refuse = (stage: Stage, ms: number) => {
+    control.failure = "bucket is gone";
+    stage.writer.time += ms;
+    return look(stage);
+  };
+  const events = {
+    async "a good sync"(stage: Stage) {
+      control.failure = null;
+      await control.die();
+      control.listen(join(dir, "sealpost.db"));
+      await look(stage);
+    },
+    async "a sync that is refused"(stage: Stage) {
+      await control.die();
+      control.listen(join(dir, "sealpost.db"));
+      await refuse(stage, 0);
+    },
+    async "refusals for a minute"(stage: Stage) {
+      await control.die();
+      control.listen(join(dir, "sealpost.db"));
+      await refuse(stage, MINUTE_MS);
+    },
+    async "Litestream's end"(stage: Stage) {
+      await control.die();
+      await look(stage);
+    },
+    async "another writer's mark"(stage: Stage) {
+      writeFileSync(markPath(), JSON.stringify({ ...mark(), writer: "other", start: 2, at: "now" }));
+      await look(stage);
+    },
+    stop: ({ replica, writer }: Stage) => replica.stop(writer.parts),
+  };
+  type Event = keyof typeof events;
+  const wayTo: Partial<Record<ReplicaState, Event>> = {
+    written: "a good sync",
+    late: "refusals for a minute",
+    gone: "Litestream's end",
+    contested: "another writer's mark",
+    stopped: "stop",
+  };
+  const after: Record<Event, Record<string, ReplicaState>> = {
+    "a good sync": { written: "written", late: "written", gone: "written" },
+    "a sync that is refused": { written: "written", late: "late", gone: "late" },
+    "refusals for a minute": { written: "late", late: "late", gone: "late" },
+    "Litestream's end": { written: "gone", late: "gone", gone: "gone" },
+    "another writer's mark": { written: "contested", late: "contested", gone: "contested" },
+    stop: { written: "stopped", late: "stopped", gone: "stopped" },
+  };
+  for (const [from, way] of Object.entries(wayTo))
+    test(from, async () => {
+      for (const [event, next] of Object.entries(after)) {
+        const stage = await begin();
+        await events[way](stage);
+        expect(stage.replica.report(0).state).toBe(from as ReplicaState);
+        await events[event as Event](stage);
+        // What has ended stays so.
+        expect([event, stage.replica.report(0).state]).toEqual([event, next[from] ?? (from as ReplicaState)]);
+        await stage.replica.stop(stage.writer.parts);
+        await control.die();
+        control.failure = null;
+        rmSync(join(home, "replica"), { recursive: true });
+      }
+    });
+
+  test("held, until it begins", async () => {
+    control.listen(join(dir, "sealpost.db"));
+    expect((await open()).report(0).state).toBe("held");
   });
 });
 
