@@ -3,7 +3,8 @@ import { systemClock } from "../../src/platform/clock.ts";
 import { Cipher } from "../../src/core/cipher.ts";
 import { makeSecret } from "../../src/core/signing.ts";
 import { makeActors } from "../kit/actors.ts";
-import { type Incoming, Pipeline } from "../../src/pipeline/pipeline.ts";
+import { makePipeline } from "../kit/pipeline.ts";
+import type { Incoming } from "../../src/pipeline/pipeline.ts";
 import { type Data, openData } from "../../src/store/data.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
 import { openMemory } from "../kit/memory.ts";
@@ -81,13 +82,7 @@ async function prepareCost(
     clock: steadyOver(systemClock),
     send: async () => null,
   });
-  const pipeline = new Pipeline({
-    data,
-    outlet: actors,
-    onAccepted() {},
-    onExhausted() {},
-    onRefusedFilter() {},
-  });
+  const pipeline = makePipeline(data, actors);
   const incoming: Incoming = {
     ...event,
     timestamp: Date.now(),

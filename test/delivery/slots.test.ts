@@ -2,9 +2,9 @@
 import { expect, test } from "bun:test";
 import { systemClock } from "../../src/platform/clock.ts";
 import { makeActors } from "../kit/actors.ts";
+import { makePipeline } from "../kit/pipeline.ts";
 import { malformed, type Sent, UNREADABLE } from "../../src/delivery/send.ts";
 import { Slots } from "../../src/delivery/slots.ts";
-import { Pipeline } from "../../src/pipeline/pipeline.ts";
 import { steadyOver } from "../kit/clock.ts";
 import { startApi } from "../http/log-kit.ts";
 
@@ -17,13 +17,7 @@ test("an endpoint that finds none waits, is counted, and goes on when another on
     send: () => new Promise((resolve) => ends.push(resolve)),
     attemptsMax: 2,
   });
-  const pipeline = new Pipeline({
-    data,
-    outlet: actors,
-    onAccepted() {},
-    onExhausted() {},
-    onRefusedFilter() {},
-  });
+  const pipeline = makePipeline(data, actors);
   const { projectId } = await api.endpoint({ url: api.receiver.url("slots") });
   const event = { type: "a.b", timestamp: 0, data: "{}", consumerId: null, externalId: null, sourceId: null };
   const prepared = await pipeline.prepare(projectId, [

@@ -18,13 +18,13 @@ import { createServer, type HttpServer } from "../../src/http/framework/server.t
 import type { Services } from "../../src/http/framework/services.ts";
 import { Eraser } from "../../src/maintenance/eraser.ts";
 import { makeActors } from "../kit/actors.ts";
+import { makePipeline } from "../kit/pipeline.ts";
 import { createGuard } from "../../src/transport/guard.ts";
 import { handOut } from "../../src/delivery/hand-out.ts";
 import { Poller } from "../../src/delivery/poller.ts";
 import { send } from "../../src/delivery/send.ts";
 import { sendTrial } from "../../src/delivery/trial.ts";
 import { createTransport } from "../../src/transport/transport.ts";
-import { Pipeline } from "../../src/pipeline/pipeline.ts";
 import { Replayer } from "../../src/pipeline/replayer.ts";
 import { BUILT_IN_PLANS, type Plans } from "../../src/core/plans.ts";
 import { type Data, openData } from "../../src/store/data.ts";
@@ -91,13 +91,7 @@ export class Api implements AsyncDisposable {
       random: () => 0.5,
       send: (endpoint, load) => send(sending, endpoint, load),
     });
-    const pipeline = new Pipeline({
-      data,
-      outlet: actors,
-      onAccepted() {},
-      onExhausted() {},
-      onRefusedFilter() {},
-    });
+    const pipeline = makePipeline(data, actors);
     this.services = {
       ...data,
       eventList: new EventList(data),

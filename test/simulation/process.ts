@@ -6,12 +6,13 @@ import type { Endpoint } from "../../src/core/model.ts";
 import { Eraser } from "../../src/maintenance/eraser.ts";
 import { Jobs } from "../../src/platform/jobs.ts";
 import { makeActors } from "../kit/actors.ts";
+import { makePipeline } from "../kit/pipeline.ts";
 import type { Load } from "../../src/core/waiting.ts";
 import { type Sent, send } from "../../src/delivery/send.ts";
 import { DatingClock } from "../../src/platform/clock.ts";
 import type { Transport } from "../../src/transport/types.ts";
 import type { JobControl } from "../../src/platform/job-control.ts";
-import { Pipeline } from "../../src/pipeline/pipeline.ts";
+import type { Pipeline } from "../../src/pipeline/pipeline.ts";
 import { Releaser } from "../../src/pipeline/releaser.ts";
 import { Replayer } from "../../src/pipeline/replayer.ts";
 import { type Data, openData } from "../../src/store/data.ts";
@@ -122,13 +123,7 @@ export function bootProcess(parts: ProcessParts): Process {
     recorder,
     onAcknowledged() {},
   });
-  const pipeline = new Pipeline({
-    data,
-    outlet,
-    onAccepted() {},
-    onExhausted() {},
-    onRefusedFilter() {},
-  });
+  const pipeline = makePipeline(data, outlet);
   // It looks for places once a minute for ever: while nothing waits for one, that is no step of the run.
   const nothingWaits = () =>
     [...data.tenants.accounts()].every(({ id }) => data.meter.waitingEventsOf(id) === 0);
