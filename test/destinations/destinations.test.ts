@@ -1,5 +1,5 @@
 /** One suite over the table of destination kinds: a row without a case fails. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
@@ -20,7 +20,7 @@ import { findKind, listKinds } from "../../src/destinations/destinations.ts";
 import { requestHeadOf } from "../../src/destinations/request-head.ts";
 import { renderHead } from "../../src/transport/request.ts";
 import { expectFault } from "../http/endpoints/kit.ts";
-import { startApp, type TestApp } from "../kit/app.ts";
+import { appForFile } from "../kit/for-file.ts";
 import { answerOf, type KindCase, messageAt, SECRET } from "./kinds/case.ts";
 import { CASES, fileOf, PUSHED } from "./kinds/cases.ts";
 
@@ -28,13 +28,7 @@ const PRIVATE_URL = "http://169.254.169.254/latest/meta-data/";
 const MASK = "***";
 const NOW_MS = Date.UTC(2026, 10, 21, 9);
 
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await startApp();
-});
-
-afterAll(() => app[Symbol.asyncDispose]());
+const app = appForFile();
 
 function kindOf({ kind }: KindCase): DestinationKind {
   const found = findKind(kind);

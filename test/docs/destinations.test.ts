@@ -1,20 +1,17 @@
 /** The page of the kinds of destinations is made from their table, and says what its rows say. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { type KindRow } from "../../src/destinations/destination.ts";
 import { listKinds } from "../../src/destinations/destinations.ts";
-import { startApp, type TestApp } from "../kit/app.ts";
+import { appForFile } from "../kit/for-file.ts";
 
-let app: TestApp;
+const app = appForFile();
 let page = "";
 
 beforeAll(async () => {
-  app = await startApp();
   const reply = await app.with(null).get("/docs/destinations");
   expect([reply.status, reply.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
   page = reply.text;
 });
-
-afterAll(() => app[Symbol.asyncDispose]());
 
 /** The text of markup, as a browser shows it. */
 function textOf(markup: string): string {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { isByAddressAlone } from "../../src/inbound/provider.ts";
 import { listProviders } from "../../src/inbound/providers.ts";
 import { CASES } from "../inbound/cases.ts";
-import { startApp, type TestApp } from "../kit/app.ts";
+import { appForFile } from "../kit/for-file.ts";
 import { type Service, startService } from "../kit/service.ts";
 import { requireTool } from "../kit/tools.ts";
 import { terminalOf } from "../readme/blocks.ts";
@@ -19,13 +19,7 @@ const named = providers.map((provider) => [provider.key, provider] as const);
 /** Nothing to enter, and nothing to verify with before the provider's own handshake. */
 const AWAITING = ["asana", "notion"];
 
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await startApp();
-});
-
-afterAll(() => app[Symbol.asyncDispose]());
+const app = appForFile();
 
 async function pageOf(key: string): Promise<string> {
   const { status, headers, text } = await app.with(null).get(`/docs/providers/${key}`);

@@ -1,17 +1,12 @@
 /** Handshakes and pauses at the door, over the whole service. */
 import { createHmac } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startApp, type TestApp } from "../kit/app.ts";
+import { describe, expect, test } from "bun:test";
+import { startApp } from "../kit/app.ts";
+import { appForFile } from "../kit/for-file.ts";
 import { expectProblem } from "../http/kit.ts";
 import { createSource, eventsOf, knock, readSource } from "../http/sources/kit.ts";
 
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await startApp();
-});
-
-afterAll(() => app[Symbol.asyncDispose]());
+const app = appForFile();
 
 describe("handshakes", () => {
   const slackHeaders = (secret: string, body: string) => {

@@ -2,26 +2,23 @@
  * The portal's files: typed for a browser, small, kept by browsers for good, and the same ones in the page
  * and the server.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { buildPortal } from "../../src/platform/portal-build.ts";
-import { startApp, type TestApp } from "../kit/app.ts";
+import { appForFile } from "../kit/for-file.ts";
 import { expectProblem } from "../http/kit.ts";
 
 const repository = join(import.meta.dir, "../..");
 /** Page, style and scripts that stand in it. */
 const FIRST_VIEW_BYTES_MAX = 100 * 1024;
 
-let app: TestApp;
+const app = appForFile();
 let address: string;
 
 beforeAll(async () => {
-  app = await startApp();
   const { json } = await app.live.get("/v1/project");
   address = `${app.url}/portal/${String(json["id"])}`;
 });
-
-afterAll(() => app[Symbol.asyncDispose]());
 
 test("the sources have no fault of types, checked as what a browser runs", async () => {
   const tsc = join(repository, "node_modules/.bin/tsc");

@@ -3,8 +3,8 @@
  * endpoint do next, and that it arrives once the server is well again. Its server stands where the case's
  * config leads, by plain http at 127.0.0.1. The real servers are in `../slow/kinds-*.slow.ts`.
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startApp, type TestApp } from "../../kit/app.ts";
+import { describe, expect, test } from "bun:test";
+import { appForFile } from "../../kit/for-file.ts";
 import { type Behaviour, hang, type ReceivedRequest } from "../../kit/receiver.ts";
 import { findKind } from "../../../src/destinations/destinations.ts";
 import type { Answer } from "../../../src/destinations/destination.ts";
@@ -14,13 +14,7 @@ import { CASES } from "./cases.ts";
 const RETRY_AFTER_SECONDS = 120;
 const SLOWLY = { "retry-after": String(RETRY_AFTER_SECONDS) };
 
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await startApp();
-});
-
-afterAll(() => app[Symbol.asyncDispose]());
+const app = appForFile();
 
 /** The case's config with another server in the place of those that it names. */
 function configAt(config: Config, host: string): Config {

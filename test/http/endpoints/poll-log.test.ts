@@ -1,22 +1,17 @@
 /** What polling leaves in the log, and who may poll. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
-import { startApp, type TestApp } from "../../kit/app.ts";
+import { startApp } from "../../kit/app.ts";
+import { appForFile } from "../../kit/for-file.ts";
 import { createTenant, operatorOf, startOperated } from "../../kit/operator.ts";
 import { expectFault } from "./kit.ts";
 import { expectProblem } from "../kit.ts";
 import { startApi } from "../log-kit.ts";
 import { numbersOf, openOutlet } from "./poll-kit.ts";
 
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await startApp();
-});
-
-afterAll(() => app[Symbol.asyncDispose]());
+const app = appForFile();
 
 const outlet = (fields?: object) => openOutlet(app, fields);
 

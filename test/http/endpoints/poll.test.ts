@@ -1,20 +1,15 @@
 /** Pages, cursors and waiting, over the whole service. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
 import { startApp, type TestApp } from "../../kit/app.ts";
+import { appForFile } from "../../kit/for-file.ts";
 import { RunningClock } from "../../kit/running-clock.ts";
 import { createTenant, operatorOf, startOperated } from "../../kit/operator.ts";
 import { expectFault } from "./kit.ts";
 import { expectProblem } from "../kit.ts";
 import { numbersOf, openOutlet, type Page } from "./poll-kit.ts";
 
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await startApp();
-});
-
-afterAll(() => app[Symbol.asyncDispose]());
+const app = appForFile();
 
 const outlet = (fields?: object) => openOutlet(app, fields);
 

@@ -1,29 +1,12 @@
 /** Secrets of endpoints, the test call and the numbers. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { AttemptAnswer } from "../../../src/http/deliveries/attempt-shape.ts";
-import { startApp, type TestApp } from "../../kit/app.ts";
-import {
-  hang,
-  isSignedByKey,
-  type ReceivedRequest,
-  type Receiver,
-  startReceiver,
-  verifyDelivery,
-} from "../../kit/receiver.ts";
+import { appForFile, receiverForFile } from "../../kit/for-file.ts";
+import { hang, isSignedByKey, type ReceivedRequest, verifyDelivery } from "../../kit/receiver.ts";
 import { expectProblem, type Reply } from "../kit.ts";
 
-let app: TestApp;
-let receiver: Receiver;
-
-beforeAll(async () => {
-  app = await startApp();
-  receiver = startReceiver();
-});
-
-afterAll(async () => {
-  await app[Symbol.asyncDispose]();
-  await receiver.close();
-});
+const app = appForFile();
+const receiver = receiverForFile();
 
 let names = 0;
 

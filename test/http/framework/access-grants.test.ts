@@ -3,9 +3,9 @@
  * included: what is closed to it answers 403, what needs a grant answers 403 without it, and an id of another
  * consumer answers as one that nothing has.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type Client, startApp, type TestApp } from "../../kit/app.ts";
-import { type Receiver, startReceiver } from "../../kit/receiver.ts";
+import { beforeAll, expect, test } from "bun:test";
+import type { Client } from "../../kit/app.ts";
+import { appForFile, receiverForFile } from "../../kit/for-file.ts";
 import type { Reply } from "../kit.ts";
 
 interface Operation {
@@ -20,8 +20,8 @@ interface Described {
   description: string;
 }
 
-let app: TestApp;
-let receiver: Receiver;
+const app = appForFile();
+const receiver = receiverForFile();
 let operations: Operation[];
 /** A path of each object that belongs to somebody else, by the path's beginning. */
 let foreign: Record<string, string>;
@@ -34,16 +34,9 @@ const UNKNOWN: Readonly<Record<string, string>> = {
 };
 
 beforeAll(async () => {
-  app = await startApp();
-  receiver = startReceiver();
   const { json } = await app.with(null).get("/openapi.json");
   operations = readOperations(json["paths"] as Record<string, Record<string, Described>>);
   foreign = await makeForeign();
-});
-
-afterAll(async () => {
-  await app[Symbol.asyncDispose]();
-  await receiver.close();
 });
 
 function readOperations(paths: Record<string, Record<string, Described>>): Operation[] {

@@ -2,24 +2,13 @@
  * Numbers that JSON spells and no double holds: refused where a body is read, and never written as null where
  * it is too late.
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startApp, type TestApp } from "../../kit/app.ts";
-import { type Receiver, startReceiver } from "../../kit/receiver.ts";
+import { describe, expect, test } from "bun:test";
+import { appForFile, receiverForFile } from "../../kit/for-file.ts";
 import { expectProblem } from "../kit.ts";
 import { createSource, knock } from "../sources/kit.ts";
 
-let app: TestApp;
-let receiver: Receiver;
-
-beforeAll(async () => {
-  app = await startApp();
-  receiver = startReceiver();
-});
-
-afterAll(async () => {
-  await app[Symbol.asyncDispose]();
-  await receiver.close();
-});
+const app = appForFile();
+const receiver = receiverForFile();
 
 const EVENT = '{"type":"range.new","data":{"n":1e400}}';
 

@@ -3,17 +3,11 @@
  * a request.
  */
 import { createHmac } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startApp, type TestApp } from "../../kit/app.ts";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { appForFile } from "../../kit/for-file.ts";
 import { type CreatedSource, createSource, eventsOf, knock, readSource } from "../sources/kit.ts";
 
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await startApp();
-});
-
-afterAll(() => app[Symbol.asyncDispose]());
+const app = appForFile();
 
 const KEY = "mailgun-signing-key";
 

@@ -2,23 +2,17 @@
  * The genuine request of every provider of the table, posted to the service: an event, then the same one
  * again, never a forged one.
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { InboundRequest, Provider } from "../../../src/inbound/provider.ts";
 import { listProviders } from "../../../src/inbound/providers.ts";
 import type { ProviderCase } from "../../inbound/case.ts";
 import { CASES } from "../../inbound/cases.ts";
 import { headersIn, headersOf, SOURCE_URL } from "../../inbound/kit.ts";
-import { startApp, type TestApp } from "../../kit/app.ts";
+import { appForFile } from "../../kit/for-file.ts";
 import type { Reply } from "../kit.ts";
 import { type CreatedSource, createSource, eventsOf, knock, readSource } from "../sources/kit.ts";
 
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await startApp();
-});
-
-afterAll(() => app[Symbol.asyncDispose]());
+const app = appForFile();
 
 /**
  * These fetch keys from the provider's own hosts, which no test calls; test/inbound hands them the documents.

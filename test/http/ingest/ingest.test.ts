@@ -1,27 +1,18 @@
 /** The door for providers, over the whole service; GitHub and Stripe sign by their own packages. */
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import examples from "@octokit/webhooks-examples";
 import { sign } from "@octokit/webhooks-methods";
 import Stripe from "stripe";
-import { startApp, type TestApp } from "../../kit/app.ts";
-import { type Receiver, startReceiver, verifyDelivery } from "../../kit/receiver.ts";
+import { startApp } from "../../kit/app.ts";
+import { appForFile, receiverForFile } from "../../kit/for-file.ts";
+import { verifyDelivery } from "../../kit/receiver.ts";
 import { expectProblem, type Reply } from "../kit.ts";
 import { createSource, eventsOf, knock, readSource, sendToken } from "../sources/kit.ts";
 
-let app: TestApp;
-let receiver: Receiver;
-
-beforeAll(async () => {
-  app = await startApp();
-  receiver = startReceiver();
-});
-
-afterAll(async () => {
-  await app[Symbol.asyncDispose]();
-  await receiver.close();
-});
+const app = appForFile();
+const receiver = receiverForFile();
 
 describe("a verified request", () => {
   test("becomes an event of the provider's namespace, and goes out signed", async () => {

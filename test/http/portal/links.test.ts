@@ -1,22 +1,12 @@
 /** Portal links over the whole service: made, used, listed, expired, revoked. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startApp, type TestApp } from "../../kit/app.ts";
-import { type Receiver, startReceiver } from "../../kit/receiver.ts";
+import { describe, expect, test } from "bun:test";
+import { startApp } from "../../kit/app.ts";
+import { appForFile, receiverForFile } from "../../kit/for-file.ts";
 import { expectProblem } from "../kit.ts";
 import { PNG } from "../pictures.ts";
 
-let app: TestApp;
-let receiver: Receiver;
-
-beforeAll(async () => {
-  app = await startApp();
-  receiver = startReceiver();
-});
-
-afterAll(async () => {
-  await app[Symbol.asyncDispose]();
-  await receiver.close();
-});
+const app = appForFile();
+const receiver = receiverForFile();
 
 interface Link {
   id: string;

@@ -1,22 +1,11 @@
 /** A project's logo: fetched once, when its address is saved, and served from our own origin. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { startApp, type TestApp } from "../../kit/app.ts";
-import { type Receiver, startReceiver } from "../../kit/receiver.ts";
+import { expect, test } from "bun:test";
+import { appForFile, receiverForFile } from "../../kit/for-file.ts";
 import { expectProblem, type Reply } from "../kit.ts";
 import { GIF, JPEG, PNG, WEBP } from "../pictures.ts";
 
-let app: TestApp;
-let receiver: Receiver;
-
-beforeAll(async () => {
-  app = await startApp();
-  receiver = startReceiver();
-});
-
-afterAll(async () => {
-  await app[Symbol.asyncDispose]();
-  await receiver.close();
-});
+const app = appForFile();
+const receiver = receiverForFile();
 
 const save = (logoUrl: string | null) => app.live.patch("/v1/project", { branding: { logo_url: logoUrl } });
 

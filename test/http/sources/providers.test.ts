@@ -1,20 +1,14 @@
 /** The table of providers, and samples that are checked against a source. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { sign } from "@octokit/webhooks-methods";
 import Stripe from "stripe";
 import { listProviders } from "../../../src/inbound/providers.ts";
-import { startApp, type TestApp } from "../../kit/app.ts";
+import { appForFile } from "../../kit/for-file.ts";
 import { expectProblem, type Reply } from "../kit.ts";
 import { createSource, eventsOf, readSource } from "./kit.ts";
 
 const stripe = new Stripe("sk_test_none");
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await startApp();
-});
-
-afterAll(() => app[Symbol.asyncDispose]());
+const app = appForFile();
 
 function expectFault(reply: Reply, ...pointers: string[]): void {
   expectProblem(reply, 422, "invalid_request");

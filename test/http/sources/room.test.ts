@@ -1,8 +1,8 @@
 /** How many sources there may be, and how much their settings may weigh, as all stand in memory. */
-import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import { afterEach, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { openTestData } from "../../kit/data.ts";
-import { startApp, type TestApp } from "../../kit/app.ts";
+import { appForFile } from "../../kit/for-file.ts";
 import { expectProblem, type Reply } from "../kit.ts";
 import { createSource } from "./kit.ts";
 
@@ -11,12 +11,8 @@ const usual = names.map((name) => LIMITS[name].value);
 const setLimit = (name: (typeof names)[number], value: number) =>
   ((LIMITS[name] as { value: number }).value = value);
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startApp();
-});
+const app = appForFile();
 afterEach(() => names.forEach((name, at) => setLimit(name, usual[at] ?? 0)));
-afterAll(() => app[Symbol.asyncDispose]());
 
 const post = (fields: object = {}) =>
   app.live.post("/v1/sources", { provider: "service", name: "A source", ...fields });

@@ -1,19 +1,13 @@
 /** Sources over the whole service. What comes in at their addresses: ingest.test.ts. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { sign } from "@octokit/webhooks-methods";
 import type { SourceAnswer } from "../../../src/http/sources/shape.ts";
 import { listProviders } from "../../../src/inbound/providers.ts";
-import { startApp, type TestApp } from "../../kit/app.ts";
+import { appForFile } from "../../kit/for-file.ts";
 import { expectProblem, type Reply } from "../kit.ts";
 import { type CreatedSource, createSource } from "./kit.ts";
 
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await startApp();
-});
-
-afterAll(() => app[Symbol.asyncDispose]());
+const app = appForFile();
 
 const read = async (id: string) => (await app.live.get(`/v1/sources/${id}`)).json as unknown as SourceAnswer;
 const patch = (id: string, body: unknown) => app.live.patch(`/v1/sources/${id}`, body);

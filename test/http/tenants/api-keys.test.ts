@@ -1,17 +1,12 @@
 /** API keys over the whole service. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { startApp, type TestApp } from "../../kit/app.ts";
+import { startApp } from "../../kit/app.ts";
+import { appForFile } from "../../kit/for-file.ts";
 import { RunningClock } from "../../kit/running-clock.ts";
 import { expectProblem, type Reply } from "../kit.ts";
 
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await startApp();
-});
-
-afterAll(() => app[Symbol.asyncDispose]());
+const app = appForFile();
 
 interface Created {
   id: string;

@@ -1,17 +1,12 @@
 /** The caller's own project over the whole service. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { startApp, type TestApp } from "../../kit/app.ts";
+import { expect, test } from "bun:test";
+import { startApp } from "../../kit/app.ts";
+import { appForFile } from "../../kit/for-file.ts";
 import { startReceiver } from "../../kit/receiver.ts";
 import { expectProblem } from "../kit.ts";
 import { PNG } from "../pictures.ts";
 
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await startApp();
-});
-
-afterAll(() => app[Symbol.asyncDispose]());
+const app = appForFile();
 
 const NO_BRANDING = { name: null, logo_url: null, color: null };
 
