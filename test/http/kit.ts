@@ -10,7 +10,7 @@ import type { RequestLine } from "../../src/platform/log.ts";
 import type { AnyRoute } from "../../src/http/framework/route.ts";
 import { createServer } from "../../src/http/framework/server.ts";
 import { turnParts } from "../../src/platform/turns.ts";
-import { conformance } from "../kit/app.ts";
+import { ask } from "../kit/app.ts";
 
 /** A key with scope full; others derive from it. */
 export const owner: Caller = {
@@ -25,15 +25,12 @@ export const owner: Caller = {
   create: true,
 };
 
-const portal: Caller = {
-  ...owner,
-  kind: "portal",
-  id: 9,
-  scopes: [],
-  consumerId: "acme",
-  manage: false,
-  create: false,
-};
+/** A portal token of the key's project that may look, and do nothing. */
+export function portalOf(key: Caller, consumerId: string): Caller {
+  return { ...key, kind: "portal", scopes: [], consumerId, manage: false, create: false };
+}
+
+const portal: Caller = { ...portalOf(owner, "acme"), id: 9 };
 
 /** The tokens that tests send, by what they stand for. */
 export const callers: Record<string, Caller> = {
@@ -170,37 +167,10 @@ export function startServer(routes: readonly AnyRoute[], parts = new TestParts()
     port,
     url,
     parts,
-    send: (method, path, options = {}) => send(url, method, path, options),
+    send: (method, path, { token = "full", ...options } = {}) => ask(url, token, method, path, options),
     stop: (withinMs) => server.stop(withinMs),
     [Symbol.asyncDispose]: () => server.stop(0),
   };
-}
-
-/** Answers to what the OpenAPI document has are held against it; routes of the tests' own are not in it. */
-async function send(url: string, method: string, path: string, options: SendOptions): Promise<Reply> {
-  const { token = "full", json, body = json === undefined ? undefined : JSON.stringify(json) } = options;
-  const headers = new Headers(options.headers);
-  if (token !== null) headers.set("authorization", `Bearer ${token}`);
-  if (json !== undefined && !headers.has("content-type")) headers.set("content-type", "application/json");
-  const response = await fetch(url + path, {
-    method,
-    headers,
-    redirect: "manual",
-    ...(body !== undefined && { body }),
-  });
-  const text = await response.text();
-  const reply = { status: response.status, headers: response.headers, text, json: parse(text) };
-  const fault = (await conformance()).faultOf(method, path, reply);
-  if (fault !== null) throw new Error(fault);
-  return reply;
-}
-
-function parse(text: string): ReplyJson {
-  try {
-    return JSON.parse(text) as ReplyJson;
-  } catch {
-    return {};
-  }
 }
 
 /** Writes the pieces to a socket as they are, and gives back all that comes until the server closes it. */

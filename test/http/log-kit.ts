@@ -2,7 +2,7 @@
  * The routes of the event log over a real database, real actors and real sockets; only who calls is a table
  * of names, as portal tokens are not minted here.
  */
-import { expect } from "bun:test";
+import { afterAll, beforeAll, expect } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ import { plainEndpoint } from "../kit/endpoint.ts";
 import { type Receiver, startReceiver } from "../kit/receiver.ts";
 import { steadyOver } from "../kit/clock.ts";
 import { type Look, lookAgain } from "../kit/until.ts";
-import type { ReplyJson } from "./kit.ts";
+import { owner, portalOf, type ReplyJson } from "./kit.ts";
 
 export type Reply = { status: number; headers: Headers; text: string; json: ReplyJson };
 export type Page<Row> = { data: Row[]; next_cursor: string | null };
@@ -127,25 +127,8 @@ export class Api implements AsyncDisposable {
       await tenants.createProject(account.id, "live", "live"),
       await tenants.createProject(account.id, "test", "test"),
     ];
-    const full: Caller = {
-      kind: "api_key",
-      id: 1,
-      projectId: live.id,
-      accountId: account.id,
-      mode: "live",
-      scopes: ["full"],
-      consumerId: null,
-      manage: true,
-      create: true,
-    };
-    const portal: Caller = {
-      ...full,
-      kind: "portal",
-      scopes: [],
-      consumerId: "anna",
-      manage: false,
-      create: false,
-    };
+    const full: Caller = { ...owner, projectId: live.id, accountId: account.id };
+    const portal = portalOf(full, "anna");
     const callers: Record<string, Caller> = {
       full,
       other: { ...full, id: 2, projectId: other.id },
@@ -296,16 +279,32 @@ function isText(body: unknown): body is string | Uint8Array<ArrayBuffer> {
   return typeof body === "string" || body instanceof Uint8Array;
 }
 
-/** The API with its projects; use it as `await using api = await startApi()`. */
-export async function startApi(
-  limits: Partial<Api["rateLimits"]> = {},
-  clock: Clock = systemClock,
-  plans: Plans = BUILT_IN_PLANS,
-): Promise<Api> {
+type ApiOptions = [limits?: Partial<Api["rateLimits"]>, clock?: Clock, plans?: Plans];
+
+function makeApi(...[limits = {}, clock = systemClock, plans = BUILT_IN_PLANS]: ApiOptions): Api {
   const api = new Api(clock, plans);
   Object.assign(api.rateLimits, limits);
+  return api;
+}
+
+/** The API with its projects; use it as `await using api = await startApi()`. */
+export async function startApi(...options: ApiOptions): Promise<Api> {
+  const api = makeApi(...options);
   await api.open();
   return api;
+}
+
+/** The API for all tests of a file: open before the first of them, gone after the last. */
+export function apiForFile(...options: ApiOptions): Api {
+  const api = makeApi(...options);
+  beforeAll(() => api.open());
+  afterAll(() => api[Symbol.asyncDispose]());
+  return api;
+}
+
+/** An id of the right shape that nothing has. */
+export function nobody(prefix: string): string {
+  return `${prefix}_01KAHM9Q7W00ZZZZZZZZZZZZZZ`;
 }
 
 /** Expects a problem with this status, code and these pointers. */

@@ -2,27 +2,14 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { compileFilter } from "../../../src/core/filter/filter.ts";
 import type { Json } from "../../../src/core/json/value.ts";
+import { type JsonObject, objectOf, randomJson } from "../json/random.ts";
 
 /** Small worlds, so that random filters often meet what they ask for. */
 const NAMES = ["a", "b", "__proto__", "constructor", "0", "x.y"];
 const name = fc.constantFrom(...NAMES);
 const scalar = fc.constantFrom<Json>(null, true, false, 0, 1, 2, "", "a", "ab", "b", "1");
 
-type JsonObject = { [key: string]: Json };
-
-function objectOf(fields: [string, Json][]): JsonObject {
-  return Object.fromEntries(fields);
-}
-
-const { value } = fc.letrec<{ value: Json }>((tie) => ({
-  value: fc.oneof(
-    { maxDepth: 4, depthSize: "medium" },
-    scalar,
-    fc.array(tie("value"), { maxLength: 3 }),
-    fc.array(fc.tuple(name, tie("value")), { maxLength: 3 }).map(objectOf),
-  ),
-}));
-const document = fc.array(fc.tuple(name, value), { maxLength: 5 }).map(objectOf);
+const { value, object: document } = randomJson(name, scalar, 3);
 
 const comparison = fc.oneof(
   fc.tuple(fc.constantFrom("$eq", "$neq"), value),

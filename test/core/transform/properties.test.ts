@@ -2,10 +2,9 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Json } from "../../../src/core/json/value.ts";
 import { compileTransformations, type Transformed } from "../../../src/core/transform/transform.ts";
+import { type JsonObject, randomJson } from "../json/random.ts";
 
 /** These laws hold over paths without array indexes and with existing parents. */
-
-type JsonObject = { [key: string]: Json };
 
 const name = fc.constantFrom(
   "a",
@@ -23,19 +22,7 @@ const name = fc.constantFrom(
 );
 const scalar = fc.constantFrom<Json>(null, true, 0, -1.5, "", "text");
 
-function objectOf(fields: [string, Json][]): JsonObject {
-  return Object.fromEntries(fields);
-}
-
-const { value } = fc.letrec<{ value: Json }>((tie) => ({
-  value: fc.oneof(
-    { maxDepth: 4, depthSize: "medium" },
-    scalar,
-    fc.array(tie("value"), { maxLength: 3 }),
-    fc.array(fc.tuple(name, tie("value")), { maxLength: 4 }).map(objectOf),
-  ),
-}));
-const body = fc.array(fc.tuple(name, value), { maxLength: 5 }).map(objectOf);
+const { value, object: body } = randomJson(name, scalar, 4);
 
 /** Names that a path can say; `*` is no name there. */
 const said = name.filter((word) => word !== "*");

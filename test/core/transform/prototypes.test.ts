@@ -1,34 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Json } from "../../../src/core/json/value.ts";
-import { compileTransformations, type Transformed } from "../../../src/core/transform/transform.ts";
-
-function apply(operations: Json, body: Json): Transformed {
-  const compiled = compileTransformations(operations);
-  if (!compiled.ok) throw new Error(JSON.stringify(compiled.faults));
-  return compiled.transformation.apply(body);
-}
-
-/** What is sent, in the very text: fields of a strange name and the order of all others show in it. */
-function sent(operations: Json, body: Json): string {
-  const transformed = apply(operations, body);
-  return transformed.ok ? JSON.stringify(transformed.body) : `malformed: ${transformed.reason}`;
-}
-
-function pick(...paths: string[]): Json {
-  return [{ op: "pick", paths }];
-}
-
-function omit(...paths: string[]): Json {
-  return [{ op: "omit", paths }];
-}
-
-function rename(from: string, to: string): Json {
-  return [{ op: "rename", from, to }];
-}
-
-function set(path: string, value: Json): Json {
-  return [{ op: "set", path, value }];
-}
+import { apply, sent, pick, omit, rename, set } from "./kit.ts";
 
 describe("names that reach for prototypes are plain names", () => {
   const body: Json = JSON.parse('{"a":1,"__proto__":{"x":1},"data":{"constructor":{"prototype":{"y":2}}}}');

@@ -1,22 +1,16 @@
 /** GET /v1/stats/deliveries: the list of deliveries, counted by when they were made. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { keyTime } from "../../../src/core/ids.ts";
 import { limit } from "../../../src/core/limits.ts";
 import { DELIVERY_STATUS, type DeliveryStatus } from "../../../src/core/model.ts";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
 import { SetClock } from "../../kit/clock.ts";
-import { type Api, expectRefusal, type Page, startApi } from "../log-kit.ts";
+import { apiForFile, expectRefusal, type Page, startApi } from "../log-kit.ts";
 
 type Point = { at: string } & Record<DeliveryStatus, number>;
 type Counts = Page<Point> & { counted_since: string | null };
 
-let api: Api;
-
-beforeAll(async () => {
-  api = await startApi();
-});
-
-afterAll(() => api[Symbol.asyncDispose]());
+const api = apiForFile();
 
 const HOUR_MS = 3_600_000;
 const KEYS_A_MS = 4096;

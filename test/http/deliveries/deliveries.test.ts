@@ -1,19 +1,10 @@
 /** Deliveries, their attempts, retry, cancel and export. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { AttemptAnswer } from "../../../src/http/deliveries/attempt-shape.ts";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
-import { type Api, expectRefusal, type Page, startApi } from "../log-kit.ts";
+import { apiForFile, expectRefusal, type Page, nobody } from "../log-kit.ts";
 
-/** An id of the right shape that nothing has. */
-const nobody = (prefix: string) => `${prefix}_01KAHM9Q7W00ZZZZZZZZZZZZZZ`;
-
-let api: Api;
-
-beforeAll(async () => {
-  api = await startApi();
-});
-
-afterAll(() => api[Symbol.asyncDispose]());
+const api = apiForFile();
 
 const answers = (status: number) => () => new Response(null, { status });
 const list = async (query: string, token?: string) =>

@@ -3,19 +3,14 @@
  * link that changes any one field of `config` has to bring the credentials itself, and nobody sets a header
  * that the kind's protocol gives a meaning to.
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { MASK } from "../../../src/destinations/credential-headers.ts";
 import { findKind } from "../../../src/destinations/destinations.ts";
 import { CASES } from "../../destinations/kinds/cases.ts";
 import { type Config, type KindCase } from "../../destinations/kinds/case.ts";
-import { type Api, expectRefusal, startApi } from "../log-kit.ts";
+import { apiForFile, expectRefusal } from "../log-kit.ts";
 
-let api: Api;
-
-beforeAll(async () => {
-  api = await startApi();
-});
-afterAll(() => api[Symbol.asyncDispose]());
+const api = apiForFile();
 
 const fieldsOf = (kind: string) => findKind(kind)?.fields ?? [];
 const secretsOf = (kind: string) => fieldsOf(kind).filter(({ secret }) => secret);

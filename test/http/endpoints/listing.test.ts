@@ -1,18 +1,17 @@
 /** What a list of endpoints costs where there are very many; what it answers: endpoints.test.ts. */
-import { afterAll, beforeAll, expect, spyOn, test } from "bun:test";
+import { beforeAll, expect, spyOn, test } from "bun:test";
 import { plainEndpoint } from "../../kit/endpoint.ts";
-import { type Api, startApi } from "../log-kit.ts";
+import { apiForFile } from "../log-kit.ts";
 
 const COUNT = 300;
 const OF_ANNA = 20;
 
-let api: Api;
+const api = apiForFile();
 let ids: string[];
 /** Endpoints that were looked at. */
 const seen = new Set<number>();
 
 beforeAll(async () => {
-  api = await startApi();
   const { endpoints, store } = api.data;
   const projectId = api.callers.get("full")?.projectId ?? 0;
   const consumerOf = (n: number) => (n < OF_ANNA ? "anna" : null);
@@ -34,8 +33,6 @@ beforeAll(async () => {
   }
   ids = made.map(({ id }) => api.data.ids.encode("ep", id)).toReversed();
 });
-
-afterAll(() => api[Symbol.asyncDispose]());
 
 async function list(query: string, token?: string) {
   seen.clear();

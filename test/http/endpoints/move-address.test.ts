@@ -2,20 +2,14 @@
  * What is decided before a write holds only where it still does inside the write: endpoints that move, and
  * replays that meet.
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { limit } from "../../../src/core/limits.ts";
 import { type Endpoint, HEALTHY } from "../../../src/core/model.ts";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
 import { startApp } from "../../kit/app.ts";
-import { type Api, type Page, startApi } from "../log-kit.ts";
+import { apiForFile, type Page } from "../log-kit.ts";
 
-let api: Api;
-
-beforeAll(async () => {
-  api = await startApi();
-});
-
-afterAll(() => api[Symbol.asyncDispose]());
+const api = apiForFile();
 
 const answers =
   (status: number, headers: Record<string, string> = {}) =>

@@ -1,8 +1,8 @@
 /** Polling against a model of it: a list, from which only a cursor takes. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { SetClock } from "../../kit/clock.ts";
-import { type Api, startApi } from "../log-kit.ts";
+import { apiForFile } from "../log-kit.ts";
 
 type Step =
   | { do: "publish" }
@@ -69,14 +69,8 @@ class Model {
   }
 }
 
-let api: Api;
 const clock = new SetClock(Date.UTC(2026, 10, 21));
-
-beforeAll(async () => {
-  api = await startApi({}, clock);
-});
-
-afterAll(() => api[Symbol.asyncDispose]());
+const api = apiForFile({}, clock);
 
 interface Listed {
   id: string;

@@ -1,17 +1,8 @@
 /** The event log: lists with their filters and cursors, and single events. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Api, type EventRow, expectRefusal, type Page, startApi } from "../log-kit.ts";
+import { describe, expect, test } from "bun:test";
+import { apiForFile, type EventRow, expectRefusal, type Page, nobody } from "../log-kit.ts";
 
-/** An id of the right shape that nothing has. */
-const nobody = (prefix: string) => `${prefix}_01KAHM9Q7W00ZZZZZZZZZZZZZZ`;
-
-let api: Api;
-
-beforeAll(async () => {
-  api = await startApi();
-});
-
-afterAll(() => api[Symbol.asyncDispose]());
+const api = apiForFile();
 
 const list = async (query: string, token?: string) =>
   (await api.get<Page<EventRow>>(`/v1/events?${query}`, token)).data;

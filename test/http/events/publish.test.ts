@@ -1,17 +1,11 @@
 /** Publishing, single and in batches. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { PublishedAnswer } from "../../../src/http/events/shape.ts";
-import { type Api, type EventRow, expectRefusal, type Page, startApi } from "../log-kit.ts";
+import { apiForFile, type EventRow, expectRefusal, type Page, startApi } from "../log-kit.ts";
 
 const MIB = 1024 * 1024;
 
-let api: Api;
-
-beforeAll(async () => {
-  api = await startApi();
-});
-
-afterAll(() => api[Symbol.asyncDispose]());
+const api = apiForFile();
 
 const post = (body: unknown, token?: string, headers?: Record<string, string>) =>
   api.call("POST", "/v1/events", body, token, headers);

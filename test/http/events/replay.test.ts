@@ -1,17 +1,9 @@
 /** Replay of one event; of many: test/http/replays/replays.test.ts. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
-import { type Api, expectRefusal, type Page, type Reply, startApi } from "../log-kit.ts";
+import { apiForFile, expectRefusal, type Page, type Reply, nobody } from "../log-kit.ts";
 
-const nobody = (prefix: string) => `${prefix}_01KAHM9Q7W00ZZZZZZZZZZZZZZ`;
-
-let api: Api;
-
-beforeAll(async () => {
-  api = await startApi();
-});
-
-afterAll(() => api[Symbol.asyncDispose]());
+const api = apiForFile();
 
 const answers = (status: number) => () => new Response(null, { status });
 const rows = (reply: Reply) => (reply.json as unknown as Page<DeliveryAnswer>).data;

@@ -1,18 +1,12 @@
 /** The timeline of an event, as it follows from attempts and notes. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { limit, LIMITS } from "../../../src/core/limits.ts";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
-import { type Api, expectRefusal, type Page, startApi } from "../log-kit.ts";
+import { apiForFile, expectRefusal, type Page } from "../log-kit.ts";
 
 type Entry = { at: string; kind: string; [field: string]: unknown };
 
-let api: Api;
-
-beforeAll(async () => {
-  api = await startApi();
-});
-
-afterAll(() => api[Symbol.asyncDispose]());
+const api = apiForFile();
 
 const timeline = async (id: string, token?: string) =>
   (await api.get<Page<Entry>>(`/v1/events/${id}/timeline`, token)).data;

@@ -1,11 +1,11 @@
 /** Bulk replays; of one event: test/http/events/replay.test.ts. */
-import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { DeliveryStatus } from "../../../src/core/model.ts";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
 import { Merge } from "../../../src/store/merge.ts";
-import { type Api, expectRefusal, type Page, startApi } from "../log-kit.ts";
+import { apiForFile, expectRefusal, type Page, startApi, nobody } from "../log-kit.ts";
 
 const NARROW = { fanoutAtOnceMax: 2, eventRowsMax: 2, fanoutSliceRows: 1 };
 
@@ -18,15 +18,7 @@ type ReplayAnswer = {
   completed_at: string | null;
 };
 
-const nobody = (prefix: string) => `${prefix}_01KAHM9Q7W00ZZZZZZZZZZZZZZ`;
-
-let api: Api;
-
-beforeAll(async () => {
-  api = await startApi();
-});
-
-afterAll(() => api[Symbol.asyncDispose]());
+const api = apiForFile();
 
 const answers = (status: number) => () => new Response(null, { status });
 const replayMany = (body: unknown, token?: string) => api.call("POST", "/v1/replays", body, token);

@@ -1,21 +1,16 @@
 /** How many bulk replays run at once, of a project and of one consumer. */
-import { afterAll, afterEach, beforeAll, expect, spyOn, test } from "bun:test";
+import { afterEach, expect, spyOn, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { everyOne } from "../../../src/store/log/replays.ts";
-import { type Api, expectRefusal, startApi } from "../log-kit.ts";
+import { apiForFile, expectRefusal } from "../log-kit.ts";
 
 const names = ["replaysRunningMax", "replaysOfConsumerMax", "eventRowsMax"] as const;
 const usual = names.map((name) => LIMITS[name].value);
 const setLimit = (name: (typeof names)[number], value: number) =>
   ((LIMITS[name] as { value: number }).value = value);
 
-let api: Api;
-
-beforeAll(async () => {
-  api = await startApi();
-});
+const api = apiForFile();
 afterEach(() => names.forEach((name, at) => setLimit(name, usual[at] ?? 0)));
-afterAll(() => api[Symbol.asyncDispose]());
 
 const ask = (token?: string, body: object = {}) => api.call("POST", "/v1/replays", body, token);
 

@@ -3,6 +3,7 @@ import { afterEach, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { openTestData } from "../../kit/data.ts";
 import { appForFile } from "../../kit/for-file.ts";
+import { plainSource } from "../../kit/source.ts";
 import { expectProblem, type Reply } from "../kit.ts";
 import { createSource } from "./kit.ts";
 
@@ -56,25 +57,7 @@ test("the sources of a project are found without a look at those of another", as
   const { sources, tenants, store } = it.data;
   const other = await tenants.createProject(it.project.accountId, "other", "live");
   const [mine, foreign] = await store.write(() =>
-    [it.project, other].map(({ id }) =>
-      sources.insert({
-        projectId: id,
-        consumerId: null,
-        provider: "service",
-        name: "A source",
-        config: {},
-        rateLimitPerSecond: null,
-        status: "active",
-        updatedAt: 0,
-        secret: "whsec_",
-        previousSecret: null,
-        signingSecret: null,
-        previousSigningSecret: null,
-        previousExpiresAt: null,
-        credentials: {},
-        pendingVerificationToken: null,
-      }),
-    ),
+    [it.project, other].map(({ id }) => sources.insert({ ...plainSource, projectId: id })),
   );
   if (!mine || !foreign) throw new Error("two were made");
   let looks = 0;

@@ -1,22 +1,19 @@
 /** Places of a plan that belong to deliveries which are still to be written (src/store/counts/meter.ts). */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import type { Delivery, Project } from "../../../src/core/model.ts";
 import type { Fanout } from "../../../src/store/log/fanouts.ts";
-import { type Api, startApi } from "../../http/log-kit.ts";
+import { apiForFile } from "../../http/log-kit.ts";
 import { openTestData } from "../../kit/data.ts";
 
 const FREE = 10_000;
 
-let api: Api;
+const api = apiForFile();
 let project: Project;
 
 beforeAll(async () => {
-  api = await startApi();
   const { id } = await api.data.tenants.createAccount({ name: "a", plan: "free" });
   project = await api.data.tenants.createProject(id, "live", "live");
 });
-
-afterAll(() => api[Symbol.asyncDispose]());
 
 /** Inside a write: an event whose deliveries to five endpoints follow. */
 function insertWide(isWaiting: boolean): Fanout {

@@ -9,30 +9,13 @@ import { join } from "node:path";
 import { Cipher } from "../../../src/core/cipher.ts";
 import { type Data, openData } from "../../../src/store/data.ts";
 import { openDatabase } from "../../../src/store/database.ts";
-import type { NewSource } from "../../../src/store/resources/sources.ts";
 import { plainEndpoint } from "../../kit/endpoint.ts";
+import { plainSource } from "../../kit/source.ts";
 import { storeParts } from "../../kit/store-parts.ts";
 
 const OLD = new Uint8Array(32).fill(1);
 const NEW = new Uint8Array(32).fill(2);
 const ENDPOINTS = 120;
-const plainSource: NewSource = {
-  projectId: 0,
-  consumerId: null,
-  provider: "stripe",
-  name: "s",
-  config: {},
-  rateLimitPerSecond: null,
-  status: "active",
-  updatedAt: 0,
-  secret: "whsec_s",
-  previousSecret: null,
-  signingSecret: null,
-  previousSigningSecret: null,
-  previousExpiresAt: null,
-  credentials: {},
-  pendingVerificationToken: null,
-};
 let dir = "";
 
 beforeEach(() => {
