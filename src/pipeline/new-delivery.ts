@@ -79,10 +79,10 @@ export function mayGet({ consumerId }: Endpoint, event: Pick<Event, "consumerId"
 
 /**
  * Asked again inside the write, as the endpoint may have been given to another consumer since the event was
- * prepared. A test is for its endpoint, whosever that is by now.
+ * prepared. A test is for its endpoint, as long as that is still its consumer's.
  */
 export function isTheirs(endpoint: Endpoint, event: Pick<Event, "consumerId" | "isTest">): boolean {
-  return event.isTest || mayGet(endpoint, event);
+  return event.isTest ? endpoint.consumerId === event.consumerId : mayGet(endpoint, event);
 }
 
 /**

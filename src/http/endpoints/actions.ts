@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
-import { invalid, notFound, unavailable } from "../../core/errors.ts";
+import { invalid, notFound, Problem, unavailable } from "../../core/errors.ts";
 import { isEventType } from "../../core/event-type.ts";
+import type { Caller } from "../../core/caller.ts";
 import type { Endpoint } from "../../core/model.ts";
 import { isPolled } from "../../destinations/destinations.ts";
 import { TRIAL_DATA, TRIAL_TYPE } from "../../delivery/trial.ts";
@@ -68,7 +69,7 @@ function testRoute(services: TestNeeds): AnyRoute {
     bodyExample: { type: "invoice.paid" },
     waitMaxSeconds: ATTEMPT_WAIT_SECONDS,
     answers: TEST_ANSWERS,
-    refuses: { conflict: "It is disabled." },
+    refuses: { conflict: "It is disabled, or is given to another consumer at this moment." },
     async handle(context) {
       const { caller, params, body } = context;
       const type = body.type ?? TRIAL_TYPE;
@@ -78,7 +79,7 @@ function testRoute(services: TestNeeds): AnyRoute {
       if (endpoint.status === "disabled") throw disabledConflict();
       const isFetched = isPolled(endpoint.kind);
       if (isFetched) context.beginChange();
-      const deliveryId = await writeTest(services, endpoint, type);
+      const deliveryId = await writeTest(services, caller, endpoint, type);
       if (isFetched) return { status: 202, json: waitingTest(services, deliveryId, type) };
       await attempt(services, deliveryId);
       // Kept in memory alone: its bodies leave with their event, and a test that is sent again does no harm.
@@ -89,7 +90,8 @@ function testRoute(services: TestNeeds): AnyRoute {
 
 /** The event and its delivery, on disk. */
 async function writeTest(
-  services: Needs<"store" | "endpoints" | "eventTypes" | "pipeline" | "now">,
+  services: Needs<"ids" | "store" | "endpoints" | "eventTypes" | "pipeline" | "now">,
+  caller: Caller,
   endpoint: Endpoint,
   type: string,
 ): Promise<number> {
@@ -105,11 +107,10 @@ async function writeTest(
   };
   const prepared = services.pipeline.prepareTest(endpoint, event);
   await services.store.write(() => prepared.write());
-  if (prepared.testDelivery === null) {
-    if (services.endpoints.get(endpoint.id) === undefined) throw notFound("endpoint");
-    throw disabledConflict();
-  }
-  return prepared.testDelivery;
+  if (prepared.testDelivery !== null) return prepared.testDelivery;
+  const { status } = findEndpoint(services, caller, services.ids.encode("ep", endpoint.id));
+  if (status === "disabled") throw disabledConflict();
+  throw new Problem("conflict", "The endpoint was given to another consumer meanwhile. Ask again.");
 }
 
 /** The delivery that a poller gets next, once all before it are acknowledged. */

@@ -59,3 +59,24 @@ test("an endpoint that is taken from a consumer has a new secret; one of the pro
     expect((await secret()) !== first).toBe(isNew);
   }
 });
+
+test.each(["http", "poll"] as const)(
+  "a test that comes beside a move shows nothing of whom the endpoint is given to: %s",
+  async (kind) => {
+    await using api = await startApi();
+    api.receiver.at("bert", () => new Response("bert's answer"));
+    for (const isMoveFirst of [true, false]) {
+      const endpoint = await api.endpoint({ kind, url: api.receiver.url("anna"), consumerId: "anna" });
+      const path = `/v1/endpoints/${endpoint.publicId}`;
+      const destination = kind === "poll" ? {} : { url: api.receiver.url("bert") };
+      const move = () => api.call("PATCH", path, { consumer_id: "bert", ...destination });
+      const trial = () => api.call("POST", `${path}/test`, {}, "annaManages");
+      const [moved, tried] = isMoveFirst
+        ? await Promise.all([move(), trial()])
+        : await Promise.all([trial(), move()]).then(([a, b]) => [b, a] as const);
+      const isTried = tried.status === 200 || tried.status === 202;
+      expect([moved.status, isTried]).toEqual(moved.status === 200 ? [200, false] : [409, true]);
+      expect(tried.text).not.toContain("bert");
+    }
+  },
+);
