@@ -23,7 +23,8 @@ type Owner = Pick<Endpoint, "projectId" | "consumerId">;
 export function requireRoom(services: Needs<"endpoints">, made: NewEndpoint): void {
   requireRoomFor("endpointsPerProjectMax", services.endpoints.ofProject(made.projectId));
   requireConsumerRoom(services, made);
-  requireWeight(services, made, endpointWeight(made));
+  const weight = endpointWeight(made);
+  requireWeight(services, made, weight, weight);
 }
 
 function requireConsumerRoom({ endpoints }: Needs<"endpoints">, { projectId, consumerId }: Owner): void {
@@ -33,21 +34,28 @@ function requireConsumerRoom({ endpoints }: Needs<"endpoints">, { projectId, con
   throw invalid("/consumer_id", `A consumer has at most ${max} endpoints.`);
 }
 
-/** Throws 422 where an endpoint's settings, heavier than before, would make all together too heavy. */
+/**
+ * Throws 422 where an endpoint's settings, heavier than before or brought to another consumer, would make all
+ * together too heavy.
+ */
 export function requireLighter(services: Needs<"endpoints">, now: Endpoint, made: Endpoint): void {
-  const added = endpointWeight(made) - endpointWeight(now);
-  if (added > 0) requireWeight(services, made, added);
+  const weight = endpointWeight(made);
+  const added = weight - endpointWeight(now);
+  requireWeight(services, made, added, made.consumerId === now.consumerId ? added : weight);
 }
 
-function requireWeight({ endpoints }: Needs<"endpoints">, owner: Owner, added: number): void {
-  const { projectId, consumerId } = owner;
+function requireWeight(
+  { endpoints }: Needs<"endpoints">,
+  { projectId, consumerId }: Owner,
+  added: number,
+  addedToConsumer: number,
+): void {
   const ofConsumer = consumerId === null ? 0 : endpoints.ofConsumer(projectId, consumerId).weight;
-  if (consumerId !== null && ofConsumer + added > limit("endpointsOfConsumerBytesMax")) {
+  const consumerMax = consumerId === null ? Number.POSITIVE_INFINITY : limit("endpointsOfConsumerBytesMax");
+  if (addedToConsumer > 0 && ofConsumer + addedToConsumer > consumerMax)
     throw invalid("", `The endpoints of this consumer are too large together: ${SMALLER}`);
-  }
-  if (endpoints.ofProject(projectId).weight + added > limit("endpointsOfProjectBytesMax")) {
+  if (added > 0 && endpoints.ofProject(projectId).weight + added > limit("endpointsOfProjectBytesMax"))
     throw invalid("", `The endpoints of this project are too large together: ${SMALLER}`);
-  }
 }
 
 const SMALLER = "their filters, transformations, headers and metadata have many parts, or long texts.";

@@ -217,7 +217,8 @@ function changeRoute(
           const change = readEndpointChange(body, now);
           requireOwnCredentials(caller, body, now, { ...now, ...change });
           requireLighter(services, now, { ...now, ...change });
-          return { ...change, ...moveTo(services, now, change.consumerId ?? now.consumerId) };
+          const { consumerId = now.consumerId } = change;
+          return { ...change, ...moveTo(services, now, consumerId) };
         },
         (made) => ({ status: 200, json: { ...endpointOf(services, made), ...warningsPart(body.filter) } }),
       );

@@ -80,3 +80,12 @@ test.each(["http", "poll"] as const)(
     }
   },
 );
+
+test("an endpoint that had deliveries stays with its consumer, also where it would be the project's own", async () => {
+  await using api = await startApi();
+  const endpoint = await api.endpoint({ url: api.receiver.url("x"), consumerId: "anna", status: "paused" });
+  await api.publish("a.b", { consumer_id: "anna" });
+  const path = `/v1/endpoints/${endpoint.publicId}`;
+  expect((await api.call("PATCH", path, { consumer_id: null })).status).toBe(409);
+  expect((await api.get<{ consumer_id: string }>(path)).consumer_id).toBe("anna");
+});

@@ -61,5 +61,11 @@ test("a consumer has a share of that", async () => {
   const heavy = { transformations: setting(50_000) };
   expect((await post({ ...heavy, consumer_id: "bert" })).status).toBe(201);
   expectFault(await post({ ...heavy, consumer_id: "bert" }), "");
-  expect((await post({ ...heavy, consumer_id: "carl" })).status).toBe(201);
+  const { json } = await post({ ...heavy, consumer_id: "carl" });
+  // One that is given to a consumer weighs there as a new one does.
+  const give = (to: string | null) =>
+    bench.app.live.patch(`/v1/endpoints/${String(json["id"])}`, { consumer_id: to });
+  expectFault(await give("bert"), "");
+  expect((await give("dora")).status).toBe(200);
+  expect((await give(null)).status).toBe(200);
 });
