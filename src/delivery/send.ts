@@ -102,7 +102,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
       truncated: response !== null && response.truncated,
       ...findingOf(result, judgement, parts),
     };
-    return hidden(sent, kind, endpoint);
+    return hidden(sent, kind, endpoint, request.headers);
   } catch (error) {
     // An endpoint that this version cannot read must not end the process, which serves the others.
     parts.onBroken(endpoint, error);
@@ -125,11 +125,21 @@ function elapsedMs({ parts, began }: Sending): number {
   return Math.max(0, Math.round(parts.monotonic() - began));
 }
 
-/** What was said, without the credentials that a server may repeat. */
-function hidden(sent: Sent, kind: DestinationKind, endpoint: Endpoint): Sent {
+/**
+ * What was said, without the credentials that a server may repeat: those that are stored, and what was made of
+ * them, of which `sentHeaders` have the last.
+ */
+function hidden(
+  sent: Sent,
+  kind: DestinationKind,
+  endpoint: Endpoint,
+  sentHeaders: OutgoingRequest["headers"] = [],
+): Sent {
   const { credentials, config } = compiledOf(endpoint);
   if (credentials.length === 0) return sent;
-  const secrets = [...credentials, ...(kind.secrets?.(config) ?? [])];
+  const authorization = sentHeaders.filter(([name]) => name.toLowerCase() === "authorization");
+  const made = [...(kind.secrets?.(config) ?? []), ...headerSecrets(authorization)];
+  const secrets = [...new Set([...credentials, ...made])];
   return {
     ...sent,
     error: sent.error && hideInError(sent.error, secrets),

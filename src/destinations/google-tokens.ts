@@ -101,11 +101,11 @@ interface Token {
 interface Held {
   token: Token | null;
   pending: Promise<Token> | null;
-  /** Of the last token, also after it was refused. */
-  lastText: string | null;
+  /** The last token, also after it was refused, and the last assertion that was to be changed for one. */
+  repeatable: { token?: string; assertion?: string };
 }
 
-const heldOf = perConfig((): Held => ({ token: null, pending: null, lastText: null }));
+const heldOf = perConfig((): Held => ({ token: null, pending: null, repeatable: {} }));
 
 /** `authorization` for a request at `now`. Rejects with `Unprepared` where no token can be had. */
 export async function bearerOf(
@@ -117,10 +117,10 @@ export async function bearerOf(
   const held = heldOf(config);
   const { token } = held;
   if (token && now < token.endsAt - RENEW_BEFORE_MS) return `Bearer ${token.text}`;
-  held.pending ??= fetchToken(accountOf(config), scope, now, ask).finally(() => (held.pending = null));
+  held.pending ??= fetchToken(held, accountOf(config), scope, now, ask).finally(() => (held.pending = null));
   try {
     held.token = await held.pending;
-    held.lastText = held.token.text;
+    held.repeatable.token = held.token.text;
   } catch (error) {
     if (!token || now >= token.endsAt - USABLE_MS) throw error;
   }
@@ -129,8 +129,7 @@ export async function bearerOf(
 
 /** What must not be shown beside the account's key: a server may repeat it. */
 export function grantedTokens(config: DestinationConfig): readonly string[] {
-  const { lastText } = heldOf(config);
-  return lastText === null ? [] : [lastText];
+  return Object.values(heldOf(config).repeatable);
 }
 
 /** The token was refused: the next attempt asks for another one. */
@@ -138,8 +137,15 @@ export function forgetToken(config: DestinationConfig): void {
   heldOf(config).token = null;
 }
 
-async function fetchToken(account: ServiceAccount, scope: string, now: number, ask: Ask): Promise<Token> {
+async function fetchToken(
+  held: Held,
+  account: ServiceAccount,
+  scope: string,
+  now: number,
+  ask: Ask,
+): Promise<Token> {
   const assertion = await signAssertion(account, scope, Math.floor(now / 1000));
+  held.repeatable.assertion = assertion;
   const body = new URLSearchParams({ grant_type: GRANT_TYPE, assertion }).toString();
   const answer = await ask({
     method: "POST",

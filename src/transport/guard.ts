@@ -7,6 +7,7 @@
  */
 import type { NoAnswerCode } from "../core/attempt-error.ts";
 import { networkInterfaces } from "node:os";
+import { posix } from "node:path";
 import { dns } from "bun";
 import { type Address, isInside, isPublicAddress, parseAddress, parseCidr } from "./addresses.ts";
 
@@ -160,12 +161,12 @@ function selfJudge(self: Self | undefined, own: ReadonlySet<string>): (url: Targ
 
 const USUAL = new Set([80, 443]);
 
-/** As a router in front may read it: percent-encodings resolved, slashes single. */
+/** As a router in front may read it: percent-encodings and dot segments resolved, slashes forward and single. */
 function plainPath(path: string): string {
   const resolved = path.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) =>
     String.fromCharCode(Number.parseInt(hex, 16)),
   );
-  return resolved.replace(/\/{2,}/g, "/");
+  return posix.normalize(resolved.replaceAll("\\", "/"));
 }
 
 function portOf({ protocol, port }: Pick<URL, "protocol" | "port">): number {

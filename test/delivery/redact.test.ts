@@ -3,6 +3,7 @@ import { limit } from "../../src/core/limits.ts";
 import { expect, test } from "bun:test";
 import { headerSecrets, hideSecretBytes, hideSecrets } from "../../src/delivery/redact.ts";
 import { startApp } from "../kit/app.ts";
+import { serviceAccount } from "../destinations/kinds/google.ts";
 import { startReceiver } from "../kit/receiver.ts";
 
 const TOKEN = 'FwoGZXIv"YXdz/EBYa<D2>&';
@@ -116,4 +117,38 @@ test("a secret whose end the kept part of an answer cuts off is hidden too", asy
   const { id } = await app.live.create("/v1/endpoints", endpoint);
   const { json } = await app.live.post(`/v1/endpoints/${id}/test`);
   expect(String(json["response_body"])).toEndWith("ABearer ***");
+});
+
+test("what was made of the credentials is hidden too: Google's assertion, and a signature for one request", async () => {
+  await using app = await startApp();
+  await using receiver = startReceiver();
+  const repeated: string[] = [];
+  const repeat = (text: string) => {
+    repeated.push(text);
+    return Response.json({ error: `not ${text}` }, { status: 400, headers: { "x-echo": text } });
+  };
+  const token = receiver.at("token", ({ body }) =>
+    repeat(new URLSearchParams(decode(body)).get("assertion") ?? ""),
+  );
+  receiver.at("acc/orders/messages", ({ headers: { authorization = "" } }) =>
+    repeat(authorization.replace("SharedKey ", "")),
+  );
+  const account = `AccountName=acc;AccountKey=${BASIC};QueueEndpoint=${receiver.url("acc")}`;
+  for (const [kind, config] of [
+    ["gcp_pubsub", { project_id: "acme-1", topic: "orders", service_account_json: serviceAccount(token) }],
+    [
+      "azure_storage_queue",
+      { connection_string: `DefaultEndpointsProtocol=http;${account}`, queue: "orders" },
+    ],
+  ] as const) {
+    const { id } = await app.live.create("/v1/endpoints", { kind, config });
+    const { text, json } = await app.live.post(`/v1/endpoints/${id}/test`);
+    expect([kind, json["response_body"], json["response_headers"]]).toMatchObject([
+      kind,
+      JSON.stringify({ error: "not ***" }),
+      { "x-echo": "***" },
+    ]);
+    expect(text).not.toContain(repeated.at(-1) as string);
+  }
+  expect(repeated.map((text) => text.length > 20)).toEqual([true, true]);
 });

@@ -394,7 +394,15 @@ describe("this service itself", () => {
   );
 
   test("is what lies below the base URL's path, and no more", () => {
-    for (const path of ["/hooks/ingest/src_1", "//hooks/x", "/%68ooks/x", "/hooks//x"])
+    const spellings = [
+      "//hooks/x",
+      "/%68ooks/x",
+      "/hooks//x",
+      "/x/..%2fhooks/",
+      "/.%2fhooks/",
+      "/x%5c..%5chooks/",
+    ];
+    for (const path of ["/hooks/ingest/src_1", ...spellings])
       expect([path, based.isSelf(new URL(`https://example.com${path}`))]).toEqual([path, true]);
     expect(based.isSelf(new URL("https://example.com/shop"))).toBe(false);
   });
