@@ -27,6 +27,8 @@ export class OutletWatch implements Outlet {
   /** What the actors were given of a delivery, by its id. */
   readonly #given = new Map<number, Load>();
   #isDispatching = false;
+  /** What waits for an endpoint that comes to keep the order goes to its actor: that is no turn. */
+  #isHandedOver = false;
   /** Since the last look: projects that were served from the line, and how many joined it. */
   #served = new Set<number>();
   #joined = 0;
@@ -57,6 +59,12 @@ export class OutletWatch implements Outlet {
       if (!this.#isDispatching) this.#leave(id, load);
       if (load !== null) this.#given.set(id, load);
       enqueue(waiting);
+    };
+    const handOver = dispatcher.handOver.bind(dispatcher);
+    dispatcher.handOver = (endpoint) => {
+      this.#isHandedOver = true;
+      handOver(endpoint);
+      this.#isHandedOver = false;
     };
     const attemptNow = actors.attemptNow.bind(actors);
     actors.attemptNow = (id, trigger) => {
@@ -139,7 +147,7 @@ export class OutletWatch implements Outlet {
     for (const [projectId, lined] of this.#lined) {
       const before = lined.get(id);
       if (!lined.delete(id)) continue;
-      this.#served.add(projectId);
+      if (!this.#isHandedOver) this.#served.add(projectId);
       if (before && load === null) this.tell.met("lineWithoutBody");
       if (lined.size === 0) this.#lined.delete(projectId);
     }

@@ -28,6 +28,8 @@ export class PlanWatch {
   readonly #flights = new Map<number, Delivery>();
   /** When attempts ended, by the monotonic clock: their outcomes may still be on their way to the disk. */
   #ended: number[] = [];
+  /** By the monotonic clock: since when the disk takes writes. */
+  #writableSince = 0;
 
   constructor(private readonly run: Simulation) {}
 
@@ -54,8 +56,10 @@ export class PlanWatch {
     const needed = byRows + this.#withoutPlace();
     if (remaining > Math.max(0, limit - needed))
       this.run.violate("a plan takes more than it has left, as an attempt in flight has lost its place");
-    const since = this.run.world.monotonic - RECORDED_MS;
-    if (store.writable) this.#ended = this.#ended.filter((at) => at > since);
+    const { monotonic } = this.run.world;
+    if (!store.writable) this.#writableSince = monotonic;
+    const since = monotonic - RECORDED_MS;
+    if (this.#writableSince < since) this.#ended = this.#ended.filter((at) => at > since);
     const most = byRows + this.#flights.size + this.#ended.length;
     if (remaining < limit - most) this.run.violate("more places of a plan are taken than anything has");
   }

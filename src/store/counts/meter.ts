@@ -45,6 +45,7 @@ interface Tally extends Counts {
 }
 
 const NOTHING: Counts = { used: 0, taken: 0, awaited: 0, events: 0, lent: 0 };
+const NOBODY: ReadonlySet<number> = new Set();
 const NEVER: Month = { start: 0, end: 0 };
 
 /**
@@ -58,6 +59,10 @@ export class Meter implements BatchPart {
   readonly #first = new Map<number, (() => void) | null>();
   /** Of the running transaction: those of them that are lent a place. */
   readonly #lending = new Map<number, Tally>();
+  /** Of the running transaction: other deliveries whose place went. */
+  #leaving = new Set<number>();
+  /** The same of the last one: until it is on disk their actors do not hear of it, and may begin an attempt. */
+  #left: ReadonlySet<number> = NOBODY;
   readonly #add;
 
   constructor(
@@ -185,8 +190,9 @@ export class Meter implements BatchPart {
 
   /** The first attempt of a delivery begins: it is metered whatever becomes of the delivery meanwhile. */
   beginFirst(delivery: Pick<Delivery, "id" | "projectId" | "status" | "due" | "metered" | "origin">): void {
-    if (placeOf(delivery) === "taken" && this.remaining(delivery.projectId) !== null)
-      this.#first.set(delivery.id, null);
+    const { id, projectId } = delivery;
+    if (placeOf(delivery) === "taken" && this.remaining(projectId) !== null)
+      this.#first.set(id, this.#left.has(id) ? this.lend(projectId) : null);
   }
 
   /** It is recorded, or was given up. */
@@ -200,6 +206,7 @@ export class Meter implements BatchPart {
    * is under way still needs one.
    */
   leaveToFirst({ id, projectId }: Pick<Delivery, "id" | "projectId">): void {
+    if (!this.#first.has(id)) return void this.#leaving.add(id);
     const account = this.#first.get(id) === null && this.#payer(projectId);
     if (!account || this.#lending.has(id)) return;
     const tally = this.#tally(account.id);
@@ -215,6 +222,7 @@ export class Meter implements BatchPart {
   }
 
   done(): void {
+    if (this.#leaving.size > 0) this.#keepLeft(this.#leaving);
     if (this.#touched.length === 0) return;
     for (const [id, tally] of this.#lending) this.#first.set(id, lend(tally));
     for (const tally of this.#touched) {
@@ -227,6 +235,16 @@ export class Meter implements BatchPart {
     this.reset();
   }
 
+  /** Until it is on disk, and whoever waits for that has told the actors. */
+  #keepLeft(left: ReadonlySet<number>): void {
+    this.#left = left;
+    this.#leaving = new Set();
+    const forget = () => {
+      if (this.#left === left) this.#left = NOBODY;
+    };
+    void this.store.untilCommitted().then(() => this.store.schedule(forget));
+  }
+
   reset(): void {
     for (const tally of this.#touched) {
       Object.assign(tally.open, NOTHING);
@@ -234,6 +252,7 @@ export class Meter implements BatchPart {
     }
     if (this.#touched.length > 0) this.#touched = [];
     this.#lending.clear();
+    this.#leaving.clear();
   }
 
   /** The account that a project's deliveries are metered to; undefined for a test project. */

@@ -1,5 +1,6 @@
 /** Places of a plan that belong to deliveries which are still to be written (src/store/counts/meter.ts). */
 import { beforeAll, expect, test } from "bun:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Delivery, Project } from "../../../src/core/model.ts";
 import type { Fanout } from "../../../src/store/log/fanouts.ts";
 import { apiForFile } from "../../http/log-kit.ts";
@@ -75,6 +76,22 @@ test("a first attempt under way keeps a place when its delivery is cancelled, an
   expect(broken).rejects.toThrow("no");
   await broken.catch(() => {});
   await store.write(() => deliveries.cancel(id));
+  expect(left()).toBe(FREE - 1);
+  meter.endFirst(id);
+  expect(left()).toBe(FREE);
+});
+
+test("a first attempt that begins before its cancel is on disk has a place all the same", async () => {
+  await using it = await openTestData();
+  const { store, deliveries, meter } = it.data;
+  const left = () => meter.remaining(it.project.id);
+  const id = await store.write(() => it.insertDelivery(it.insertEvent(), 1));
+  const before = deliveries.get(id) as Delivery;
+  const cancelled = store.write(() => deliveries.cancel(id));
+  while (deliveries.get(id)?.status !== "cancelled") await nextTurn();
+  meter.beginFirst(before);
+  expect(left()).toBe(FREE - 1);
+  await cancelled;
   expect(left()).toBe(FREE - 1);
   meter.endFirst(id);
   expect(left()).toBe(FREE);
