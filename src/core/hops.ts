@@ -8,10 +8,10 @@ import { limit } from "./limits.ts";
  */
 export const HOPS_HEADER = "sealpost-hops";
 
-/** Of a request's headers; 0 where it names none, or no number. */
+/** Of a request's headers; the largest of several, and 0 where it names none, or no number. */
 export function readHops(headers: Headers): number {
-  const value = headers.get(HOPS_HEADER);
-  return value !== null && /^\d{1,6}$/.test(value) ? Number(value) : 0;
+  const counts = (headers.get(HOPS_HEADER) ?? "").split(",").filter((text) => /^\s*\d+\s*$/.test(text));
+  return Math.max(0, ...counts.map(Number));
 }
 
 export function areFewHops(hops: number): boolean {

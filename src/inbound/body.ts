@@ -15,6 +15,11 @@ export interface Body {
   readonly data: string;
 }
 
+/** True for a JSON object or array: no part of one is another. */
+export function isJsonContainer({ kind, text }: Body): boolean {
+  return kind === "json" && /^[{[]/.test(text);
+}
+
 /** Form fields that hold JSON by custom: GitHub and Slack, Dropbox Sign, Mandrill. */
 const JSON_FIELDS = new Set(["payload", "json", "mandrill_events"]);
 

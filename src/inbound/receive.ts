@@ -1,6 +1,6 @@
 import { limit } from "../core/limits.ts";
 import { answerWithId } from "./answers.ts";
-import { readBody } from "./body.ts";
+import { isJsonContainer, readBody } from "./body.ts";
 import { hash, hmac } from "./digest.ts";
 import { eventName } from "./event-name.ts";
 import { type Facts, readPath } from "./facts.ts";
@@ -40,7 +40,9 @@ export async function receiveBy(row: ProviderRow, arrived: Arrival): Promise<Rec
   if (request.method !== "POST") return { kind: "refused", reason: "wrong_method" };
   if (verdict.kind === "refused") return { kind: "refused", reason: reasonOf(verdict.reason, arrival) };
   if (verdict.kind === "unavailable") return verdict;
-  return judgeVerified(row, await factsOf(arrival, verdict));
+  const facts = await factsOf(arrival, verdict);
+  if (verdict.needsJson && !isJsonContainer(facts.body)) return { kind: "refused", reason: "malformed" };
+  return judgeVerified(row, facts);
 }
 
 async function firstAnswer<Seen>(

@@ -38,9 +38,32 @@ export function render(template: Template, valueOf: (name: Name) => Bytes): Byte
  * False where the signed text could be cut elsewhere, and the id be another one: an id that holds the
  * beginning of what follows it, or of JSON.
  */
-export function isIdBounded(template: Template, id: string): boolean {
-  const at = template.findIndex((piece) => "name" in piece && piece.name === "id");
-  const beside = [template[at - 1], template[at + 1]].filter((piece) => piece !== undefined);
+export function isIdBounded(template: Template, id: string, url: string): boolean {
+  const beside = neighboursOf(template, "id");
+  if (beside.some((piece) => "name" in piece && piece.name === "url") && hasOpenEnd(url)) return false;
   const bounds = beside.map((piece) => ("literal" in piece ? piece.literal : ""));
   return !/[\s"{}[\]]/.test(id) && !bounds.some((bound) => bound !== "" && id.includes(bound));
+}
+
+/**
+ * False where the beginning or the end of the body could be read as that of the value beside it: an id, or a
+ * query, which may hold anything. A timestamp has one form, and JSON that is cut is none.
+ */
+export function isBodyBounded(template: Template, url: string): boolean {
+  const isUrlOpen = names(template, "url") && hasOpenEnd(url);
+  return neighboursOf(template, "body").every((piece) => {
+    if ("name" in piece) return piece.name !== "id" && !(piece.name === "url" && isUrlOpen);
+    // What is no white space may stand in a query too.
+    return !isUrlOpen || /\s/.test(piece.literal);
+  });
+}
+
+function neighboursOf(template: Template, name: Name): Piece[] {
+  const at = template.findIndex((piece) => "name" in piece && piece.name === name);
+  return [template[at - 1], template[at + 1]].filter((piece) => piece !== undefined);
+}
+
+/** True where a query is signed: whoever sends the request chooses it. */
+export function hasOpenEnd(url: string): boolean {
+  return url.includes("?");
 }

@@ -10,7 +10,8 @@ export interface Window {
  */
 export const UNSTATED_WINDOW: Window = { pastSeconds: 86_400, futureSeconds: 300 };
 
-export type TimestampUnit = "s" | "ms" | "iso";
+/** `utc`: an ISO time that is in UTC where it has no zone. */
+export type TimestampUnit = "s" | "ms" | "iso" | "utc";
 
 /** The window that the provider states, the same in both directions. */
 export function within(seconds: number): Window {
@@ -31,18 +32,18 @@ export function isWithin(window: Window, atMs: number, nowMs: number): boolean {
   return atMs >= nowMs - window.pastSeconds * 1000 && atMs <= nowMs + window.futureSeconds * 1000;
 }
 
-const INTEGER = /^[0-9]{1,16}$/;
-/** Seconds are always there: what is cut off before them is no time. */
+/** Without zeros in front, which the end of a value beside it could be. */
+const INTEGER = /^(?:0|[1-9][0-9]{0,15})$/;
+/** Seconds are always there: what is cut off before them is no time, nor is what lacks its zone. */
 const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(Z|[+-]\d{2}:?\d{2})?$/;
 
-/**
- * A timestamp as sent, in milliseconds since the epoch; null where it is none. An ISO time without a zone is
- * UTC (Orb).
- */
+/** A timestamp as sent, in milliseconds since the epoch; null where it is none. */
 export function readTimestamp(text: string, unit: TimestampUnit): number | null {
-  if (unit !== "iso") return INTEGER.test(text) ? Number(text) * (unit === "s" ? 1000 : 1) : null;
+  if (unit === "s" || unit === "ms")
+    return INTEGER.test(text) ? Number(text) * (unit === "s" ? 1000 : 1) : null;
   const match = ISO.exec(text);
-  if (!match) return null;
-  const atMs = Date.parse(match[1] === undefined ? `${text}Z` : text);
+  const hasZone = match?.[1] !== undefined;
+  if (!match || (!hasZone && unit === "iso")) return null;
+  const atMs = Date.parse(hasZone ? text : `${text}Z`);
   return Number.isNaN(atMs) ? null : atMs;
 }

@@ -58,4 +58,6 @@ test("whoever publishes what came out of a delivery says so by the same header",
   const beyond = String(limit("hopsMax") + 1);
   expectProblem(await publish("/v1/events", event, beyond), 508, "loop_detected");
   expectProblem(await publish("/v1/events/batch", { events: [event] }, beyond), 508, "loop_detected");
+  for (const hops of [`1, ${beyond}`, "9".repeat(7), "9".repeat(400)])
+    expectProblem(await publish("/v1/events", event, hops), 508, "loop_detected");
 });

@@ -52,6 +52,47 @@ export function recutBodies(request: InboundRequest): InboundRequest[] {
   return (isForm ? inForms : inJson).map((body) => withBody(request, body));
 }
 
+/**
+ * One to three characters of what stands beside the body go into it, or of the body into what stands beside
+ * it: joined without a separator, the signed text is the same. Of the address it is the query.
+ */
+export function movedParts(request: InboundRequest): InboundRequest[] {
+  const body = textOf(request);
+  const places = [...headersIn(request)].map(([name, value]) => ({
+    value,
+    put: (of: InboundRequest, text: string) => withHeader(of, name, text),
+  }));
+  const isUrl = (text: string) => text.startsWith("http") && URL.canParse(text);
+  if (request.url.includes("?"))
+    places.push({ value: request.url, put: (of, text) => (isUrl(text) ? withUrl(of, text) : request) });
+  const moved = (put: (of: InboundRequest, text: string) => InboundRequest, text: string, rest: string) =>
+    put(withBody(request, rest), text);
+  const all = [1, 2, 3].flatMap((count) =>
+    places.flatMap(({ value, put }) => [
+      moved(put, value.slice(0, -count), value.slice(-count) + body),
+      moved(put, value.slice(count), body + value.slice(0, count)),
+      moved(put, value + body.slice(0, count), body.slice(count)),
+      moved(put, body.slice(-count) + value, body.slice(0, -count)),
+    ]),
+  );
+  return all.filter((each) => each !== request);
+}
+
+/** The same between any two headers, but those that are not signed. */
+export function movedHeaders(request: InboundRequest, unsigned: readonly string[]): InboundRequest[] {
+  const isSigned = (name: string) => !unsigned.some((one) => one.toLowerCase() === name.toLowerCase());
+  const all = [...headersIn(request)].filter(([name]) => isSigned(name));
+  return all.flatMap(([one, first]) =>
+    all.flatMap(([other, second]) =>
+      one === other
+        ? []
+        : [1, 2, 3].map((count) =>
+            withHeader(withHeader(request, one, first.slice(0, -count)), other, first.slice(-count) + second),
+          ),
+    ),
+  );
+}
+
 /** The first letter of a value goes to the end of its name: joined, both read alike. */
 function shifted(form: string): string {
   return form.replace(/=(%[0-9A-F]{2}|[A-Za-z0-9])/, "$1=");

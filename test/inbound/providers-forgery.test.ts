@@ -7,7 +7,16 @@ import type { InboundRequest, Provider, Reception } from "../../src/inbound/prov
 import { listProviders } from "../../src/inbound/providers.ts";
 import type { ProviderCase } from "./case.ts";
 import { CASES } from "./cases.ts";
-import { changedBodies, CONTENT_TYPES, encodingsOf, harvest, recutBodies, withTexts } from "./forgery-kit.ts";
+import {
+  changedBodies,
+  CONTENT_TYPES,
+  encodingsOf,
+  harvest,
+  movedHeaders,
+  movedParts,
+  recutBodies,
+  withTexts,
+} from "./forgery-kit.ts";
 import { headersIn, keysOf, materialOf, NOW_MS, withBody, withHeader, withoutHeader } from "./kit.ts";
 
 beforeAll(() => setSystemTime(NOW_MS));
@@ -111,7 +120,9 @@ describe("one proof makes one event, wherever what is signed is cut", () => {
   test.each(byKey(rows))("%s", async (_key, row) => {
     const request = await genuine(row);
     const { uncovered, recut } = row.proof;
-    const others = [changedBodies, recutBodies, uncovered, recut].flatMap((make) => make?.(request) ?? []);
+    const makers = [changedBodies, recutBodies, movedParts, uncovered, recut];
+    const others = makers.flatMap((make) => make?.(request) ?? []);
+    others.push(...movedHeaders(request, row.provider.unsignedHeaders));
     const events = (await Promise.all([request, ...others].map((each) => receive(row, each)))).filter(
       ({ kind }) => kind === "event",
     );

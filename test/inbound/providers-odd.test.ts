@@ -41,6 +41,14 @@ test("Coinbase's signed headers are the same event wherever their joined values 
 });
 
 describe("handshakes that come unsigned", () => {
+  test("Asana's secret comes by POST, and is no longer than one that an owner enters", async () => {
+    const asking = (secret: string, method = "POST") =>
+      outcome("asana", { ...jsonRequest("{}", { "x-hook-secret": secret }), method }, materialOf([]));
+    expect(await asking("a".repeat(256))).toBe("answer");
+    for (const secret of ["a".repeat(257), "a b"]) expect(await asking(secret)).toBe("malformed");
+    for (const method of ["GET", "HEAD", "OPTIONS"]) expect(await asking("a", method)).toBe("wrong_method");
+  });
+
   test("Asana's secret is taken once; a later one replaces nothing", async () => {
     const request = jsonRequest("{}", { "x-hook-secret": "an attacker's" });
     expect(await outcome("asana", request, materialOf(["learned"]))).toBe("unknown_key");

@@ -34,6 +34,15 @@ describe("service", () => {
   test("takes it nowhere else, and says where it was", async () => {
     const inQuery = requestOf({ url: `${SOURCE_URL}?any=${encodeURIComponent(TOKEN)}`, body: "{}" });
     expect(await service(inQuery)).toEqual({ kind: "refused", reason: "token_in_query" });
+    // Its last character reads as the sign before a value.
+    for (const query of [TOKEN, `a=1&${TOKEN}`, `x${TOKEN}&b=2`]) {
+      const bare = requestOf({
+        url: `${SOURCE_URL}?${query}`,
+        headers: { "x-service-token": TOKEN },
+        body: "{}",
+      });
+      expect([query, await service(bare)]).toEqual([query, { kind: "refused", reason: "token_in_query" }]);
+    }
     expect(await service(jsonRequest("{}", { authorization: `Basic ${TOKEN}` }))).toEqual({
       kind: "refused",
       reason: "missing_header",
@@ -266,7 +275,15 @@ describe("a signed id", () => {
   });
 });
 
-test("a time without its seconds is none: they would be what follows it", () => {
-  expect(readTimestamp("2026-11-25T07:50:11.5", "iso")).toBe(Date.parse("2026-11-25T07:50:11.5Z"));
-  expect(readTimestamp("2026-11-25T07:50", "iso")).toBeNull();
+test("a time without its seconds or its zone, or with zeros in front, is none: they may belong to what stands beside it", () => {
+  const at = Date.parse("2026-11-25T07:50:11.5Z");
+  for (const text of ["2026-11-25T07:50:11.5Z", "2026-11-25T08:50:11.5+01:00"])
+    expect([text, readTimestamp(text, "iso")]).toEqual([text, at]);
+  for (const text of ["2026-11-25T07:50:11.5", "2026-11-25T07:50"])
+    expect(readTimestamp(text, "iso")).toBeNull();
+  expect(readTimestamp("2026-11-25T07:50:11.5", "utc")).toBe(at);
+  expect([readTimestamp("1795593011", "s"), readTimestamp("01795593011", "s")]).toEqual([
+    1795593011000,
+    null,
+  ]);
 });

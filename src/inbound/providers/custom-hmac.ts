@@ -146,12 +146,18 @@ export const CUSTOM_HMAC: ProviderRow = {
     "https://www.rfc-editor.org/rfc/rfc2104",
     "Without id_header and id_path every request is an event of its own.",
     "Where {url} is signed, it is the source's address, or config.public_url.",
+    "type_header is not signed, nor is id_header where signed_content has no {id}: whoever has seen a request can send it again as another event.",
+    "Where {id}, or {url} with a query, stands beside {body}, the body has to be JSON: another one could be cut elsewhere under the same signature.",
   ),
 };
 
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {
   "Signature header": "Header der Signatur",
+  "type_header is not signed, nor is id_header where signed_content has no {id}: whoever has seen a request can send it again as another event.":
+    "type_header ist nicht signiert, und id_header nicht, wo signed_content kein {id} hat: Wer eine Anfrage gesehen hat, kann sie als anderes Ereignis wieder senden.",
+  "Where {id}, or {url} with a query, stands beside {body}, the body has to be JSON: another one could be cut elsewhere under the same signature.":
+    "Wo {id}, oder {url} mit einer Query, neben {body} steht, muss der Inhalt JSON sein: Ein anderer ließe sich unter derselben Signatur anders teilen.",
   Algorithm: "Algorithmus",
   Encoding: "Kodierung",
   "Signed content": "Signierter Inhalt",

@@ -107,11 +107,15 @@ function answerWooCommerce({ request }: Arrival): Reception | null {
   return isPing && !request.headers.has("x-wc-webhook-signature") ? emptyHandshake() : null;
 }
 
+/** Printable, and no longer than what an owner may enter. */
+const LEARNED_SECRET = /^[\x21-\x7e]{1,256}$/;
+
 /** The secret comes unsigned, so it is taken once only, while the source awaits it. */
 function answerAsana({ request, material }: Arrival): Reception | null {
   const secret = request.headers.get("x-hook-secret");
-  if (secret === undefined || secret === "") return null;
+  if (request.method !== "POST" || secret === undefined || secret === "") return null;
   if (material.secrets.length > 0) return { kind: "refused", reason: "unknown_key" };
+  if (!LEARNED_SECRET.test(secret)) return { kind: "refused", reason: "malformed" };
   return { ...emptyHandshake(200, { "x-hook-secret": secret }), learnedSecret: secret };
 }
 

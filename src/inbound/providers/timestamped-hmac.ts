@@ -134,7 +134,7 @@ export const TIMESTAMPED_HMAC: readonly ProviderRow[] = [
       header: "x-orb-signature",
       layout: listed(" ", "v1="),
       content: "v1:{timestamp}:{body}",
-      timestamp: { header: "x-orb-timestamp", unit: "iso", window: within(300) },
+      timestamp: { header: "x-orb-timestamp", unit: "utc", window: within(300) },
     }),
     secretFrom: "customer",
     typeExample: "invoice.issued",

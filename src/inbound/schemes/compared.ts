@@ -20,6 +20,8 @@ import {
  */
 export interface Comparison {
   readonly signedHeaders?: SignedHeaders;
+  /** See `Verdict`. */
+  readonly needsJson?: boolean;
   readonly given: readonly string[];
   expected(secret: string): readonly string[];
 }
@@ -46,7 +48,9 @@ function judge(comparison: Comparison, secrets: readonly string[]): Verdict {
   );
   if (secrets.length === 0) return refused("awaiting_secret");
   if (!isGenuine) return refused("bad_signature");
-  return comparison.signedHeaders ? { kind: "verified", signedHeaders: comparison.signedHeaders } : VERIFIED;
+  const { signedHeaders, needsJson } = comparison;
+  if (!signedHeaders && !needsJson) return VERIFIED;
+  return { kind: "verified", ...(signedHeaders && { signedHeaders }), ...(needsJson && { needsJson }) };
 }
 
 function decide(

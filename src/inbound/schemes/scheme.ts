@@ -18,6 +18,8 @@ export type Verdict =
       readonly kind: "verified";
       readonly claims?: Readonly<Record<string, unknown>>;
       readonly signedHeaders?: SignedHeaders;
+      /** The signed text could be cut elsewhere where the body is no JSON object or array. */
+      readonly needsJson?: boolean;
     }
   | { readonly kind: "refused"; readonly reason: RefusalReason }
   | { readonly kind: "unavailable"; readonly reason: string };

@@ -1,6 +1,14 @@
 import type { Bytes } from "../digest.ts";
 import type { InboundRequest } from "../provider.ts";
-import { isIdBounded, type Name, names, parseTemplate, render, type Template } from "../template.ts";
+import {
+  isBodyBounded,
+  isIdBounded,
+  type Name,
+  names,
+  parseTemplate,
+  render,
+  type Template,
+} from "../template.ts";
 import { type TimestampUnit, UNSTATED_WINDOW, type Window } from "../window.ts";
 import { type Layout, whole } from "./layouts.ts";
 import {
@@ -99,8 +107,11 @@ function verifySigned(rule: SignedRule, template: Template, proof: Proof, arriva
   if (fault !== null) return refused(fault);
   if (!isGenuine) return refused("bad_signature");
   const isIdSigned = rule.idHeader !== undefined && names(template, "id");
-  if (isIdSigned && !isIdBounded(template, carried.id)) return refused("malformed");
-  return isIdSigned ? { kind: "verified", signedHeaders: { [rule.idHeader]: carried.id } } : VERIFIED;
+  const url = names(template, "url") ? request.url : "";
+  if (isIdSigned && !isIdBounded(template, carried.id, url)) return refused("malformed");
+  const needsJson = !isBodyBounded(template, url);
+  if (!isIdSigned) return needsJson ? { kind: "verified", needsJson } : VERIFIED;
+  return { kind: "verified", signedHeaders: { [rule.idHeader]: carried.id }, needsJson };
 }
 
 /** A scheme from the facts of a row. */

@@ -54,8 +54,10 @@ function isWithin(text: Buffer, part: Buffer): boolean {
  */
 export function isSecretInQuery({ request, material }: Arrival): boolean {
   const words = [...request.query].flat().join("\n");
-  // A plus sign that was not encoded reads as a space: the token all the same.
-  const text = Buffer.from(`\n${words}\n${words.replaceAll(" ", "+")}\n`);
+  // A plus sign that was not encoded reads as a space, and the end of a token may read as `=` before a value.
+  const joined = [...request.query].map((pair) => pair.join("=")).join("\n");
+  const spellings = [words, joined].flatMap((text) => [text, text.replaceAll(" ", "+")]);
+  const text = Buffer.from(`\n${spellings.join("\n")}\n`);
   return material.secrets.flatMap(traitsOf).filter((trait) => isWithin(text, trait)).length > 0;
 }
 
