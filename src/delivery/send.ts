@@ -126,8 +126,8 @@ function elapsedMs({ parts, began }: Sending): number {
 }
 
 /**
- * What was said, without the credentials that a server may repeat: those that are stored, and what was made of
- * them, of which `sentHeaders` have the last.
+ * What was said, without the credentials that a server may repeat: those that are stored, and what was made
+ * of them. `sentHeaders` have the last of that.
  */
 function hidden(
   sent: Sent,

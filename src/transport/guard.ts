@@ -161,7 +161,7 @@ function selfJudge(self: Self | undefined, own: ReadonlySet<string>): (url: Targ
 
 const USUAL = new Set([80, 443]);
 
-/** As a router in front may read it: percent-encodings and dot segments resolved, slashes forward and single. */
+/** As a router in front may read it: percent-encodings and dot segments resolved, slashes forward, single. */
 function plainPath(path: string): string {
   const resolved = path.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) =>
     String.fromCharCode(Number.parseInt(hex, 16)),

@@ -268,7 +268,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "an endpoint that was given to another consumer gets the events of the one before",
     file: "pipeline/new-delivery.ts",
-    find: "return event.isTest || mayGet(endpoint, event);",
+    find: "return event.isTest ? endpoint.consumerId === event.consumerId : mayGet(endpoint, event);",
     put: "return true;",
   },
   {

@@ -154,10 +154,6 @@ export const CUSTOM_HMAC: ProviderRow = {
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {
   "Signature header": "Header der Signatur",
-  "type_header is not signed, nor is id_header where signed_content has no {id}: whoever has seen a request can send it again as another event.":
-    "type_header ist nicht signiert, und id_header nicht, wo signed_content kein {id} hat: Wer eine Anfrage gesehen hat, kann sie als anderes Ereignis wieder senden.",
-  "Where {id}, or {url} with a query, stands beside {body}, the body has to be JSON: another one could be cut elsewhere under the same signature.":
-    "Wo {id}, oder {url} mit einer Query, neben {body} steht, muss der Inhalt JSON sein: Ein anderer ließe sich unter derselben Signatur anders teilen.",
   Algorithm: "Algorithmus",
   Encoding: "Kodierung",
   "Signed content": "Signierter Inhalt",

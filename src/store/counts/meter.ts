@@ -45,7 +45,6 @@ interface Tally extends Counts {
 }
 
 const NOTHING: Counts = { used: 0, taken: 0, awaited: 0, events: 0, lent: 0 };
-const NOBODY: ReadonlySet<number> = new Set();
 const NEVER: Month = { start: 0, end: 0 };
 
 /**
@@ -59,10 +58,10 @@ export class Meter implements BatchPart {
   readonly #first = new Map<number, (() => void) | null>();
   /** Of the running transaction: those of them that are lent a place. */
   readonly #lending = new Map<number, Tally>();
-  /** Of the running transaction: other deliveries whose place went. */
-  #leaving = new Set<number>();
-  /** The same of the last one: until it is on disk their actors do not hear of it, and may begin an attempt. */
-  #left: ReadonlySet<number> = NOBODY;
+  /** Of the running transaction: other deliveries whose place went, and their generations before it. */
+  #leaving = new Map<number, number>();
+  /** The same of the last one: before it is on disk, their actors may begin an attempt all the same. */
+  #left: ReadonlyMap<number, number> = new Map();
   readonly #add;
 
   constructor(
@@ -189,10 +188,10 @@ export class Meter implements BatchPart {
   }
 
   /** The first attempt of a delivery begins: it is metered whatever becomes of the delivery meanwhile. */
-  beginFirst(delivery: Pick<Delivery, "id" | "projectId" | "status" | "due" | "metered" | "origin">): void {
-    const { id, projectId } = delivery;
+  beginFirst(delivery: Delivery): void {
+    const { id, projectId, generation } = delivery;
     if (placeOf(delivery) === "taken" && this.remaining(projectId) !== null)
-      this.#first.set(id, this.#left.has(id) ? this.lend(projectId) : null);
+      this.#first.set(id, this.#left.get(id) === generation ? this.lend(projectId) : null);
   }
 
   /** It is recorded, or was given up. */
@@ -205,8 +204,9 @@ export class Meter implements BatchPart {
    * Inside a write: a delivery is ended, or opened anew, and its place goes with that. A first attempt that
    * is under way still needs one.
    */
-  leaveToFirst({ id, projectId }: Pick<Delivery, "id" | "projectId">): void {
-    if (!this.#first.has(id)) return void this.#leaving.add(id);
+  leaveToFirst(before: Delivery): void {
+    const { id, projectId, generation } = before;
+    if (placeOf(before) === "taken" && !this.#first.has(id)) this.#leaving.set(id, generation);
     const account = this.#first.get(id) === null && this.#payer(projectId);
     if (!account || this.#lending.has(id)) return;
     const tally = this.#tally(account.id);
@@ -222,7 +222,10 @@ export class Meter implements BatchPart {
   }
 
   done(): void {
-    if (this.#leaving.size > 0) this.#keepLeft(this.#leaving);
+    if (this.#leaving.size > 0) {
+      this.#left = this.#leaving;
+      this.#leaving = new Map();
+    }
     if (this.#touched.length === 0) return;
     for (const [id, tally] of this.#lending) this.#first.set(id, lend(tally));
     for (const tally of this.#touched) {
@@ -233,16 +236,6 @@ export class Meter implements BatchPart {
       tally.events += open.events;
     }
     this.reset();
-  }
-
-  /** Until it is on disk, and whoever waits for that has told the actors. */
-  #keepLeft(left: ReadonlySet<number>): void {
-    this.#left = left;
-    this.#leaving = new Set();
-    const forget = () => {
-      if (this.#left === left) this.#left = NOBODY;
-    };
-    void this.store.untilCommitted().then(() => this.store.schedule(forget));
   }
 
   reset(): void {
