@@ -144,15 +144,15 @@ export function createGuard(options: GuardOptions): Guard {
 function selfJudge(self: Self | undefined, own: ReadonlySet<string>): (url: Target) => boolean {
   if (!self) return () => false;
   const base = new URL(self.baseUrl);
-  const basePath = plainPath(base.pathname);
+  const [baseName, basePath] = [nameOf(base), plainPath(base.pathname)];
   // Behind a router both of the usual ports lead to it.
   const isSamePort = (port: number) => port === portOf(base) || (USUAL.has(port) && USUAL.has(portOf(base)));
   const isOwn = (address: Address) =>
     own.has(address.toString()) || ["loopback", "unspecified"].includes(address.range());
   return (url) => {
     const port = portOf(url);
-    const isBelow = plainPath(url.pathname).startsWith(basePath);
-    if (nameOf(url) === nameOf(base) && isBelow && isSamePort(port)) return true;
+    const isBase = nameOf(url) === baseName && isSamePort(port);
+    if (isBase && plainPath(url.pathname).startsWith(basePath)) return true;
     if (port !== self.port()) return false;
     const address = parseAddress(url.hostname.replace(/^\[(.*)\]$/, "$1"));
     return address !== null && isOwn(address);

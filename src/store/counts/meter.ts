@@ -60,8 +60,10 @@ export class Meter implements BatchPart {
   readonly #lending = new Map<number, Tally>();
   /** Of the running transaction: other deliveries whose place went, and their generations before it. */
   #leaving = new Map<number, number>();
-  /** The same of the last one: before it is on disk, their actors may begin an attempt all the same. */
-  #left: ReadonlyMap<number, number> = new Map();
+  /** The same of the last ones: before they are on disk, actors may begin an attempt all the same. */
+  #left = new Map<number, number>();
+  /** They are on disk, and the actors know of them. */
+  #isLeftKnown = true;
   readonly #add;
 
   constructor(
@@ -206,7 +208,9 @@ export class Meter implements BatchPart {
    */
   leaveToFirst(before: Delivery): void {
     const { id, projectId, generation } = before;
-    if (placeOf(before) === "taken" && !this.#first.has(id)) this.#leaving.set(id, generation);
+    // The actor has it as it is on disk.
+    if (placeOf(before) === "taken" && !this.#first.has(id) && !this.#leaving.has(id))
+      this.#leaving.set(id, generation);
     const account = this.#first.get(id) === null && this.#payer(projectId);
     if (!account || this.#lending.has(id)) return;
     const tally = this.#tally(account.id);
@@ -222,10 +226,7 @@ export class Meter implements BatchPart {
   }
 
   done(): void {
-    if (this.#leaving.size > 0) {
-      this.#left = this.#leaving;
-      this.#leaving = new Map();
-    }
+    this.#keepLeft();
     if (this.#touched.length === 0) return;
     for (const [id, tally] of this.#lending) this.#first.set(id, lend(tally));
     for (const tally of this.#touched) {
@@ -236,6 +237,18 @@ export class Meter implements BatchPart {
       tally.events += open.events;
     }
     this.reset();
+  }
+
+  /** A batch may be several transactions, each with one write, and one sync. */
+  #keepLeft(): void {
+    if (this.#leaving.size === 0) return;
+    if (this.#isLeftKnown) {
+      this.#left.clear();
+      this.#isLeftKnown = false;
+      void this.store.untilCommitted().then(() => (this.#isLeftKnown = true));
+    }
+    for (const [id, generation] of this.#leaving) this.#left.set(id, this.#left.get(id) ?? generation);
+    this.#leaving.clear();
   }
 
   reset(): void {

@@ -97,6 +97,31 @@ test("a first attempt that begins before its cancel is on disk has a place all t
   expect(left()).toBe(FREE);
 });
 
+test("first attempts that begin before their cancels are on disk have places, also where writes go one by one", async () => {
+  await using it = await openTestData();
+  const { store, deliveries, meter } = it.data;
+  const insert = () => store.write(() => it.insertDelivery(it.insertEvent(), 1));
+  const ids = [await insert(), await insert()];
+  const before = ids.map((id) => deliveries.get(id) as Delivery);
+  const broken = store.write(() => {
+    throw new Error("no");
+  });
+  broken.catch(() => {});
+  const [first = 0, second = 0] = ids;
+  // Opened again and cancelled at once: its actor has it as it was before both.
+  const ends = [
+    store.write(() => deliveries.cancel(first)),
+    store.write(() => deliveries.reopen(second, "replay", 0, null)),
+    store.write(() => deliveries.cancel(second)),
+  ];
+  while (deliveries.get(second)?.status !== "cancelled") await nextTurn();
+  for (const delivery of before) meter.beginFirst(delivery);
+  expect(meter.remaining(it.project.id)).toBe(FREE - 2);
+  await Promise.all(ends);
+  for (const id of ids) meter.endFirst(id);
+  expect(meter.remaining(it.project.id)).toBe(FREE);
+});
+
 test("a delivery that is opened anew while its first attempt is under way has two, whatever is opened again", async () => {
   await using it = await openTestData();
   const { store, deliveries, meter } = it.data;
