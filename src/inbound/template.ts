@@ -47,15 +47,25 @@ export function isIdBounded(template: Template, id: string, url: string): boolea
 
 /**
  * False where the beginning or the end of the body could be read as that of the value beside it: an id, or a
- * query, which may hold anything. A timestamp has one form, and JSON that is cut is none.
+ * query, which may hold anything, also a time and what follows it. JSON that is cut is none.
  */
 export function isBodyBounded(template: Template, url: string): boolean {
-  const isUrlOpen = names(template, "url") && hasOpenEnd(url);
-  return neighboursOf(template, "body").every((piece) => {
-    if ("name" in piece) return piece.name !== "id" && !(piece.name === "url" && isUrlOpen);
-    // What is no white space may stand in a query too.
-    return !isUrlOpen || /\s/.test(piece.literal);
-  });
+  const at = template.findIndex((piece) => "name" in piece && piece.name === "body");
+  const isOpen = (outwards: Template) => isOpenTowards(outwards, url);
+  return !isOpen(template.slice(0, at).toReversed()) && !isOpen(template.slice(at + 1));
+}
+
+/** `outwards`: the pieces on one side of the body, the nearest first. */
+function isOpenTowards(outwards: Template, url: string): boolean {
+  const end = outwards.findIndex((piece) => "name" in piece && piece.name !== "timestamp");
+  const between = outwards.slice(0, Math.max(0, end));
+  const last = between.at(-1);
+  const beyond = outwards[end];
+  if (beyond === undefined || !("name" in beyond)) return false;
+  // What is beside an id never stands in it, and white space never in a query.
+  if (beyond.name === "id") return last === undefined || "name" in last;
+  if (beyond.name !== "url" || !hasOpenEnd(url)) return false;
+  return !between.some((piece) => "literal" in piece && /\s/.test(piece.literal));
 }
 
 function neighboursOf(template: Template, name: Name): Piece[] {

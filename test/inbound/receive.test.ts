@@ -34,6 +34,12 @@ describe("service", () => {
   test("takes it nowhere else, and says where it was", async () => {
     const inQuery = requestOf({ url: `${SOURCE_URL}?any=${encodeURIComponent(TOKEN)}`, body: "{}" });
     expect(await service(inQuery)).toEqual({ kind: "refused", reason: "token_in_query" });
+    const parted = requestOf({
+      url: `${SOURCE_URL}?pa&ss=word12`,
+      headers: { "x-service-token": "pa&ss=word12" },
+      body: "{}",
+    });
+    expect(await service(parted, ["pa&ss=word12"])).toEqual({ kind: "refused", reason: "token_in_query" });
     // Its last character reads as the sign before a value.
     for (const query of [TOKEN, `a=1&${TOKEN}`, `x${TOKEN}&b=2`]) {
       const bare = requestOf({

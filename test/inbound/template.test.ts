@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import type { InboundRequest, Reception } from "../../src/inbound/provider.ts";
 import { findProvider } from "../../src/inbound/providers.ts";
 import { movedHeaders, movedParts } from "./forgery-kit.ts";
-import { materialOf, NOW_MS, NOW_SECONDS, requestOf, SOURCE_URL } from "./kit.ts";
+import { headersIn, materialOf, NOW_MS, NOW_SECONDS, requestOf, SOURCE_URL } from "./kit.ts";
 import { base64Mac, hexMac } from "./recompute.ts";
 
 const URL_WITH_QUERY = `${SOURCE_URL}?tenant=1`;
@@ -79,6 +79,21 @@ describe("the genuine request is taken, and no other one by its signature", () =
     expect(others.length).toBeGreaterThan(0);
     expect(receptions.filter(({ kind }) => kind !== "refused")).toEqual([]);
   });
+});
+
+const EARLIER = String(NOW_SECONDS - 5);
+
+/** What is signed holds two times: one in the id, and the one beside it. */
+test.each([
+  ["{id}{timestamp}{body}", `ev-${EARLIER}-b`, { id: "ev-", body: `-b${at}${JSON_BODY}` }],
+  ["{id}{timestamp}.{body}", `ev-${EARLIER}.b`, { id: "ev-", body: `b${at}.${JSON_BODY}` }],
+  ["{body}{timestamp}{id}", `-b${EARLIER}ev`, { id: "ev", body: `${JSON_BODY}${at}-b` }],
+] as const)("a time within an id is no other reading: %s", async (template, id, parts) => {
+  const genuine = custom(template, { id, at });
+  const cut = custom(template, { ...parts, at: EARLIER });
+  expect(headersIn(cut.request).get("x-sig")).toBe(headersIn(genuine.request).get("x-sig"));
+  expect((await receive(genuine, genuine.request)).kind).toBe("event");
+  expect((await receive(cut, cut.request)).kind).toBe("refused");
 });
 
 test.each([

@@ -108,7 +108,7 @@ function answerWooCommerce({ request }: Arrival): Reception | null {
 }
 
 /** Printable, and no longer than what an owner may enter. */
-const LEARNED_SECRET = /^[\x21-\x7e]{1,256}$/;
+const LEARNED_SECRET = /^[\x21-\x7e]{1,8192}$/;
 
 /** The secret comes unsigned, so it is taken once only, while the source awaits it. */
 function answerAsana({ request, material }: Arrival): Reception | null {
