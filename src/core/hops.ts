@@ -10,7 +10,9 @@ export const HOPS_HEADER = "sealpost-hops";
 
 /** Of a request's headers; the largest of several, and 0 where it names none, or no number. */
 export function readHops(headers: Headers): number {
-  const counts = (headers.get(HOPS_HEADER) ?? "").split(",").filter((text) => /^\s*\d+\s*$/.test(text));
+  const value = headers.get(HOPS_HEADER);
+  if (value === null) return 0;
+  const counts = value.split(",").filter((text) => /^\s*\d+\s*$/.test(text));
   return Math.max(0, ...counts.map(Number));
 }
 

@@ -128,7 +128,7 @@ export async function bearerOf(
 }
 
 /** What must not be shown beside the account's key: a server may repeat it. */
-export function grantedTokens(config: DestinationConfig): readonly string[] {
+export function tokenSecrets(config: DestinationConfig): readonly string[] {
   return Object.values(heldOf(config).repeatable);
 }
 

@@ -50,12 +50,16 @@ function requireWeight(
   added: number,
   addedToConsumer: number,
 ): void {
-  const ofConsumer = consumerId === null ? 0 : endpoints.ofConsumer(projectId, consumerId).weight;
-  const consumerMax = consumerId === null ? Number.POSITIVE_INFINITY : limit("endpointsOfConsumerBytesMax");
-  if (addedToConsumer > 0 && ofConsumer + addedToConsumer > consumerMax)
-    throw invalid("", `The endpoints of this consumer are too large together: ${SMALLER}`);
-  if (added > 0 && endpoints.ofProject(projectId).weight + added > limit("endpointsOfProjectBytesMax"))
-    throw invalid("", `The endpoints of this project are too large together: ${SMALLER}`);
+  if (consumerId !== null)
+    requireUnder("consumer", endpoints.ofConsumer(projectId, consumerId), addedToConsumer);
+  requireUnder("project", endpoints.ofProject(projectId), added);
+}
+
+const WEIGHTS = { consumer: "endpointsOfConsumerBytesMax", project: "endpointsOfProjectBytesMax" } as const;
+
+function requireUnder(whose: keyof typeof WEIGHTS, { weight }: { weight: number }, added: number): void {
+  if (added <= 0 || weight + added <= limit(WEIGHTS[whose])) return;
+  throw invalid("", `The endpoints of this ${whose} are too large together: ${SMALLER}`);
 }
 
 const SMALLER = "their filters, transformations, headers and metadata have many parts, or long texts.";

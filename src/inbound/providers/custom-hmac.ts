@@ -147,7 +147,7 @@ export const CUSTOM_HMAC: ProviderRow = {
     "Without id_header and id_path every request is an event of its own.",
     "Where {url} is signed, it is the source's address, or config.public_url.",
     "type_header is not signed, nor is id_header where signed_content has no {id}: whoever has seen a request can send it again as another event.",
-    "Where {id}, or {url} with a query, stands beside {body}, the body has to be JSON: another one could be cut elsewhere under the same signature.",
+    "Where {id}, or {url} with a query, stands beside {body}, or with a {timestamp} between, the body has to be JSON: another one could be cut elsewhere under the same signature.",
   ),
 };
 

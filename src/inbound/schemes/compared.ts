@@ -8,7 +8,6 @@ import {
   refused,
   type Scheme,
   type SignedHeaders,
-  VERIFIED,
   type Verdict,
 } from "./scheme.ts";
 
@@ -49,8 +48,7 @@ function judge(comparison: Comparison, secrets: readonly string[]): Verdict {
   if (secrets.length === 0) return refused("awaiting_secret");
   if (!isGenuine) return refused("bad_signature");
   const { signedHeaders, needsJson } = comparison;
-  if (!signedHeaders && !needsJson) return VERIFIED;
-  return { kind: "verified", ...(signedHeaders && { signedHeaders }), ...(needsJson && { needsJson }) };
+  return { kind: "verified", signedHeaders, needsJson };
 }
 
 function decide(

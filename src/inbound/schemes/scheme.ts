@@ -17,9 +17,9 @@ export type Verdict =
   | {
       readonly kind: "verified";
       readonly claims?: Readonly<Record<string, unknown>>;
-      readonly signedHeaders?: SignedHeaders;
+      readonly signedHeaders?: SignedHeaders | undefined;
       /** The signed text could be cut elsewhere where the body is no JSON object or array. */
-      readonly needsJson?: boolean;
+      readonly needsJson?: boolean | undefined;
     }
   | { readonly kind: "refused"; readonly reason: RefusalReason }
   | { readonly kind: "unavailable"; readonly reason: string };

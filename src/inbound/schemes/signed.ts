@@ -17,7 +17,6 @@ import {
   headerOf,
   refused,
   type Scheme,
-  VERIFIED,
   type Verdict,
   WHOLE_BODY,
 } from "./scheme.ts";
@@ -109,9 +108,8 @@ function verifySigned(rule: SignedRule, template: Template, proof: Proof, arriva
   const isIdSigned = rule.idHeader !== undefined && names(template, "id");
   const url = names(template, "url") ? request.url : "";
   if (isIdSigned && !isIdBounded(template, carried.id, url)) return refused("malformed");
-  const needsJson = !isBodyBounded(template, url);
-  if (!isIdSigned) return needsJson ? { kind: "verified", needsJson } : VERIFIED;
-  return { kind: "verified", signedHeaders: { [rule.idHeader]: carried.id }, needsJson };
+  const signedHeaders = isIdSigned ? { [rule.idHeader]: carried.id } : undefined;
+  return { kind: "verified", signedHeaders, needsJson: !isBodyBounded(template, url) };
 }
 
 /** A scheme from the facts of a row. */

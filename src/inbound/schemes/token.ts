@@ -53,11 +53,12 @@ function isWithin(text: Buffer, part: Buffer): boolean {
  * would go on leaking it.
  */
 export function isSecretInQuery({ request, material }: Arrival): boolean {
-  const words = [...request.query].flat().join("\n");
+  const pairs = [...request.query];
+  const words = pairs.flat().join("\n");
   // A plus sign that was not encoded reads as a space, and the end of a token may read as `=` before a value.
-  const joined = [...request.query].map((pair) => pair.join("=")).join("\n");
+  const joined = pairs.map((pair) => pair.join("=")).join("\n");
   // A secret that holds `&` is parted where it is read; the address has it whole.
-  const [, raw = ""] = request.query.size > 0 ? request.url.split(/\?(.*)/s) : [];
+  const raw = pairs.length > 0 ? request.url.slice(request.url.indexOf("?") + 1) : "";
   const spellings = [words, joined, raw].flatMap((text) => [text, text.replaceAll(" ", "+")]);
   const text = Buffer.from(`\n${spellings.join("\n")}\n`);
   return material.secrets.flatMap(traitsOf).filter((trait) => isWithin(text, trait)).length > 0;
