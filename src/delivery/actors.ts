@@ -224,16 +224,17 @@ export class Actors {
    * the start.
    */
   isIdle(endpointId: number): boolean {
-    return this.#actors.get(endpointId)?.isQuiet ?? true;
+    return this.dispatcher.waitingOf(endpointId) === 0 && (this.#actors.get(endpointId)?.isQuiet ?? true);
   }
 
   /**
-   * Deliveries of an endpoint that are open: in its actor's hands, waiting in the database, or for the
-   * account's plan.
+   * Deliveries of an endpoint that are open: in its actor's hands or on their way to it, waiting in the
+   * database, or for the account's plan.
    */
   openCount({ id, projectId }: Pick<Endpoint, "id" | "projectId">): number {
     const { deliveries, meter } = this.data;
-    const awaiting = meter.waitingEvents(projectId) > 0 ? deliveries.countAwaiting(id) : 0;
+    const awaiting =
+      this.dispatcher.waitingOf(id) + (meter.waitingEvents(projectId) > 0 ? deliveries.countAwaiting(id) : 0);
     const actor = this.#actors.get(id);
     // Most of many thousand have nothing: no look-up for those.
     if (!actor || (actor instanceof EndpointActor && actor.isQuiet)) return awaiting;

@@ -37,6 +37,8 @@ function shortened(line: Line): Line {
 export class Dispatcher {
   /** By project: they take turns, so that one's backlog does not hold up another. */
   readonly #waiting = new Map<number, Line>();
+  /** How many wait of each endpoint that has any. */
+  readonly #ofEndpoint = new Map<number, number>();
   #count = 0;
   /** Bytes of the bodies that are at hand for those that wait. */
   #bytes = 0;
@@ -48,6 +50,11 @@ export class Dispatcher {
   /** How many wait for later turns. */
   get waiting(): number {
     return this.#count;
+  }
+
+  /** How many wait for later turns of one endpoint; what was ended meanwhile counts until its turn. */
+  waitingOf(endpointId: number): number {
+    return this.#ofEndpoint.get(endpointId) ?? 0;
   }
 
   /** Resolves when none wait any more. */
@@ -93,6 +100,7 @@ export class Dispatcher {
     line.items.push(isKept ? waiting : { ...waiting, load: null });
     this.#waiting.set(projectId, line);
     this.#count++;
+    this.#ofEndpoint.set(waiting.endpointId, this.waitingOf(waiting.endpointId) + 1);
     if (isKept) this.#bytes += bytes;
   }
 
@@ -111,8 +119,11 @@ export class Dispatcher {
     for (const waiting of own) this.#hand(waiting, unknownDelivery);
   }
 
-  #leave({ load }: Waiting): void {
+  #leave({ load, endpointId }: Waiting): void {
     this.#count--;
+    const left = this.waitingOf(endpointId) - 1;
+    if (left > 0) this.#ofEndpoint.set(endpointId, left);
+    else this.#ofEndpoint.delete(endpointId);
     this.#bytes -= load?.body.length ?? 0;
   }
 

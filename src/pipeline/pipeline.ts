@@ -370,7 +370,7 @@ export class Prepared {
   #whoWaits({ isTest }: Event, mustWait: boolean): ((endpoint: Endpoint) => boolean) | null {
     if (mustWait) return () => true;
     const isQueued = !isTest && this.#data.meter.waitingEvents(this.projectId) > 0;
-    return isQueued ? ({ ordering }) => ordering === "fifo" : null;
+    return isQueued ? keepsOrder : null;
   }
 
   /** Behind a wide event that is still being written comes what has to keep the order. */

@@ -121,6 +121,19 @@ test("who waited a turn goes by the row: cancelled, erased and taken up anew", (
   expect(stage.handed.find(({ id }) => id === 7)?.due).toBe(99);
 });
 
+test("those that wait are counted by endpoint until their turn, or until they are handed over", () => {
+  const stage = new Stage();
+  stage.isShareOver = true;
+  stage.dispatcher.dispatch([...stage.many(13), ...stage.many(4, 101, { id: 2 })]);
+  const counts = () => [1, 2, 3].map((id) => stage.dispatcher.waitingOf(id));
+  expect(counts()).toEqual([12, 4, 0]);
+  stage.turn();
+  stage.dispatcher.handOver({ id: 2, projectId: plainEndpoint.projectId });
+  expect(counts()).toEqual([11, 0, 0]);
+  stage.drain();
+  expect(counts()).toEqual([0, 0, 0]);
+});
+
 test("what was just committed needs no look at its row", () => {
   const stage = new Stage();
   const committed = stage.many(3);

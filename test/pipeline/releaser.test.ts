@@ -183,6 +183,31 @@ test("a place that is given back is found within a minute, although the clock is
   releaser.stop();
 });
 
+test("where the order is kept, also by polling, no event goes before those that wait for the plan", async () => {
+  await using api = await startApi({}, new SetClock(NOON), PLANS);
+  const { store, tenants, deliveries: rows } = api.data;
+  const { projectId, accountId } = api.callers.get("full") ?? { projectId: 0, accountId: 0 };
+  const changePlan = async (plan: string) =>
+    tenants.rememberAccount((await store.write(() => tenants.updateAccount(accountId, { plan }))).made);
+  await changePlan("one");
+  const url = api.receiver.url("waits");
+  const [plain, fifo, polled] = [
+    await api.endpoint({ url, status: "paused" }),
+    await api.endpoint({ url, status: "paused", ordering: "fifo" }),
+    await api.endpoint({ kind: "poll", status: "paused" }),
+  ];
+  const isDue = async () => {
+    const prepared = await api.services.pipeline.prepare(projectId, [incoming]);
+    const [accepted] = await store.write(() => prepared.write());
+    const eventId = accepted?.event.id ?? 0;
+    return [plain, fifo, polled].map(({ id }) => rows.findOf(eventId, id)?.due === NOON);
+  };
+  expect(await isDue()).toEqual([true, true, true]);
+  expect(await isDue()).toEqual([false, false, false]);
+  await changePlan("unlimited");
+  expect(await isDue()).toEqual([true, false, false]);
+});
+
 test("all that waits for the plan ends with its endpoint, also what a replay made beside it", async () => {
   await using it = await openTestData();
   const { store, endpoints, waitingEvents } = it.data;

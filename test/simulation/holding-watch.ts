@@ -38,16 +38,15 @@ export class HoldingWatch {
 
   /** By endpoint, as it seems at this moment. */
   #wrong(): [endpointId: number, text: string][] {
-    const { data, outlet, actors } = this.run.process;
-    const lined = outlet.linedIds();
+    const { data, actors } = this.run.process;
     const found: [number, string][] = [];
     for (const { endpointId, open, awaiting } of this.#openByEndpoint()) {
       const endpoint = data.endpoints.getAnyway(endpointId);
       if (!endpoint) continue;
       const { status } = endpoint;
-      const inLine = lined.filter((id) => data.deliveries.get(id)?.endpointId === endpointId).length;
-      const held = actors.openCount(endpoint) + inLine;
+      const held = actors.openCount(endpoint);
       if (held < open) found.push([endpointId, "a delivery is open that nobody knows"]);
+      if (held > open) found.push([endpointId, "more is told to wait than is open"]);
       const isClosed = status === "deleted" || status === "disabled";
       if (isClosed && awaiting > 0)
         found.push([endpointId, `a delivery waits for the plan, and its endpoint is ${status}`]);

@@ -14,6 +14,12 @@ export interface Mutant {
 export const MUTANTS: readonly Mutant[] = [
   ...REASON_MUTANTS,
   {
+    name: "an event of a polled endpoint goes before those that wait for the plan",
+    file: "pipeline/pipeline.ts",
+    find: "return isQueued ? keepsOrder : null;",
+    put: 'return isQueued ? ({ ordering }) => ordering === "fifo" : null;',
+  },
+  {
     name: "a retry is forgotten: the delivery does not go back into the queue",
     file: "delivery/actor.ts",
     find: "if (change.due !== null && queueOrder === null)",

@@ -1,6 +1,6 @@
 import type { Waiting } from "../../src/core/waiting.ts";
-import type { Endpoint } from "../../src/core/model.ts";
-import { keepsOrder } from "../../src/destinations/destinations.ts";
+import type { Delivery, Endpoint } from "../../src/core/model.ts";
+import { isPolled, keepsOrder } from "../../src/destinations/destinations.ts";
 import type { Simulation } from "./run.ts";
 
 /**
@@ -39,7 +39,20 @@ export class OrderWatch {
     for (const { id } of committed) {
       const delivery = this.run.process.data.deliveries.get(id);
       if (delivery) this.#handedOn.set(id, delivery.generation);
+      if (delivery?.origin === "publish") this.#requirePlanOrder(delivery);
     }
+  }
+
+  /** What is polled goes by its order too: what waits for the plan stands before what comes later. */
+  #requirePlanOrder({ id, endpointId }: Pick<Delivery, "id" | "endpointId">): void {
+    const endpoint = this.run.process.data.endpoints.get(endpointId);
+    if (endpoint === undefined || !isPolled(endpoint.kind)) return;
+    const earlier = this.run.sqlite
+      .query<{ id: number }, [number, number]>(
+        "SELECT id FROM delivery WHERE endpoint_id = ? AND id < ? AND due IS NULL AND status IN (0, 1) LIMIT 1",
+      )
+      .get(endpointId, id);
+    if (earlier) this.run.violate("a polled endpoint gets an event before one that waits for the plan");
   }
 
   /** Of an attempt that nobody asked for by hand. */

@@ -75,11 +75,6 @@ export class OutletWatch implements Outlet {
     };
   }
 
-  /** What waits in the line. */
-  linedIds(): number[] {
-    return [...this.#lined.values()].flatMap((lined) => [...lined.keys()]);
-  }
-
   get clock(): Outlet["clock"] {
     return this.actors.clock;
   }
