@@ -90,7 +90,7 @@ export function deliveryAfter(start: AttemptStart, finding: Finding, at: Moment)
     return { status: "delivered", step: start.step, due: null, deadReason: null };
   if (start.trigger === "manual") return null;
   const step = start.step + 1;
-  const reason = deadReasonOf(finding, start.moved);
+  const reason = deadReasonOf(finding, start);
   const scheduledAt = reason ? null : nextScheduledAt(start.schedule, step, at.now, at.random);
   if (scheduledAt === null) return { status: "dead", step, due: null, deadReason: reason ?? "exhausted" };
   const due = Math.max(scheduledAt, start.moved ? 0 : at.now + ownRetryAfterMs(finding));
@@ -103,12 +103,9 @@ function ownRetryAfterMs({ slows, retryAfterMs }: Finding): number {
 }
 
 /** Why a delivery is dead by this finding alone, whatever its schedule says. */
-export function deadReasonOf(
-  finding: Pick<Finding, "outcome" | "statusCode">,
-  moved = false,
-): DeadReason | null {
-  if (finding.outcome === "blocked" || finding.outcome === "malformed") return finding.outcome;
-  return finding.statusCode === 410 && !moved ? "gone" : null;
+function deadReasonOf({ outcome, statusCode }: Finding, { moved }: AttemptStart): DeadReason | null {
+  if (outcome === "blocked" || outcome === "malformed") return outcome;
+  return statusCode === 410 && !moved ? "gone" : null;
 }
 
 /** The endpoint's health after an attempt. */

@@ -227,6 +227,8 @@ export interface AttemptPlace {
   trigger: Trigger;
   outcome: Outcome;
   nextAttemptAt: number | null;
+  /** Why it ended its delivery; null where it did not. */
+  deadReason: DeadReason | null;
 }
 
 /** What was sent and what came back. */

@@ -81,7 +81,8 @@ export class Recorder {
     const isApplied = settled === "applied";
     const next = isHandedOut ? null : this.#nextAfter(settlement, isApplied);
     const nextAttemptAt = next === null ? null : this.parts.clock.toWall(next);
-    const place = { ...at, deliveryId: delivery.id, trigger, outcome, nextAttemptAt };
+    const deadReason = (isApplied && change?.deadReason) || null;
+    const place = { ...at, deliveryId: delivery.id, trigger, outcome, nextAttemptAt, deadReason };
     this.data.attempts.insert(place, sent);
     // What is handed out counts once it is acknowledged (src/delivery/poller.ts).
     if (!isHandedOut) {
@@ -91,7 +92,7 @@ export class Recorder {
         at: sent.startedAt,
         delivered: outcome === "delivered" && !isAgain,
         failed: outcome !== "delivered",
-        dead: isApplied && change?.status === "dead",
+        dead: deadReason !== null,
         durationMs: sent.durationMs,
       });
     }

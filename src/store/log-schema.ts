@@ -127,6 +127,7 @@ export const attempt = sqliteTable(
     response_body: bytes(),
     truncated: integer().notNull().default(0),
     next_attempt_at: integer(),
+    dead_reason: integer(),
   },
   (t) => [index("attempt_again").on(t.delivery_id).where(sql`number > 1`)],
 );

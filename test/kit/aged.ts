@@ -110,7 +110,7 @@ export class AgedDirectory {
       trigger: "publish",
       outcome: "delivered",
     } as const;
-    attempts.insert({ ...made, nextAttemptAt: null }, { ...FACTS, startedAt: this.#now });
+    attempts.insert({ ...made, nextAttemptAt: null, deadReason: null }, { ...FACTS, startedAt: this.#now });
     const projectId = this.#projectId;
     index.countAttempt(attempt, {
       endpointId,

@@ -194,7 +194,7 @@ test("where the order is kept, also by polling, no event goes before those that 
   const [plain, fifo, polled] = [
     await api.endpoint({ url, status: "paused" }),
     await api.endpoint({ url, status: "paused", ordering: "fifo" }),
-    await api.endpoint({ kind: "poll", status: "paused" }),
+    await api.endpoint({ url: "", kind: "poll", status: "paused" }),
   ];
   const isDue = async () => {
     const prepared = await api.services.pipeline.prepare(projectId, [incoming]);

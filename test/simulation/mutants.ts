@@ -44,10 +44,10 @@ export const MUTANTS: readonly Mutant[] = [
     put: "const passed = this.#openPart;\n    if (passed) void this.store.write(() => {}).then(() => { this.#gathered = this.#gathered.filter((part) => part !== passed); });",
   },
   {
-    name: "after a crash an attempt that a cancelled delivery was still making counts as its death",
-    file: "store/index/recovery.ts",
-    find: "(${IS_LAST}) AS is_last",
-    put: "(a.next_attempt_at IS NULL) AS is_last",
+    name: "an attempt that a cancelled delivery was still making counts as its death",
+    file: "delivery/recorder.ts",
+    find: "(isApplied && change?.deadReason) || null",
+    put: "change?.deadReason ?? null",
   },
   {
     name: "a delivery that is cancelled stays in the backlog of the metrics",

@@ -1,8 +1,7 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
-import { firstKeyAt, keyTime } from "../../core/ids.ts";
+import { keyTime } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
-import { deadReasonOf } from "../../core/delivery.ts";
 import { DEAD_REASONS, type Event } from "../../core/model.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { AttemptSummary } from "../../store/log/attempts.ts";
@@ -209,7 +208,7 @@ function firstDeliveries(
   return now - deliveries.countAdded(id, id + deliveryCount, visible);
 }
 
-function entriesOfAttempt(services: Needs<"ids" | "notes">, event: Event, attempt: AttemptSummary): Placed[] {
+function entriesOfAttempt(services: Needs<"ids">, event: Event, attempt: AttemptSummary): Placed[] {
   const of = deliveryFields(services, attempt);
   const startedAt = Math.max(attempt.startedAt, keyTime(event.id));
   const tried: Entry = {
@@ -224,27 +223,16 @@ function entriesOfAttempt(services: Needs<"ids" | "notes">, event: Event, attemp
     duration_ms: attempt.durationMs,
     next_attempt_at: timeText(attempt.nextAttemptAt),
   };
-  const isOvertaken = () => wasOvertaken(services, event, attempt);
-  const ended = endOf(attempt, timeText(startedAt + attempt.durationMs), of, isOvertaken);
+  const ended = endOf(attempt, timeText(startedAt + attempt.durationMs), of);
   return [tried, ...ended].map((entry) => ({ key: attempt.id, entry }));
 }
 
 type DeliveryFields = typeof delivery;
 
 /** What follows from an attempt: nothing where it is tried again, or where the attempt no longer counted. */
-function endOf(attempt: AttemptSummary, at: string, of: DeliveryFields, isOvertaken: () => boolean): Entry[] {
-  if (attempt.outcome === "handed_out") return [];
-  if (attempt.outcome === "delivered") return [{ at, kind: "delivered", ...of }];
-  const isLast = attempt.trigger !== "manual" && attempt.nextAttemptAt === null;
-  if (!isLast || isOvertaken()) return [];
-  return [{ at, kind: "dead_lettered", ...of, reason: deadReasonOf(attempt) ?? "exhausted" }];
-}
-
-/**
- * True where the delivery was cancelled or replayed while the attempt ran: then its failure ended nothing.
- */
-function wasOvertaken({ notes }: Needs<"notes">, event: Event, attempt: AttemptSummary): boolean {
-  return notes.hasBetween(event.id, attempt.deliveryId, firstKeyAt(attempt.startedAt), attempt.id);
+function endOf({ outcome, deadReason }: AttemptSummary, at: string, of: DeliveryFields): Entry[] {
+  if (outcome === "delivered") return [{ at, kind: "delivered", ...of }];
+  return deadReason === null ? [] : [{ at, kind: "dead_lettered", ...of, reason: deadReason }];
 }
 
 function entryOfNote(services: Needs<"ids">, note: Note): Placed {

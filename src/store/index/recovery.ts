@@ -2,7 +2,6 @@ import type { Data } from "../data.ts";
 import { toEvent, EVENT_COLUMNS, type EventRow } from "../log/events.ts";
 import { OUTCOMES, TRIGGERS } from "../../core/model.ts";
 import { isAttemptOf } from "../log/children.ts";
-import { STATUS } from "../log/delivery-row.ts";
 import { NOTE_KINDS } from "../log/notes.ts";
 
 const REPLAYED = NOTE_KINDS.indexOf("replayed");
@@ -21,20 +20,9 @@ interface AttemptRow {
   outcome: number;
   trigger: number;
   duration_ms: number;
-  is_last: 0 | 1;
+  dead_reason: number | null;
   is_again: 0 | 1;
 }
-
-/**
- * True of an attempt that ended its delivery where it failed. It did not where the delivery had ended while
- * the attempt ran: the last note before it says so, or, of an event that is being erased, the delivery is
- * cancelled and nobody opened it again.
- */
-const IS_LAST = `a.next_attempt_at IS NULL
-  AND coalesce((SELECT n.kind FROM note n WHERE n.event_id = d.event_id AND n.delivery_id = d.id AND n.id < a.id
-                ORDER BY n.id DESC LIMIT 1), ${REPLAYED}) = ${REPLAYED}
-  AND (d.status <> ${STATUS.cancelled}
-       OR EXISTS (SELECT 1 FROM note n WHERE n.event_id = d.event_id AND n.delivery_id = d.id AND n.id > a.id))`;
 
 /** True of an attempt by hand of a delivery that had arrived since it was last opened. */
 const IS_AGAIN = `a.trigger = ${TRIGGERS.indexOf("manual")}
@@ -86,7 +74,7 @@ function deliveriesAbove(
 
 /** Those of polled endpoints are counted with their acknowledgement (Index.countAttemptsBehind). */
 function attemptsAbove({ store, index }: Pick<Data, "store" | "index">, mark: number): Gathering[] {
-  const sql = `SELECT a.id, d.project_id, d.endpoint_id, a.started_at, a.outcome, a.trigger, a.duration_ms, (${IS_LAST}) AS is_last, (${IS_AGAIN}) AS is_again
+  const sql = `SELECT a.id, d.project_id, d.endpoint_id, a.started_at, a.outcome, a.trigger, a.duration_ms, a.dead_reason, (${IS_AGAIN}) AS is_again
     FROM attempt a JOIN delivery d ON d.id = a.delivery_id
     WHERE a.id > ? AND NOT (a.status_code IS NULL AND a.outcome IN (${OUTCOMES.indexOf("delivered")}, ${OUTCOMES.indexOf("handed_out")}))`;
   return store.sqlite
@@ -95,7 +83,7 @@ function attemptsAbove({ store, index }: Pick<Data, "store" | "index">, mark: nu
     .map((row) => {
       const failed = OUTCOMES[row.outcome] !== "delivered";
       const delivered = !failed && row.is_again === 0;
-      const dead = failed && row.is_last === 1 && TRIGGERS[row.trigger] !== "manual";
+      const dead = row.dead_reason !== null;
       const { project_id: projectId, endpoint_id: endpointId, started_at: at, duration_ms: durationMs } = row;
       const tally = { endpointId, projectId, at, delivered, failed, dead, durationMs };
       return [row.id, () => index.countAttempt(row.id, tally)];

@@ -1,6 +1,14 @@
 import type { AttemptError, AttemptErrorCode } from "../../core/attempt-error.ts";
 import type { attempt } from "../log-schema.ts";
-import { type Attempt, type AttemptFacts, type AttemptPlace, OUTCOMES, TRIGGERS } from "../../core/model.ts";
+import {
+  type Attempt,
+  type AttemptFacts,
+  type AttemptPlace,
+  DEAD_REASONS,
+  type DeadReason,
+  OUTCOMES,
+  TRIGGERS,
+} from "../../core/model.ts";
 import { once } from "../../core/structures/once.ts";
 import { bound } from "../bound.ts";
 import type { Heads } from "./heads.ts";
@@ -23,15 +31,17 @@ export interface AttemptSummary
     | "statusCode"
     | "error"
     | "nextAttemptAt"
+    | "deadReason"
   > {
   endpointId: number;
 }
 
-type SummaryRow = Omit<AttemptSummary, "trigger" | "outcome" | "error"> & {
+type SummaryRow = Omit<AttemptSummary, "trigger" | "outcome" | "error" | "deadReason"> & {
   trigger: number;
   outcome: number;
   errorCode: AttemptErrorCode | null;
   errorDetail: string | null;
+  deadReason: number | null;
 };
 
 interface SentBody {
@@ -40,10 +50,14 @@ interface SentBody {
 }
 
 const COLUMNS =
-  "id, delivery_id, number, trigger, started_at, duration_ms, outcome, status_code, error_code, error_detail, request_head, sent_at, signature, request_body, response_head, response_date, response_body, truncated, next_attempt_at";
+  "id, delivery_id, number, trigger, started_at, duration_ms, outcome, status_code, error_code, error_detail, request_head, sent_at, signature, request_body, response_head, response_date, response_body, truncated, next_attempt_at, dead_reason";
 
 function errorOf(code: AttemptErrorCode | null, detail: string | null): AttemptError | null {
   return code && { code, detail };
+}
+
+function reasonOf(index: number | null): DeadReason | null {
+  return index === null ? null : (DEAD_REASONS[index] ?? null);
 }
 
 interface PackedHeaders {
@@ -94,7 +108,7 @@ export class Attempts {
   ) {
     const { sqlite } = store;
     this.#insert = sqlite.prepare<void, (string | number | Uint8Array | null)[]>(
-      `INSERT INTO attempt (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO attempt (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#acknowledge = sqlite.prepare<{ durationMs: number }, [number, number, number]>(
       `UPDATE attempt SET outcome = ${OUTCOMES.indexOf("delivered")}, duration_ms = max(0, ?1 - started_at)
@@ -117,7 +131,7 @@ export class Attempts {
     this.#ofEvent = sqlite.prepare<SummaryRow, [number, number, string | null, number, number, number]>(
       `SELECT attempt.id, attempt.delivery_id AS deliveryId, d.endpoint_id AS endpointId, attempt.number, attempt.trigger, attempt.started_at AS startedAt,
          attempt.duration_ms AS durationMs, attempt.outcome, attempt.status_code AS statusCode, attempt.error_code AS errorCode, attempt.error_detail AS errorDetail,
-         attempt.next_attempt_at AS nextAttemptAt
+         attempt.next_attempt_at AS nextAttemptAt, attempt.dead_reason AS deadReason
        FROM (${deliveriesOf(bound(1), "id, endpoint_id, first_attempt", { above: bound(5), below: bound(6), where: goesToOneOf(3) })}) d
          JOIN attempt ON ${isAttemptOf("d.id", "d.first_attempt")} WHERE attempt.id > ${bound(2)} ORDER BY attempt.id LIMIT ${bound(4)}`,
     );
@@ -168,6 +182,7 @@ export class Attempts {
       facts.responseBody && facts.responseBody.length > 0 ? facts.responseBody : null,
       facts.truncated ? 1 : 0,
       place.nextAttemptAt,
+      place.deadReason === null ? null : DEAD_REASONS.indexOf(place.deadReason),
     );
   }
 
@@ -196,11 +211,12 @@ export class Attempts {
     const endpoints = visible && JSON.stringify([...visible]);
     return this.#ofEvent
       .all(eventId, after, endpoints, count, above, below)
-      .map(({ trigger, outcome, errorCode, errorDetail, ...row }) => ({
+      .map(({ trigger, outcome, errorCode, errorDetail, deadReason, ...row }) => ({
         ...row,
         trigger: TRIGGERS[trigger] ?? "publish",
         outcome: OUTCOMES[outcome] ?? "rejected",
         error: errorOf(errorCode, errorDetail),
+        deadReason: reasonOf(deadReason),
       }));
   }
 
@@ -226,6 +242,7 @@ export class Attempts {
       responseBody: row.response_body,
       truncated: row.truncated === 1,
       nextAttemptAt: row.next_attempt_at,
+      deadReason: reasonOf(row.dead_reason),
     };
   }
 }

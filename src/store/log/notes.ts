@@ -20,7 +20,6 @@ type NoteRow = Omit<typeof note.$inferSelect, "event_id"> & { endpoint_id: numbe
 export class Notes {
   readonly #insert;
   readonly #ofEvent;
-  readonly #ofDelivery;
 
   constructor(private readonly store: Store) {
     this.#insert = store.sqlite.prepare<void, [number, number, number, number, string | null]>(
@@ -29,9 +28,6 @@ export class Notes {
     this.#ofEvent = store.sqlite.prepare<NoteRow, [number, number, string | null, number]>(
       `SELECT n.id, n.delivery_id, endpoint_id, n.kind, n.detail FROM note n JOIN delivery d ON d.id = n.delivery_id
        WHERE n.event_id = ${bound(1)} AND n.id > ${bound(2)} AND ${goesToOneOf(3)} ORDER BY n.id LIMIT ${bound(4)}`,
-    );
-    this.#ofDelivery = store.sqlite.prepare<object, [number, number, number, number]>(
-      `SELECT 1 FROM note WHERE event_id = ${bound(1)} AND id >= ${bound(2)} AND id < ${bound(3)} AND delivery_id = ?4 LIMIT 1`,
     );
   }
 
@@ -50,10 +46,5 @@ export class Notes {
       kind: NOTE_KINDS[row.kind] ?? "replayed",
       detail: row.detail,
     }));
-  }
-
-  /** True where something happened to the delivery between two keys, the first one included. */
-  hasBetween(eventId: number, deliveryId: number, from: number, below: number): boolean {
-    return this.#ofDelivery.get(eventId, from, below, deliveryId) !== null;
   }
 }

@@ -147,6 +147,33 @@ describe("an event that", () => {
   });
 });
 
+test("why a delivery died is what its row says: of an endpoint that moved, and with ids ahead of the clock", async () => {
+  const { store, endpoints } = api.data;
+  const answer = Promise.withResolvers<Response>();
+  const endpoint = await api.endpoint({
+    url: api.receiver.at("left", () => answer.promise),
+    eventTypes: ["m.moved"],
+  });
+  const { id } = await api.publish("m.moved");
+  await api.receiver.arrived("left", 1);
+  const moved = await store.write(() =>
+    endpoints.update(endpoint.id, () => ({ config: { url: api.receiver.at("new", answers(500)) } })),
+  );
+  if (moved) endpoints.remember(moved);
+  answer.resolve(new Response(null, { status: 410 }));
+  const [delivery] = await api.settled(id);
+  expect(delivery?.dead_reason).toBe("exhausted");
+  expect(reasons(await timeline(id))).toEqual(["exhausted"]);
+  store.keys.take(Date.now() + 3_600_000, 1);
+  await api.call("POST", `/v1/events/${id}/replay`);
+  await api.receiver.arrived("new", 1);
+  await api.settled(id);
+  // The note of the replay is dated ahead too.
+  expect(kinds(await timeline(id))).toBe(
+    "accepted matched attempt dead_lettered attempt dead_lettered replayed",
+  );
+});
+
 test("a portal token sees what its own endpoints had", async () => {
   const filter = { data: { n: 1 } };
   const eventTypes = ["v.timeline"];

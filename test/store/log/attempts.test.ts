@@ -13,7 +13,7 @@ function insert(it: TestData, deliveryId: number, outcome: Outcome, facts: Parti
   const change = { status: "retrying", step: place.number, due: 1, deadReason: null } as const;
   deliveries.settle(delivery, place, true, change, null);
   attempts.insert(
-    { ...place, deliveryId, trigger: "publish", outcome, nextAttemptAt: null },
+    { ...place, deliveryId, trigger: "publish", outcome, nextAttemptAt: null, deadReason: null },
     { ...ANSWERED, ...facts },
   );
   return place.id;
