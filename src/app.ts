@@ -18,6 +18,7 @@ import { isPolled } from "./destinations/destinations.ts";
 import { shareOfFiles } from "./platform/files.ts";
 import { createGuard } from "./transport/guard.ts";
 import { handOut } from "./delivery/hand-out.ts";
+import { Retries } from "./delivery/retries.ts";
 import { send, type SendParts } from "./delivery/send.ts";
 import { sendTrial } from "./delivery/trial.ts";
 import { createTransport } from "./transport/transport.ts";
@@ -107,7 +108,7 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   const base = await openBase(config, parts);
   const { directory, disk, data, replication } = base;
   const outbound = openOutbound(config, { ...base, logger, phaseNow });
-  const { actors, guard, transport, metrics } = outbound;
+  const { actors, retries, guard, transport, metrics } = outbound;
   const stopWatching = watchAll(data, metrics, logger);
   const pipeline = openPipeline(data, outbound, logger);
   const replayer = new Replayer(data, actors, pipeline);
@@ -116,7 +117,7 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   const port = listen(server, config);
   phase = { is: "resuming", port };
   disk.goLive();
-  await restore({ data, pipeline, actors, replayer, releaser });
+  await restore({ data, pipeline, actors, retries, replayer, releaser });
   if (data.tenants.isEmpty) await welcome(config, data, { logger, announce });
   warnOfForbidden(data, guard, logger);
   if ((config.secretKeys?.length ?? 1) > 1 && !data.sealing.isDue) reportSealed(data.sealing.left, logger);
@@ -227,9 +228,10 @@ function openOutbound(config: Config, { dates, disk, data, replication, logger, 
     attemptsMax,
     recorder,
   });
+  const retries = new Retries(data, actors);
   const gauges = () => readGauges({ data, actors, path: disk.path, transport, replication });
   const metrics = createMetrics(gauges, { version: VERSION, bun: Bun.version, sqlite: disk.version });
-  return { guard, transport, actors, recorder, sendParts, metrics, abort };
+  return { guard, transport, actors, retries, recorder, sendParts, metrics, abort };
 }
 
 function openPipeline(data: Data, { actors, metrics }: Outbound, logger: Logger): Pipeline {
@@ -265,7 +267,7 @@ interface ServerParts extends Pick<Base, "data" | "dates" | "replication"> {
 
 function openServer(config: Config, parts: ServerParts): HttpServer {
   const { data, dates, replication, outbound, pipeline, replayer, eraser, logger, phaseNow } = parts;
-  const { actors, guard, transport, sendParts, metrics } = outbound;
+  const { actors, retries, guard, transport, sendParts, metrics } = outbound;
   const { now } = dates.wall;
   const routes = allRoutes({
     ...data,
@@ -273,6 +275,7 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
     deliveryList: new DeliveryList(data),
     pipeline,
     actors,
+    retries,
     replayer,
     poller: openPoller(data, outbound, logger),
     eraser,

@@ -27,7 +27,7 @@ export class Recorder {
   constructor(
     private readonly data: Pick<
       Data,
-      "store" | "endpoints" | "health" | "deliveries" | "attempts" | "index" | "meter"
+      "store" | "endpoints" | "health" | "deliveries" | "attempts" | "index" | "meter" | "askedRetries"
     >,
     private readonly parts: RecorderParts,
   ) {}
@@ -69,6 +69,7 @@ export class Recorder {
     const id = this.data.store.takeKey();
     const isHandedOut = outcome === "handed_out";
     const metered = delivery.metered || (isMetered(outcome) && !isFree(delivery));
+    if (trigger === "manual") this.data.askedRetries.end(delivery.id);
     if (metered && !delivery.metered) this.data.meter.count(delivery.projectId, sent.startedAt);
     // Also where the delivery is gone: what its receiver said holds for the next one.
     const disabled = this.#disable(settlement);

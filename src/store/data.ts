@@ -3,6 +3,7 @@ import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { Cipher } from "../core/cipher.ts";
 import { IdCodec } from "../core/ids.ts";
 import { BUILT_IN_PLANS, type Plans } from "../core/plans.ts";
+import { AskedRetries } from "./log/asked-retries.ts";
 import { Ages } from "./cleanup/ages.ts";
 import { Attempts } from "./log/attempts.ts";
 import { Audit } from "./resources/audit.ts";
@@ -55,6 +56,7 @@ export interface Data {
   tally: Tally;
   attempts: Attempts;
   notes: Notes;
+  askedRetries: AskedRetries;
   index: Index;
   stats: Stats;
   usage: Usage;
@@ -100,7 +102,8 @@ export function openData(
   const meter = new Meter(store, tenants, usage, plans);
   const waitingEvents = new WaitingEvents(store, tenants, meter);
   const tally = new Tally(store);
-  const deliveries = new Deliveries(store, { index, meter, tally });
+  const askedRetries = new AskedRetries(store);
+  const deliveries = new Deliveries(store, { index, meter, tally, askedRetries });
   const fanouts = new Fanouts(store, waitingEvents, meter);
   const replays = new Replays(store, db, meter);
   const endpoints = new Endpoints(store, db, cipher);
@@ -124,6 +127,7 @@ export function openData(
     dedup: new Dedup(store),
     audit: new Audit(store),
     tally,
+    askedRetries,
     ...leaving,
     replays,
     erasures: new Erasures(store, replays),

@@ -132,6 +132,10 @@ export const attempt = sqliteTable(
   (t) => [index("attempt_again").on(t.delivery_id).where(sql`number > 1`)],
 );
 
+export const askedRetry = sqliteTable("asked_retry", {
+  delivery_id: integer().primaryKey(),
+});
+
 export const note = sqliteTable(
   "note",
   {

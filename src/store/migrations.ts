@@ -4,12 +4,20 @@ import fanoutLists from "../../drizzle/0002_fanout_lists.sql" with { type: "text
 import deliveryChanged from "../../drizzle/0003_delivery_changed.sql" with { type: "text" };
 import replayLists from "../../drizzle/0004_replay_lists.sql" with { type: "text" };
 import attemptDeadReason from "../../drizzle/0005_attempt_dead_reason.sql" with { type: "text" };
+import askedRetry from "../../drizzle/0006_asked_retry.sql" with { type: "text" };
 
 /**
  * In order; the n-th brings `PRAGMA user_version` to n. Imported as text, so that the executable
  * carries them.
  */
-const MIGRATIONS: readonly string[] = [initial, fanoutLists, deliveryChanged, replayLists, attemptDeadReason];
+const MIGRATIONS: readonly string[] = [
+  initial,
+  fanoutLists,
+  deliveryChanged,
+  replayLists,
+  attemptDeadReason,
+  askedRetry,
+];
 
 /** The schema's version before and after a start. */
 export interface Migrated {

@@ -22,6 +22,7 @@ import { makePipeline } from "../kit/pipeline.ts";
 import { createGuard } from "../../src/transport/guard.ts";
 import { handOut } from "../../src/delivery/hand-out.ts";
 import { Poller } from "../../src/delivery/poller.ts";
+import { Retries } from "../../src/delivery/retries.ts";
 import { send } from "../../src/delivery/send.ts";
 import { sendTrial } from "../../src/delivery/trial.ts";
 import { createTransport } from "../../src/transport/transport.ts";
@@ -99,6 +100,7 @@ export class Api implements AsyncDisposable {
       pipeline,
       actors,
       eraser: new Eraser({ data, actors }),
+      retries: new Retries(data, actors),
       replayer: new Replayer(data, actors, pipeline),
       poller: new Poller(data, actors, {
         recorder,

@@ -42,6 +42,7 @@ export function check(run: Simulation): void {
   countsAgree(run, deliveries);
   tallyAgrees(run);
   replaysWereSent(run);
+  retriesWereMade(run);
   replaysTookWhatMatched(run);
   listsAreComplete(run);
   whatHangsIsFound(run);
@@ -351,6 +352,12 @@ function backlogAgrees(run: Simulation): void {
  * A replay is sent afresh, whatever an attempt of before was still finding out; unless somebody ended
  * it first.
  */
+/** By hand: what was answered is made, or there is nothing to try any more. */
+function retriesWereMade(run: Simulation): void {
+  if (run.process.data.askedRetries.all().length > 0)
+    run.violate("a retry by hand was answered and never made");
+}
+
 function replaysWereSent(run: Simulation): void {
   if (run.faults.clockJumps) return;
   for (const { id, at } of run.outside.replayed) {

@@ -20,6 +20,18 @@ export const MUTANTS: readonly Mutant[] = [
     put: 'return isQueued ? ({ ordering }) => ordering === "fifo" : null;',
   },
   {
+    name: "a retry by hand that was answered is not made after a crash",
+    file: "delivery/retries.ts",
+    find: "for (const id of this.data.askedRetries.all()) this.#again.add(id);",
+    put: "",
+  },
+  {
+    name: "a retry by hand is answered before it is on disk",
+    file: "delivery/retries.ts",
+    find: "this.data.askedRetries.add(deliveryId);",
+    put: "void deliveryId;",
+  },
+  {
     name: "a retry is forgotten: the delivery does not go back into the queue",
     file: "delivery/actor.ts",
     find: "if (change.due !== null && queueOrder === null)",

@@ -9,9 +9,12 @@ import type { Met } from "./scenario.ts";
 export interface OutletListeners {
   met(bound: keyof Met): void;
   violate(text: string): void;
-  /** A test event is about to be sent at once; it is refused. */
-  testing(deliveryId: number): void;
-  notTested(deliveryId: number): void;
+  /**
+   * An attempt that the queue does not start is about to begin: false where one of the delivery is under way.
+   */
+  byHand(deliveryId: number): boolean;
+  /** It is refused. */
+  notByHand(deliveryId: number): void;
   /** They went on to their actors, or into the line. */
   dispatched(committed: readonly Waiting[]): void;
 }
@@ -68,9 +71,9 @@ export class OutletWatch implements Outlet {
     };
     const attemptNow = actors.attemptNow.bind(actors);
     actors.attemptNow = (id, trigger) => {
-      if (trigger === "test") tell.testing(id);
+      const isOnly = tell.byHand(id);
       const attempt = attemptNow(id, trigger);
-      if (trigger === "test" && typeof attempt === "string") tell.notTested(id);
+      if (typeof attempt === "string" && isOnly) tell.notByHand(id);
       return attempt;
     };
   }

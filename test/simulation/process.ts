@@ -16,6 +16,7 @@ import type { Pipeline } from "../../src/pipeline/pipeline.ts";
 import { Releaser } from "../../src/pipeline/releaser.ts";
 import { Replayer } from "../../src/pipeline/replayer.ts";
 import { type Data, openData } from "../../src/store/data.ts";
+import { Retries } from "../../src/delivery/retries.ts";
 import { Poller } from "../../src/delivery/poller.ts";
 import { handOut } from "../../src/delivery/hand-out.ts";
 import { openSteadyClock } from "../../src/delivery/steady.ts";
@@ -50,6 +51,7 @@ export interface Process {
   eraser: Eraser;
   jobs: Jobs;
   actors: Actors;
+  retries: Retries;
   /** The actors, as those see them who write deliveries. */
   outlet: OutletWatch;
   poller: Poller;
@@ -117,6 +119,7 @@ export function bootProcess(parts: ProcessParts): Process {
     },
   });
   const outlet = new OutletWatch(actors, data.endpoints, parts.outlet);
+  const retries = new Retries(data, actors);
   const poller = new Poller(data, actors, {
     heldMax: POLLS_HELD_MAX,
     handOut: (endpoint, load) => handOut(sendParts, endpoint, load),
@@ -131,7 +134,7 @@ export function bootProcess(parts: ProcessParts): Process {
   const replayer = new Replayer(data, outlet, pipeline);
   const eraser = new Eraser({ data, actors });
   const jobs = openJobs(eraser, world);
-  return { data, actors, outlet, poller, pipeline, releaser, replayer, eraser, jobs };
+  return { data, actors, retries, outlet, poller, pipeline, releaser, replayer, eraser, jobs };
 }
 
 /** How often a share of a turn of the loop is over, so that what can be divided is. */

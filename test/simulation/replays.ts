@@ -1,4 +1,3 @@
-import { isFree, placeOf } from "../../src/core/delivery.ts";
 import type { DeliveryStatus } from "../../src/core/model.ts";
 import { enqueueReplayed, replayOne } from "../../src/pipeline/replay.ts";
 import { mayGet } from "../../src/pipeline/new-delivery.ts";
@@ -97,17 +96,22 @@ export class Replays {
       .then((replay) => replayer.run(replay), this.run.refused);
   }
 
+  /** What is answered is on disk until it is made. */
   byHand(id = this.run.someDelivery()): void {
     if (id === null) return;
-    const { touched, byHand } = this.run.outside;
-    touched.add(id);
-    // Where it is busy, that may be by hand already.
-    const isKnown = byHand.has(id);
-    byHand.add(id);
-    const giveBack = this.#takePlace(id);
-    const attempt = this.run.process.actors.attemptNow(id, "manual");
-    void Promise.resolve(attempt).then(giveBack);
-    if (typeof attempt === "string" && !isKnown) this.run.watch.notByHand(id);
+    const { data, retries } = this.run.process;
+    const before = data.store.latestKey;
+    if (retries.begin(id) !== null) return;
+    data.store.write(() => retries.ask(id)).then(() => this.#requireAsked(id, before), this.run.refused);
+  }
+
+  #requireAsked(id: number, before: number): void {
+    const { askedRetries, attempts, deliveries } = this.run.process.data;
+    const made = [...attempts.ofDelivery(id, Number.MAX_SAFE_INTEGER, 1000)];
+    const isMade = made.some((attempt) => attempt.trigger === "manual" && attempt.id > before);
+    const isOver = (deliveries.get(id)?.status ?? "cancelled") === "cancelled";
+    if (!isMade && !isOver && !askedRetries.all().includes(id))
+      this.run.violate("a retry by hand was answered, and nothing of it is on disk");
   }
 
   /** At an endpoint that keeps order and is paused, what is parked is tried by hand; and it is resumed. */
@@ -124,14 +128,6 @@ export class Replays {
     );
     run.later(50, () => this.#hangByHand(parked.get(endpoint.id)?.id));
     run.later(60, () => changes.resume(endpoint.id));
-  }
-
-  /** As the API takes one for a first attempt that the plan does not expect. */
-  #takePlace(id: number): () => void {
-    const { deliveries, meter } = this.run.process.data;
-    const delivery = deliveries.get(id);
-    const isPaid = !delivery || delivery.metered || isFree(delivery) || placeOf(delivery) === "taken";
-    return isPaid ? () => {} : meter.lend(delivery.projectId);
   }
 
   /** Now and then somebody tries by hand, soon after, what the endpoint would try next; and it hangs. */

@@ -125,11 +125,12 @@ export class Simulation {
       outlet: {
         met: (bound) => void this.tally[bound]++,
         violate: (text) => this.violate(text),
-        testing: (id) => {
-          this.outside.touched.add(id);
-          this.outside.byHand.add(id);
+        byHand: (id) => {
+          const { touched, byHand } = this.outside;
+          touched.add(id);
+          return !byHand.has(id) && byHand.add(id).has(id);
         },
-        notTested: (id) => this.watch.notByHand(id),
+        notByHand: (id) => this.watch.notByHand(id),
         dispatched: (committed) => this.order.onDispatched(committed),
       },
       turnMs: () => this.#turnMs(),

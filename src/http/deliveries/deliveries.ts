@@ -1,8 +1,8 @@
 import { Type } from "@sinclair/typebox";
-import { isFree, isOpen, placeOf } from "../../core/delivery.ts";
+import { isOpen } from "../../core/delivery.ts";
 import { notFound, Problem, unavailable } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
-import type { AttemptRefusal } from "../../delivery/actor-parts.ts";
+import { type RetryRefusal, Retries } from "../../delivery/retries.ts";
 import type { Delivery } from "../../core/model.ts";
 import { attemptExample, attemptOf, attemptShape } from "./attempt-shape.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
@@ -40,6 +40,7 @@ type DeliveriesNeeds = Needs<
   | "bodyRetention"
   | "deliveryList"
   | "actors"
+  | "retries"
   | "now"
 >;
 
@@ -157,7 +158,15 @@ function listAttempts(
 }
 
 type RetryNeeds = Needs<
-  "store" | "ids" | "tenants" | "endpoints" | "meter" | "bodyRetention" | "deliveryList" | "actors"
+  | "store"
+  | "ids"
+  | "tenants"
+  | "endpoints"
+  | "meter"
+  | "bodyRetention"
+  | "deliveryList"
+  | "actors"
+  | "retries"
 >;
 
 function retryDelivery(services: RetryNeeds): AnyRoute {
@@ -169,7 +178,8 @@ function retryDelivery(services: RetryNeeds): AnyRoute {
     summary: "Try a delivery now",
     description:
       "One attempt at once, whatever the delivery's state, also while the endpoint is paused or backing off. It uses up no " +
-      "scheduled attempt, and changes the state only by succeeding. The answer does not wait for it.",
+      "scheduled attempt, and changes the state only by succeeding. The answer does not wait for it; what a restart cuts " +
+      "off is made after it.",
     access: "manage",
     budget: "management",
     audit: "Its attempt stands in the log as made by hand.",
@@ -193,18 +203,20 @@ function retryDelivery(services: RetryNeeds): AnyRoute {
       if (!services.store.writable) throw unavailable("The service cannot write at the moment.");
       if (!services.bodyRetention.has("bodies", delivery.eventId)) throw new Problem("conflict", BODY_GONE);
       requireFewAttempts(delivery);
+      if (Retries.needsPlace(delivery)) requirePlaces(services, delivery.projectId);
+      context.requireAdmission();
       context.beginChange();
-      const giveBack = takePlace(services, delivery);
-      const attempt = services.actors.attemptNow(delivery.id, "manual");
-      // It never rejects; what it finds out stands among the attempts.
-      void Promise.resolve(attempt).then(giveBack);
-      if (typeof attempt === "string") throw NO_ATTEMPT[attempt]();
-      return { status: 202, json: deliveryOf(services, delivery, delivery.eventType) };
+      const refusal = services.retries.begin(delivery.id);
+      if (refusal !== null) throw NO_ATTEMPT[refusal]();
+      return context.commit(() => {
+        services.retries.ask(delivery.id);
+        return { status: 202, json: deliveryOf(services, delivery, delivery.eventType) };
+      });
     },
   });
 }
 
-const NO_ATTEMPT: Readonly<Record<AttemptRefusal | "polled", () => Problem>> = {
+const NO_ATTEMPT: Readonly<Record<RetryRefusal, () => Problem>> = {
   busy: () => new Problem("conflict", "An attempt of this delivery is under way."),
   closed: () =>
     new Problem(
@@ -228,17 +240,6 @@ function requireFewAttempts({ attemptCount }: Delivery): void {
 }
 
 const NOT_OPEN = "Only a delivery that is pending or retrying can be cancelled.";
-
-/**
- * A place for a first attempt that the account's plan does not expect; answers how to give it back. Throws
- * 402 where there is none.
- */
-function takePlace(services: Needs<"store" | "tenants" | "meter">, delivery: Delivery): () => void {
-  const isPaid = delivery.metered || placeOf(delivery) === "taken";
-  if (isPaid || isFree(delivery)) return () => {};
-  requirePlaces(services, delivery.projectId);
-  return services.meter.lend(delivery.projectId);
-}
 
 function cancelDelivery(
   services: Needs<"ids" | "endpoints" | "deliveries" | "notes" | "deliveryList" | "actors">,

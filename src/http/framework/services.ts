@@ -5,6 +5,7 @@ import type { Transport } from "../../transport/types.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { Poller } from "../../delivery/poller.ts";
 import type { Eraser } from "../../maintenance/eraser.ts";
+import type { Retries } from "../../delivery/retries.ts";
 import type { Replayer } from "../../pipeline/replayer.ts";
 import type { Data } from "../../store/data.ts";
 import type { DeliveryList } from "../../store/log/delivery-list.ts";
@@ -20,6 +21,7 @@ export interface Services extends Data {
   deliveryList: DeliveryList;
   pipeline: Pipeline;
   actors: Actors;
+  retries: Retries;
   replayer: Replayer;
   poller: Poller;
   eraser: Eraser;

@@ -13,6 +13,7 @@ import { DELIVERY_COLUMNS, type DeliveryRow, STATUS, STATUS_KEY, toDelivery } fr
 import { deliveriesOf, goesToOneOf, REPLAYED } from "./children.ts";
 import { type Index, LABELS } from "../index/index.ts";
 import type { Meter } from "../counts/meter.ts";
+import type { AskedRetries } from "./asked-retries.ts";
 import type { Store } from "../store.ts";
 import { endingOf, type Tally } from "../counts/tally.ts";
 
@@ -23,6 +24,7 @@ export interface HandedOut {
 }
 
 interface DeliveriesParts {
+  askedRetries: AskedRetries;
   index: Index;
   meter: Meter;
   tally: Tally;
@@ -199,6 +201,7 @@ export class Deliveries {
 
   /** False where it was not open. */
   cancel(id: number): boolean {
+    this.parts.askedRetries.end(id);
     return this.#end(id, "cancelled", null);
   }
 

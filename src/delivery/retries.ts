@@ -1,0 +1,98 @@
+import { isFree, placeOf } from "../core/delivery.ts";
+import { limit } from "../core/limits.ts";
+import type { Delivery } from "../core/model.ts";
+import type { Data } from "../store/data.ts";
+import type { AttemptRefusal } from "./actor-parts.ts";
+import type { Actors } from "./actors.ts";
+
+/** Why there is no retry. `polled`: its endpoint is. */
+export type RetryRefusal = AttemptRefusal | "polled";
+
+/**
+ * Retries by hand. What was answered is on disk until its outcome is, so that the next start makes what the
+ * process before could not: it was killed, it stopped, or it had no file left for a socket.
+ */
+export class Retries {
+  /** Those that are to be started again, as there was no file or no slot for them, or since the start. */
+  readonly #again = new Set<number>();
+  #isScheduled = false;
+
+  constructor(
+    private readonly data: Pick<Data, "store" | "deliveries" | "meter" | "askedRetries">,
+    private readonly actors: Pick<Actors, "attemptNow" | "clock">,
+  ) {}
+
+  /** True where its attempt needs a place that the account's plan does not expect. */
+  static needsPlace(delivery: Delivery): boolean {
+    return !delivery.metered && placeOf(delivery) !== "taken" && !isFree(delivery);
+  }
+
+  /** Starts one, or says why not. Whoever starts one writes `ask` in the same turn: before the outcome. */
+  begin(deliveryId: number): RetryRefusal | null {
+    if (this.#again.has(deliveryId)) return "busy";
+    if (this.#again.size >= limit("attemptsInFlightMax")) return "full";
+    return this.#start(deliveryId);
+  }
+
+  /** Inside a write. */
+  ask(deliveryId: number): void {
+    this.data.askedRetries.add(deliveryId);
+  }
+
+  /** At start, once the actors know what they have. */
+  recover(): void {
+    for (const id of this.data.askedRetries.all()) this.#again.add(id);
+    this.#goOn();
+  }
+
+  #start(id: number): RetryRefusal | null {
+    const delivery = this.data.deliveries.get(id);
+    const giveBack =
+      delivery && Retries.needsPlace(delivery) ? this.data.meter.lend(delivery.projectId) : () => {};
+    const attempt = this.actors.attemptNow(id, "manual");
+    if (typeof attempt === "string") {
+      giveBack();
+      return attempt;
+    }
+    // It never rejects; what it finds out stands among the attempts.
+    void attempt.then((sent) => {
+      giveBack();
+      if (sent === null) this.#startLater(id);
+    });
+    return null;
+  }
+
+  #startLater(id: number): void {
+    this.#again.add(id);
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    const { clock } = this.actors;
+    clock.timer(clock.now() + limit("shortageRestMs"), () => {
+      this.#isScheduled = false;
+      this.#goOn();
+    });
+  }
+
+  /** In shares of turns of the loop. */
+  #goOn(): void {
+    const { store } = this.data;
+    const share = store.beginShare();
+    for (const id of [...this.#again]) {
+      if (share.isOver) return store.schedule(() => this.#goOn());
+      this.#again.delete(id);
+      const refusal = this.#start(id);
+      if (refusal === "stopping") return;
+      if (refusal === "closed" || refusal === "polled") this.#end(id);
+      else if (refusal !== null) this.#startLater(id);
+    }
+  }
+
+  /** Nothing is left to try: its endpoint, or its event, has gone. */
+  #end(id: number): void {
+    const { store, askedRetries } = this.data;
+    store.unattended(
+      "end of a retry",
+      store.write(() => askedRetries.end(id), true),
+    );
+  }
+}
