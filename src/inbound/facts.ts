@@ -1,6 +1,7 @@
 import type { Body } from "./body.ts";
 import { hash } from "./digest.ts";
 import type { Arrival, SignedHeaders } from "./schemes/scheme.ts";
+import type { Reading } from "./template.ts";
 
 /** What is known of a verified request. `claims`: those of its signed token, where it has one. */
 export interface Facts {
@@ -9,6 +10,8 @@ export interface Facts {
   readonly arrival: Arrival;
   readonly body: Body;
   readonly claims: Readonly<Record<string, unknown>>;
+  /** See `Verdict`. */
+  readonly reading?: Reading | undefined;
 }
 
 /** What was read. */

@@ -91,8 +91,11 @@ export interface VerifiedEvent {
   readonly deliveryId: string | null;
   /** How long that identity is remembered. */
   readonly dedupSeconds: number;
-  /** What proved it, where that covers too little to make another event; null where it may. */
-  readonly proof: { readonly id: string; readonly keptSeconds: number } | null;
+  /**
+   * What proved it, where that covers too little to make another event; null where it may. With `cut` it may,
+   * but only of a text that is cut as it was at first.
+   */
+  readonly proof: { readonly id: string; readonly cut?: string; readonly keptSeconds: number } | null;
   readonly answer: (eventId: string, duplicate: boolean) => HttpAnswer;
 }
 

@@ -63,8 +63,8 @@ function reasonOf(reason: RefusalReason, arrival: Arrival): RefusalReason {
 
 async function factsOf(arrival: Arrival, verdict: Verdict & { kind: "verified" }): Promise<Facts> {
   const body = await readBody(arrival.request.body);
-  const { claims = {}, signedHeaders = {} } = verdict;
-  return { arrival, body, claims, signedHeaders };
+  const { claims = {}, signedHeaders = {}, reading } = verdict;
+  return { arrival, body, claims, signedHeaders, reading };
 }
 
 async function judgeVerified(row: ProviderRow, verified: Facts): Promise<Reception> {
@@ -107,6 +107,9 @@ function proofOf(
   facts: Facts,
   dedupSeconds: number,
 ): VerifiedEvent["proof"] {
+  const { reading } = facts;
+  // Whatever time is signed: cut elsewhere, the text may hold a later one.
+  if (reading) return { id: reading.text, cut: reading.cut, keptSeconds: limit("dedupKeptSeconds") };
   const found = proofTakenOnce?.read(facts) ?? null;
   if (found === null) return null;
   return { id: found.value, keptSeconds: window ? window.pastSeconds + window.futureSeconds : dedupSeconds };

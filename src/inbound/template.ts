@@ -1,4 +1,4 @@
-import type { Bytes } from "./digest.ts";
+import { type Bytes, hash } from "./digest.ts";
 
 /** What a signature covers, written as `v0:{timestamp}:{body}`. */
 
@@ -26,7 +26,7 @@ export function parseTemplate(text: string): Template | null {
 }
 
 export function names(template: Template, name: Name): boolean {
-  return template.some((piece) => "name" in piece && piece.name === name);
+  return template.some((piece) => isNamed(piece, name));
 }
 
 /** `valueOf` is asked for the values that the template names, and for no other. */
@@ -34,46 +34,54 @@ export function render(template: Template, valueOf: (name: Name) => Bytes): Byte
   return template.map((piece) => ("literal" in piece ? piece.literal : valueOf(piece.name)));
 }
 
-/**
- * False where the signed text could be cut elsewhere, and the id be another one: an id that holds the
- * beginning of what follows it, or of JSON.
- */
-export function isIdBounded(template: Template, id: string, url: string): boolean {
-  const beside = neighboursOf(template, "id");
-  if (beside.some((piece) => "name" in piece && piece.name === "url") && hasOpenEnd(url)) return false;
-  const bounds = beside.map((piece) => ("literal" in piece ? piece.literal : ""));
-  return !/[\s"{}[\]]/.test(id) && !bounds.some((bound) => bound !== "" && id.includes(bound));
+/** False for an id that holds white space, or the text beside it: where it ends could not be told. */
+export function isIdBounded(template: Template, id: string): boolean {
+  const beside = template.flatMap((piece, at) =>
+    isNamed(piece, "id") ? [template[at - 1], template[at + 1]] : [],
+  );
+  const bounds = beside.flatMap((piece) => (piece && "literal" in piece ? [piece.literal] : []));
+  return !/\s/.test(id) && !bounds.some((bound) => id.includes(bound));
 }
+
+/** What may hold anything: of the address, whoever sends the request chooses the query. */
+const OPEN = ["id", "url", "body"] as const;
 
 /**
- * False where the beginning or the end of the body could be read as that of the value beside it: an id, or a
- * query, which may hold anything, also a time and what follows it. JSON that is cut is none.
+ * True where the end of one value could be read as the beginning of the next under the same signature. A time
+ * between them parts nothing, as another may stand in either.
  */
-export function isBodyBounded(template: Template, url: string): boolean {
-  const at = template.findIndex((piece) => "name" in piece && piece.name === "body");
-  const isOpen = (outwards: Template) => isOpenTowards(outwards, url);
-  return !isOpen(template.slice(0, at).toReversed()) && !isOpen(template.slice(at + 1));
+export function isJoined(template: Template): boolean {
+  const open = template.flatMap((piece, at) => (OPEN.some((name) => isNamed(piece, name)) ? [at] : []));
+  return open.some((from, nth) => {
+    const to = open[nth + 1];
+    return to !== undefined && !isParted(template.slice(from, to + 1));
+  });
 }
 
-/** `outwards`: the pieces on one side of the body, the nearest first. */
-function isOpenTowards(outwards: Template, url: string): boolean {
-  const end = outwards.findIndex((piece) => "name" in piece && piece.name !== "timestamp");
-  const between = outwards.slice(0, Math.max(0, end));
-  const last = between.at(-1);
-  const beyond = outwards[end];
-  if (beyond === undefined || !("name" in beyond)) return false;
-  // What is beside an id never stands in it, and white space never in a query.
-  if (beyond.name === "id") return last === undefined || "name" in last;
-  if (beyond.name !== "url" || !hasOpenEnd(url)) return false;
-  return !between.some((piece) => "literal" in piece && /\s/.test(piece.literal));
+/** `run`: two values, and what stands between. */
+function isParted(run: Template): boolean {
+  const between = run.slice(1, -1);
+  // White space stands in no id and in no query, and what is beside an id never stands in it.
+  if (between.some((piece) => "literal" in piece && /\s/.test(piece.literal))) return true;
+  if (run.some((piece) => isNamed(piece, "url"))) return false;
+  const ends = [run.slice(0, 2), run.slice(-2).toReversed()];
+  return ends.some(([value, beside]) => value && beside && isNamed(value, "id") && "literal" in beside);
 }
 
-function neighboursOf(template: Template, name: Name): Piece[] {
-  const at = template.findIndex((piece) => "name" in piece && piece.name === name);
-  return [template[at - 1], template[at + 1]].filter((piece) => piece !== undefined);
+function isNamed(piece: Piece, name: Name): boolean {
+  return "name" in piece && piece.name === name;
 }
 
-/** True where a query is signed: whoever sends the request chooses it. */
-export function hasOpenEnd(url: string): boolean {
-  return url.includes("?");
+/** A signed text, by its hash, and where it is cut into its values. */
+export interface Reading {
+  readonly text: string;
+  readonly cut: string;
+}
+
+/** `parts`: what was rendered. */
+export function readingOf(parts: readonly Bytes[]): Reading {
+  return {
+    text: hash("sha256", parts, "hex"),
+    cut: parts.map((part) => Buffer.byteLength(part)).join(","),
+  };
 }

@@ -38,8 +38,8 @@ export interface Identity {
   /** null: it is an event of its own. */
   deliveryId: string | null;
   keptSeconds: number;
-  /** What proved it and may make no other event; null where it may. */
-  proof: { id: string; keptSeconds: number } | null;
+  /** What proved it and may make no other event, or with `cut` none when cut otherwise; null where it may. */
+  proof: { id: string; cut?: string; keptSeconds: number } | null;
 }
 
 /** Thrown where an event came with a proof that has made another one. */
@@ -293,14 +293,25 @@ export class Prepared {
   }
 
   #rememberProof({ proof }: Identity, sourceId: number, eventId: number): void {
-    if (proof !== null) this.#data.dedup.save(sourceId, keyOfProof(proof.id), eventId, proof.keptSeconds);
+    if (proof === null) return;
+    const { id, cut, keptSeconds } = proof;
+    this.#data.dedup.save(sourceId, keyOfProof(id), eventId, keptSeconds);
+    if (cut !== undefined) this.#data.dedup.save(sourceId, keyOfProof(id, cut), eventId, keptSeconds);
   }
 
-  /** A proof makes one event: with it comes that one again, or nothing. */
+  /**
+   * A proof makes one event: with it comes that one again, or nothing. One that is cut comes as it was cut
+   * before, whatever event that is, or not at all: the same event by another cut would admit that cut.
+   */
   #requireFreshProof({ sourceId }: Incoming, known: Event | null): void {
     if (!this.identity?.proof || sourceId === null) return;
-    const made = this.#data.dedup.find(sourceId, keyOfProof(this.identity.proof.id));
-    if (made !== null && made !== known?.id) throw new ProofSpent();
+    const { dedup } = this.#data;
+    const { id, cut } = this.identity.proof;
+    const made = dedup.find(sourceId, keyOfProof(id));
+    if (made === null) return;
+    const isSame =
+      cut === undefined ? made === known?.id : dedup.find(sourceId, keyOfProof(id, cut)) !== null;
+    if (!isSame) throw new ProofSpent();
   }
 
   #findKnown({ externalId, sourceId }: Incoming): Event | null {
@@ -402,8 +413,8 @@ function rowsOf(all: readonly { endpoints: readonly unknown[] }[]): number {
 }
 
 /** Beside the ids of deliveries, none of which begins so. */
-function keyOfProof(id: string): string {
-  return `proof\n${id}`;
+function keyOfProof(id: string, cut?: string): string {
+  return cut === undefined ? `proof\n${id}` : `proof\n${id}\n${cut}`;
 }
 
 /** An event that was seen before and has left the log since: only its id is known. */

@@ -54,7 +54,8 @@ export function recutBodies(request: InboundRequest): InboundRequest[] {
 
 /**
  * One to three characters of what stands beside the body go into it, or of the body into what stands beside
- * it: joined without a separator, the signed text is the same. Of the address it is the query.
+ * it: joined without a separator, the signed text is the same. Of the address it is the query, which goes
+ * as a whole too.
  */
 export function movedParts(request: InboundRequest): InboundRequest[] {
   const body = textOf(request);
@@ -75,6 +76,8 @@ export function movedParts(request: InboundRequest): InboundRequest[] {
       moved(put, body.slice(-count) + value, body.slice(0, -count)),
     ]),
   );
+  const [address = "", query] = request.url.split("?");
+  if (query !== undefined) all.push(withBody(withUrl(request, address), `?${query}${body}`));
   return all.filter((each) => each !== request);
 }
 

@@ -254,7 +254,7 @@ describe("a signed id", () => {
   test.each([
     ["{id}.{body}", "e-1", 'e-1.{"a":"b.c"}', '{"a":"b.c"}', "event"],
     ["{id}.{body}", 'e-1.{"a":"b', 'e-1.{"a":"b.c"}', 'c"}', "malformed"],
-    ["{id}{body}", 'e-1{"a":', 'e-1{"a":"b"}', '"b"}', "malformed"],
+    ["{id}.{body}", "{e-1}", '{e-1}.{"a":"b"}', '{"a":"b"}', "event"],
     ["{body}:{id}", 'b":e-1', '{"a":b":e-1', '{"a"', "malformed"],
   ])("of %s ends where it ends: %s", async (template, id, content, body, wanted) => {
     const material = materialOf(["s"], { config: { ...config, signed_content: template } });

@@ -97,6 +97,7 @@ function ruleOf(config: Config): DigestRule {
     content: textOf(config, "signed_content") ?? "{body}",
     ...(timestampHeader ? { timestamp: { header: timestampHeader, unit, window } } : {}),
     ...(idHeader ? { idHeader } : {}),
+    takesAnyBody: true,
   };
 }
 
@@ -147,7 +148,9 @@ export const CUSTOM_HMAC: ProviderRow = {
     "Without id_header and id_path every request is an event of its own.",
     "Where {url} is signed, it is the source's address, or config.public_url.",
     "type_header is not signed, nor is id_header where signed_content has no {id}: whoever has seen a request can send it again as another event.",
-    "Where {id}, or {url} with a query, stands beside {body}, or with a {timestamp} between, the body has to be JSON: another one could be cut elsewhere under the same signature.",
+    "Where nothing parts {id}, {url} and {body} in signed_content, a genuine request could be cut elsewhere, and be another event under the same signature. So such a signed text is taken for 30 days only as it was cut first: the provider may send it again; cut elsewhere it is refused (body_altered).",
+    "When these 30 days are over, whoever has seen such a request can send it again, cut elsewhere too, unless {timestamp} is signed and no time in it is recent.",
+    "White space in signed_content parts them all; anything else that stands directly beside {id} parts it from {body}. An id that holds white space, or what stands beside it, is refused (malformed).",
   ),
 };
 

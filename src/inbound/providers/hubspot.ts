@@ -7,7 +7,6 @@ import type { ProviderRow } from "../row.ts";
 import { parseJson } from "../schemes/jwt.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { type Arrival, faultOfTime, headerOf, WHOLE_BODY } from "../schemes/scheme.ts";
-import { hasOpenEnd } from "../template.ts";
 import { within } from "../window.ts";
 
 /**
@@ -36,7 +35,8 @@ function compareV3(arrival: Arrival): Comparison | RefusalReason {
   const fault = faultOfTime(timestamp, "ms", WINDOW, arrival);
   if (fault !== null) return fault;
   return {
-    needsJson: hasOpenEnd(request.url),
+    // The query, which whoever sends the request chooses, is joined to the body.
+    needsJson: true,
     given: [signature],
     expected: (secret) =>
       spellingsOf(request.url).map((url) =>

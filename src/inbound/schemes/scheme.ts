@@ -1,5 +1,6 @@
 import { isWithin, narrowed, readTimestamp, type TimestampUnit, type Window } from "../window.ts";
 import type { InboundRequest, KeyReader, RefusalReason, SourceMaterial } from "../provider.ts";
+import type { Reading } from "../template.ts";
 
 /** A request that came, with what verifies it. */
 export interface Arrival {
@@ -20,6 +21,8 @@ export type Verdict =
       readonly signedHeaders?: SignedHeaders | undefined;
       /** The signed text could be cut elsewhere where the body is no JSON object or array. */
       readonly needsJson?: boolean | undefined;
+      /** Where it could be cut elsewhere: how it was read, and the only way in which it is read again. */
+      readonly reading?: Reading | undefined;
     }
   | { readonly kind: "refused"; readonly reason: RefusalReason }
   | { readonly kind: "unavailable"; readonly reason: string };

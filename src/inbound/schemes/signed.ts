@@ -1,11 +1,12 @@
 import type { Bytes } from "../digest.ts";
 import type { InboundRequest } from "../provider.ts";
 import {
-  isBodyBounded,
   isIdBounded,
+  isJoined,
   type Name,
   names,
   parseTemplate,
+  readingOf,
   render,
   type Template,
 } from "../template.ts";
@@ -42,6 +43,11 @@ export interface SignedRule {
   readonly timestamp?: { readonly header?: string; readonly unit: TimestampUnit; readonly window?: Window };
   /** The header of `{id}`. */
   readonly idHeader?: string;
+  /**
+   * Its bodies may be anything: where the template's values are joined, a signed text is taken as it was read
+   * first. Default: the body is JSON there, no part of which is JSON, so that there is no second reading.
+   */
+  readonly takesAnyBody?: true;
 }
 
 /** How signatures are checked against the secrets of a source. */
@@ -106,10 +112,11 @@ function verifySigned(rule: SignedRule, template: Template, proof: Proof, arriva
   if (fault !== null) return refused(fault);
   if (!isGenuine) return refused("bad_signature");
   const isIdSigned = rule.idHeader !== undefined && names(template, "id");
-  const url = names(template, "url") ? request.url : "";
-  if (isIdSigned && !isIdBounded(template, carried.id, url)) return refused("malformed");
+  if (isIdSigned && !isIdBounded(template, carried.id)) return refused("malformed");
   const signedHeaders = isIdSigned ? { [rule.idHeader]: carried.id } : undefined;
-  return { kind: "verified", signedHeaders, needsJson: !isBodyBounded(template, url) };
+  if (!isJoined(template)) return { kind: "verified", signedHeaders };
+  if (!rule.takesAnyBody) return { kind: "verified", signedHeaders, needsJson: true };
+  return { kind: "verified", signedHeaders, reading: readingOf(contentFor("")) };
 }
 
 /** A scheme from the facts of a row. */

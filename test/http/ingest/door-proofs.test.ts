@@ -82,6 +82,101 @@ test("a form of Twilio makes one event, wherever its joined fields are cut, and 
   expect(await eventsOf(app, source)).toHaveLength(1);
 });
 
+describe("a signed text whose parts are joined, of a custom hmac", () => {
+  const FORM = "amount=100&to=bob";
+  const address = "https://hooks.example.com/in";
+  const plain = { header: "x-sig", algorithm: "sha256", encoding: "hex", public_url: address };
+  const make = (config: Record<string, unknown>) =>
+    createSource(app, "hmac", { signing_secret: KEY, config: { ...plain, ...config } });
+
+  /** Sends to the source what is signed as `text`. */
+  const send = (
+    source: CreatedSource,
+    text: string,
+    { query = "", body = FORM, ...headers }: Record<string, string>,
+  ) => {
+    const signature = createHmac("sha256", KEY).update(text).digest("hex");
+    return knock(app, source.ingest_path + query, body, { ...headers, "x-sig": signature });
+  };
+
+  test("makes one event: sent again it is a duplicate, cut elsewhere it is refused", async () => {
+    const source = await make({ signed_content: "{id}{body}", id_header: "x-id" });
+    const text = `ev100${FORM}`;
+    expect((await send(source, text, { "x-id": "ev100" })).status).toBe(200);
+    const cuts = [
+      { "x-id": "ev1", body: `00${FORM}` },
+      { "x-id": "ev100amount=1", body: "00&to=bob" },
+    ];
+    for (const cut of cuts) {
+      const forged = await send(source, text, cut);
+      expect([forged.status, forged.text]).toEqual([401, ""]);
+    }
+    expect((await send(source, text, { "x-id": "ev100" })).json["duplicate"]).toBe(true);
+    expect(await eventsOf(app, source)).toHaveLength(1);
+    expect((await readSource(app, source)).counters.rejected).toMatchObject({ body_altered: 2 });
+  });
+
+  test("that was taken as JSON is not taken as anything else", async () => {
+    const source = await make({ signed_content: "{id}{body}", id_header: "x-id" });
+    const text = 'ev1{"a":1}';
+    expect((await send(source, text, { "x-id": "ev1", body: '{"a":1}' })).status).toBe(200);
+    expect((await send(source, text, { "x-id": "ev", body: '1{"a":1}' })).status).toBe(401);
+  });
+
+  test("with a new time is a duplicate by its id, and can be cut no more than the first", async () => {
+    const source = await make({
+      signed_content: "{id}{timestamp}{body}",
+      id_header: "x-id",
+      timestamp_header: "x-at",
+    });
+    const now = Math.floor(Date.now() / 1000);
+    const at = (seconds: number) => ({ "x-id": "ev1", "x-at": String(seconds) });
+    // The older one is another time in what the later one signs.
+    const text = `ev1${now - 9}${now}${FORM}`;
+    const later = { "x-id": `ev1${now - 9}`, "x-at": String(now) };
+    expect((await send(source, `ev1${now - 5}${FORM}`, at(now - 5))).status).toBe(200);
+    expect((await send(source, `ev1${now}${FORM}`, at(now))).json["duplicate"]).toBe(true);
+    expect((await send(source, text, later)).status).toBe(200);
+    expect((await send(source, text, { ...at(now - 9), body: now + FORM })).status).toBe(401);
+    expect(await eventsOf(app, source)).toHaveLength(2);
+  });
+
+  test("without an id makes an event each time, but is cut as it was at first", async () => {
+    const source = await make({ signed_content: "{url}{body}" });
+    const text = `${address}?tenant=1${FORM}`;
+    const genuine = { query: "?tenant=1" };
+    const both = [await send(source, text, genuine), await send(source, text, genuine)];
+    expect(both.map(({ status, json }) => [status, json["duplicate"]])).toEqual([
+      [200, undefined],
+      [200, undefined],
+    ]);
+    expect((await send(source, text, { query: "?tenant=1amount=", body: "100&to=bob" })).status).toBe(401);
+    expect((await send(source, text, { body: `?tenant=1${FORM}` })).status).toBe(401);
+    expect((await send(source, text, genuine)).status).toBe(200);
+    expect(await eventsOf(app, source)).toHaveLength(3);
+  });
+
+  test("under an unsigned id that is known is cut no other way either, and admits no such cut", async () => {
+    const source = await make({ signed_content: "{url}{body}", id_header: "x-id" });
+    const text = `${address}?tenant=1${FORM}`;
+    const cut = { query: "?tenant=1amount=", body: "100&to=bob" };
+    expect((await send(source, text, { query: "?tenant=1", "x-id": "a" })).status).toBe(200);
+    for (const id of ["a", "b"]) expect((await send(source, text, { ...cut, "x-id": id })).status).toBe(401);
+    expect(await eventsOf(app, source)).toHaveLength(1);
+  });
+
+  test("makes one event among many cuts at once", async () => {
+    const source = await make({ signed_content: "{id}{body}", id_header: "x-id" });
+    const text = `ev${FORM}`;
+    const cuts = Array.from({ length: 10 }, (_unused, at) => at + 1);
+    const replies = await Promise.all(
+      cuts.map((at) => send(source, text, { "x-id": text.slice(0, at), body: text.slice(at) })),
+    );
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(await eventsOf(app, source)).toHaveLength(1);
+  });
+});
+
 test("a customer's customer does not see the source of an event, which is an address", async () => {
   const source = await createSource(app, "mailchimp", { consumer_id: "acme" });
   const type = { "content-type": "application/x-www-form-urlencoded" };
