@@ -9,7 +9,7 @@ import {
 } from "../config.ts";
 import { checkedDocs } from "../define.ts";
 import type { Encoding, HashName } from "../digest.ts";
-import { derived, type Facts, readPath } from "../facts.ts";
+import { derived, type Extractor, type Facts, readPath } from "../facts.ts";
 import type { Fault } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type DigestRule, hmacScheme } from "../schemes/hmac.ts";
@@ -117,17 +117,16 @@ const customScheme: Scheme = {
   verify: (arrival) => hmacScheme(ruleOf(arrival.material.config)).verify(arrival),
 };
 
-/** What `config.<kind>_header`, else `config.<kind>_path`, points at. */
-function configured(kind: "id" | "type") {
-  return derived(
-    `header config.${kind}_header, else body config.${kind}_path`,
-    ({ arrival, body }: Facts) => {
-      const { request, material }: Arrival = arrival;
-      const header = textOf(material.config, `${kind}_header`)?.toLowerCase();
-      const path = textOf(material.config, `${kind}_path`);
-      return (header && request.headers.get(header)) || (path ? readPath(body, path) : null);
-    },
-  );
+/** What `config.<kind>_header`, else `config.<kind>_path`, points at. `unsigned`: when its header is not. */
+function configured(kind: "id" | "type", unsigned: string): Extractor {
+  const read = ({ arrival, body }: Facts) => {
+    const { request, material }: Arrival = arrival;
+    const header = textOf(material.config, `${kind}_header`)?.toLowerCase();
+    const path = textOf(material.config, `${kind}_path`);
+    return (header && request.headers.get(header)) || (path ? readPath(body, path) : null);
+  };
+  const text = `header config.${kind}_header, else body config.${kind}_path`;
+  return { ...derived(text, read), unsigned: [`config.${kind}_header${unsigned}`] };
 }
 
 export const CUSTOM_HMAC: ProviderRow = {
@@ -138,8 +137,8 @@ export const CUSTOM_HMAC: ProviderRow = {
   config: SETTINGS,
   checkConfig: checkTogether,
   typeExample: "invoice.paid",
-  eventType: configured("type"),
-  deliveryId: configured("id"),
+  eventType: configured("type", ""),
+  deliveryId: configured("id", " (where signed_content has no {id})"),
   verifiedWith: { kind: "documentation", page: "https://www.rfc-editor.org/rfc/rfc2104" },
   docs: checkedDocs(
     "In the sending service: its page for webhook addresses.",
@@ -147,7 +146,7 @@ export const CUSTOM_HMAC: ProviderRow = {
     "https://www.rfc-editor.org/rfc/rfc2104",
     "Without id_header and id_path every request is an event of its own.",
     "Where {url} is signed, it is the source's address, or config.public_url.",
-    "type_header is not signed, nor is id_header where signed_content has no {id}: whoever has seen a request can send it again as another event.",
+    "Whoever has seen a request can send it again as another event where type or identity comes from a header that is not signed.",
     "Where nothing parts {id}, {url} and {body} in signed_content, a genuine request could be cut elsewhere, and be another event under the same signature. So such a signed text is taken for 30 days only as it was cut first: the provider may send it again; cut elsewhere it is refused (body_altered).",
     "When these 30 days are over, whoever has seen such a request can send it again, cut elsewhere too, unless {timestamp} is signed and no time in it is recent.",
     "White space in signed_content parts them all; anything else that stands directly beside {id} parts it from {body}. An id that holds white space, or what stands beside it, is refused (malformed).",

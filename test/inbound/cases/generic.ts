@@ -79,6 +79,7 @@ const CUSTOM_CONFIG = {
   timestamp_header: "X-Acme-Time",
   timestamp_unit: "ms",
   id_header: "X-Acme-Id",
+  type_header: "X-Acme-Type",
   type_path: "type",
 };
 
@@ -138,6 +139,7 @@ export const GENERIC_CASES: Readonly<Record<string, ProviderCase>> = {
       return jsonRequest(BODY, {
         "x-acme-id": "d-1",
         "x-acme-time": String(nowMs),
+        "x-acme-type": "invoice.paid",
         "x-acme-signature": `v1=${signature}`,
       });
     },
