@@ -47,6 +47,11 @@ export const LIMITS = {
     unit: "bytes",
     why: "Bodies that come in or are worked on, over all requests, counted as they come; above it a body of whoever has the most is refused with 503.",
   },
+  smallBodyBytesMax: {
+    value: 8 * KIB,
+    unit: "bytes",
+    why: "A body that says it is no larger is read in one piece and counted once it is here: while it comes it is no more than what its connection costs.",
+  },
   accountBodiesBytesMax: {
     value: 64 * MIB,
     unit: "bytes",

@@ -14,7 +14,9 @@ export const ANYBODY = "anybody";
 export interface BodyInFlight {
   /** Counts bytes that have come, or are about to. Throws 503 where this body is the one that has to go. */
   take(bytes: number): void;
-  /** Calls `refuse` where another body's bytes leave no room for this one, until `settle`. */
+  /**
+   * It may go for another body's sake until `settle`: then `refuse` is called. One that never says so stays.
+   */
   whenRefused(refuse: (problem: Problem) => void): void;
   /** It is complete: it is worked on, and is not refused any more. */
   settle(): void;
@@ -24,8 +26,10 @@ export interface BodyInFlight {
 interface Holder {
   name: string;
   bytes: number;
-  /** The oldest first. */
-  bodies: Set<Body>;
+  /** How many. */
+  bodies: number;
+  /** Those of them that may be refused, the oldest first. */
+  coming: Set<Body>;
 }
 
 /**
@@ -46,10 +50,9 @@ export class BodiesInFlight {
 
   begin(name: string, member = ""): BodyInFlight {
     let holder = this.#holders.get(name);
-    if (!holder) this.#holders.set(name, (holder = { name, bytes: 0, bodies: new Set() }));
-    const body = new Body(this, holder, member);
-    holder.bodies.add(body);
-    return body;
+    if (!holder) this.#holders.set(name, (holder = { name, bytes: 0, bodies: 0, coming: new Set() }));
+    holder.bodies++;
+    return new Body(this, holder, member);
   }
 
   /** Only for `Body`. */
@@ -65,9 +68,8 @@ export class BodiesInFlight {
   /** Only for `Body`. */
   forget(body: Body): void {
     const { holder } = body;
-    if (!holder.bodies.delete(body)) return;
     this.count(body, -body.bytes);
-    if (holder.bodies.size === 0) this.#holders.delete(holder.name);
+    if (--holder.bodies === 0) this.#holders.delete(holder.name);
   }
 
   #largest(): Holder {
@@ -79,14 +81,14 @@ export class BodiesInFlight {
   /** Refuses one of the holder's bodies, or else, where all of them are worked on already, `current`. */
   #refuseOf(holder: Holder, current: Body): void {
     const victim = victimOf(holder, current) ?? current;
-    this.forget(victim);
+    victim.end();
     if (victim === current) throw refusal();
     victim.refuse(refusal());
   }
 }
 
 function victimOf(holder: Holder, current: Body): Body | undefined {
-  const coming = [...holder.bodies].filter((body) => body.isComing && body.bytes > 0);
+  const coming = [...holder.coming].filter(({ bytes }) => bytes > 0);
   if (holder.name === ANYBODY) return coming[0];
   const ofMembers = new Map<string, number>();
   for (const { member, bytes } of coming) ofMembers.set(member, (ofMembers.get(member) ?? 0) + bytes);
@@ -97,7 +99,7 @@ function victimOf(holder: Holder, current: Body): Body | undefined {
 
 class Body implements BodyInFlight {
   bytes = 0;
-  isComing = true;
+  #isOver = false;
   #refuse: ((problem: Problem) => void) | null = null;
 
   constructor(
@@ -108,12 +110,13 @@ class Body implements BodyInFlight {
 
   take(bytes: number): void {
     // A piece of it may have been on its way here.
-    if (!this.holder.bodies.has(this)) throw refusal();
+    if (this.#isOver) throw refusal();
     this.all.count(this, bytes);
   }
 
   whenRefused(refuse: (problem: Problem) => void): void {
     this.#refuse = refuse;
+    this.holder.coming.add(this);
   }
 
   refuse(problem: Problem): void {
@@ -121,10 +124,13 @@ class Body implements BodyInFlight {
   }
 
   settle(): void {
-    this.isComing = false;
+    if (this.#refuse !== null) this.holder.coming.delete(this);
   }
 
   end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.settle();
     this.all.forget(this);
   }
 }

@@ -48,11 +48,12 @@ export function readBody(request: Request, maxBytes: number, room: BodyInFlight)
   if (header === null && request.body === null) return NO_BYTES;
   const length = header === null ? null : Number(header);
   if (length !== null && length > maxBytes) throw tooLarge(maxBytes);
-  // Of a small one that little comes is not worth a stream.
-  const isWhole = length !== null && !isHeavy(length);
-  if (isWhole) room.take(length);
+  if (length !== null && length <= limit("smallBodyBytesMax")) return readWhole(request, room);
+  // Of one of some pieces a stream costs more than it saves.
+  const isLight = length !== null && !isHeavy(length);
+  if (isLight) room.take(length);
   return new Promise((resolve, reject) => {
-    const reader = isWhole ? null : request.body?.getReader();
+    const reader = isLight ? null : request.body?.getReader();
     room.whenRefused((problem) => {
       reject(problem);
       void reader?.cancel().catch(() => {});
@@ -63,6 +64,13 @@ export function readBody(request: Request, maxBytes: number, room: BodyInFlight)
       resolve(bytes);
     }, reject);
   });
+}
+
+/** A small one is no more than what its connection costs: it counts once it is here. */
+async function readWhole(request: Request, room: BodyInFlight): Promise<Bytes> {
+  const bytes = (await request.bytes()) as Bytes;
+  room.take(bytes.length);
+  return bytes;
 }
 
 type ChunkReader = Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "cancel">;
