@@ -359,6 +359,11 @@ export const LIMITS = {
     unit: "count",
     why: "Over all endpoints; above half of it each endpoint gets one at a time, and each account at most three quarters, so that the slow leave room.",
   },
+  attemptsInFlightBytesMax: {
+    value: 64 * MIB,
+    unit: "bytes",
+    why: "The same of the bodies in them, each of which is in memory several times while it is reshaped and sent: 64 events of the largest size.",
+  },
   shortageRestMs: {
     value: 1000,
     unit: "ms",

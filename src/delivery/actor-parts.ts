@@ -42,7 +42,7 @@ export interface ActorParts<F extends Finding> {
    */
   perform(endpoint: Endpoint, load: Load): Promise<F | null>;
   /** An attempt is over: another one may have its slot. */
-  landed(endpoint: Endpoint): void;
+  landed(endpoint: Endpoint, load: Load): void;
   /**
    * Never rejects. Resolves once it is on disk; false where the delivery was reopened or cancelled while the
    * attempt ran.

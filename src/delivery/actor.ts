@@ -439,7 +439,7 @@ export class EndpointActor<F extends Finding> {
   async #fly(flight: Flight, load: Load, asker: Asker<F>): Promise<void> {
     const { id } = flight;
     const sent = await this.parts.perform(this.endpoint, load);
-    this.parts.landed(this.endpoint);
+    this.parts.landed(this.endpoint, load);
     this.#flights.land(flight);
     if (sent === null) return this.#onUntried(flight, asker);
     const settlement = this.#settle(flight, load, sent);

@@ -75,6 +75,7 @@ export class Actors {
     this.#slots = new Slots({
       ...turns,
       max: parts.attemptsMax,
+      bytesMax: limit("attemptsInFlightBytesMax"),
       wake: (endpointId) => this.#actors.get(endpointId)?.wake(),
     });
     this.#pushedParts = this.#partsOfPushed();
@@ -102,11 +103,11 @@ export class Actors {
       parked: (id, count) => this.data.deliveries.parkedOf(id, count),
       firstParked: (id) => this.data.deliveries.firstParkedOf(id),
       perform: (to, load) => {
-        this.#slots.take(this.#accountOf(to));
+        this.#slots.take(this.#accountOf(to), load.body.length);
         this.data.meter.beginFirst(load.delivery);
         return this.parts.send(to, load);
       },
-      landed: (endpoint) => this.#slots.giveBack(this.#accountOf(endpoint)),
+      landed: (endpoint, { body }) => this.#slots.giveBack(this.#accountOf(endpoint), body.length),
       record: (settlement) => this.parts.recorder.record(settlement),
       ended: (id) => this.data.meter.endFirst(id),
       dispose: (ids) => dispose(this.data, ids),

@@ -3,22 +3,30 @@ import type { TurnParts } from "../core/structures/turn-queue.ts";
 export interface SlotsParts extends TurnParts {
   /** Attempts in flight over all endpoints, at most. */
   max: number;
+  /** So many bytes of bodies in them leave no slot. */
+  bytesMax: number;
   /** There may be a slot for this endpoint. */
   wake(endpointId: number): void;
 }
 
+/** Attempts in flight, and the bytes of their bodies. */
+interface Use {
+  attempts: number;
+  bytes: number;
+}
+
 /**
- * The attempts in flight of all endpoints together. Those that find no slot are woken in their order when
- * there are some.
+ * The attempts in flight of all endpoints together, and their bodies: whichever takes the larger part of what
+ * there may be counts. Those that find no slot are woken in their order when there are some.
  *
  * Up to half of the slots each endpoint takes as many as it may. Of the rest it takes one, so that those of
  * its account that are slow leave room for the others; more only where its account has less than its fair
  * part of half of all. The last quarter is for those accounts alone that have not filled three.
  */
 export class Slots {
-  #taken = 0;
+  readonly #taken: Use = { attempts: 0, bytes: 0 };
   /** By account. */
-  readonly #takenBy = new Map<number, number>();
+  readonly #takenBy = new Map<number, Use>();
   /** Endpoints that found no slot; not all of them have something left to send. */
   readonly #starved = new Set<number>();
   #isFeeding = false;
@@ -31,12 +39,17 @@ export class Slots {
 
   /** True where one more attempt of an endpoint of the account may start that has `own` in flight. */
   isFree(accountId: number, own: number): boolean {
-    const { max } = this.parts;
-    if (this.#taken >= max) return false;
-    if (this.#taken < max / 2) return true;
-    const taken = this.#takenBy.get(accountId) ?? 0;
-    const fair = max / 2 / Math.max(1, this.#takenBy.size);
-    return own === 0 ? taken < (max * 3) / 4 : taken < fair;
+    const all = this.#partOf(this.#taken);
+    if (all >= 1) return false;
+    if (all < 1 / 2) return true;
+    const known = this.#takenBy.get(accountId);
+    const taken = known === undefined ? 0 : this.#partOf(known);
+    const fair = 1 / 2 / Math.max(1, this.#takenBy.size);
+    return own === 0 ? taken < 3 / 4 : taken < fair;
+  }
+
+  #partOf({ attempts, bytes }: Use): number {
+    return Math.max(attempts / this.parts.max, bytes / this.parts.bytesMax);
   }
 
   /** The same, for an endpoint that has something to send: where it is false, it is woken later. */
@@ -46,16 +59,24 @@ export class Slots {
     return false;
   }
 
-  take(accountId: number): void {
-    this.#taken++;
-    this.#takenBy.set(accountId, (this.#takenBy.get(accountId) ?? 0) + 1);
+  /** Of a body its size is known only now: the last one may go beyond the bound. */
+  take(accountId: number, bytes: number): void {
+    let own = this.#takenBy.get(accountId);
+    if (!own) this.#takenBy.set(accountId, (own = { attempts: 0, bytes: 0 }));
+    for (const use of [this.#taken, own]) {
+      use.attempts++;
+      use.bytes += bytes;
+    }
   }
 
-  giveBack(accountId: number): void {
-    this.#taken--;
-    const left = (this.#takenBy.get(accountId) ?? 0) - 1;
-    if (left > 0) this.#takenBy.set(accountId, left);
-    else this.#takenBy.delete(accountId);
+  giveBack(accountId: number, bytes: number): void {
+    const own = this.#takenBy.get(accountId);
+    if (!own) throw new Error("a slot is given back that was not taken");
+    for (const use of [this.#taken, own]) {
+      use.attempts--;
+      use.bytes -= bytes;
+    }
+    if (own.attempts === 0) this.#takenBy.delete(accountId);
     this.#feedSoon();
   }
 
@@ -71,7 +92,7 @@ export class Slots {
     const share = this.parts.beginShare();
     let left = this.#starved.size;
     for (const endpointId of this.#starved) {
-      if (left-- === 0 || this.#taken >= this.parts.max) return;
+      if (left-- === 0 || this.#partOf(this.#taken) >= 1) return;
       if (share.isOver) return this.#feedSoon();
       this.#starved.delete(endpointId);
       this.parts.wake(endpointId);

@@ -36,20 +36,39 @@ test("an endpoint that finds none waits, is counted, and goes on when another on
 });
 
 function makeSlots(max: number): Slots {
-  return new Slots({ max, schedule() {}, beginShare: () => ({ isOver: false }), wake() {} });
+  return new Slots({
+    max,
+    bytesMax: max * 100,
+    schedule() {},
+    beginShare: () => ({ isOver: false }),
+    wake() {},
+  });
 }
 
 test("an account whose endpoints hang leaves the others their part of the slots", () => {
   const slots = makeSlots(100);
-  for (let at = 0; slots.isFree(1, at === 0 ? 0 : at); at++) slots.take(1);
+  for (let at = 0; slots.isFree(1, at === 0 ? 0 : at); at++) slots.take(1, 0);
   // Of one endpoint half, of many endpoints three quarters.
   let endpoints = 0;
-  for (; slots.isFree(1, 0); endpoints++) slots.take(1);
+  for (; slots.isFree(1, 0); endpoints++) slots.take(1, 0);
   expect([endpoints, slots.isFree(1, 1), slots.isFree(1, 0)]).toEqual([25, false, false]);
   let others = 0;
-  for (; slots.isFree(2, others); others++) slots.take(2);
+  for (; slots.isFree(2, others); others++) slots.take(2, 0);
   expect(others).toBe(25);
   expect(slots.isFree(3, 0)).toBe(false);
-  slots.giveBack(1);
+  slots.giveBack(1, 0);
   expect([slots.isFree(1, 1), slots.isFree(2, others), slots.isFree(3, 0)]).toEqual([false, false, true]);
+});
+
+test("an account whose bodies are large leaves the others their part of the bytes", () => {
+  const slots = makeSlots(100);
+  let large = 0;
+  for (; slots.isFree(1, large); large++) slots.take(1, 1000);
+  expect([large, slots.isFree(1, 0), slots.isFree(2, 5)]).toEqual([5, true, true]);
+  for (; slots.isFree(1, 0); large++) slots.take(1, 1000);
+  expect([large, slots.isFree(2, 0)]).toEqual([8, true]);
+  slots.take(2, 2000);
+  expect(slots.isFree(2, 0)).toBe(false);
+  slots.giveBack(1, 1000);
+  expect([slots.isFree(2, 1), slots.isFree(3, 0)]).toEqual([true, true]);
 });

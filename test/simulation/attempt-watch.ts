@@ -24,7 +24,8 @@ export class AttemptWatch {
   readonly #inFlight = new Map<number, number>();
   /** The last scheduled attempt of each endpoint that came to its end in this life. */
   readonly #lastEnded = new Map<number, { id: number; number: number }>();
-  readonly #busy = new Set<number>();
+  /** Deliveries with an attempt under way, and the bytes of their bodies. */
+  readonly #busy = new Map<number, number>();
   /** Those of the busy that somebody asked for. */
   readonly #byHand = new Map<number, { endpoint: Endpoint; load: Load }>();
   /** When the last scheduled attempt of each endpoint began, by the monotonic clock. */
@@ -66,16 +67,22 @@ export class AttemptWatch {
 
   /** Whether the slots of all endpoints have one for this one. */
   hasFreeSlot(endpointId: number): boolean {
-    const { attemptsMax } = this.run;
     const isOnly = this.inFlightOf(endpointId) === 0;
-    const busy = this.#busy.size;
+    const busy = Math.max(
+      this.#busy.size / this.run.attemptsMax,
+      this.#bytes / limit("attemptsInFlightBytesMax"),
+    );
     // The last quarter is for other accounts.
-    return busy < attemptsMax / 2 || (isOnly && busy < (attemptsMax * 3) / 4);
+    return busy < 1 / 2 || (isOnly && busy < 3 / 4);
+  }
+
+  get #bytes(): number {
+    return [...this.#busy.values()].reduce((sum, bytes) => sum + bytes, 0);
   }
 
   /** A delivery of which an attempt is under way, if there is one. */
   someBusy(rng: Rng): number | null {
-    return this.#busy.size === 0 ? null : rng.pick([...this.#busy]);
+    return this.#busy.size === 0 ? null : rng.pick([...this.#busy.keys()]);
   }
 
   /** When the next attempt of it ends, in this life. */
@@ -152,7 +159,7 @@ export class AttemptWatch {
     if (run.erasures.asked.erased.has(load.delivery.eventId))
       run.violate("an attempt started of an event that was erased");
     run.receivers.secrets.set(run.process.data.ids.encode("msg", id), this.#validSecrets(endpoint.id));
-    this.#busy.add(id);
+    this.#busy.set(id, load.body.length);
     run.plan.onStart(load);
     if (run.outside.byHand.has(id)) this.#byHand.set(id, { endpoint, load });
     else this.#onScheduled(endpoint, load);
@@ -175,6 +182,8 @@ export class AttemptWatch {
     this.#requireSlot(endpoint);
     if (this.#busy.size > run.attemptsMax)
       run.violate(`${this.#busy.size} attempts at once where ${run.attemptsMax} may be`);
+    if (this.#bytes - load.body.length > limit("attemptsInFlightBytesMax"))
+      run.violate("an attempt started although the bodies in flight leave no room");
     if (run.process.data.tenants.isSuspended(endpoint.projectId))
       run.violate("an attempt started of an account that is suspended");
     const isPaused = run.process.data.endpoints.get(endpoint.id)?.status === "paused";

@@ -10,6 +10,7 @@ export const CONSUMERS = [null, null, "acme", "zeta"];
 
 /** Bounds that a run would hardly reach, in sizes that every run passes. */
 const SMALL = {
+  attemptsInFlightBytesMax: [200, 600, 1_000_000],
   actorQueueMax: [2, 3, 5],
   actorQueueHead: [1],
   actorRefillMax: [1, 2],
