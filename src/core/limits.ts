@@ -69,11 +69,7 @@ export const LIMITS = {
   },
   eventTypeLengthMax: { value: 128, unit: "characters", why: "A name, not a text." },
   eventTypesPerEndpointMax: { value: 100, unit: "count", why: "More is better said with a wildcard." },
-  endpointsPerConsumerMax: {
-    value: 1000,
-    unit: "count",
-    why: "Bounds what one consumer's event can fan out to.",
-  },
+  endpointsPerConsumerMax: { value: 1000, unit: "count", why: "Bounds what a consumer's event fans out to." },
   endpointsPerProjectMax: {
     value: 100_000,
     unit: "count",
@@ -196,6 +192,11 @@ export const LIMITS = {
     value: 10_000,
     unit: "count",
     why: "Far more than a filter takes over most events, and a sixtieth of what one may take: a thousand filters hold up no event for long.",
+  },
+  filteredNamedMax: {
+    value: 1000,
+    unit: "count",
+    why: "Endpoints that an event's timeline names as `filtered`, 17 KB of its row: all that its consumer can have, then the project's. Of others it says how many.",
   },
   lightBodyBytesMax: {
     value: 64 * KIB,
@@ -494,11 +495,7 @@ export const LIMITS = {
   },
   pollLimitMax: { value: 100, unit: "count", why: "A page that a poller works off before it asks again." },
   pollLimitDefault: { value: 50, unit: "count", why: "As in lists." },
-  pollWaitSecondsMax: {
-    value: 30,
-    unit: "seconds",
-    why: "Proxies cut what is silent for a minute.",
-  },
+  pollWaitSecondsMax: { value: 30, unit: "seconds", why: "Proxies cut what is silent for a minute." },
   pollAnswerBytesMax: {
     value: 4 * MIB,
     unit: "bytes",

@@ -193,8 +193,6 @@ export interface Event {
   /** Deliveries that led to it, as the request said that brought it. */
   hops: number;
   deliveryCount: number;
-  /** Keys of endpoints that subscribe to the type, and whose filter said no. */
-  filtered: readonly number[];
 }
 
 export interface Delivery {

@@ -6,6 +6,7 @@ import { AnswerMemory, isSubscribed, Routes } from "../core/routes.ts";
 import type { Subscribers } from "../core/subscribers.ts";
 import { isHeavy } from "../core/structures/turn-queue.ts";
 import type { Data } from "../store/data.ts";
+import { filteredText } from "../store/log/filtered.ts";
 
 /** What decides who gets an event. */
 export interface RoutedEvent {
@@ -19,8 +20,11 @@ export interface RoutedEvent {
 /** Who gets an event. */
 export interface Audience {
   endpoints: readonly Endpoint[];
-  /** Keys of endpoints that subscribe to the type and whose filter said no. */
-  filtered: readonly number[];
+  /**
+   * Those that subscribe to the type and whose filter said no, as the event's row keeps them: of a batch each
+   * is made in turns of the loop, and not in its one transaction.
+   */
+  filtered: string | null;
 }
 
 /** Filters that an event was too much for: they count as having said no. */
@@ -65,7 +69,7 @@ export class Audiences {
     if (first === undefined || events.length > 1) return this.#ofAll(projectId, events);
     const { hasFilters, endpoints } = this.#routesOf(projectId).match(first.type, first.consumerId);
     if (hasFilters || isWide(endpoints)) return this.#ofAll(projectId, events);
-    return [{ endpoints, filtered: NOBODY }];
+    return [{ endpoints, filtered: null }];
   }
 
   async #ofAll(projectId: number, events: readonly RoutedEvent[]): Promise<Audience[]> {
@@ -81,21 +85,14 @@ export class Audiences {
     const { turns } = this.data.store;
     if (turns.isOver) await turns.next();
     const subscribers = this.#routesOf(projectId).match(event.type, event.consumerId);
-    if (!subscribers.hasFilters) return { endpoints: subscribers.endpoints, filtered: NOBODY };
+    if (!subscribers.hasFilters) return { endpoints: subscribers.endpoints, filtered: null };
     if (isHeavy(event.data.length)) await turns.ownTurn();
     // To look them up the first time is work too.
     else if (turns.isOver || isWide(subscribers.endpoints)) await turns.next();
     const matched = await this.#ask(projectId, subscribers, event);
-    if (matched.size === subscribers.all.length)
-      return { endpoints: subscribers.endpoints, filtered: NOBODY };
+    if (matched.size === subscribers.all.length) return { endpoints: subscribers.endpoints, filtered: null };
     if (turns.isOver) await turns.next();
-    const endpoints: Endpoint[] = [];
-    const filtered: number[] = [];
-    for (const { endpoint } of subscribers.all) {
-      if (matched.has(endpoint.id)) endpoints.push(endpoint);
-      else filtered.push(endpoint.id);
-    }
-    return { endpoints, filtered };
+    return divide(subscribers, matched);
   }
 
   /**
@@ -140,11 +137,29 @@ export class Audiences {
   }
 }
 
-const NOBODY: readonly number[] = [];
 const UNFILTERED: Evaluation = { judgement: "matched", steps: 0 };
 const STEPS_MAX = limit("filterStepsMax");
 const LATE_STEPS_MAX = limit("lateFilterStepsMax");
 const EVENT_STEPS_MAX = limit("eventFilterStepsMax");
+
+/**
+ * Who gets it, and who is left out: of them the consumer's own come first, so that all are named to its portal
+ * links, which see no others.
+ */
+function divide({ all }: Subscribers, matched: ReadonlySet<number>): Audience {
+  const endpoints: Endpoint[] = [];
+  const own: number[] = [];
+  const shared: number[] = [];
+  const max = limit("filteredNamedMax");
+  for (const { endpoint } of all) {
+    if (matched.has(endpoint.id)) endpoints.push(endpoint);
+    else if (endpoint.consumerId !== null) own.push(endpoint.id);
+    else if (shared.length < max) shared.push(endpoint.id);
+  }
+  const named = [...own, ...shared].slice(0, max);
+  const others = all.length - endpoints.length - named.length;
+  return { endpoints, filtered: filteredText({ named, others }) };
+}
 
 /** Its deliveries are written after the event. */
 export function isWide(endpoints: readonly Endpoint[]): boolean {

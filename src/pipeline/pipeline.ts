@@ -111,7 +111,7 @@ export class Pipeline {
 
   /** A test event for one endpoint, whatever it subscribes to. The caller makes the one attempt. */
   prepareTest(endpoint: Endpoint, incoming: Incoming): Prepared {
-    const audience = { endpoints: [endpoint], filtered: [] };
+    const audience = { endpoints: [endpoint], filtered: null };
     return new Prepared(this.parts, this.#spreader, endpoint.projectId, [incoming], [audience], null);
   }
 
@@ -215,7 +215,7 @@ export class Prepared {
     this.#room = limit("fanoutAtOnceMax");
     this.#accepted = [];
     for (const event of this.incoming) {
-      const audience = this.audiences[this.#accepted.length] ?? { endpoints: [], filtered: [] };
+      const audience = this.audiences[this.#accepted.length] ?? { endpoints: [], filtered: null };
       this.#accepted.push(this.#writeOne(event, audience));
     }
     return this.#accepted;
@@ -248,7 +248,6 @@ export class Prepared {
       return { event: known, duplicate: true };
     }
     const mustWait = this.#mustWait(incoming);
-    const { filtered } = audience;
     const endpoints = this.#asTheyAre(audience.endpoints, incoming);
     const id = this.#data.store.takeKey(1 + endpoints.length);
     const event: EventWithData = {
@@ -262,11 +261,10 @@ export class Prepared {
       isTest: incoming.isTest,
       hops: incoming.hops,
       deliveryCount: endpoints.length,
-      filtered,
       data: incoming.data,
     };
     const split = this.#split(event, endpoints);
-    this.#data.events.insert(event);
+    this.#data.events.insert(event, audience.filtered);
     if (this.identity && incoming.sourceId !== null) this.#remember(this.identity, incoming.sourceId, id);
     this.#deliver(event, split, mustWait);
     return { event, duplicate: false };
@@ -431,6 +429,5 @@ function forgotten(id: number, projectId: number, sourceId: number | null): Even
     isTest: false,
     hops: 0,
     deliveryCount: 0,
-    filtered: [],
   };
 }

@@ -88,7 +88,7 @@ export class AgedDirectory {
       consumerId,
       externalId: null,
     };
-    const more = { sourceId: null, isTest: false, hops: 0, deliveryCount: deliveries, filtered: [] };
+    const more = { sourceId: null, isTest: false, hops: 0, deliveryCount: deliveries };
     const data = `{"fill":"${"x".repeat(bytes)}"}`;
     events.insert({ id, ...place, ...more, data });
     for (let n = 1; n <= deliveries; n++) this.#deliver(id, id + n, this.#endpoints[n - 1] ?? 0);

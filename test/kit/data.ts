@@ -76,7 +76,6 @@ export class TestData implements AsyncDisposable {
       isTest: false,
       hops: 0,
       deliveryCount: keys,
-      filtered: [],
       data: "{}",
       ...fields,
     });

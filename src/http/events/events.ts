@@ -38,6 +38,7 @@ export function eventsRoutes(
   return [listEvents(services), readEvent(services), readTimeline(services)];
 }
 
+const NAMED_MAX = limit("filteredNamedMax").toLocaleString("en");
 /** More deliveries than that are read by the list of deliveries. */
 const DELIVERIES_SHOWN_MAX = 1000;
 
@@ -157,7 +158,8 @@ function readTimeline(
     summary: "Read what happened to an event",
     description:
       "Oldest first. One answer holds what happened when the event was accepted and up to 1,000 attempts and other " +
-      "happenings; `next_cursor` leads on.",
+      "happenings; `next_cursor` leads on. Of the endpoints whose filter said no up to " +
+      `${NAMED_MAX} are named, each as \`filtered\`; \`filtered_others\` says how many more there are.`,
     access: "read",
     budget: "management",
     query: Type.Object({ cursor: pagingQuery.cursor }, { additionalProperties: false }),

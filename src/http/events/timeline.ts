@@ -26,7 +26,7 @@ import { nullable, oneOf, shownAs, taggedBy, timeShape, timeText } from "../shar
  * an attempt).
  */
 
-/** Attempts and notes that one answer holds at most. */
+/** Attempts and notes that one answer holds at most, beside what happened when the event was accepted. */
 const PAGE_MAX = 1000;
 
 const shapeOf = <Kind extends string, Fields extends Record<string, TSchema>>(kind: Kind, fields: Fields) =>
@@ -48,6 +48,7 @@ const entryShapes = Type.Union([
   shapeOf("unmatched", {}),
   shapeOf("matched", { delivery_count: Type.Integer() }),
   shapeOf("filtered", { endpoint_id: Type.String() }),
+  shapeOf("filtered_others", { count: Type.Integer() }),
   shapeOf("attempt", {
     ...ofDelivery,
     number: Type.Integer(),
@@ -121,7 +122,7 @@ export function timelineCursor(services: Needs<"ids">, cursor: string | undefine
 
 /** The part of the timeline behind the key `after`, and the key to go on behind; null at the end. */
 export async function timelineOf(
-  services: Needs<"ids" | "endpoints" | "deliveries" | "attempts" | "notes" | "eventList">,
+  services: Needs<"ids" | "endpoints" | "events" | "deliveries" | "attempts" | "notes" | "eventList">,
   caller: Caller,
   event: Event,
   after: number,
@@ -173,12 +174,8 @@ function byInstant(a: Entry, b: Entry): number {
   return a.at < b.at ? -1 : Number(a.at > b.at);
 }
 
-function isSeen(visible: ReadonlySet<number> | null, endpointId: number): boolean {
-  return visible === null || visible.has(endpointId);
-}
-
 function entriesOfAcceptance(
-  services: Needs<"ids" | "endpoints" | "deliveries" | "eventList">,
+  services: Needs<"ids" | "endpoints" | "events" | "deliveries" | "eventList">,
   caller: Caller,
   event: Event,
 ): Entry[] {
@@ -187,11 +184,28 @@ function entriesOfAcceptance(
   const at = timeText(keyTime(event.id));
   const via = event.isTest ? "test" : event.sourceId === null ? "publish" : "ingest";
   const count = firstDeliveries(services, event, visible);
-  const filtered = event.filtered.filter((endpointId) => isSeen(visible, endpointId));
   return [
     { at, kind: "accepted", via, source_id: sourceIdFor(ids, caller, event) },
     count === 0 ? { at, kind: "unmatched" } : { at, kind: "matched", delivery_count: count },
-    ...filtered.map((id): Entry => ({ at, kind: "filtered", endpoint_id: ids.encode("ep", id) })),
+    ...entriesOfFiltered(services, event, visible),
+  ];
+}
+
+/** A portal token is not told how many others there are: they are not its consumer's. */
+function entriesOfFiltered(
+  { ids, events }: Needs<"ids" | "events">,
+  { id }: Event,
+  visible: ReadonlySet<number> | null,
+): Entry[] {
+  const at = timeText(keyTime(id));
+  const kept = events.filteredOf(id);
+  const seen = visible === null ? kept.named : kept.named.filter((endpointId) => visible.has(endpointId));
+  // Rows of before the bound name all of them.
+  const named = seen.slice(0, limit("filteredNamedMax"));
+  const count = seen.length - named.length + (visible === null ? kept.others : 0);
+  return [
+    ...named.map((key): Entry => ({ at, kind: "filtered", endpoint_id: ids.encode("ep", key) })),
+    ...(count === 0 ? [] : [{ at, kind: "filtered_others", count } as const]),
   ];
 }
 

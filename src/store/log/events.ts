@@ -2,8 +2,10 @@ import type { event } from "../log-schema.ts";
 import type { Event } from "../../core/model.ts";
 import { type Index, LABELS } from "../index/index.ts";
 import type { Store } from "../store.ts";
+import { type Filtered, readFiltered } from "./filtered.ts";
 
-export type EventRow = Omit<typeof event.$inferSelect, "data">;
+/** Without what may be large and few ask for. */
+export type EventRow = Omit<typeof event.$inferSelect, "data" | "filtered">;
 
 /**
  * An event with its `data`, as JSON text; empty where the body has left before its event (body-retention.ts).
@@ -18,7 +20,7 @@ export function isBodyGone({ data }: Pick<EventWithData, "data">): boolean {
 }
 
 export const EVENT_COLUMNS =
-  "id, project_id, type, timestamp, consumer_id, external_id, source_id, is_test, hops, delivery_count, filtered";
+  "id, project_id, type, timestamp, consumer_id, external_id, source_id, is_test, hops, delivery_count";
 
 export function toEvent(row: EventRow): Event {
   return {
@@ -32,13 +34,7 @@ export function toEvent(row: EventRow): Event {
     isTest: row.is_test === 1,
     hops: row.hops,
     deliveryCount: row.delivery_count,
-    filtered: row.filtered === null ? [] : (JSON.parse(row.filtered) as number[]),
   };
-}
-
-/** Keys as a column keeps them; most have none. */
-function textOf(keys: readonly number[]): string | null {
-  return keys.length > 0 ? JSON.stringify(keys) : null;
 }
 
 export class Events {
@@ -46,6 +42,7 @@ export class Events {
   readonly #get;
   readonly #getWithData;
   readonly #bytes;
+  readonly #filtered;
   readonly #byExternal;
   readonly #count;
 
@@ -70,13 +67,16 @@ export class Events {
         string | null,
         string,
       ]
-    >(`INSERT INTO event (${EVENT_COLUMNS}, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    >(`INSERT INTO event (${EVENT_COLUMNS}, filtered, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
     this.#get = sqlite.prepare<EventRow, [number]>(`SELECT ${EVENT_COLUMNS} FROM event WHERE id = ?`);
     this.#getWithData = sqlite.prepare<EventRow & { data: string }, [number]>(
       `SELECT ${EVENT_COLUMNS}, data FROM event WHERE id = ?`,
     );
     this.#bytes = sqlite.prepare<{ bytes: number }, [number]>(
       "SELECT octet_length(data) AS bytes FROM event WHERE id = ?",
+    );
+    this.#filtered = sqlite.prepare<{ filtered: string | null }, [number]>(
+      "SELECT filtered FROM event WHERE id = ?",
     );
     this.#count = sqlite.prepare<void, [number, number]>(
       "UPDATE event SET delivery_count = delivery_count + ? WHERE id = ?",
@@ -86,8 +86,8 @@ export class Events {
     );
   }
 
-  /** Inside a write. */
-  insert(event: EventWithData): void {
+  /** Inside a write; `filtered`: who was left out, by `filteredText`. */
+  insert(event: EventWithData, filtered: string | null = null): void {
     this.#insert.run(
       event.id,
       event.projectId,
@@ -99,7 +99,7 @@ export class Events {
       event.isTest ? 1 : 0,
       event.hops,
       event.deliveryCount,
-      textOf(event.filtered),
+      filtered,
       event.data,
     );
     this.index.add(event.id, this.listsOf(event));
@@ -127,6 +127,11 @@ export class Events {
   /** Of its `data`; 0 where there is none. */
   bytesOf(id: number): number {
     return this.#bytes.get(id)?.bytes ?? 0;
+  }
+
+  /** Who subscribes to its type and whose filter said no. */
+  filteredOf(id: number): Filtered {
+    return readFiltered(this.#filtered.get(id)?.filtered ?? null);
   }
 
   /** Inside a write: a replay added a delivery, or an endpoint was erased with its own. */

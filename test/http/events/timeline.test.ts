@@ -1,5 +1,5 @@
 /** The timeline of an event, as it follows from attempts and notes. */
-import { describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { limit, LIMITS } from "../../../src/core/limits.ts";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
 import { apiForFile, expectRefusal, type Page } from "../log-kit.ts";
@@ -202,6 +202,49 @@ test("a portal token sees what its own endpoints had", async () => {
       .toSorted()
       .join(" "),
   ).toBe("accepted attempt attempt delivered delivered filtered filtered matched");
+});
+
+describe("of more filtered endpoints than are named", () => {
+  const usual = limit("filteredNamedMax");
+  const setMax = (max: number) => ((LIMITS.filteredNamedMax as { value: number }).value = max);
+  const told = (entries: Entry[]) =>
+    entries
+      .filter(({ kind }) => kind.startsWith("filtered"))
+      .map(({ endpoint_id, count }) => endpoint_id ?? count);
+  const filter = { data: { n: 1 } };
+  const inEach = (eventTypes: string[], consumers: (string | null)[]) =>
+    consumers.reduce<Promise<string[]>>(async (made, consumerId) => {
+      const url = api.receiver.url("never");
+      return [...(await made), (await api.endpoint({ url, eventTypes, filter, consumerId })).publicId];
+    }, Promise.resolve([]));
+
+  afterEach(() => void setMax(usual));
+
+  test("the consumer's own are named first, and how many others there are", async () => {
+    const [first, , , own] = await inEach(["v.many"], [null, null, null, "anna"]);
+    const { id } = await api.publish("v.many", { consumer_id: "anna" });
+    expect(told(await timeline(id))).toHaveLength(4);
+    setMax(2);
+    const { id: bounded } = await api.publish("v.many", { consumer_id: "anna" });
+    setMax(usual);
+    expect(api.data.events.filteredOf(api.data.ids.decode("evt", bounded) ?? 0)).toMatchObject({ others: 2 });
+    const entries = await timeline(bounded);
+    expect(told(entries)).toEqual([own, first, 2]);
+    expect(entries.at(-1)).toEqual({ at: String(entries[0]?.at), kind: "filtered_others", count: 2 });
+    expect(told(await timeline(bounded, "anna"))).toEqual([own]);
+  });
+
+  test("a row of before the bound is answered within it", async () => {
+    const ids = await inEach(["v.before"], [null, null, null, "anna"]);
+    const { id } = await api.publish("v.before", { consumer_id: "anna" });
+    setMax(2);
+    expect(told(await timeline(id))).toEqual([ids[3], ids[0], 2]);
+    expect(told(await timeline(id, "anna"))).toEqual([ids[3]]);
+  });
+
+  test("all that a consumer may have are named", () => {
+    expect(usual).toBeGreaterThanOrEqual(limit("endpointsPerConsumerMax"));
+  });
 });
 
 test("a long timeline goes on by its cursor, without gaps or repeats", async () => {
