@@ -143,8 +143,8 @@ const LATE_STEPS_MAX = limit("lateFilterStepsMax");
 const EVENT_STEPS_MAX = limit("eventFilterStepsMax");
 
 /**
- * Who gets it, and who is left out: of them the consumer's own come first, so that all are named to its portal
- * links, which see no others.
+ * Who gets it, and who is left out: of them the consumer's own come first, so that all are named to its
+ * portal links, which see no others.
  */
 function divide({ all }: Subscribers, matched: ReadonlySet<number>): Audience {
   const endpoints: Endpoint[] = [];
