@@ -1,9 +1,11 @@
+import { ANSWER_LIMITS } from "./answer-limits.ts";
+
 const KIB = 1024;
 const MIB = 1024 * KIB;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-interface Limit {
+export interface Limit {
   value: number;
   unit: "bytes" | "count" | "ms" | "seconds" | "hours" | "levels" | "characters";
   why: string;
@@ -57,6 +59,7 @@ export const LIMITS = {
     unit: "bytes",
     why: "The same of one account, its portal links included, and of all sources together: nobody takes all of it, and 64 events of the largest size fit.",
   },
+  ...ANSWER_LIMITS,
   batchEventsMax: {
     value: 500,
     unit: "count",
@@ -270,21 +273,6 @@ export const LIMITS = {
   },
   listLimitMax: { value: 250, unit: "count", why: "A page of a list is answered in a few milliseconds." },
   listLimitDefault: { value: 50, unit: "count", why: "A screenful." },
-  exportsAtOnceMax: {
-    value: 10,
-    unit: "count",
-    why: "Exports that one caller may have under way: each holds a connection and a page for as long as its reader takes.",
-  },
-  exportStallMs: {
-    value: 60_000,
-    unit: "ms",
-    why: "A reader of an export that takes nothing for so long is cut off: it holds a connection and a page.",
-  },
-  pageBytesMax: {
-    value: MIB,
-    unit: "bytes",
-    why: "A page of a list ends once it is that large: an attempt of a large event has a megabyte, and the loop writes a page in one turn.",
-  },
   listScanBytesMax: {
     value: 64 * MIB,
     unit: "bytes",
@@ -499,7 +487,7 @@ export const LIMITS = {
   pollAnswerBytesMax: {
     value: 4 * MIB,
     unit: "bytes",
-    why: "Bodies in one page of a poller; one that is larger comes alone.",
+    why: "Messages in one page of a poller, as the page writes them; one that is larger comes alone.",
   },
   pollersMax: { value: 100, unit: "count", why: "Held polls of one endpoint: each holds a connection." },
   planWaitingEventsMax: {

@@ -23,6 +23,11 @@ export interface PollRequest {
   waitMs: number;
   /** The client has left. */
   signal: AbortSignal;
+  /**
+   * How many bytes a page has of a message; may throw where there is no room for it. Asked once for each that
+   * may come into the page.
+   */
+  sizeOf(message: Message): number;
   /** Asked whenever something has changed: the secret may have been rotated meanwhile. */
   isAllowed(): boolean;
 }
@@ -136,7 +141,7 @@ export class Poller {
   async #page(endpoint: Endpoint, ask: PollRequest): Promise<PollPage> {
     for (;;) {
       const rows = this.data.deliveries.parkedOf(endpoint.id, ask.limit + 1);
-      const { tried, seen } = await this.#prepare(endpoint, rows.slice(0, ask.limit));
+      const { tried, seen } = await this.#prepare(endpoint, rows.slice(0, ask.limit), ask);
       const open = await this.parts.recorder.recordHandOuts(tried);
       const done = seen === rows.length;
       const messages = open.flatMap(({ sent }) => sent.message ?? []);
@@ -150,6 +155,7 @@ export class Poller {
   async #prepare(
     endpoint: Endpoint,
     rows: readonly Waiting[],
+    ask: PollRequest,
   ): Promise<{ tried: Settlement<HandOut>[]; seen: number }> {
     const { turns } = this.data.store;
     const tried: Settlement<HandOut>[] = [];
@@ -159,7 +165,8 @@ export class Poller {
       if (turns.isOver) await turns.next();
       const load = loadDelivery(this.data, id);
       const settlement = load && (await this.#settlement(endpoint, load, queueOrder));
-      bytes += settlement?.sent.message?.body.length ?? 0;
+      const message = settlement?.sent.message;
+      if (message) bytes += ask.sizeOf(message);
       if (tried.length > 0 && bytes > limit("pollAnswerBytesMax")) break;
       if (settlement) tried.push(settlement);
       seen++;

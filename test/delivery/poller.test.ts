@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { limit } from "../../src/core/limits.ts";
 import { type PollRequest, type PollPage, Poller, type PollRefusal } from "../../src/delivery/poller.ts";
+import type { Message } from "../../src/destinations/destination.ts";
 import { Recorder } from "../../src/delivery/recorder.ts";
 import { type Api, startApi } from "../http/log-kit.ts";
 
@@ -14,7 +15,8 @@ async function makeOutlet(api: Api, fields: object = {}, token?: string): Promis
 
 function ask(fields: Partial<PollRequest> = {}): PollRequest {
   const { signal } = new AbortController();
-  return { position: 0, limit: 10, waitMs: 0, signal, isAllowed: () => true, ...fields };
+  const sizeOf = ({ body }: Message) => body.length;
+  return { position: 0, limit: 10, waitMs: 0, signal, sizeOf, isAllowed: () => true, ...fields };
 }
 
 function numbersOf(page: PollPage | PollRefusal): number[] {

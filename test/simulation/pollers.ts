@@ -1,4 +1,5 @@
 import type { PollPage } from "../../src/delivery/poller.ts";
+import type { Message } from "../../src/destinations/destination.ts";
 import { isPolled } from "../../src/destinations/destinations.ts";
 import type { Simulation } from "./run.ts";
 
@@ -117,6 +118,7 @@ export class Pollers {
       limit: count,
       waitMs,
       signal: new AbortController().signal,
+      sizeOf: ({ body }: Message) => body.length,
       isAllowed: () => true,
     };
     const answer = await process.poller.poll(endpointId, ask).catch(run.refused);

@@ -4,7 +4,9 @@ import { limit } from "../../core/limits.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { DeliveryFilter } from "../../store/log/delivery-list.ts";
 import { deliveryOf } from "./shape.ts";
+import type { Bytes } from "../framework/body.ts";
 import type { Answer } from "../framework/route.ts";
+import type { Pieces } from "../framework/streamed.ts";
 import type { Needs } from "../framework/services.ts";
 
 const encoder = new TextEncoder();
@@ -33,12 +35,11 @@ export class Exports {
   /** Throws 429 where the caller has too many under way. */
   begin(caller: Caller, asked: Export): Answer {
     const end = this.#enter(`${caller.kind}:${caller.id}`);
-    const source = new ExportSource(this.services, asked, end);
-    const body = new ReadableStream<Uint8Array>(source);
+    const body = new ExportPages(this.services, asked, end);
     return { status: 200, body, headers: { "content-type": "application/x-ndjson" } };
   }
 
-  /** Answers what ends it, which may be called twice. */
+  /** Answers what ends it. */
   #enter(who: string): () => void {
     const before = this.#open.get(who) ?? 0;
     const max = limit("exportsAtOnceMax");
@@ -47,10 +48,7 @@ export class Exports {
       throw new Problem("rate_limited", `${max} exports are under way.`, { headers });
     }
     this.#open.set(who, before + 1);
-    let isOpen = true;
     return () => {
-      if (!isOpen) return;
-      isOpen = false;
       const left = (this.#open.get(who) ?? 1) - 1;
       if (left > 0) this.#open.set(who, left);
       else this.#open.delete(who);
@@ -58,50 +56,30 @@ export class Exports {
   }
 }
 
-class ExportSource {
+class ExportPages implements Pieces {
+  readonly patience = { ms: limit("exportStallMs"), of: "each piece" } as const;
   #position: number | null;
   #left: number;
-  /** Runs out where the reader takes nothing. */
-  #stall: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     private readonly services: Needs<"ids" | "deliveryList" | "actors">,
     private readonly asked: Export,
-    private readonly end: () => void,
+    readonly end: () => void,
   ) {
     this.#position = asked.before;
     this.#left = asked.countMax;
   }
 
-  async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    clearTimeout(this.#stall);
-    try {
-      const text = await this.#read();
-      if (text !== "") controller.enqueue(encoder.encode(text));
-    } catch (error) {
-      this.end();
-      throw error;
-    }
-    if (this.#position === null || this.#left <= 0) {
-      this.end();
-      return controller.close();
-    }
-    this.#stall = setTimeout(() => {
-      this.end();
-      controller.error(new Error("the reader of an export takes nothing"));
-    }, limit("exportStallMs"));
-  }
-
-  cancel(): void {
-    clearTimeout(this.#stall);
-    this.end();
+  async next(): Promise<Bytes | null> {
+    const text = await this.#read();
+    return text === "" ? null : (encoder.encode(text) as Bytes);
   }
 
   /** The lines of the next page that has any; empty at the end. */
   async #read(): Promise<string> {
     const { filter, turns } = this.asked;
     let text = "";
-    while (text === "" && this.#position !== null) {
+    while (text === "" && this.#position !== null && this.#left > 0) {
       this.asked.requireAdmission();
       const count = Math.min(limit("listLimitMax"), this.#left);
       const page = await this.services.deliveryList.page(filter, this.#position, count, turns);

@@ -8,13 +8,14 @@ import { isPolled } from "../../destinations/destinations.ts";
 import type { PollPage, PollRefusal } from "../../delivery/poller.ts";
 import { CHALLENGE, endpointSecret } from "../framework/access.ts";
 import { disabledConflict } from "./change.ts";
+import type { AnswerRoom } from "../framework/large-answer.ts";
 import { rateLimitHeaders, TokenBuckets } from "../framework/ratelimit.ts";
-import { type AnyRoute, route } from "../framework/route.ts";
+import { type Answer, type AnyRoute, type RequestContext, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
 
 /** Where the customer's own program fetches what waits for it. */
 export function pollRoutes(
-  services: Needs<"ids" | "endpoints" | "poller" | "pollRateLimit" | "now">,
+  services: Needs<"ids" | "tenants" | "endpoints" | "poller" | "pollRateLimit" | "now">,
 ): AnyRoute[] {
   return [pollRoute(services, new TokenBuckets(services.pollRateLimit))];
 }
@@ -33,7 +34,7 @@ const pollQuery = Type.Object(
         minimum: 1,
         maximum: limit("pollLimitMax"),
         default: limit("pollLimitDefault"),
-        description: `Messages that the page holds at most; their bodies together hold at most ${limit("pollAnswerBytesMax")} bytes.`,
+        description: `Messages that the page holds at most; written as it has them they take at most ${limit("pollAnswerBytesMax")} bytes together, but a larger one comes alone.`,
       }),
     ),
     wait: Type.Optional(
@@ -86,7 +87,9 @@ const pageExample = {
   done: true,
 };
 
-function pollRoute(services: Needs<"ids" | "endpoints" | "poller" | "now">, buckets: TokenBuckets): AnyRoute {
+type PollNeeds = Needs<"ids" | "tenants" | "endpoints" | "poller" | "now">;
+
+function pollRoute(services: PollNeeds, buckets: TokenBuckets): AnyRoute {
   return route({
     method: "GET",
     path: "/poll/:id",
@@ -111,27 +114,57 @@ function pollRoute(services: Needs<"ids" | "endpoints" | "poller" | "now">, buck
       conflict: "The endpoint is disabled, or not of the kind `poll`.",
       rate_limited: "Too many polls of this endpoint in a second, or waiting at once.",
     },
-    async handle({ params, query, request }) {
-      const endpoint = requireOpened(services, params.id, request);
-      const rate = charge(services, buckets, endpoint);
-      if (!isPolled(endpoint.kind)) {
-        throw new Problem("conflict", "This endpoint is pushed to: only those of the kind poll are polled.");
-      }
-      const page = await services.poller.poll(endpoint.id, {
-        position: query.cursor === undefined ? 0 : readCursor(services, endpoint.id, query.cursor),
-        limit: query.limit ?? limit("pollLimitDefault"),
-        waitMs: (query.wait ?? 0) * 1000,
-        signal: request.signal,
-        isAllowed: () => findOpened(services, params.id, request) !== null,
-      });
-      if (typeof page === "string") throw REFUSALS[page]();
-      return { status: 200, json: pageOf(services, endpoint.id, page), headers: rate };
-    },
+    handle: (context) => answerPoll(services, buckets, context),
   });
 }
 
-function pageOf(services: Needs<"ids">, endpointId: number, { messages, position, done }: PollPage) {
-  return { data: messages.map(messageOf), next_cursor: writeCursor(services, endpointId, position), done };
+async function answerPoll(
+  services: PollNeeds,
+  buckets: TokenBuckets,
+  context: RequestContext<"/poll/:id", "endpoint", typeof pollQuery>,
+): Promise<Answer> {
+  const { params, query, request } = context;
+  const endpoint = requireOpened(services, params.id, request);
+  const rate = charge(services, buckets, endpoint);
+  if (!isPolled(endpoint.kind)) {
+    throw new Problem("conflict", "This endpoint is pushed to: only those of the kind poll are polled.");
+  }
+  const { accountId } = services.tenants.project(endpoint.projectId) ?? { accountId: 0 };
+  const written = new WrittenMessages(context.answerFor(accountId, `endpoint:${endpoint.id}`));
+  const page = await services.poller.poll(endpoint.id, {
+    position: query.cursor === undefined ? 0 : readCursor(services, endpoint.id, query.cursor),
+    limit: query.limit ?? limit("pollLimitDefault"),
+    waitMs: (query.wait ?? 0) * 1000,
+    signal: request.signal,
+    sizeOf: (message) => written.add(message),
+    isAllowed: () => findOpened(services, params.id, request) !== null,
+  });
+  if (typeof page === "string") throw REFUSALS[page]();
+  const body = written.pageOf(page, writeCursor(services, endpoint.id, page.position));
+  return { status: 200, body, headers: { ...rate, "content-type": "application/json" } };
+}
+
+/** Messages as their page has them, each written in the turn that renders it, and counted in the page's room. */
+class WrittenMessages {
+  readonly #texts = new Map<Message, string>();
+  #bytes = 0;
+
+  constructor(private readonly room: Pick<AnswerRoom, "reach">) {}
+
+  /** How many bytes it has. Throws 503 where there is no room for it. */
+  add(message: Message): number {
+    const text = JSON.stringify(messageOf(message));
+    const bytes = Buffer.byteLength(text);
+    this.#bytes += bytes;
+    this.room.reach(this.#bytes);
+    this.#texts.set(message, text);
+    return bytes;
+  }
+
+  pageOf({ messages, done }: PollPage, cursor: string): string {
+    const data = messages.map((message) => this.#texts.get(message));
+    return `{"data":[${data.join()}],"next_cursor":${JSON.stringify(cursor)},"done":${done}}`;
+  }
 }
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });

@@ -2,15 +2,32 @@ import { type Problem, unavailable } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 
 const RETRY_SECONDS = 1;
+/** What is kept free of a share before more is begun: a page, as the largest are. */
+const RESERVE = 1 / 16;
 
-function refusal(): Problem {
-  return unavailable("Too many bodies are coming in at once. Send it again in a moment.", RETRY_SECONDS);
+/** Of which kind they are: what bounds them, and what whoever is refused is told. */
+interface Kind {
+  whole: Parameters<typeof limit>[0];
+  ofAccount: Parameters<typeof limit>[0];
+  detail: string;
 }
+
+export const REQUESTS: Kind = {
+  whole: "bodiesInFlightBytesMax",
+  ofAccount: "accountBodiesBytesMax",
+  detail: "Too many bodies are coming in at once. Send it again in a moment.",
+};
+
+export const ANSWERS: Kind = {
+  whole: "answersInFlightBytesMax",
+  ofAccount: "accountAnswersBytesMax",
+  detail: "Too many large answers are not read yet. Read those, and ask again in a moment.",
+};
 
 /** Whose bodies are counted together: at the door of the sources nobody is known, so all of them are one. */
 export const ANYBODY = "anybody";
 
-/** One body, from its first byte to the answer of its request. */
+/** One body: of a request, from its first byte to the answer; of an answer, from its text to its end. */
 export interface BodyInFlight {
   /** Counts bytes that have come, or are about to. Throws 503 where this body is the one that has to go. */
   take(bytes: number): void;
@@ -33,7 +50,8 @@ interface Holder {
 }
 
 /**
- * The bytes of all bodies that come in or are worked on, counted as they come. Each account has a share;
+ * The bytes of all bodies of a kind: of requests, that come in or are worked on, counted as they come; of
+ * answers, that are written or on their way to a reader who takes his time. Each account has a share;
  * where its own bodies exceed that, or all together exceed the whole and it has the most, one of its bodies
  * is refused. That is one of whichever of its members (a key, or the links of a consumer) has the most: the
  * one which would exceed it, or the newest, so that those under way are completed. Of anybody's it is the
@@ -43,16 +61,38 @@ export class BodiesInFlight {
   readonly #holders = new Map<string, Holder>();
   #bytes = 0;
 
+  constructor(private readonly kind = REQUESTS) {}
+
   /** Of all bodies together. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  begin(name: string, member = ""): BodyInFlight {
+  /** One that `stays` is never refused for its own sake, where there is another: its change is made. */
+  begin(name: string, member = "", stays = false): BodyInFlight {
     let holder = this.#holders.get(name);
     if (!holder) this.#holders.set(name, (holder = { name, bytes: 0, bodies: 0, coming: new Set() }));
     holder.bodies++;
-    return new Body(this, holder, member);
+    return new Body(this, holder, member, stays);
+  }
+
+  /** Throws 503 where the next of this member would be the one that has to go. */
+  requireRoom(name: string, member: string): void {
+    const holder = this.#holders.get(name);
+    if (holder === undefined) return;
+    const { whole, ofAccount } = this.kind;
+    const reserve = limit(ofAccount) * RESERVE;
+    const isFull =
+      holder.bytes > limit(ofAccount) - reserve ||
+      (this.#bytes > limit(whole) - reserve && this.#largest() === holder);
+    if (!isFull) return;
+    const { ofMembers, most } = sharesOf([...holder.coming]);
+    if (ofMembers.get(member) === most) throw this.refusal();
+  }
+
+  /** Only for `Body`. */
+  refusal(): Problem {
+    return unavailable(this.kind.detail, RETRY_SECONDS);
   }
 
   /** Only for `Body`. */
@@ -61,8 +101,9 @@ export class BodiesInFlight {
     body.bytes += bytes;
     body.holder.bytes += bytes;
     if (bytes <= 0) return;
-    while (body.holder.bytes > limit("accountBodiesBytesMax")) this.#refuseOf(body.holder, body);
-    while (this.#bytes > limit("bodiesInFlightBytesMax")) this.#refuseOf(this.#largest(), body);
+    const { whole, ofAccount } = this.kind;
+    while (body.holder.bytes > limit(ofAccount) && this.#refuseOf(body.holder, body)) continue;
+    while (this.#bytes > limit(whole) && this.#refuseOf(this.#largest(), body)) continue;
   }
 
   /** Only for `Body`. */
@@ -78,23 +119,34 @@ export class BodiesInFlight {
     return others.reduce((most, holder) => (holder.bytes > most.bytes ? holder : most), first);
   }
 
-  /** Refuses one of the holder's bodies, or else, where all of them are worked on already, `current`. */
-  #refuseOf(holder: Holder, current: Body): void {
+  /**
+   * Refuses one of the holder's bodies, or else, where all of them are worked on already, `current`. False
+   * where there is none but one that stays.
+   */
+  #refuseOf(holder: Holder, current: Body): boolean {
     const victim = victimOf(holder, current) ?? current;
+    if (victim === current && current.stays) return false;
     victim.end();
-    if (victim === current) throw refusal();
-    victim.refuse(refusal());
+    if (victim === current) throw this.refusal();
+    victim.refuse(this.refusal());
+    return true;
   }
 }
 
 function victimOf(holder: Holder, current: Body): Body | undefined {
-  const coming = [...holder.coming].filter(({ bytes }) => bytes > 0);
+  const mayGo = (body: Body) => body.bytes > 0 && !(body === current && body.stays);
+  const coming = [...holder.coming].filter(mayGo);
   if (holder.name === ANYBODY) return coming[0];
-  const ofMembers = new Map<string, number>();
-  for (const { member, bytes } of coming) ofMembers.set(member, (ofMembers.get(member) ?? 0) + bytes);
-  const most = Math.max(...ofMembers.values());
+  const { ofMembers, most } = sharesOf(coming);
   const isOfMost = ({ member }: Body) => ofMembers.get(member) === most;
   return holder === current.holder && isOfMost(current) ? current : coming.findLast(isOfMost);
+}
+
+/** What each member has of them, and the most that one has. */
+function sharesOf(bodies: readonly Body[]): { ofMembers: ReadonlyMap<string, number>; most: number } {
+  const ofMembers = new Map<string, number>();
+  for (const { member, bytes } of bodies) ofMembers.set(member, (ofMembers.get(member) ?? 0) + bytes);
+  return { ofMembers, most: Math.max(...ofMembers.values()) };
 }
 
 class Body implements BodyInFlight {
@@ -106,11 +158,12 @@ class Body implements BodyInFlight {
     private readonly all: BodiesInFlight,
     readonly holder: Holder,
     readonly member: string,
+    readonly stays: boolean,
   ) {}
 
   take(bytes: number): void {
     // A piece of it may have been on its way here.
-    if (this.#isOver) throw refusal();
+    if (this.#isOver) throw this.all.refusal();
     this.all.count(this, bytes);
   }
 

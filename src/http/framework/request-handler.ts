@@ -5,6 +5,8 @@ import { isHeavy, type Turns } from "../../core/structures/turn-queue.ts";
 import { admit } from "./access.ts";
 import { auditEntry } from "./audit-entry.ts";
 import { ANYBODY, type BodiesInFlight, type BodyInFlight } from "./bodies-in-flight.ts";
+import { AnswerRoom, largeBytesOf } from "./large-answer.ts";
+import { isPieces, StreamedAnswer } from "./streamed.ts";
 import { type BodyReader, type Bytes, compileBody, NO_BYTES, readBody, requireJson } from "./body.ts";
 import {
   fingerprint,
@@ -20,6 +22,8 @@ import { compileQuery, type QueryReader } from "./query.ts";
 import { type Allowance, rateLimited, rateLimitHeaders, type TokenBuckets } from "./ratelimit.ts";
 import { type Answer, type AnyRoute, NO_FIELDS, type RequestContext, takesBody } from "./route.ts";
 
+/** Cuts clients that stop in the middle of a request (slow loris), or of a small answer. */
+export const IDLE_TIMEOUT_SECONDS = 10;
 const REFUSED = 401;
 /**
  * nginx's code for a client that went away: it stands in the log only, as nobody is there to read an answer.
@@ -52,6 +56,8 @@ export interface Shared {
   buckets: { publish: TokenBuckets; management: TokenBuckets };
   runningKeys: RunningKeys;
   bodies: BodiesInFlight;
+  /** The large ones. */
+  answers: BodiesInFlight;
   headers: AnswerHeaders;
   /** How long the connection of a request may be idle; 0: as long as it takes. */
   extendTimeout(request: Request, seconds: number): void;
@@ -95,7 +101,7 @@ function keyOwnerOf(caller: Caller | null): KeyOwner {
  * What all have in common is divided among the accounts, and the share of each among its members: as many
  * links as a consumer opens are one.
  */
-function accountOf({ accountId }: Caller): string {
+function accountOf({ accountId }: Pick<Caller, "accountId">): string {
   return `account:${accountId}`;
 }
 
@@ -114,6 +120,7 @@ export class RequestHandler implements RequestContext {
   private charged = 0;
   private keyed: KeyedRequest | null = null;
   private room: BodyInFlight | null = null;
+  private answerRoom: AnswerRoom | null = null;
   private readonly startedAt = performance.now();
 
   constructor(
@@ -140,6 +147,7 @@ export class RequestHandler implements RequestContext {
       if (answer.body instanceof Blob && isHeavy(answer.body.size)) await this.turns.ownTurn();
       response = this.render(answer);
     } catch (error) {
+      this.answerRoom?.end();
       response = this.render(this.explain(error));
     }
     this.room?.end();
@@ -193,6 +201,28 @@ export class RequestHandler implements RequestContext {
     this.requireReadablePath();
     this.caller = this.admit();
     this.charge(1);
+    if (this.caller !== null && !this.mayChange && this.shared.answers.bytes > 0)
+      this.shared.answers.requireRoom(accountOf(this.caller), memberOf(this.caller));
+  }
+
+  /** Then its answer is not refused: what it tells has happened. */
+  private get mayChange(): boolean {
+    return takesBody(this.prepared.route) || this.prepared.route.method === "DELETE";
+  }
+
+  answerFor(accountId: number, member: string): AnswerRoom {
+    const account = accountOf({ accountId });
+    this.shared.answers.requireRoom(account, member);
+    return (this.answerRoom = new AnswerRoom(() => this.shared.answers.begin(account, member)));
+  }
+
+  /** Nobody that is known reads what anybody may. */
+  private get ownAnswerRoom(): AnswerRoom {
+    const { caller, mayChange, shared, prepared } = this;
+    const { access } = prepared.route;
+    const name = caller === null ? (access === "none" ? ANYBODY : access) : accountOf(caller);
+    const member = caller === null ? "" : memberOf(caller);
+    return new AnswerRoom(() => shared.answers.begin(name, member, mayChange));
   }
 
   requireAdmission(): void {
@@ -288,12 +318,9 @@ export class RequestHandler implements RequestContext {
   private render(answer: Answer): Response {
     const { status } = answer;
     const { plain, json } = this.shared.headers;
-    const response =
-      answer.json === undefined
-        ? new Response(answer.body ?? null, { status, headers: plain })
-        : new Response(JSON.stringify(answer.json), { status, headers: json });
-    // It watches its reader itself.
-    if (answer.body instanceof ReadableStream) this.shared.extendTimeout(this.request, 0);
+    const isJson = answer.json !== undefined;
+    const content = this.bodyOf(isJson ? JSON.stringify(answer.json) : (answer.body ?? null));
+    const response = new Response(content, { status, headers: isJson ? json : plain });
     const { headers } = response;
     headers.set("x-request-id", this.requestId);
     const { budget } = this.prepared.route;
@@ -307,6 +334,32 @@ export class RequestHandler implements RequestContext {
     }
     if (answer.headers) setAll(headers, answer.headers);
     return response;
+  }
+
+  /** Of a HEAD nothing is sent, and its answer tells the length. */
+  private bodyOf(content: Answer["body"] | null): ConstructorParameters<typeof Response>[0] {
+    const isSent = this.request.method !== "HEAD";
+    const bytes = isSent ? largeBytesOf(content) : null;
+    if (bytes !== null) {
+      const room = (this.answerRoom ??= this.ownAnswerRoom);
+      room.reach(bytes.length);
+      return room.send(bytes, this.watchReader());
+    }
+    if (isPieces(content)) return new StreamedAnswer(content, this.watchReader()).body;
+    this.answerRoom?.end();
+    if (this.prepared.route.waitMaxSeconds !== undefined) this.limitIdleTime();
+    return content;
+  }
+
+  /** What is streamed watches its reader itself. Answers what is called once it is over. */
+  private watchReader(): () => void {
+    this.shared.extendTimeout(this.request, 0);
+    // Else the connection stays open, however long nothing more is asked on it.
+    return () => this.limitIdleTime();
+  }
+
+  private limitIdleTime(): void {
+    this.shared.extendTimeout(this.request, IDLE_TIMEOUT_SECONDS);
   }
 
   private logAnswer(status: number): void {

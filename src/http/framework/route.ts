@@ -5,6 +5,8 @@ import type { ErrorCode } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import type { Access } from "./access.ts";
 import type { AuditNote, AuditRule } from "./audit-rule.ts";
+import type { AnswerRoom } from "./large-answer.ts";
+import type { Pieces } from "./streamed.ts";
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
 
@@ -24,7 +26,7 @@ export type BodyMode = "parsed" | "raw" | "opaque";
 export interface Answer {
   status: number;
   json?: unknown;
-  body?: string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>;
+  body?: string | Uint8Array<ArrayBuffer> | Blob | Pieces;
   headers?: Readonly<Record<string, string>>;
   /** For the audit log; it does not leave. */
   audited?: AuditNote;
@@ -88,6 +90,11 @@ export interface RequestContext<
   beginChange(): void;
   /** Throws 401 or 403 where the caller may not call any more: asked again by what goes on for long. */
   requireAdmission(): void;
+  /**
+   * Whose share of all large answers this one takes, where the framework knows no caller; what is made of it
+   * over several turns is counted in its room. Throws 503 where the share is taken.
+   */
+  answerFor(accountId: number, member: string): Pick<AnswerRoom, "reach">;
   /** The caller's turns, for long work: it stops at the next one once the caller has left. */
   readonly turns: Turns;
   /** Takes more from the route's budget than the one that was taken already. Throws 429 `rate_limited`. */

@@ -3,20 +3,19 @@ import { notFound, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import {
   answerHeaders,
+  IDLE_TIMEOUT_SECONDS,
   RequestHandler,
   type PreparedRoute,
   prepareRoute,
   type Shared,
 } from "./request-handler.ts";
-import { BodiesInFlight } from "./bodies-in-flight.ts";
+import { ANSWERS, BodiesInFlight } from "./bodies-in-flight.ts";
 import { RunningKeys } from "./idempotency.ts";
 import type { HttpParts } from "./parts.ts";
 import { TokenBuckets } from "./ratelimit.ts";
 import { type AnyRoute, paramNames } from "./route.ts";
 import { systemRoutes } from "../system.ts";
 
-/** Cuts clients that stop in the middle of a request (slow loris). */
-const IDLE_TIMEOUT_SECONDS = 10;
 /** Bun answers 413 without a body by itself above this; ours comes first (body.ts). */
 const BUN_BODY_MAX_BYTES = Number.MAX_SAFE_INTEGER;
 
@@ -42,6 +41,7 @@ export function createServer(routes: readonly AnyRoute[], parts: HttpParts): Htt
     },
     runningKeys: new RunningKeys(),
     bodies: new BodiesInFlight(),
+    answers: new BodiesInFlight(ANSWERS),
     headers: answerHeaders(parts.baseUrl),
   };
   return new BunServer(table, shared);

@@ -1,0 +1,78 @@
+import { limit } from "../../core/limits.ts";
+import type { BodyInFlight } from "./bodies-in-flight.ts";
+import type { Bytes } from "./body.ts";
+import type { Answer } from "./route.ts";
+import { type Pieces, StreamedAnswer } from "./streamed.ts";
+
+const encoder = new TextEncoder();
+const PIECE_BYTES = 64 * 1024;
+/** What a character of a text weighs at most, where its length is counted as JavaScript does. */
+const CHARACTER_BYTES_MAX = 3;
+
+/** Whether an answer is more than what the kernel takes of it at once. */
+function isLarge(content: string | Bytes): boolean {
+  const max = limit("smallAnswerBytesMax");
+  if (typeof content !== "string") return content.length > max;
+  return content.length * CHARACTER_BYTES_MAX > max && Buffer.byteLength(content) > max;
+}
+
+/** The room of one answer, which it takes once it is large. */
+export class AnswerRoom {
+  #room: BodyInFlight | null = null;
+  #bytes = 0;
+  #stream: StreamedAnswer | null = null;
+
+  constructor(private readonly begin: () => BodyInFlight) {}
+
+  /** It has so many bytes by now. Throws 503 where it is the one that has to go. */
+  reach(bytes: number): void {
+    if (this.#room === null) {
+      if (bytes <= limit("smallAnswerBytesMax")) return;
+      this.#room = this.begin();
+      this.#room.whenRefused(({ detail }) => this.#stream?.cut(detail));
+    }
+    const more = bytes - this.#bytes;
+    this.#bytes = bytes;
+    this.#room.take(more);
+  }
+
+  /** Sends it; it has its room until it is sent or cut. */
+  send(bytes: Bytes, whenOver: () => void): ReadableStream<Bytes> {
+    this.#stream = new StreamedAnswer(new Slices(bytes, () => this.end()), whenOver);
+    return this.#stream.body;
+  }
+
+  /** It is not sent, or it is over. */
+  end(): void {
+    this.#room?.end();
+  }
+}
+
+/** The bytes of an answer that is sent piece by piece; null where it is small, and goes out as it is. */
+export function largeBytesOf(content: Answer["body"] | null): Bytes | null {
+  if (typeof content === "string") return isLarge(content) ? (encoder.encode(content) as Bytes) : null;
+  return content instanceof Uint8Array && isLarge(content) ? content : null;
+}
+
+class Slices implements Pieces {
+  readonly patience = { ms: limit("answerSendMs"), of: "all" } as const;
+  #at = 0;
+
+  constructor(
+    private bytes: Bytes | null,
+    private readonly whenOver: () => void,
+  ) {}
+
+  next(): Bytes | null {
+    const at = this.#at;
+    if (this.bytes === null || at >= this.bytes.length) return null;
+    this.#at += PIECE_BYTES;
+    return this.bytes.subarray(at, this.#at);
+  }
+
+  end(): void {
+    // Whatever holds the stream for longer holds no bytes.
+    this.bytes = null;
+    this.whenOver();
+  }
+}
