@@ -293,6 +293,21 @@ export const LIMITS = {
     unit: "bytes",
     why: "Larger events are left out of a proposal of a schema: each would hold up the others.",
   },
+  longWorksAtOnceMax: {
+    value: 4,
+    unit: "count",
+    why: "Previews, text searches and proposals of a schema that one caller, or all links of a consumer, has under way at once: each holds events in memory, some ten times the size of one.",
+  },
+  longWorksOfAccountMax: {
+    value: 16,
+    unit: "count",
+    why: "The same of all callers of an account, who take turns at them.",
+  },
+  longWorksWaitingMax: {
+    value: 64,
+    unit: "count",
+    why: "Those of one caller that wait for their place, with nothing read but their body. Above it: 429.",
+  },
   replayIdsMax: {
     value: 500,
     unit: "count",

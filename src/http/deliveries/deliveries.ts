@@ -83,6 +83,7 @@ function listDeliveries(services: Needs<"ids" | "endpoints" | "deliveryList" | "
     description: `Newest first. Filters are ANDed. Dead letters: \`status=dead\`. ${SHORT_PAGES}`,
     access: "read",
     budget: "management",
+    longWork: "search",
     query: listQuery,
     answers: {
       200: {

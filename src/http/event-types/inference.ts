@@ -25,6 +25,7 @@ export function inferenceRoute(services: Needs<"eventTypes" | "events" | "index"
       `were always there. Test events, and events above ${limit("inferredBytesMax")} bytes, are left out. Nothing is changed.`,
     access: "owner",
     budget: "management",
+    longWork: "always",
     audit: "It changes nothing.",
     body: Type.Object(
       {

@@ -79,6 +79,7 @@ function listEvents(services: Needs<"ids" | "endpoints" | "eventList">): AnyRout
     description: `Newest first. Filters are ANDed. ${SHORT_PAGES}`,
     access: "read",
     budget: "management",
+    longWork: "search",
     query: listQuery,
     answers: { 200: { description: "A page of events.", ...listShape(eventShape, eventExample) } },
     async handle({ caller, query, turns }) {

@@ -17,10 +17,11 @@ import {
 } from "./idempotency.ts";
 import type { KeyOwner } from "../../store/idempotency.ts";
 import { type HttpParts, OPERATOR_KEY } from "./parts.ts";
+import type { LongWorks } from "./long-works.ts";
 import { INTERNAL, problemAnswer } from "./problem.ts";
 import { compileQuery, type QueryReader } from "./query.ts";
 import { type Allowance, rateLimited, rateLimitHeaders, type TokenBuckets } from "./ratelimit.ts";
-import { type Answer, type AnyRoute, NO_FIELDS, type RequestContext, takesBody } from "./route.ts";
+import { type Answer, type AnyRoute, isLong, NO_FIELDS, type RequestContext, takesBody } from "./route.ts";
 
 /** Cuts clients that stop in the middle of a request (slow loris), or of a small answer. */
 export const IDLE_TIMEOUT_SECONDS = 10;
@@ -58,6 +59,7 @@ export interface Shared {
   bodies: BodiesInFlight;
   /** The large ones. */
   answers: BodiesInFlight;
+  longWorks: LongWorks;
   headers: AnswerHeaders;
   /** How long the connection of a request may be idle; 0: as long as it takes. */
   extendTimeout(request: Request, seconds: number): void;
@@ -121,6 +123,7 @@ export class RequestHandler implements RequestContext {
   private keyed: KeyedRequest | null = null;
   private room: BodyInFlight | null = null;
   private answerRoom: AnswerRoom | null = null;
+  private endWork: (() => void) | null = null;
   private readonly startedAt = performance.now();
 
   constructor(
@@ -135,8 +138,11 @@ export class RequestHandler implements RequestContext {
     let response: Response;
     try {
       this.begin();
-      if (takesBody(this.prepared.route)) {
-        this.bytes = await this.readBytes();
+      const { route } = this.prepared;
+      if (takesBody(route)) this.bytes = await this.readBytes();
+      // Its body is not parsed before it has its place.
+      if (isLong(route, this.request)) await this.beginWork();
+      if (takesBody(route)) {
         this.admit();
         // Several large ones that are complete at once are not read in one turn of the loop.
         if (isHeavy(this.bytes.length)) await this.turns.ownTurn();
@@ -149,8 +155,10 @@ export class RequestHandler implements RequestContext {
     } catch (error) {
       this.answerRoom?.end();
       response = this.render(this.explain(error));
+    } finally {
+      this.room?.end();
+      this.endWork?.();
     }
-    this.room?.end();
     this.logAnswer(response.status);
     return response;
   }
@@ -194,10 +202,7 @@ export class RequestHandler implements RequestContext {
 
   /** What is known without the body: whether the request may be answered at all. */
   private begin(): void {
-    const { route } = this.prepared;
-    if (!route.answersWhileDraining && this.shared.parts.isDraining()) {
-      throw unavailable("The service is starting or stopping. Try again in a moment.");
-    }
+    this.requireRunning();
     this.requireReadablePath();
     this.caller = this.admit();
     this.charge(1);
@@ -223,6 +228,29 @@ export class RequestHandler implements RequestContext {
     const name = caller === null ? (access === "none" ? ANYBODY : access) : accountOf(caller);
     const member = caller === null ? "" : memberOf(caller);
     return new AnswerRoom(() => shared.answers.begin(name, member, mayChange));
+  }
+
+  private requireRunning(): void {
+    if (!this.prepared.route.answersWhileDraining && this.shared.parts.isDraining())
+      throw unavailable("The service is starting or stopping. Try again in a moment.");
+  }
+
+  /** Takes the place of a long work, or waits for one in its caller's line. */
+  private async beginWork(): Promise<void> {
+    const { caller, shared, request } = this;
+    if (caller === null) return;
+    const place = shared.longWorks.begin(accountOf(caller), memberOf(caller), request.signal);
+    if (typeof place === "function") {
+      this.endWork = place;
+      return;
+    }
+    // The line moves by itself; whoever does not wait for their turn closes the connection.
+    shared.extendTimeout(request, 0);
+    this.endWork = await place;
+    shared.extendTimeout(request, (this.prepared.route.waitMaxSeconds ?? 0) + IDLE_TIMEOUT_SECONDS);
+    // The process may stop by now, and the caller may be nobody any more.
+    this.requireRunning();
+    this.admit();
   }
 
   requireAdmission(): void {

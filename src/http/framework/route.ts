@@ -147,6 +147,11 @@ export interface Route<
   audit?: AuditRule | string;
   /** How long the handler may take before it answers, where that is more than a few seconds. */
   waitMaxSeconds?: number;
+  /**
+   * It holds events in memory while it works: each caller has a few of all such routes under way, and the
+   * others wait in its line (long-works.ts). `search`: where the query has a `q`.
+   */
+  longWork?: "always" | "search";
   /** True: a GET that does something is no HEAD too. */
   refusesHead?: boolean;
   /**
@@ -185,6 +190,12 @@ export function route<
 /** Names of the parameters in a path. */
 export function paramNames(path: string): string[] {
   return path.split("/").flatMap((part) => (part.startsWith(":") ? [part.slice(1)] : []));
+}
+
+/** True where this request is a long work. */
+export function isLong({ longWork }: AnyRoute, { url }: Request): boolean {
+  if (longWork === undefined) return false;
+  return longWork === "always" || new URL(url).searchParams.has("q");
 }
 
 /** True where a body is read; that of any other request is ignored. */

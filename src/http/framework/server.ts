@@ -11,6 +11,7 @@ import {
 } from "./request-handler.ts";
 import { ANSWERS, BodiesInFlight } from "./bodies-in-flight.ts";
 import { RunningKeys } from "./idempotency.ts";
+import { LongWorks } from "./long-works.ts";
 import type { HttpParts } from "./parts.ts";
 import { TokenBuckets } from "./ratelimit.ts";
 import { type AnyRoute, paramNames } from "./route.ts";
@@ -42,6 +43,7 @@ export function createServer(routes: readonly AnyRoute[], parts: HttpParts): Htt
     runningKeys: new RunningKeys(),
     bodies: new BodiesInFlight(),
     answers: new BodiesInFlight(ANSWERS),
+    longWorks: new LongWorks(),
     headers: answerHeaders(parts.baseUrl),
   };
   return new BunServer(table, shared);
