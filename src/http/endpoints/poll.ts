@@ -144,7 +144,7 @@ async function answerPoll(
   return { status: 200, body, headers: { ...rate, "content-type": "application/json" } };
 }
 
-/** Messages as their page has them, each written in the turn that renders it, and counted in the page's room. */
+/** Messages as their page has them: each is written in the turn that renders it, and counted in its room. */
 class WrittenMessages {
   readonly #texts = new Map<Message, string>();
   #bytes = 0;

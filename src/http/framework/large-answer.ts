@@ -1,7 +1,6 @@
 import { limit } from "../../core/limits.ts";
 import type { BodyInFlight } from "./bodies-in-flight.ts";
 import type { Bytes } from "./body.ts";
-import type { Answer } from "./route.ts";
 import { type Pieces, StreamedAnswer } from "./streamed.ts";
 
 const encoder = new TextEncoder();
@@ -49,9 +48,9 @@ export class AnswerRoom {
 }
 
 /** The bytes of an answer that is sent piece by piece; null where it is small, and goes out as it is. */
-export function largeBytesOf(content: Answer["body"] | null): Bytes | null {
+export function largeBytesOf(content: unknown): Bytes | null {
   if (typeof content === "string") return isLarge(content) ? (encoder.encode(content) as Bytes) : null;
-  return content instanceof Uint8Array && isLarge(content) ? content : null;
+  return content instanceof Uint8Array && isLarge(content as Bytes) ? (content as Bytes) : null;
 }
 
 class Slices implements Pieces {
