@@ -15,3 +15,8 @@ export interface Caller {
   manage: boolean;
   create: boolean;
 }
+
+/** Who it is within its account: as many links as a consumer opens are one. */
+export function memberOf({ kind, id, consumerId }: Caller): string {
+  return kind === "portal" ? `consumer:${consumerId ?? ""}` : `key:${id}`;
+}

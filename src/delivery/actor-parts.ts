@@ -22,8 +22,8 @@ export interface Settlement<F extends Finding> {
 
 /**
  * Why there is no attempt at once. `busy`: one of the delivery is under way. `closed`: its endpoint is
- * disabled or deleted. `full`: its endpoint has its share of all that may be in flight. `stopping`: nothing
- * starts any more.
+ * disabled or deleted. `full`: its endpoint has its share of all that may be in flight, or of those that are
+ * made by hand. `stopping`: nothing starts any more.
  */
 export type AttemptRefusal = "busy" | "closed" | "full" | "stopping";
 

@@ -191,8 +191,7 @@ export class EndpointActor<F extends Finding> {
    * where it was given up (`perform`); or why there is none (AttemptRefusal).
    */
   attemptNow(load: Load, trigger: "manual" | "test"): Promise<F | null> | AttemptRefusal {
-    const { mode } = this.#state;
-    if (mode === "stopped") return "stopping";
+    if (this.#state.mode === "stopped") return "stopping";
     if (this.#flights.has(load.delivery.id)) return "busy";
     const refusal = this.#refusalOfNow();
     if (refusal !== null) {
@@ -209,7 +208,12 @@ export class EndpointActor<F extends Finding> {
 
   #refusalOfNow(): AttemptRefusal | null {
     if (this.#state.mode === "closing" || isClosed(this.endpoint)) return "closed";
-    return this.parts.isSlotFree(this.endpoint, this.#flights.inFlight) ? null : "full";
+    return this.isFullByHand || !this.parts.isSlotFree(this.endpoint, this.#flights.inFlight) ? "full" : null;
+  }
+
+  /** They pass by the queue's slots, and have as many beside them: tests are not metered. */
+  get isFullByHand(): boolean {
+    return this.#flights.byHand >= Math.max(limit("concurrencyDefault"), this.endpoint.maxConcurrency);
   }
 
   /** Nobody else knows of a test: it is ended with what waits, or sent with it. */
@@ -243,8 +247,7 @@ export class EndpointActor<F extends Finding> {
   /** Starts nothing any more; resolves when nothing is busy. */
   stop(): Promise<void> {
     return new Promise((resolve) => {
-      const others = this.#state.mode === "stopped" ? this.#state.whenQuiet : [];
-      const whenQuiet = [...others, resolve];
+      const whenQuiet = this.#state.mode === "stopped" ? [...this.#state.whenQuiet, resolve] : [resolve];
       this.#enter({ mode: "stopped", isEnding: isEnding(this.#state), whenQuiet });
       this.#goOn();
     });
@@ -494,8 +497,7 @@ export class EndpointActor<F extends Finding> {
   }
 
   #scheduleOf(delivery: Delivery): readonly number[] {
-    if (delivery.origin === "test") return [];
-    return this.endpoint.retry?.schedule ?? DEFAULT_SCHEDULE;
+    return delivery.origin === "test" ? [] : (this.endpoint.retry?.schedule ?? DEFAULT_SCHEDULE);
   }
 
   #requeue(id: number, { change, queueOrder }: Settlement<F>): void {

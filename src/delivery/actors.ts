@@ -193,6 +193,12 @@ export class Actors {
     return load && actor ? actor.attemptNow(load, trigger) : "closed";
   }
 
+  /** True where one more attempt by hand of this endpoint would be `full`: asked before a test is written. */
+  isFullByHand(endpointId: number): boolean {
+    const actor = this.#actors.get(endpointId);
+    return actor instanceof EndpointActor && actor.isFullByHand;
+  }
+
   waitingFor(endpointId: number, deliveryId: number, due: number | null): WaitingFor | null {
     if (due === null) return null;
     return this.#of(endpointId)?.waitingFor(deliveryId, due) ?? null;

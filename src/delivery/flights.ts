@@ -35,6 +35,11 @@ export class Flights {
     return this.#inFlight;
   }
 
+  /** Attempts in flight that somebody asked for. */
+  get byHand(): number {
+    return this.#byHand;
+  }
+
   /** Attempts in flight that the queue started. */
   get scheduled(): number {
     return this.#inFlight - this.#byHand;

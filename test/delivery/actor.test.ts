@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { untriedDelivery } from "../../src/core/delivery.ts";
+import { limit } from "../../src/core/limits.ts";
 import { type Endpoint, HEALTHY, type Health } from "../../src/core/model.ts";
 import type { Mode } from "../../src/delivery/actor.ts";
 import type { Load } from "../../src/core/waiting.ts";
@@ -339,9 +340,9 @@ test("such an attempt goes with the others where the endpoint is disabled or sto
 });
 
 describe("a test that finds no attempt", () => {
-  const loadOf = (stage: ActorStage): Load => {
-    const keys = { id: 99, eventId: 99, endpointId: 1, projectId: 1 };
-    stage.rows.set(99, NOW);
+  const loadOf = (stage: ActorStage, id = 99): Load => {
+    const keys = { id, eventId: id, endpointId: 1, projectId: 1 };
+    stage.rows.set(id, NOW);
     const delivery = untriedDelivery({ ...keys, origin: "test", due: NOW });
     return { delivery, type: "order.paid", hops: 0, body: new Uint8Array(2) };
   };
@@ -377,6 +378,29 @@ describe("a test that finds no attempt", () => {
     await short.answer(null);
     short.clock.advance(LONG_MS);
     expect(short.flying.length).toBe(1);
+  });
+
+  test("takes no slot of the queue, and has a few beside them: ten, or as many as its endpoint takes", () => {
+    const stage = new ActorStage();
+    let id = 99;
+    const ask = (count: number) =>
+      Array.from({ length: count }, () => stage.actor.attemptNow(loadOf(stage, id++), "manual"));
+    const few = limit("concurrencyDefault");
+    expect(ask(few + 2).filter((answer) => answer === "full")).toHaveLength(2);
+    expect([stage.flying.length, stage.actor.isFullByHand]).toEqual([few, true]);
+    stage.deliver();
+    expect(stage.flying.length).toBe(few + 1);
+    stage.change({ maxConcurrency: few + 5 });
+    expect(ask(6).filter((answer) => answer === "full")).toHaveLength(1);
+  });
+
+  test("has room again once one is answered", async () => {
+    const stage = new ActorStage();
+    const ask = (id: number) => stage.actor.attemptNow(loadOf(stage, id), "manual");
+    for (let n = 0; n < limit("concurrencyDefault"); n++) void ask(200 + n);
+    expect(ask(99)).toBe("full");
+    await stage.answer(200);
+    expect(ask(99)).toBeInstanceOf(Promise);
   });
 
   test("a retry that had no slot leaves the delivery as it was", () => {

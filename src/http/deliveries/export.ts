@@ -1,16 +1,15 @@
 import type { Caller } from "../../core/caller.ts";
-import { Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { DeliveryFilter } from "../../store/log/delivery-list.ts";
 import { deliveryOf } from "./shape.ts";
 import type { Bytes } from "../framework/body.ts";
+import { AtOnce } from "../shared/at-once.ts";
 import type { Answer } from "../framework/route.ts";
 import type { Pieces } from "../framework/streamed.ts";
 import type { Needs } from "../framework/services.ts";
 
 const encoder = new TextEncoder();
-const RETRY_SECONDS = 5;
 
 export interface Export {
   filter: DeliveryFilter;
@@ -27,32 +26,15 @@ export interface Export {
  * that the client sees: one that takes nothing for `exportStallMs` is cut off.
  */
 export class Exports {
-  /** How many of a caller are under way. */
-  readonly #open = new Map<string, number>();
+  readonly #atOnce = new AtOnce("exportsAtOnceMax", "exports");
 
   constructor(private readonly services: Needs<"ids" | "deliveryList" | "actors">) {}
 
   /** Throws 429 where the caller has too many under way. */
   begin(caller: Caller, asked: Export): Answer {
-    const end = this.#enter(`${caller.kind}:${caller.id}`);
+    const end = this.#atOnce.begin(caller);
     const body = new ExportPages(this.services, asked, end);
     return { status: 200, body, headers: { "content-type": "application/x-ndjson" } };
-  }
-
-  /** Answers what ends it. */
-  #enter(who: string): () => void {
-    const before = this.#open.get(who) ?? 0;
-    const max = limit("exportsAtOnceMax");
-    if (before >= max) {
-      const headers = { "retry-after": String(RETRY_SECONDS) };
-      throw new Problem("rate_limited", `${max} exports are under way.`, { headers });
-    }
-    this.#open.set(who, before + 1);
-    return () => {
-      const left = (this.#open.get(who) ?? 1) - 1;
-      if (left > 0) this.#open.set(who, left);
-      else this.#open.delete(who);
-    };
   }
 }
 

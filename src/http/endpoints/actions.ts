@@ -79,6 +79,7 @@ function testRoute(services: TestNeeds): AnyRoute {
       if (endpoint.status === "disabled") throw disabledConflict();
       const isFetched = isPolled(endpoint.kind);
       if (isFetched) context.beginChange();
+      else if (services.actors.isFullByHand(endpoint.id)) throw tooManyTests();
       const deliveryId = await writeTest(services, caller, endpoint, type);
       if (isFetched) return { status: 202, json: waitingTest(services, deliveryId, type) };
       await attempt(services, deliveryId);
@@ -86,6 +87,12 @@ function testRoute(services: TestNeeds): AnyRoute {
       return { status: 200, json: lastAttempt(services, deliveryId) };
     },
   });
+}
+
+/** Before anything is written: what is refused leaves no event, and nothing that is sent later. */
+function tooManyTests(): Problem {
+  const detail = "As many tests and retries of this endpoint are under way as may be. Ask again in a moment.";
+  return new Problem("rate_limited", detail, { headers: { "retry-after": "1" } });
 }
 
 /** The event and its delivery, on disk. */

@@ -8,7 +8,7 @@ import { requireSafeDestination } from "./destination.ts";
 import { readNewEndpoint } from "./input.ts";
 import { createdEndpointShape, endpointExample, endpointOf, newEndpointShape } from "./shape.ts";
 import { warningsPart } from "./filter-warnings.ts";
-import { requireDelivered } from "./trial.ts";
+import { makeTrials, requireDelivered } from "./trial.ts";
 import { type AnyRoute, ATTEMPT_WAIT_SECONDS, type RequestContext, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
 
@@ -34,6 +34,7 @@ type CreationContext = RequestContext<
 export function endpointCreationRoute(
   services: Needs<"ids" | "endpoints" | "actors" | "guard" | "sendTrial" | "now">,
 ): AnyRoute {
+  const trials = makeTrials();
   return route({
     method: "POST",
     path: "/v1/endpoints",
@@ -72,7 +73,7 @@ export function endpointCreationRoute(
       await requireSafeDestination(services.guard, context.body, fields);
       if (context.query.verify) {
         requireRoom(services, fields);
-        await requireDelivered(services, fields);
+        await requireDelivered(services, trials, context.caller, fields);
       }
       return insert(services, context, fields);
     },

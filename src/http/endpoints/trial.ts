@@ -1,21 +1,34 @@
+import type { Caller } from "../../core/caller.ts";
 import { Problem, unavailable } from "../../core/errors.ts";
 import { findKind, isPolled } from "../../destinations/destinations.ts";
 import type { Sent } from "../../delivery/send.ts";
 import { ATTEMPT_ERRORS, type AttemptErrorCode } from "../../core/attempt-error.ts";
 import type { NewEndpoint } from "../../store/resources/endpoints.ts";
+import { AtOnce } from "../shared/at-once.ts";
 import type { Needs } from "../framework/services.ts";
 
 /** So much of what the destination answered stands in the refusal. */
 const QUOTE_MAX = 300;
 
+/** They take no slot of an endpoint, as there is none yet: so each caller has a few. */
+export function makeTrials(): AtOnce {
+  return new AtOnce("trialsAtOnceMax", "tries of destinations");
+}
+
 /**
  * Sends a test message to a destination before anything is stored. Throws 422 with the reason where it is
- * not taken.
+ * not taken, and 429 where the caller has too many under way.
  */
-export async function requireDelivered(services: Needs<"sendTrial">, endpoint: NewEndpoint): Promise<void> {
+export async function requireDelivered(
+  services: Needs<"sendTrial">,
+  trials: AtOnce,
+  caller: Caller,
+  endpoint: NewEndpoint,
+): Promise<void> {
   // Nothing is sent to a poller: there is nothing to try.
   if (isPolled(endpoint.kind)) return;
-  const sent = await services.sendTrial(endpoint);
+  const end = trials.begin(caller);
+  const sent = await services.sendTrial(endpoint).finally(end);
   if (sent === null) throw unavailable("The service is stopping, or short of files. Try again in a moment.");
   if (sent.outcome === "delivered") return;
   const detail = reasonOf(sent, endpoint);

@@ -1,4 +1,4 @@
-import type { Caller } from "../../core/caller.ts";
+import { type Caller, memberOf } from "../../core/caller.ts";
 import { type Fault, invalidAll, notFound, Problem, unavailable } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { isHeavy, type Turns } from "../../core/structures/turn-queue.ts";
@@ -99,16 +99,9 @@ function keyOwnerOf(caller: Caller | null): KeyOwner {
   return { accountId, projectId: isProjectLink ? -projectId : projectId, consumerId };
 }
 
-/**
- * What all have in common is divided among the accounts, and the share of each among its members: as many
- * links as a consumer opens are one.
- */
+/** What all have in common is divided among the accounts, and the share of each among its members. */
 function accountOf({ accountId }: Pick<Caller, "accountId">): string {
   return `account:${accountId}`;
-}
-
-function memberOf({ kind, id, consumerId }: Caller): string {
-  return kind === "portal" ? `consumer:${consumerId ?? ""}` : `key:${id}`;
 }
 
 /** One request, from its arrival to its answer; handlers see it as their context. */
