@@ -69,11 +69,10 @@ export class Erasures {
     this.asked.erased.add(id);
   }
 
-  eraseConsumer(consumerId: string): void {
+  eraseConsumer({ projectId, consumerId }: { projectId: number; consumerId: string }): void {
     const { run } = this;
     const { data, eraser } = run.process;
     run.tally.erasures++;
-    const projectId = run.rng.pick(run.projects);
     this.asked.consumers.add(`${projectId}:${consumerId}`);
     // Who is deleted gets nothing any more.
     for (const id of data.endpoints.keysOf(projectId, consumerId)) run.outside.deleted.add(id);

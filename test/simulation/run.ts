@@ -256,9 +256,10 @@ export class Simulation {
     const consumerId = this.rng.chance(0.3) ? this.rng.pick(CONSUMERS) : null;
     if (consumerId === null) this.erasures.eraseEvent();
     else {
-      this.erasures.eraseConsumer(consumerId);
+      const of = { projectId: this.rng.pick(this.projects), consumerId };
+      this.erasures.eraseConsumer(of);
       // What comes now is the consumer's new story, while its endpoints are still there.
-      for (const ms of [0.5, 1, 2]) this.later(ms, () => this.publishing.publish());
+      for (const ms of [0.5, 1, 2]) this.later(ms, () => this.publishing.publish(of));
     }
     if (this.rng.chance(0.3)) this.world.outside(this.rng.below(50), () => this.#crash());
   }
