@@ -355,6 +355,11 @@ export const LIMITS = {
     unit: "count",
     why: "The same of those that one consumer's portal links asked for, so that none takes the project's.",
   },
+  replayNamedMax: {
+    value: 10_000,
+    unit: "count",
+    why: "Deliveries that the answer to the replay of one event names: 3 MB, which its key keeps too.",
+  },
   searchTextMax: { value: 256, unit: "characters", why: "A search, not a document." },
   attemptTimeoutSecondsDefault: { value: 15, unit: "seconds", why: "Standard Webhooks asks for 15 to 30 s." },
   attemptTimeoutSecondsMax: { value: 30, unit: "seconds", why: "Standard Webhooks asks for 15 to 30 s." },

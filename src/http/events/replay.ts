@@ -4,7 +4,7 @@ import { disabledConflict } from "../endpoints/change.ts";
 import { invalid, notFound, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { PLAN_LIMIT } from "../openapi/shared.ts";
-import type { Delivery, Endpoint, Event } from "../../core/model.ts";
+import type { Endpoint, Event } from "../../core/model.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
 import { mayGet } from "../../pipeline/new-delivery.ts";
@@ -12,7 +12,8 @@ import { enqueueReplayed, type Replayed, replayOne } from "../../pipeline/replay
 import { commitChange } from "../framework/commit.ts";
 import { type DeliveryAnswer, deliveryExample, deliveryOf, deliveryShape } from "../deliveries/shape.ts";
 import { isBodyGone } from "../../store/log/events.ts";
-import { REPLAYS_RUNNING } from "../shared/room.ts";
+import { REPLAYS_RUNNING, requireReplayRoom } from "../shared/room.ts";
+import { replayShape } from "../replays/shape.ts";
 import { BODY_GONE } from "./shape.ts";
 import { type Receiving, STILL_ON_ITS_WAY, WideReplay } from "./wide-replay.ts";
 import { belongsTo, findEvent, seenEndpoint, visibleEndpoints } from "../shared/lookups.ts";
@@ -77,7 +78,7 @@ function replayEvent(services: ReplayNeeds): AnyRoute {
     description:
       "With the endpoints' settings of today, a new timestamp, a new signature and the full retry schedule. A delivery " +
       "that is still open starts its schedule again. To more than " +
-      `${limit("eventRowsMax")} endpoints it goes slice by slice after the answer, and the list of replays tells how far it is.`,
+      `${limit("eventRowsMax")} endpoints it goes slice by slice after the answer: \`replay\` is the bulk replay that does so.`,
     access: "manage",
     budget: "management",
     audit: { action: "event.replayed", object: "event", fields: Object.keys(bodyShape.properties) },
@@ -85,8 +86,8 @@ function replayEvent(services: ReplayNeeds): AnyRoute {
     bodyExample: { endpoint_ids: [deliveryExample.endpoint_id], new_message_id: false },
     answers: {
       202: {
-        description: "The deliveries, on their way.",
-        schema: Type.Object({ data: Type.Array(deliveryShape) }),
+        description: `The deliveries, on their way: at most the first ${limit("replayNamedMax")}.`,
+        schema: Type.Object({ data: Type.Array(deliveryShape), replay: Type.Optional(replayShape) }),
         example: { data: [{ ...deliveryExample, status: "pending", waiting_for: null }] },
       },
     },
@@ -99,6 +100,10 @@ function replayEvent(services: ReplayNeeds): AnyRoute {
       const { caller, params, body } = context;
       const event = findEvent(services, caller, params.id);
       if (isBodyGone(event)) throw new Problem("conflict", BODY_GONE);
+      if (!body.endpoint_ids && event.deliveryCount > limit("eventRowsMax")) {
+        requireReplayRoom(services, caller);
+        await context.beginWork();
+      }
       const targets = body.endpoint_ids
         ? body.endpoint_ids.map((id, at) => namedTarget(services, caller, event, id, at))
         : await formerTargets(services, caller, event, context.turns);
@@ -112,8 +117,8 @@ interface Target {
   id: number;
   /** Its place in the body; null where the body names none. */
   at: number | null;
-  /** The newest delivery that it has of the event, where that was read. */
-  known?: Delivery | undefined;
+  /** The key of the newest delivery that it has of the event, where that was read. */
+  known?: number | undefined;
 }
 
 /**
@@ -136,20 +141,20 @@ async function formerTargets(
   return enabled.map(({ id }) => ({ id, at: null, known: newest.get(id) }));
 }
 
-/** Of each endpoint that the caller sees, by its key. */
+/** Their keys, of each endpoint that the caller sees, by its key. */
 async function newestDeliveries(
   services: Needs<"endpoints" | "deliveries">,
   caller: Caller,
   event: Event,
   turns: Turns,
-): Promise<Map<number, Delivery>> {
+): Promise<Map<number, number>> {
   const visible = visibleEndpoints(services, caller);
-  const newest = new Map<number, Delivery>();
+  const newest = new Map<number, number>();
   const count = limit("sliceRows");
   for (let above = event.id; ; ) {
     await turns.giveWay();
     const page = services.deliveries.ofEvent(event.id, visible, count, above);
-    for (const delivery of page) newest.set(delivery.endpointId, delivery);
+    for (const delivery of page) newest.set(delivery.endpointId, delivery.id);
     above = page.at(-1)?.id ?? above;
     if (page.length < count) return newest;
   }

@@ -1,23 +1,34 @@
 import type { Caller } from "../../core/caller.ts";
 import { untriedDelivery } from "../../core/delivery.ts";
 import { notFound, Problem } from "../../core/errors.ts";
-import { DELIVERY_STATUS, type Delivery, type Endpoint, type Event } from "../../core/model.ts";
+import { limit } from "../../core/limits.ts";
+import { DELIVERY_STATUS, type Endpoint, type Event } from "../../core/model.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
 import { everyOne, type ReplayJob, type ReplayList } from "../../store/log/replays.ts";
-import { deliveryOf } from "../deliveries/shape.ts";
+import { type DeliveryAnswer, deliveryOf } from "../deliveries/shape.ts";
 import { commitChange } from "../framework/commit.ts";
+import { replayOf } from "../replays/shape.ts";
 import { requireReplayRoom } from "../shared/room.ts";
 import type { Answer, RequestContext } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
 
 type WideNeeds = Needs<
-  "store" | "ids" | "tenants" | "events" | "fanouts" | "meter" | "replays" | "replayer" | "actors"
+  | "store"
+  | "ids"
+  | "tenants"
+  | "events"
+  | "fanouts"
+  | "deliveries"
+  | "meter"
+  | "replays"
+  | "replayer"
+  | "actors"
 >;
 
-/** An endpoint that gets the event again, by a delivery that it has or, where that is null, a new one. */
+/** An endpoint that gets the event again, by the delivery with this key or, where that is null, a new one. */
 export interface Receiving {
   endpoint: Endpoint;
-  known: Delivery | null;
+  known: number | null;
 }
 
 export const STILL_ON_ITS_WAY = "The event is still on its way to this endpoint for the first time.";
@@ -25,8 +36,8 @@ export const STILL_ON_ITS_WAY = "The event is still on its way to this endpoint 
 /**
  * An event that goes to more endpoints again than one transaction writes. That it does so, by which
  * deliveries, and the answer are written in one transaction, before anything is sent: whoever asks again
- * with the same Idempotency-Key, also after a crash, gets that answer. A bulk replay sends it then, slice by
- * slice; an endpoint that is deleted or disabled before its slice gets nothing.
+ * with the same Idempotency-Key, also after a crash, gets that answer, which names the first of them and the
+ * bulk replay. That sends it then, slice by slice; an endpoint that is deleted or disabled before its slice gets nothing.
  */
 export class WideReplay {
   constructor(
@@ -49,34 +60,30 @@ export class WideReplay {
       await context.turns.giveWay();
       if (known === null && services.fanouts.names(event.id, endpoint.id))
         throw new Problem("conflict", STILL_ON_ITS_WAY);
-      const id = known?.id ?? firstKey + at;
+      const id = known ?? firstKey + at;
       list.endpoints.push(endpoint.id);
       list.deliveries.push(id);
-      shown.push(JSON.stringify(this.#describe(endpoint, id, known?.attemptCount ?? 0)));
+      if (at < limit("replayNamedMax")) shown.push(JSON.stringify(this.#describe(endpoint, id)));
     }
     const headers = { "content-type": "application/json" };
-    const answer: Answer = { status: 202, body: `{"data":[${shown.join(",")}]}`, headers };
+    const bodyOf = (replay: ReplayJob) =>
+      `{"data":[${shown.join(",")}],"replay":${JSON.stringify(replayOf(services, replay))}}`;
     return commitChange(context, {
       write: () => this.#insert(list),
-      answer: () => answer,
+      answer: (replay) => ({ status: 202, body: bodyOf(replay), headers }),
       remember: (replay) => services.replayer.run(replay),
     });
   }
 
   /** As it will be once it is opened, which its slice does. */
-  #describe(endpoint: Endpoint, id: number, attemptCount: number) {
-    const { actors } = this.services;
+  #describe(endpoint: Endpoint, id: number): DeliveryAnswer {
+    const { actors, deliveries } = this.services;
     const { id: eventId, projectId, type, isTest } = this.event;
+    const keys = { id, eventId, endpointId: endpoint.id, projectId };
     const origin = isTest ? "test_replay" : "replay";
-    const keys = {
-      id,
-      eventId,
-      endpointId: endpoint.id,
-      projectId,
-      origin,
-      due: actors.clock.now(),
-    } as const;
-    return deliveryOf(this.services, { ...untriedDelivery(keys), attemptCount }, type);
+    const opened = untriedDelivery({ ...keys, origin, due: actors.clock.now() });
+    const attemptCount = deliveries.get(id)?.attemptCount ?? 0;
+    return deliveryOf(this.services, { ...opened, attemptCount }, type);
   }
 
   /** Inside the write. */

@@ -229,7 +229,7 @@ export class RequestHandler implements RequestContext {
   }
 
   /** Takes the place of a long work, or waits for one in its caller's line. */
-  private async beginWork(): Promise<void> {
+  async beginWork(): Promise<void> {
     const { caller, shared, request } = this;
     if (caller === null) return;
     const place = shared.longWorks.begin(accountOf(caller), memberOf(caller), request.signal);

@@ -1,7 +1,6 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
 import { notFound, Problem } from "../../core/errors.ts";
-import { keyTime } from "../../core/ids.ts";
 import type { Replay, ReplayFilter, ReplayJob } from "../../store/log/replays.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
 import type { Matched } from "../../pipeline/replayer.ts";
@@ -10,9 +9,9 @@ import { visibleEndpoints } from "../shared/lookups.ts";
 import { listShape, pageOf, pagingQuery } from "../shared/paging.ts";
 import { REPLAYS_RUNNING, requireReplayRoom } from "../shared/room.ts";
 import { readReplayFilter, replayInputShape } from "./input.ts";
+import { replayExample, replayOf, replayShape } from "./shape.ts";
 import { type AnyRoute, NO_FIELDS, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { nullable, oneOf, timeShape, timeText } from "../shared/shapes.ts";
 
 /** What the routes below need together. */
 type ReplaysNeeds = Needs<
@@ -24,29 +23,8 @@ export function replaysRoutes(services: ReplaysNeeds): AnyRoute[] {
   return [createReplay(services), listReplays(services), readReplay(services), cancelReplay(services)];
 }
 
-const replayShape = Type.Object(
-  {
-    id: Type.String(),
-    status: oneOf(["running", "completed", "cancelled"]),
-    matched: Type.Integer({ description: "How many matched when it began." }),
-    replayed: Type.Integer({ description: "How many were replayed so far." }),
-    created_at: timeShape,
-    completed_at: nullable(timeShape),
-  },
-  { $id: "Replay" },
-);
-
 /** What was asked for, as the audit log keeps it. */
 const FILTER_FIELDS = Object.keys(replayInputShape.properties);
-
-const replayExample: Static<typeof replayShape> = {
-  id: "rpl_01KAHMC4T900F6G7H8J9K0M1N2",
-  status: "running",
-  matched: 41,
-  replayed: 0,
-  created_at: "2026-11-20T09:01:20.000Z",
-  completed_at: null,
-};
 
 function createReplay(
   services: Needs<
@@ -205,15 +183,4 @@ function findReplay(services: Needs<"ids" | "replays">, caller: Caller, id: stri
   const isForeign = caller.consumerId !== null && replay?.consumerId !== caller.consumerId;
   if (replay?.projectId !== caller.projectId || isForeign) throw notFound("replay");
   return replay;
-}
-
-function replayOf({ ids }: Needs<"ids">, replay: Replay): Static<typeof replayShape> {
-  return {
-    id: ids.encode("rpl", replay.id),
-    status: replay.status,
-    matched: replay.matched,
-    replayed: replay.replayed,
-    created_at: timeText(keyTime(replay.id)),
-    completed_at: timeText(replay.completedAt),
-  };
 }

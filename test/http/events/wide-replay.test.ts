@@ -12,12 +12,13 @@ interface ReplayAnswer {
 }
 
 const SMALL_WRITES = ["eventRowsMax", "sliceRows"] as const;
-const usual = SMALL_WRITES.map((name) => LIMITS[name].value);
-const setLimit = (name: (typeof SMALL_WRITES)[number], value: number) => {
+const CHANGED = [...SMALL_WRITES, "replayNamedMax", "longWorksAtOnceMax", "longWorksWaitingMax"] as const;
+const usual = CHANGED.map((name) => LIMITS[name].value);
+const setLimit = (name: (typeof CHANGED)[number], value: number) => {
   (LIMITS[name] as { value: number }).value = value;
 };
 
-afterEach(() => SMALL_WRITES.forEach((name, at) => setLimit(name, usual[at] ?? 0)));
+afterEach(() => CHANGED.forEach((name, at) => setLimit(name, usual[at] ?? 0)));
 
 test.each([true, false])(
   "a replay to very many is one thing with the answer that its key keeps, new_message_id %p",
@@ -62,6 +63,36 @@ test.each([true, false])(
     expect((await wide.get<{ delivery_count: number }>(`/v1/events/${id}`)).delivery_count).toBe(all.length);
   },
 );
+
+test("the answer names the first of very many, and the bulk replay that sends to all", async () => {
+  await using wide = await startApi();
+  for (let n = 0; n < 5; n++) await wide.endpoint({ url: wide.receiver.url("named") });
+  const { id } = await wide.publish("e.named");
+  await wide.settled(id, ["delivered"]);
+  for (const name of SMALL_WRITES) setLimit(name, 2);
+  setLimit("replayNamedMax", 3);
+  const { status, json } = await wide.call("POST", `/v1/events/${id}/replay`, {});
+  const { data, replay } = json as unknown as Page<DeliveryAnswer> & { replay: ReplayAnswer };
+  expect([status, data.length, replay.status, replay.matched]).toEqual([202, 3, "running", 5]);
+  await wide.until(
+    async () => (await wide.get<ReplayAnswer>(`/v1/replays/${replay.id}`)).status === "completed",
+  );
+  await wide.receiver.arrived("named", 10);
+});
+
+test("of replays to very many a caller has a few in preparation, and the others wait in its line", async () => {
+  await using wide = await startApi();
+  for (let n = 0; n < 3; n++) await wide.endpoint({ url: wide.receiver.url("line") });
+  const { id } = await wide.publish("e.line");
+  await wide.settled(id, ["delivered"]);
+  for (const name of SMALL_WRITES) setLimit(name, 1);
+  setLimit("longWorksAtOnceMax", 1);
+  setLimit("longWorksWaitingMax", 2);
+  const asked = Array.from({ length: 5 }, () => wide.call("POST", `/v1/events/${id}/replay`, {}));
+  const statuses = (await Promise.all(asked)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 202)).toHaveLength(3);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(2);
+});
 
 test("each slice reads and writes a narrow row: the list stands apart while it runs, and is gone then", async () => {
   await using wide = await startApi();
