@@ -27,6 +27,13 @@ export interface Settlement<F extends Finding> {
  */
 export type AttemptRefusal = "busy" | "closed" | "full" | "stopping";
 
+/**
+ * What became of an attempt's outcome. `overtaken`: the delivery was reopened, cancelled or erased while the
+ * attempt ran, and its row says what holds. `not_recorded`: the transaction failed; the row stays as it was,
+ * and after the next start the delivery is sent again.
+ */
+export type Recorded = "applied" | "overtaken" | "not_recorded";
+
 export interface ActorParts<F extends Finding> {
   /** What the queues of all actors hold. */
   held: Held;
@@ -37,19 +44,16 @@ export interface ActorParts<F extends Finding> {
   parked(endpointId: number, count: number): Waiting[];
   firstParked(endpointId: number): number | null;
   /**
-   * Never rejects; null where it was given up because the process stops, or is short of files: neither costs
-   * an attempt. Once it has resolved, `landed` is to be called.
+   * Takes a slot, marks a delivery's first attempt with the meter, and sends. The actor gives both back:
+   * `giveSlotBack` once this has resolved, `endFirst` once the outcome is on disk or there is none. Never
+   * rejects; null where the attempt was given up because the process stops, or is short of files: neither
+   * costs an attempt.
    */
   perform(endpoint: Endpoint, load: Load): Promise<F | null>;
-  /** An attempt is over: another one may have its slot. */
-  landed(endpoint: Endpoint, load: Load): void;
-  /**
-   * Never rejects. Resolves once it is on disk; false where the delivery was reopened or cancelled while the
-   * attempt ran.
-   */
-  record(settlement: Settlement<F>): Promise<boolean>;
-  /** It is recorded, or was given up. */
-  ended(deliveryId: number): void;
+  giveSlotBack(endpoint: Endpoint, load: Load): void;
+  endFirst(deliveryId: number): void;
+  /** Never rejects. Resolves once the attempt is on disk, or never will be. */
+  record(settlement: Settlement<F>): Promise<Recorded>;
   /**
    * Ends these open deliveries of disabled (dead) and deleted (cancelled) endpoints; answers those whose
    * endpoint is neither.
@@ -57,11 +61,11 @@ export interface ActorParts<F extends Finding> {
   dispose(ids: readonly number[]): Promise<readonly number[]>;
   /**
    * False where all endpoints together have too many attempts in flight for one more of this endpoint, which
-   * has `own`; the actor is woken when there is room again (slots.ts).
+   * has `own` (slots.ts).
    */
-  hasSlot(endpoint: Endpoint, own: number): boolean;
-  /** The same, asked by somebody who only looks: nobody is woken for it. */
   isSlotFree(endpoint: Endpoint, own: number): boolean;
+  /** The same answer; where it is false, the actor is woken once a slot is free. */
+  askForSlot(endpoint: Endpoint, own: number): boolean;
   /** True where what can be divided should go on in a later turn of the loop. */
   isTurnOver(): boolean;
   /** False while the disk takes nothing: an outcome that cannot be recorded must not come about. */

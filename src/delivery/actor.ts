@@ -27,8 +27,7 @@ import { type Flight, Flights } from "./flights.ts";
 
 /**
  * The actor of one endpoint owns its backlog, its attempts, its health and its timer. Nothing else starts
- * an attempt. What it does depends on its state alone; `#enter` is the one place that sets it, and checks
- * its row:
+ * an attempt. `#enter` is the one place that puts a state in place of another, and it checks the row:
  *
  * | state       | true in it                                                                       | leaves when |
  * |-------------|----------------------------------------------------------------------------------|-------------|
@@ -36,14 +35,15 @@ import { type Flight, Flights } from "./flights.ts";
  * | waiting     | something waits, nothing is busy; one timer for the first instant at which something may start | the timer, something earlier |
  * | blocked     | something waits, nothing is busy, no timer: the account, the disk or the slots of all endpoints hold it | a word from outside |
  * | sending     | attempts are busy: up to max_concurrency in flight (fifo: 1), beside those made by hand | the last one is recorded |
- * | backing_off | several failures in a row, or slowed down by an answer; one timer, or one probe in flight, or nothing waits | a success, the instant |
+ * | backing_off | several failures in a row, slowed down by an answer, or no file was left for a socket; one timer, or one probe in flight, or nothing waits | a success, the instant |
  * | paused      | the endpoint is paused; no timer                                                 | resume |
  * | closing     | an attempt found out that the endpoint is to be disabled, and its row does not say so yet; no timer | the row says it, or never will |
  * | disposing   | the endpoint is disabled or deleted; no timer; what waits is ended, slice by slice | enabled, and the slice under way is on disk |
  * | stopped     | the process ends; no timer, nothing starts                                       | never |
  *
- * The first five are those of an active endpoint, and follow from one another as attempts start and end.
- * Pause, disable, delete and stop come from outside, in any state but the last.
+ * The first five name what the facts of an active endpoint come to: in each of them the actor does the same
+ * (`#run`), and then looks which of the five it is in (`#openState`). Of the others, pause, disable, delete
+ * and stop come from outside, in any state but the last.
  *
  * An attempt's slot is free once the answer is there; the delivery stays busy until the outcome is on disk,
  * so that one delivery never has two attempts at once.
@@ -211,12 +211,12 @@ export class EndpointActor<F extends Finding> {
     return this.isFullByHand || !this.parts.isSlotFree(this.endpoint, this.#flights.inFlight) ? "full" : null;
   }
 
-  /** They pass by the queue's slots, and have as many beside them: tests are not metered. */
+  /** Attempts by hand take no slot of the queue: as many as it has may be in flight beside its own. */
   get isFullByHand(): boolean {
     return this.#flights.byHand >= Math.max(limit("concurrencyDefault"), this.endpoint.maxConcurrency);
   }
 
-  /** Nobody else knows of a test: it is ended with what waits, or sent with it. */
+  /** Takes a refused test into the queue, as nobody else tells of it: it is sent or ended from there. */
   #own({ id, due }: Delivery): void {
     if (due !== null) this.#backlog.addRow(id, due);
     this.#goOn();
@@ -288,7 +288,7 @@ export class EndpointActor<F extends Finding> {
   /** Starts what can start; then its state is what that led to. */
   #run(): void {
     const now = this.parts.clock.now();
-    // What is left of them starts in a later turn of the loop, by the timer.
+    // The deliveries that are due and not started here start in a later turn of the loop, by the timer.
     if (!this.#isSuspended())
       while (this.#mayStart(now) && this.#startNext(now)) if (this.parts.isTurnOver()) break;
     this.#enter(this.#openState(now));
@@ -309,7 +309,7 @@ export class EndpointActor<F extends Finding> {
    */
   #wakesAt(now: number): number {
     const due = this.#backlog.nextDue();
-    return due === NEVER || !this.#hasSlot() ? NEVER : Math.max(due, this.#gate(), this.#tokenAt(now));
+    return due === NEVER || !this.#findsSlot() ? NEVER : Math.max(due, this.#gate(), this.#tokenAt(now));
   }
 
   /** The timer that is set already, where it is for the same instant. */
@@ -411,13 +411,16 @@ export class EndpointActor<F extends Finding> {
   }
 
   #mayStart(now: number): boolean {
-    return this.#hasSlot() && this.#gate() <= now && this.#tokenAt(now) <= now;
+    return this.#findsSlot() && this.#gate() <= now && this.#tokenAt(now) <= now;
   }
 
-  /** One of its own, and one of those that all endpoints share. */
-  #hasSlot(): boolean {
+  /**
+   * One of its own slots is free, and one of those that all endpoints share. Where none of the latter is, the
+   * actor is woken for it, also where it has nothing to send any more.
+   */
+  #findsSlot(): boolean {
     if (!this.parts.canRecord() || this.#slotsTaken() >= this.#capacity()) return false;
-    return this.parts.hasSlot(this.endpoint, this.#flights.scheduled);
+    return this.parts.askForSlot(this.endpoint, this.#flights.scheduled);
   }
 
   #startNext(now: number): boolean {
@@ -442,19 +445,19 @@ export class EndpointActor<F extends Finding> {
   async #fly(flight: Flight, load: Load, asker: Asker<F>): Promise<void> {
     const { id } = flight;
     const sent = await this.parts.perform(this.endpoint, load);
-    this.parts.landed(this.endpoint, load);
+    this.parts.giveSlotBack(this.endpoint, load);
     this.#flights.land(flight);
     if (sent === null) return this.#onUntried(flight, asker);
-    const settlement = this.#settle(flight, load, sent);
+    const settlement = this.#conclude(flight, load, sent);
     this.#requeue(id, settlement);
-    const recorded = this.parts.record(settlement);
+    const recording = this.parts.record(settlement);
     this.#goOn();
-    const applied = await recorded;
-    this.parts.ended(id);
+    const recorded = await recording;
+    this.parts.endFirst(id);
     const again = this.#flights.end(flight);
     if (settlement.queueOrder !== null) this.#backlog.park(settlement.queueOrder);
-    if (again || !applied) this.#backlog.reload(id);
-    // From now on its row says it, or never: the endpoint may have moved meanwhile.
+    if (again || recorded === "overtaken") this.#backlog.reload(id);
+    // By now the endpoint's row says that it is disabled, or never will, as the endpoint has moved.
     if (settlement.disable !== null && this.#state.mode === "closing") this.#follow();
     asker?.(sent);
     this.#goOn();
@@ -462,7 +465,7 @@ export class EndpointActor<F extends Finding> {
 
   /** It cost no attempt: it is due as before, and nothing of this endpoint starts for a moment. */
   #onUntried(flight: Flight, asker: Asker<F>): void {
-    this.parts.ended(flight.id);
+    this.parts.endFirst(flight.id);
     this.#flights.end(flight);
     this.#shortUntil = this.parts.clock.now() + limit("shortageRestMs");
     if (this.#state.mode !== "stopped") this.#backlog.reload(flight.id);
@@ -471,7 +474,7 @@ export class EndpointActor<F extends Finding> {
   }
 
   /** What the attempt means: the delivery's next state, and the endpoint's. */
-  #settle(flight: Flight, load: Load, sent: F): Settlement<F> {
+  #conclude(flight: Flight, load: Load, sent: F): Settlement<F> {
     const { trigger } = flight;
     const { delivery } = load;
     const at = { now: this.parts.clock.now(), random: this.parts.random() };

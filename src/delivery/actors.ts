@@ -107,12 +107,12 @@ export class Actors {
         this.data.meter.beginFirst(load.delivery);
         return this.parts.send(to, load);
       },
-      landed: (endpoint, { body }) => this.#slots.giveBack(this.#accountOf(endpoint), body.length),
+      giveSlotBack: (endpoint, { body }) => this.#slots.giveBack(this.#accountOf(endpoint), body.length),
+      endFirst: (id) => this.data.meter.endFirst(id),
       record: (settlement) => this.parts.recorder.record(settlement),
-      ended: (id) => this.data.meter.endFirst(id),
       dispose: (ids) => dispose(this.data, ids),
-      hasSlot: (endpoint, own) => this.#slots.has(endpoint.id, this.#accountOf(endpoint), own),
       isSlotFree: (endpoint, own) => this.#slots.isFree(this.#accountOf(endpoint), own),
+      askForSlot: (endpoint, own) => this.#slots.ask(endpoint.id, this.#accountOf(endpoint), own),
       isTurnOver: () => this.data.store.turns.isOver,
       canRecord: () => this.data.store.writable,
       isRoomy: () => this.#held.deliveries < limit("queuedTotalMax"),
@@ -153,12 +153,12 @@ export class Actors {
    * a write.
    */
   full(endpoints: readonly Pick<Endpoint, "id">[]): ReadonlySet<number> {
-    const isBehind = this.dispatcher.waiting >= limit("dispatchWaitingMax");
+    const isDispatcherFull = this.dispatcher.waiting >= limit("dispatchWaitingMax");
     let full: Set<number> | null = null;
     for (const { id } of endpoints) {
       const actor = this.#actors.get(id);
       const hasRoom = !(actor instanceof EndpointActor) || actor.hasRoom;
-      if (isBehind || !hasRoom) (full ??= new Set()).add(id);
+      if (isDispatcherFull || !hasRoom) (full ??= new Set()).add(id);
     }
     return full ?? NONE;
   }

@@ -11,13 +11,11 @@ export interface DispatcherParts extends TurnParts {
   enqueue(waiting: Waiting): void;
 }
 
-/** The share of what is over soon by itself. */
-const NARROW: Share = { isOver: false };
+/** The share of a few deliveries: they are handed over in this turn, however long it is already. */
+const UNBOUNDED: Share = { isOver: false };
 
-/** The delivery where it is known to stand as it was. */
-type Known = (of: Waiting) => Delivery | null;
-const loadedDelivery: Known = ({ load }) => load?.delivery ?? null;
-const unknownDelivery: Known = () => null;
+/** `fresh`: committed just now, so that the delivery stands as it was written. `waited`: in a line. */
+type Age = "fresh" | "waited";
 
 /** What waits of a project, in order; `done` of them are handed over. */
 interface Line {
@@ -69,19 +67,20 @@ export class Dispatcher {
   dispatch(committed: readonly Waiting[]): void {
     const others: Waiting[] = [];
     for (const waiting of committed)
-      if (this.#isQuick(waiting)) this.#hand(waiting, loadedDelivery);
+      if (this.#isQuick(waiting)) this.#hand(waiting, "fresh");
       else others.push(waiting);
-    // What is narrow goes before what waits.
-    const share =
-      others.length <= limit("dispatchAtOnceMax")
-        ? NARROW
-        : this.#isScheduled
-          ? null
-          : this.parts.beginShare();
-    const at = share === null ? 0 : this.#handSome(others, 0, loadedDelivery, share);
+    const at = this.#handAtOnce(others);
     if (at === others.length) return;
     for (const waiting of others.slice(at)) this.#line(waiting);
     this.#schedule();
+  }
+
+  /** Hands over what goes in this turn, and answers how many: a few go before all that waits in lines. */
+  #handAtOnce(committed: readonly Waiting[]): number {
+    if (committed.length <= limit("dispatchAtOnceMax"))
+      return this.#handSome(committed, 0, "fresh", UNBOUNDED);
+    if (this.#isScheduled) return 0;
+    return this.#handSome(committed, 0, "fresh", this.parts.beginShare());
   }
 
   /** What is parked waits in the database: its actor is only told. */
@@ -116,7 +115,7 @@ export class Dispatcher {
       (waiting.endpointId === id ? own : others).push(waiting);
     this.#waiting.set(projectId, { items: others, done: 0 });
     for (const waiting of own) this.#leave(waiting);
-    for (const waiting of own) this.#hand(waiting, unknownDelivery);
+    for (const waiting of own) this.#hand(waiting, "waited");
   }
 
   #leave({ load, endpointId }: Waiting): void {
@@ -139,7 +138,7 @@ export class Dispatcher {
   #goOn(): void {
     for (const [projectId, line] of this.#waiting) {
       const from = line.done;
-      line.done = this.#handSome(line.items, from, unknownDelivery, this.parts.beginShare());
+      line.done = this.#handSome(line.items, from, "waited", this.parts.beginShare());
       for (const waiting of line.items.slice(from, line.done)) this.#leave(waiting);
       // The next turn is another project's.
       this.#waiting.delete(projectId);
@@ -151,7 +150,7 @@ export class Dispatcher {
   }
 
   /** Hands over what there is time for, from the place `from` on; answers how far it came. */
-  #handSome(items: readonly Waiting[], from: number, known: Known, share: Share): number {
+  #handSome(items: readonly Waiting[], from: number, age: Age, share: Share): number {
     let bytes = 0;
     let at = from;
     const [most, bytesMost] = [limit("dispatchSliceMax"), limit("dispatchSliceBytesMax")];
@@ -160,18 +159,18 @@ export class Dispatcher {
       const waiting = items[at++] as Waiting;
       // Its actor lets go of the body as soon as it is sent.
       bytes += waiting.load?.body.length ?? 0;
-      this.#hand(waiting, known);
+      this.#hand(waiting, age);
     }
     return at;
   }
 
   /**
-   * Whoever waited a turn, or for the disk, may have been cancelled, tried, replayed or erased meanwhile: its
-   * row says it.
+   * A delivery that waited a turn may have been cancelled, tried, replayed or erased meanwhile, so its row is
+   * read. One that was touched between its commit and this turn loses its body at its actor (touched.ts).
    */
-  #hand(waiting: Waiting, known: Known): void {
+  #hand(waiting: Waiting, age: Age): void {
     const { load } = waiting;
-    const delivery = known(waiting) ?? this.parts.read(waiting.id);
+    const delivery = age === "fresh" && load ? load.delivery : this.parts.read(waiting.id);
     if (delivery === null || delivery.due === null) return;
     if (delivery === load?.delivery) return this.parts.enqueue(waiting);
     this.parts.enqueue({ ...waiting, due: delivery.due, load: load && { ...load, delivery } });

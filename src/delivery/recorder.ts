@@ -2,7 +2,7 @@ import { gateOf, isFree, isMetered } from "../core/delivery.ts";
 import type { Delivery, Endpoint } from "../core/model.ts";
 import type { SteadyClock } from "../platform/clock.ts";
 import type { Data } from "../store/data.ts";
-import type { Settlement } from "./actor-parts.ts";
+import type { Recorded, Settlement } from "./actor-parts.ts";
 import type { Sent } from "./send.ts";
 
 /** What an attempt tells the log and the metrics once it is on disk. */
@@ -22,6 +22,15 @@ export interface RecorderParts {
   onAttempt(report: AttemptReport): void;
 }
 
+/** What the transaction of an attempt came to. */
+interface Written {
+  /** False where the delivery was reopened, cancelled or erased while the attempt ran. */
+  applied: boolean;
+  disabled: Endpoint | null;
+  /** By the wall clock; null where none is planned. */
+  nextAttemptAt: number | null;
+}
+
 /** Writes what attempts found out. */
 export class Recorder {
   constructor(
@@ -32,37 +41,34 @@ export class Recorder {
     private readonly parts: RecorderParts,
   ) {}
 
-  /**
-   * Never rejects. Resolves once the attempt is on disk; false where the delivery was reopened or cancelled
-   * while it ran.
-   */
-  async record(settlement: Settlement<Sent>): Promise<boolean> {
+  /** Never rejects. Resolves once the attempt is on disk, or never will be. */
+  async record(settlement: Settlement<Sent>): Promise<Recorded> {
     const { load, sent } = settlement;
     const number = load.delivery.attemptCount + 1;
+    const written = await this.#toDisk(settlement, number);
+    if (written === null) return "not_recorded";
+    const { applied, disabled, nextAttemptAt } = written;
+    if (disabled) this.data.endpoints.remember(disabled);
+    const dueAt = this.parts.clock.toWall(load.delivery.due ?? this.parts.clock.fromWall(sent.startedAt));
+    const lagMs = number === 1 ? sent.startedAt - dueAt : null;
+    const until = gateOf(settlement.health);
+    const leftAloneUntil = until > 0 ? this.parts.clock.toWall(until) : null;
+    this.parts.onAttempt({ settlement, number, nextAttemptAt, leftAloneUntil, lagMs });
+    return applied ? "applied" : "overtaken";
+  }
+
+  /** Null where the transaction fails, which is told: the row stays as it was. */
+  async #toDisk(settlement: Settlement<Sent>, number: number): Promise<Written | null> {
     try {
-      const { applied, disabled, nextAttemptAt } = await this.data.store.write(
-        () => this.#write(settlement, number),
-        true,
-      );
-      if (disabled) this.data.endpoints.remember(disabled);
-      const dueAt = this.parts.clock.toWall(load.delivery.due ?? this.parts.clock.fromWall(sent.startedAt));
-      const lagMs = number === 1 ? sent.startedAt - dueAt : null;
-      const until = gateOf(settlement.health);
-      const leftAloneUntil = until > 0 ? this.parts.clock.toWall(until) : null;
-      this.parts.onAttempt({ settlement, number, nextAttemptAt, leftAloneUntil, lagMs });
-      return applied;
+      return await this.data.store.write(() => this.#write(settlement, number), true);
     } catch (error) {
-      // Its row stays as it was: it is sent again after the next start, and the others go on.
       this.data.store.report("record of an attempt", error);
-      return true;
+      return null;
     }
   }
 
   /** All that follows from an attempt, in one transaction. */
-  #write(
-    settlement: Settlement<Sent>,
-    number: number,
-  ): { applied: boolean; disabled: Endpoint | null; nextAttemptAt: number | null } {
+  #write(settlement: Settlement<Sent>, number: number): Written {
     const { endpoint, load, trigger, sent, change, health } = settlement;
     const { delivery } = load;
     const { outcome } = sent;

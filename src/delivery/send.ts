@@ -182,7 +182,7 @@ function unprepared(
   const response = result.kind === "response" ? result : null;
   const judgement = response && { delivered: false as const, error, throttled };
   return {
-    ...malformed(sending.startedAt, null),
+    ...unsent(sending.startedAt),
     durationMs: elapsedMs(sending),
     statusCode: response && response.status,
     error: errorOf(result, judgement),
@@ -199,12 +199,17 @@ function unprepared(
 export const UNREADABLE: AttemptError = { code: "settings_unreadable", detail: null };
 
 /** Nothing was sent: the message could not be made. */
-export function malformed(startedAt: number, error: AttemptError | null): Sent {
+export function malformed(startedAt: number, error: AttemptError): Sent {
+  return { ...unsent(startedAt), error, outcome: "malformed", slows: false, retryAfterMs: null };
+}
+
+/** What the row of an attempt shows where no request was sent. */
+function unsent(startedAt: number): Omit<Sent, "outcome" | "slows" | "retryAfterMs"> {
   return {
     startedAt,
     durationMs: 0,
     statusCode: null,
-    error,
+    error: null,
     requestHead: null,
     messageId: null,
     endpointId: null,
@@ -214,9 +219,6 @@ export function malformed(startedAt: number, error: AttemptError | null): Sent {
     responseHeaders: [],
     responseBody: null,
     truncated: false,
-    outcome: "malformed",
-    slows: false,
-    retryAfterMs: null,
   };
 }
 

@@ -27,7 +27,7 @@ export class Slots {
   readonly #taken: Use = { attempts: 0, bytes: 0 };
   /** By account. */
   readonly #takenBy = new Map<number, Use>();
-  /** Endpoints that found no slot; not all of them have something left to send. */
+  /** Endpoints that asked in vain; not all of them have something left to send. */
   readonly #starved = new Set<number>();
   #isFeeding = false;
 
@@ -52,8 +52,8 @@ export class Slots {
     return Math.max(attempts / this.parts.max, bytes / this.parts.bytesMax);
   }
 
-  /** The same, for an endpoint that has something to send: where it is false, it is woken later. */
-  has(endpointId: number, accountId: number, own: number): boolean {
+  /** The same; where it is false, the endpoint is woken once a slot is free. */
+  ask(endpointId: number, accountId: number, own: number): boolean {
     if (this.isFree(accountId, own)) return true;
     this.#starved.add(endpointId);
     return false;

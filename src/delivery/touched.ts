@@ -16,7 +16,7 @@ export class Touched {
     return this.#at.has(deliveryId);
   }
 
-  /** Each forgets the two that were touched longest ago, where that is long enough. */
+  /** Each call also forgets up to two deliveries that were touched more than a minute ago. */
   add(deliveryId: number): void {
     const now = this.now();
     this.#at.delete(deliveryId);

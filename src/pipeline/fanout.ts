@@ -267,7 +267,7 @@ export class Spreader {
       // It was erased with its consumer, or is another one's by now.
       const endpoint = known && isTheirs(known, event) ? known : undefined;
       if (endpoint === undefined) this.data.events.countDelivery(event.id, -1);
-      const row = { id, isBehind: true, waitsForPlan: waits, full, body };
+      const row = { id, isKeyOlder: true, waitsForPlan: waits, full, body };
       const waiting = endpoint && writeDelivery(this, event, endpoint, row);
       return waiting ?? [];
     });

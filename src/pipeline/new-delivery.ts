@@ -17,8 +17,8 @@ export function bodyOf({ type, timestamp, data }: EventWithData): Uint8Array {
 /** How the row of a new delivery is written. */
 interface NewRow {
   id: number;
-  /** Its key was set aside with its event (Deliveries.insert). */
-  isBehind: boolean;
+  /** Its key was set aside with its event, and other keys were given out since (Deliveries.insert). */
+  isKeyOlder: boolean;
   waitsForPlan: boolean;
   /** Endpoints whose deliveries have to be parked (Outlet.full). */
   full: ReadonlySet<number>;
@@ -37,7 +37,7 @@ export function writeDelivery(
   }: { data: Pick<Data, "store" | "endpoints" | "deliveries" | "notes">; outlet: Pick<Outlet, "clock"> },
   event: Event,
   endpoint: Endpoint,
-  { id, isBehind, waitsForPlan, full, body }: NewRow,
+  { id, isKeyOlder, waitsForPlan, full, body }: NewRow,
 ): Waiting | null {
   const origin: Origin = event.isTest ? "test" : "publish";
   const ended = stillborn(endpoint, data.store.now());
@@ -46,7 +46,7 @@ export function writeDelivery(
   const queueOrder = due === null ? null : queueOrderFor(data, endpoint, { id, due }, full);
   const keys = { id, eventId: event.id, endpointId: endpoint.id, projectId: event.projectId };
   const delivery = untriedDelivery({ ...keys, origin, due }, ended);
-  data.deliveries.insert(delivery, queueOrder, isBehind);
+  data.deliveries.insert(delivery, queueOrder, isKeyOlder);
   if (ended?.status === "dead") data.notes.add(event.id, id, "dead_lettered", "endpoint_disabled");
   else if (ended) data.notes.add(event.id, id, "cancelled");
   if (due === null) return null;

@@ -140,6 +140,9 @@ interface Split {
 
 const NOBODY: readonly Endpoint[] = [];
 
+/** True where the event has to wait for the account's plan at this endpoint. */
+type Waits = (endpoint: Endpoint) => boolean;
+
 /** Events of one project with their audiences: written in the caller's transaction, then dispatched. */
 export class Prepared {
   /** What was written and may be sent. */
@@ -150,8 +153,6 @@ export class Prepared {
   /** How many deliveries may still be written with their events. */
   #room = 0;
   #accepted: Accepted[] = [];
-  /** Whether the event that is being written has to wait for the account's plan at an endpoint. */
-  #waits: ((endpoint: Endpoint) => boolean) | null = null;
   readonly #data: PipelineData;
   /** Endpoints whose deliveries are parked, as they were when this was prepared. */
   readonly #full: ReadonlySet<number>;
@@ -192,7 +193,7 @@ export class Prepared {
     inTransaction: (run: () => Made) => Promise<Made>,
   ): Promise<Made> {
     const rows = rowsOf(this.audiences);
-    // Where many may follow, once the project has room for them.
+    // A wide event waits until the project has room for its deliveries.
     const mayFollow = rows > limit("fanoutAtOnceMax");
     const takenUp = mayFollow ? await this.spreader.admit(this.projectId, rows) : null;
     let rest: Promise<unknown> | null;
@@ -214,8 +215,9 @@ export class Prepared {
     this.#wide.clear();
     this.#room = limit("fanoutAtOnceMax");
     this.#accepted = [];
-    for (const event of this.incoming) {
-      const audience = this.audiences[this.#accepted.length] ?? { endpoints: [], filtered: null };
+    for (const [at, event] of this.incoming.entries()) {
+      const audience = this.audiences[at];
+      if (audience === undefined) throw new Error("an event was prepared without its audience");
       this.#accepted.push(this.#writeOne(event, audience));
     }
     return this.#accepted;
@@ -339,7 +341,7 @@ export class Prepared {
   /** A narrow event's deliveries come with it; those of a wide one follow. */
   #split({ isTest }: Event, endpoints: readonly Endpoint[]): Split {
     const isNarrow = endpoints.length <= Math.min(this.#room, limit("eventRowsMax"));
-    if (isTest || (isNarrow && !this.#isBehind(endpoints)))
+    if (isTest || (isNarrow && !this.#followsFanout(endpoints)))
       return { atOnce: endpoints, later: NOBODY, ordered: 0, list: null };
     const known = isNarrow ? undefined : this.#wide.get(endpoints);
     if (known) return known;
@@ -362,10 +364,10 @@ export class Prepared {
   #deliver(event: EventWithData, split: Split, mustWait: boolean): void {
     const { atOnce, later } = split;
     if (atOnce.length + later.length === 0) return;
-    const waits = (this.#waits = this.#whoWaits(event, mustWait));
-    if (waits !== null && (this.#hasWaiting(atOnce, waits) || this.#hasWaiting(later, waits)))
+    const waits = this.#whoWaits(event, mustWait);
+    if (waits !== null && (hasWaiting(atOnce, waits) || hasWaiting(later, waits)))
       this.#data.waitingEvents.insert(this.projectId, event.id);
-    this.#deliverNow(event, atOnce);
+    this.#deliverNow(event, atOnce, waits);
     if (later.length === 0) return;
     const firstKey = event.id + 1 + atOnce.length;
     split.list ??= this.#writeList(split, event.id);
@@ -373,37 +375,37 @@ export class Prepared {
   }
 
   /**
-   * Nor does an endpoint that keeps the order get an event before those that wait for the plan. Null:
-   * none waits.
+   * The endpoints at which the event waits for the account's plan: all, or those that keep the order where
+   * earlier events wait for it. Null: none.
    */
-  #whoWaits({ isTest }: Event, mustWait: boolean): ((endpoint: Endpoint) => boolean) | null {
+  #whoWaits({ isTest }: Event, mustWait: boolean): Waits | null {
     if (mustWait) return () => true;
     const isQueued = !isTest && this.#data.meter.waitingEvents(this.projectId) > 0;
     return isQueued ? keepsOrder : null;
   }
 
-  /** Behind a wide event that is still being written comes what has to keep the order. */
-  #isBehind(endpoints: readonly Endpoint[]): boolean {
+  /** True where an endpoint keeps the order and a wide event is still being written: this one follows it. */
+  #followsFanout(endpoints: readonly Endpoint[]): boolean {
     return endpoints.some(keepsOrder) && this.#data.fanouts.isPending(this.projectId);
   }
 
-  #hasWaiting(endpoints: readonly Endpoint[], waits: (endpoint: Endpoint) => boolean): boolean {
-    return endpoints.some((endpoint) => endpoint.status !== "disabled" && waits(endpoint));
-  }
-
-  #deliverNow(event: EventWithData, endpoints: readonly Endpoint[]): void {
+  #deliverNow(event: EventWithData, endpoints: readonly Endpoint[], waits: Waits | null): void {
     if (endpoints.length === 0) return;
     this.#room -= endpoints.length;
     const body = bodyOf(event);
     let id = event.id;
     for (const endpoint of endpoints) {
       id++;
-      const waitsForPlan = this.#waits?.(endpoint) ?? false;
-      const row = { id, isBehind: false, waitsForPlan, full: this.#full, body };
+      const waitsForPlan = waits?.(endpoint) ?? false;
+      const row = { id, isKeyOlder: false, waitsForPlan, full: this.#full, body };
       const waiting = writeDelivery(this.parts, event, endpoint, row);
       if (waiting) this.#written.push(waiting);
     }
   }
+}
+
+function hasWaiting(endpoints: readonly Endpoint[], waits: Waits): boolean {
+  return endpoints.some((endpoint) => endpoint.status !== "disabled" && waits(endpoint));
 }
 
 function rowsOf(all: readonly { endpoints: readonly unknown[] }[]): number {

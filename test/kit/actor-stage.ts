@@ -51,18 +51,18 @@ export class ActorStage {
             resolve({ outcome, statusCode, slows: slowsEndpoint(statusCode), retryAfterMs: null });
           }),
         ),
-      landed: () => {},
+      giveSlotBack: () => {},
       record: (settlement) =>
         new Promise((resolve) =>
           this.recording.push({
             settlement,
             done: () => {
               this.#write(settlement);
-              resolve(true);
+              resolve("applied");
             },
           }),
         ),
-      ended: () => {},
+      endFirst: () => {},
       dispose: (ids) =>
         new Promise((resolve) =>
           this.disposing.push(() => {
@@ -70,7 +70,7 @@ export class ActorStage {
             resolve([]);
           }),
         ),
-      hasSlot: () => !this.isFull,
+      askForSlot: () => !this.isFull,
       isSlotFree: () => !this.isFull,
       isTurnOver: () => this.isTurnOver,
       canRecord: () => this.canRecord,

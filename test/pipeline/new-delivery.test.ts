@@ -97,7 +97,7 @@ test("a delivery of a wide event whose endpoint is deleted before it is written 
   const clock = steadyOver(new SetClock(1000));
   const write = (status: Endpoint["status"]) => {
     const event = it.data.events.getWithData(it.insertEvent(1)) as EventWithData;
-    const row = { id: event.id + 1, isBehind: true, waitsForPlan: true, full: new Set<number>() };
+    const row = { id: event.id + 1, isKeyOlder: true, waitsForPlan: true, full: new Set<number>() };
     const parts = { data: it.data, outlet: { clock } };
     writeDelivery(parts, event, { ...endpoint, status }, { ...row, body: new Uint8Array() });
     return deliveries.get(event.id + 1)?.status;

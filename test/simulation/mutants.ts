@@ -154,7 +154,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a delivery whose turn comes while it is busy is not looked at again",
     file: "delivery/actor.ts",
-    find: "if (again || !applied) this.#backlog.reload(id);",
+    find: 'if (again || recorded === "overtaken") this.#backlog.reload(id);',
     put: "if (!applied) this.#backlog.reload(id);",
   },
   {
@@ -298,8 +298,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "nothing is parked while too many are on their way to their actors",
     file: "delivery/actors.ts",
-    find: 'const isBehind = this.dispatcher.waiting >= limit("dispatchWaitingMax");',
-    put: "const isBehind = false;",
+    find: 'const isDispatcherFull = this.dispatcher.waiting >= limit("dispatchWaitingMax");',
+    put: "const isDispatcherFull = false;",
   },
   {
     name: "a change of order moves what is polled",

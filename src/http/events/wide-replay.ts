@@ -36,8 +36,9 @@ export const STILL_ON_ITS_WAY = "The event is still on its way to this endpoint 
 /**
  * An event that goes to more endpoints again than one transaction writes. That it does so, by which
  * deliveries, and the answer are written in one transaction, before anything is sent: whoever asks again
- * with the same Idempotency-Key, also after a crash, gets that answer, which names the first of them and the
- * bulk replay. That sends it then, slice by slice; an endpoint that is deleted or disabled before its slice gets nothing.
+ * with the same Idempotency-Key, also after a crash, gets that answer. The answer names the first deliveries
+ * and the bulk replay, which then sends slice by slice; an endpoint that is deleted or disabled before its
+ * slice gets nothing.
  */
 export class WideReplay {
   constructor(

@@ -89,8 +89,8 @@ export interface RequestContext<
    */
   beginChange(): void;
   /**
-   * Takes the place of a long work, or waits for one, where only the handler knows that it is one (`longWork`).
-   * Call it once. Throws 429 where the caller's line is full.
+   * Takes the place of a long work, or waits for one, where only the handler knows that it is one
+   * (`longWork`). Call it once. Throws 429 where the caller's line is full.
    */
   beginWork(): Promise<void>;
   /** Throws 401 or 403 where the caller may not call any more: asked again by what goes on for long. */

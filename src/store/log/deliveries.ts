@@ -48,10 +48,10 @@ export class Deliveries {
   }
 
   /**
-   * A delivery that was never tried (core/delivery.ts): open, or ended at birth. `isBehind`: its key was set
-   * aside with its event, and the index's mark may have passed it.
+   * A delivery that was never tried (core/delivery.ts): open, or ended at birth. `isKeyOlder`: its key was
+   * set aside with its event, and the index's mark may have passed it.
    */
-  insert(delivery: Delivery, queueOrder: number | null, isBehind = false): void {
+  insert(delivery: Delivery, queueOrder: number | null, isKeyOlder = false): void {
     const { id, endpointId, projectId, status, due, deadReason } = delivery;
     const { index, meter, tally } = this.parts;
     this.#statements.insert.run(
@@ -65,12 +65,12 @@ export class Deliveries {
       queueOrder,
       deadReason === null ? null : DEAD_REASONS.indexOf(deadReason),
       delivery.completedAt,
-      isBehind ? this.store.takeKey() : null,
+      isKeyOlder ? this.store.takeKey() : null,
     );
     meter.move(projectId, null, placeOf(delivery));
     tally.move(false, due !== null);
     const lists = this.listsOf(projectId, endpointId);
-    if (isBehind) index.addBehind(id, lists);
+    if (isKeyOlder) index.addBehind(id, lists);
     else index.add(id, lists);
     if (status !== "dead" && status !== "cancelled") return;
     tally.end(endingOf(status, deadReason));
