@@ -231,7 +231,7 @@ export class EndpointActor<F extends Finding> {
     if (this.endpoint.status === "paused") return "paused";
     if (this.parts.isSuspended(this.endpoint.projectId)) return "plan_limit";
     const isHeldByDisk = !this.parts.canRecord();
-    // Its outcome is still to be written.
+    // A delivery that is busy waits for nothing but its outcome, and that for the disk.
     if (this.#flights.has(id)) return isHeldByDisk && this.#flights.isRecording(id) ? "disk" : null;
     if (this.#gate() > now && due <= this.#gate()) return "backoff";
     if (due > now) return null;
@@ -463,7 +463,7 @@ export class EndpointActor<F extends Finding> {
     this.#goOn();
   }
 
-  /** It cost no attempt: it is due as before, and nothing of this endpoint starts for a moment. */
+  /** The delivery is due as before, as this cost no attempt; nothing of the endpoint starts for a moment. */
   #onUntried(flight: Flight, asker: Asker<F>): void {
     this.parts.endFirst(flight.id);
     this.#flights.end(flight);
@@ -522,7 +522,7 @@ export class EndpointActor<F extends Finding> {
 
   async #end(ids: readonly number[]): Promise<void> {
     try {
-      // Those are still to be sent: the endpoint was enabled meanwhile.
+      // Deliveries that `dispose` leaves are still to be sent: the endpoint was enabled meanwhile.
       for (const id of await this.parts.dispose(ids)) this.#backlog.reload(id);
     } finally {
       if ("isEnding" in this.#state) this.#state.isEnding = false;

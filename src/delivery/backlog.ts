@@ -65,7 +65,7 @@ export class Backlog {
     this.#parkedFrom = this.#readParkedFrom();
   }
 
-  /** Those that left the queue as they are busy: where order is kept, they hold what stands behind them. */
+  /** Busy deliveries that left the queue come back: where order is kept, they hold those behind them. */
   takeBackBusy(): void {
     for (const id of this.flights.deferred()) this.reload(id);
   }

@@ -2,10 +2,10 @@ import type { Trigger } from "../core/model.ts";
 
 /** An attempt under way, from its start until its outcome is on disk: its delivery is busy. */
 export interface Flight {
-  /** Of the delivery. */
+  /** The delivery's key. */
   readonly id: number;
   readonly trigger: Trigger;
-  /** The one attempt at a time that an endpoint is given which backs off. */
+  /** An endpoint that backs off is given one attempt at a time: this is it. */
   readonly probe: boolean;
   /** Which of the endpoint's destinations it goes to. */
   readonly destination: number;
@@ -70,7 +70,7 @@ export class Flights {
     return this.#flights.keys();
   }
 
-  /** Those whose turn came while they are busy. */
+  /** Busy deliveries whose turn came meanwhile. */
   deferred(): number[] {
     return [...this.#flights].flatMap(([id, { again }]) => (again ? id : []));
   }

@@ -64,7 +64,7 @@ export class Queue {
   peek(): Waiting | undefined {
     for (;;) {
       const top = this.#heap[0];
-      // Those that were dropped stand in the heap until they come to the top.
+      // Items that were dropped stay in the heap until they come to its top.
       if (!top || this.#byId.get(top.id) === top) return top;
       this.#removeTop();
     }
@@ -89,7 +89,7 @@ export class Queue {
     if (!item) return;
     this.#byId.delete(id);
     this.#count(item, -1);
-    // It may stay in the heap for long, behind one that is not due or not to be sent.
+    // The item may stay in the heap for long, behind one that is not due: its body is let go now.
     item.load = null;
     if (this.#heap.length > 2 * this.size + DROPPED_MAX) this.#rebuild();
   }

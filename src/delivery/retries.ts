@@ -13,7 +13,7 @@ export type RetryRefusal = AttemptRefusal | "polled";
  * process before could not: it was killed, it stopped, or it had no file left for a socket.
  */
 export class Retries {
-  /** Those that are to be started again, as there was no file or no slot for them, or since the start. */
+  /** Retries to be started again: there was no file or no slot for them, or the process has just started. */
   readonly #again = new Set<number>();
   #isScheduled = false;
 
@@ -54,7 +54,7 @@ export class Retries {
       giveBack();
       return attempt;
     }
-    // It never rejects; what it finds out stands among the attempts.
+    // An attempt never rejects; what it finds out stands in its row.
     void attempt.then((sent) => {
       giveBack();
       if (sent === null) this.#startLater(id);

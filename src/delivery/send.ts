@@ -299,8 +299,8 @@ interface Compiled {
   /** With its credentials. */
   config: DestinationConfig;
   /**
-   * Its own; without those that its kind's protocol gives a meaning to, which may be stored from before they
-   * were refused.
+   * The endpoint's own headers, without those that its kind's protocol gives a meaning to: an endpoint may
+   * have been stored before its kind refused such a header.
    */
   headers: Endpoint["headers"];
   /** Its credentials, and what its own headers carry. */
@@ -313,7 +313,7 @@ interface Compiled {
 const compiledOf = once((endpoint: Endpoint): Compiled => {
   const { filter, previous } = endpoint;
   const current = [readKey(endpoint.secret, endpoint.privateKey)];
-  // Nothing has narrowed what this endpoint gets (core/routes.ts): it is not for it.
+  // core/routes.ts leaves out such a filter, so events come here that the filter was to keep away.
   if (filter !== null && !compileFilter(filter).ok)
     throw new Error("an endpoint has a filter that is refused");
   const kind = findKind(endpoint.kind);

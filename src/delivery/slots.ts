@@ -19,9 +19,12 @@ interface Use {
  * The attempts in flight of all endpoints together, and their bodies: whichever takes the larger part of what
  * there may be counts. Those that find no slot are woken in their order when there are some.
  *
- * Up to half of the slots each endpoint takes as many as it may. Of the rest it takes one, so that those of
- * its account that are slow leave room for the others; more only where its account has less than its fair
- * part of half of all. The last quarter is for those accounts alone that have not filled three.
+ * While less than half is in use, an endpoint takes as many slots as it may. From then on:
+ *
+ * - An endpoint with no attempt in flight takes one, as long as its account has less than three quarters of
+ *   all: so the last quarter is for the other accounts.
+ * - An endpoint with attempts in flight takes more only while its account has less than its fair part, which
+ *   is half of all divided by the accounts that have any: so slow endpoints leave room for the others.
  */
 export class Slots {
   readonly #taken: Use = { attempts: 0, bytes: 0 };
@@ -59,7 +62,7 @@ export class Slots {
     return false;
   }
 
-  /** Of a body its size is known only now: the last one may go beyond the bound. */
+  /** The size of a body is known only now, so that the last one may go beyond the bound. */
   take(accountId: number, bytes: number): void {
     let own = this.#takenBy.get(accountId);
     if (!own) this.#takenBy.set(accountId, (own = { attempts: 0, bytes: 0 }));

@@ -21,8 +21,8 @@ export interface RoutedEvent {
 export interface Audience {
   endpoints: readonly Endpoint[];
   /**
-   * Those that subscribe to the type and whose filter said no, as the event's row keeps them: of a batch each
-   * is made in turns of the loop, and not in its one transaction.
+   * The endpoints that subscribe to the type and whose filter said no, as the event's row keeps them. The
+   * text is made before the write, where other work of the loop can come between.
    */
   filtered: string | null;
 }
@@ -143,8 +143,8 @@ const LATE_STEPS_MAX = limit("lateFilterStepsMax");
 const EVENT_STEPS_MAX = limit("eventFilterStepsMax");
 
 /**
- * Who gets it, and who is left out: of them the consumer's own come first, so that all are named to its
- * portal links, which see no others.
+ * Parts the subscribers into those that get the event and those whose filter said no. Of the latter only some
+ * are named: a consumer's own endpoints first, as its portal links see no others.
  */
 function divide({ all }: Subscribers, matched: ReadonlySet<number>): Audience {
   const endpoints: Endpoint[] = [];
@@ -161,7 +161,7 @@ function divide({ all }: Subscribers, matched: ReadonlySet<number>): Audience {
   return { endpoints, filtered: filteredText({ named, others }) };
 }
 
-/** Its deliveries are written after the event. */
+/** True where the deliveries are too many for the event's own transaction: they follow in slices. */
 export function isWide(endpoints: readonly Endpoint[]): boolean {
   return endpoints.length > limit("eventRowsMax");
 }

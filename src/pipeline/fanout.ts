@@ -23,11 +23,12 @@ interface Order extends Pick<Fanout, "endpoints" | "ordered"> {
 /**
  * Writes the deliveries of wide fan-outs after their events, `fanoutSliceRows` a transaction, and hands them
  * to the actors. One transaction at a time, so that a slice stays small, however many fan-outs there are.
- * Endpoints that keep the order stand first in a fan-out, and the next one's wait until they are written. One
- * that comes to keep it meanwhile stands where it stood: all up to it is written first then.
+ * Endpoints that keep the order stand first in a fan-out, and those of the next fan-out wait until they are
+ * written. An endpoint that comes to keep the order meanwhile stays at its place: all before it is written
+ * first then.
  */
 export class Spreader {
-  /** Those with endpoints that keep the order still to be written, in the order of their events. */
+  /** Fan-outs with endpoints that keep the order still to be written, in the order of their events. */
   readonly #ordered: Fanout[] = [];
   readonly #others: Fanout[] = [];
   /** The latest list of endpoints that was looked at, and the order that they keep: a batch shares one. */
@@ -196,7 +197,7 @@ export class Spreader {
     }
   }
 
-  /** Their rows are still there: the next start takes them up where they are. */
+  /** The rows of these fan-outs stay: the next start takes them up where they are. */
   #giveUp(slices: readonly Slice[], error: unknown): void {
     this.data.store.report("fan-out", error);
     for (const { fanout, from } of slices) {
@@ -255,7 +256,7 @@ export class Spreader {
   }
 
   #write({ fanout, from, until }: Slice, full: ReadonlySet<number>): Waiting[] {
-    // Its row goes with the event that is erased: what waits here is not made any more.
+    // The row of a fan-out goes with its event, where that is erased: nothing more is written then.
     if (!this.data.fanouts.advance(fanout, from, until)) return [];
     const event = this.data.events.getWithData(fanout.eventId);
     if (event === null) return [];
@@ -264,7 +265,7 @@ export class Spreader {
     return fanout.endpoints.slice(from, until).flatMap((endpointId, at): Waiting | readonly [] => {
       const known = this.data.endpoints.current(endpointId) ?? this.data.endpoints.getAnyway(endpointId);
       const id = fanout.firstKey + from + at;
-      // It was erased with its consumer, or is another one's by now.
+      // The endpoint was erased with its consumer, or is another consumer's by now.
       const endpoint = known && isTheirs(known, event) ? known : undefined;
       if (endpoint === undefined) this.data.events.countDelivery(event.id, -1);
       const row = { id, isKeyOlder: true, waitsForPlan: waits, full, body };

@@ -54,7 +54,7 @@ export function writeDelivery(
   return { id, endpointId: endpoint.id, due, queueOrder, load: { delivery, type, hops, body } };
 }
 
-/** Of a wide event, whose deliveries follow it, an endpoint may be deleted before its own is written. */
+/** How a delivery is born ended: its endpoint is disabled, or was deleted before a wide event came to it. */
 function stillborn({ status }: Endpoint, at: number): Stillborn | null {
   if (status === "disabled") return { status: "dead", at };
   return status === "deleted" ? { status: "cancelled", at } : null;

@@ -134,7 +134,7 @@ interface Split {
   atOnce: readonly Endpoint[];
   later: readonly Endpoint[];
   ordered: number;
-  /** Of those that follow, once it is written. */
+  /** The stored list of the endpoints whose deliveries follow; null until it is written. */
   list: FanoutList | null;
 }
 
@@ -148,7 +148,7 @@ export class Prepared {
   /** What was written and may be sent. */
   #written: Waiting[] = [];
   #fanouts: Fanout[] = [];
-  /** Of wide events: how their endpoints are split, once for all that go to the same. */
+  /** How the endpoints of wide events are split: once for all events that go to the same. */
   readonly #wide = new Map<readonly Endpoint[], Split>();
   /** How many deliveries may still be written with their events. */
   #room = 0;
@@ -277,7 +277,7 @@ export class Prepared {
    * was prepared.
    */
   #asTheyAre(endpoints: readonly Endpoint[], event: Incoming): readonly Endpoint[] {
-    // Those of a wide event are looked at when their turn comes (fanout.ts).
+    // The endpoints of a wide event are looked at when their turn comes (fanout.ts).
     if (isWide(endpoints)) return endpoints;
     const all = this.#data.endpoints;
     if (endpoints.every((endpoint) => all.current(endpoint.id) === endpoint)) return endpoints;

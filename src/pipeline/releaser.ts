@@ -116,7 +116,7 @@ export class Releaser {
     return [{ id, endpointId, due, queueOrder, load: null }];
   }
 
-  /** Of an endpoint that is disabled or deleted: what waits for the plan ends as what waits in its queue. */
+  /** Ends what waits for the plan at an endpoint that is disabled or deleted, as its queue is ended. */
   async #endAll({ id, status }: Endpoint): Promise<void> {
     if (status !== "disabled" && status !== "deleted") return;
     for (;;) {

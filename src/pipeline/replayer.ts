@@ -349,7 +349,7 @@ function firstKeyOf({ since }: ReplayFilter): number {
   return since === null ? 0 : Math.max(0, firstKeyAt(since) - 1);
 }
 
-/** Its times are those of the events (`inWindow`). */
+/** Without the filter's times: those are the events' and are asked by `inWindow`. */
 function deliveryFilterOf(scope: ReplayScope, filter: ReplayFilter, asOf: number): DeliveryFilter {
   const { status, endpointId, eventTypes, consumerId, statusCode = null } = filter;
   const narrowed = { status, endpointId, eventTypes, consumerId, statusCode, q: null };
