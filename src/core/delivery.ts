@@ -165,8 +165,12 @@ function failedOnce(health: Health, probe: boolean, now: number): Health {
  */
 export function disabledBy(finding: Finding, health: Health, now: number): "gone" | "failing" | null {
   if (finding.statusCode === 410) return "gone";
-  const since = health.failingSince;
-  return since !== null && now - since >= limit("disableAfterMs") ? "failing" : null;
+  return hasFailedTooLong(health, now) ? "failing" : null;
+}
+
+/** Whether an endpoint has failed for so long, without one success, that nobody seems to listen. */
+export function hasFailedTooLong({ failingSince }: Pick<Health, "failingSince">, now: number): boolean {
+  return failingSince !== null && now - failingSince >= limit("disableAfterMs");
 }
 
 /**

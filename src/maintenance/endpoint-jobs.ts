@@ -1,4 +1,4 @@
-import { limit } from "../core/limits.ts";
+import { hasFailedTooLong } from "../core/delivery.ts";
 import type { Endpoint, Source } from "../core/model.ts";
 import type { Actors } from "../delivery/actors.ts";
 import type { Data } from "../store/data.ts";
@@ -54,15 +54,17 @@ export async function disableFailing(
   actors: Actors,
 ): Promise<Endpoint[]> {
   const { endpoints, health, store } = data;
-  const before = actors.clock.now() - limit("disableAfterMs");
-  const isFailing = (id: number) => (health.get(id).failingSince ?? Number.POSITIVE_INFINITY) <= before;
-  const failing = health.failingSince(before).filter((id) => endpoints.get(id)?.status === "active");
-  const idle = failing.filter((id) => actors.isIdle(id));
+  const now = actors.clock.now();
+  const failing = health.failing().filter((one) => hasFailedTooLong(one, now));
+  const active = failing.map(({ id }) => id).filter((id) => endpoints.get(id)?.status === "active");
+  const idle = active.filter((id) => actors.isIdle(id));
+  const isDue = (id: number) =>
+    hasFailedTooLong(health.get(id), now) && actors.isIdle(id) && endpoints.current(id)?.status === "active";
   const disabled: Endpoint[] = [];
   for (const some of slices(idle)) {
     const changed = await store.write(() =>
       some
-        .filter((id) => isFailing(id) && actors.isIdle(id) && endpoints.current(id)?.status === "active")
+        .filter(isDue)
         .map((id) => endpoints.update(id, () => ({ status: "disabled", disabledReason: "failing" }))),
     );
     for (const endpoint of changed) {

@@ -18,15 +18,15 @@ export class EndpointHealth {
     this.#put = sqlite.prepare<void, [number, number, number, number, number, number, number | null]>(
       "INSERT OR REPLACE INTO endpoint_health VALUES (?, ?, ?, ?, ?, ?, ?)",
     );
-    this.#failing = sqlite.prepare<{ id: number }, [number]>(
-      "SELECT endpoint_id AS id FROM endpoint_health WHERE failing_since <= ?",
+    this.#failing = sqlite.prepare<{ id: number; failingSince: number }, []>(
+      "SELECT endpoint_id AS id, failing_since AS failingSince FROM endpoint_health WHERE failing_since IS NOT NULL",
     );
     this.#drop = sqlite.prepare<void, [number]>("DELETE FROM endpoint_health WHERE endpoint_id = ?");
   }
 
-  /** Endpoints that have not succeeded since this instant. */
-  failingSince(before: number): number[] {
-    return this.#failing.all(before).map(({ id }) => id);
+  /** Endpoints that have failed and not succeeded since, each with its first failure. */
+  failing(): { id: number; failingSince: number }[] {
+    return this.#failing.all();
   }
 
   get(endpointId: number): Health {
