@@ -1,5 +1,6 @@
 import { BUILT_IN_PLANS, findPlan, type Plan, type Plans } from "./core/plans.ts";
 import { LOG_LEVELS, type LogLevel } from "./platform/log.ts";
+import { parseCidr } from "./transport/addresses.ts";
 
 /** Settings are environment variables, read once and checked all together. */
 
@@ -65,17 +66,9 @@ function readBaseUrl(text: string): string {
 function readCidrs(text: string): string[] {
   const parts = text.split(",").map((part) => part.trim());
   for (const part of parts) {
-    if (!isCidr(part)) throw new SettingError("must be CIDR ranges separated by commas");
+    if (parseCidr(part) === null) throw new SettingError("must be CIDR ranges separated by commas");
   }
   return parts;
-}
-
-function isCidr(text: string): boolean {
-  const match =
-    /^(?<v4>\d{1,3}(\.\d{1,3}){3})\/(?<bits4>\d{1,2})$|^(?<v6>[0-9a-fA-F:]+)\/(?<bits6>\d{1,3})$/.exec(text);
-  const { v4, bits4, v6, bits6 } = match?.groups ?? {};
-  if (v4 !== undefined) return v4.split(".").every((byte) => Number(byte) <= 255) && Number(bits4) <= 32;
-  return v6 !== undefined && URL.canParse(`http://[${v6}]/`) && Number(bits6) <= 128;
 }
 
 function readPlans(text: string): Plans {

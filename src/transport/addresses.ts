@@ -55,9 +55,9 @@ export const SPECIAL_IPV6_RANGES: readonly SpecialRange[] = [
   { cidr: "3fff::/20", use: "documentation (RFC 9637)" },
 ];
 
-const specialIpv4 = SPECIAL_IPV4_RANGES.map(readRow);
-const specialIpv6 = SPECIAL_IPV6_RANGES.map(readRow);
-const globalIpv6 = readRow({ cidr: GLOBAL_IPV6_RANGE, use: "global unicast (RFC 4291)" });
+const specialIpv4 = SPECIAL_IPV4_RANGES.map(({ cidr }) => requireCidr(cidr));
+const specialIpv6 = SPECIAL_IPV6_RANGES.map(({ cidr }) => requireCidr(cidr));
+const globalIpv6 = requireCidr(GLOBAL_IPV6_RANGE);
 
 /** Reads a canonical IPv4 or IPv6 address; null for anything else, an address with a zone id included. */
 export function parseAddress(text: string): Address | null {
@@ -75,6 +75,13 @@ export function parseCidr(text: string): Cidr | null {
   return prefixLength <= lengthMax ? { network, prefixLength } : null;
 }
 
+/** Reads what must be a CIDR: throws a TypeError for anything else. */
+export function requireCidr(text: string): Cidr {
+  const cidr = parseCidr(text);
+  if (cidr === null) throw new TypeError(`not a CIDR: ${text}`);
+  return cidr;
+}
+
 /** Whether the block holds the address. An IPv4 block never holds an IPv4-mapped IPv6 address. */
 export function isInside(address: Address, cidr: Cidr): boolean {
   return address.kind() === cidr.network.kind() && address.match(cidr.network, cidr.prefixLength);
@@ -84,10 +91,4 @@ export function isInside(address: Address, cidr: Cidr): boolean {
 export function isPublicAddress(address: Address): boolean {
   if (address.kind() === "ipv4") return !specialIpv4.some((range) => isInside(address, range));
   return isInside(address, globalIpv6) && !specialIpv6.some((range) => isInside(address, range));
-}
-
-function readRow(row: SpecialRange): Cidr {
-  const cidr = parseCidr(row.cidr);
-  if (cidr === null) throw new TypeError(`not a CIDR: ${row.cidr}`);
-  return cidr;
 }

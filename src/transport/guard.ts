@@ -9,9 +9,7 @@ import type { NoAnswerCode } from "../core/attempt-error.ts";
 import { networkInterfaces } from "node:os";
 import { posix } from "node:path";
 import { dns } from "bun";
-import { type Address, isInside, isPublicAddress, parseAddress, parseCidr } from "./addresses.ts";
-
-export { parseCidr };
+import { type Address, isInside, isPublicAddress, parseAddress, requireCidr } from "./addresses.ts";
 
 /** Finds all A and AAAA addresses of a name; rejects with an error that has a `code` (`ENOTFOUND`, …). */
 export interface Resolver {
@@ -84,7 +82,7 @@ const NAME_LENGTH_MAX = 253;
 /** RFC 1123 labels, and the underscore that real host names have. */
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
-/** Throws a TypeError when `allow` holds something that is not a CIDR (check settings with `parseCidr`). */
+/** Throws a TypeError where `allow` holds something that is not a CIDR: the settings refuse it before. */
 export function createGuard(options: GuardOptions): Guard {
   const allowed = options.allow.map(requireCidr);
   const resolver = options.resolver ?? systemResolver;
@@ -144,17 +142,17 @@ export function createGuard(options: GuardOptions): Guard {
 function selfJudge(self: Self | undefined, own: ReadonlySet<string>): (url: Target) => boolean {
   if (!self) return () => false;
   const base = new URL(self.baseUrl);
-  const [baseName, basePath] = [nameOf(base), plainPath(base.pathname)];
+  const [baseName, basePath] = [nameOf(base.hostname), plainPath(base.pathname)];
   // Behind a router both of the usual ports lead to it.
   const isSamePort = (port: number) => port === portOf(base) || (USUAL.has(port) && USUAL.has(portOf(base)));
   const isOwn = (address: Address) =>
     own.has(address.toString()) || ["loopback", "unspecified"].includes(address.range());
   return (url) => {
     const port = portOf(url);
-    const isBase = nameOf(url) === baseName && isSamePort(port);
+    const isBase = nameOf(url.hostname) === baseName && isSamePort(port);
     if (isBase && plainPath(url.pathname).startsWith(basePath)) return true;
     if (port !== self.port()) return false;
-    const address = parseAddress(url.hostname.replace(/^\[(.*)\]$/, "$1"));
+    const address = addressOf(url.hostname);
     return address !== null && isOwn(address);
   };
 }
@@ -173,17 +171,23 @@ function portOf({ protocol, port }: Pick<URL, "protocol" | "port">): number {
   return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
 }
 
-function nameOf({ hostname }: Pick<URL, "hostname">): string {
+/** A host as one spelling: in lower case, and without the dot of the root. */
+function nameOf(hostname: string): string {
   return hostname.toLowerCase().replace(/\.$/, "");
+}
+
+/** The address that a host is, an IPv6 one in its brackets; null where it is a name. */
+function addressOf(hostname: string): Address | null {
+  return parseAddress(hostname.replace(/^\[(.*)\]$/, "$1"));
 }
 
 type Host = { kind: "address"; address: Address } | { kind: "name"; name: string } | { kind: "refused" };
 
 /** Reads a host as `URL.hostname` spells it: WHATWG parsing has folded every spelling of an IPv4 address. */
 function readHost(hostname: string): Host {
-  const address = parseAddress(hostname.replace(/^\[(.*)\]$/, "$1"));
+  const address = addressOf(hostname);
   if (address !== null) return { kind: "address", address };
-  const name = hostname.toLowerCase().replace(/\.$/, "");
+  const name = nameOf(hostname);
   return isPublicName(name) ? { kind: "name", name } : { kind: "refused" };
 }
 
@@ -228,10 +232,4 @@ function interfaceAddresses(): string[] {
 
 function canonical(text: string): string {
   return parseAddress(text)?.toString() ?? text;
-}
-
-function requireCidr(text: string) {
-  const cidr = parseCidr(text);
-  if (cidr === null) throw new TypeError(`not a CIDR: ${text}`);
-  return cidr;
 }

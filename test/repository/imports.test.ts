@@ -31,7 +31,7 @@ const mayImport: Record<string, string[]> = {
     ...["docs", "inbound", "maintenance", "pipeline", "delivery", "destinations", "transport", "store"],
     ...["platform", "core"],
   ],
-  config: ["platform", "core"],
+  config: ["transport", "platform", "core"],
   cli: ["config", "transport"],
   app: [
     ...[
