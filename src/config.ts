@@ -1,3 +1,4 @@
+import { isObject } from "./core/json/value.ts";
 import { BUILT_IN_PLANS, findPlan, type Plan, type Plans } from "./core/plans.ts";
 import { LOG_LEVELS, type LogLevel } from "./platform/log.ts";
 import { parseCidr } from "./transport/addresses.ts";
@@ -78,8 +79,7 @@ function readPlans(text: string): Plans {
   } catch {
     throw new SettingError("must be JSON");
   }
-  if (typeof rows !== "object" || rows === null || Array.isArray(rows))
-    throw new SettingError("must be a JSON object of plans");
+  if (!isObject(rows)) throw new SettingError("must be a JSON object of plans");
   const named = Object.entries(rows).map(([name, row]) => {
     return [name, readPlan(name, row, findPlan(BUILT_IN_PLANS, name))] as const;
   });
@@ -87,7 +87,7 @@ function readPlans(text: string): Plans {
 }
 
 function readPlan(name: string, row: unknown, builtIn: Plan | undefined): Plan {
-  const fields = (typeof row === "object" && row !== null ? row : {}) as Record<string, unknown>;
+  const fields = isObject(row) ? row : {};
   const {
     deliveries = builtIn?.deliveries ?? null,
     blocks = builtIn?.blocks ?? false,

@@ -40,6 +40,7 @@ const WRONG: readonly (readonly [name: string, text: string])[] = [
   ["SEALPOST_PLANS", "{"],
   ["SEALPOST_PLANS", "[]"],
   ["SEALPOST_PLANS", '{"a": 1}'],
+  ["SEALPOST_PLANS", '{"a": []}'],
   ["SEALPOST_PLANS", '{"a": {"deliveries": -1}}'],
   ["SEALPOST_PLANS", '{"a": {"deliverys": 1}}'],
   ["SEALPOST_PLANS", '{"a": {"retention_days": 7, "body_retention_days": 8}}'],

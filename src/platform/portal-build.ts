@@ -29,13 +29,14 @@ const HASH_CHARACTERS = 10;
  * own, asked for beside theirs.
  */
 const SHARED_PATHS = [
-  "config-form.tsx",
-  "overlap.ts",
-  "saved-form.tsx",
-  "search-box.tsx",
-  "steps.tsx",
-  "unsaved.ts",
-].map((name) => join(FOLDER, "views/parts", name));
+  "../core/json/value.ts",
+  "views/parts/config-form.tsx",
+  "views/parts/overlap.ts",
+  "views/parts/saved-form.tsx",
+  "views/parts/search-box.tsx",
+  "views/parts/steps.tsx",
+  "views/parts/unsaved.ts",
+].map((name) => join(FOLDER, name));
 /** These come first; the others follow in the order of their names. */
 const FIRST_STYLES = ["tokens.css", "base.css"];
 

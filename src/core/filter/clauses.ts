@@ -1,6 +1,6 @@
 import type { Budget } from "../structures/budget.ts";
 import type { Operator, Subject, Test } from "./operators.ts";
-import { excerpt, isJsonObject, type Json, ownField } from "../json/value.ts";
+import { excerpt, isObject, type Json, ownField } from "../json/value.ts";
 
 /**
  * One compiled part of a filter. Both judge the same, and take steps from the budget; once that is used up,
@@ -79,7 +79,7 @@ export class Field implements Clause {
   }
 
   #valueIn(subject: Subject): Subject {
-    return isJsonObject(subject) ? ownField(subject, this.name) : undefined;
+    return isObject(subject) ? ownField(subject, this.name) : undefined;
   }
 }
 

@@ -2,14 +2,8 @@ import type { Fault } from "../errors.ts";
 import { All, allOf, Any, type Clause, Comparison, Field, Not, type Place, SomeElement } from "./clauses.ts";
 import { COMBINATORS, EQUALITY, OPERATORS } from "./operators.ts";
 import { type Requirement, requirementsOf } from "./requirements.ts";
-import {
-  type Bounds,
-  childPointer,
-  isJsonObject,
-  type Json,
-  type JsonObject,
-  readBounded,
-} from "../json/value.ts";
+import { type Bounds, readBounded } from "../json/bounded.ts";
+import { childPointer, isObject, type Json, type JsonObject } from "../json/value.ts";
 import { limit } from "../limits.ts";
 
 /** `exhausted`: judging takes more steps than an evaluation may; it counts as not matching. */
@@ -65,7 +59,7 @@ export function compileFilter(
 ): { ok: true; filter: Filter } | { ok: false; faults: Fault[] } {
   const bounded = readBounded(source, "A filter", BOUNDS);
   if (!bounded.ok) return { ok: false, faults: [bounded.fault] };
-  if (!isJsonObject(bounded.json))
+  if (!isObject(bounded.json))
     return { ok: false, faults: [{ pointer: "", detail: "A filter is an object." }] };
   const scope: Scope = { pointer: "", spread: false, top: true, faults: [] };
   const isEmpty = Object.keys(bounded.json).length === 0;
@@ -101,7 +95,7 @@ function explain(clause: Clause, envelope: Json): FilterVerdict {
 
 /** What stands under a field name: a value to equal, or an object of operators or of field names. */
 function compileValue(value: Json, scope: Scope): Clause {
-  return isJsonObject(value)
+  return isObject(value)
     ? compileObject(value, scope)
     : new Comparison(EQUALITY, value, scope.pointer, scope.spread);
 }
@@ -135,14 +129,14 @@ const KNOWN = [...OPERATORS.keys(), ...COMBINATORS].join(", ");
 
 function compileCombinator(name: string, value: Json, scope: Scope): Clause {
   if (name === "$not") {
-    if (!isJsonObject(value)) return refuse(scope, '"$not" takes an object of operators or of fields.');
+    if (!isObject(value)) return refuse(scope, '"$not" takes an object of operators or of fields.');
     return new Not(compileObject(value, scope), scope.pointer);
   }
   if (!Array.isArray(value) || value.length === 0)
     return refuse(scope, `"${name}" takes a list with at least one object.`);
   const clauses = value.map((element, index) => {
     const place = { ...scope, pointer: childPointer(scope.pointer, index) };
-    return isJsonObject(element)
+    return isObject(element)
       ? compileObject(element, place)
       : refuse(place, "An object of operators or of fields must stand here.");
   });

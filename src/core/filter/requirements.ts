@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, ownField } from "../json/value.ts";
+import { isObject, type Json, type JsonObject, ownField } from "../json/value.ts";
 
 /** What has to stand at a path for a filter to hold: a necessary condition, by which filters are indexed. */
 export interface Requirement {
@@ -14,7 +14,7 @@ export interface Requirement {
  */
 export function requirementsOf(source: Json): Requirement[] {
   const found: Requirement[] = [];
-  if (isJsonObject(source)) collect(source, [], found);
+  if (isObject(source)) collect(source, [], found);
   return found;
 }
 
@@ -22,7 +22,7 @@ function collect(object: JsonObject, path: readonly string[], found: Requirement
   for (const [name, value] of Object.entries(object)) {
     if (name === "$eq") note(value, path, found);
     else if (name === "$and") for (const part of value as JsonObject[]) collect(part, path, found);
-    else if (!name.startsWith("$") && isJsonObject(value)) collect(value, [...path, name], found);
+    else if (!name.startsWith("$") && isObject(value)) collect(value, [...path, name], found);
     else if (!name.startsWith("$")) note(value, [...path, name], found);
   }
 }
@@ -49,7 +49,7 @@ export function valuesAt(envelope: Json, path: readonly string[]): Json[] | null
 function fieldsOf(level: readonly Json[], name: string): Json[] {
   const fields: Json[] = [];
   for (const value of level) {
-    const field = isJsonObject(value) ? ownField(value, name) : undefined;
+    const field = isObject(value) ? ownField(value, name) : undefined;
     if (field !== undefined) fields.push(field);
   }
   return fields;

@@ -1,5 +1,5 @@
 import type { Budget } from "../structures/budget.ts";
-import { isJsonObject, type Json, type JsonObject, ownField } from "./value.ts";
+import { isObject, type Json, type JsonObject, ownField } from "./value.ts";
 
 /** What a list or an object costs beyond its parts. */
 const COMPOSITE_STEPS = 2;
@@ -14,7 +14,7 @@ const FIELD_STEPS = 6;
 export function equalJson(a: Json | undefined, b: Json, budget: Budget): boolean {
   if (a === b) return true;
   if (Array.isArray(a)) return Array.isArray(b) && equalElements(a, b, budget);
-  return isJsonObject(a) && isJsonObject(b) && equalFields(a, b, budget);
+  return isObject(a) && isObject(b) && equalFields(a, b, budget);
 }
 
 function equalElements(a: Json[], b: Json[], budget: Budget): boolean {

@@ -2,6 +2,7 @@
  * JSON as text. `data` is kept and sent as the publisher wrote it: order of keys, spelling and size of
  * numbers survive, which a parse and a stringify would not give. So the text is cut, not rebuilt.
  */
+export { isObject } from "./value.ts";
 
 export const QUOTE = 34;
 export const COMMA = 44;
@@ -152,9 +153,4 @@ function copyTokens(text: string, first: number): string {
     for (const end = stringEnd(text, at); at + 1 < end; ) out[length++] = text.charCodeAt(++at);
   }
   return text.slice(0, first) + Buffer.from(out.buffer, 0, 2 * length).toString("utf16le");
-}
-
-/** True for a JSON object: not null, not an array. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from "../json/value.ts";
+import { isObject, type Json } from "../json/value.ts";
 import type { SchemaPart } from "./part.ts";
 
 /**
@@ -21,7 +21,7 @@ const ANNOTATIONS: readonly {
   },
   { keywords: ["deprecated", "readOnly", "writeOnly"], operand: "true or false", accepts: isFlag },
   { keywords: ["examples"], operand: "a list", accepts: Array.isArray },
-  { keywords: ["$vocabulary"], operand: "an object", accepts: isJsonObject },
+  { keywords: ["$vocabulary"], operand: "an object", accepts: isObject },
 ];
 
 /** Refuses annotations with a wrong operand. `format` is one of them: it is not asserted. */

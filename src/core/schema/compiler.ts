@@ -1,5 +1,5 @@
 import type { Fault } from "../errors.ts";
-import { childPointer, excerpt, isJsonObject, type Json, type JsonObject } from "../json/value.ts";
+import { childPointer, excerpt, isObject, type Json, type JsonObject } from "../json/value.ts";
 import { weightOf } from "../json/weight.ts";
 import { limit } from "../limits.ts";
 import { compileAnnotations, compileDefinitions } from "./annotations.ts";
@@ -106,7 +106,7 @@ export class SchemaCompiler implements SchemaHost {
     const node: SchemaNode = { pointer, checks: [], resource, collects: false, inPlace: [] };
     this.#nodes.set(pointer, node);
     if (source === false) node.checks.push((_value, run) => run.fail("Nothing is allowed here."));
-    else if (isJsonObject(source)) this.#compileObject(source, node);
+    else if (isObject(source)) this.#compileObject(source, node);
     else if (source !== true) this.#refuse(pointer, "A schema is an object, true or false.");
     return node;
   }
@@ -158,7 +158,7 @@ export class SchemaCompiler implements SchemaHost {
       value = childOf(value, name);
       pointer = childPointer(pointer, name);
     }
-    if (typeof value !== "boolean" && !isJsonObject(value)) return null;
+    if (typeof value !== "boolean" && !isObject(value)) return null;
     return this.compile(value, pointer, around);
   }
 }

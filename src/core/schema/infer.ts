@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "../json/value.ts";
+import { isObject, type Json, type JsonObject } from "../json/value.ts";
 
 /**
  * How deep a proposal describes; the next smaller depth is taken while it is too large to be a schema
@@ -62,7 +62,7 @@ class Place {
   add(value: Json, depth: number): void {
     this.#types.add(typeOf(value));
     if (depth === 0) return;
-    if (isJsonObject(value)) this.#addFields(value, depth);
+    if (isObject(value)) this.#addFields(value, depth);
     if (!Array.isArray(value) || value.length === 0) return;
     this.#elements ??= new Place(this.room);
     for (const element of value) this.#elements.add(element, depth - 1);

@@ -1,4 +1,4 @@
-import { excerpt, isJsonObject, type Json, type JsonObject } from "../json/value.ts";
+import { excerpt, isObject, type Json, type JsonObject } from "../json/value.ts";
 import type { Pattern } from "./pattern.ts";
 import type { SchemaPart } from "./part.ts";
 import { type Check, judge, type Run, type SchemaNode, type Seen } from "./run.ts";
@@ -8,7 +8,7 @@ import { type Check, judge, type Run, type SchemaNode, type Seen } from "./run.t
 export function compileRequired(part: SchemaPart): Check | null {
   const names = part.names(part.get("required"), ["required"]);
   if (names === null) return null;
-  return (value, run) => !isJsonObject(value) || hasFields(value, names, run);
+  return (value, run) => !isObject(value) || hasFields(value, names, run);
 }
 
 function hasFields(object: JsonObject, names: readonly string[], run: Run): boolean {
@@ -25,7 +25,7 @@ export function compileFieldCount(part: SchemaPart): Check | null {
   const max = part.count("maxProperties");
   if (min === null && max === null) return null;
   return (value, run) => {
-    if (!isJsonObject(value)) return true;
+    if (!isObject(value)) return true;
     const count = namesOf(value, run).length;
     if (min !== null && count < min) return run.fail(`The object must have at least ${min} fields.`);
     return max === null || count <= max || run.fail(`The object must have at most ${max} fields.`);
@@ -55,7 +55,7 @@ export function compileFields(part: SchemaPart): Check | null {
   if (named.size === 0 && patterned.length === 0 && additional === null) return null;
   const rules = { named, patterned, additional };
   return (value, run, seen) => {
-    if (!isJsonObject(value)) return true;
+    if (!isObject(value)) return true;
     let holds = true;
     for (const name of namesOf(value, run)) {
       holds = judgeField(value, name, rules, run, seen) && holds;
@@ -100,7 +100,7 @@ export function compileFieldNames(part: SchemaPart): Check | null {
   const node = part.schema("propertyNames");
   if (node === null) return null;
   return (value, run) => {
-    if (!isJsonObject(value)) return true;
+    if (!isObject(value)) return true;
     let holds = true;
     for (const name of namesOf(value, run)) {
       if (run.tries(node, name, null)) continue;
@@ -121,7 +121,7 @@ function compileDependents(
   if (operand === null) return null;
   const rules = Object.entries(operand).map(([name, rule]) => ({ name, check: compile(name, rule) }));
   return (value, run, seen) => {
-    if (!isJsonObject(value)) return true;
+    if (!isObject(value)) return true;
     run.spend(rules.length);
     let holds = true;
     for (const { name, check } of rules) {
@@ -133,7 +133,7 @@ function compileDependents(
 
 function dependentNames(part: SchemaPart, keyword: string, name: string, rule: Json): Check {
   const needed = part.names(rule, [keyword, name]) ?? [];
-  return (value, run) => !isJsonObject(value) || hasFields(value, needed, run);
+  return (value, run) => !isObject(value) || hasFields(value, needed, run);
 }
 
 function dependentSchema(part: SchemaPart, keyword: string, name: string, rule: Json): Check {
@@ -167,7 +167,7 @@ export function compileUnevaluatedFields(part: SchemaPart): Check | null {
   if (node === null) return null;
   part.node.collects = true;
   return (value, run, seen) => {
-    if (!isJsonObject(value) || seen === null) return true;
+    if (!isObject(value) || seen === null) return true;
     let holds = true;
     for (const name of namesOf(value, run)) {
       if (seen.allNames || seen.names.has(name)) continue;

@@ -1,5 +1,5 @@
 import type { Fault } from "../errors.ts";
-import { childPointer, isJsonObject, type Json, type JsonObject, ownField } from "../json/value.ts";
+import { childPointer, isObject, type Json, type JsonObject, ownField } from "../json/value.ts";
 import type { Dialect } from "./dialect.ts";
 import { compilePattern, type Pattern, type StateRoom } from "./pattern.ts";
 import type { Resource, SchemaNode } from "./run.ts";
@@ -62,7 +62,7 @@ export class SchemaPart {
 
   object(keyword: string): JsonObject | null {
     const operand = this.get(keyword);
-    if (operand === undefined || isJsonObject(operand)) return operand ?? null;
+    if (operand === undefined || isObject(operand)) return operand ?? null;
     return this.refuse([keyword], `"${keyword}" takes an object.`);
   }
 

@@ -1,5 +1,6 @@
 import type { Fault } from "../errors.ts";
-import { type Bounds, isJsonObject, type Json, readBounded } from "../json/value.ts";
+import { type Bounds, readBounded } from "../json/bounded.ts";
+import { isObject, type Json } from "../json/value.ts";
 import { limit } from "../limits.ts";
 import { SchemaCompiler } from "./compiler.ts";
 import { dialectOf } from "./dialect.ts";
@@ -32,7 +33,7 @@ export function compileSchema(
 ): { ok: true; schema: EventSchema } | { ok: false; faults: Fault[] } {
   const bounded = readBounded(source, "A schema", BOUNDS);
   if (!bounded.ok) return { ok: false, faults: [bounded.fault] };
-  if (!isJsonObject(bounded.json)) return refuse("", "A schema is an object.");
+  if (!isObject(bounded.json)) return refuse("", "A schema is an object.");
   const dialect = dialectOf(bounded.json.$schema);
   if (dialect === null)
     return refuse("/$schema", "The dialects are JSON Schema 2020-12 and draft-07, named by their URIs.");

@@ -1,4 +1,4 @@
-import { excerpt, type Json } from "../json/value.ts";
+import { excerpt, isObject, type Json } from "../json/value.ts";
 import type { SchemaPart } from "./part.ts";
 import type { Check, Run } from "./run.ts";
 import { ValueSet } from "./value-set.ts";
@@ -12,7 +12,7 @@ const TYPES = new Map<string, (value: Json) => boolean>([
   ["number", (value) => typeof value === "number"],
   ["string", (value) => typeof value === "string"],
   ["array", (value) => Array.isArray(value)],
-  ["object", (value) => typeof value === "object" && value !== null && !Array.isArray(value)],
+  ["object", isObject],
 ]);
 
 export function compileType(part: SchemaPart): Check | null {

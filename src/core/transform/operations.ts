@@ -1,6 +1,6 @@
 import type { Budget } from "../structures/budget.ts";
 import type { Fault } from "../errors.ts";
-import { childPointer, isJsonObject, type Json, type JsonObject } from "../json/value.ts";
+import { childPointer, isObject, type Json, type JsonObject } from "../json/value.ts";
 import { limit } from "../limits.ts";
 import { parsePath, type Path, valueAt } from "./path.ts";
 import { omitFrom, pickFrom, treeOf } from "./pick.ts";
@@ -76,7 +76,7 @@ function compileUnwrap(operation: Operation): Step {
   const path = readPath(operation, "path");
   return (body) => {
     const value = valueAt(body, path);
-    if (isJsonObject(value)) return done(value);
+    if (isObject(value)) return done(value);
     return failed(`the value at ${path.join(".")} is ${value === undefined ? "missing" : "not an object"}`);
   };
 }

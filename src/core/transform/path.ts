@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, ownField } from "../json/value.ts";
+import { isObject, type Json, ownField } from "../json/value.ts";
 import { limit } from "../limits.ts";
 
 /**
@@ -54,7 +54,7 @@ export function indexIn(array: Json[], name: string): number {
 /** The value at a name, own fields only; undefined where there is none. */
 export function childOf(value: Json | undefined, name: string): Json | undefined {
   if (Array.isArray(value)) return value[indexIn(value, name)];
-  return isJsonObject(value) ? ownField(value, name) : undefined;
+  return isObject(value) ? ownField(value, name) : undefined;
 }
 
 /** The value at a path; undefined where there is none. */

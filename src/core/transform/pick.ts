@@ -1,5 +1,5 @@
 import type { Budget } from "../structures/budget.ts";
-import { isJsonObject, type Json, type JsonObject } from "../json/value.ts";
+import { isObject, type Json, type JsonObject } from "../json/value.ts";
 import { EVERY, INDEX, type Path } from "./path.ts";
 
 /** Paths with their common beginnings merged, so that one walk over the document serves all of them. */
@@ -67,7 +67,7 @@ function belowField(trees: readonly PathTree[], name: string): readonly PathTree
 export function pickFrom(value: Json, trees: readonly PathTree[], budget: Budget): Json | undefined {
   if (trees.some((tree) => tree.whole)) return value;
   if (Array.isArray(value)) return pickElements(value, trees, budget);
-  return isJsonObject(value) ? pickFields(value, trees, budget) : undefined;
+  return isObject(value) ? pickFields(value, trees, budget) : undefined;
 }
 
 function pickElements(array: Json[], trees: readonly PathTree[], budget: Budget): Json | undefined {
@@ -103,7 +103,7 @@ export function omitFrom(value: Json, trees: readonly PathTree[], budget: Budget
   if (trees.some((tree) => tree.whole)) return undefined;
   if (trees.length === 0 || budget.stepsLeft < 0) return value;
   if (Array.isArray(value)) return omitElements(value, trees, budget);
-  return isJsonObject(value) ? omitFields(value, trees, budget) : value;
+  return isObject(value) ? omitFields(value, trees, budget) : value;
 }
 
 function omitElements(array: Json[], trees: readonly PathTree[], budget: Budget): Json {

@@ -1,5 +1,5 @@
 import type { Budget } from "../structures/budget.ts";
-import { isJsonObject, type Json } from "../json/value.ts";
+import { isObject, type Json } from "../json/value.ts";
 import { childOf, indexIn, type Path } from "./path.ts";
 
 /** Steps for each field of an object that is copied; an element of a list costs one. */
@@ -33,7 +33,7 @@ function withChild(body: Json | undefined, name: string, child: Json, budget: Bu
     budget.stepsLeft -= body.length;
     return body.with(indexIn(body, name), child);
   }
-  const fields = isJsonObject(body) ? body : {};
+  const fields = isObject(body) ? body : {};
   budget.stepsLeft -= Object.keys(fields).length * FIELD_STEPS;
   return { ...fields, [name]: child };
 }
@@ -43,7 +43,7 @@ function withoutChild(body: Json, name: string, budget: Budget): Json {
     budget.stepsLeft -= body.length;
     return body.toSpliced(indexIn(body, name), 1);
   }
-  if (!isJsonObject(body)) return body;
+  if (!isObject(body)) return body;
   const fields = Object.entries(body);
   budget.stepsLeft -= fields.length * FIELD_STEPS;
   return Object.fromEntries(fields.filter(([field]) => field !== name));

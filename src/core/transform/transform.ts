@@ -1,5 +1,6 @@
 import type { Fault } from "../errors.ts";
-import { childPointer, isJsonObject, type Json, readBounded } from "../json/value.ts";
+import { readBounded } from "../json/bounded.ts";
+import { childPointer, isObject, type Json } from "../json/value.ts";
 import { findOutOfRange } from "../json/range.ts";
 import { countOf, weightOf } from "../json/weight.ts";
 import { limit } from "../limits.ts";
@@ -67,7 +68,7 @@ function refuse(detail: string): { ok: false; faults: Fault[] } {
 /** A fault stands in the list of faults; the step in its place never runs. */
 function compileOperation(source: Json, pointer: string, faults: Fault[]): Step {
   const never: Step = (body) => ({ ok: true, body });
-  if (!isJsonObject(source)) {
+  if (!isObject(source)) {
     faults.push({
       pointer,
       detail: 'An operation is an object like {"op": "omit", "paths": ["data.secret"]}.',

@@ -1,6 +1,5 @@
 import { type Fault, Problem } from "../../core/errors.ts";
-import { isObject } from "../../core/json/json.ts";
-import { childPointer } from "../../core/json/value.ts";
+import { isObject, childPointer } from "../../core/json/value.ts";
 import { limit } from "../../core/limits.ts";
 import type { Endpoint } from "../../core/model.ts";
 import { addressesOf, type DestinationField, type KindRow } from "../../destinations/destination.ts";

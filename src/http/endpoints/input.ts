@@ -1,7 +1,7 @@
 import { type Fault, invalidAll } from "../../core/errors.ts";
 import { isEventTypePattern } from "../../core/event-type.ts";
 import { compileFilter } from "../../core/filter/filter.ts";
-import { isObject } from "../../core/json/json.ts";
+import { isObject } from "../../core/json/value.ts";
 import { limit } from "../../core/limits.ts";
 import type { Endpoint } from "../../core/model.ts";
 import { makePrivateKey, makeSecret, readPrivateKey, readSecret } from "../../core/signing.ts";

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { type Fault, invalid, invalidAll, Problem } from "../../core/errors.ts";
-import { isObject, type Span } from "../../core/json/json.ts";
+import { type Span } from "../../core/json/json.ts";
+import { isObject } from "../../core/json/value.ts";
 import { cutList, type CutText } from "../../core/json/cut.ts";
 import { limit } from "../../core/limits.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";

@@ -1,8 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { type Fault, invalid, invalidAll } from "../../core/errors.ts";
 import { isEventType } from "../../core/event-type.ts";
-import { depthOf, isObject, memberSpan, minify } from "../../core/json/json.ts";
-import { childPointer } from "../../core/json/value.ts";
+import { depthOf, memberSpan, minify } from "../../core/json/json.ts";
+import { isObject, childPointer } from "../../core/json/value.ts";
 import { limit } from "../../core/limits.ts";
 import { parseRfc3339 } from "../../core/rfc3339.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";

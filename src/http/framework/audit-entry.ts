@@ -1,6 +1,6 @@
 import type { AuditChanges, AuditEntry } from "../../core/audit.ts";
 import type { Caller } from "../../core/caller.ts";
-import { isObject } from "../../core/json/json.ts";
+import { isObject } from "../../core/json/value.ts";
 import { limit } from "../../core/limits.ts";
 import type { AuditRule } from "./audit-rule.ts";
 import { SECRET_FIELDS } from "./idempotency.ts";

@@ -1,4 +1,4 @@
-import { isObject } from "../../core/json/json.ts";
+import { isObject } from "../../core/json/value.ts";
 
 /**
  * RFC 7396, section 2: null removes a member, objects are merged, everything else replaces. `target` is

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type Fault, invalidAll, notFound } from "../../core/errors.ts";
 import { keyTime } from "../../core/ids.ts";
-import { isObject } from "../../core/json/json.ts";
+import { isObject } from "../../core/json/value.ts";
 import { limit } from "../../core/limits.ts";
 import type { Project } from "../../core/model.ts";
 import type { Logo } from "../../store/resources/logos.ts";

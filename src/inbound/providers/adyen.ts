@@ -1,4 +1,4 @@
-import { isObject } from "../../core/json/json.ts";
+import { isObject } from "../../core/json/value.ts";
 import { answerText } from "../answers.ts";
 import { checkedDocs, vector } from "../define.ts";
 import { hmac } from "../digest.ts";

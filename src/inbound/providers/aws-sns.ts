@@ -1,4 +1,4 @@
-import { isObject } from "../../core/json/json.ts";
+import { isObject } from "../../core/json/value.ts";
 import { emptyHandshake } from "../answers.ts";
 import { credential } from "../config.ts";
 import { checkedDocs, officialSdk } from "../define.ts";

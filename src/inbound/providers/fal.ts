@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
-import { isObject } from "../../core/json/json.ts";
+import { isObject } from "../../core/json/value.ts";
 import { textConfig } from "../config.ts";
 import { checkedDocs, documentation } from "../define.ts";
 import { hash } from "../digest.ts";

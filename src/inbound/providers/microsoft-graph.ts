@@ -1,4 +1,4 @@
-import { isObject } from "../../core/json/json.ts";
+import { isObject } from "../../core/json/value.ts";
 import { answerEmpty, textHandshake } from "../answers.ts";
 import { checkedDocs, documentation } from "../define.ts";
 import { derived, type Facts, field, firstOf, joined, readPath } from "../facts.ts";

@@ -1,5 +1,5 @@
 import { decodeProtectedHeader } from "jose";
-import { isObject } from "../../core/json/json.ts";
+import { isObject } from "../../core/json/value.ts";
 import { choiceConfig, credential } from "../config.ts";
 import { checkedDocs, documentation } from "../define.ts";
 import { hash, isSame } from "../digest.ts";

@@ -1,3 +1,5 @@
+import { isObject } from "../../core/json/value.ts";
+
 /**
  * A request as people paste it: whole, as it went over the wire, or its headers alone. Line breaks come as a
  * text field leaves them: \n.
@@ -47,7 +49,7 @@ export function readHeaders(text: string): { read: Record<string, string> } | Ra
 function readJson(text: string): { read: Record<string, string> } | null {
   try {
     const value = JSON.parse(text) as unknown;
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
+    if (!isObject(value)) return null;
     const entries = Object.entries(value).map(([name, one]) => [name, [one].flat().join(", ")]);
     return { read: Object.fromEntries(entries) as Record<string, string> };
   } catch {

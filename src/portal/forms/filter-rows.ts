@@ -1,10 +1,10 @@
+import { isObject, type Json, type JsonObject } from "../../core/json/value.ts";
 import { parseExact } from "../json/exact-json.ts";
 
 /**
  * A filter as rows of field, operator and value, and back: whatever the filter is, it comes back as it was.
  * What rows cannot show ($and, $or, $not) is a row that holds its JSON.
  */
-export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
 /** `is`: the value stands under the field itself. `json`: a part that stays as it is. */
 export const OPERATORS = [
@@ -30,8 +30,6 @@ export interface Row {
   operator: Operator;
   value: Json;
 }
-
-type JsonObject = { [name: string]: Json };
 
 export function toRows(filter: JsonObject): Row[] {
   return rowsOf(filter, []);
@@ -104,10 +102,6 @@ function alone([name = "", ...below]: string[], value: Json): JsonObject {
 /** Also where the name is `__proto__`. */
 function define(object: JsonObject, name: string, value: Json): void {
   Object.defineProperty(object, name, { value, enumerable: true, writable: true, configurable: true });
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** `data.customer.id`; a dot in a name is written `\.`. */

@@ -1,3 +1,5 @@
+import { isObject } from "../../core/json/value.ts";
+
 /** A JSON Schema as rows of a table: one for each field, with its path, as far as people read it. */
 export interface SchemaRow {
   /** Dotted; `[]` stands for each element of a list, `*` for a field of any name. */
@@ -135,8 +137,4 @@ function wordsOf(value: unknown): string {
 function objectAt(schema: Schema, name: string): Schema {
   const found = schema[name];
   return isObject(found) ? found : {};
-}
-
-function isObject(value: unknown): value is Schema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
-import { type Json, readValue, writeValue } from "./filter-rows.ts";
+import { isObject, type Json } from "../../core/json/value.ts";
+import { readValue, writeValue } from "./filter-rows.ts";
 
 /**
  * Transformations as steps of an operation and its fields, and back: whatever the list is, it comes back as
@@ -56,7 +57,7 @@ export function toOperation({ op, fields, kept = null }: Step): [Json] | null {
 }
 
 function read(value: Json): Step | null {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
+  if (!isObject(value)) return null;
   const op = OPERATIONS.find((one) => one === value["op"]);
   if (op === undefined) return null;
   if (isList(op)) return Array.isArray(value["paths"]) ? { op, fields: value["paths"].map(textOf) } : null;

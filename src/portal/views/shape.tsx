@@ -5,7 +5,8 @@ import { Button } from "../components/button.tsx";
 import { Json as JsonText } from "../components/code.tsx";
 import { Section } from "../components/layout.tsx";
 import { parseExact } from "../json/exact-json.ts";
-import { isObject, type Json, toFilter, toRows, writePath } from "../forms/filter-rows.ts";
+import { toFilter, toRows, writePath } from "../forms/filter-rows.ts";
+import { isObject, type Json, type JsonObject } from "../../core/json/value.ts";
 import { t } from "../i18n.ts";
 import { may } from "../session.ts";
 import type { Endpoint } from "../types.ts";
@@ -199,10 +200,11 @@ function TransformationsPart({ text, onInput, faults, fields }: EditorProps): JS
 }
 
 /** The filter where rows give it back as it is; null where they could not. */
-function rowable(value: unknown): { [name: string]: Json } | null {
+function rowable(value: unknown): JsonObject | null {
   if (value === null) return {};
   if (!isObject(value)) return null;
-  return JSON.stringify(toFilter(toRows(value))) === JSON.stringify(value) ? value : null;
+  const filter = value as JsonObject;
+  return JSON.stringify(toFilter(toRows(filter))) === JSON.stringify(filter) ? filter : null;
 }
 
 const FIELDS_MAX = 200;

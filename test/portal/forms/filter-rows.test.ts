@@ -4,8 +4,8 @@
  */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import type { Json } from "../../../src/core/json/value.ts";
 import {
-  type Json,
   OPERATORS,
   type Operator,
   readPath,

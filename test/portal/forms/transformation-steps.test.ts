@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { compileTransformations } from "../../../src/core/transform/transform.ts";
 import { OPERATIONS as SERVED } from "../../../src/core/transform/operations.ts";
-import type { Json } from "../../../src/portal/forms/filter-rows.ts";
+import type { Json } from "../../../src/core/json/value.ts";
 import {
   OPERATIONS,
   type Step,

@@ -2,9 +2,9 @@ import type { JSX } from "preact";
 import { useId } from "preact/hooks";
 import type { Fault } from "../../api.ts";
 import { Button } from "../../components/button.tsx";
+import type { Json } from "../../../core/json/value.ts";
 import { Code } from "../../components/code.tsx";
 import {
-  type Json,
   OPERATORS,
   type Operator,
   readPath,

@@ -4,7 +4,7 @@ import type { Fault } from "../../api.ts";
 import { Button } from "../../components/button.tsx";
 import { Code } from "../../components/code.tsx";
 import { Icon } from "../../components/icons.tsx";
-import type { Json } from "../../forms/filter-rows.ts";
+import type { Json } from "../../../core/json/value.ts";
 import { t } from "../../i18n.ts";
 import {
   isList,
