@@ -149,4 +149,9 @@ export function moment(at: number, exactness: "second" | "minute" | "day"): stri
     : once("seconds", () => new Intl.DateTimeFormat(locale.value, SECONDS)).format(at);
 }
 
+/** A moment as /v1 writes it, and takes it in queries. */
+export function iso(at: number): string {
+  return new Date(at).toISOString();
+}
+
 const SECONDS = { hour: "2-digit", minute: "2-digit", second: "2-digit" } as const;

@@ -5,7 +5,7 @@ import { Chart, type Range } from "../components/chart.tsx";
 import { Choice, Head, Section } from "../components/layout.tsx";
 import { Empty, Failure, Skeleton } from "../components/states.tsx";
 import { now } from "../components/time.tsx";
-import { compact, duration, hour, percent } from "../display/format.ts";
+import { compact, duration, hour, iso, percent } from "../display/format.ts";
 import { type Key, t } from "../i18n.ts";
 import { useResource } from "../resource.ts";
 import { setQuery, to } from "../router.ts";
@@ -164,8 +164,4 @@ function Recent({ chosen, bar, since, span }: RecentProps): JSX.Element {
       <DeliveryTable path={`/v1/deliveries?limit=10&${query}`} empty={t("overview.recent.none")} />
     </Section>
   );
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString();
 }

@@ -1,4 +1,5 @@
 import type { Range } from "../../components/chart.tsx";
+import { iso } from "../../display/format.ts";
 import type { DeliveryStatus } from "../../types.ts";
 import type { ViewProps } from "../../view.ts";
 
@@ -69,10 +70,6 @@ export function windowOf(span: Span, now: number): Window {
 function timesOf({ range }: Filter, { begin, width }: Window): { since: string; until?: string } {
   if (range === null) return { since: iso(begin) };
   return { since: iso(range[0]), until: iso(range[1] + width) };
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString();
 }
 
 /** What the search box means, once it was looked up. */

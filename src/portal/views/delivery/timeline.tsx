@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Icon } from "../../components/icons.tsx";
 import { Countdown } from "../../components/time.tsx";
-import { exact, moment, roughly } from "../../display/format.ts";
+import { exact, iso, moment, roughly } from "../../display/format.ts";
 import { t } from "../../i18n.ts";
 import { type Placed, place, type Step } from "./steps.ts";
 import { lookOfStep, sentenceOf } from "./words.ts";
@@ -76,7 +76,7 @@ function Point({
         <strong>{text}</strong>
         <span class="muted">
           {step.kind === "next" && !step.isWaiting ? (
-            <Countdown until={new Date(step.at).toISOString()} />
+            <Countdown until={iso(step.at)} />
           ) : (
             <>
               {step.kind === "end" && "≈ "}

@@ -8,6 +8,7 @@ import { Id } from "../../components/id.tsx";
 import { Listing, Section } from "../../components/layout.tsx";
 import { Empty, Failure, Skeleton } from "../../components/states.tsx";
 import { type Column, Table } from "../../components/table.tsx";
+import { iso } from "../../display/format.ts";
 import { Time } from "../../components/time.tsx";
 import { t } from "../../i18n.ts";
 import { useResource } from "../../resource.ts";
@@ -45,10 +46,6 @@ export function SourceEvents({ source, since, until }: SourceEventsProps): JSX.E
       {open && <EventDialog event={open} onClose={() => setOpen(null)} />}
     </Section>
   );
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString();
 }
 
 function columnsOf(show: (event: EventRow) => void): Column<EventRow>[] {

@@ -6,6 +6,7 @@ import { Id } from "../../components/id.tsx";
 import { Tabs } from "../../components/layout.tsx";
 import { Failure, Skeleton } from "../../components/states.tsx";
 import { now } from "../../components/time.tsx";
+import { iso } from "../../display/format.ts";
 import { type Key, t } from "../../i18n.ts";
 import { useResource } from "../../resource.ts";
 import { may } from "../../session.ts";
@@ -59,7 +60,7 @@ interface DetailProps {
 export function SourceDetail({ id, tab, query }: DetailProps): JSX.Element {
   const path = `/v1/sources/${encodeURIComponent(id)}`;
   const { data: source, error } = useResource<Source>(path);
-  const since = new Date(windowOf(spanOf(query), now.value).begin).toISOString();
+  const since = iso(windowOf(spanOf(query), now.value).begin);
   const { data: stats } = useResource<SourceStats>(`${path}/stats?since=${since}`);
   const { data: row, error: providerError } = useResource<Provider>(
     source ? `/v1/providers/${source.provider}` : null,
