@@ -7,13 +7,7 @@ import { de } from "../../../src/portal/locales/de.ts";
 import { en } from "../../../src/portal/locales/en.ts";
 import type { Attempt, Delivery } from "../../../src/portal/types.ts";
 import { curlOf, isMasked } from "../../../src/portal/views/delivery/curl.ts";
-import {
-  goneOf,
-  place,
-  type Step,
-  stepsOf,
-  USUAL_SCHEDULE,
-} from "../../../src/portal/views/delivery/steps.ts";
+import { goneOf, place, type Step, stepsOf } from "../../../src/portal/views/delivery/steps.ts";
 
 const BEGIN = Date.parse("2026-11-20T09:00:00.000Z");
 const at = (seconds: number) => new Date(BEGIN + seconds * 1000).toISOString();
@@ -60,10 +54,6 @@ const made = (number: number, trigger: Attempt["trigger"], seconds: number): Att
   started_at: at(seconds),
 });
 const kinds = (steps: readonly Step[]) => steps.map(({ kind }) => kind);
-
-test("the usual schedule is that of the service", () => {
-  expect(USUAL_SCHEDULE).toEqual(DEFAULT_SCHEDULE);
-});
 
 describe("the steps of a delivery", () => {
   test("end with the next attempt and the end of its schedule", () => {
@@ -147,7 +137,7 @@ describe("the picture", () => {
 
   test("shows the whole usual schedule in a few groups", () => {
     let now = 0;
-    const times = [0, 0, ...USUAL_SCHEDULE.map((wait) => (now += wait))];
+    const times = [0, 0, ...DEFAULT_SCHEDULE.map((wait) => (now += wait))];
     const placed = place(stepsAt(...times));
     expect(placed.filter(({ isBreak }) => isBreak).length).toBeLessThan(4);
     expect(Math.max(...placed.map(({ length }) => length))).toBeLessThanOrEqual(5);

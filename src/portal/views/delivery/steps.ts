@@ -1,3 +1,4 @@
+import { DEFAULT_SCHEDULE } from "../../../core/retry.ts";
 import type { Attempt, DeadReason, Delivery, Endpoint, Outcome } from "../../types.ts";
 
 /** What happened to a delivery and what is to come, as points in time. */
@@ -12,9 +13,6 @@ export type Step = { at: number } & (
   /** Where the schedule ends; `more`: attempts between the next one and this. */
   | { kind: "end"; more: number }
 );
-
-/** Waits after the first attempt, in seconds, where the endpoint has none of its own (Standard Webhooks). */
-export const USUAL_SCHEDULE: readonly number[] = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
 /** Outcomes after which nothing is tried again. */
 const FINAL: readonly Outcome[] = ["blocked", "malformed"];
@@ -44,7 +42,7 @@ function endOf(
   if (status === "cancelled") return [{ kind: "cancelled", at }];
   if (next === null) return [];
   const due = Date.parse(next);
-  const rest = (endpoint?.retry?.schedule ?? USUAL_SCHEDULE).slice(scheduledOf(made));
+  const rest = (endpoint?.retry?.schedule ?? DEFAULT_SCHEDULE).slice(scheduledOf(made));
   const wait = rest.reduce((sum, seconds) => sum + seconds * 1000, 0);
   const step: Step = { kind: "next", at: due, isWaiting: waiting !== null };
   return rest.length === 0 ? [step] : [step, { kind: "end", at: due + wait, more: rest.length - 1 }];
