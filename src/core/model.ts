@@ -84,6 +84,10 @@ export interface PreviousSecret {
   expiresAt: number;
 }
 
+/** Ways to sign of Standard Webhooks, in the order in which an endpoint's are kept and shown. */
+export const SIGNATURE_VERSIONS = ["v1", "v1a"] as const;
+export type SignatureVersion = (typeof SIGNATURE_VERSIONS)[number];
+
 /** An endpoint as it stands now. Values are replaced, never changed. */
 export interface Endpoint {
   id: number;
@@ -98,7 +102,7 @@ export interface Endpoint {
   filter: unknown;
   transformations: unknown;
   headers: ReadonlyArray<readonly [string, string]>;
-  signatureVersions: ReadonlyArray<"v1" | "v1a">;
+  signatureVersions: readonly SignatureVersion[];
   secret: string;
   privateKey: string | null;
   previous: PreviousSecret | null;

@@ -6,14 +6,12 @@ import {
   randomBytes,
   sign,
 } from "node:crypto";
-import type { EndpointSecrets } from "./model.ts";
+import type { EndpointSecrets, SignatureVersion } from "./model.ts";
 
 /**
  * Standard Webhooks 1.0.0, "Signature scheme": `v1` (HMAC-SHA256) and `v1a` (ed25519) over
  * `id.timestamp.body`.
  */
-
-export type SignatureVersion = "v1" | "v1a";
 
 /** What one valid generation of an endpoint's secret signs with. */
 export interface SigningKey {

@@ -1,3 +1,5 @@
+import type { SignatureVersion } from "../core/model.ts";
+
 /** What /v1 answers, as far as the portal reads it. */
 
 export interface Portal {
@@ -109,7 +111,7 @@ export interface Endpoint {
   transformations: Record<string, unknown>[] | null;
   consumer_id: string | null;
   headers: Record<string, string>;
-  signature_versions: ("v1" | "v1a")[];
+  signature_versions: SignatureVersion[];
   public_key?: string;
   retry: { schedule: number[] } | null;
   timeout_seconds: number;

@@ -3,7 +3,7 @@ import { isEventTypePattern } from "../../core/event-type.ts";
 import { compileFilter } from "../../core/filter/filter.ts";
 import { isObject } from "../../core/json/value.ts";
 import { limit } from "../../core/limits.ts";
-import type { Endpoint } from "../../core/model.ts";
+import { type Endpoint, SIGNATURE_VERSIONS, type SignatureVersion } from "../../core/model.ts";
 import { makePrivateKey, makeSecret, readPrivateKey, readSecret } from "../../core/signing.ts";
 import { compileTransformations } from "../../core/transform/transform.ts";
 import { isPolled } from "../../destinations/destinations.ts";
@@ -146,15 +146,16 @@ function readEventTypes(patterns: readonly string[] | null, faults: Fault[]): re
 /** `v1` always signs; the key for `v1a` is made where it begins to, and forgotten where it ends. */
 function readVersions(body: NewEndpointBody, before: NewEndpoint, faults: Fault[]): EndpointChange {
   if (body.signature_versions === undefined) return {};
-  const versions: Endpoint["signatureVersions"] = body.signature_versions ?? DEFAULTS.signatureVersions;
+  const given: readonly SignatureVersion[] = body.signature_versions ?? DEFAULTS.signatureVersions;
+  const versions = SIGNATURE_VERSIONS.filter((version) => given.includes(version));
   if (!versions.includes("v1")) {
     faults.push({ pointer: "/signature_versions", detail: 'Expected ["v1"] or ["v1", "v1a"].' });
   }
   if (versions.includes("v1a")) {
-    return { signatureVersions: ["v1", "v1a"], privateKey: before.privateKey ?? makePrivateKey() };
+    return { signatureVersions: versions, privateKey: before.privateKey ?? makePrivateKey() };
   }
   const previous = before.previous && { ...before.previous, privateKey: null };
-  return { signatureVersions: DEFAULTS.signatureVersions, privateKey: null, previous };
+  return { signatureVersions: versions, privateKey: null, previous };
 }
 
 /** The keys that someone brings along from another sender. What is refused is never repeated. */

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { keyTime } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
-import type { Endpoint } from "../../core/model.ts";
+import { type Endpoint, SIGNATURE_VERSIONS } from "../../core/model.ts";
 import { publicKeyOf, readPrivateKey } from "../../core/signing.ts";
 import { findKind } from "../../destinations/destinations.ts";
 import { isCredentialHeader, MASK } from "../../destinations/credential-headers.ts";
@@ -53,8 +53,12 @@ const metadataShape = Type.Object(
   {},
   { additionalProperties: true, $id: "Metadata", description: "A JSON object of yours." },
 );
-const versionShape = oneOf(["v1", "v1a"], { $id: "SignatureVersion" });
-const givenVersions = Type.Array(versionShape, { minItems: 1, maxItems: 2, uniqueItems: true });
+const versionShape = oneOf(SIGNATURE_VERSIONS, { $id: "SignatureVersion" });
+const givenVersions = Type.Array(versionShape, {
+  minItems: 1,
+  maxItems: SIGNATURE_VERSIONS.length,
+  uniqueItems: true,
+});
 const orderingShape = oneOf(["none", "fifo"], { $id: "EndpointOrdering" });
 
 const TEXTS = {

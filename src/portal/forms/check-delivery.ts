@@ -1,3 +1,5 @@
+import type { SignatureVersion } from "../../core/model.ts";
+
 /**
  * Judges a delivery that somebody pasted: whether it is genuine, and where it is not, what is wrong. All of
  * it happens here, with the browser's own WebCrypto: neither the secret nor the body leaves the page.
@@ -125,7 +127,7 @@ function checkTime(text: string, now: number): Finding {
 }
 
 interface SigningSecret {
-  version: "v1" | "v1a";
+  version: SignatureVersion;
   bytes: Uint8Array<ArrayBuffer>;
 }
 

@@ -1,4 +1,5 @@
 import type { JSX } from "preact";
+import type { SignatureVersion } from "../../core/model.ts";
 import { Code } from "../components/code.tsx";
 import { SelectField } from "../components/field.tsx";
 import { Choice, Facts, Head, Section } from "../components/layout.tsx";
@@ -30,7 +31,7 @@ export function Verify({ query }: ViewProps): JSX.Element {
 }
 
 function factsOf(endpoint: Endpoint, all: Endpoint[]): [string, JSX.Element | string][] {
-  const versions: Record<string, string> = { v1: t("verify.v1"), v1a: t("verify.v1a") };
+  const versions: Record<SignatureVersion, string> = { v1: t("verify.v1"), v1a: t("verify.v1a") };
   return [
     [
       t("delivery.endpoint"),
