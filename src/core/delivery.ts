@@ -124,7 +124,10 @@ export function gateOf({ backoffUntil, slowUntil }: Health): number {
   return Math.max(backoffUntil, slowUntil);
 }
 
-/** A success forgets everything but a `retry-after` that has not passed. */
+/**
+ * A success forgets everything but a slow-down that has not passed, whether the endpoint asked for it or it
+ * comes of doubling: the attempt that succeeded began before.
+ */
 function recovered(health: Health, now: number): Health {
   return health.slowUntil > now ? { ...HEALTHY, slowUntil: health.slowUntil } : HEALTHY;
 }

@@ -190,14 +190,20 @@ describe("the health of an endpoint", () => {
     expect(fail(HEALTHY, first, status(code)).slowUntil).toBe(0),
   );
 
-  test("forgets everything by a success, but for a retry-after that has not passed", () => {
+  test("forgets everything by a success, but for a slow-down that has not passed", () => {
     let health: Health = HEALTHY;
     for (let n = 0; n < 6; n++) health = fail(health);
     expect(healthAfter(health, first, ok, at)).toBe(HEALTHY);
-    expect(healthAfter({ ...health, slowUntil: now + 5000 }, first, ok, at)).toEqual({
-      ...HEALTHY,
-      slowUntil: now + 5000,
-    });
+    const asked = fail(health, first, status(503, 5000));
+    expect(healthAfter(asked, first, ok, at)).toEqual({ ...HEALTHY, slowUntil: now + 5000 });
+  });
+
+  test("is slowed down until the doubled wait has passed, too, which begins anew after a success", () => {
+    const twice = fail(fail(HEALTHY, first, status(503)), first, status(503), now + 1000);
+    const well = healthAfter(twice, first, ok, { ...at, now: now + 2999 });
+    expect(well).toEqual({ ...HEALTHY, slowUntil: now + 3000 });
+    expect(healthAfter(twice, first, ok, { ...at, now: now + 3000 })).toBe(HEALTHY);
+    expect(fail(well, first, status(503), now + 3000).slowUntil).toBe(now + 4000);
   });
 
   test("waits grow within their bounds, whatever happens", () => {
