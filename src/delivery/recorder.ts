@@ -13,7 +13,7 @@ export interface AttemptReport {
   nextAttemptAt: number | null;
   /** By the wall clock: when the endpoint is tried again that is left alone; null where it is not. */
   leftAloneUntil: number | null;
-  /** Milliseconds from acceptance to the first attempt; null for later ones. */
+  /** Milliseconds from when the first attempt was due to its start; null for later ones. */
   lagMs: number | null;
 }
 

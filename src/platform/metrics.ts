@@ -251,7 +251,7 @@ export function createMetrics(readGauges: () => Gauges, versions: Labels): Metri
     ]),
     attempts: new Counter("sealpost_attempts_total", "Attempts.", ["outcome", "status_class"]),
     attemptSeconds: new Histogram("sealpost_attempt_duration_seconds", "How long attempts took."),
-    lagSeconds: new Histogram("sealpost_delivery_lag_seconds", "From acceptance to the first attempt."),
+    lagSeconds: new Histogram("sealpost_delivery_lag_seconds", "How late first attempts start."),
     deliveriesEnded: new Counter(
       "sealpost_deliveries_ended_total",
       "Deliveries that came to their end, by status, and dead ones by reason.",
