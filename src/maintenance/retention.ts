@@ -51,7 +51,7 @@ interface Cleared {
 interface Begun {
   /** The last event that has lost its part whole. */
   reached: number;
-  /** The one that is under way, and its last delivery that is done. */
+  /** The event that is under way, and its last delivery that is done. */
   event: number;
   delivery: number;
 }
@@ -63,10 +63,9 @@ const NONE_BEGUN: Begun = { reached: 0, event: 0, delivery: 0 };
  * that still has an open delivery, or had one within the last day, so that whoever waited for its end can
  * read how it came.
  *
- * A pass walks each project's events from the oldest on, in slices. What it has to leave it passes by, and
- * looks at again in the next pass, an hour later, or a day later where only bodies or attempts are to leave;
- * meanwhile each run goes on where the last one ended. Nothing is written of how far it came: after a restart
- * it begins anew.
+ * A pass walks each project's events from the oldest on, in slices, and each run goes on where the last one
+ * ended. Events that have to stay are looked at again in the next pass: an hour later, or a day later where
+ * only bodies or attempts are to leave. How far a pass came is kept in memory alone: a restart begins anew.
  */
 export class Retention {
   /** By project: the last event that this pass looked at. */
@@ -92,7 +91,7 @@ export class Retention {
     return removed;
   }
 
-  /** What nothing leads to any more. Answers how many rows were removed. */
+  /** Removes rows that nothing leads to any more. Answers how many there were. */
   async sweep(control: JobControl): Promise<number> {
     const { orphans, tenants } = this.parts.data;
     const keptSince = (projectId: number) => this.#keptSince(tenants.project(projectId));
@@ -140,7 +139,7 @@ export class Retention {
     return account && meter.planOf(account);
   }
 
-  /** Since when events of a project are kept; an unknown one's for ever. */
+  /** Since when events of a project are kept; 0, for ever, where the project is unknown. */
   #keptSince(project: Project | undefined): number {
     const plan = this.#planOf(project);
     return plan === undefined ? 0 : this.parts.data.store.now() - plan.retentionDays * DAY_MS;
@@ -163,7 +162,7 @@ export class Retention {
     return removed;
   }
 
-  /** A slice that has to stay is not worth a write. */
+  /** Removes what is due of a slice. A slice of which nothing is due costs no write. */
   async #clearSlice(projectId: number, keys: readonly number[], last: number): Promise<Cleared> {
     const { ages, store } = this.parts.data;
     const due = keys.filter((key) => this.#isDue(key, ages.of(key)));
@@ -186,7 +185,7 @@ export class Retention {
         const expired = this.#expire(key);
         cost += expired.length;
         cleared.expired.push(...expired);
-        // It may have more of them: the next slice begins with it.
+        // The event may have more such deliveries: the next slice begins with it.
         if (expired.length >= limit("sliceRows")) cleared.reached = key - 1;
       } else {
         cost += removal.remove(key).cost;
@@ -221,8 +220,8 @@ export class Retention {
   }
 
   /**
-   * Takes bodies or attempts of events that stay, where the plan keeps them for a shorter time. Whom it
-   * passes by it sees again in a day.
+   * Takes bodies or attempts of events that stay, where the plan keeps them for a shorter time.
+   * Events that must not lose theirs yet are looked at again a day later.
    */
   async #thin(project: Project, part: KeptPart, control: JobControl): Promise<void> {
     const { ages, store } = this.parts.data;
@@ -263,14 +262,14 @@ export class Retention {
     return { ...NONE_BEGUN, reached };
   }
 
-  /** Nothing that may still be sent, or has ended within the last day, loses anything. */
+  /** Whether an event has the part and may lose it: nothing of it is open, or has ended within a day. */
   #mayThin(part: KeptPart, eventId: number): boolean {
     const { ages, bodyRetention } = this.parts.data;
     const age = ages.of(eventId);
     return age.open === 0 && this.#isDue(eventId, age) && bodyRetention.has(part, eventId);
   }
 
-  /** Inside a write: they are cancelled, and the timeline says why; the event goes a day later. */
+  /** Inside a write: cancels what was never fetched, with a note of why; the event goes a day later. */
   #expire(eventId: number): HeldDelivery[] {
     const { deliveries, notes } = this.parts.data;
     const unfetched = this.#unfetched(eventId);
@@ -282,7 +281,7 @@ export class Retention {
   }
 }
 
-/** What hangs on events that have left the log follows them. */
+/** Removes what hangs on events that have left the log. */
 export async function removeRest(
   { data: { removal, store } }: { data: Pick<Data, "store" | "removal"> },
   control: JobControl,

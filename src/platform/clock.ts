@@ -94,34 +94,34 @@ export const systemClock: Clock = {
 export interface Step {
   /** Forward where it is positive. */
   byMs: number;
-  /** It is not believed yet. */
+  /** The new time is not believed yet. */
   isDoubted: boolean;
 }
 
-/** A smaller step is none: no clock is more exact than that. */
+/** The smallest step: a smaller difference is within what clocks are exact to. */
 const STEP_MS = 1000;
 /** A clock that is set ahead by more than this is not believed at once. */
 const DOUBTED_MS = 300_000;
-/** It is believed when it has stayed there for so long. */
+/** A doubted clock is believed when it has stayed ahead for so long. */
 const DOUBTED_FOR_MS = 600_000;
 
 /**
- * The time by which rows are dated, expire and are counted: that of the wall clock. Only where somebody sets
- * that ahead by more than five minutes, the time of before goes on for ten minutes more. Keys only grow (they
- * would stay where a clock was for three seconds that was a year ahead), and what was removed because its
- * time was over does not come back. A step that stays is true after all. Believed at once is a clock that
- * comes back to where it was, and at a start the clock as it is.
+ * The time by which rows are dated, expire and are counted. It is the wall clock's, with one exception: where
+ * somebody sets the wall clock ahead by more than five minutes, the earlier time goes on for ten minutes, and
+ * then the new one is believed. Without that, a clock that is a year ahead for three seconds would make keys
+ * of that year, which never go back, and would remove what expires within it, which does not come back. A
+ * clock that returns to where it was is believed at once, and so is the clock that a start finds.
  *
- * Two things set a clock ahead that was right before: a mistake, which is put right soon, and a virtual
- * machine that stood still, whose events are dated too early for these ten minutes. A machine that slept is
- * neither: that it did is known.
+ * A right clock is set ahead by a mistake, which is soon put right, or because a virtual machine stood still.
+ * After a standstill the events of ten minutes are dated too early. A machine's sleep is known, and no step.
  */
 export class DatingClock {
   readonly #listeners: ((step: Step) => void)[] = [];
-  /** What has to be added to what has passed, by the wall clock and by this one. */
+  /** Wall clock less elapsed time, as the wall clock has it now. */
   #wallOffset: number;
+  /** The same difference as far as it is believed. */
   #offset: number;
-  /** The largest that was believed: a clock that is set back and put right is no further ahead. */
+  /** The largest offset that was believed: a clock that is set back and put right is no further ahead. */
   #furthest: number;
   #doubtedSince: number | null = null;
 
@@ -141,7 +141,7 @@ export class DatingClock {
     return at;
   };
 
-  /** Of the wall clock, believed or not. */
+  /** The offset of the wall clock, believed or not. */
   get wallOffset(): number {
     return this.#wallOffset;
   }
@@ -190,7 +190,7 @@ export class DatingClock {
  * goes as late as it was told to by its own time, and a restart goes by the wall clock.
  */
 export interface SteadyClock extends Clock {
-  /** How far it is ahead of the wall clock; negative where it is behind. */
+  /** How far this clock is ahead of the wall clock; negative where it is behind. */
   lead(): number;
   /** The instant that people see, by the clock that dates rows. */
   toWall(at: number): number;

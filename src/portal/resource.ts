@@ -116,10 +116,10 @@ function watch(path: string, entry: Entry, everyMs: number | null): () => void {
 
 const NOTHING: Entry = { data: signal(undefined), error: signal(null), warmedAt: 0 };
 
-/** Names in a query whose rows they are. */
+/** Parameters of a query that name the owner of its rows. */
 const OWNERS = ["endpoint_id", "source_id", "consumer_id"];
 
-/** Another query of the same list; what is one owner's never stands where another's will. */
+/** Whether both ask for one list; rows of one owner never stand where another's will. */
 function isSameList(before: string, path: string): boolean {
   const [old, wanted] = [new URL(before, location.origin), new URL(path, location.origin)];
   const isTheirs = (name: string) =>
@@ -154,7 +154,7 @@ export function useResource<T>(
   };
 }
 
-/** What was forgotten meanwhile does not. */
+/** The answer before stays where it is of the same list, and was not forgotten meanwhile. */
 function mayStay(before: Asked, path: string): boolean {
   return before.path !== null && entries.get(before.path) === before.entry && isSameList(before.path, path);
 }
@@ -162,7 +162,7 @@ function mayStay(before: Asked, path: string): boolean {
 export interface List<Row> extends Omit<Resource<Row[]>, "data" | "of"> {
   /** undefined while nothing has come yet. */
   rows: Row[] | undefined;
-  /** They are those of the query before. */
+  /** The rows are those of the query before. */
   isOld: boolean;
   /** Asks for the next page; null at the end. */
   more: (() => void) | null;

@@ -1,12 +1,14 @@
 import { closeSync, openSync } from "node:fs";
 
 const SHORTAGES = ["EMFILE", "ENFILE"];
-/** Who failed in the same turn as others learns of it a moment later, when some are free again. */
+/**
+ * A shortage counts for so long: of attempts that fail together, the last ones ask when files are free again.
+ */
 const REMEMBERED_MS = 1000;
 
 /**
- * Whether the process, or the machine, has no file left. Bun says of a socket that could not be made what it
- * says of one that was refused: so it is tried with a file.
+ * Whether the process, or the machine, has no file left. Bun reports a socket that it had no file for in the
+ * words of a refused connection: so opening a file is tried.
  */
 export class FileShortage {
   #seenAt = Number.NEGATIVE_INFINITY;

@@ -42,7 +42,7 @@ export interface Guard {
   checkDestination(text: string): Promise<UrlVerdict>;
 }
 
-/** Of a URL, or of its parts. */
+/** A URL, or as much of one as tells where it leads. */
 type Target = Pick<URL, "protocol" | "hostname" | "port" | "pathname">;
 
 /** Where this service is reached. */
@@ -208,9 +208,8 @@ function findProblem(url: URL): string | null {
 }
 
 /**
- * Asks the name servers of `/etc/resolv.conf`, after `/etc/hosts`, without a thread of its own. `node:dns`'s
- * `lookup` waits in a small thread pool: 300 names whose servers hang delayed a good one by 20 s, here by
- * none.
+ * Asks the name servers of `/etc/resolv.conf`, after `/etc/hosts`, without a thread of its own. In the small
+ * thread pool in which `node:dns`'s `lookup` waits, 300 names whose servers hang delay a good one by 20 s.
  */
 export const systemResolver: Resolver = {
   async resolve(host) {

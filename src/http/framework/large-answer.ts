@@ -23,7 +23,7 @@ export class AnswerRoom {
 
   constructor(private readonly begin: () => BodyInFlight) {}
 
-  /** It has so many bytes by now. Throws 503 where it is the one that has to go. */
+  /** The answer has so many bytes by now. Throws 503 where room is short and this answer has to go. */
   reach(bytes: number): void {
     if (this.#room === null) {
       if (bytes <= limit("smallAnswerBytesMax")) return;
@@ -35,13 +35,13 @@ export class AnswerRoom {
     this.#room.take(more);
   }
 
-  /** Sends it; it has its room until it is sent or cut. */
+  /** Sends the answer, which keeps its room until it is sent or cut. */
   send(bytes: Bytes, whenOver: () => void): ReadableStream<Bytes> {
     this.#stream = new StreamedAnswer(new Slices(bytes, () => this.end()), whenOver);
     return this.#stream.body;
   }
 
-  /** It is not sent, or it is over. */
+  /** Gives the room back: the answer is sent or cut, or is not sent at all. */
   end(): void {
     this.#room?.end();
   }

@@ -30,7 +30,7 @@ export function consumerFilter(caller: Caller, asked: string | undefined): strin
 /** Throws 404 for an id that is malformed, unknown or foreign. */
 export function findEvent(services: Needs<"ids" | "events">, caller: Caller, id: string): EventWithData {
   const key = services.ids.decode("evt", id);
-  // Its data only once it is theirs: how long that takes to read would tell of another's.
+  // The event's data are read only for its owner: how long that takes would tell others how large they are.
   const event = key === null ? null : services.events.get(key);
   if (!event || !belongsTo(caller, event)) throw notFound("event");
   const whole = services.events.getWithData(event.id);

@@ -44,8 +44,9 @@ export interface SignedRule {
   /** The header of `{id}`. */
   readonly idHeader?: string;
   /**
-   * Its bodies may be anything: where the template's values are joined, a signed text is taken as it was read
-   * first. Default: the body is JSON there, no part of which is JSON, so that there is no second reading.
+   * The provider's bodies need not be JSON. Where the template joins values, a signed text may then be cut in
+   * more than one way, and the first reading is taken. Default: bodies are JSON there, and no part of JSON is
+   * JSON itself, so that there is one way only.
    */
   readonly takesAnyBody?: true;
 }

@@ -150,7 +150,7 @@ export class Deliveries {
     return "late";
   }
 
-  /** False where its generation has moved on, or it is gone. */
+  /** Writes what an attempt made of a delivery; false where its generation has moved on, or it is gone. */
   #write(
     delivery: Delivery,
     { id, number }: Pick<AttemptPlace, "id" | "number">,
@@ -230,7 +230,10 @@ export class Deliveries {
     if (delivery) this.parts.index.countDeath({ ...delivery, at: this.store.now() });
   }
 
-  /** Its account's plan gets the place that it comes to have. The delivery as it is before the change. */
+  /**
+   * Moves the delivery's place in its account's plan from what it holds to what it will hold after a change.
+   * Answers the delivery as it is before the change.
+   */
   #beginChange(id: number, to: Place | null): Delivery | null {
     const before = this.get(id);
     if (before) this.parts.meter.move(before.projectId, placeOf(before), to);
@@ -238,7 +241,7 @@ export class Deliveries {
     return before;
   }
 
-  /** The first of those that wait in the database for their turn at an endpoint. */
+  /** The first deliveries that wait in the database for their turn at an endpoint. */
   parkedOf(endpointId: number, count: number): Waiting[] {
     return this.#statements.parkedOf.all(endpointId, count);
   }
@@ -247,12 +250,12 @@ export class Deliveries {
     return this.#statements.firstParked.get(endpointId)?.first ?? null;
   }
 
-  /** The first of those that a poller was handed, up to a position. */
+  /** The first deliveries that a poller was handed, up to a position. */
   handedOutUpTo(endpointId: number, position: number, count: number): HandedOut[] {
     return this.#statements.handedOutUpTo.all(endpointId, position, count);
   }
 
-  /** Its poller has it. */
+  /** Ends a delivery as delivered: its poller said that it has it. */
   acknowledge(id: number): void {
     this.#statements.acknowledge.run(this.store.now(), this.store.takeKey(), id);
     this.parts.tally.move(true, false);
@@ -278,7 +281,7 @@ export class Deliveries {
     return this.#statements.awaitingAt.all(endpointId, count).map(({ id }) => id);
   }
 
-  /** Those that wait for the account's plan. */
+  /** Deliveries of an endpoint that wait for the account's plan. */
   countAwaiting(endpointId: number): number {
     return this.#statements.countAwaiting.get(endpointId)?.count ?? 0;
   }
