@@ -16,7 +16,7 @@ export interface Caller {
   create: boolean;
 }
 
-/** Who it is within its account: as many links as a consumer opens are one. */
+/** The name of a caller within its account: all links of a consumer are one. */
 export function memberOf({ kind, id, consumerId }: Caller): string {
   return kind === "portal" ? `consumer:${consumerId ?? ""}` : `key:${id}`;
 }

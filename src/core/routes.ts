@@ -70,7 +70,7 @@ export class Routes {
   }
 
   /**
-   * Those whose types and consumer admit the event, in the order of their creation. Filters are not
+   * Endpoints whose types and consumer admit the event, in the order of their creation. Filters are not
    * asked here.
    */
   match(type: string, consumerId: string | null): Subscribers {

@@ -26,7 +26,7 @@ interface AtPath {
 export class Subscribers {
   readonly hasFilters: boolean;
   readonly endpoints: readonly Endpoint[];
-  /** Those whose filters require none. */
+  /** Subscribers whose filters require no field. */
   #loose: Subscriber[] = [];
   #paths: Map<string, AtPath> | null = null;
 
@@ -35,7 +35,7 @@ export class Subscribers {
     this.endpoints = all.map(({ endpoint }) => endpoint);
   }
 
-  /** Those whose filter may hold: no other one does. In no order. */
+  /** Subscribers whose filter may hold, in no order: the filters of all others do not. */
   candidates(envelope: Json): readonly Subscriber[] {
     if (this.all.length < INDEXED_MIN) return this.all;
     this.#paths ??= this.#build();

@@ -5,7 +5,7 @@ import type { Reading } from "./template.ts";
 
 /** What is known of a verified request. `claims`: those of its signed token, where it has one. */
 export interface Facts {
-  /** Those that its proof covers. */
+  /** Headers that the proof covers. */
   readonly signedHeaders: SignedHeaders;
   readonly arrival: Arrival;
   readonly body: Body;
@@ -154,7 +154,7 @@ export function all(...extractors: readonly Extractor[]): Extractor {
   return { ...derived(joinedText(extractors), read), unsigned: unsignedOf(extractors) };
 }
 
-/** Those that are there, joined by a dot. For types. */
+/** The values that are there, joined by a dot. For types. */
 export function joined(...extractors: readonly Extractor[]): Extractor {
   const read = (facts: Facts) => valuesOf(extractors, facts).join(".") || null;
   return { ...derived(joinedText(extractors), read), unsigned: unsignedOf(extractors) };

@@ -54,7 +54,7 @@ const BY_SCHEME = [
   TOKEN,
 ].flat();
 
-/** Those that need code of their own. */
+/** Providers that need code of their own. */
 const ODD = [
   CUSTOM_HMAC,
   ADYEN,

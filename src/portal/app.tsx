@@ -121,7 +121,7 @@ function NoView(): JSX.Element {
   );
 }
 
-/** What it showed goes too. */
+/** Forgets the key, and with it all that was shown by it. */
 function forgetKey(): void {
   forgetAll();
   endSession("left");

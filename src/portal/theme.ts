@@ -16,7 +16,7 @@ function remember(name: string, value: string): void {
   try {
     localStorage.setItem(`portal.${name}`, value);
   } catch {
-    // It then holds for this visit only.
+    // The choice then holds for this visit only.
   }
 }
 

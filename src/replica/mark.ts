@@ -13,7 +13,7 @@ export interface Mark {
   start: number;
   /** Counts up while it is written to; what the replica holds for certain. */
   beat: number;
-  /** It has stopped, and uploads nothing any more. */
+  /** The writer has stopped, and uploads nothing any more. */
   ended: boolean;
   /** When the mark was written: it changes for as long as the writer lives. */
   at: string;

@@ -13,7 +13,7 @@ export interface PageRequest<Row> {
    * one before.
    */
   candidates(before: number, count: number): readonly number[];
-  /** Their rows, in the same order; rows that are gone are left out. */
+  /** Rows of these keys, in the same order; rows that are gone are left out. */
   load(ids: readonly number[]): readonly Row[];
   keyOf(row: Row): number;
   keep(row: Row): boolean;

@@ -45,7 +45,7 @@ interface Job {
   /** Kept through a full disk: the outcome of an attempt that was already made. */
   kept: boolean;
   value: unknown;
-  /** What it threw; null where it is committed. */
+  /** What `run` threw; null where the job is committed. */
   error: unknown;
 }
 

@@ -21,7 +21,7 @@ import type { TransportRequest, TransportResult } from "./types.ts";
 export interface ExchangeParts {
   readonly guard: Guard;
   readonly connections: Connections;
-  /** Those that wait for the guard and therefore own no connection. */
+  /** Exchanges that wait for the guard and therefore own no connection. */
   readonly resolving: Set<Exchange>;
   readonly shortage: FileShortage;
   readonly tlsCa: string | undefined;

@@ -35,7 +35,7 @@ export interface Turns {
 }
 
 /**
- * Who waits, by names from the outermost to their own: those of one name are in a line, and the lines take
+ * Waiters, by names from the outermost to their own: waiters of one name are in a line, and the lines take
  * turns.
  */
 class Lines {
@@ -81,7 +81,7 @@ const OURSELVES: Owner = { names: [""], signal: null };
  * which they came, the callers of an account take turns, and so do the accounts: forty searches of one, with
  * forty keys and links, cost the others no more than one. A heavy piece waits for a turn of its own, and
  * where both wait, every second turn is such a one.
- * Whoever waits awaits the promise itself: its piece is done, and counted, before the next one's.
+ * A waiter awaits the promise itself, so that its piece is done, and counted, before the next one's.
  */
 export class TurnQueue implements Turns {
   readonly #light = new Lines();

@@ -103,7 +103,7 @@ export function changeEndpoint(
       let before: unknown;
       let moved = false;
       const made = endpoints.update(id, (now) => {
-        // It may be another consumer's since the caller found it.
+        // The endpoint may be another consumer's since the caller found it.
         if (!belongsTo(context.caller, now)) throw notFound("endpoint");
         before = endpointOf(services, now);
         const changes = change(now);

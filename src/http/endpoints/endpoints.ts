@@ -96,7 +96,7 @@ interface ListFilter {
   q?: string;
 }
 
-/** Those that the list may hold below a key, newest first: all of its owner, or those that are named. */
+/** Endpoints that the list may hold below a key, newest first: all of its owner, or those that are named. */
 function candidatesOf(
   { ids, endpoints }: Needs<"ids" | "endpoints">,
   caller: Caller,

@@ -10,7 +10,7 @@ import type { Needs } from "../framework/services.ts";
 /** So much of what the destination answered stands in the refusal. */
 const QUOTE_MAX = 300;
 
-/** They take no slot of an endpoint, as there is none yet: so each caller has a few. */
+/** Tries of destinations: a few at once for each caller, as no endpoint's slots bound them yet. */
 export function makeTrials(): AtOnce {
   return new AtOnce("trialsAtOnceMax", "tries of destinations");
 }

@@ -89,7 +89,7 @@ function answerOne(services: Needs<"ids">, [accepted]: readonly Accepted[]): Ans
   };
 }
 
-/** Whoever publishes what came out of a delivery may say so. Throws 508 where that happened too often. */
+/** Reads how many deliveries the events came through, as the publisher says. Throws 508 for too many. */
 function countHops({ headers }: Request, events: readonly Incoming[]): void {
   const hops = readHops(headers);
   if (hops === 0) return;

@@ -141,7 +141,7 @@ async function formerTargets(
   return enabled.map(({ id }) => ({ id, at: null, known: newest.get(id) }));
 }
 
-/** Their keys, of each endpoint that the caller sees, by its key. */
+/** The key of the event's newest delivery to each endpoint that the caller sees, by the endpoint's key. */
 async function newestDeliveries(
   services: Needs<"endpoints" | "deliveries">,
   caller: Caller,

@@ -32,10 +32,11 @@ export interface BodyInFlight {
   /** Counts bytes that have come, or are about to. Throws 503 where this body is the one that has to go. */
   take(bytes: number): void;
   /**
-   * It may go for another body's sake until `settle`: then `refuse` is called. One that never says so stays.
+   * Until `settle` this body may be refused for another's sake: then `refuse` is called. A body that never
+   * says so stays.
    */
   whenRefused(refuse: (problem: Problem) => void): void;
-  /** It is complete: it is worked on, and is not refused any more. */
+  /** The body is complete: it is worked on, and is not refused any more. */
   settle(): void;
   end(): void;
 }
@@ -45,7 +46,7 @@ interface Holder {
   bytes: number;
   /** How many. */
   bodies: number;
-  /** Those of them that may be refused, the oldest first. */
+  /** Bodies that may be refused, the oldest first. */
   coming: Set<Body>;
 }
 

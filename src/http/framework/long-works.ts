@@ -3,7 +3,7 @@ import { limit } from "../../core/limits.ts";
 
 const RETRY_SECONDS = 5;
 
-/** Whoever has no place yet; starting one hands it over. */
+/** A request that has no place yet; `start` gives it one. */
 interface Waiter {
   start(): void;
 }
@@ -16,7 +16,7 @@ interface Member {
 
 interface Account {
   begun: number;
-  /** Those that have begun something or wait, whose turn it is first. */
+  /** Callers that have begun something or wait; the one whose turn is next comes first. */
   readonly members: Map<string, Member>;
 }
 

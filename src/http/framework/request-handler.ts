@@ -133,7 +133,7 @@ export class RequestHandler implements RequestContext {
       this.begin();
       const { route } = this.prepared;
       if (takesBody(route)) this.bytes = await this.readBytes();
-      // Its body is not parsed before it has its place.
+      // A long work's body is not parsed before the work has its place.
       if (isLong(route, this.request)) await this.beginWork();
       if (takesBody(route)) {
         this.admit();
@@ -166,8 +166,8 @@ export class RequestHandler implements RequestContext {
 
   commit(run: () => Answer): Promise<Answer> {
     return this.shared.parts.write(() => {
-      // Its key may be revoked, or its account suspended, since the request came: a body, or a name server of
-      // the caller's own, may take many seconds.
+      // The caller's key may be revoked, or its account suspended, since the request came: a body, or a name
+      // server of the caller's own, may take many seconds.
       this.admit();
       const answer = run();
       const { audit } = this.prepared.route;

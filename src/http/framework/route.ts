@@ -153,8 +153,8 @@ export interface Route<
   /** How long the handler may take before it answers, where that is more than a few seconds. */
   waitMaxSeconds?: number;
   /**
-   * It holds events in memory while it works: each caller has a few of all such routes under way, and the
-   * others wait in its line (long-works.ts). `search`: where the query has a `q`.
+   * The route holds events in memory while it works: each caller has a few of all such routes under way, and
+   * the others wait in its line (long-works.ts). `search`: where the query has a `q`.
    */
   longWork?: "always" | "search";
   /** True: a GET that does something is no HEAD too. */

@@ -60,7 +60,7 @@ export class StreamedAnswer {
       throw error;
     }
     if (this.#isOver) return;
-    // It ends once the last piece is taken, not when it is given: until then its reader is watched.
+    // The answer ends once its last piece is taken, not when it is given: until then its reader is watched.
     if (piece === null) {
       this.#end();
       this.#controller?.close();

@@ -212,7 +212,7 @@ export class IngestDoor {
         throw new TurnedAway("plan_limit", error);
       throw error;
     });
-    // Its proof has come before, with other data.
+    // The same proof has come before, with other data.
     if (accepted === null) return this.refuse(source, "body_altered");
     const { event: made, duplicate } = accepted;
     this.monitor.accept(source.id, duplicate);

@@ -8,7 +8,7 @@ import type { Refusals } from "../framework/route.ts";
 
 const EXAMPLE_REQUEST_ID = "5f3a1c9e-7d2b-4c1e-9a52-0c5d1f7f2b11";
 
-/** They carry `retry-after`. */
+/** Errors whose answers carry `retry-after`. */
 const RETRIED: ReadonlySet<ErrorCode> = new Set(["rate_limited", "unavailable"]);
 
 /** The documented answer for the errors of one status: when each is answered, and an example of it. */

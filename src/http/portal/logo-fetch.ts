@@ -7,7 +7,7 @@ import type { Logo } from "../../store/resources/logos.ts";
 import type { Needs } from "../framework/services.ts";
 
 const POINTER = "/branding/logo_url";
-/** Whoever saves the address waits for it. */
+/** The fetch is short, as the person who saves the address waits for it. */
 const TIMEOUT_MS = 10_000;
 const VERSION_CHARACTERS = 16;
 

@@ -96,7 +96,7 @@ const LOGO_HEADERS = {
   "content-security-policy": "default-src 'none'; sandbox",
   "cross-origin-resource-policy": "cross-origin",
   "referrer-policy": "no-referrer",
-  // Its address changes with the picture.
+  // The logo's address changes with the picture.
   "cache-control": "public, max-age=31536000, immutable",
 };
 

@@ -110,7 +110,7 @@ function readEndpoint(
   return endpoint.id;
 }
 
-/** Their keys, rising, as a replay walks. Throws 422. */
+/** Keys of deliveries that a body names, in rising order, as a replay walks. Throws 422. */
 function readDeliveries(
   services: Needs<"ids" | "endpoints" | "deliveryList">,
   caller: Caller,

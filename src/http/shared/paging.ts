@@ -57,7 +57,7 @@ export function writeCursor(services: Needs<"ids">, kind: IdKind, key: number | 
 
 interface Listing<Row> {
   /**
-   * Those below a key, newest first; no more than `count` of them are looked at. Large ones are read, and
+   * Rows below a key, newest first; no more than `count` of them are looked at. Large rows are read, and
    * rare ones looked for, as the page comes to them.
    */
   rows: (before: number, count: number) => Iterable<Row> | AsyncIterable<Row>;

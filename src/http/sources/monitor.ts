@@ -121,7 +121,7 @@ export class SourceMonitor {
   }
 }
 
-/** Its bucket is full, as long ago as there is. */
+/** Nothing observed yet. The bucket counts from instant 0, and so is full. */
 function newObserved(): Observed {
   return {
     accepted: 0,

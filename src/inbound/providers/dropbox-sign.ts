@@ -34,7 +34,7 @@ const COVERS: Coverage = {
     "signature request, template and signer with its time and type: fetch the signature request by its id before you trust it.",
 };
 
-/** It retries for some three days, and a retry keeps its first time. */
+/** Dropbox Sign retries for some three days, and a retry keeps the time of the first request. */
 const WINDOW: Window = { pastSeconds: 4 * 86_400, futureSeconds: 300 };
 
 const HAPPENING = [field("json.event.event_time"), field("json.event.event_type")];

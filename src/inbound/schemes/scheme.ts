@@ -61,7 +61,7 @@ export interface Scheme {
    * checks none.
    */
   readonly window: Window | null;
-  /** What it proves, in words, for the docs page. */
+  /** What the scheme proves, in words, for the docs page. */
   readonly checks: string;
   readonly covers: Coverage;
   /**

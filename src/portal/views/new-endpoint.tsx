@@ -233,7 +233,7 @@ function Address({ draft, kind, change, error }: Omit<StepBodyProps, "step" | "k
   );
 }
 
-/** It is there: its secret, a test, and how to verify. */
+/** The endpoint is made: its secret, a test, and how to verify. */
 function Done({ endpoint }: { endpoint: Made }): JSX.Element {
   const { secret } = endpoint;
   return (

@@ -62,7 +62,7 @@ export class Meter implements BatchPart {
   #leaving = new Map<number, number>();
   /** The same of the last ones: before they are on disk, actors may begin an attempt all the same. */
   #left = new Map<number, number>();
-  /** They are on disk, and the actors know of them. */
+  /** True while what `#left` holds is on disk and known to the actors. */
   #isLeftKnown = true;
   readonly #add;
 
@@ -196,7 +196,7 @@ export class Meter implements BatchPart {
       this.#first.set(id, this.#left.get(id) === generation ? this.lend(projectId) : null);
   }
 
-  /** It is recorded, or was given up. */
+  /** The first attempt of a delivery is recorded, or was given up. */
   endFirst(id: number): void {
     this.#first.get(id)?.();
     this.#first.delete(id);

@@ -72,7 +72,10 @@ function deliveriesAbove(
   ]);
 }
 
-/** Those of polled endpoints are counted with their acknowledgement (Index.countAttemptsBehind). */
+/**
+ * Attempts above the mark. Those of polled endpoints are counted with their acknowledgement
+ * (Index.countAttemptsBehind).
+ */
 function attemptsAbove({ store, index }: Pick<Data, "store" | "index">, mark: number): Gathering[] {
   const sql = `SELECT a.id, d.project_id, d.endpoint_id, a.started_at, a.outcome, a.trigger, a.duration_ms, a.dead_reason, (${IS_AGAIN}) AS is_again
     FROM attempt a JOIN delivery d ON d.id = a.delivery_id

@@ -63,7 +63,10 @@ export function isLastAttemptOf(delivery: string, first: string): string {
   return `(attempt.id = ifnull((${later}), ${first}) AND attempt.delivery_id = ${delivery})`;
 }
 
-/** Its attempt may have left before it (body-retention.ts), so whoever follows this looks whose it is. */
+/**
+ * The key of a delivery's first attempt. The attempt may have left before the delivery (body-retention.ts):
+ * whoever follows the key checks whose attempt it finds.
+ */
 function firstOf(delivery: string): string {
   return `(SELECT first_attempt FROM delivery WHERE id = ${delivery})`;
 }

@@ -129,7 +129,7 @@ export class Events {
     return this.#bytes.get(id)?.bytes ?? 0;
   }
 
-  /** Who subscribes to its type and whose filter said no. */
+  /** Endpoints that subscribe to the event's type and whose filter said no. */
   filteredOf(id: number): Filtered {
     return readFiltered(this.#filtered.get(id)?.filtered ?? null);
   }

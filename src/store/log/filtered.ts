@@ -1,4 +1,4 @@
-/** Who subscribes to an event's type and whose filter said no. */
+/** Endpoints that subscribe to an event's type and whose filter said no. */
 export interface Filtered {
   /** Keys of endpoints. */
   named: readonly number[];

@@ -20,7 +20,7 @@ export class Endpoints {
   readonly #ofProject = new Shelves<number, Endpoint>();
   readonly #ofConsumer = new Shelves<string, Endpoint>();
   #listeners: ((endpoint: Endpoint) => void)[] = [];
-  /** Those whose change is written and not remembered yet: their rows are ahead of memory. */
+  /** Endpoints whose change is written and not remembered yet: their rows are ahead of memory. */
   readonly #changing = new Set<number>();
 
   constructor(

@@ -56,7 +56,7 @@ export class PortalLinks {
     return found?.at ?? null;
   }
 
-  /** Those of a project that have not expired, newest first, below the key `before`. */
+  /** Links of a project that have not expired, newest first, below the key `before`. */
   list(projectId: number, consumerId: string | null, before: number, count: number): PortalLink[] {
     const wanted = and(
       eq(table.projectId, projectId),

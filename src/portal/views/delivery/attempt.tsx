@@ -91,7 +91,7 @@ function RequestAndAnswer({ attempt, isHttp }: Omit<AttemptProps, "isOpen">): JS
   );
 }
 
-/** Its headers outlive its body. */
+/** Whether a request was made of the attempt: its headers are kept for longer than its body. */
 function wasRendered({ request_headers: headers }: Attempt): boolean {
   return Object.keys(headers).length > 0;
 }

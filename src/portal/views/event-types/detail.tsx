@@ -53,7 +53,7 @@ function takes({ event_types: types }: Endpoint, name: string): boolean {
   );
 }
 
-/** Those that would get it come first, and of them those that are not paused. */
+/** Endpoints that would get the type come first, and of them those that are not paused. */
 function byFit(endpoints: readonly Endpoint[], name: string): Endpoint[] {
   const rank = (one: Endpoint) => (takes(one, name) ? 0 : 2) + (one.status === "active" ? 0 : 1);
   return endpoints.toSorted((a, b) => rank(a) - rank(b));

@@ -109,7 +109,7 @@ function useSteps({ transformations, onChange, keeper }: StepsEditorProps) {
   };
 }
 
-/** Those of one step: what is not complete stands in no list, and is not counted. */
+/** The faults of one step. A step that is not complete was not sent, and is not counted. */
 function faultsOf(faults: readonly Fault[], steps: readonly Step[], at: number): Fault[] {
   const isComplete = (step: Step) => toOperation(step) !== null;
   const [step] = steps.slice(at);

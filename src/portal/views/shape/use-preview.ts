@@ -65,7 +65,7 @@ function wordsOf(error: unknown): Pick<Tried, "faults" | "message"> {
   return { faults: [], message: messageOf(error) };
 }
 
-/** Those of one part, their pointers from its root on. */
+/** The faults of one part, their pointers from its root on. */
 export function faultsIn(faults: readonly Fault[], part: "filter" | "transformations"): Fault[] {
   return faults
     .filter(({ pointer }) => pointer === `/${part}` || pointer.startsWith(`/${part}/`))

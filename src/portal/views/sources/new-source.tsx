@@ -194,7 +194,7 @@ interface MadeProps {
   onGo: (step: number) => void;
 }
 
-/** It is there; the provider has to learn of it. */
+/** The source is made; the provider has to learn of it. */
 function MadeSteps({ made, provider: row, at, onGo }: MadeProps): JSX.Element {
   const provider = called(row, made);
   const { name } = provider;

@@ -5,7 +5,7 @@ import { t } from "../../i18n.ts";
 import type { Provider } from "../../types.ts";
 import { isGeneric } from "./generic.ts";
 
-/** Those whose name, key or alias holds the text; a name that begins with it comes first. */
+/** Providers whose name, key or alias holds the text; a name that begins with it comes first. */
 export function fitting(providers: readonly Provider[], q: string): Provider[] {
   const wanted = q.trim().toLowerCase();
   const fits = providers.filter(({ name, key, aliases }) =>
@@ -26,7 +26,7 @@ interface PickerProps {
 export function ProviderPicker({ providers, value, q, onSearch, onChange }: PickerProps): JSX.Element {
   const found = fitting(providers, q);
   const named = found.filter((one) => !isGeneric(one));
-  // Whoever finds nothing is shown what takes anything.
+  // Where nothing is found, the providers that take anything are shown.
   const any = (named.length === 0 ? providers : found).filter(isGeneric);
   return (
     <>

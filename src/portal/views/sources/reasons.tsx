@@ -74,7 +74,7 @@ const SPARK_HEIGHT = 20;
 /** What is not nothing is seen. */
 const LEAST = 2;
 
-/** Its course in small; the chart's table has the numbers. */
+/** The course of a reason in small; the chart's table has the numbers. */
 function Spark({ counts }: { counts: readonly number[] }): JSX.Element {
   const highest = Math.max(1, ...counts);
   const heightOf = (count: number) => (count === 0 ? 0 : Math.max(LEAST, (count / highest) * SPARK_HEIGHT));

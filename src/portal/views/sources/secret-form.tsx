@@ -23,7 +23,7 @@ export function storedOf({ signing_secret: secret, credentials }: Source): Set<s
 
 interface SecretFormProps {
   source: Source;
-  /** Those of the provider's that are asked for here. */
+  /** Fields of the provider that are asked for here. */
   fields: readonly FormField[];
 }
 

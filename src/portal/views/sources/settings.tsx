@@ -14,7 +14,7 @@ import { SavedForm } from "../parts/saved-form.tsx";
 import { bodyOf, FieldsForm, POINTERS, type SourceFields } from "./fields-form.tsx";
 import type { SourceTabProps } from "./source-tab.ts";
 
-/** Its name, what the provider's check is told, whose its events are. Whoever only reads sees it as facts. */
+/** A source's name, what its check is told, whose its events are; as facts for people who only read. */
 export function SourceSettings({ source, provider }: SourceTabProps): JSX.Element {
   if (!may.manage) return <Read source={source} provider={provider} />;
   return (

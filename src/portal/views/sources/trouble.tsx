@@ -59,7 +59,7 @@ interface NoticeProps extends SourceTabProps {
 }
 
 function Notice({ tone, to, children, source, query }: NoticeProps): JSX.Element {
-  // Whoever only reads has the set-up alone.
+  // People who only read have the set-up alone.
   const isOpen = to !== null && (may.manage || to === "setup");
   return (
     <div class={`notice ${tone}`} role="status">
