@@ -15,7 +15,7 @@ import { createMetrics } from "./platform/metrics.ts";
 import { Actors } from "./delivery/actors.ts";
 import { type AttemptReport, Recorder } from "./delivery/recorder.ts";
 import { isPolled } from "./destinations/destinations.ts";
-import { shareOfFiles } from "./platform/files.ts";
+import { shareOfFiles } from "./platform/file-share.ts";
 import { createGuard } from "./transport/guard.ts";
 import { handOut } from "./delivery/hand-out.ts";
 import { Retries } from "./delivery/retries.ts";

@@ -2,7 +2,7 @@ import { apiKeyRoutes } from "./tenants/api-keys.ts";
 import { auditRoutes } from "./tenants/audit.ts";
 import { deliveriesRoutes } from "./deliveries/deliveries.ts";
 import { destinationKindRoutes } from "./endpoints/destination-kinds.ts";
-import { endpointTestRoutes } from "./endpoints/actions.ts";
+import { endpointTestRoutes } from "./endpoints/test-event.ts";
 import { endpointSecretRoutes } from "./endpoints/secrets.ts";
 import { statsRoutes } from "./endpoints/stats.ts";
 import { endpointRoutes } from "./endpoints/endpoints.ts";

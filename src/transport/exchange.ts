@@ -12,7 +12,7 @@ import type { NoAnswerCode } from "../core/attempt-error.ts";
 import type { Connection, ConnectionOwner } from "./connection.ts";
 import type { Connections } from "./connections.ts";
 import type { Guard } from "./guard.ts";
-import type { FileShortage } from "./files.ts";
+import type { FileShortage } from "./file-shortage.ts";
 import { ResponseParser } from "./response.ts";
 import { joinRequest } from "./request.ts";
 import type { TransportRequest, TransportResult } from "./types.ts";

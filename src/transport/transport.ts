@@ -8,7 +8,7 @@
 import { Connections } from "./connections.ts";
 import type { Guard } from "./guard.ts";
 import { Exchange } from "./exchange.ts";
-import { FileShortage } from "./files.ts";
+import { FileShortage } from "./file-shortage.ts";
 import { renderHead } from "./request.ts";
 import type { Transport, TransportRequest, TransportResult } from "./types.ts";
 import type { UrlParts } from "./url-parts.ts";

@@ -6,7 +6,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 
 /** Files of src/ that no test has the name of. It only falls: a new file comes with its test. */
-const UNNAMED_MAX = 223;
+const UNNAMED_MAX = 220;
 /** Rows and words, which the tests of their tables walk over, screens, which Chromium opens, and pages. */
 const WALKED = /^(portal\/views|portal\/locales|inbound\/providers|destinations\/kinds|docs|http\/docs)\//;
 /** Folders and files whose subject is the repository, the tests themselves, or all of the service at once. */

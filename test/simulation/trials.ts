@@ -1,7 +1,7 @@
 import type { Caller } from "../../src/core/caller.ts";
 import { Problem } from "../../src/core/errors.ts";
 import type { Endpoint } from "../../src/core/model.ts";
-import { endpointTestRoutes } from "../../src/http/endpoints/actions.ts";
+import { endpointTestRoutes } from "../../src/http/endpoints/test-event.ts";
 import type { RequestContext } from "../../src/http/framework/route.ts";
 import type { Changes } from "./changes.ts";
 import type { Simulation } from "./run.ts";

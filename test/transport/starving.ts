@@ -1,4 +1,4 @@
-/** Started by shortage.test.ts with few files: takes all of them, and tells what the transport says then. */
+/** Started by file-shortage.test.ts with few files: takes them all, and tells what the transport says. */
 import { closeSync, openSync } from "node:fs";
 import { createGuard } from "../../src/transport/guard.ts";
 import { createTransport, type TransportRequest } from "../../src/transport/transport.ts";

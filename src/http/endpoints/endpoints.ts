@@ -11,7 +11,7 @@ import { findEndpoint, endpointsOf } from "../shared/lookups.ts";
 import { endpointCreationRoute } from "./creation.ts";
 import { requireSafeDestination } from "./destination.ts";
 import { readEndpointChange } from "./input.ts";
-import { requireOwnCredentials } from "./move.ts";
+import { requireOwnCredentials } from "./own-credentials.ts";
 import {
   type EndpointChangeBody,
   endpointChangeShape,

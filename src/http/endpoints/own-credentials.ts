@@ -10,9 +10,9 @@ import type { Destination } from "./destination.ts";
 import type { EndpointChangeBody } from "./shape.ts";
 
 /**
- * Who has a portal link may change where an endpoint leads, and cannot read what it is called with. So
- * nothing that is stored is used for what the link's holder chose: not at another host, and not for another
- * queue, bucket, exchange or role. A key of the project is asked for nothing: it stored them.
+ * The holder of a portal link may change where an endpoint leads, and cannot read what it is called with. So
+ * no stored credential is used for a destination that the holder chose: not at another host, and not for
+ * another queue, bucket, exchange or role. The keys of a project may do so: they stored the credentials.
  */
 
 const ELSEWHERE = {
