@@ -1,4 +1,4 @@
-import { isObject } from "../core/json/json.ts";
+import { isObject } from "../core/json/value.ts";
 import type { AttemptErrorCode } from "../core/attempt-error.ts";
 import type { Judgement, Refusal } from "./destination.ts";
 

@@ -7,6 +7,9 @@ import type { UrlParts } from "../transport/url-parts.ts";
  * request, and how the answer is judged. Timeouts, retries, address guard and log exist once, outside.
  */
 
+/** The `pattern` of a field that is sent as the value of a header. */
+export const HEADER_TEXT = "[\\x21-\\x7e]+";
+
 /** One field of `config`; drives validation, masking, the portal's form and the docs. */
 export interface DestinationField {
   name: string;
@@ -20,7 +23,7 @@ export interface DestinationField {
    * address, this is false and `addresses` says what is connected to.
    */
   address: boolean;
-  /** Default: "string". */
+  /** Default: "string". A number is a string with a `pattern`. */
   type?: "string" | "boolean";
   /** Source of a regular expression over the whole value. */
   pattern?: string;
@@ -42,6 +45,10 @@ export interface Message {
   createdAt: number;
   /** The endpoint's custom headers. */
   headers: ReadonlyArray<readonly [string, string]>;
+  /**
+   * JSON text: `{"type", "timestamp", "data"}`, or what the endpoint's transformations made of it. What
+   * arrives holds these very bytes, as the signature is over them.
+   */
   body: Uint8Array;
 }
 

@@ -1,5 +1,5 @@
 import type { AttemptErrorCode } from "../core/attempt-error.ts";
-import { isObject } from "../core/json/json.ts";
+import { isObject } from "../core/json/value.ts";
 import { readObject, rejected } from "./answers.ts";
 import type { Answer, DestinationConfig, Judgement } from "./destination.ts";
 import { forgetToken } from "./google-tokens.ts";

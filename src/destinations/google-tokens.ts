@@ -1,6 +1,6 @@
 import { createPrivateKey } from "node:crypto";
 import { SignJWT } from "jose";
-import { isObject } from "../core/json/json.ts";
+import { isObject } from "../core/json/value.ts";
 import { readObject } from "./answers.ts";
 import {
   type Ask,

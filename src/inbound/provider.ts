@@ -162,7 +162,14 @@ export type VerifiedWith =
   | { readonly kind: "official_sdk" | "library"; readonly package: string; readonly version: string }
   | { readonly kind: "vector" | "documentation"; readonly page: string };
 
-/** Who brings the secret. */
+/**
+ * Who brings the secret.
+ *
+ * - `source`: we make it, and the customer enters it at the provider; also where any may be chosen there.
+ * - `customer`: the provider makes it, and the customer enters it here. Until then the source waits for it.
+ * - `provider`: the provider's requests bring, or lead to, what verifies them.
+ * - `none`: nothing is verified by a secret.
+ */
 export type SecretFrom = "source" | "customer" | "provider" | "none";
 
 /** What the docs page of a provider says beyond the row. */

@@ -132,6 +132,25 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (_kind, 
     expectFault(await create({ ...proof.config, no_such_field: "x" }), "/config/no_such_field");
   });
 
+  test("a text that no request can carry is refused", async () => {
+    const unsendable: string[] = [];
+    for (const { name } of kind.fields.filter(({ type }) => type !== "boolean")) {
+      for (const text of ["a\nb", "\u20ac"]) {
+        const config = { ...proof.config, [name]: text };
+        if ((await create(config)).status === 422) continue;
+        const now = Date.now();
+        try {
+          renderHead(await kind.request(config, messageAt(now), now, askOf(proof)));
+        } catch (error) {
+          unsendable.push(
+            `${name} needs a pattern: ${JSON.stringify(text)} is stored, and then ${String(error)}`,
+          );
+        }
+      }
+    }
+    expect(unsendable).toEqual([]);
+  });
+
   test("every address that it connects to is guarded", async () => {
     const fields = new Set(addressesOf(kind, proof.config).map(({ field }) => field));
     for (const { name } of kind.fields.filter(({ address }) => address)) {

@@ -325,6 +325,85 @@ export const NEAR: Record<string, { happenings: Sent[]; again: Sent[] | null }> 
     ),
     again: [json([{ email: "x@example.com", event: "open", timestamp: 1, sg_event_id: "a" }])],
   },
+  clickup: {
+    happenings: ["1", "2"].map((id) => json({ event: "taskUpdated", task_id: "t", history_items: [{ id }] })),
+    again: [json({ event: "taskUpdated", task_id: "t", history_items: [{ id: "1" }], sent: "later" })],
+  },
+  calcom: {
+    happenings: ["09:00", "18:00"].map((createdAt) =>
+      json({ triggerEvent: "BOOKING_RESCHEDULED", createdAt, payload: { uid: "u" } }),
+    ),
+    again: [json({ triggerEvent: "BOOKING_RESCHEDULED", createdAt: "09:00", payload: { uid: "u", try: 2 } })],
+  },
+  calendly: {
+    happenings: ["invitee.created", "invitee.canceled"].map((event) =>
+      json({ event, created_at: "t", payload: { uri: "u" } }),
+    ),
+    again: [
+      json({ event: "invitee.created", created_at: "t", payload: { uri: "u" }, retry_started_at: "t" }),
+    ],
+  },
+  airtable: {
+    happenings: ["09:00", "18:00"].map((timestamp) => json({ webhook: { id: "w" }, timestamp })),
+    again: [json({ webhook: { id: "w" }, timestamp: "09:00", base: { id: "b" } })],
+  },
+  onfido: {
+    happenings: ["09:00", "18:00"].map((at) =>
+      json({ payload: { action: "check.completed", object: { id: "o", completed_at_iso8601: at } } }),
+    ),
+    again: [
+      json({ payload: { action: "check.completed", object: { id: "o", completed_at_iso8601: "09:00" } } }),
+    ],
+  },
+  xero: {
+    happenings: [1, 2].map((first) =>
+      json({ events: [{ tenantId: "t" }], firstEventSequence: first, lastEventSequence: 2 }),
+    ),
+    again: [json({ events: [{ tenantId: "t" }], firstEventSequence: 1, lastEventSequence: 2, entropy: "x" })],
+  },
+  recurly: {
+    happenings: ["09:00", "18:00"].map((at) =>
+      json({ object_type: "account", id: "a", event_type: "updated", event_time: at }),
+    ),
+    again: [json({ object_type: "account", id: "a", event_type: "updated", event_time: "09:00", uuid: "u" })],
+  },
+  elevenlabs: {
+    happenings: ["post_call_transcription", "post_call_audio"].map((type) =>
+      json({ type, data: { conversation_id: "c" } }),
+    ),
+    again: [json({ type: "post_call_transcription", data: { conversation_id: "c" }, event_timestamp: 2 })],
+  },
+  discord: {
+    happenings: ["1", "2"].map((user) =>
+      json({ event: { type: "APPLICATION_AUTHORIZED", timestamp: "t", data: { user: { id: user } } } }),
+    ),
+    again: [json({ event: { type: "APPLICATION_AUTHORIZED", timestamp: "t", data: { user: { id: "1" } } } })],
+  },
+  vonage: {
+    happenings: ["submitted", "delivered"].map((status) => json({ message_uuid: "m", status })),
+    again: [json({ message_uuid: "m", status: "submitted", timestamp: "later" })],
+  },
+  adyen: {
+    happenings: ["AUTHORISATION", "CAPTURE"].map((eventCode) =>
+      json({
+        notificationItems: [{ NotificationRequestItem: { eventCode, pspReference: "p", success: "true" } }],
+      }),
+    ),
+    again: [
+      json({
+        live: "true",
+        notificationItems: [
+          { NotificationRequestItem: { eventCode: "AUTHORISATION", pspReference: "p", success: "true" } },
+        ],
+      }),
+    ],
+  },
+  pusher: {
+    happenings: ["a", "b"].map((channel) =>
+      json({ time_ms: 1, events: [{ name: "channel_occupied", channel }] }),
+    ),
+    again: [json({ time_ms: 1, events: [{ name: "channel_occupied", channel: "a" }] })],
+  },
   hubspot: {
     happenings: [1, 2].map((occurredAt) => json([{ eventId: 1, subscriptionId: 2, occurredAt }])),
     again: [json([{ eventId: 1, subscriptionId: 2, occurredAt: 1, attemptNumber: 1 }])],

@@ -46,6 +46,15 @@ describe("happenings that are near to each other", () => {
   });
 });
 
+test("a row whose identity is put together of several values has near happenings", () => {
+  const composed = PROVIDER_ROWS.filter(({ deliveryId }) => deliveryId.text.includes(" + "));
+  expect(composed.length).toBeGreaterThan(20);
+  const told = composed
+    .filter(({ key }) => !(key in NEAR))
+    .map(({ key }) => `test/inbound/near.ts lacks ${key}`);
+  expect(told).toEqual([]);
+});
+
 test("a template's form is the same whatever parts it: of what has no identity but its content, too", async () => {
   const [one, other] = ["a", "b"].map((boundary) => sign("account_confirmed", { account: "x" }, boundary));
   const ids = [

@@ -2,7 +2,6 @@
  * JSON as text. `data` is kept and sent as the publisher wrote it: order of keys, spelling and size of
  * numbers survive, which a parse and a stringify would not give. So the text is cut, not rebuilt.
  */
-export { isObject } from "./value.ts";
 
 export const QUOTE = 34;
 export const COMMA = 44;

@@ -1,5 +1,5 @@
 import { DELIVERED, firstOf, readObject, rejected } from "../answers.ts";
-import type { DestinationKind } from "../destination.ts";
+import { type DestinationKind, HEADER_TEXT } from "../destination.ts";
 import { headersWith, perConfig, textOf, urlBelow } from "../requests.ts";
 
 const ORIGIN = "https://api.cloudflare.com";
@@ -64,7 +64,7 @@ export const cloudflareQueues: DestinationKind = {
       required: true,
       secret: true,
       address: false,
-      pattern: "[\\x21-\\x7e]+",
+      pattern: HEADER_TEXT,
     },
     {
       name: "endpoint",

@@ -1,6 +1,6 @@
 import type { AttemptErrorCode } from "../../core/attempt-error.ts";
 import { DELIVERED, firstOf, readObject, rejected, UNEXPECTED } from "../answers.ts";
-import { type DestinationKind, isSuccess } from "../destination.ts";
+import { type DestinationKind, HEADER_TEXT, isSuccess } from "../destination.ts";
 import { attributesOf, headersWith, jsonBytes, perConfig, textOf, urlBelow } from "../requests.ts";
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -87,7 +87,7 @@ export const pulsar: DestinationKind = {
       required: false,
       secret: true,
       address: false,
-      pattern: "[\\x21-\\x7e]+",
+      pattern: HEADER_TEXT,
     },
   ],
   // `maxMessageSize` of conf/broker.conf, as shipped: 5 MB.

@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import type { DestinationField, KindRow } from "../../destinations/destination.ts";
 import { listKinds } from "../../destinations/destinations.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
@@ -78,7 +78,16 @@ function kindOf({ kind, name, fields, maxBytes }: KindRow) {
   return { kind, name, fields: fields.map(fieldOf), max_bytes: maxBytes };
 }
 
-function fieldOf({ name, label, help, required, secret, address, type, pattern }: DestinationField) {
+function fieldOf({
+  name,
+  label,
+  help,
+  required,
+  secret,
+  address,
+  type,
+  pattern,
+}: DestinationField): Static<typeof fieldShape> {
   const shown = { name, label, help, required, secret, address, type: type ?? "string" };
   return { ...shown, ...(pattern !== undefined && { pattern }) };
 }

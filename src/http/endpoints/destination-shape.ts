@@ -4,9 +4,25 @@ import type { DestinationField, KindRow } from "../../destinations/destination.t
 import { listKinds } from "../../destinations/destinations.ts";
 import { nullable, oneOf, shownAs, taggedBy } from "../shared/shapes.ts";
 
-/**
- * What the document says of destinations, from the table of kinds; destination.ts is what checks.
- */
+/** What the document says of destinations, from the table of kinds; destination.ts is what checks. */
+
+/** The schema of a field, by its type. */
+const FIELD_SHAPES: Record<
+  NonNullable<DestinationField["type"]>,
+  (field: DestinationField, description: string) => TSchema
+> = {
+  boolean: (_field, description) => Type.Boolean({ description }),
+  string({ pattern, address, secret }, description) {
+    const shownPattern = secret ? `\\*\\*\\*|(?:${pattern})` : pattern;
+    return Type.String({
+      description,
+      minLength: 1,
+      maxLength: limit(address ? "urlLengthMax" : "configValueLengthMax"),
+      ...(pattern !== undefined && { pattern: `^(?:${shownPattern})$` }),
+      ...(address && pattern === undefined && !secret && { format: "uri" }),
+    });
+  },
+};
 
 export const kindShape = oneOf(
   listKinds().map(({ kind }) => kind),
@@ -76,17 +92,8 @@ function configOf({ kind, name, fields }: KindRow): TSchema {
   });
 }
 
-function fieldShape({ label, help, type, pattern, address, secret }: DestinationField): TSchema {
-  const description = `${label}. ${help}`;
-  if (type === "boolean") return Type.Boolean({ description });
-  const shownPattern = secret ? `\\*\\*\\*|(?:${pattern})` : pattern;
-  return Type.String({
-    description,
-    minLength: 1,
-    maxLength: limit(address ? "urlLengthMax" : "configValueLengthMax"),
-    ...(pattern !== undefined && { pattern: `^(?:${shownPattern})$` }),
-    ...(address && pattern === undefined && !secret && { format: "uri" }),
-  });
+function fieldShape(field: DestinationField): TSchema {
+  return FIELD_SHAPES[field.type ?? "string"](field, `${field.label}. ${field.help}`);
 }
 
 /** aws_sqs: AwsSqs. */

@@ -23,7 +23,7 @@ export interface KindCase {
   /** What a consumer gets of the request. */
   received(request: OutgoingRequest): Received;
   answers: readonly AnswerCase[];
-  /** True where a 2xx says all, whatever its body. */
+  /** True where a 2xx says that it arrived, whatever its body. */
   statusDecides?: boolean;
 }
 
