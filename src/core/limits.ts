@@ -494,6 +494,11 @@ export const LIMITS = {
     unit: "count",
     why: "Deliveries of one project's wide events that are accepted and still to be written; a publish that would exceed it waits for them.",
   },
+  batchListRowsMax: {
+    value: 2_000_000,
+    unit: "count",
+    why: "Endpoints in all different lists of a batch's wide events: 34 MB in its one transaction. Events with the same list share it.",
+  },
   fanoutSliceRows: {
     value: 50,
     unit: "count",

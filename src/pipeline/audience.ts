@@ -1,5 +1,6 @@
 import type { Evaluation } from "../core/filter/filter.ts";
 import type { Json } from "../core/json/value.ts";
+import { invalid, type Problem } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
 import { type Endpoint, envelopeOf } from "../core/model.ts";
 import { AnswerMemory, isSubscribed, Routes } from "../core/routes.ts";
@@ -74,8 +75,9 @@ export class Audiences {
 
   async #ofAll(projectId: number, events: readonly RoutedEvent[]): Promise<Audience[]> {
     const audiences: Audience[] = [];
+    const wide = new WideAudiences();
     const { turns } = this.data.store;
-    for (const event of events) audiences.push(await this.#ofOne(projectId, event));
+    for (const event of events) audiences.push(wide.share(await this.#ofOne(projectId, event)));
     // What follows a wide one is work too.
     if (audiences.some(({ endpoints }) => isWide(endpoints))) await turns.next();
     return audiences;
@@ -159,6 +161,38 @@ function divide({ all }: Subscribers, matched: ReadonlySet<number>): Audience {
   const named = [...own, ...shared].slice(0, max);
   const others = all.length - endpoints.length - named.length;
   return { endpoints, filtered: filteredText({ named, others }) };
+}
+
+/** The wide audiences of one batch: equal ones are one list, and all lists together have a bound. */
+class WideAudiences {
+  readonly #lists: (readonly Endpoint[])[] = [];
+  #rows = 0;
+
+  /** The audience, with the list of an equal one before it. Throws 422 where the lists would be too long. */
+  share(audience: Audience): Audience {
+    const { endpoints, filtered } = audience;
+    if (!isWide(endpoints)) return audience;
+    const known = this.#lists.find((list) => isSame(list, endpoints));
+    if (known) return { endpoints: known, filtered };
+    this.#rows += endpoints.length;
+    if (this.#lists.length > 0 && this.#rows > limit("batchListRowsMax")) throw tooManyLists();
+    this.#lists.push(endpoints);
+    return audience;
+  }
+}
+
+function isSame(one: readonly Endpoint[], other: readonly Endpoint[]): boolean {
+  return (
+    one === other || (one.length === other.length && one.every((endpoint, at) => endpoint === other[at]))
+  );
+}
+
+function tooManyLists(): Problem {
+  const max = limit("batchListRowsMax").toLocaleString("en-US");
+  return invalid(
+    "/events",
+    `The filters of very many endpoints give these events different audiences, of more than ${max} endpoints together: publish fewer at once.`,
+  );
 }
 
 /** True where the deliveries are too many for the event's own transaction: they follow in slices. */
