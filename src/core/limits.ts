@@ -495,9 +495,9 @@ export const LIMITS = {
     why: "Deliveries of one project's wide events that are accepted and still to be written; a publish that would exceed it waits for them.",
   },
   batchListRowsMax: {
-    value: 2_000_000,
+    value: 500_000,
     unit: "count",
-    why: "Endpoints in all different lists of a batch's wide events: 34 MB in its one transaction. Events with the same list share it.",
+    why: "Endpoints in all different lists of a batch's wide events: 9 MB in its one transaction, which they make 135 ms long. Events with the same list share it.",
   },
   fanoutSliceRows: {
     value: 50,

@@ -34,7 +34,7 @@ export function hideSecrets(text: string, secrets: readonly string[]): string {
 
 /** The same list where nothing had to be hidden. */
 export function hideSecretHeaders(headers: Headers, secrets: readonly string[]): Headers {
-  const latin1 = secrets.map(asLatin1);
+  const latin1 = secrets.flatMap(asLatin1);
   const text = headers.map(([, value]) => value).join("\n");
   if (hideSecrets(text, latin1) === text) return headers;
   return headers.map(([name, value]) => [name, hideSecrets(value, latin1)]);
@@ -48,7 +48,7 @@ export function hideSecretBytes(body: Uint8Array, secrets: readonly string[], is
   if (body.length === 0 || secrets.length === 0) return body;
   // Latin-1 keeps every byte, whatever the body is.
   const text = Buffer.from(body.buffer, body.byteOffset, body.length).toString("latin1");
-  const spelled = secrets.map(asLatin1);
+  const spelled = secrets.flatMap(asLatin1);
   const whole = hideSecrets(text, spelled);
   const shown = isCut ? hideBegun(whole, spelled) : whole;
   return shown === text ? body : Buffer.from(shown, "latin1");
@@ -65,11 +65,12 @@ function hideBegun(text: string, secrets: readonly string[]): string {
   return longest < LENGTH_MIN ? text : text.slice(0, -longest) + MASK;
 }
 
-function asLatin1(secret: string): string {
-  return Buffer.from(secret).toString("latin1");
+/** Its bytes in UTF-8 as Latin-1 shows them and, as headers are sent in Latin-1, itself. */
+function asLatin1(secret: string): string[] {
+  return [...new Set([Buffer.from(secret).toString("latin1"), secret])];
 }
 
-/** As text, in JSON, in XML, in a URL, in base64, and byte by byte. */
+/** As text, in JSON, in XML, in a URL, in base64, and in hexadecimal digits, with spaces or without. */
 function spellingsOf(secret: string): string[] {
   if (secret.length < LENGTH_MIN) return [];
   const encoded = Buffer.from(secret, "latin1");
@@ -79,5 +80,6 @@ function spellingsOf(secret: string): string[] {
   const bytes = hex.match(/../g)?.join(" ") ?? hex;
   const xml = secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
   const json = JSON.stringify(secret).slice(1, -1);
-  return [secret, json, xml, encodeURIComponent(secret), ...base64s, bytes, bytes.toUpperCase()];
+  const hexes = [hex, hex.toUpperCase(), bytes, bytes.toUpperCase()];
+  return [secret, json, xml, encodeURIComponent(secret), ...base64s, ...hexes];
 }

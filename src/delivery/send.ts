@@ -163,6 +163,7 @@ function transmit(
   return transport.send({
     method,
     url,
+    owner: compiledOf(sending.endpoint).owner,
     headers,
     body,
     timeoutMs,
@@ -294,6 +295,8 @@ export function sign(ids: IdCodec, endpoint: Endpoint, load: Load, body: Uint8Ar
 /** What attempts need of an endpoint, read once for each of its versions. */
 interface Compiled {
   publicId: string | null;
+  /** Its consumer, or its project: no connection serves the endpoints of two. */
+  owner: string;
   /** The last request, and its head: most requests to an endpoint have the same one. */
   head: { of: Pick<OutgoingRequest, "method" | "url" | "headers">; text: string } | null;
   /** With its credentials. */
@@ -319,6 +322,7 @@ const compiledOf = once((endpoint: Endpoint): Compiled => {
   const kind = findKind(endpoint.kind);
   return {
     publicId: null,
+    owner: `${endpoint.projectId} ${endpoint.consumerId ?? ""}`,
     head: null,
     headers: endpoint.headers.filter(([name]) => kind === undefined || !isProtocolHeader(kind, name)),
     config: { ...endpoint.config, ...endpoint.credentials },

@@ -77,7 +77,8 @@ export class Audiences {
     const audiences: Audience[] = [];
     const wide = new WideAudiences();
     const { turns } = this.data.store;
-    for (const event of events) audiences.push(wide.share(await this.#ofOne(projectId, event)));
+    for (const [at, event] of events.entries())
+      audiences.push(wide.share(await this.#ofOne(projectId, event), at));
     // What follows a wide one is work too.
     if (audiences.some(({ endpoints }) => isWide(endpoints))) await turns.next();
     return audiences;
@@ -169,30 +170,26 @@ class WideAudiences {
   #rows = 0;
 
   /** The audience, with the list of an equal one before it. Throws 422 where the lists would be too long. */
-  share(audience: Audience): Audience {
+  share(audience: Audience, at: number): Audience {
     const { endpoints, filtered } = audience;
     if (!isWide(endpoints)) return audience;
     const known = this.#lists.find((list) => isSame(list, endpoints));
     if (known) return { endpoints: known, filtered };
     this.#rows += endpoints.length;
-    if (this.#lists.length > 0 && this.#rows > limit("batchListRowsMax")) throw tooManyLists();
+    if (this.#lists.length > 0 && this.#rows > limit("batchListRowsMax")) throw tooManyLists(at);
     this.#lists.push(endpoints);
     return audience;
   }
 }
 
 function isSame(one: readonly Endpoint[], other: readonly Endpoint[]): boolean {
-  return (
-    one === other || (one.length === other.length && one.every((endpoint, at) => endpoint === other[at]))
-  );
+  return one === other || (one.length === other.length && one.every(({ id }, at) => id === other[at]?.id));
 }
 
-function tooManyLists(): Problem {
+function tooManyLists(at: number): Problem {
   const max = limit("batchListRowsMax").toLocaleString("en-US");
-  return invalid(
-    "/events",
-    `The filters of very many endpoints give these events different audiences, of more than ${max} endpoints together: publish fewer at once.`,
-  );
+  const detail = `Up to this event, the filters give those of the batch different audiences of more than ${max} endpoints together.`;
+  return invalid(`/events/${at}`, `${detail} Publish fewer at once.`);
 }
 
 /** True where the deliveries are too many for the event's own transaction: they follow in slices. */

@@ -1,9 +1,9 @@
 /**
  * The pool: every open connection, and which of them are idle and may carry the next request.
  *
- * Idle connections are kept per scheme, host and port. The one used last is taken first; beyond `idleMax` the
- * one idle longest is closed, and beyond `openMax` of all for each new one. Age is bounded so that a change
- * in DNS takes effect.
+ * Idle connections are kept per scheme, host, port and owner. The one used last is taken first; beyond
+ * `idleMax` the one idle longest is closed, and beyond `openMax` of all for each new one. Age is bounded so
+ * that a change in DNS takes effect.
  */
 import { Connection, type ConnectionOwner, type ConnectionTarget } from "./connection.ts";
 import { ConnectionList } from "./connection-list.ts";

@@ -56,7 +56,7 @@ export class Exchange implements ConnectionOwner {
   }
 
   start(): void {
-    const idle = this.#parts.connections.take(this.#request.url.origin, this);
+    const idle = this.#parts.connections.take(keyOf(this.#request), this);
     if (idle === null) return void this.#connect();
     this.#connection = idle;
     this.#isReused = true;
@@ -123,10 +123,10 @@ export class Exchange implements ConnectionOwner {
 
   /** Connects to the next vetted address, and to no other. */
   #dial(): void {
-    const { origin, protocol, hostname, port } = this.#request.url;
+    const { protocol, hostname, port } = this.#request.url;
     const isTls = protocol === "https:";
     const target = {
-      key: origin,
+      key: keyOf(this.#request),
       address: this.#addresses.shift() ?? "",
       port: port === "" ? (isTls ? 443 : 80) : Number(port),
       tlsName: isTls ? hostname.replace(/^\[|\]$|\.$/g, "") : null,
@@ -161,4 +161,9 @@ export class Exchange implements ConnectionOwner {
 
 function expire(exchange: Exchange): void {
   exchange.expire();
+}
+
+/** Which connections may serve it. */
+function keyOf({ owner, url }: TransportRequest): string {
+  return `${url.origin} ${owner}`;
 }

@@ -7,6 +7,11 @@ export interface TransportRequest {
   method: string;
   /** Checked by `guard.checkUrl`. */
   url: UrlParts;
+  /**
+   * Whose request it is: a connection serves the requests of one owner alone. What a receiver sends too much
+   * may come after the next request has begun, and would be that one's answer.
+   */
+  owner: string;
   /** Without `host`, `content-length` and all that concerns the connection: the transport adds these. */
   headers: ReadonlyArray<readonly [string, string]>;
   /** May be empty; must not change until the result is there. */

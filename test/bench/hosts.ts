@@ -26,7 +26,7 @@ const hosts = Number(options.hosts);
 const requests = Number(options.requests);
 const inFlight = Number(options["in-flight"]);
 const BODY = Buffer.alloc(1024, "x");
-const RULES = { timeoutMs: 15_000, maxReadBytes: 65_536, maxKeepBytes: 16_384 };
+const RULES = { owner: "", timeoutMs: 15_000, maxReadBytes: 65_536, maxKeepBytes: 16_384 };
 
 const authority = createAuthority();
 const certificate = authority.sign("DNS:*.hosts.test");

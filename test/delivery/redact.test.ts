@@ -1,7 +1,7 @@
 /** What a server repeats of the credentials that it was sent is hidden before anything is kept. */
 import { limit } from "../../src/core/limits.ts";
 import { expect, test } from "bun:test";
-import { headerSecrets, hideSecretBytes, hideSecrets } from "../../src/delivery/redact.ts";
+import { headerSecrets, hideSecretBytes, hideSecretHeaders, hideSecrets } from "../../src/delivery/redact.ts";
 import { startApp } from "../kit/app.ts";
 import { serviceAccount } from "../destinations/kinds/google.ts";
 import { startReceiver } from "../kit/receiver.ts";
@@ -17,11 +17,12 @@ test.each([
   ["in a URL", `/?token=${encodeURIComponent(TOKEN)}`],
   ["in base64", `{"token":"${Buffer.from(TOKEN).toString("base64")}"}`],
   ["in base64 of addresses", `token=${Buffer.from(TOKEN).toString("base64url")}`],
+  ["in hexadecimal digits", `41${Buffer.from(TOKEN).toString("hex")}42`],
   ["byte by byte", `41 ${Buffer.from(TOKEN).toString("hex").match(/../g)?.join(" ")} 42`],
 ])("a credential %s", (_where, text) => {
   const shown = decode(hideSecretBytes(encode(text), ["short-lived", TOKEN]));
   expect(shown).toContain("***");
-  for (const part of ["FwoGZXIv", "RndvR1pYSX", "46 77 6f 47"]) expect(shown).not.toContain(part);
+  for (const part of ["FwoGZXIv", "RndvR1pYSX", "46 77 6f 47", "46776f47"]) expect(shown).not.toContain(part);
 });
 
 test("bytes that are no text survive beside it", () => {
@@ -32,8 +33,11 @@ test("bytes that are no text survive beside it", () => {
   );
 });
 
-test("a credential beyond ASCII is found in UTF-8", () => {
+test("a credential beyond ASCII is found in UTF-8, and in Latin-1, in which headers are sent", () => {
   expect(decode(hideSecretBytes(encode("password pässwörd!"), ["pässwörd"]))).toBe("password ***!");
+  const echoed = Buffer.from("password pässwörd!", "latin1");
+  expect(decode(hideSecretBytes(echoed, ["pässwörd"]))).toBe("password ***!");
+  expect(hideSecretHeaders([["x-echo", "pässwörd!"]], ["pässwörd"])).toEqual([["x-echo", "***!"]]);
 });
 
 test("what holds none stays the same object; the shortest passwords are words, which servers say too", () => {

@@ -64,7 +64,7 @@ test("wide events of a batch with the same endpoints have one list, also where a
 
   setLimit("batchListRowsMax", 8);
   const refused = await batch([2, 1]);
-  expect([refused.status, refused.json["errors"]]).toMatchObject([422, [{ pointer: "/events" }]]);
+  expect([refused.status, refused.json["errors"]]).toMatchObject([422, [{ pointer: "/events/1" }]]);
   expect((await batch([2, 3, 4])).status).toBe(202);
 });
 

@@ -13,6 +13,24 @@ describe("the pool", () => {
     expect(hosts).toEqual(["a", "b", "a", "b"].map((name) => `host: ${name}.test:${receiver.port}`));
   });
 
+  test("keeps owners apart: what a receiver says too much, and late, answers nobody else's request", async () => {
+    let sayMore = () => {};
+    const receiver = await answering((socket, { path }) => {
+      if (path === "/surplus") {
+        socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
+        sayMore = () => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nforged");
+        return;
+      }
+      // The second request is under way: on the same connection the surplus comes before its answer.
+      sayMore();
+      socket.write("HTTP/1.1 500 No\r\ncontent-length: 2\r\n\r\nno");
+    });
+    const { send, transport } = open();
+    expect(short(await send(receiver.url("/surplus"), { owner: "1 acme" }))).toBe("200 ok");
+    expect(short(await send(receiver.url("/victim"), { owner: "1 zeta" }))).toBe("500 no");
+    expect(transport.stats()).toMatchObject({ connects: 2, reused: 0 });
+  });
+
   test("closes what has been idle too long by itself", async () => {
     const receiver = await hostile();
     const { send } = open(["127.0.0.1"], { idleMaxMs: 20 });

@@ -82,6 +82,7 @@ export function post(url: URL): TransportRequest {
   return {
     method: "POST",
     url,
+    owner: "",
     headers: [],
     body,
     timeoutMs: 5_000,

@@ -22,6 +22,7 @@ async function tell(what: string, url: string): Promise<void> {
   const request: TransportRequest = {
     method: "POST",
     url: verdict.url,
+    owner: "",
     headers: [],
     body: new Uint8Array(0),
     timeoutMs: 2000,

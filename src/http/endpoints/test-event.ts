@@ -83,6 +83,7 @@ function testRoute(services: TestNeeds): AnyRoute {
       const deliveryId = await writeTest(services, caller, endpoint, type);
       if (isFetched) return { status: 202, json: waitingTest(services, deliveryId, type) };
       await attempt(services, deliveryId);
+      context.requireAdmission();
       // Kept in memory alone: its bodies leave with their event, and a test that is sent again does no harm.
       return { status: 200, json: lastAttempt(services, deliveryId) };
     },

@@ -125,7 +125,10 @@ function publishBatch(services: PublishNeeds): AnyRoute {
         example: { data: [publishedExample] },
       },
     },
-    refuses: REFUSALS,
+    refuses: {
+      ...REFUSALS,
+      invalid_request: `${REFUSALS.invalid_request} Or the events go to very many different sets of endpoints (\`batchListRowsMax\`).`,
+    },
     async handle(context) {
       const { projectId } = context.caller;
       const charge = (count: number) => context.charge(count - 1);

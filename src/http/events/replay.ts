@@ -100,7 +100,7 @@ function replayEvent(services: ReplayNeeds): AnyRoute {
       const { caller, params, body } = context;
       const event = findEvent(services, caller, params.id);
       if (isBodyGone(event)) throw new Problem("conflict", BODY_GONE);
-      if (!body.endpoint_ids && event.deliveryCount > limit("eventRowsMax")) {
+      if (!body.endpoint_ids && widthOf(services, caller, event) > limit("eventRowsMax")) {
         requireReplayRoom(services, caller);
         await context.beginWork();
       }
@@ -110,6 +110,11 @@ function replayEvent(services: ReplayNeeds): AnyRoute {
       return new EventReplay(services, caller, event, body.new_message_id ?? false).run(context, targets);
     },
   });
+}
+
+/** As many endpoints as may be read, at most: a consumer is not told how many of the project's there are. */
+function widthOf(services: Needs<"endpoints">, caller: Caller, { deliveryCount }: Event): number {
+  return visibleEndpoints(services, caller)?.size ?? deliveryCount;
 }
 
 /** An endpoint that the event is sent to again. */

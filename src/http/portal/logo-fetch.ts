@@ -33,6 +33,7 @@ export async function fetchLogo(
   const result = await transport.send({
     method: "GET",
     url: verdict.url,
+    owner: verdict.url.href,
     headers: [
       ["user-agent", USER_AGENT],
       ["accept", "image/png, image/jpeg, image/webp, image/gif"],

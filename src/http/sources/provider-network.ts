@@ -45,6 +45,7 @@ async function fetchDocument(
   const result = await transport.send({
     method: post === undefined ? "GET" : "POST",
     url: verdict.url,
+    owner: verdict.url.href,
     headers: [
       ["user-agent", USER_AGENT],
       ["accept", "*/*"],
