@@ -5,7 +5,7 @@ import type { Turns } from "../../core/structures/turn-queue.ts";
 import { bound } from "../bound.ts";
 import type { Data } from "../data.ts";
 import { type DeliveryRow, type StatusKeys, statusKeyOf, statusNumber, toDelivery } from "./delivery-row.ts";
-import { deliveriesOf, isLastAttemptOf } from "./children.ts";
+import { deliveriesOf, goesToOneOf, isLastAttemptOf } from "./children.ts";
 import { LABELS } from "../index/index.ts";
 import { type Page, type PageRequest, readPage } from "../page.ts";
 import { Merge, NEWEST_FIRST } from "../merge.ts";
@@ -70,8 +70,8 @@ export class DeliveryList {
        FROM delivery d JOIN event e ON e.id = d.event_id
        WHERE d.id IN (SELECT value FROM json_each(?)) ORDER BY d.id DESC`,
     );
-    this.#ofEvent = sqlite.prepare<{ id: number }, [number, number, number]>(
-      `${deliveriesOf(bound(1), "id", { below: bound(2) })} ORDER BY id DESC LIMIT ${bound(3)}`,
+    this.#ofEvent = sqlite.prepare<{ id: number }, [number, number, number, string | null]>(
+      `${deliveriesOf(bound(1), "id", { below: bound(2), where: goesToOneOf(4) })} ORDER BY id DESC LIMIT ${bound(3)}`,
     );
     this.#deadOfProject = sqlite.prepare<{ id: number }, [number, number, number]>(
       `SELECT id FROM delivery WHERE status = 3 AND project_id = ${bound(1)} AND id < ${bound(2)} ORDER BY id DESC LIMIT ${bound(3)}`,
@@ -144,17 +144,13 @@ export class DeliveryList {
     return this.#load.all(needsCode, JSON.stringify(ids)).sort((a, b) => b.id - a.id);
   }
 
-  /** Below `before`, newest first. */
-  #keysOfEvent(eventId: number, before: number, count: number): number[] {
-    return this.#ofEvent.all(eventId, before, count).map(({ id }) => id);
-  }
-
   /** The narrowest list that holds all that the filter can match. */
   #candidates(filter: DeliveryFilter): (before: number, count: number) => readonly number[] {
     const { eventId, projectId, status } = filter;
     if (eventId !== null) {
       if (!this.#hasEvent(eventId, filter)) return () => [];
-      return (before, count) => this.#keysOfEvent(eventId, before, count);
+      const visible = filter.visible && JSON.stringify([...filter.visible]);
+      return (before, count) => this.#ofEvent.all(eventId, before, count, visible).map(({ id }) => id);
     }
     const endpoints = this.#endpointsOf(filter);
     const dead = status?.length === 1 && status[0] === "dead";

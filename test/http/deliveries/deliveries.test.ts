@@ -1,5 +1,6 @@
 /** Deliveries, their attempts, retry, cancel and export. */
 import { describe, expect, test } from "bun:test";
+import { LIMITS } from "../../../src/core/limits.ts";
 import type { AttemptAnswer } from "../../../src/http/deliveries/attempt-shape.ts";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
 import { apiForFile, expectRefusal, type Page, nobody } from "../log-kit.ts";
@@ -387,5 +388,28 @@ describe("a portal token", () => {
     expect(await list("event_type=v.moved", "anna")).toEqual([]);
     const reply = await api.call("GET", `/v1/deliveries/${delivery?.id}`, undefined, "anna");
     expectRefusal(reply, 404, "not_found");
+  });
+
+  test("is not told by the cursors of an event's pages how many others got it", async () => {
+    await api.endpoint({ url: api.receiver.url("wide"), eventTypes: ["v.wide"], consumerId: "anna" });
+    const shared = await api.endpoint({ url: api.receiver.url("wide"), eventTypes: ["v.wide"] });
+    const { id } = await api.publish("v.wide", { consumer_id: "anna" });
+    const settled = await api.settled(id);
+    const last = Math.max(...settled.map((row) => api.data.ids.decode("msg", row.id) ?? 0));
+    // More of the project's than are looked at for a page.
+    api.data.store.sqlite.exec(
+      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+       INSERT INTO delivery (id, event_id, endpoint_id, project_id, status)
+       SELECT ${last} + i, event_id, ${shared.id}, project_id, 2 FROM delivery, n WHERE delivery.id = ${last}`,
+    );
+    const limits = LIMITS as { listScanMax: { value: number } };
+    const usual = limits.listScanMax.value;
+    limits.listScanMax.value = 251;
+    try {
+      const page = await api.get<Page<DeliveryAnswer>>(`/v1/deliveries?event_id=${id}`, "anna");
+      expect([page.data.length, page.next_cursor]).toEqual([1, null]);
+    } finally {
+      limits.listScanMax.value = usual;
+    }
   });
 });
