@@ -40,7 +40,8 @@ export class Trials {
       manage: true,
       create: true,
     };
-    const asked = { caller, params: { id: data.ids.encode("ep", id) }, body: {}, beginChange: () => {} };
+    const admitted = { beginChange: () => {}, requireAdmission: () => {} };
+    const asked = { caller, params: { id: data.ids.encode("ep", id) }, body: {}, ...admitted };
     await route?.handle(asked as unknown as RequestContext);
   }
 }

@@ -1,4 +1,4 @@
-/** Tests of an endpoint, and tries of destinations that are not stored yet, have a few at once. */
+/** Tests of an endpoint, and tries of destinations that are not stored yet: a few at once. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { limit } from "../../../src/core/limits.ts";
 import { type Api, expectRefusal, startApi } from "../log-kit.ts";
@@ -43,6 +43,15 @@ test("a test above them is refused, and leaves no event", async () => {
   release();
   expect((await Promise.all(open)).map(({ status }) => status)).toEqual(open.map(() => 200));
   expect((await send()).status).toBe(200);
+});
+
+test("whoever may not call any more does not get the answer of the test under way", async () => {
+  const { publicId } = await api.endpoint({ url: silent.url.href, consumerId: "anna" });
+  const sent = api.call("POST", `/v1/endpoints/${publicId}/test`, {}, "annaManages");
+  await lookUntil(() => asked === 1);
+  api.callers.delete("annaManages");
+  release();
+  expectRefusal(await sent, 401, "unauthenticated");
 });
 
 test("a try of a destination above them is refused; other callers have their own", async () => {
