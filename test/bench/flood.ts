@@ -2,11 +2,16 @@
  * What a flood does to the others: publishing, another source and reading go on at a steady pace, by turns
  * without a flood, under forged requests to a source, under genuine ones above its rate, under publishing and
  * reading in another project, under readers of the largest page that anybody may ask for, and beside
- * connections that hold something: such an answer, which they do not read, or a body that does not end.
+ * connections that hold something: such an answer, which they do not read, or a body that does not end. Then
+ * the floods of heavy.ts, of few requests and much memory.
  *
  *   bun test/bench/flood.ts [--rounds 10] [--seconds 4] [--flood 1000] [--connections 16] [--held 1000]
+ *                           [--endpoints 10000] [--heavy "previews"]
  *
- * `--flood 0`: as many as one process can send. The last column is the memory of the service.
+ * `--flood 0`: as many as one process can send. `--rounds 0`: the heavy floods alone; `--heavy` names one of
+ * them, or `none`. Each tells the most memory that the service had meanwhile, and the bench ends with exit
+ * code 1 where that passes its bound, or a neighbour of a heavy one was refused. The bounds are those of the
+ * defaults: 100,000 endpoints take 466 MiB before anything floods them.
  */
 import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -17,7 +22,9 @@ import { type Peer, startPeer } from "./children.ts";
 import { holdConnections } from "./held.ts";
 import { describeMachine } from "./machine.ts";
 import type { PacerReport, PacerSettings } from "./pacer.ts";
-import { readProcess } from "./proc.ts";
+import { HEAVY_FLOODS } from "./heavy.ts";
+import { runHeavy } from "./heavy-run.ts";
+import { readProcess, resetPeak } from "./proc.ts";
 import { type Server, startServer } from "./server.ts";
 
 const { values: options } = parseArgs({
@@ -27,6 +34,8 @@ const { values: options } = parseArgs({
     flood: { type: "string", default: "1000" },
     connections: { type: "string", default: "16" },
     held: { type: "string", default: "1000" },
+    endpoints: { type: "string", default: "10000" },
+    heavy: { type: "string", default: "all" },
   },
 });
 const runMs = Number(options.seconds) * 1000;
@@ -35,6 +44,9 @@ const EVENTS_PER_SECOND = 50;
 const READS_PER_SECOND = 50;
 /** A flood is a multiple of each; the steady ones stay below. */
 const RATE_LIMITS = { SEALPOST_PUBLISH_RATE_LIMIT: "250", SEALPOST_MANAGEMENT_RATE_LIMIT: "100" };
+/** Of the service in all these phases; half more than was measured. */
+const PEAK_MIB_MAX = 900;
+const MIB = 1024 * 1024;
 const BODY_BYTES = 2048;
 const SECRET = "a-webhook-secret";
 const BODY = JSON.stringify({ type: "invoice.paid", text: "x".repeat(BODY_BYTES - 36) });
@@ -89,20 +101,21 @@ interface Result {
   flood: PacerReport | null;
   /** Of the service, over the phase. */
   cpuSeconds: number;
-  /** Of the service, at its end. */
-  rssBytes: number;
+  /** Of the service, at most. */
+  peakRssBytes: number;
 }
 
 async function runPhase(phase: string, steady: Record<Steady, Peer>, flood: Peer | null): Promise<Result> {
   const ask = (peer: Peer) => peer.ask<PacerReport>({ runMs });
   const before = readProcess(server.pid).cpuSeconds;
+  resetPeak(server.pid);
   const [flooded, ...reports] = await Promise.all([
     flood && ask(flood),
     ...STEADY.map((name) => ask(steady[name])),
   ]);
   const named = STEADY.map((name, at) => [name, reports[at]]);
-  const { cpuSeconds: after, rssBytes } = readProcess(server.pid);
-  const facts = { flood: flooded, cpuSeconds: after - before, rssBytes };
+  const { cpuSeconds: after, peakRssBytes } = readProcess(server.pid);
+  const facts = { flood: flooded, cpuSeconds: after - before, peakRssBytes };
   const result = { phase, steady: Object.fromEntries(named) as Result["steady"], ...facts };
   console.log(format(result));
   return result;
@@ -116,11 +129,11 @@ async function runHeldPhase(phase: string, request: string): Promise<Result> {
   return result;
 }
 
-function format({ phase, steady, flood, rssBytes }: Result): string {
+function format({ phase, steady, flood, peakRssBytes }: Result): string {
   const tell = ({ latency }: PacerReport) =>
     `${latency.p50Ms.toFixed(2).padStart(7)} ${latency.p99Ms.toFixed(2).padStart(7)}`;
   const rate = flood === null ? "" : `  ${Math.round(flood.perSecond)}/s ${JSON.stringify(flood.statuses)}`;
-  const memory = `${Math.round(rssBytes / 1e6)} MB`.padStart(8);
+  const memory = `${Math.round(peakRssBytes / MIB)} MiB`.padStart(8);
   return `${phase.padEnd(10)} ${STEADY.map((name) => tell(steady[name])).join("   ")} ${memory}${rate}`;
 }
 
@@ -198,15 +211,20 @@ const unended = `POST /ingest/src_01M888DMFK00XMN49FS0AGF330 HTTP/1.1\r\nhost: 1
 const held = { unread: PAGE, unended };
 
 console.log(`${describeMachine(directory)}\n`);
-console.log("p50/p99 ms  publish           another source    read              memory  flood");
-const results: Result[] = [];
-await runPhase("calm", steady, null);
+console.log("p50/p99 ms  publish           another source    read             at most  flood");
+const results: Result[] = [await runPhase("calm", steady, null)];
 for (let round = 0; round < Number(options.rounds); round++) {
   results.push(await runPhase("calm", steady, null));
   for (const [phase, peer] of Object.entries(floods)) results.push(await runPhase(phase, steady, peer));
   for (const [phase, request] of Object.entries(held)) results.push(await runHeldPhase(phase, request));
 }
-summarize(results);
+if (Number(options.rounds) > 0) summarize(results.slice(1));
 await Promise.all([...Object.values(steady), ...Object.values(floods)].map((peer) => peer.stop()));
 await server.stop();
-process.exit(0);
+
+const peak = Math.max(...results.map(({ peakRssBytes }) => peakRssBytes)) / MIB;
+const faults = peak > PEAK_MIB_MAX ? [`at most ${Math.round(peak)} MiB, above ${PEAK_MIB_MAX}`] : [];
+const named = HEAVY_FLOODS.filter(({ name }) => options.heavy === "all" || options.heavy === name);
+faults.push(...(await runHeavy(named, Number(options.endpoints))));
+for (const fault of faults) console.error(fault);
+process.exit(faults.length > 0 ? 1 : 0);

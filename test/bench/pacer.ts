@@ -25,6 +25,7 @@ export interface PacerReport {
   statuses: Record<string, number>;
   /** From the moment at which a request was due, so that one that found no free connection counts whole. */
   latency: Percentiles;
+  worstMs: number;
   perSecond: number;
 }
 
@@ -79,7 +80,8 @@ function finish(at: number): void {
   const perSecond = latenciesUs.length / ((at - startedAtUs) / 1_000_000);
   isRunning = false;
   for (const socket of idle) socket.end();
-  process.send?.({ statuses, latency: percentiles(latenciesUs), perSecond } satisfies PacerReport);
+  const worstMs = latenciesUs.reduce((most, us) => Math.max(most, us), 0) / 1000;
+  process.send?.({ statuses, latency: percentiles(latenciesUs), worstMs, perSecond } satisfies PacerReport);
 }
 
 async function start(runMs: number): Promise<void> {

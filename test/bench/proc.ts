@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 
 /** The unit of every CPU time in /proc: 10 ms on Linux, whatever the kernel's own tick. */
 const TICKS_PER_SECOND = 100;
@@ -20,6 +20,11 @@ export function readProcess(pid: number): ProcessUsage {
     rssBytes: readKilobytes(status, "VmRSS"),
     peakRssBytes: readKilobytes(status, "VmHWM"),
   };
+}
+
+/** The peak of a process's memory begins anew: where it is now. */
+export function resetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
 /** CPU seconds that all processes of the machine have used, and that its host has taken away (steal). */

@@ -1,0 +1,125 @@
+/**
+ * Floods of the flood bench that are few requests and much memory. Each meets a service of its own, and is of
+ * another account than the neighbour.
+ */
+import { holdConnections } from "./held.ts";
+
+/** The service that is flooded, as the one who floods it sees it. */
+export interface Target {
+  port: number;
+  key: string;
+  /** How many endpoints a wide event has. */
+  endpoints: number;
+}
+
+export interface HeavyFlood {
+  name: string;
+  /** Above it the bench fails: up to half more than was measured, and less than without what bounds it. */
+  peakMiBMax: number;
+  /** How long the neighbour is watched: the flood ends before. */
+  seconds: number;
+  /** What has to be there before; answers the flood, which ends with what its requests were answered. */
+  prepare(target: Target): Promise<() => Promise<Tally>>;
+}
+
+/** Answers by status. */
+export type Tally = Record<string, number>;
+
+const MEGABYTE = "x".repeat(1_000_000);
+
+export const HEAVY_FLOODS: readonly HeavyFlood[] = [
+  { name: "large, hanging", peakMiBMax: 500, seconds: 20, prepare: largeToHanging },
+  { name: "batch, all filtered", peakMiBMax: 320, seconds: 20, prepare: filteredBatch },
+  { name: "polls, unread", peakMiBMax: 1000, seconds: 15, prepare: unreadPolls },
+  { name: "previews", peakMiBMax: 900, seconds: 20, prepare: previews },
+  { name: "replays of one", peakMiBMax: 640, seconds: 30, prepare: replaysOfOne },
+];
+
+/** 60 events of a megabyte to 40 endpoints that take them and never answer. */
+async function largeToHanging(target: Target): Promise<() => Promise<Tally>> {
+  const { port } = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  await makeEndpoints(target, 40, { url: `http://127.0.0.1:${port}/` });
+  return () => atOnce(60, () => publish(target, { text: MEGABYTE }));
+}
+
+/** 500 tiny events, about each of which very many filters are asked, and say no. */
+async function filteredBatch(target: Target): Promise<() => Promise<Tally>> {
+  const fields = { url: "http://127.0.0.1:9/", filter: { data: { n: { $lt: 0 } } } };
+  await makeEndpoints(target, target.endpoints, fields);
+  const events = Array.from({ length: 500 }, (_, n) => ({ type: "bench.heavy", data: { n } }));
+  return () => atOnce(1, () => call(target, "POST", "/v1/events/batch", { events }));
+}
+
+/** Connections that ask for the largest page of a poller, and read nothing of it. */
+async function unreadPolls(target: Target): Promise<() => Promise<Tally>> {
+  const reply = await call(target, "POST", "/v1/endpoints", { kind: "poll" });
+  const { id, secret } = (await reply.json()) as { id: string; secret: string };
+  await atOnce(16, () => publish(target, { text: MEGABYTE }));
+  const request = `GET /poll/${id}?limit=100 HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${secret}\r\n\r\n`;
+  return async () => {
+    const close = await holdConnections(target.port, request, 400);
+    await Bun.sleep(10_000);
+    close();
+    return {};
+  };
+}
+
+/** 200 previews at once by one portal link, each over 40 events of a megabyte. */
+async function previews(target: Target): Promise<() => Promise<Tally>> {
+  await atOnce(40, () => publish(target, { n: 1, text: MEGABYTE }, { consumer_id: "anna" }));
+  const reply = await call(target, "POST", "/v1/portal-links", { consumer_id: "anna" });
+  const key = ((await reply.json()) as { url: string }).url.split("#")[1] ?? "";
+  const transformations = [{ op: "set", path: "data.made", value: true }];
+  const body = { last: 40, filter: { data: { n: { $gte: 0 } } }, transformations };
+  return () => atOnce(200, () => call({ ...target, key }, "POST", "/v1/endpoints/preview", body), 200);
+}
+
+/** 30 replays at once of one event that went to very many endpoints. */
+async function replaysOfOne(target: Target): Promise<() => Promise<Tally>> {
+  const receiver = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
+  await makeEndpoints(target, target.endpoints, { url: `http://127.0.0.1:${receiver.port}/` });
+  const { id } = (await (await publish(target, {})).json()) as { id: string };
+  await untilSent(target, id);
+  return () => atOnce(30, () => call(target, "POST", `/v1/events/${id}/replay`, {}), 30);
+}
+
+async function untilSent(target: Target, event: string): Promise<void> {
+  for (;;) {
+    const reply = await call(target, "GET", `/v1/deliveries?event_id=${event}&status=pending&limit=1`);
+    const { data } = (await reply.json()) as { data: unknown[] };
+    if (data.length === 0) return;
+    await Bun.sleep(500);
+  }
+}
+
+async function makeEndpoints(target: Target, count: number, fields: object): Promise<void> {
+  const tally = await atOnce(count, () => call(target, "POST", "/v1/endpoints", fields), 32);
+  if (tally["201"] !== count) throw new Error(`no endpoints: ${JSON.stringify(tally)}`);
+}
+
+function publish(target: Target, data: object, fields: object = {}): Promise<Response> {
+  return call(target, "POST", "/v1/events", { type: "bench.heavy", data, ...fields });
+}
+
+function call({ port, key }: Target, method: string, path: string, body?: object): Promise<Response> {
+  return fetch(`http://127.0.0.1:${port}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+}
+
+/** `count` calls, so many `together`, each read to its end. */
+async function atOnce(count: number, ask: () => Promise<Response>, together = 8): Promise<Tally> {
+  const tally: Tally = {};
+  let left = count;
+  const goOn = async () => {
+    while (left-- > 0) {
+      const reply = await ask();
+      await reply.arrayBuffer();
+      tally[reply.status] = (tally[reply.status] ?? 0) + 1;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(count, together) }, goOn));
+  return tally;
+}
