@@ -65,6 +65,8 @@ export interface Matched {
 export class Replayer {
   readonly #list: DeliveryList;
   readonly #walking = new Set<number>();
+  /** By project: the end of the last slice that is being written, or waits for that. */
+  readonly #writing = new Map<number, Promise<void>>();
 
   constructor(
     private readonly data: Pick<
@@ -134,11 +136,27 @@ export class Replayer {
     while (this.data.store.writable) {
       await turns.giveWay();
       const slice = await walk.next(turns, ratePerSecond ?? undefined);
-      const done = await this.#writeSlice(replay, slice, replayed);
+      const done = await this.#inTurn(replay.projectId, () => this.#writeSlice(replay, slice, replayed));
       if (done === null || slice.reached === null) return;
       replayed += done;
       if (replayed >= replay.matched) return;
       if (ratePerSecond !== null && done > 0) await this.#wait((done * SECOND_MS) / ratePerSecond);
+    }
+  }
+
+  /**
+   * One slice of a project at a time: those of many jobs together would hold up whoever else writes.
+   */
+  async #inTurn<T>(projectId: number, write: () => Promise<T>): Promise<T> {
+    const before = this.#writing.get(projectId);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#writing.set(projectId, promise);
+    await before;
+    try {
+      return await write();
+    } finally {
+      resolve();
+      if (this.#writing.get(projectId) === promise) this.#writing.delete(projectId);
     }
   }
 

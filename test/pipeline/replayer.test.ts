@@ -1,5 +1,6 @@
 /** A bulk replay at its edges: what its walk meets, and a database that refuses it. */
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { everyOne } from "../../src/store/log/replays.ts";
 import { startApi } from "../http/log-kit.ts";
 import { startApp } from "../kit/app.ts";
@@ -76,4 +77,24 @@ test("a job that is stopped, or is over, is not taken up again", async () => {
   await api.settled((await api.publish("stopped")).id);
   expect(replays.get(replay.id)).toMatchObject({ status: "cancelled", replayed: 0 });
   expect(api.receiver.requests("stopped")).toHaveLength(2);
+});
+
+test("however many jobs a project has, one slice of them waits for the disk", async () => {
+  await using api = await startApi();
+  const { store, replays } = api.data;
+  const url = api.receiver.at("many", () => new Response(null, { status: 500 }));
+  const { projectId } = await api.endpoint({ url, eventTypes: ["many"] });
+  await api.settled((await api.publish("many")).id, ["dead"]);
+  const job = { projectId, consumerId: null, filter: DEAD, matched: 1, position: 0, last: store.latestKey };
+  const jobs = await store.write(() => Array.from({ length: 8 }, () => replays.insert(job)));
+  const disk = Promise.withResolvers<void>();
+  api.diskWaitsFor = disk.promise;
+  const writes = spyOn(store, "write");
+  for (const one of jobs) api.services.replayer.run(one);
+  for (let turn = 0; turn < 20; turn++) await nextTurn();
+  const waiting = writes.mock.calls.length;
+  disk.resolve();
+  expect(waiting).toBe(1);
+  await api.until(async () => jobs.every(({ id }) => replays.get(id)?.status === "completed"));
+  expect(jobs.map(({ id }) => replays.get(id)?.replayed)).toEqual([1, 0, 0, 0, 0, 0, 0, 0]);
 });
