@@ -18,7 +18,7 @@ export class Retries {
   #isScheduled = false;
 
   constructor(
-    private readonly data: Pick<Data, "store" | "deliveries" | "meter" | "askedRetries">,
+    private readonly data: Pick<Data, "store" | "tenants" | "deliveries" | "meter" | "askedRetries">,
     private readonly actors: Pick<Actors, "attemptNow" | "clock">,
   ) {}
 
@@ -47,6 +47,8 @@ export class Retries {
 
   #start(id: number): RetryRefusal | null {
     const delivery = this.data.deliveries.get(id);
+    // The caller's key is refused; this one was asked for before, and waits as all deliveries do.
+    if (delivery && this.data.tenants.isSuspended(delivery.projectId)) return "full";
     const giveBack =
       delivery && Retries.needsPlace(delivery) ? this.data.meter.lend(delivery.projectId) : () => {};
     const attempt = this.actors.attemptNow(id, "manual");
@@ -80,6 +82,8 @@ export class Retries {
     for (const id of [...this.#again]) {
       if (share.isOver) return store.schedule(() => this.#goOn());
       this.#again.delete(id);
+      // Somebody has cancelled the delivery since.
+      if (!this.data.askedRetries.has(id)) continue;
       const refusal = this.#start(id);
       if (refusal === "stopping") return;
       if (refusal === "closed" || refusal === "polled") this.#end(id);

@@ -114,3 +114,36 @@ test("a retry that was answered ends where its delivery is cancelled, or its end
   await it.data.store.settled();
   expect([after.sent, after.asked]).toEqual([[], []]);
 });
+
+test("a retry that waits to be started is not made once its delivery is cancelled", async () => {
+  await using it = await openTestData();
+  const endpoint = await it.endpoint();
+  const id = await it.data.store.write(() => it.insertDelivery(it.insertEvent(), endpoint.id));
+  const life = new Life(it).endWith(Promise.resolve(null));
+  await life.retry(id);
+  await it.data.store.write(() => it.data.deliveries.cancel(id));
+  life.endWith(Promise.resolve(ARRIVED)).clock.advance(2 * limit("shortageRestMs"));
+  await it.data.store.write(() => {});
+  expect([life.sent, it.data.deliveries.get(id)?.status]).toEqual([[id], "cancelled"]);
+});
+
+test("a retry that a restart finds waits as long as its account is suspended", async () => {
+  await using it = await openTestData();
+  const id = await closedDelivery(it);
+  await new Life(it).endWith(NEVER).retry(id);
+  const suspend = async (suspended: boolean) => {
+    const { store, tenants } = it.data;
+    const { made } = await store.write(() => tenants.updateAccount(it.project.accountId, { suspended }));
+    tenants.rememberAccount(made);
+  };
+  await suspend(true);
+  await it.reopen();
+  const after = new Life(it);
+  after.retries.recover();
+  after.clock.advance(limit("shortageRestMs"));
+  expect([after.sent, after.asked]).toEqual([[], [id]]);
+  await suspend(false);
+  after.clock.advance(limit("shortageRestMs"));
+  await it.data.store.untilCommitted();
+  expect([after.sent, after.asked]).toEqual([[id], []]);
+});

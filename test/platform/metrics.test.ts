@@ -74,6 +74,24 @@ describe("the backlog", () => {
     expect(await gauge("sealpost_oldest_due_age_seconds", own)).toBe(0);
   });
 
+  test("that arrives although it was cancelled has come to both ends", async () => {
+    await using own = await Bench.open();
+    const { live } = await own.tenant("unlimited");
+    const path = own.path();
+    const gate = Promise.withResolvers<void>();
+    own.receiver.at(path, () => gate.promise.then(() => new Response()));
+    await own.endpoint(live, path);
+    await publishMany(live, 1);
+    await own.receiver.arrived(path);
+    const [sent] = await deliveries(live);
+    await live.post(`/v1/deliveries/${sent?.id}/cancel`);
+    gate.resolve();
+    await own.app.until(async () => (await deliveries(live))[0]?.status === "delivered");
+    const ended = (status: string) =>
+      counter(`sealpost_deliveries_ended_total{status="${status}",reason="none"}`, own);
+    expect([await ended("cancelled"), await ended("delivered")]).toEqual([1, 1]);
+  });
+
   test("ends as dead with its reason", async () => {
     const { live } = await bench.tenant("unlimited");
     const path = bench.path();

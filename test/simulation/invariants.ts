@@ -348,16 +348,16 @@ function backlogAgrees(run: Simulation): void {
   if (data.tally.waiting !== due) run.violate(`${data.tally.waiting} deliveries are due, ${due} by the rows`);
 }
 
-/**
- * A replay is sent afresh, whatever an attempt of before was still finding out; unless somebody ended
- * it first.
- */
 /** By hand: what was answered is made, or there is nothing to try any more. */
 function retriesWereMade(run: Simulation): void {
   if (run.process.data.askedRetries.all().length > 0)
     run.violate("a retry by hand was answered and never made");
 }
 
+/**
+ * A replay is sent afresh, whatever an attempt of before was still finding out; unless somebody ended
+ * it first.
+ */
 function replaysWereSent(run: Simulation): void {
   if (run.faults.clockJumps) return;
   for (const { id, at } of run.outside.replayed) {

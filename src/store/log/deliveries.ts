@@ -146,8 +146,14 @@ export class Deliveries {
       return "applied";
     }
     if (this.#count(delivery, number, first, metered) === 0) return "gone";
-    if (change.status === "delivered") this.#statements.arriveAfterAll.run(this.store.now(), id, delivery.id);
+    if (change.status === "delivered") this.#arriveAfterAll(id, delivery.id);
     return "late";
+  }
+
+  /** A delivery that was ended while the attempt ran has arrived after all. */
+  #arriveAfterAll(attemptId: number, id: number): void {
+    const { changes } = this.#statements.arriveAfterAll.run(this.store.now(), attemptId, id);
+    if (changes > 0) this.parts.tally.end(endingOf("delivered", null));
   }
 
   /** Writes what an attempt made of a delivery; false where its generation has moved on, or it is gone. */
