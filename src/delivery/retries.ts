@@ -15,6 +15,8 @@ export type RetryRefusal = AttemptRefusal | "polled";
 export class Retries {
   /** Retries to be started again: there was no file or no slot for them, or the process has just started. */
   readonly #again = new Set<number>();
+  /** Retries that have begun, and whose write has not run yet: no row says that they were asked for. */
+  readonly #unwritten = new Set<number>();
   #isScheduled = false;
 
   constructor(
@@ -31,12 +33,15 @@ export class Retries {
   begin(deliveryId: number): RetryRefusal | null {
     if (this.#again.has(deliveryId)) return "busy";
     if (this.#again.size >= limit("attemptsInFlightMax")) return "full";
-    return this.#start(deliveryId);
+    const refusal = this.#start(deliveryId);
+    if (refusal === null) this.#unwritten.add(deliveryId);
+    return refusal;
   }
 
   /** Inside a write. */
   ask(deliveryId: number): void {
     this.data.askedRetries.add(deliveryId);
+    this.#unwritten.delete(deliveryId);
   }
 
   /** At start, once the actors know what they have. */
@@ -83,7 +88,7 @@ export class Retries {
       if (share.isOver) return store.schedule(() => this.#goOn());
       this.#again.delete(id);
       // Somebody has cancelled the delivery since.
-      if (!this.data.askedRetries.has(id)) continue;
+      if (!this.#unwritten.has(id) && !this.data.askedRetries.has(id)) continue;
       const refusal = this.#start(id);
       if (refusal === "stopping") return;
       if (refusal === "closed" || refusal === "polled") this.#end(id);
