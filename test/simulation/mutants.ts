@@ -155,7 +155,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a delivery whose turn comes while it is busy is not looked at again",
     file: "delivery/actor.ts",
     find: 'if (again || recorded === "overtaken") this.#backlog.reload(id);',
-    put: "if (!applied) this.#backlog.reload(id);",
+    put: 'if (recorded === "overtaken") this.#backlog.reload(id);',
   },
   {
     name: "a delivery that is cancelled keeps its place",
