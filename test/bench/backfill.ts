@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { describeMachine } from "./machine.ts";
 import { readProcess } from "./proc.ts";
-import { startServer } from "./server.ts";
+import { SERVICE, startServer } from "./server.ts";
 
 const { values: options } = parseArgs({
   options: { events: { type: "string", default: "300000" }, batch: { type: "string", default: "500" } },
@@ -27,10 +27,7 @@ const PADDING = "x".repeat(900);
 
 const directory = mkdtempSync(join(tmpdir(), "sealpost-bench-"));
 process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
-const server = await startServer(
-  { name: "service", command: [process.execPath, join(import.meta.dir, "../../src/main.ts")] },
-  directory,
-);
+const server = await startServer(SERVICE, directory);
 const arrivals = new Map<string, number>();
 const receiver = Bun.serve({
   hostname: "127.0.0.1",

@@ -17,7 +17,7 @@ import { startPeer } from "./children.ts";
 import type { GeneratorReport } from "./generator.ts";
 import { describeMachine } from "./machine.ts";
 import type { PacerReport } from "./pacer.ts";
-import { type Server, startServer } from "./server.ts";
+import { type Server, SERVICE, startServer } from "./server.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -87,10 +87,7 @@ async function reportSlowDisk(server: Server, name: string): Promise<void> {
 const directory = mkdtempSync(join(tmpdir(), "sealpost-bench-"));
 process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
 console.log(describeMachine(directory));
-const server = await startServer(
-  { name: "service", command: [process.execPath, join(import.meta.dir, "../../src/main.ts")] },
-  directory,
-);
+const server = await startServer(SERVICE, directory);
 
 const alone = await publishAll(server, 1);
 const together = await publishAll(server, 64);

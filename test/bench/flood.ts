@@ -25,7 +25,7 @@ import type { PacerReport, PacerSettings } from "./pacer.ts";
 import { HEAVY_FLOODS } from "./heavy.ts";
 import { runHeavy } from "./heavy-run.ts";
 import { readProcess, resetPeak } from "./proc.ts";
-import { type Server, startServer } from "./server.ts";
+import { type Server, SERVICE, startServer } from "./server.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -184,8 +184,7 @@ function summarize(results: readonly Result[]): void {
 
 const directory = mkdtempSync(join(tmpdir(), "sealpost-flood-"));
 process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
-const command = [process.execPath, join(import.meta.dir, "../../src/main.ts")];
-const server = await startServer({ name: "service", command }, directory, RATE_LIMITS);
+const server = await startServer(SERVICE, directory, RATE_LIMITS);
 const { apiKey, testKey } = server;
 const [flooded, calm] = [await makeSource(server), await makeSource(server)];
 const paced = (request: string, perSecond: number) =>

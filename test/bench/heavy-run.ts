@@ -5,12 +5,11 @@ import { type Peer, startPeer } from "./children.ts";
 import type { HeavyFlood, Tally } from "./heavy.ts";
 import type { PacerReport } from "./pacer.ts";
 import { readProcess, resetPeak } from "./proc.ts";
-import { startServer } from "./server.ts";
+import { SERVICE, startServer } from "./server.ts";
 
 const MIB = 1024 * 1024;
 const OPERATOR = "an-operator-token-of-the-bench";
 const ENV = { SEALPOST_OPERATOR_TOKEN: OPERATOR, SEALPOST_LOG_LEVEL: "warn" };
-const command = [process.execPath, join(import.meta.dir, "../../src/main.ts")];
 
 /** What the neighbour does, so many times a second each. */
 const PER_SECOND = 20;
@@ -40,7 +39,7 @@ export async function runHeavy(floods: readonly HeavyFlood[], endpoints: number)
 
 async function runOne(flood: HeavyFlood, endpoints: number): Promise<Outcome> {
   const directory = mkdtempSync(join(tmpdir(), "sealpost-heavy-"));
-  const server = await startServer({ name: "service", command }, directory, ENV);
+  const server = await startServer(SERVICE, directory, ENV);
   const [key, neighbour] = [await makeAccount(server.port), await makeAccount(server.port)];
   const [publisher, reader] = [
     await startNeighbour(server.port, publishOf(neighbour)),

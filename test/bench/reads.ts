@@ -14,7 +14,7 @@ import { parseArgs } from "node:util";
 import { type Peer, startPeer } from "./children.ts";
 import { describeMachine } from "./machine.ts";
 import type { PacerReport, PacerSettings } from "./pacer.ts";
-import { startServer } from "./server.ts";
+import { SERVICE, startServer } from "./server.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -50,8 +50,7 @@ const LEFT_OUT = new Set([
 
 const directory = mkdtempSync(join(tmpdir(), "sealpost-reads-"));
 process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
-const command = [process.execPath, join(import.meta.dir, "../../src/main.ts")];
-const server = await startServer({ name: "service", command }, directory, ENV);
+const server = await startServer(SERVICE, directory, ENV);
 const base = `http://127.0.0.1:${server.port}`;
 
 async function call(method: string, path: string, body?: unknown): Promise<Record<string, string>> {

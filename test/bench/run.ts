@@ -18,7 +18,7 @@ import { parseArgs } from "node:util";
 import { describeMachine } from "./machine.ts";
 import { type Load, type Measurement, measure } from "./measurement.ts";
 import { findFaults, formatHead, formatMedians, formatRun, ratioToBare } from "./report.ts";
-import type { Contender } from "./server.ts";
+import { type Contender, SERVICE } from "./server.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -82,7 +82,7 @@ function summarize(runs: Measurement[]): string[] {
 function serviceCommand(): string[] {
   if (options.binary !== undefined) return [options.binary];
   if (options.command !== undefined) return ["bash", "-c", `exec ${options.command}`];
-  return [process.execPath, join(import.meta.dir, "../../src/main.ts")];
+  return SERVICE.command;
 }
 
 function readNumber(name: "rounds" | "seconds" | "connections" | "endpoints" | "bytes"): number {

@@ -15,6 +15,12 @@ export interface Contender {
   command: string[];
 }
 
+/** The service from its sources. */
+export const SERVICE: Contender = {
+  name: "service",
+  command: [process.execPath, join(import.meta.dir, "../../src/main.ts")],
+};
+
 export interface Server {
   pid: number;
   port: number;

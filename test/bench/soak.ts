@@ -19,7 +19,7 @@ import { startPeer } from "./children.ts";
 import { describeMachine } from "./machine.ts";
 import type { PacerReport } from "./pacer.ts";
 import { readProcess } from "./proc.ts";
-import { type Server, startServer } from "./server.ts";
+import { type Server, SERVICE, startServer } from "./server.ts";
 
 const { values: options } = parseArgs({
   options: { seconds: { type: "string", default: "300" }, publishes: { type: "string", default: "300" } },
@@ -141,10 +141,7 @@ function judge(samples: readonly Sample[], reports: readonly PacerReport[]): voi
 }
 
 console.log(describeMachine(directory));
-const server = await startServer(
-  { name: "service", command: [process.execPath, join(import.meta.dir, "../../src/main.ts")] },
-  directory,
-);
+const server = await startServer(SERVICE, directory);
 const hostile = await startHostile();
 for (const path of Object.keys(BEHAVIOURS)) {
   const fields = { event_types: path === "/ok" ? [SOUND] : [HOSTILE], timeout_seconds: 2 };

@@ -1,4 +1,4 @@
-import type { DestinationField } from "../destination.ts";
+import { type DestinationField, HEADER_TEXT } from "../destination.ts";
 
 /** The headers and fields that every AWS kind has. */
 
@@ -57,7 +57,7 @@ export function awsFields(endpointHelp: string): readonly DestinationField[] {
       "session_token",
       "Session token",
       "Only with credentials for a time. Such a destination fails as soon as they expire: a role lasts.",
-      { secret: true, pattern: "[!-~]+" },
+      { secret: true, pattern: HEADER_TEXT },
     ),
     field(
       "role_arn",

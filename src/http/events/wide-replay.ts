@@ -52,7 +52,6 @@ export class WideReplay {
     receiving: readonly Receiving[],
   ): Promise<Answer> {
     const { services, event } = this;
-    requireReplayRoom(services, this.caller);
     // Set aside for those that have no delivery yet: they are written behind what comes meanwhile.
     const firstKey = services.store.takeKey(receiving.length);
     const list: ReplayList = { endpoints: [], deliveries: [] };

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
 import { everyOne } from "../../../src/store/log/replays.ts";
-import { type Page, startApi } from "../log-kit.ts";
+import { type Api, type Page, startApi } from "../log-kit.ts";
 
 interface ReplayAnswer {
   id: string;
@@ -64,11 +64,17 @@ test.each([true, false])(
   },
 );
 
+/** An event that so many endpoints have got. */
+async function sentTo(wide: Api, count: number, name: string): Promise<string> {
+  for (let n = 0; n < count; n++) await wide.endpoint({ url: wide.receiver.url(name) });
+  const { id } = await wide.publish(`e.${name}`);
+  await wide.settled(id, ["delivered"]);
+  return id;
+}
+
 test("the answer names the first of very many, and the bulk replay that sends to all", async () => {
   await using wide = await startApi();
-  for (let n = 0; n < 5; n++) await wide.endpoint({ url: wide.receiver.url("named") });
-  const { id } = await wide.publish("e.named");
-  await wide.settled(id, ["delivered"]);
+  const id = await sentTo(wide, 5, "named");
   for (const name of SMALL_WRITES) setLimit(name, 2);
   setLimit("replayNamedMax", 3);
   const { status, json } = await wide.call("POST", `/v1/events/${id}/replay`, {});
@@ -82,9 +88,7 @@ test("the answer names the first of very many, and the bulk replay that sends to
 
 test("of replays to very many a caller has a few in preparation, and the others wait in its line", async () => {
   await using wide = await startApi();
-  for (let n = 0; n < 3; n++) await wide.endpoint({ url: wide.receiver.url("line") });
-  const { id } = await wide.publish("e.line");
-  await wide.settled(id, ["delivered"]);
+  const id = await sentTo(wide, 3, "line");
   for (const name of SMALL_WRITES) setLimit(name, 1);
   setLimit("longWorksAtOnceMax", 1);
   setLimit("longWorksWaitingMax", 2);
@@ -98,9 +102,7 @@ test("each slice reads and writes a narrow row: the list stands apart while it r
   await using wide = await startApi();
   const { replays, store } = wide.data;
   const WIDTH = 60;
-  for (let n = 0; n < WIDTH; n++) await wide.endpoint({ url: wide.receiver.url("narrow") });
-  const { id } = await wide.publish("e.narrow");
-  await wide.settled(id, ["delivered"]);
+  const id = await sentTo(wide, WIDTH, "narrow");
   for (const name of SMALL_WRITES) setLimit(name, 10);
   const rowBytes = () =>
     store.sqlite.query<{ n: number }, []>("SELECT max(octet_length(filter)) AS n FROM replay").get()?.n ?? 0;
