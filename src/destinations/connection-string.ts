@@ -28,6 +28,12 @@ export function requirePart(parts: ConnectionParts, name: string): string {
   return value;
 }
 
+/** Throws the sentence where a part cannot travel in a header as it is; it may have spaces within. */
+export function requireHeaderText(name: string, value: string): void {
+  if (/^[ -~]+$/.test(value)) return;
+  throw new Error(`The connection string's ${name} is empty, or has characters that no header takes.`);
+}
+
 /** Reads a field as a kind does, for its `check`: what that throws is what is wrong. */
 export function faultOf(read: () => unknown): string | null {
   try {

@@ -7,7 +7,10 @@ import type { UrlParts } from "../transport/url-parts.ts";
  * request, and how the answer is judged. Timeouts, retries, address guard and log exist once, outside.
  */
 
-/** The `pattern` of a field that is sent as the value of a header. */
+/**
+ * The `pattern` of a field that is sent as the value of a header: ASCII without spaces. With any other character
+ * the endpoint would be made, and no message for it ever could.
+ */
 export const HEADER_TEXT = "[\\x21-\\x7e]+";
 
 /** One field of `config`; drives validation, masking, the portal's form and the docs. */

@@ -1,6 +1,6 @@
 import { DELIVERED, readText, rejected, UNEXPECTED } from "../answers.ts";
 import { sharedAccessSignature } from "../azure-signatures.ts";
-import { faultOf, readConnectionString, requirePart } from "../connection-string.ts";
+import { faultOf, readConnectionString, requireHeaderText, requirePart } from "../connection-string.ts";
 import { type DestinationConfig, type DestinationKind, isSuccess } from "../destination.ts";
 import { headersWith, perConfig, textOf, urlBelow, webhookHeadersOf } from "../requests.ts";
 
@@ -33,6 +33,10 @@ function readNamespace(text: string): Namespace {
     keyName: token === null ? requirePart(parts, "SharedAccessKeyName") : "",
     key: token === null ? requirePart(parts, "SharedAccessKey") : "",
   };
+}
+
+function checkNamespace({ token }: Namespace): void {
+  if (token !== null) requireHeaderText("SharedAccessSignature", token);
 }
 
 const connectionOf = perConfig((config) => {
@@ -89,7 +93,7 @@ export const azureServiceBus: DestinationKind = {
       required: true,
       secret: true,
       address: false,
-      check: (text) => faultOf(() => readNamespace(text)),
+      check: (text) => faultOf(() => checkNamespace(readNamespace(text))),
     },
     {
       name: "entity",

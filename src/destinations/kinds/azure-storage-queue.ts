@@ -1,7 +1,7 @@
 import type { AttemptErrorCode } from "../../core/attempt-error.ts";
 import { DELIVERED, rejected, UNEXPECTED } from "../answers.ts";
 import { sharedKey } from "../azure-signatures.ts";
-import { faultOf, readConnectionString, requirePart } from "../connection-string.ts";
+import { faultOf, readConnectionString, requireHeaderText, requirePart } from "../connection-string.ts";
 import { type DestinationKind, isSuccess } from "../destination.ts";
 import { base64, headersWith, perConfig, textOf, urlBelow } from "../requests.ts";
 
@@ -38,6 +38,10 @@ function readAccount(text: string): Account {
     name: token === null ? requirePart(parts, "AccountName") : "",
     key: token === null ? requirePart(parts, "AccountKey") : "",
   };
+}
+
+function checkAccount({ token, name }: Account): void {
+  if (token === null) requireHeaderText("AccountName", name);
 }
 
 function defaultEndpoint(parts: ReadonlyMap<string, string>): string {
@@ -93,7 +97,7 @@ export const azureStorageQueue: DestinationKind = {
       required: true,
       secret: true,
       address: false,
-      check: (text) => faultOf(() => readAccount(text)),
+      check: (text) => faultOf(() => checkAccount(readAccount(text))),
     },
     {
       name: "queue",

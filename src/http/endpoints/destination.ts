@@ -124,6 +124,8 @@ function pointerOf({ url }: DestinationBody, name: string): string {
 function faultOf({ pattern, address, check }: DestinationField, value: string): string | null {
   const max = limit(address ? "urlLengthMax" : "configValueLengthMax");
   if (value.length > max) return `Expected at most ${max} characters.`;
+  // No URL, no header and no UTF-8 can hold it.
+  if (!value.isWellFormed()) return "Expected text without half a character (a lone surrogate).";
   if (pattern !== undefined && !new RegExp(`^(?:${pattern})$`).test(value)) {
     return `Expected a string that matches ${pattern}.`;
   }

@@ -8,6 +8,13 @@ const POINTER = "/config/connection_string";
 export const azureServiceBus: KindCase = {
   kind: "azure_service_bus",
   config: { connection_string: CONNECTION, entity: "orders" },
+  others: [
+    {
+      connection_string:
+        "Endpoint=sb://127.0.0.1:5300;SharedAccessSignature=SharedAccessSignature sr=x&sig=y;UseDevelopmentEmulator=true",
+      entity: "orders",
+    },
+  ],
   refused: [
     {
       name: "a connection string with a part twice",

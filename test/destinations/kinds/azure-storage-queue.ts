@@ -14,6 +14,12 @@ const coded = (name: string, status: number, code: string, means: Meaning | null
 export const azureStorageQueue: KindCase = {
   kind: "azure_storage_queue",
   config: { connection_string: CONNECTION, queue: "orders" },
+  others: [
+    {
+      connection_string: "QueueEndpoint=http://127.0.0.1:10001/acme;SharedAccessSignature=sv=1&sig=y",
+      queue: "orders",
+    },
+  ],
   refused: [
     {
       name: "a connection string with a part twice",

@@ -12,6 +12,8 @@ export interface KindCase {
    * the tests search for it.
    */
   config: Config;
+  /** Right configs that lead to another request, as a token in place of a key. */
+  others?: readonly Config[];
   /**
    * What is refused beside what the fields themselves say: texts that a `check` refuses, and for each field
    * that `addresses` derives an address from, one that leads to a private network, with the code

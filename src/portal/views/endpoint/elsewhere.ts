@@ -1,6 +1,4 @@
-import { may } from "../../session.ts";
 import type { DestinationKind } from "../../types.ts";
-import type { ConfigValues } from "../parts/config-form.tsx";
 
 /**
  * True where the form leads to another destination than the one that is stored, and what is stored must not
@@ -10,11 +8,10 @@ import type { ConfigValues } from "../parts/config-form.tsx";
 export function leadsElsewhere(
   { kind, fields }: Pick<DestinationKind, "kind" | "fields">,
   stored: Readonly<Record<string, unknown>>,
-  values: ConfigValues,
+  values: Readonly<Record<string, unknown>>,
 ): boolean {
-  if (may.moveCredentials) return false;
   return fields.some(({ name, address, secret }) => {
-    const typed = String(values[name] ?? "").trim();
+    const typed = textOf(values[name]).trim();
     if (kind !== "http") return !secret && typed !== textOf(stored[name]);
     // What is no address yet leads nowhere.
     if (!address || (typed !== "" && originOf(typed) === null)) return false;
@@ -23,7 +20,9 @@ export function leadsElsewhere(
 }
 
 function textOf(value: unknown): string {
-  return typeof value === "string" || typeof value === "boolean" ? String(value) : "";
+  return typeof value === "string" || typeof value === "boolean" || typeof value === "number"
+    ? String(value)
+    : "";
 }
 
 function originOf(address: unknown): string | null {

@@ -73,7 +73,7 @@ function formOf(endpoint: Endpoint): Form {
 /** True where the form asks for what is stored again. */
 function asksAgain({ endpoint, kind }: SettingsFormProps, { config }: Form): boolean {
   const hasStored = [...Object.values(endpoint.config), ...Object.values(endpoint.headers)].includes(MASK);
-  return hasStored && leadsElsewhere(kind, endpoint.config, config);
+  return hasStored && !may.moveCredentials && leadsElsewhere(kind, endpoint.config, config);
 }
 
 function bodyOf(props: SettingsFormProps, form: Form): Record<string, unknown> {

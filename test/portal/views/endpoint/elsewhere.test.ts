@@ -1,0 +1,42 @@
+/** When the form asks for stored credentials again: it leads to another destination than they are for. */
+import { expect, test } from "bun:test";
+import type { FormField } from "../../../../src/portal/types.ts";
+import { leadsElsewhere } from "../../../../src/portal/views/endpoint/elsewhere.ts";
+
+const field = (name: string, traits: Partial<FormField> = {}): FormField => ({
+  ...{ name, label: name, help: "", required: true, secret: false, address: false, type: "string" as const },
+  ...traits,
+});
+const http = { kind: "http", fields: [field("url", { address: true })] };
+const queue = {
+  kind: "queue",
+  fields: [field("url", { address: true }), field("name"), field("token", { secret: true })],
+};
+const STORED = { url: "https://queue.example.com", name: "orders", token: "***" };
+
+test("a URL leads elsewhere by its host alone, and what is no address yet leads nowhere", () => {
+  const to = (url: string) => leadsElsewhere(http, { url: "https://a.example.com/one" }, { url });
+  expect(["https://a.example.com/two", " https://a.example.com ", "https://a"].map(to)).toEqual([
+    false,
+    false,
+    true,
+  ]);
+  expect(["https:/", "a.example"].map(to)).toEqual([false, false]);
+  expect(["https://b.example.com/one", "http://a.example.com/one", ""].map(to)).toEqual([true, true, true]);
+});
+
+test("every other kind leads elsewhere by any of its fields, but for its credentials", () => {
+  const { token: _kept, ...same } = STORED;
+  expect(leadsElsewhere(queue, STORED, same)).toBe(false);
+  expect(leadsElsewhere(queue, STORED, { ...same, token: "another" })).toBe(false);
+  expect(leadsElsewhere(queue, STORED, { ...same, name: "invoices" })).toBe(true);
+  expect(leadsElsewhere(queue, STORED, { ...same, name: "" })).toBe(true);
+});
+
+test("what is stored as a number or as true is the same as its text in the form", () => {
+  for (const stored of [0, 7, true, false]) {
+    const kind = { kind: "queue", fields: [field("size")] };
+    expect(leadsElsewhere(kind, { size: stored }, { size: String(stored) })).toBe(false);
+    expect(leadsElsewhere(kind, { size: stored }, { size: "" })).toBe(true);
+  }
+});
