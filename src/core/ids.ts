@@ -206,7 +206,7 @@ export class IdCodec {
     return template;
   }
 
-  /** The key behind an id, or null for what is no id of this kind and cell (letters count in either case). */
+  /** The key of an id, or null for what is no id of this kind and cell (letters count in either case). */
   decode(kind: IdKind, id: string): number | null {
     const text = id.slice(kind.length + 1).toUpperCase();
     if (text.length !== 26 || !id.startsWith(`${kind}_`)) return null;

@@ -6,6 +6,8 @@
 import type { AttemptError } from "./attempt-error.ts";
 import { formatRfc3339 } from "./rfc3339.ts";
 
+const encoder = new TextEncoder();
+
 export const DELIVERY_STATUS = ["pending", "retrying", "delivered", "dead", "cancelled"] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUS)[number];
 
@@ -176,6 +178,11 @@ export function isSameDestination(one: Endpoint, other: Endpoint): boolean {
   return one === other || destinationOf(one) === destinationOf(other);
 }
 
+/** True where nothing is sent to it any more: what waits for it is ended. */
+export function isClosed({ status }: Pick<Endpoint, "status">): boolean {
+  return status === "disabled" || status === "deleted";
+}
+
 export const HEALTHY: Health = {
   failuresInRow: 0,
   backoffLevel: 0,
@@ -222,7 +229,7 @@ export interface Delivery {
 }
 
 /** Which attempt of which delivery, and what followed from it. */
-export interface AttemptPlace {
+export interface AttemptResult {
   id: number;
   deliveryId: number;
   number: number;
@@ -251,9 +258,21 @@ export interface AttemptFacts {
   truncated: boolean;
 }
 
-export interface Attempt extends AttemptPlace, AttemptFacts {}
+export interface Attempt extends AttemptResult, AttemptFacts {}
+
+/** What the envelope is made of; `data` is JSON text. */
+interface EnvelopeParts {
+  type: string;
+  timestamp: number;
+  data: string;
+}
 
 /** Makes the body that is signed and sent: `{type, timestamp, data}` in that order, minified. */
 export function envelopeOf(type: string, timestamp: number, data: string): string {
   return `{"type":"${type}","timestamp":"${formatRfc3339(timestamp)}","data":${data}}`;
+}
+
+/** The envelope as it is sent, in UTF-8. */
+export function envelopeBytesOf({ type, timestamp, data }: EnvelopeParts): Uint8Array {
+  return encoder.encode(envelopeOf(type, timestamp, data));
 }

@@ -13,6 +13,7 @@ import {
   type Endpoint,
   HEALTHY,
   type Health,
+  isClosed,
   isSameDestination,
   type Trigger,
   type WaitingFor,
@@ -211,7 +212,7 @@ export class EndpointActor<F extends Finding> {
     return this.isFullByHand || !this.parts.isSlotFree(this.endpoint, this.#flights.inFlight) ? "full" : null;
   }
 
-  /** Attempts by hand take no slot of the queue: as many as it has may be in flight beside its own. */
+  /** Beside the endpoint's own slots, as many attempts by hand may be in flight as it has slots. */
   get isFullByHand(): boolean {
     return this.#flights.byHand >= Math.max(limit("concurrencyDefault"), this.endpoint.maxConcurrency);
   }
@@ -309,7 +310,7 @@ export class EndpointActor<F extends Finding> {
    */
   #wakesAt(now: number): number {
     const due = this.#backlog.nextDue();
-    return due === NEVER || !this.#findsSlot() ? NEVER : Math.max(due, this.#gate(), this.#tokenAt(now));
+    return due === NEVER || !this.#askForSlot() ? NEVER : Math.max(due, this.#gate(), this.#tokenAt(now));
   }
 
   /** The timer that is set already, where it is for the same instant. */
@@ -396,8 +397,8 @@ export class EndpointActor<F extends Finding> {
   }
 
   /**
-   * Attempts made by hand take no slot. Where order is kept, a delivery holds those behind it until its
-   * outcome is on disk: after a crash it would be sent again, behind them.
+   * Attempts by hand take none of the endpoint's own slots. Where order is kept, a delivery keeps its slot
+   * until its outcome is on disk: after a crash it is sent again, and those after it must not be there yet.
    */
   #slotsTaken(): number {
     const { scheduled, recording } = this.#flights;
@@ -411,14 +412,14 @@ export class EndpointActor<F extends Finding> {
   }
 
   #mayStart(now: number): boolean {
-    return this.#findsSlot() && this.#gate() <= now && this.#tokenAt(now) <= now;
+    return this.#askForSlot() && this.#gate() <= now && this.#tokenAt(now) <= now;
   }
 
   /**
-   * One of its own slots is free, and one of those that all endpoints share. Where none of the latter is, the
-   * actor is woken for it, also where it has nothing to send any more.
+   * Asks for one of the endpoint's own slots and one of those that all endpoints share. Where all of the
+   * latter are taken, the actor is woken once one is free, also where it has nothing to send any more.
    */
-  #findsSlot(): boolean {
+  #askForSlot(): boolean {
     if (!this.parts.canRecord() || this.#slotsTaken() >= this.#capacity()) return false;
     return this.parts.askForSlot(this.endpoint, this.#flights.scheduled);
   }
@@ -541,8 +542,4 @@ function timerOf(state: State): Timer | null {
 
 function isEnding(state: State): boolean {
   return "isEnding" in state && state.isEnding;
-}
-
-function isClosed({ status }: Endpoint): boolean {
-  return status === "disabled" || status === "deleted";
 }

@@ -122,7 +122,7 @@ export class Actors {
   }
 
   #accountOf({ projectId }: Endpoint): number {
-    return this.data.tenants.project(projectId)?.accountId ?? 0;
+    return this.data.tenants.accountIdOf(projectId);
   }
 
   /** What is due is told by this clock, in the database too. */

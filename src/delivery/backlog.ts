@@ -19,7 +19,7 @@ export type BacklogParts = Pick<ActorParts<Finding>, "held" | "load" | "parked" 
  */
 export class Backlog {
   readonly #queue: Queue;
-  /** The place of the first parked delivery in the order of the queue; `NEVER` where none is parked. */
+  /** Where the first parked delivery stands in the order of the queue; `NEVER` where none is parked. */
   #parkedFrom: number;
 
   constructor(
@@ -65,7 +65,7 @@ export class Backlog {
     this.#parkedFrom = this.#readParkedFrom();
   }
 
-  /** Busy deliveries that left the queue come back: where order is kept, they hold those behind them. */
+  /** Busy deliveries that left the queue come back: where order is kept, they hold those after them. */
   takeBackBusy(): void {
     for (const id of this.flights.deferred()) this.reload(id);
   }
@@ -77,7 +77,7 @@ export class Backlog {
 
   /** Takes in a delivery that is on disk. */
   add(waiting: Waiting): void {
-    if (this.#isLeftOut(waiting.id)) return;
+    if (this.#leaveOut(waiting.id)) return;
     if (waiting.queueOrder === null) return this.#queue.push(waiting);
     // What the queue holds already was reopened; or it was fetched and tried between the commit and this word
     // of it.
@@ -90,7 +90,7 @@ export class Backlog {
     this.#queue.push({ id, endpointId: this.endpoint.id, due, queueOrder: null, load: null });
   }
 
-  /** A delivery stands in the database at this place. */
+  /** A delivery is parked with this order. */
   park(queueOrder: number): void {
     this.#parkedFrom = Math.min(this.#parkedFrom, queueOrder);
   }
@@ -115,7 +115,7 @@ export class Backlog {
 
   /**
    * Takes out the first delivery whose time has come. Where order is kept, a head that is not due holds those
-   * behind it.
+   * after it.
    */
   takeDue(now: number): Pick<Waiting, "id" | "load"> | null {
     this.#refill(this.#freeHead(), now);
@@ -132,10 +132,10 @@ export class Backlog {
   }
 
   /**
-   * True for one that is busy: its row is read once its attempt is recorded, and it holds nobody up. Where
-   * order is kept it has its place in the queue all the same, and holds all behind it.
+   * Leaves out a busy delivery, whose row is read once its attempt is recorded; false where it is not busy,
+   * or its endpoint keeps order: there it stands in the queue all the same, and holds all after it.
    */
-  #isLeftOut(id: number): boolean {
+  #leaveOut(id: number): boolean {
     return this.flights.defer(id) && this.endpoint.ordering === "none";
   }
 
@@ -143,7 +143,7 @@ export class Backlog {
   #freeHead(): Waiting | undefined {
     for (;;) {
       const head = this.#queue.peek();
-      if (!head || !this.#isLeftOut(head.id)) return head;
+      if (!head || !this.#leaveOut(head.id)) return head;
       this.#queue.drop(head.id);
     }
   }
@@ -154,15 +154,15 @@ export class Backlog {
    * after it: none is taken while only such are left.
    */
   takeForDisposal(busyToo: boolean): number[] {
-    const isFree = (id: number) => busyToo || !this.flights.defer(id);
+    const withoutBusy = (ids: number[]) => (busyToo ? ids : ids.filter((id) => !this.flights.defer(id)));
     for (let held = this.#dropSome(); held.length > 0; held = this.#dropSome()) {
-      const free = held.filter(isFree);
+      const free = withoutBusy(held);
       if (free.length > 0) return free;
     }
     if (this.#parkedFrom === NEVER) return [];
     const parked = this.parts.parked(this.endpoint.id, limit("sliceRows") + this.flights.size);
     if (parked.length === 0) this.#parkedFrom = NEVER;
-    return parked.map((row) => row.id).filter(isFree);
+    return withoutBusy(parked.map((row) => row.id));
   }
 
   #dropSome(): number[] {
@@ -177,7 +177,7 @@ export class Backlog {
     if (this.endpoint.ordering === "none" && this.#parkedFrom > now) return;
     const count = this.#queue.size + this.flights.size + limit("actorRefillMax");
     const rows = this.parts.parked(this.endpoint.id, count);
-    for (const { id, due } of rows) if (!this.#queue.has(id) && !this.#isLeftOut(id)) this.addRow(id, due);
+    for (const { id, due } of rows) if (!this.#queue.has(id) && !this.#leaveOut(id)) this.addRow(id, due);
     this.#parkedFrom = rows.length < count ? NEVER : (rows.at(-1)?.queueOrder ?? NEVER);
   }
 

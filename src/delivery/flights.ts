@@ -9,7 +9,7 @@ export interface Flight {
   readonly probe: boolean;
   /** Which of the endpoint's destinations it goes to. */
   readonly destination: number;
-  /** Somebody asked for this attempt and waits for it: it takes no slot. */
+  /** Somebody asked for this attempt and waits for it: it takes none of the endpoint's own slots. */
   readonly byHand: boolean;
   isRecording: boolean;
   /** The delivery's turn came meanwhile: its row is read once the attempt is recorded. */
@@ -59,7 +59,7 @@ export class Flights {
     return this.#flights.get(id)?.isRecording ?? false;
   }
 
-  /** True where the delivery is busy; its row is then read again once its attempt is recorded. */
+  /** Has the row of a busy delivery read again once its attempt is recorded; false where it is not busy. */
   defer(id: number): boolean {
     const flight = this.#flights.get(id);
     if (flight) flight.again = true;

@@ -1,11 +1,11 @@
 import { limit } from "../core/limits.ts";
-import { type Endpoint, HEALTHY, type WaitingFor } from "../core/model.ts";
+import { type Endpoint, HEALTHY, isClosed, type WaitingFor } from "../core/model.ts";
 import type { Waiting } from "../core/waiting.ts";
 
 /**
  * The actor of a `poll` endpoint. Its queue stays in the database, in the order of positions that are given
  * inside the writes: so a million deliveries that wait cost no memory, no timer and no attempt, and whatever
- * is written later stands behind whatever was handed out before. The actor knows who waits for something to
+ * is written later stands after whatever was handed out before. The actor knows who waits for something to
  * come, and ends what waits once the endpoint is disabled or deleted.
  *
  * | mode      | true in it                                                     | leaves when                                    |
@@ -21,7 +21,7 @@ import type { Waiting } from "../core/waiting.ts";
  * | state      | its row                                                 | leaves when                                                |
  * |------------|---------------------------------------------------------|------------------------------------------------------------|
  * | waiting    | pending, step 0, at a position                          | handed out; dead as malformed; cancelled; dead with its endpoint; expired |
- * | handed out | pending, step 1; its attempt has the outcome `handed_out` | a cursor at or behind its position comes back (delivered); replayed (waiting again, behind all others); as above |
+ * | handed out | pending, step 1; its attempt has the outcome `handed_out` | a cursor at or after its position comes back (delivered); replayed (waiting again, after all others); as above |
  * | delivered  | its attempt too                                         | replayed                                                   |
  *
  * Handing out takes nothing out of the queue: until it is acknowledged, the next poll gets it again, with the
@@ -108,7 +108,7 @@ export class PollActor {
 
   /** A message is handed to whoever asks for it: nobody else can be made to take it. */
   attemptNow(): "closed" | "polled" {
-    return this.#isClosed() ? "closed" : "polled";
+    return isClosed(this.endpoint) ? "closed" : "polled";
   }
 
   waitingFor(): WaitingFor | null {
@@ -151,18 +151,15 @@ export class PollActor {
   #change(): void {
     this.#changes++;
     for (const go of [...this.#waiters]) go();
-    if (this.#state.mode === "open" && this.#isClosed()) this.parts.unattended("disposal", this.#dispose());
-  }
-
-  #isClosed(): boolean {
-    return this.endpoint.status === "disabled" || this.endpoint.status === "deleted";
+    if (this.#state.mode === "open" && isClosed(this.endpoint))
+      this.parts.unattended("disposal", this.#dispose());
   }
 
   /** Ends what waits, one slice after the other. */
   async #dispose(): Promise<void> {
     this.#state = { mode: "disposing" };
     try {
-      while (this.#isClosed() && !this.isStopped && this.parts.canRecord()) {
+      while (isClosed(this.endpoint) && !this.isStopped && this.parts.canRecord()) {
         const ids = this.parts.parked(this.endpoint.id, limit("sliceRows")).map(({ id }) => id);
         if (ids.length === 0) break;
         await this.parts.dispose(ids);

@@ -98,18 +98,18 @@ export class Poller {
     }
   }
 
-  /** Waits in a place of the endpoint's account; false where there is none. */
+  /** Waits with a permit of the endpoint's account; false where there is none. */
   async #hold(
     { projectId }: Endpoint,
     { signal }: PollRequest,
     wait: (signal: AbortSignal) => Promise<void>,
   ): Promise<"over" | "given up" | false> {
-    const accountId = this.data.tenants.project(projectId)?.accountId ?? 0;
-    const place = this.#held.take(accountId);
-    if (place === null) return false;
-    await wait(AbortSignal.any([signal, place.signal]));
-    this.#held.leave(accountId, place);
-    return place.signal.aborted ? "given up" : "over";
+    const accountId = this.data.tenants.accountIdOf(projectId);
+    const permit = this.#held.take(accountId);
+    if (permit === null) return false;
+    await wait(AbortSignal.any([signal, permit.signal]));
+    this.#held.leave(accountId, permit);
+    return permit.signal.aborted ? "given up" : "over";
   }
 
   /** What was handed out up to a position has arrived. */
@@ -133,7 +133,7 @@ export class Poller {
         const durationMs = attempts.acknowledge(id, attemptCount, now) ?? 0;
         return { endpointId, projectId, at: now, delivered: true, failed: false, dead: false, durationMs };
       });
-    index.countAttemptsBehind(tallies);
+    index.countAttemptsBelowMark(tallies);
     return tallies.length;
   }
 

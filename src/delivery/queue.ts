@@ -89,7 +89,7 @@ export class Queue {
     if (!item) return;
     this.#byId.delete(id);
     this.#count(item, -1);
-    // The item may stay in the heap for long, behind one that is not due: its body is let go now.
+    // The item may stay in the heap for long, after one that is not due: its body is let go now.
     item.load = null;
     if (this.#heap.length > 2 * this.size + DROPPED_MAX) this.#rebuild();
   }

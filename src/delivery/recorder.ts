@@ -89,8 +89,8 @@ export class Recorder {
     const next = isHandedOut ? null : this.#nextAfter(settlement, isApplied);
     const nextAttemptAt = next === null ? null : this.parts.clock.toWall(next);
     const deadReason = (isApplied && change?.deadReason) || null;
-    const place = { ...at, deliveryId: delivery.id, trigger, outcome, nextAttemptAt, deadReason };
-    this.data.attempts.insert(place, sent);
+    const result = { ...at, deliveryId: delivery.id, trigger, outcome, nextAttemptAt, deadReason };
+    this.data.attempts.insert(result, sent);
     // What is handed out counts once it is acknowledged (src/delivery/poller.ts).
     if (!isHandedOut) {
       this.data.index.countAttempt(id, {

@@ -1,11 +1,9 @@
 import { untriedDelivery } from "../core/delivery.ts";
-import { type Endpoint, envelopeOf } from "../core/model.ts";
+import { type Endpoint, envelopeBytesOf } from "../core/model.ts";
 import { send, type SendParts, type Sent } from "./send.ts";
 
 export const TRIAL_TYPE = "test.event";
 export const TRIAL_DATA = { message: "This is a test event from Sealpost." };
-
-const encoder = new TextEncoder();
 
 /**
  * Sends one message to a destination that is not stored yet, as its deliveries will be sent; `key` is nobody
@@ -19,13 +17,13 @@ export function sendTrial(
 ): Promise<Sent | null> {
   const endpoint: Endpoint = { ...destination, id: key, transformations: null };
   const now = parts.now();
-  const body = encoder.encode(envelopeOf(TRIAL_TYPE, now, JSON.stringify(TRIAL_DATA)));
+  const data = JSON.stringify(TRIAL_DATA);
   const { projectId } = endpoint;
   const keys = { id: key, eventId: key, endpointId: key, projectId };
   return send(parts, endpoint, {
     type: TRIAL_TYPE,
     hops: 0,
-    body,
+    body: envelopeBytesOf({ type: TRIAL_TYPE, timestamp: now, data }),
     delivery: untriedDelivery({ ...keys, origin: "test", due: now }),
   });
 }

@@ -8,8 +8,8 @@ import type { UrlParts } from "../transport/url-parts.ts";
  */
 
 /**
- * The `pattern` of a field that is sent as the value of a header: ASCII without spaces. With any other character
- * the endpoint would be made, and no message for it ever could.
+ * The `pattern` of a field that is sent as the value of a header: ASCII without spaces. With any other
+ * character the endpoint would be made, and no message for it ever could.
  */
 export const HEADER_TEXT = "[\\x21-\\x7e]+";
 

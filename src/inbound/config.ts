@@ -114,36 +114,36 @@ export const publicUrlConfig: ConfigRule = rule(
 
 /**
  * All that is wrong with the values under these rules; unknown names are refused. Pointers begin with
- * `/<place>`.
+ * `/<part>`.
  */
 export function faultsOf(
-  place: "config" | "credentials",
+  part: "config" | "credentials",
   rules: readonly ConfigRule[],
   values: Readonly<Record<string, unknown>>,
 ): Fault[] {
   const known = new Set(rules.map((entry) => entry.name));
   const unknown = Object.keys(values).filter((name) => !known.has(name));
   const faults = unknown.map((name) => ({
-    pointer: pointerTo(place, name),
+    pointer: pointerTo(part, name),
     detail: "This provider has no such value.",
   }));
   for (const entry of rules) {
     const detail = Object.hasOwn(values, entry.name)
       ? entry.fault(values[entry.name])
-      : faultOfMissing(place, entry);
-    if (detail !== null) faults.push({ pointer: pointerTo(place, entry.name), detail });
+      : faultOfMissing(part, entry);
+    if (detail !== null) faults.push({ pointer: pointerTo(part, entry.name), detail });
   }
   return faults;
 }
 
 /** Credentials may come later: the source awaits them. */
-function faultOfMissing(place: "config" | "credentials", entry: ConfigRule): string | null {
-  return entry.required && place === "config" ? "This setting is required." : null;
+function faultOfMissing(part: "config" | "credentials", entry: ConfigRule): string | null {
+  return entry.required && part === "config" ? "This setting is required." : null;
 }
 
 /** RFC 6901. */
-function pointerTo(place: string, name: string): string {
-  return `/${place}/${name.replace(/~/g, "~0").replace(/\//g, "~1")}`;
+function pointerTo(part: string, name: string): string {
+  return `/${part}/${name.replace(/~/g, "~0").replace(/\//g, "~1")}`;
 }
 
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */

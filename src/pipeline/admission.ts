@@ -19,7 +19,7 @@ export function requirePlaces(
   const remaining = data.meter.remaining(projectId);
   if (remaining === null || (remaining > 0 && count <= remaining)) return;
   const { tenants, meter, store } = data;
-  const account = tenants.account(tenants.project(projectId)?.accountId ?? 0);
+  const account = tenants.account(tenants.accountIdOf(projectId));
   const plan = account && meter.planOf(account);
   const included = `The plan ${account?.plan} includes ${plan?.deliveries?.toLocaleString("en")} deliveries a month`;
   const turn = new Date(monthAt(store.now()).end).toISOString();

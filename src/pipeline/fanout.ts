@@ -1,8 +1,9 @@
 import { Problem } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
+import { envelopeBytesOf } from "../core/model.ts";
 import type { Waiting } from "../core/waiting.ts";
 import { keepsOrder } from "../destinations/destinations.ts";
-import { bodyOf, isTheirs, writeDelivery } from "./new-delivery.ts";
+import { isTheirs, writeDelivery } from "./new-delivery.ts";
 import type { Outlet } from "./outlet.ts";
 import type { Data } from "../store/data.ts";
 import type { Fanout } from "../store/log/fanouts.ts";
@@ -16,7 +17,7 @@ interface Slice {
 
 /** Which of a list of endpoints keep the order now. */
 interface Order extends Pick<Fanout, "endpoints" | "ordered"> {
-  /** Among the first of them, those that are not known to. */
+  /** Endpoints that keep order by now, among those of `endpoints` that the fan-out takes for others. */
   untold: ReadonlySet<number>;
 }
 
@@ -24,8 +25,8 @@ interface Order extends Pick<Fanout, "endpoints" | "ordered"> {
  * Writes the deliveries of wide fan-outs after their events, `fanoutSliceRows` a transaction, and hands them
  * to the actors. One transaction at a time, so that a slice stays small, however many fan-outs there are.
  * Endpoints that keep the order stand first in a fan-out, and those of the next fan-out wait until they are
- * written. An endpoint that comes to keep the order meanwhile stays at its place: all before it is written
- * first then.
+ * written. An endpoint that comes to keep the order meanwhile stays where it stands in the list: from then on
+ * all endpoints before it are written first, too.
  */
 export class Spreader {
   /** Fan-outs with endpoints that keep the order still to be written, in the order of their events. */
@@ -109,8 +110,8 @@ export class Spreader {
   }
 
   /**
-   * Since a fan-out was written, endpoints may have come to keep the order: such as are known to now, and
-   * such as it knows of already, while that is about to be told. After a crash none of it is known.
+   * Endpoints may have come to keep the order since the list of a fan-out was made: while its event was
+   * written, or before a crash. The fan-out and the actors are told of them here.
    */
   #lookAtOrder(fanout: Fanout): void {
     if (this.#lookedAt?.endpoints !== fanout.endpoints) this.#lookedAt = this.#orderOf(fanout);
@@ -260,7 +261,7 @@ export class Spreader {
     if (!this.data.fanouts.advance(fanout, from, until)) return [];
     const event = this.data.events.getWithData(fanout.eventId);
     if (event === null) return [];
-    const body = bodyOf(event);
+    const body = envelopeBytesOf(event);
     const waits = this.data.waitingEvents.has(event.projectId, event.id);
     return fanout.endpoints.slice(from, until).flatMap((endpointId, at): Waiting | readonly [] => {
       const known = this.data.endpoints.current(endpointId) ?? this.data.endpoints.getAnyway(endpointId);

@@ -1,18 +1,10 @@
 import { type Stillborn, untriedDelivery } from "../core/delivery.ts";
 import { keyTime } from "../core/ids.ts";
-import { type Endpoint, type Event, envelopeOf, type Origin } from "../core/model.ts";
+import { type Endpoint, type Event, type Origin } from "../core/model.ts";
 import type { Waiting } from "../core/waiting.ts";
 import { isPolled } from "../destinations/destinations.ts";
 import type { Data } from "../store/data.ts";
-import type { EventWithData } from "../store/log/events.ts";
 import type { Outlet } from "./outlet.ts";
-
-const encoder = new TextEncoder();
-
-/** The bytes that deliveries of an event have in common. */
-export function bodyOf({ type, timestamp, data }: EventWithData): Uint8Array {
-  return encoder.encode(envelopeOf(type, timestamp, data));
-}
 
 /** How the row of a new delivery is written. */
 interface NewRow {
@@ -22,7 +14,7 @@ interface NewRow {
   waitsForPlan: boolean;
   /** Endpoints whose deliveries have to be parked (Outlet.full). */
   full: ReadonlySet<number>;
-  /** What it sends (bodyOf). */
+  /** The envelope, which all deliveries of the event have in common (envelopeBytesOf). */
   body: Uint8Array;
 }
 
@@ -95,7 +87,7 @@ export function queueOrderFor(
   { id, due }: { id: number; due: number },
   full: ReadonlySet<number>,
 ): number | null {
-  // A key of this moment, so that it stands behind all that was handed out before.
+  // A key of this moment, so that it stands after all that was handed out before.
   if (isPolled(kind)) return data.store.takeKey();
   if (!full.has(endpointId)) return null;
   // A write of this very transaction may have changed the order in which the endpoint gets things.

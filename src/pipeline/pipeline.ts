@@ -2,9 +2,9 @@ import { requirePlaces, requireWaitingRoom } from "./admission.ts";
 import { type Audience, type AudienceListeners, Audiences, isWide, type RoutedEvent } from "./audience.ts";
 import { keyTime } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
-import type { Endpoint, Event } from "../core/model.ts";
+import { type Endpoint, envelopeBytesOf, type Event } from "../core/model.ts";
 import { Spreader } from "./fanout.ts";
-import { bodyOf, isTheirs, writeDelivery } from "./new-delivery.ts";
+import { isTheirs, writeDelivery } from "./new-delivery.ts";
 import type { Waiting } from "../core/waiting.ts";
 import { keepsOrder } from "../destinations/destinations.ts";
 import type { Outlet } from "./outlet.ts";
@@ -38,7 +38,10 @@ export interface Identity {
   /** null: it is an event of its own. */
   deliveryId: string | null;
   keptSeconds: number;
-  /** What proved it and may make no other event, or with `cut` none when cut otherwise; null where it may. */
+  /**
+   * What proved the request and makes one event only; null where it may make several. `cut`: which part of a
+   * body the event is; the same proof then makes other events only of the body cut in the same way.
+   */
   proof: { id: string; cut?: string; keptSeconds: number } | null;
 }
 
@@ -300,8 +303,8 @@ export class Prepared {
   }
 
   /**
-   * A proof makes one event: with it comes that one again, or nothing. One that is cut comes as it was cut
-   * before, whatever event that is, or not at all: the same event by another cut would admit that cut.
+   * Throws ProofSpent where the proof has made an event already, unless this is that event again, or the body
+   * is cut as it was then. The same event in another cut is refused too: it would let that cut's others in.
    */
   #requireFreshProof({ sourceId }: Incoming, known: Event | null): void {
     if (!this.identity?.proof || sourceId === null) return;
@@ -392,7 +395,7 @@ export class Prepared {
   #deliverNow(event: EventWithData, endpoints: readonly Endpoint[], waits: Waits | null): void {
     if (endpoints.length === 0) return;
     this.#room -= endpoints.length;
-    const body = bodyOf(event);
+    const body = envelopeBytesOf(event);
     let id = event.id;
     for (const endpoint of endpoints) {
       id++;

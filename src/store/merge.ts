@@ -20,7 +20,7 @@ interface Source {
   /** How much of that is used. */
   used: number;
   /** What comes next, or where its next reading begins: nothing before that comes from this list. */
-  place: number;
+  at: number;
 }
 
 /**
@@ -40,7 +40,7 @@ export class Merge {
     private readonly read: ReadList,
   ) {
     const most = lists.length > FEW ? READ_OF_MANY : READ_MAX;
-    for (const list of lists) this.#readOn({ list, most, read: [], used: 0, place: from });
+    for (const list of lists) this.#readOn({ list, most, read: [], used: 0, at: from });
   }
 
   /** The next keys; fewer than `count` only at the end of all lists. */
@@ -53,8 +53,8 @@ export class Merge {
         this.#readOn(source);
         continue;
       }
-      if (source.place !== this.#last) keys.push(source.place);
-      this.#last = source.place;
+      if (source.at !== this.#last) keys.push(source.at);
+      this.#last = source.at;
       this.#advance(source);
     }
     return keys;
@@ -62,8 +62,8 @@ export class Merge {
 
   /** A list that has come to its end is left out. */
   #readOn(source: Source): void {
-    const { list, place, most } = source;
-    source.read = this.read(list, place, most);
+    const { list, at, most } = source;
+    source.read = this.read(list, at, most);
     source.used = -1;
     source.most = Math.min(2 * most, READ_MAX);
     if (source.read.length > 0) this.#advance(source);
@@ -71,17 +71,17 @@ export class Merge {
 
   #advance(source: Source): void {
     source.used++;
-    source.place = source.read[source.used] ?? source.place;
-    this.#sources.splice(this.#indexOf(source.place), 0, source);
+    source.at = source.read[source.used] ?? source.at;
+    this.#sources.splice(this.#indexOf(source.at), 0, source);
   }
 
-  #indexOf(place: number): number {
+  #indexOf(at: number): number {
     let from = 0;
     let to = this.#sources.length;
     while (from < to) {
       const middle = (from + to) >> 1;
       const other = this.#sources[middle];
-      if (other !== undefined && this.order(other.place, place) > 0) from = middle + 1;
+      if (other !== undefined && this.order(other.at, at) > 0) from = middle + 1;
       else to = middle;
     }
     return from;

@@ -130,8 +130,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "what an attempt of before found out undoes a replay",
     file: "store/log/deliveries.ts",
-    find: "WHERE id = ? AND generation = ?",
-    put: "WHERE id = ? AND generation >= 0 * ?",
+    find: "WHERE id = $id AND generation = $generation",
+    put: "WHERE id = $id AND generation >= 0 * $generation",
   },
   {
     name: "the deliveries of a disabled endpoint are left lying",
@@ -256,8 +256,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "what is under way is dead with its endpoint",
     file: "delivery/backlog.ts",
-    find: "busyToo || !this.flights.defer(id)",
-    put: "busyToo || true",
+    find: "busyToo ? ids : ids.filter((id) => !this.flights.defer(id))",
+    put: "ids",
   },
   {
     name: "a delivery that arrives once more by hand is counted again",

@@ -129,7 +129,7 @@ async function answerPoll(
   if (!isPolled(endpoint.kind)) {
     throw new Problem("conflict", "This endpoint is pushed to: only those of the kind poll are polled.");
   }
-  const { accountId } = services.tenants.project(endpoint.projectId) ?? { accountId: 0 };
+  const accountId = services.tenants.accountIdOf(endpoint.projectId);
   const written = new WrittenMessages(context.answerFor(accountId, `endpoint:${endpoint.id}`));
   const page = await services.poller.poll(endpoint.id, {
     position: query.cursor === undefined ? 0 : readCursor(services, endpoint.id, query.cursor),

@@ -115,12 +115,12 @@ interface Placed {
   entry: Entry;
 }
 
-/** The key behind which the timeline goes on; 0 where no cursor is given. Throws 422. */
+/** The key after which the timeline goes on; 0 where no cursor is given. Throws 422. */
 export function timelineCursor(services: Needs<"ids">, cursor: string | undefined): number {
   return cursor === undefined ? 0 : readCursor(services, "att", cursor);
 }
 
-/** The part of the timeline behind the key `after`, and the key to go on behind; null at the end. */
+/** The part of the timeline above the key `after`, and the key to go on after; null at the end. */
 export async function timelineOf(
   services: Needs<"ids" | "endpoints" | "events" | "deliveries" | "attempts" | "notes" | "eventList">,
   caller: Caller,
@@ -141,7 +141,10 @@ export async function timelineOf(
   return { data, next: page.next };
 }
 
-/** The first of them, behind a key. A wide event has many deliveries: others have their turn between some. */
+/**
+ * The first of an event's attempts above a key. A wide event has many deliveries: others have their turn
+ * between some.
+ */
 async function attemptsOf(
   { deliveries, attempts }: Needs<"deliveries" | "attempts">,
   { id }: Event,

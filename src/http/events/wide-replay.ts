@@ -52,7 +52,7 @@ export class WideReplay {
     receiving: readonly Receiving[],
   ): Promise<Answer> {
     const { services, event } = this;
-    // Set aside for those that have no delivery yet: they are written behind what comes meanwhile.
+    // Set aside for those that have no delivery yet: they are written after what comes meanwhile.
     const firstKey = services.store.takeKey(receiving.length);
     const list: ReplayList = { endpoints: [], deliveries: [] };
     const shown: string[] = [];

@@ -49,7 +49,7 @@ export function readBody(request: Request, maxBytes: number, room: BodyInFlight)
   const length = header === null ? null : Number(header);
   if (length !== null && length > maxBytes) throw tooLarge(maxBytes);
   if (length !== null && length <= limit("smallBodyBytesMax")) return readWhole(request, room);
-  // Of one of some pieces a stream costs more than it saves.
+  // A body of few pieces is not read as a stream, which costs more than it saves.
   const isLight = length !== null && !isHeavy(length);
   if (isLight) room.take(length);
   return new Promise((resolve, reject) => {
@@ -66,7 +66,7 @@ export function readBody(request: Request, maxBytes: number, room: BodyInFlight)
   });
 }
 
-/** A small one is no more than what its connection costs: it counts once it is here. */
+/** A small body costs no more than its connection: it counts once it is here. */
 async function readWhole(request: Request, room: BodyInFlight): Promise<Bytes> {
   const bytes = (await request.bytes()) as Bytes;
   room.take(bytes.length);

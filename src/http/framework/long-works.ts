@@ -3,7 +3,7 @@ import { limit } from "../../core/limits.ts";
 
 const RETRY_SECONDS = 5;
 
-/** A request that has no place yet; `start` gives it one. */
+/** A request that has no permit yet; `start` gives it one. */
 interface Waiter {
   start(): void;
 }
@@ -21,23 +21,23 @@ interface Account {
 }
 
 /**
- * Places of long works: requests that look through history or large bodies. Turns of the loop alone would
+ * Permits of long works: requests that look through history or large bodies. Turns of the loop alone would
  * begin all that a caller asks for and end none, each with its events in memory. So a few of each caller,
  * and some of its account, are begun, and the others stand in a line before they have read anything; the
- * callers of an account take turns at its places.
+ * callers of an account take turns at its permits.
  */
 export class LongWorks {
   readonly #accounts = new Map<string, Account>();
 
   /**
-   * What ends the work, to be called once: now where there is a place, else once there is one. Rejects with
+   * What ends the work, to be called once: now where there is a permit, else once there is one. Rejects with
    * `signal`'s reason where the caller leaves the line. Throws 429 where the line is full.
    */
   begin(account: string, member: string, signal: AbortSignal): (() => void) | Promise<() => void> {
     const all = this.#accounts.get(account) ?? { begun: 0, members: new Map<string, Member>() };
     const own = all.members.get(member) ?? { begun: 0, waiting: new Set<Waiter>() };
-    const hasPlace = hasRoom(all, own);
-    if (!hasPlace && own.waiting.size >= limit("longWorksWaitingMax")) throw lineIsFull();
+    const hasPermit = hasRoom(all, own);
+    if (!hasPermit && own.waiting.size >= limit("longWorksWaitingMax")) throw lineIsFull();
     this.#accounts.set(account, all);
     all.members.set(member, own);
     const start = () => {
@@ -50,7 +50,7 @@ export class LongWorks {
         this.#tidy(account, member);
       };
     };
-    if (hasPlace) return start();
+    if (hasPermit) return start();
     return new Promise((resolve, reject) => {
       const leave = () => {
         own.waiting.delete(waiter);
@@ -81,7 +81,7 @@ function hasRoom(all: Account, own: Member): boolean {
   return all.begun < limit("longWorksOfAccountMax") && own.begun < limit("longWorksAtOnceMax");
 }
 
-/** The first that waits of the first caller who may begin one; that caller then goes behind the others. */
+/** The first that waits of the first caller who may begin one; that caller is then the last. */
 function startNext(all: Account): void {
   for (const [name, own] of all.members) {
     const [first] = own.waiting;

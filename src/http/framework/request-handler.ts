@@ -133,7 +133,7 @@ export class RequestHandler implements RequestContext {
       this.begin();
       const { route } = this.prepared;
       if (takesBody(route)) this.bytes = await this.readBytes();
-      // A long work's body is not parsed before the work has its place.
+      // A long work's body is not parsed before the work has its permit.
       if (isLong(route, this.request)) await this.beginWork();
       if (takesBody(route)) {
         this.admit();
@@ -203,7 +203,7 @@ export class RequestHandler implements RequestContext {
       this.shared.answers.requireRoom(accountOf(this.caller), memberOf(this.caller));
   }
 
-  /** Then its answer is not refused: what it tells has happened. */
+  /** True where the request may change something: its answer is sent in any case, as it tells of that. */
   private get mayChange(): boolean {
     return takesBody(this.prepared.route) || this.prepared.route.method === "DELETE";
   }
@@ -214,7 +214,7 @@ export class RequestHandler implements RequestContext {
     return (this.answerRoom = new AnswerRoom(() => this.shared.answers.begin(account, member)));
   }
 
-  /** Nobody that is known reads what anybody may. */
+  /** Where the caller is not known, all such callers of a kind share one room. */
   private get ownAnswerRoom(): AnswerRoom {
     const { caller, mayChange, shared, prepared } = this;
     const { access } = prepared.route;
@@ -228,18 +228,18 @@ export class RequestHandler implements RequestContext {
       throw unavailable("The service is starting or stopping. Try again in a moment.");
   }
 
-  /** Takes the place of a long work, or waits for one in its caller's line. */
+  /** Takes the permit of a long work, or waits for one in its caller's line. */
   async beginWork(): Promise<void> {
     const { caller, shared, request } = this;
     if (caller === null) return;
-    const place = shared.longWorks.begin(accountOf(caller), memberOf(caller), request.signal);
-    if (typeof place === "function") {
-      this.endWork = place;
+    const permit = shared.longWorks.begin(accountOf(caller), memberOf(caller), request.signal);
+    if (typeof permit === "function") {
+      this.endWork = permit;
       return;
     }
     // The line moves by itself; whoever does not wait for their turn closes the connection.
     shared.extendTimeout(request, 0);
-    this.endWork = await place;
+    this.endWork = await permit;
     shared.extendTimeout(request, (this.prepared.route.waitMaxSeconds ?? 0) + IDLE_TIMEOUT_SECONDS);
     // The process may stop by now, and the caller may be nobody any more.
     this.requireRunning();

@@ -89,7 +89,7 @@ export interface RequestContext<
    */
   beginChange(): void;
   /**
-   * Takes the place of a long work, or waits for one, where only the handler knows that it is one
+   * Takes the permit of a long work, or waits for one, where only the handler knows that it is one
    * (`longWork`). Call it once. Throws 429 where the caller's line is full.
    */
   beginWork(): Promise<void>;

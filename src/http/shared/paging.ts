@@ -156,7 +156,7 @@ export function requirePattern(pointer: string, pattern: string): void {
 const NO_KEY = -1;
 
 /**
- * The key behind an id that filters a list; null where the filter is not given. An id that nothing has
+ * The key of an id that filters a list; null where the filter is not given. An id that nothing has
  * filters all out. Throws 422 with the parameter's name where the text does not look like an id of this kind.
  */
 export function readFilterId(

@@ -129,7 +129,7 @@ const listRoute = (baseUrl: string) =>
     },
   });
 
-/** Providers behind the one that the cursor names, by key. */
+/** Providers after the one that the cursor names, by key. */
 function providersAfter(cursor: string | undefined): Provider[] {
   const all = [...listProviders()].toSorted((a, b) => (a.key < b.key ? -1 : 1));
   if (cursor === undefined) return all;

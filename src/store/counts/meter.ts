@@ -56,11 +56,11 @@ export class Meter implements BatchPart {
   #touched: Tally[] = [];
   /** Deliveries whose first attempt is under way, and how to give back what was lent to it. */
   readonly #first = new Map<number, (() => void) | null>();
-  /** Of the running transaction: those of them that are lent a place. */
+  /** Of the running transaction: deliveries of `#first` that are to be lent a place, and by which account. */
   readonly #lending = new Map<number, Tally>();
-  /** Of the running transaction: other deliveries whose place went, and their generations before it. */
+  /** Of the running transaction: deliveries outside `#first` whose place went, with the generation before. */
   #leaving = new Map<number, number>();
-  /** The same of the last ones: before they are on disk, actors may begin an attempt all the same. */
+  /** `#leaving` of transactions that actors do not know of yet: they may begin an attempt all the same. */
   #left = new Map<number, number>();
   /** True while what `#left` holds is on disk and known to the actors. */
   #isLeftKnown = true;

@@ -5,7 +5,7 @@ import type { BatchPart, Store } from "../store.ts";
  * What stands in a list, in order (table `entry`). A row holds a key and, packed, those that follow it in the
  * list: what a busy list gets at once takes a row for 256 keys in place of a row for each, a tenth of the
  * work and of the bytes. Rows of a list never overlap, so a key stands in the last row that does not begin
- * behind it, or nowhere.
+ * after it, or nowhere.
  */
 
 interface Row {
@@ -116,7 +116,7 @@ export class Entries implements BatchPart {
   }
 
   /**
-   * Inside a write: keys as a row takes them (`rowsOf`) stand in a list, at once. Mostly they stand behind
+   * Inside a write: keys as a row takes them (`rowsOf`) stand in a list, at once. Mostly they stand after
    * all others; else with the rows that they overlap.
    */
   put(list: number, ids: readonly number[]): void {

@@ -78,7 +78,7 @@ export class Index implements BatchPart {
    * Inside a write: the same of a row whose key was set aside before, and may lie below the mark (slices of a
    * wide fan-out). It goes down with the write.
    */
-  addBehind(key: number, lists: readonly number[]): void {
+  addBelowMark(key: number, lists: readonly number[]): void {
     for (const list of lists) this.#entries.add(list, [key]);
   }
 
@@ -93,7 +93,7 @@ export class Index implements BatchPart {
     return this.#entries.clear(list, rows);
   }
 
-  /** Inside a write: what was added behind the mark or removed so far is written at once. */
+  /** Inside a write: what was added below the mark or removed so far is written at once. */
   writeThrough(): void {
     this.#entries.flush();
   }
@@ -102,15 +102,15 @@ export class Index implements BatchPart {
    * Inside a write: attempts that end long after they began, whose keys may lie below the mark, are counted
    * at once.
    */
-  countAttemptsBehind(tallies: readonly StatDelta[]): void {
+  countAttemptsBelowMark(tallies: readonly StatDelta[]): void {
     const gathered = new Gathering();
     for (const tally of tallies) gathered.addTally(tally);
     this.#addHours(gathered);
   }
 
   /**
-   * Inside a write: it counts, too. No row tells of it after a crash, so it is written with its transaction,
-   * one with the others there.
+   * Inside a write: a death counts, too. No row tells of it after a crash, so it is written with its own
+   * transaction, all deaths of that as one.
    */
   countDeath(death: Death): void {
     this.#openDeaths.push(death);
@@ -251,7 +251,7 @@ export class Index implements BatchPart {
     const parts = this.#gathered.filter(({ lastKey }) => lastKey > 0);
     if (parts.length === 0) return;
     this.#isWriting = true;
-    // What comes from now on is gathered behind them; each stays in memory until it is in the tables.
+    // What comes from now on is gathered apart; each part stays in memory until it is in the tables.
     this.#gathered = [...parts, new Gathering()];
     const running = this.#writeAll(parts);
     this.#running = running.catch(() => {});

@@ -74,7 +74,7 @@ function deliveriesAbove(
 
 /**
  * Attempts above the mark. Those of polled endpoints are counted with their acknowledgement
- * (Index.countAttemptsBehind).
+ * (Index.countAttemptsBelowMark).
  */
 function attemptsAbove({ store, index }: Pick<Data, "store" | "index">, mark: number): Gathering[] {
   const sql = `SELECT a.id, d.project_id, d.endpoint_id, a.started_at, a.outcome, a.trigger, a.duration_ms, a.dead_reason, (${IS_AGAIN}) AS is_again

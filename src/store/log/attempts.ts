@@ -3,7 +3,7 @@ import type { attempt } from "../log-schema.ts";
 import {
   type Attempt,
   type AttemptFacts,
-  type AttemptPlace,
+  type AttemptResult,
   DEAD_REASONS,
   type DeadReason,
   OUTCOMES,
@@ -19,20 +19,8 @@ type AttemptRow = typeof attempt.$inferSelect;
 
 /** An attempt as far as the timeline of its event shows it. */
 export interface AttemptSummary
-  extends Pick<
-    Attempt,
-    | "id"
-    | "deliveryId"
-    | "number"
-    | "trigger"
-    | "startedAt"
-    | "durationMs"
-    | "outcome"
-    | "statusCode"
-    | "error"
-    | "nextAttemptAt"
-    | "deadReason"
-  > {
+  extends AttemptResult,
+    Pick<AttemptFacts, "startedAt" | "durationMs" | "statusCode" | "error"> {
   endpointId: number;
 }
 
@@ -107,8 +95,8 @@ export class Attempts {
     private readonly heads: Heads,
   ) {
     const { sqlite } = store;
-    this.#insert = sqlite.prepare<void, (string | number | Uint8Array | null)[]>(
-      `INSERT INTO attempt (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    this.#insert = sqlite.prepare<void, [AttemptRow]>(
+      `INSERT INTO attempt (${COLUMNS}) VALUES (${COLUMNS.replaceAll(/\w+/g, (name) => `$${name}`)})`,
     );
     this.#acknowledge = sqlite.prepare<{ durationMs: number }, [number, number, number]>(
       `UPDATE attempt SET outcome = ${OUTCOMES.indexOf("delivered")}, duration_ms = max(0, ?1 - started_at)
@@ -141,7 +129,7 @@ export class Attempts {
    * A body that the attempt after it sent too is kept by that one alone, and this one is left with an empty
    * one: most retries send what was sent before, and there is no end of those by hand.
    */
-  #leaveSameBody({ deliveryId, number }: AttemptPlace, body: Uint8Array): void {
+  #leaveSameBody({ deliveryId, number }: AttemptResult, body: Uint8Array): void {
     const before = number > 1 ? this.#sentBefore.get(deliveryId) : null;
     if (before?.body && Buffer.compare(before.body, body) === 0) this.#leaveBody.run(before.id);
   }
@@ -159,31 +147,31 @@ export class Attempts {
   }
 
   /** Inside a write. */
-  insert(place: AttemptPlace, facts: AttemptFacts): void {
-    if (facts.requestBody !== null) this.#leaveSameBody(place, facts.requestBody);
+  insert(result: AttemptResult, facts: AttemptFacts): void {
+    if (facts.requestBody !== null) this.#leaveSameBody(result, facts.requestBody);
     const response = facts.statusCode === null ? null : packHeaders(facts.responseHeaders);
-    this.#insert.run(
-      place.id,
-      place.deliveryId,
-      place.number,
-      TRIGGERS.indexOf(place.trigger),
-      facts.startedAt,
-      facts.durationMs,
-      OUTCOMES.indexOf(place.outcome),
-      facts.statusCode,
-      facts.error && facts.error.code,
-      facts.error && facts.error.detail,
-      facts.requestHead === null ? null : this.heads.intern(facts.requestHead),
-      facts.sentAt,
-      facts.signature,
-      facts.requestBody,
-      response && this.heads.intern(response.text),
-      response && response.date,
-      facts.responseBody && facts.responseBody.length > 0 ? facts.responseBody : null,
-      facts.truncated ? 1 : 0,
-      place.nextAttemptAt,
-      place.deadReason === null ? null : DEAD_REASONS.indexOf(place.deadReason),
-    );
+    this.#insert.run({
+      id: result.id,
+      delivery_id: result.deliveryId,
+      number: result.number,
+      trigger: TRIGGERS.indexOf(result.trigger),
+      started_at: facts.startedAt,
+      duration_ms: facts.durationMs,
+      outcome: OUTCOMES.indexOf(result.outcome),
+      status_code: facts.statusCode,
+      error_code: facts.error && facts.error.code,
+      error_detail: facts.error && facts.error.detail,
+      request_head: facts.requestHead === null ? null : this.heads.intern(facts.requestHead),
+      sent_at: facts.sentAt,
+      signature: facts.signature,
+      request_body: facts.requestBody,
+      response_head: response && this.heads.intern(response.text),
+      response_date: response && response.date,
+      response_body: facts.responseBody && facts.responseBody.length > 0 ? facts.responseBody : null,
+      truncated: facts.truncated ? 1 : 0,
+      next_attempt_at: result.nextAttemptAt,
+      dead_reason: result.deadReason === null ? null : DEAD_REASONS.indexOf(result.deadReason),
+    });
   }
 
   /**

@@ -8,7 +8,7 @@ import { ORIGINS } from "../../core/model.ts";
 /** Made or reopened by a replay: those have an index. */
 export const REPLAYED = `origin IN (${ORIGINS.indexOf("replay")}, ${ORIGINS.indexOf("test_replay")})`;
 /**
- * More than any event has deliveries, and keys that a second takes: what replays wrote behind the newest
+ * More than any event has deliveries, and keys that a second takes: what replays wrote after the newest
  * event is not looked through.
  */
 const KEYS_MAX = 2 ** 22;
@@ -22,7 +22,7 @@ interface Part {
 }
 
 /**
- * Deliveries of the event with this key. Those that came with it have the keys right behind it, before the
+ * Deliveries of the event with this key. Those that came with it have the keys right after it, before the
  * next event (pipeline.ts); replays made the others, or reopened them. May be followed by ORDER BY id, which
  * then reads no further than a LIMIT.
  */

@@ -1,6 +1,6 @@
 import {
   DEAD_REASONS,
-  type AttemptPlace,
+  type AttemptResult,
   type DeadReason,
   type Delivery,
   ORIGINS,
@@ -54,23 +54,23 @@ export class Deliveries {
   insert(delivery: Delivery, queueOrder: number | null, isKeyOlder = false): void {
     const { id, endpointId, projectId, status, due, deadReason } = delivery;
     const { index, meter, tally } = this.parts;
-    this.#statements.insert.run(
+    this.#statements.insert.run({
       id,
-      delivery.eventId,
-      endpointId,
-      projectId,
-      STATUS[status],
-      ORIGINS.indexOf(delivery.origin),
+      event: delivery.eventId,
+      endpoint: endpointId,
+      project: projectId,
+      status: STATUS[status],
+      origin: ORIGINS.indexOf(delivery.origin),
       due,
-      queueOrder,
-      deadReason === null ? null : DEAD_REASONS.indexOf(deadReason),
-      delivery.completedAt,
-      isKeyOlder ? this.store.takeKey() : null,
-    );
+      order: queueOrder,
+      reason: deadReason === null ? null : DEAD_REASONS.indexOf(deadReason),
+      completed: delivery.completedAt,
+      changed: isKeyOlder ? this.store.takeKey() : null,
+    });
     meter.move(projectId, null, placeOf(delivery));
     tally.move(false, due !== null);
     const lists = this.listsOf(projectId, endpointId);
-    if (isKeyOlder) index.addBehind(id, lists);
+    if (isKeyOlder) index.addBelowMark(id, lists);
     else index.add(id, lists);
     if (status !== "dead" && status !== "cancelled") return;
     tally.end(endingOf(status, deadReason));
@@ -117,17 +117,17 @@ export class Deliveries {
   }
 
   /**
-   * Records that an attempt was made, and the state that follows from it, unless the delivery was reopened or
-   * cancelled meanwhile (its generation moved on): "late" in that case. "gone": it was erased, and nothing is
-   * kept of the attempt.
+   * Records that an attempt was made, and the state that follows from it. "overtaken": that state is not
+   * written, as the delivery was reopened or cancelled meanwhile (its generation moved on). "gone": it was
+   * erased, and nothing is kept of the attempt.
    */
   settle(
     delivery: Delivery,
-    { id, number }: Pick<AttemptPlace, "id" | "number">,
+    { id, number }: Pick<AttemptResult, "id" | "number">,
     metered: boolean,
     change: DeliveryChange | null,
     queueOrder: number | null,
-  ): "applied" | "late" | "gone" {
+  ): "applied" | "overtaken" | "gone" {
     // A delivery that is not on its way may have changed since the attempt began.
     const before = delivery.due === null || !change ? this.get(delivery.id) : delivery;
     if (before === null) return "gone";
@@ -147,7 +147,7 @@ export class Deliveries {
     }
     if (this.#count(delivery, number, first, metered) === 0) return "gone";
     if (change.status === "delivered") this.#arriveAfterAll(id, delivery.id);
-    return "late";
+    return "overtaken";
   }
 
   /** A delivery that was ended while the attempt ran has arrived after all. */
@@ -159,26 +159,26 @@ export class Deliveries {
   /** Writes what an attempt made of a delivery; false where its generation has moved on, or it is gone. */
   #write(
     delivery: Delivery,
-    { id, number }: Pick<AttemptPlace, "id" | "number">,
+    { id, number }: Pick<AttemptResult, "id" | "number">,
     metered: boolean,
     change: DeliveryChange,
     queueOrder: number | null,
   ): boolean {
-    const { changes } = this.#statements.settle.run(
-      STATUS[change.status],
+    const isOver = change.due === null;
+    const { changes } = this.#statements.settle.run({
+      id: delivery.id,
+      generation: delivery.generation,
+      status: STATUS[change.status],
       number,
-      change.step,
-      metered ? 1 : 0,
-      change.due,
-      change.due === null ? null : queueOrder,
-      change.deadReason === null ? null : DEAD_REASONS.indexOf(change.deadReason),
-      change.due === null ? this.store.now() : null,
-      STATUS[change.status],
-      number === 1 ? null : id,
-      number === 1 ? id : null,
-      delivery.id,
-      delivery.generation,
-    );
+      step: change.step,
+      metered: metered ? 1 : 0,
+      due: change.due,
+      order: isOver ? null : queueOrder,
+      reason: change.deadReason === null ? null : DEAD_REASONS.indexOf(change.deadReason),
+      completed: isOver ? this.store.now() : null,
+      first: number === 1 ? id : null,
+      later: number === 1 ? null : id,
+    });
     return changes === 1;
   }
 
@@ -325,6 +325,8 @@ function isDue(delivery: Delivery | null): boolean {
 }
 
 type Nullable = number | null;
+/** Parameters by their names, without the `$`. */
+type Named = Record<string, Nullable>;
 
 const WAITING_COLUMNS = "id, endpoint_id AS endpointId, due, queue_order AS queueOrder, NULL AS load";
 
@@ -393,15 +395,15 @@ function prepareWaiting(sqlite: Store["sqlite"]) {
 
 function prepareChanges(sqlite: Store["sqlite"]) {
   return {
-    insert: sqlite.prepare<
-      void,
-      [number, number, number, number, number, number, Nullable, Nullable, Nullable, Nullable, Nullable]
-    >(
-      "INSERT INTO delivery (id, event_id, endpoint_id, project_id, status, origin, due, queue_order, dead_reason, completed_at, changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    insert: sqlite.prepare<void, Named>(
+      `INSERT INTO delivery (id, event_id, endpoint_id, project_id, status, origin, due, queue_order, dead_reason, completed_at, changed)
+       VALUES ($id, $event, $endpoint, $project, $status, $origin, $due, $order, $reason, $completed, $changed)`,
     ),
-    settle: sqlite.prepare<void, Nullable[]>(
-      `UPDATE delivery SET status = ?, attempt_count = ?, step = ?, metered = ?, due = ?, queue_order = ?, dead_reason = ?, completed_at = ?,
-         changed = iif(status = ?, ${STATUS_KEY}, ?), first_attempt = ifnull(?, first_attempt) WHERE id = ? AND generation = ?`,
+    settle: sqlite.prepare<void, Named>(
+      `UPDATE delivery SET status = $status, attempt_count = $number, step = $step, metered = $metered, due = $due, queue_order = $order,
+         dead_reason = $reason, completed_at = $completed, changed = iif(status = $status, ${STATUS_KEY}, $later),
+         first_attempt = ifnull($first, first_attempt)
+       WHERE id = $id AND generation = $generation`,
     ),
     // Reopened meanwhile, it is to be metered anew; ended meanwhile, this attempt was its first.
     count: sqlite.prepare<void, [number, Nullable, number, number, number]>(

@@ -13,15 +13,15 @@ export type DeliveryRow = Omit<typeof delivery.$inferSelect, "first_attempt" | "
 export const DELIVERY_COLUMNS =
   "id, event_id, endpoint_id, project_id, status, attempt_count, step, origin, metered, generation, due, queue_order, dead_reason, completed_at";
 /**
- * SQL of the key at which its status became what it is, or it was opened again: all keys that were taken
- * before are smaller, and all others larger.
+ * SQL of the key that was taken when the delivery came to its status or was opened again: keys taken before
+ * are smaller, later ones larger.
  */
 export const STATUS_KEY = "coalesce(changed, first_attempt, id)";
 
-/** Columns that say it. */
+/** The columns that STATUS_KEY reads. */
 export type StatusKeys = Pick<typeof delivery.$inferSelect, "id" | "first_attempt" | "changed">;
 
-/** The same, of a row that was read. */
+/** STATUS_KEY of a row that was read. */
 export function statusKeyOf({ id, first_attempt: first, changed }: StatusKeys): number {
   return changed ?? first ?? id;
 }

@@ -31,9 +31,9 @@ export interface EventFilter {
 }
 
 /**
- * `place`: the key that the row is sorted by. `bytes`: of `data`, which is read where it is searched alone.
+ * `sortKey`: the key that the row is sorted by. `bytes`: of `data`, which is read where it is searched alone.
  */
-type Row = EventRow & { bytes: number; place: number };
+type Row = EventRow & { bytes: number; sortKey: number };
 
 const COLUMNS = `${EVENT_COLUMNS.replaceAll(/\b(?=[a-z])/g, "e.")}, octet_length(e.data) AS bytes`;
 
@@ -46,10 +46,10 @@ export class EventList {
   constructor(private readonly data: Pick<Data, "store" | "endpoints" | "events" | "index">) {
     const { sqlite } = data.store;
     this.#load = sqlite.prepare<Row, [string]>(
-      `SELECT ${COLUMNS}, e.id AS place FROM event e WHERE e.id IN (SELECT value FROM json_each(?)) ORDER BY e.id DESC`,
+      `SELECT ${COLUMNS}, e.id AS sortKey FROM event e WHERE e.id IN (SELECT value FROM json_each(?)) ORDER BY e.id DESC`,
     );
     this.#loadOfEndpoint = sqlite.prepare<Row, [string]>(
-      `SELECT ${COLUMNS}, d.id AS place FROM delivery d JOIN event e ON e.id = d.event_id
+      `SELECT ${COLUMNS}, d.id AS sortKey FROM delivery d JOIN event e ON e.id = d.event_id
        WHERE d.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (
          ${deliveriesOf("d.event_id", "1", { below: "d.id", where: "endpoint_id = d.endpoint_id" })}
        ) ORDER BY d.id DESC`,
@@ -73,7 +73,7 @@ export class EventList {
     const { rows, next } = await readPage<Row>({
       candidates: this.#candidates(filter),
       load: (ids) => (byEvent ? this.#load.all(JSON.stringify(ids)) : this.#readOfEndpoint(ids)),
-      keyOf: (row) => row.place,
+      keyOf: (row) => row.sortKey,
       keep: (row) => this.#keeps(filter, row),
       body: q === null ? null : searchOf(this.data.events, q, ({ id }) => id),
       before,
@@ -92,7 +92,7 @@ export class EventList {
 
   /** Of deliveries to one endpoint, newest first. */
   #readOfEndpoint(ids: readonly number[]): Row[] {
-    return this.#loadOfEndpoint.all(JSON.stringify(ids)).sort((a, b) => b.place - a.place);
+    return this.#loadOfEndpoint.all(JSON.stringify(ids)).sort((a, b) => b.sortKey - a.sortKey);
   }
 
   #statesOf(eventId: number): Pick<DeliveryRow, "status" | "endpoint_id">[] {

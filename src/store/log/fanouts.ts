@@ -62,8 +62,8 @@ export class Fanouts {
   }
 
   /**
-   * Inside a write: what is still to be written of an event never will be, and no longer counts as its own: a
-   * crash may come before it is removed.
+   * Inside a write: ends a fan-out. The event no longer counts the deliveries that were still to be written,
+   * at once, as a crash may come before the event itself is removed.
    */
   callOff(projectId: number, eventId: number): void {
     const row = this.#statements.rest.get(eventId);

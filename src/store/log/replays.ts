@@ -20,7 +20,7 @@ export interface ReplayFilter {
   endpointId: number | null;
   consumerId: string | null;
   eventTypes: string[] | null;
-  /** Keys, rising: only these. Jobs stored before there was this choice, and the two below, lack it. */
+  /** Keys, rising: only these. Jobs of before this field was there lack it, `statusCode` and `q`. */
   deliveryIds?: number[] | null;
   /** Of the last attempt. */
   statusCode?: number | null;
@@ -58,8 +58,8 @@ export interface Replay {
   matched: number;
   replayed: number;
   /**
-   * Key of the last delivery (or event) that was looked at, or how many endpoints of its one event were: it
-   * goes on behind it.
+   * How far the job came: the key of the last delivery (or event) that it looked at; where it replays one
+   * event, the number of endpoints.
    */
   position: number;
   /** The latest key of when it began: what was made or has changed since has a later one. */

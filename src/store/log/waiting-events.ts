@@ -36,7 +36,7 @@ export class WaitingEvents {
 
   /** Inside a write. */
   insert(projectId: number, eventId: number): void {
-    const accountId = this.#accountOf(projectId);
+    const accountId = this.tenants.accountIdOf(projectId);
     this.meter.countWaiting(accountId, this.#insert.run(accountId, eventId).changes);
   }
 
@@ -50,16 +50,12 @@ export class WaitingEvents {
 
   /** Inside a write: an event that leaves the log. */
   drop(projectId: number, eventId: number): void {
-    if (this.has(projectId, eventId)) this.delete(this.#accountOf(projectId), eventId);
+    if (this.has(projectId, eventId)) this.delete(this.tenants.accountIdOf(projectId), eventId);
   }
 
   has(projectId: number, eventId: number): boolean {
     if (this.meter.waitingEvents(projectId) === 0) return false;
-    return this.#has.get(this.#accountOf(projectId), eventId) !== null;
-  }
-
-  #accountOf(projectId: number): number {
-    return this.tenants.project(projectId)?.accountId ?? 0;
+    return this.#has.get(this.tenants.accountIdOf(projectId), eventId) !== null;
   }
 
   /** The oldest above a key. */

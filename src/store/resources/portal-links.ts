@@ -44,7 +44,7 @@ export class PortalLinks {
     return { link: row, token };
   }
 
-  /** The link behind a token that has not expired and was not revoked. */
+  /** The link with a token that has not expired and was not revoked. */
   find(token: string): PortalLink | null {
     const row = this.#find.get(hashToken(token), this.store.now());
     return row && toLink(row);

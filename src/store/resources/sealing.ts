@@ -1,7 +1,7 @@
 import { Cipher } from "../../core/cipher.ts";
 import type { Store } from "../store.ts";
 
-/** Every table whose rows hold a ciphertext in `sealed`; its place is `<table>|<id>|sealed`. */
+/** Every table whose rows hold a ciphertext in `sealed`; its context is `<table>|<id>|sealed`. */
 const TABLES = ["endpoint", "source"] as const;
 /** Rows that one step reads; those that it encrypts anew cost some 20 µs each. */
 const ROWS_AT_ONCE = 50;
@@ -12,7 +12,7 @@ interface SealedRow {
 }
 
 /** What the table of a step still has to do. */
-interface Place {
+interface Position {
   table: (typeof TABLES)[number];
   after: number;
 }
@@ -25,7 +25,7 @@ export class Sealing {
   readonly #statements;
   /** Rows that need a key other than the first. */
   #left: number;
-  #place: Place | null;
+  #position: Position | null;
 
   constructor(
     private readonly store: Store,
@@ -33,7 +33,7 @@ export class Sealing {
   ) {
     this.#statements = new Map(TABLES.map((table) => [table, prepare(store, table)]));
     this.#left = this.#count();
-    this.#place = this.#left > 0 ? { table: TABLES[0], after: 0 } : null;
+    this.#position = this.#left > 0 ? { table: TABLES[0], after: 0 } : null;
   }
 
   /** Ciphertexts that need a key other than the first. */
@@ -43,14 +43,14 @@ export class Sealing {
 
   /** False where every row was looked at. */
   get isDue(): boolean {
-    return this.#place !== null;
+    return this.#position !== null;
   }
 
   /** Encrypts some rows anew; answers how many. */
   async step(): Promise<number> {
-    const place = this.#place;
-    if (place === null) return 0;
-    const { table, after } = place;
+    const position = this.#position;
+    if (position === null) return 0;
+    const { table, after } = position;
     const { rows, changed } = await this.store.write(() => {
       const read = this.#of(table).read.all(after, ROWS_AT_ONCE);
       return { rows: read, changed: read.filter((row) => this.#reseal(table, row)).length };
@@ -58,15 +58,15 @@ export class Sealing {
     this.#left -= changed;
     const last = rows.at(-1);
     const next = TABLES[TABLES.indexOf(table) + 1];
-    if (last !== undefined) this.#place = { table, after: last.id };
-    else if (next !== undefined) this.#place = { table: next, after: 0 };
+    if (last !== undefined) this.#position = { table, after: last.id };
+    else if (next !== undefined) this.#position = { table: next, after: 0 };
     else this.#end();
     return changed;
   }
 
   /** Counts once more: some rows may have gone meanwhile. */
   #end(): void {
-    this.#place = null;
+    this.#position = null;
     this.#left = this.#count();
   }
 
@@ -76,11 +76,11 @@ export class Sealing {
   }
 
   /** False where it is encrypted by the first key, or by one that is not there. */
-  #reseal(table: Place["table"], { id, sealed }: SealedRow): boolean {
+  #reseal(table: Position["table"], { id, sealed }: SealedRow): boolean {
     const keyId = Cipher.keyId(sealed);
     if (keyId === this.cipher.currentKeyId || !this.cipher.has(keyId)) return false;
-    const place = `${table}|${id}|sealed`;
-    this.#of(table).write.run(Buffer.from(this.cipher.seal(this.cipher.open(sealed, place), place)), id);
+    const context = `${table}|${id}|sealed`;
+    this.#of(table).write.run(Buffer.from(this.cipher.seal(this.cipher.open(sealed, context), context)), id);
     return true;
   }
 
@@ -88,14 +88,14 @@ export class Sealing {
     return Buffer.from(this.cipher.currentKeyId, "hex");
   }
 
-  #of(table: Place["table"]): ReturnType<typeof prepare> {
+  #of(table: Position["table"]): ReturnType<typeof prepare> {
     const statements = this.#statements.get(table);
     if (!statements) throw new Error(`no statements for ${table}`);
     return statements;
   }
 }
 
-function prepare({ sqlite }: Store, table: Place["table"]) {
+function prepare({ sqlite }: Store, table: Position["table"]) {
   return {
     count: sqlite.prepare<{ rows: number }, [Uint8Array]>(
       `SELECT count(*) AS rows FROM ${table} WHERE substr(sealed, 1, 4) <> ?`,

@@ -82,6 +82,11 @@ export class Tenants {
     return this.#projects.get(id);
   }
 
+  /** The key of a project's account; 0, which is nobody's, where the project is gone. */
+  accountIdOf(projectId: number): number {
+    return this.#projects.get(projectId)?.accountId ?? 0;
+  }
+
   /** In the order in which they were made. */
   accounts(): Iterable<Account> {
     return this.#accounts.values();
@@ -225,7 +230,7 @@ export class Tenants {
     this.#keysOf.set(key.projectId, key);
   }
 
-  /** The key behind a token that has not expired; notes that it was used. */
+  /** The key with a token that has not expired; notes that it was used. */
   findKey(token: string, now: number): ApiKey | null {
     const key = this.#keys.get(hashText(token));
     if (!key || (key.expiresAt !== null && key.expiresAt <= now)) return null;

@@ -9,7 +9,7 @@ const keys = Array.from({ length: 60 }, (_, at) => 2 ** 50 + 3 + at * 2 ** 33);
 test("keys that were dropped securely stand nowhere in the file", async () => {
   await using api = await startApi();
   const { index, removal, store } = api.data;
-  await store.write(() => keys.forEach((key) => index.addBehind(key, [LIST])));
+  await store.write(() => keys.forEach((key) => index.addBelowMark(key, [LIST])));
   const found = () => {
     store.sqlite.run("PRAGMA wal_checkpoint(TRUNCATE)");
     const bytes = readFileSync(store.sqlite.filename);
