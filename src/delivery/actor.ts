@@ -195,10 +195,8 @@ export class EndpointActor<F extends Finding> {
     if (this.#state.mode === "stopped") return "stopping";
     if (this.#flights.has(load.delivery.id)) return "busy";
     const refusal = this.#refusalOfNow();
-    if (refusal !== null) {
-      if (trigger === "test") this.#own(load.delivery);
-      return refusal;
-    }
+    if (refusal !== null && trigger === "test") this.#own(load.delivery);
+    if (refusal !== null) return refusal;
     // What the queue kept from accepting the event is out of date after this attempt.
     this.#backlog.forgetLoad(load.delivery.id);
     return new Promise((resolve) => {
@@ -209,12 +207,15 @@ export class EndpointActor<F extends Finding> {
 
   #refusalOfNow(): AttemptRefusal | null {
     if (this.#state.mode === "closing" || isClosed(this.endpoint)) return "closed";
-    return this.isFullByHand || !this.parts.isSlotFree(this.endpoint, this.#flights.inFlight) ? "full" : null;
+    const { byHand, taken } = this.#flights;
+    // As many attempts by hand as the endpoint has slots may be in flight beside those of its queue.
+    if (byHand >= Math.max(limit("concurrencyDefault"), this.endpoint.maxConcurrency)) return "full";
+    return this.parts.isSlotFree(this.endpoint, taken) ? null : "full";
   }
 
-  /** Beside the endpoint's own slots, as many attempts by hand may be in flight as it has slots. */
-  get isFullByHand(): boolean {
-    return this.#flights.byHand >= Math.max(limit("concurrencyDefault"), this.endpoint.maxConcurrency);
+  /** Before a test is written: answers what gives its attempt back. */
+  reserveByHand(): (() => void) | AttemptRefusal {
+    return (this.#state.mode === "stopped" ? "stopping" : this.#refusalOfNow()) ?? this.#flights.reserve();
   }
 
   /** Takes a refused test into the queue, as nobody else tells of it: it is sent or ended from there. */

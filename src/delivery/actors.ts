@@ -193,10 +193,10 @@ export class Actors {
     return load && actor ? actor.attemptNow(load, trigger) : "closed";
   }
 
-  /** True where one more attempt by hand of this endpoint would be `full`: asked before a test is written. */
-  isFullByHand(endpointId: number): boolean {
-    const actor = this.#actors.get(endpointId);
-    return actor instanceof EndpointActor && actor.isFullByHand;
+  /** See EndpointActor.reserveByHand. */
+  reserveByHand(endpointId: number): (() => void) | AttemptRefusal {
+    const actor = this.#of(endpointId);
+    return actor instanceof EndpointActor ? actor.reserveByHand() : "stopping";
   }
 
   waitingFor(endpointId: number, deliveryId: number, due: number | null): WaitingFor | null {

@@ -25,6 +25,7 @@ export class Flights {
   readonly #flights = new Map<number, Flight>();
   #inFlight = 0;
   #byHand = 0;
+  #reserved = 0;
 
   /** Busy deliveries: in flight, or with an outcome on its way to the disk. */
   get size(): number {
@@ -35,9 +36,9 @@ export class Flights {
     return this.#inFlight;
   }
 
-  /** Attempts in flight that somebody asked for. */
+  /** Attempts that somebody asked for: in flight, or reserved for what is being written. */
   get byHand(): number {
-    return this.#byHand;
+    return this.#byHand + this.#reserved;
   }
 
   /** Attempts in flight that the queue started. */
@@ -48,6 +49,21 @@ export class Flights {
   /** Outcomes on their way to the disk. */
   get recording(): number {
     return this.#flights.size - this.#inFlight;
+  }
+
+  /** In flight, or reserved. */
+  get taken(): number {
+    return this.#inFlight + this.#reserved;
+  }
+
+  /** One that somebody asks for. Answers what gives it back, which may be called twice. */
+  reserve(): () => void {
+    this.#reserved++;
+    let isReserved = true;
+    return () => {
+      if (isReserved) this.#reserved--;
+      isReserved = false;
+    };
   }
 
   has(id: number): boolean {

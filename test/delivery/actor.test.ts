@@ -387,7 +387,7 @@ describe("a test that finds no attempt", () => {
       Array.from({ length: count }, () => stage.actor.attemptNow(loadOf(stage, id++), "manual"));
     const few = limit("concurrencyDefault");
     expect(ask(few + 2).filter((answer) => answer === "full")).toHaveLength(2);
-    expect([stage.flying.length, stage.actor.isFullByHand]).toEqual([few, true]);
+    expect([stage.flying.length, stage.actor.reserveByHand()]).toEqual([few, "full"]);
     stage.deliver();
     expect(stage.flying.length).toBe(few + 1);
     stage.change({ maxConcurrency: few + 5 });

@@ -340,7 +340,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a test that finds no attempt is nobody's",
     file: "delivery/actor.ts",
-    find: 'if (trigger === "test") this.#own(load.delivery);',
+    find: 'if (refusal !== null && trigger === "test") this.#own(load.delivery);',
     put: "",
   },
   {

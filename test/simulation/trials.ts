@@ -7,7 +7,7 @@ import type { Changes } from "./changes.ts";
 import type { Simulation } from "./run.ts";
 
 /** What a test is refused with where its endpoint is not to be tried any more, or nothing can be. */
-const REFUSALS = ["conflict", "not_found", "unavailable"];
+const REFUSALS = ["conflict", "not_found", "rate_limited", "unavailable"];
 
 /** Somebody tests an endpoint by the route of the API, and now and then ends the endpoint meanwhile. */
 export class Trials {

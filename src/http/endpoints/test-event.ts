@@ -77,12 +77,12 @@ function testRoute(services: TestNeeds): AnyRoute {
         throw invalid("/type", "Expected the name of an event type, such as invoice.paid.");
       const endpoint = findEndpoint(services, caller, params.id);
       if (endpoint.status === "disabled") throw disabledConflict();
-      const isFetched = isPolled(endpoint.kind);
-      if (isFetched) context.beginChange();
-      else if (services.actors.isFullByHand(endpoint.id)) throw tooManyTests();
-      const deliveryId = await writeTest(services, caller, endpoint, type);
-      if (isFetched) return { status: 202, json: waitingTest(services, deliveryId, type) };
-      await attempt(services, deliveryId);
+      if (isPolled(endpoint.kind)) {
+        context.beginChange();
+        const waiting = await writeTest(services, caller, endpoint, type);
+        return { status: 202, json: waitingTest(services, waiting, type) };
+      }
+      const deliveryId = await sendTest(services, caller, endpoint, type);
       context.requireAdmission();
       // Kept in memory alone: its bodies leave with their event, and a test that is sent again does no harm.
       return { status: 200, json: lastAttempt(services, deliveryId) };
@@ -90,10 +90,32 @@ function testRoute(services: TestNeeds): AnyRoute {
   });
 }
 
-/** Before anything is written: what is refused leaves no event, and nothing that is sent later. */
-function tooManyTests(): Problem {
-  const detail = "As many tests and retries of this endpoint are under way as may be. Ask again in a moment.";
-  return new Problem("rate_limited", detail, { headers: { "retry-after": "1" } });
+/** What is refused before it is written leaves no event, and nothing that is sent later. */
+async function sendTest(
+  services: TestNeeds,
+  caller: Caller,
+  endpoint: Endpoint,
+  type: string,
+): Promise<number> {
+  const giveBack = reserve(services, endpoint);
+  try {
+    const deliveryId = await writeTest(services, caller, endpoint, type);
+    // In the turn of the attempt, so that nobody else gets it.
+    giveBack();
+    await attempt(services, deliveryId);
+    return deliveryId;
+  } finally {
+    giveBack();
+  }
+}
+
+function reserve({ actors }: Needs<"actors">, { id }: Endpoint): () => void {
+  const reserved = actors.reserveByHand(id);
+  if (typeof reserved === "function") return reserved;
+  if (reserved === "closed") throw disabledConflict();
+  if (reserved === "stopping") throw unavailable("The service is stopping. Try again in a moment.");
+  const detail = "As many attempts are in flight as may be. Ask again in a moment.";
+  throw new Problem("rate_limited", detail, { headers: { "retry-after": "1" } });
 }
 
 /** The event and its delivery, on disk. */

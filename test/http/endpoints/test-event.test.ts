@@ -1,5 +1,6 @@
 /** Tests of an endpoint, and tries of destinations that are not stored yet: a few at once. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, spyOn, test } from "bun:test";
+import { unavailable } from "../../../src/core/errors.ts";
 import { limit } from "../../../src/core/limits.ts";
 import { type Api, expectRefusal, startApi } from "../log-kit.ts";
 
@@ -42,6 +43,36 @@ test("a test above them is refused, and leaves no event", async () => {
   expect((await api.get<{ data: unknown[] }>("/v1/events")).data).toHaveLength(open.length);
   release();
   expect((await Promise.all(open)).map(({ status }) => status)).toEqual(open.map(() => 200));
+  expect((await send()).status).toBe(200);
+});
+
+test("of tests that come together, those above them are refused before anything is written", async () => {
+  const { publicId } = await api.endpoint({ url: silent.url.href });
+  const synced = Promise.withResolvers<void>();
+  api.diskWaitsFor = synced.promise;
+  const few = limit("concurrencyDefault");
+  const statuses: number[] = [];
+  const sent = Array.from({ length: few + 15 }, async () => {
+    statuses.push((await api.call("POST", `/v1/endpoints/${publicId}/test`, {})).status);
+  });
+  await lookUntil(() => statuses.length === 15);
+  synced.resolve();
+  await lookUntil(() => asked === few);
+  release();
+  await Promise.all(sent);
+  expect(statuses).toEqual([...Array(15).fill(429), ...Array(few).fill(200)]);
+  expect((await api.get<{ data: unknown[] }>("/v1/events")).data).toHaveLength(few);
+  expect(asked).toBe(few);
+});
+
+test("a test that is not written leaves room for another", async () => {
+  const { publicId } = await api.endpoint({ url: silent.url.href });
+  release();
+  const send = () => api.call("POST", `/v1/endpoints/${publicId}/test`, {});
+  const write = spyOn(api.data.store, "write");
+  write.mockImplementation(() => Promise.reject(unavailable("The disk is full.")));
+  for (let n = 0; n < limit("concurrencyDefault"); n++) expectRefusal(await send(), 503, "unavailable");
+  write.mockRestore();
   expect((await send()).status).toBe(200);
 });
 
