@@ -15,7 +15,7 @@ export type RetryRefusal = AttemptRefusal | "polled";
 export class Retries {
   /** Retries to be started again: there was no file or no slot for them, or the process has just started. */
   readonly #again = new Set<number>();
-  /** Retries that have begun, and whose write has not run yet: no row says that they were asked for. */
+  /** Retries that have begun, and whose write is on its way: no row says yet that they were asked for. */
   readonly #unwritten = new Set<number>();
   #isScheduled = false;
 
@@ -29,19 +29,19 @@ export class Retries {
     return !delivery.metered && placeOf(delivery) !== "taken" && !isFree(delivery);
   }
 
-  /** Starts one, or says why not. Whoever starts one writes `ask` in the same turn: before the outcome. */
-  begin(deliveryId: number): RetryRefusal | null {
+  /** Starts one, or says why not. `write` has `ask` in it, and begins in the same turn: before the outcome. */
+  begin<T>(deliveryId: number, write: () => Promise<T>): Promise<T> | RetryRefusal {
     if (this.#again.has(deliveryId)) return "busy";
     if (this.#again.size >= limit("attemptsInFlightMax")) return "full";
     const refusal = this.#start(deliveryId);
-    if (refusal === null) this.#unwritten.add(deliveryId);
-    return refusal;
+    if (refusal !== null) return refusal;
+    this.#unwritten.add(deliveryId);
+    return write().finally(() => this.#unwritten.delete(deliveryId));
   }
 
   /** Inside a write. */
   ask(deliveryId: number): void {
     this.data.askedRetries.add(deliveryId);
-    this.#unwritten.delete(deliveryId);
   }
 
   /** At start, once the actors know what they have. */
@@ -80,14 +80,17 @@ export class Retries {
     });
   }
 
-  /** In shares of turns of the loop. */
-  #goOn(): void {
+  /** In shares of turns of the loop: so many as there were at first, and none of those put off meanwhile. */
+  #goOn(count = this.#again.size): void {
     const { store } = this.data;
     const share = store.beginShare();
-    for (const id of [...this.#again]) {
-      if (share.isOver) return store.schedule(() => this.#goOn());
+    let left = count;
+    for (const id of this.#again) {
+      if (left === 0) return;
+      if (share.isOver) return store.schedule(() => this.#goOn(left));
+      left--;
       this.#again.delete(id);
-      // Somebody has cancelled the delivery since.
+      // Somebody has cancelled the delivery since, or the write was refused.
       if (!this.#unwritten.has(id) && !this.data.askedRetries.has(id)) continue;
       const refusal = this.#start(id);
       if (refusal === "stopping") return;

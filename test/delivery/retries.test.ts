@@ -1,5 +1,7 @@
 /** Retries by hand, and what becomes of those that were answered and not made. */
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { unavailable } from "../../src/core/errors.ts";
 import type { Data } from "../../src/store/data.ts";
 import { Retries } from "../../src/delivery/retries.ts";
 import type { Sent } from "../../src/delivery/send.ts";
@@ -45,8 +47,13 @@ class Life {
 
   /** As the API does: begun, and on disk with its answer. */
   async retry(id: number): Promise<void> {
-    expect(this.retries.begin(id)).toBeNull();
-    await this.data.store.write(() => this.retries.ask(id));
+    const begun = this.begin(id);
+    expect(begun).toBeInstanceOf(Promise);
+    await begun;
+  }
+
+  begin(id: number): ReturnType<typeof this.retries.begin> {
+    return this.retries.begin(id, () => this.data.store.write(() => this.retries.ask(id)));
   }
 
   get asked(): number[] {
@@ -62,6 +69,12 @@ async function closedDelivery(it: TestData): Promise<number> {
     it.data.deliveries.cancel(id);
     return id;
   });
+}
+
+async function suspend({ data, project }: TestData, suspended: boolean): Promise<void> {
+  const { store, tenants } = data;
+  const { made } = await store.write(() => tenants.updateAccount(project.accountId, { suspended }));
+  tenants.rememberAccount(made);
 }
 
 const NEVER = new Promise<null>(() => {});
@@ -89,7 +102,7 @@ test("a retry that was given up is made a moment later, and is busy until then",
   const id = await closedDelivery(it);
   const life = new Life(it).endWith(Promise.resolve(null));
   await life.retry(id);
-  expect([life.sent, life.asked, life.retries.begin(id)]).toEqual([[id], [id], "busy"]);
+  expect([life.sent, life.asked, life.begin(id)]).toEqual([[id], [id], "busy"]);
   life.endWith(Promise.resolve(ARRIVED)).clock.advance(limit("shortageRestMs"));
   await it.data.store.untilCommitted();
   expect([life.sent, life.asked]).toEqual([[id, id], []]);
@@ -127,22 +140,57 @@ test("a retry that waits to be started is not made once its delivery is cancelle
   expect([life.sent, it.data.deliveries.get(id)?.status]).toEqual([[id], "cancelled"]);
 });
 
+test("a retry whose write is refused is not made later", async () => {
+  await using it = await openTestData();
+  const id = await closedDelivery(it);
+  const life = new Life(it).endWith(Promise.resolve(null));
+  const refuse = () => Promise.reject(unavailable("The disk is full."));
+  await expect(Promise.resolve(life.retries.begin(id, refuse))).rejects.toThrow("The disk is full.");
+  life.endWith(Promise.resolve(ARRIVED)).clock.advance(2 * limit("shortageRestMs"));
+  await it.data.store.write(() => {});
+  expect(life.sent).toEqual([id]);
+  // And may be asked for again.
+  await life.retry(id);
+  expect(life.sent).toEqual([id, id]);
+});
+
+test("retries that are put off are looked at once in the shares of a round, however short those are", async () => {
+  const beginShare = () => {
+    let looks = 0;
+    return {
+      get isOver() {
+        return looks++ > 0;
+      },
+    };
+  };
+  await using it = await openTestData({ beginShare });
+  const ids = [await closedDelivery(it), await closedDelivery(it), await closedDelivery(it)];
+  const before = new Life(it).endWith(NEVER);
+  for (const id of ids) await before.retry(id);
+  await suspend(it, true);
+  await it.reopen();
+  const after = new Life(it);
+  const looked = spyOn(it.data.tenants, "isSuspended");
+  after.retries.recover();
+  for (let turn = 0; turn < 50; turn++) await nextTurn();
+  expect(looked).toHaveBeenCalledTimes(ids.length);
+  await suspend(it, false);
+  after.clock.advance(limit("shortageRestMs"));
+  for (let turn = 0; turn < 50; turn++) await nextTurn();
+  expect(after.sent).toEqual(ids);
+});
+
 test("a retry that a restart finds waits as long as its account is suspended", async () => {
   await using it = await openTestData();
   const id = await closedDelivery(it);
   await new Life(it).endWith(NEVER).retry(id);
-  const suspend = async (suspended: boolean) => {
-    const { store, tenants } = it.data;
-    const { made } = await store.write(() => tenants.updateAccount(it.project.accountId, { suspended }));
-    tenants.rememberAccount(made);
-  };
-  await suspend(true);
+  await suspend(it, true);
   await it.reopen();
   const after = new Life(it);
   after.retries.recover();
   after.clock.advance(limit("shortageRestMs"));
   expect([after.sent, after.asked]).toEqual([[], [id]]);
-  await suspend(false);
+  await suspend(it, false);
   after.clock.advance(limit("shortageRestMs"));
   await it.data.store.untilCommitted();
   expect([after.sent, after.asked]).toEqual([[id], []]);

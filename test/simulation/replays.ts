@@ -101,8 +101,8 @@ export class Replays {
     if (id === null) return;
     const { data, retries } = this.run.process;
     const before = data.store.latestKey;
-    if (retries.begin(id) !== null) return;
-    data.store.write(() => retries.ask(id)).then(() => this.#requireAsked(id, before), this.run.refused);
+    const begun = retries.begin(id, () => data.store.write(() => retries.ask(id)));
+    if (typeof begun !== "string") begun.then(() => this.#requireAsked(id, before), this.run.refused);
   }
 
   #requireAsked(id: number, before: number): void {

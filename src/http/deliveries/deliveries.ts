@@ -207,12 +207,14 @@ function retryDelivery(services: RetryNeeds): AnyRoute {
       if (Retries.needsPlace(delivery)) requirePlaces(services, delivery.projectId);
       context.requireAdmission();
       context.beginChange();
-      const refusal = services.retries.begin(delivery.id);
-      if (refusal !== null) throw NO_ATTEMPT[refusal]();
-      return context.commit(() => {
-        services.retries.ask(delivery.id);
-        return { status: 202, json: deliveryOf(services, delivery, delivery.eventType) };
-      });
+      const begun = services.retries.begin(delivery.id, () =>
+        context.commit(() => {
+          services.retries.ask(delivery.id);
+          return { status: 202, json: deliveryOf(services, delivery, delivery.eventType) };
+        }),
+      );
+      if (typeof begun === "string") throw NO_ATTEMPT[begun]();
+      return begun;
     },
   });
 }
