@@ -1,3 +1,4 @@
+import { hasNameTwice } from "../core/json/json.ts";
 import { limit } from "../core/limits.ts";
 import { answerWithId } from "./answers.ts";
 import { isJsonContainer, readBody } from "./body.ts";
@@ -24,6 +25,8 @@ export const NO_KEYS: KeyReader = { read: () => Promise.resolve({ kind: "unavail
 /** A longer identity is stored as its hash. */
 const DELIVERY_ID_LENGTH_MAX = 255;
 
+type Genuine = Verdict & { kind: "verified" };
+
 /**
  * The verdict on one request: answered as a handshake, refused, or an event. The raw bytes are verified
  * before anything reads them, but for handshakes that come unsigned and signatures that stand inside
@@ -41,8 +44,15 @@ export async function receiveBy(row: ProviderRow, arrived: Arrival): Promise<Rec
   if (verdict.kind === "refused") return { kind: "refused", reason: reasonOf(verdict.reason, arrival) };
   if (verdict.kind === "unavailable") return verdict;
   const facts = await factsOf(arrival, verdict);
-  if (verdict.needsJson && !isJsonContainer(facts.body)) return { kind: "refused", reason: "malformed" };
+  if (isAmbiguous(row, verdict, facts)) return { kind: "refused", reason: "malformed" };
   return judgeVerified(row, facts);
+}
+
+/** True where a body could be read in another way than it was verified. */
+function isAmbiguous({ proofs }: ProviderRow, { needsJson }: Genuine, { body }: Facts): boolean {
+  if (needsJson && !isJsonContainer(body)) return true;
+  // Of two members of one name the last was verified; a reader of `data` may take the first.
+  return proofs !== undefined && hasNameTwice(body.text);
 }
 
 async function firstAnswer<Seen>(
@@ -61,7 +71,7 @@ function reasonOf(reason: RefusalReason, arrival: Arrival): RefusalReason {
   return isSecretInQuery(arrival) ? "token_in_query" : reason;
 }
 
-async function factsOf(arrival: Arrival, verdict: Verdict & { kind: "verified" }): Promise<Facts> {
+async function factsOf(arrival: Arrival, verdict: Genuine): Promise<Facts> {
   const body = await readBody(arrival.request.body);
   const { claims = {}, signedHeaders = {}, reading } = verdict;
   return { arrival, body, claims, signedHeaders, reading };

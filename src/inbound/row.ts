@@ -66,7 +66,7 @@ export interface ProviderRow {
   readonly bodyTimestamp?: { readonly path: string; readonly unit: TimestampUnit; readonly window?: Window };
   /**
    * Paths into `data`, where the body itself holds what proves it: masked, or whoever reads an event could
-   * send another. `*` stands for every element of a list.
+   * send another. `*` stands for every element of a list. No name may stand twice in the JSON of such a body.
    */
   readonly proofs?: readonly string[];
   /** A proof that covers too little to be taken twice: with other data it is refused. */

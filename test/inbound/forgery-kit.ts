@@ -1,3 +1,4 @@
+import { valueEnd } from "../../src/core/json/json.ts";
 import type { HandshakeAnswer, InboundRequest } from "../../src/inbound/provider.ts";
 import { headersIn, requestOf, textOf, withBody, withHeader, withUrl } from "./kit.ts";
 
@@ -50,6 +51,42 @@ export function recutBodies(request: InboundRequest): InboundRequest[] {
     text.replace(/"([1-9][0-9]*)"/, "$1.0"),
   ];
   return (isForm ? inForms : inJson).map((body) => withBody(request, body));
+}
+
+/** A name as JSON may write it: as it is, and with an escape. */
+const SPELLINGS = [
+  (name: string) => name,
+  (name: string) => `\\u${name.charCodeAt(0).toString(16).padStart(4, "0")}${name.slice(1)}`,
+];
+
+/** Each member of the JSON in a text has another of its name beside it, `place` of it. */
+function doubledMembers(text: string, place: "before" | "after"): string[] {
+  return [...text.matchAll(/"([^"\\]+)":/g)].flatMap(({ index, 0: { length }, 1: name = "" }) => {
+    const at = place === "before" ? index : valueEnd(text, index + length);
+    return SPELLINGS.map((spell) => {
+      const other = `"${spell(name)}":"forged"`;
+      return text.slice(0, at) + (place === "before" ? `${other},` : `,${other}`) + text.slice(at);
+    });
+  });
+}
+
+/** The same of a form's fields, and of the JSON in them. */
+function doubledFields(form: string, place: "before" | "after"): string[] {
+  const pairs = [...new URLSearchParams(form)];
+  return pairs.flatMap(([name, value], at) => {
+    const other: [string, string] = [name, "forged"];
+    const beside = pairs.toSpliced(place === "before" ? at : at + 1, 0, other);
+    const within = doubledMembers(value, place).map((text) => pairs.with(at, [name, text]));
+    return [beside, ...within].map((fields) => new URLSearchParams(fields).toString());
+  });
+}
+
+/** Each name of the body stands twice in it: once more with a value that was not signed. */
+export function doubledNames(request: InboundRequest, place: "before" | "after"): InboundRequest[] {
+  const text = textOf(request);
+  const isForm = request.headers.get("content-type")?.startsWith(FORM);
+  const doubled = isForm ? doubledFields(text, place) : doubledMembers(text, place);
+  return doubled.map((body) => withBody(request, body));
 }
 
 /**

@@ -4,12 +4,13 @@
  */
 import { afterAll, beforeAll, describe, expect, setSystemTime, test } from "bun:test";
 import type { InboundRequest, Provider, Reception } from "../../src/inbound/provider.ts";
-import { listProviders } from "../../src/inbound/providers.ts";
+import { listProviders, PROVIDER_ROWS } from "../../src/inbound/providers.ts";
 import type { ProviderCase } from "./case.ts";
 import { CASES } from "./cases.ts";
 import {
   changedBodies,
   CONTENT_TYPES,
+  doubledNames,
   encodingsOf,
   harvest,
   movedHeaders,
@@ -17,7 +18,7 @@ import {
   recutBodies,
   withTexts,
 } from "./forgery-kit.ts";
-import { headersIn, keysOf, materialOf, NOW_MS, withBody, withHeader, withoutHeader } from "./kit.ts";
+import { headersIn, keysOf, materialOf, NOW_MS, textOf, withBody, withHeader, withoutHeader } from "./kit.ts";
 
 beforeAll(() => setSystemTime(NOW_MS));
 afterAll(() => setSystemTime());
@@ -138,6 +139,29 @@ describe("one proof makes one event, wherever what is signed is cut", () => {
     expect(new Set(events.map(keyIn))).toEqual(new Set([keyIn(events[0] as Reception)]));
     expect(events.map(keyIn)).not.toContain(null);
   });
+});
+
+/** Of a batch Segment signs the first element alone. */
+const listed = (request: InboundRequest) => withBody(request, `[${textOf(request)}]`);
+/** What proves them stands in the body, among what it proves. */
+const PROVEN_WITHIN = PROVIDER_ROWS.filter(({ proofs }) => proofs).map(({ key }) => key);
+
+describe("of two values under one name, nobody can take the one for the other that was signed", () => {
+  const isWithin = ({ provider }: Row) => PROVEN_WITHIN.includes(provider.key);
+  const rows = ROWS.filter((row) => row.provider.covers !== "nothing" || isWithin(row));
+
+  test.each(byKey(rows))("%s", async (_key, row) => {
+    const request = await genuine(row);
+    const alone = doubledNames(request, "before");
+    const others = [...doubledNames(request, "after"), ...doubledNames(listed(request), "before")];
+    const tried = await Promise.all([...alone, ...others].map((each) => receive(row, each)));
+    expect(tried.filter(({ kind }) => kind !== "refused")).toEqual([]);
+    // The last is what is read: the first would stand beside it in `data`.
+    const reasons = tried.slice(0, alone.length).map((each) => (each.kind === "refused" ? each.reason : ""));
+    if (isWithin(row)) expect(new Set(reasons)).toEqual(new Set(["malformed"]));
+  });
+
+  test("a walk over nearly every row", () => expect(rows.length).toBeGreaterThan(100));
 });
 
 describe("whoever reads an event cannot send another one", () => {

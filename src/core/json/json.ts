@@ -5,6 +5,7 @@
 
 export const QUOTE = 34;
 export const COMMA = 44;
+const COLON = 58;
 export const OPEN_BRACKET = 91;
 export const CLOSE_BRACKET = 93;
 export const OPEN_BRACE = 123;
@@ -82,14 +83,40 @@ export function memberSpan(text: string, name: string, from = 0): Span | null {
   let at = skipSpace(text, skipSpace(text, from) + 1);
   while (text.charCodeAt(at) === QUOTE) {
     const keyEnd = stringEnd(text, at);
-    const key = text.slice(at + 1, keyEnd - 1);
     const start = skipSpace(text, text.indexOf(":", keyEnd) + 1);
     const end = valueEnd(text, start);
-    if (key === name || (key.includes("\\") && JSON.parse(`"${key}"`) === name)) found = { start, end };
+    if (nameAt(text, at, keyEnd) === name) found = { start, end };
     at = skipSpace(text, end);
     if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1);
   }
   return found;
+}
+
+/**
+ * True where an object anywhere in the text, which must be valid JSON, has two members of one name, however
+ * each is spelled.
+ */
+export function hasNameTwice(text: string): boolean {
+  const open: Set<string>[] = [];
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === OPEN_BRACE) open.push(new Set());
+    else if (code === CLOSE_BRACE) open.pop();
+    else if (code === QUOTE) {
+      const end = stringEnd(text, at);
+      const names = text.charCodeAt(skipSpace(text, end)) === COLON ? open.at(-1) : undefined;
+      // A set does not grow by what it has already.
+      if (names && names.size === names.add(nameAt(text, at, end)).size) return true;
+      at = end - 1;
+    }
+  }
+  return false;
+}
+
+/** The name that is spelled between these quotes. */
+function nameAt(text: string, start: number, end: number): string {
+  const key = text.slice(start + 1, end - 1);
+  return key.includes("\\") ? JSON.parse(`"${key}"`) : key;
 }
 
 /** Where the elements of the array at `from` stand; the text must be valid JSON. */

@@ -35,11 +35,13 @@ function signatureFor(publicKey: string, signatures: string): string | undefined
 function verify({ request, material }: Arrival): Verdict {
   const { public_key, private_key } = material.credentials;
   const form = readForm(request.body);
-  const [signatures] = form?.get("bt_signature") ?? [];
-  const [payload] = form?.get("bt_payload") ?? [];
+  const [signatures, ...moreSignatures] = form?.get("bt_signature") ?? [];
+  const [payload, ...morePayloads] = form?.get("bt_payload") ?? [];
   if (signatures === undefined || payload === undefined) return refused("missing_header");
   if (public_key === undefined || private_key === undefined) return refused("awaiting_secret");
-  if (!isPayload(payload)) return refused("malformed");
+  // Of two fields of one name a reader of the event may take the one that is not signed.
+  const isOne = moreSignatures.length === 0 && morePayloads.length === 0;
+  if (!isOne || !isPayload(payload)) return refused("malformed");
   const signature = signatureFor(public_key, signatures);
   if (signature === undefined) return refused("unknown_key");
   const expected = [payload, `${payload}\n`].map((content) => sign(private_key, content));

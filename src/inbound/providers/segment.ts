@@ -1,4 +1,4 @@
-import { elementSpans } from "../../core/json/json.ts";
+import { elementSpans, hasNameTwice } from "../../core/json/json.ts";
 import { choiceConfig } from "../config.ts";
 import { checkedDocs, documentation } from "../define.ts";
 import { hmac } from "../digest.ts";
@@ -27,7 +27,7 @@ function parse(text: string): unknown {
 
 /**
  * The texts that may have been signed: the body; of an array its first element as it stands, and written
- * anew. None where it is an array of several and the source takes no batches.
+ * anew. None where it is an array of several and the source takes no batches, or a name of it stands twice.
  */
 function signedTexts(text: string, takesBatches: boolean): string[] {
   const value = parse(text);
@@ -35,6 +35,8 @@ function signedTexts(text: string, takesBatches: boolean): string[] {
   if (value.length === 0 || (value.length > 1 && !takesBatches)) return [];
   const [span] = elementSpans(text, text.indexOf("["));
   const asItStands = span ? text.slice(span.start, span.end) : text;
+  // Written anew it has the last member of a name alone, and a reader may take another.
+  if (hasNameTwice(asItStands)) return [];
   return [asItStands, JSON.stringify(value[0])];
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { depthOf, elementSpans, memberSpan, minify } from "../../../src/core/json/json.ts";
+import { depthOf, elementSpans, hasNameTwice, memberSpan, minify } from "../../../src/core/json/json.ts";
 import { cutList, type CutText } from "../../../src/core/json/cut.ts";
 
 function member(text: string, name: string): string | null {
@@ -66,6 +66,41 @@ describe("memberSpan", () => {
   test("does not look into other members", () => {
     expect(member('{"x":{"data":1},"y":"\\"data\\":2"}', "data")).toBeNull();
     expect(member("{}", "data")).toBeNull();
+  });
+});
+
+describe("hasNameTwice", () => {
+  test("is false for whatever JSON.stringify writes", () => {
+    fc.assert(
+      fc.property(fc.json(), fc.constantFrom(0, 2), (text, indent) => {
+        expect(hasNameTwice(JSON.stringify(JSON.parse(text), null, indent))).toBe(false);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("is true where any object, at any depth, has one name twice", () => {
+    const objects = fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1, maxKeys: 6 });
+    const outer = fc.constantFrom("@", "[1,@]", '{"x":{"y":@},"z":"{"}', '["\\"",{"a":1},@]');
+    fc.assert(
+      fc.property(objects, fc.nat(), outer, (object, seed, around) => {
+        const members = Object.entries(object).map((pair) =>
+          pair.map((part) => JSON.stringify(part)).join(" : "),
+        );
+        const again = members[seed % members.length] ?? "";
+        const text = `{${[...members, again].join(" , ")}}`;
+        expect(hasNameTwice(around.replace("@", () => text))).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("knows a name that is written with escapes, and takes no value for a name", () => {
+    expect(hasNameTwice('{"eventCode":1,"\\u0065ventCode":2}')).toBe(true);
+    expect(hasNameTwice('{"a\\"":1,"a\\u0022":2}')).toBe(true);
+    expect(hasNameTwice('{"a":"b","b":"a","c":["a","a"],"d":{"a":1},"A":"\\"a\\":"}')).toBe(false);
+    expect(hasNameTwice('{"__proto__":1,"constructor":2,"__proto__":3}')).toBe(true);
+    expect(hasNameTwice('"a"')).toBe(false);
   });
 });
 
