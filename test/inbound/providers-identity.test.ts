@@ -7,7 +7,9 @@
 import { describe, expect, test } from "bun:test";
 import { readBody } from "../../src/inbound/body.ts";
 import { PROVIDER_ROWS } from "../../src/inbound/providers.ts";
+import type { ProviderRow } from "../../src/inbound/row.ts";
 import { CASES } from "./cases.ts";
+import { BRAINTREE_KINDS, signBraintree } from "./cases/signed-body.ts";
 import { headersOf, keysOf, NOW_MS, requestOf, textOf } from "./kit.ts";
 import { inParts, json, NEAR, type Sent, sign } from "./near.ts";
 
@@ -53,6 +55,51 @@ test("a row whose identity is put together of several values has near happenings
     .filter(({ key }) => !(key in NEAR))
     .map(({ key }) => `test/inbound/near.ts lacks ${key}`);
   expect(told).toEqual([]);
+});
+
+/** One field, header or claim: where it is missing there is nothing else to say. */
+const SINGLE = /^(body|header|claim) \S+$/;
+
+/** What is tried one after the other; what has no identity at all stands behind it. */
+function resortsOf({ deliveryId }: ProviderRow): string[] {
+  return deliveryId.text.replace(/; none for .*$/, "").split(", else ");
+}
+
+test("where a part of an identity is missing, the row says what takes its place: a hash, what is signed, or none", () => {
+  const composed = PROVIDER_ROWS.filter((row) => !resortsOf(row).every((text) => SINGLE.test(text)));
+  expect(composed.length).toBeGreaterThan(50);
+  const unanswered = composed.filter((row) => {
+    const last = resortsOf(row).at(-1) ?? "";
+    const proof = row.proofTakenOnce?.text;
+    const isProof = proof !== undefined && row.deliveryId.text.endsWith(`, else ${proof}`);
+    return !/^(hash of .*|none)$/.test(last) && !isProof;
+  });
+  expect(unanswered.map(({ key }) => key)).toEqual([]);
+});
+
+test("Braintree's notifications without an id are known again, and told apart", async () => {
+  const sentOf = (kind: string, id: string) => {
+    const request = signBraintree(kind, id);
+    return { body: textOf(request), contentType: request.headers.get("content-type") ?? "" };
+  };
+  expect(BRAINTREE_KINDS.length).toBeGreaterThan(30);
+  for (const kind of BRAINTREE_KINDS) {
+    const sent = sentOf(kind, "my_id");
+    const id = await identityOf("braintree", sent);
+    expect([kind, id]).toEqual([kind, expect.any(String)]);
+    expect(await identityOf("braintree", { ...sent, body: `${sent.body}&beside=1` })).toBe(id);
+  }
+  const [one, other] = ["m1", "m2"].map((id) => sentOf("oauth_access_revoked", id));
+  expect(await identityOf("braintree", one as Sent)).not.toBe(await identityOf("braintree", other as Sent));
+});
+
+test("an item of Adyen's that lacks a part of its identity is known again, whatever is not signed", async () => {
+  const sent = (pspReference: string, live: string) =>
+    json({ live, notificationItems: [{ NotificationRequestItem: { eventCode: "REPORT", pspReference } }] });
+  const id = await identityOf("adyen", sent("p", "false"));
+  expect(id).toBeString();
+  expect(await identityOf("adyen", sent("p", "true"))).toBe(id);
+  expect(await identityOf("adyen", sent("q", "false"))).not.toBe(id);
 });
 
 test("a template's form is the same whatever parts it: of what has no identity but its content, too", async () => {
@@ -135,7 +182,7 @@ function alterations(sent: Sent, part: string): Sent[] {
 }
 
 test("where nothing tells two happenings apart, the row says so", () => {
-  const without = PROVIDER_ROWS.filter(({ deliveryId }) => /none/.test(deliveryId.text)).map(
+  const without = PROVIDER_ROWS.filter(({ deliveryId }) => /^none|; none/.test(deliveryId.text)).map(
     ({ key }) => key,
   );
   expect(without.sort()).toEqual(["clickup", "dropbox", "plaid", "revolut", "webflow"]);

@@ -165,6 +165,7 @@ function eventOf(provider: Provider): Html {
 </tbody>
 </table>
 <p>The same identity again is answered with the first event and <code>"duplicate": true</code>, for 30 days${deliveryId.includes("for 10 minutes") ? "; a hash of the body counts for 10 minutes" : ""}.
+A request in which no identity is found is an event of its own.
 An endpoint that names <code>${key}.*</code> in <code>event_types</code> gets all of them.</p>`;
 }
 

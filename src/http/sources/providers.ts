@@ -57,7 +57,9 @@ const providerShape = Type.Object(
     needs_public_url: Type.Boolean({ description: "The address is signed: it must be known exactly." }),
     handshakes: Type.Array(Type.String()),
     event_type: Type.String({ description: "Where the type of the event is taken from." }),
-    delivery_id: Type.String({ description: "What tells a repeated delivery." }),
+    delivery_id: Type.String({
+      description: "What tells a repeated delivery; a request without it is an event of its own.",
+    }),
     verified_with: Type.Object({
       kind: oneOf(["official_sdk", "library", "vector", "documentation"]),
       package: Type.Optional(Type.String()),

@@ -2,7 +2,7 @@ import { readBody } from "../body.ts";
 import { emptyHandshake, jsonHandshake } from "../answers.ts";
 import { credential, headerFault } from "../config.ts";
 import { checkedDocs, documentation } from "../define.ts";
-import { all, field, firstOf, readPath } from "../facts.ts";
+import { all, field, firstOf, nothing, readPath } from "../facts.ts";
 import type { Reception } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Arrival, refused, type Scheme } from "../schemes/scheme.ts";
@@ -63,6 +63,7 @@ export const AZURE_EVENT_GRID: ProviderRow = {
     field("*.id"),
     all(field("source"), field("id")),
     field("id"),
+    nothing,
   ),
   verifiedWith: documentation("https://learn.microsoft.com/en-us/azure/event-grid/delivery-properties"),
   docs: checkedDocs(

@@ -2,7 +2,7 @@ import { emptyHandshake, textHandshake } from "../answers.ts";
 import { credential } from "../config.ts";
 import { docs, officialSdk } from "../define.ts";
 import { hmac, isAnySame } from "../digest.ts";
-import { derived, type Facts } from "../facts.ts";
+import { derived, type Facts, firstOf, signedText } from "../facts.ts";
 import { readForm } from "../form.ts";
 import type { Reception } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
@@ -71,7 +71,7 @@ function answerChallenge({ request, material }: Arrival): Reception | null {
   return textHandshake(`${public_key}|${sign(private_key, challenge)}`);
 }
 
-function xmlOf({ arrival }: Facts): string {
+function xmlOf({ arrival }: Pick<Facts, "arrival">): string {
   const [payload = ""] = readForm(arrival.request.body)?.get("bt_payload") ?? [];
   return Buffer.from(payload, "base64").toString("utf8");
 }
@@ -86,6 +86,12 @@ function readIdentity(facts: Facts): string | null {
   const parts = ["id", "kind", "timestamp"].map((name) => elementIn(xml, name));
   return parts.every((part) => part !== null) ? parts.join("|") : null;
 }
+
+/** Notifications of merchants, grants and reviews have no element `id`. */
+const identity = firstOf(
+  derived("id, kind and timestamp of the XML in bt_payload", readIdentity),
+  signedText((arrival) => xmlOf({ arrival })),
+);
 
 export const BRAINTREE: ProviderRow = {
   key: "braintree",
@@ -115,7 +121,7 @@ export const BRAINTREE: ProviderRow = {
   form: "always",
   typeExample: "subscription_went_past_due",
   eventType: derived("kind of the XML in bt_payload", (facts) => elementIn(xmlOf(facts), "kind")),
-  deliveryId: derived("id, kind and timestamp of the XML in bt_payload", readIdentity),
+  deliveryId: identity,
   verifiedWith: officialSdk("braintree", "3.40.0"),
   docs: docs(
     "Braintree Control Panel: the gear, API, Webhooks, Create new webhook, Destination URL.",

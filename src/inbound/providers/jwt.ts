@@ -255,7 +255,12 @@ export const JWT: readonly ProviderRow[] = [
       field("message.attributes.ce-type"),
     ),
     // The id is unique within its topic; subscriptions of several may lead to one address.
-    deliveryId: firstOf(all(field("subscription"), field("message.messageId")), field("message.messageId")),
+    // A push without a wrapper has no id, and two of them may be the same to the byte.
+    deliveryId: firstOf(
+      all(field("subscription"), field("message.messageId")),
+      field("message.messageId"),
+      nothing,
+    ),
     verifiedWith: officialSdk("google-auth-library", "10.5.0"),
     docs: checkedDocs(
       "gcloud pubsub subscriptions create, options --push-endpoint, --push-auth-service-account and --push-auth-token-audience.",

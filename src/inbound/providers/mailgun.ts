@@ -31,6 +31,9 @@ const COVERS: Coverage = {
   but: "What happened is not signed, only a time and a token: fetch the event by its id before you trust it.",
 };
 
+/** It is signed: a verified request has it. */
+const TOKEN = firstOf(field("signature.token"), field("token"));
+
 export const MAILGUN: ProviderRow = {
   key: "mailgun",
   name: "Mailgun",
@@ -51,10 +54,10 @@ export const MAILGUN: ProviderRow = {
     field("event-data.id"),
     all(field("Message-Id"), field("recipient")),
     field("Message-Id"),
-    field("token"),
+    TOKEN,
   ),
   proofs: ["signature.signature", "signature"],
-  proofTakenOnce: firstOf(field("signature.token"), field("token")),
+  proofTakenOnce: TOKEN,
   verifiedWith: documentation(
     "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",
   ),

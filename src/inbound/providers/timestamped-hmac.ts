@@ -88,7 +88,10 @@ export const TIMESTAMPED_HMAC: readonly ProviderRow[] = [
     secretFrom: "customer",
     typeExample: "account.created",
     eventType: joined(field("object_type"), field("event_type")),
-    deliveryId: all(field("object_type"), field("id"), field("event_type"), field("event_time")),
+    deliveryId: firstOf(
+      all(field("object_type"), field("id"), field("event_type"), field("event_time")),
+      bodyHash,
+    ),
     verifiedWith: vector("recurly/recurly-client-ruby spec/recurly/webhooks_spec.rb"),
     docs: docs(
       "Recurly: Integrations, Webhooks, Configure, New Endpoint, format JSON.",

@@ -103,6 +103,7 @@ interface Gateway {
 const braintree = load("braintree") as {
   BraintreeGateway: new (config: object) => Gateway;
   Environment: { Sandbox: unknown };
+  WebhookNotification: { Kind: Readonly<Record<string, string>> };
 };
 const gateway = new braintree.BraintreeGateway({
   environment: braintree.Environment.Sandbox,
@@ -115,8 +116,10 @@ const BRAINTREE_CREDENTIALS = {
   private_key: "integration_private_key",
 };
 
-function signBraintree(kind: string): InboundRequest {
-  const form = new URLSearchParams({ ...gateway.webhookTesting.sampleNotification(kind, "my_id") });
+export const BRAINTREE_KINDS = Object.values(braintree.WebhookNotification.Kind);
+
+export function signBraintree(kind: string, id = "my_id"): InboundRequest {
+  const form = new URLSearchParams({ ...gateway.webhookTesting.sampleNotification(kind, id) });
   return requestOf({ body: form.toString(), headers: FORM });
 }
 
