@@ -22,8 +22,8 @@ export interface DestinationField {
   /** Write-only, encrypted at rest, masked on reads. */
   secret: boolean;
   /**
-   * The value is a URL, and the guard is asked for its host. Where a field holds only a host, or part of an
-   * address, this is false and `addresses` says what is connected to.
+   * The value is a URL, and the guard is asked for its host. Where an address is part of a field, this is
+   * false and `addresses` says what is connected to.
    */
   address: boolean;
   /** Default: "string". A number is a string with a `pattern`. */
@@ -129,10 +129,7 @@ export interface KindRow {
   fields: readonly DestinationField[];
   /** The largest body that the destination takes, in bytes; null where it sets no bound. */
   maxBytes: number | null;
-  /**
-   * Where it is not simply the fields that are addresses: all that the customer chose and that is
-   * connected to.
-   */
+  /** What is connected to beside the fields that are addresses: what stands inside others. */
   addresses?(config: DestinationConfig): readonly DestinationAddress[];
   /**
    * Headers that the destination's protocol gives a meaning to, in lower case; `x-amz-*` stands for all that
@@ -197,15 +194,15 @@ export class Unprepared extends Error {
 }
 
 /**
- * All that the customer chose and that is connected to: what the guard is asked for when an endpoint
- * is saved.
+ * All that the customer chose and that is, or comes to be, connected to: what the guard is asked for when an
+ * endpoint is saved.
  */
 export function addressesOf(kind: KindRow, config: DestinationConfig): readonly DestinationAddress[] {
-  if (kind.addresses) return kind.addresses(config);
-  return kind.fields.flatMap(({ name, address }) => {
+  const given = kind.fields.flatMap(({ name, address }) => {
     const url = config[name];
     return address && typeof url === "string" ? [{ field: name, url }] : [];
   });
+  return [...given, ...(kind.addresses?.(config) ?? [])];
 }
 
 export function isSuccess(status: number): boolean {

@@ -84,11 +84,9 @@ export function serviceAccountField(role: string): DestinationField {
   };
 }
 
-/** What a customer chose that a Google kind connects to. */
-export function googleAddressesOf(config: DestinationConfig): DestinationAddress[] {
-  const endpoint = textOf(config, "endpoint");
-  const token = { field: "service_account_json", url: accountOf(config).tokenUri };
-  return endpoint === null ? [token] : [{ field: "endpoint", url: endpoint }, token];
+/** Where the key file says that tokens are to be had. */
+export function tokenAddressesOf(config: DestinationConfig): DestinationAddress[] {
+  return [{ field: "service_account_json", url: accountOf(config).tokenUri }];
 }
 
 const accountOf = perConfig((config) => readServiceAccount(textOf(config, "service_account_json") ?? ""));

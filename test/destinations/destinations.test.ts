@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
+import type { Fault } from "../../src/core/errors.ts";
 import { DESTINATION_ERRORS } from "../../src/core/destination-errors.ts";
 import { UNEXPECTED } from "../../src/destinations/answers.ts";
 import { isCredentialHeader } from "../../src/destinations/credential-headers.ts";
@@ -18,6 +19,8 @@ import {
 } from "../../src/destinations/destination.ts";
 import { findKind, listKinds } from "../../src/destinations/destinations.ts";
 import { requestHeadOf } from "../../src/destinations/request-head.ts";
+import { readDestination, requireSafeDestination } from "../../src/http/endpoints/destination.ts";
+import type { Guard } from "../../src/transport/guard.ts";
 import { renderHead } from "../../src/transport/request.ts";
 import { expectFault } from "../http/endpoints/kit.ts";
 import { appForFile } from "../kit/for-file.ts";
@@ -160,12 +163,17 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (_kind, 
     expectFault(await create({ ...proof.config, no_such_field: "x" }), "/config/no_such_field");
   });
 
-  test("every address that it connects to is guarded", async () => {
+  test("every field that is an address is guarded, whatever else is given, and every address inside others", async () => {
     const fields = new Set(addressesOf(kind, proof.config).map(({ field }) => field));
+    const optional = kind.fields.flatMap(({ name, required }) => (required ? [] : [name]));
     for (const { name } of kind.fields.filter(({ address }) => address)) {
-      if (!fields.has(name)) continue;
-      const reply = await create({ ...proof.config, [name]: PRIVATE_URL });
-      expectFault(reply, `/config/${name}`, "unsafe_destination");
+      const unsafe = { ...proof.config, [name]: PRIVATE_URL };
+      for (const left of [null, ...optional.filter((other) => other !== name)])
+        expectFault(
+          await create(left === null ? unsafe : { ...unsafe, [left]: null }),
+          `/config/${name}`,
+          "unsafe_destination",
+        );
       fields.delete(name);
     }
     // The others are derived from their field: the case shows one that is refused.
@@ -174,6 +182,25 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (_kind, 
     const missing = [...fields].filter((name) => !shown.has(`/config/${name}`));
     const told = (name: string) => `${fileOf(proof.kind)}: \`refused\` lacks ${name}, unsafe_destination`;
     expect(missing.map(told)).toEqual([]);
+  });
+
+  test("a change of one field asks the guard for every address anew: what was allowed once may not be now", async () => {
+    const asked: string[] = [];
+    const checkDestination: Guard["checkDestination"] = (url) => {
+      asked.push(url);
+      return Promise.resolve({ ok: true, url: new URL(url) });
+    };
+    const halves = { config: {}, credentials: {} };
+    for (const { name, secret } of kind.fields)
+      Object.assign(secret ? halves.credentials : halves.config, { [name]: proof.config[name] });
+    const before = { kind: proof.kind, ...halves };
+    const masked = kind.fields.map(({ name, secret }) => [name, secret ? MASK : proof.config[name]]);
+    const body = { config: Object.fromEntries(masked) as Record<string, string> };
+    const faults: Fault[] = [];
+    const after = readDestination(body, before, faults);
+    expect([faults, after]).toEqual([[], before]);
+    await requireSafeDestination({ checkDestination }, body, after);
+    expect(asked).toEqual(addressesOf(kind, proof.config).map(({ url }) => url));
   });
 
   test.each((proof.refused ?? []).map((each) => [each.name, each] as const))(

@@ -4,7 +4,7 @@ import { AWS_HEADERS, AWS_NOTES, awsFields, field, GROUP_FIELD } from "../aws/fi
 import { groupOf, MESSAGE_BYTES_MAX, messageAttributes } from "../aws/messages.ts";
 import { awsRequest, jsonHeaders } from "../aws/request.ts";
 import { grantedSecrets } from "../aws/session.ts";
-import type { DestinationAddress, DestinationConfig, DestinationKind, Message } from "../destination.ts";
+import type { DestinationConfig, DestinationKind, Message } from "../destination.ts";
 import { jsonBytes, perConfig, textOf } from "../requests.ts";
 import { urlParts } from "../../transport/url-parts.ts";
 
@@ -33,7 +33,7 @@ export const awsSqs: DestinationKind = {
     testedAgainst:
       "moto 5.2.5, also with its signature check switched on, read back with the AWS SDK for JavaScript",
     notes:
-      "Where `endpoint` is given it is called, and `queue_url` only names the queue. " +
+      "Where `endpoint` is given it is called, and `queue_url` only names the queue; it may lead to no private address either. " +
       "The permission needed is `sqs:SendMessage` on the queue, and `kms:GenerateDataKey` and `kms:Decrypt` on the key of an encrypted one. " +
       "The body and its attributes together may have 1 MiB ([quota](https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html)); " +
       'a queue\'s own `MaximumMessageSize` may be smaller. A queue is read with `MessageAttributeNames: ["All"]`, or the attributes are left out.' +
@@ -49,7 +49,6 @@ export const awsSqs: DestinationKind = {
   ],
   maxBytes: MESSAGE_BYTES_MAX,
   protocolHeaders: AWS_HEADERS,
-  addresses,
   secrets: grantedSecrets,
   request(config, message, now, ask) {
     const call = {
@@ -66,15 +65,6 @@ export const awsSqs: DestinationKind = {
       resource: textOf(config, "queue_url") ?? "the queue",
     }),
 };
-
-/** The queue's URL is connected to only where no `endpoint` is. */
-function addresses(config: DestinationConfig): readonly DestinationAddress[] {
-  return ["endpoint", "queue_url", "sts_endpoint"].flatMap((name) => {
-    const url = textOf(config, name);
-    const isCalled = name !== "queue_url" || textOf(config, "endpoint") === null;
-    return url !== null && isCalled ? [{ field: name, url }] : [];
-  });
-}
 
 function inputOf(config: DestinationConfig, message: Message): Record<string, unknown> {
   const queueUrl = textOf(config, "queue_url") ?? "";

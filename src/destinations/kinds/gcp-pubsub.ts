@@ -1,7 +1,7 @@
 import { DELIVERED, readObject, rejected, UNEXPECTED } from "../answers.ts";
 import { type DestinationKind, isSuccess } from "../destination.ts";
 import { GOOGLE_ERRORS, GOOGLE_HEADERS, judgeGoogleError } from "../google-answers.ts";
-import { bearerOf, googleAddressesOf, tokenSecrets, serviceAccountField } from "../google-tokens.ts";
+import { bearerOf, serviceAccountField, tokenAddressesOf, tokenSecrets } from "../google-tokens.ts";
 import { attributesOf, base64, headersWith, jsonBytes, perConfig, textOf, urlBelow } from "../requests.ts";
 
 const ORIGIN = "https://pubsub.googleapis.com";
@@ -61,7 +61,7 @@ export const gcpPubsub: DestinationKind = {
   // cloud.google.com/pubsub/quotas: "Message size (the data field): 10 MB".
   maxBytes: 10_000_000,
   protocolHeaders: GOOGLE_HEADERS,
-  addresses: googleAddressesOf,
+  addresses: tokenAddressesOf,
   secrets: tokenSecrets,
   async request(config, message, now, ask) {
     const authorization = await bearerOf(config, SCOPE, now, ask);

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { DELIVERED, readObject, rejected, UNEXPECTED } from "../answers.ts";
 import { type DestinationKind, isSuccess } from "../destination.ts";
 import { GOOGLE_ERRORS, GOOGLE_HEADERS, judgeGoogleError } from "../google-answers.ts";
-import { bearerOf, googleAddressesOf, tokenSecrets, serviceAccountField } from "../google-tokens.ts";
+import { bearerOf, serviceAccountField, tokenAddressesOf, tokenSecrets } from "../google-tokens.ts";
 import { OBJECT_KEY_FIELDS, objectKeyOf } from "../object-key.ts";
 import { attributesOf, headersWith, perConfig, textOf, urlBelow } from "../requests.ts";
 
@@ -59,7 +59,7 @@ export const googleCloudStorage: DestinationKind = {
   // cloud.google.com/storage/quotas: "Maximum object size: 5 TiB".
   maxBytes: 5_497_558_138_880,
   protocolHeaders: GOOGLE_HEADERS,
-  addresses: googleAddressesOf,
+  addresses: tokenAddressesOf,
   secrets: tokenSecrets,
   async request(config, message, now, ask) {
     const { url, boundary } = uploadOf(config);

@@ -138,7 +138,7 @@ function faultOf({ pattern, address, check }: DestinationField, value: string): 
  * `unsafe_destination` with the pointer of the first that is refused.
  */
 export async function requireSafeDestination(
-  guard: Guard,
+  guard: Pick<Guard, "checkDestination">,
   body: DestinationBody,
   destination: Destination,
 ): Promise<void> {

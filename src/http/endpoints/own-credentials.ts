@@ -3,7 +3,7 @@ import type { Caller } from "../../core/caller.ts";
 import { type Fault, invalidAll } from "../../core/errors.ts";
 import { childPointer } from "../../core/json/value.ts";
 import type { Endpoint } from "../../core/model.ts";
-import { addressesOf, type DestinationConfig } from "../../destinations/destination.ts";
+import { addressesOf } from "../../destinations/destination.ts";
 import { findKind } from "../../destinations/destinations.ts";
 import { isCredentialHeader, MASK } from "../../destinations/credential-headers.ts";
 import type { Destination } from "./destination.ts";
@@ -68,16 +68,9 @@ function leadsElsewhere(before: Destination, after: Destination): boolean {
  */
 function originsOf({ kind: name, config, credentials }: Destination): Map<string, string> {
   const kind = findKind(name);
-  const values: DestinationConfig = { ...config, ...credentials };
-  const inFields = kind?.fields.filter(({ address }) => address) ?? [];
-  const addresses = [
-    ...inFields.map((field) => ({ field: field.name, url: values[field.name] })),
-    ...(kind ? addressesOf(kind, values) : []),
-  ];
+  const addresses = kind ? addressesOf(kind, { ...config, ...credentials }) : [];
   return new Map(
-    addresses.flatMap(({ field, url }) =>
-      typeof url === "string" && URL.canParse(url) ? [[field, new URL(url).origin]] : [],
-    ),
+    addresses.flatMap(({ field, url }) => (URL.canParse(url) ? [[field, new URL(url).origin]] : [])),
   );
 }
 
