@@ -373,6 +373,11 @@ export const LIMITS = {
     unit: "bytes",
     why: "Enough to see the error page that explains a failure.",
   },
+  errorDetailLengthMax: {
+    value: 1000,
+    unit: "characters",
+    why: "What a destination itself calls its error: a code or a name. What it says at length stands in the answer.",
+  },
   retryEntriesMax: { value: 20, unit: "count", why: "More tries than any sender makes." },
   retryWaitSecondsMax: {
     value: 72 * 3600,

@@ -28,8 +28,11 @@ function secretsIn(value: string): string[] {
   return [...[credential].filter((secret) => secret.length >= HEADER_LENGTH_MIN), ...decoded];
 }
 
-export function hideSecrets(text: string, secrets: readonly string[]): string {
-  return secrets.flatMap(spellingsOf).reduce((shown, spelling) => shown.replaceAll(spelling, MASK), text);
+/** `isCut`: more was said, so the end may be the beginning of a secret. */
+export function hideSecrets(text: string, secrets: readonly string[], isCut = false): string {
+  const spellings = secrets.flatMap(spellingsOf);
+  const whole = spellings.reduce((shown, spelling) => shown.replaceAll(spelling, MASK), text);
+  return isCut ? hideBegun(whole, spellings) : whole;
 }
 
 /** The same list where nothing had to be hidden. */
@@ -40,23 +43,18 @@ export function hideSecretHeaders(headers: Headers, secrets: readonly string[]):
   return headers.map(([name, value]) => [name, hideSecrets(value, latin1)]);
 }
 
-/**
- * The same bytes where nothing had to be hidden. `isCut`: the server said more, so the end may be the
- * beginning of a secret.
- */
+/** The same bytes where nothing had to be hidden; `isCut` as for `hideSecrets`. */
 export function hideSecretBytes(body: Uint8Array, secrets: readonly string[], isCut = false): Uint8Array {
   if (body.length === 0 || secrets.length === 0) return body;
   // Latin-1 keeps every byte, whatever the body is.
   const text = Buffer.from(body.buffer, body.byteOffset, body.length).toString("latin1");
-  const spelled = secrets.flatMap(asLatin1);
-  const whole = hideSecrets(text, spelled);
-  const shown = isCut ? hideBegun(whole, spelled) : whole;
+  const shown = hideSecrets(text, secrets.flatMap(asLatin1), isCut);
   return shown === text ? body : Buffer.from(shown, "latin1");
 }
 
-/** Hides the beginning of a secret at the end of a text. */
-function hideBegun(text: string, secrets: readonly string[]): string {
-  const begun = secrets.flatMap(spellingsOf).map((spelling) => {
+/** Hides the beginning of a secret, as it is spelled, at the end of a text. */
+function hideBegun(text: string, spellings: readonly string[]): string {
+  const begun = spellings.map((spelling) => {
     let length = Math.min(spelling.length - 1, text.length);
     while (length >= LENGTH_MIN && !text.endsWith(spelling.slice(0, length))) length--;
     return length;

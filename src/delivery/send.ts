@@ -149,7 +149,8 @@ function hidden(
 }
 
 function hideInError({ code, detail }: AttemptError, secrets: readonly string[]): AttemptError {
-  return { code, detail: detail && hideSecrets(detail, secrets) };
+  const isCut = detail !== null && detail.length >= limit("errorDetailLengthMax");
+  return { code, detail: detail && hideSecrets(detail, secrets, isCut) };
 }
 
 /** Within what is left of the attempt's time. */

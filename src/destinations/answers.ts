@@ -1,5 +1,6 @@
 import { isObject } from "../core/json/value.ts";
-import type { AttemptErrorCode } from "../core/attempt-error.ts";
+import type { AttemptError, AttemptErrorCode } from "../core/attempt-error.ts";
+import { limit } from "../core/limits.ts";
 import type { Judgement, Refusal } from "./destination.ts";
 
 /** What judges of answers have in common. */
@@ -16,7 +17,12 @@ export function rejected(
   code: AttemptErrorCode | null = null,
   { throttled = false, detail = null }: { throttled?: boolean; detail?: string | null } = {},
 ): Refusal {
-  return { delivered: false, error: code && { code, detail }, throttled };
+  return { delivered: false, error: code && errorNamed(code, detail), throttled };
+}
+
+/** A code with as much of what the destination itself says as is kept. */
+export function errorNamed(code: AttemptErrorCode, detail: string | null): AttemptError {
+  return { code, detail: detail && detail.slice(0, limit("errorDetailLengthMax")) };
 }
 
 /** A status of success without what a success must hold: something else answers there. */

@@ -1,7 +1,7 @@
 import { createPrivateKey } from "node:crypto";
 import { SignJWT } from "jose";
 import { isObject } from "../core/json/value.ts";
-import { readObject } from "./answers.ts";
+import { errorNamed, readObject } from "./answers.ts";
 import {
   type Ask,
   type DestinationAddress,
@@ -161,10 +161,7 @@ async function fetchToken(
   }
   throw new Unprepared(
     { kind: "response", truncated: false, ...answer },
-    {
-      code: "token_unavailable",
-      detail: nameOf(error),
-    },
+    errorNamed("token_unavailable", nameOf(error)),
   );
 }
 

@@ -123,6 +123,20 @@ test("a secret whose end the kept part of an answer cuts off is hidden too", asy
   expect(String(json["response_body"])).toEndWith("ABearer ***");
 });
 
+test("and so is one that the bound of an error's detail cuts off", async () => {
+  await using app = await startApp();
+  await using receiver = startReceiver();
+  const token = receiver.at("token", ({ body }) => {
+    const assertion = new URLSearchParams(decode(body)).get("assertion") ?? "";
+    const error = `${" ".repeat(limit("errorDetailLengthMax") - 20)}${assertion} and more`;
+    return Response.json({ error }, { status: 400 });
+  });
+  const config = { project_id: "acme-1", topic: "orders", service_account_json: serviceAccount(token) };
+  const { id } = await app.live.create("/v1/endpoints", { kind: "gcp_pubsub", config });
+  const { json } = await app.live.post(`/v1/endpoints/${id}/test`);
+  expect(String(json["error_detail"]).trim()).toBe("***");
+});
+
 test("what was made of the credentials is hidden too: Google's assertion, and a signature for one request", async () => {
   await using app = await startApp();
   await using receiver = startReceiver();

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import type { Fault } from "../../src/core/errors.ts";
 import { DESTINATION_ERRORS } from "../../src/core/destination-errors.ts";
+import { limit } from "../../src/core/limits.ts";
 import { UNEXPECTED } from "../../src/destinations/answers.ts";
 import { isCredentialHeader } from "../../src/destinations/credential-headers.ts";
 import {
@@ -29,6 +30,8 @@ import { CASES, fileOf, PUSHED } from "./kinds/cases.ts";
 
 const PRIVATE_URL = "http://169.254.169.254/latest/meta-data/";
 const MASK = "***";
+/** More than is kept of what a destination says. */
+const LONG = "x".repeat(16_000);
 const NOW_MS = Date.UTC(2026, 10, 21, 9);
 
 const app = appForFile();
@@ -53,6 +56,13 @@ const credentialsOf = (proof: KindCase): string[] =>
   kindOf(proof).fields.flatMap(({ name, secret }) => {
     const value = proof.config[name];
     return secret && typeof value === "string" ? [value] : [];
+  });
+
+/** The text, once for each of its words, with that one made long. */
+const lengthened = (text: string): string[] =>
+  [...text.matchAll(/\w+/g)].map(({ index, 0: { length } }) => {
+    const end = index + length;
+    return text.slice(0, end) + LONG + text.slice(end);
   });
 
 async function render(proof: KindCase, now: number, config = proof.config): Promise<OutgoingRequest> {
@@ -279,6 +289,29 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (_kind, 
     expect(proof.answers.some(({ judged }) => !judged.delivered)).toBe(true);
     if (proof.statusDecides) return;
     expect(proof.answers.some(({ judged }) => !judged.delivered && judged.error !== null)).toBe(true);
+  });
+
+  test("its error's detail is short, whatever of an answer is long, and so is that of whoever is asked before", async () => {
+    const max = limit("errorDetailLengthMax");
+    const details: (string | null | undefined)[] = [];
+    for (const { status, headers = {}, body = "" } of proof.answers) {
+      const said = lengthened(body).map((long) => answerOf({ status, headers, body: long }));
+      const named = Object.entries(headers).flatMap(([name, value]) =>
+        lengthened(value).map((long) => answerOf({ status, headers: { ...headers, [name]: long }, body })),
+      );
+      for (const answer of [...said, ...named]) {
+        const judged = kind.judge(answer, proof.config);
+        details.push(judged.delivered ? null : judged.error?.detail);
+      }
+    }
+    const refusals = proof.answers.flatMap(({ body = "" }) => lengthened(body));
+    for (const body of proof.asked ? [...refusals, JSON.stringify({ error: LONG })] : []) {
+      const ask: Ask = () => Promise.resolve(answerOf({ status: 400, body }));
+      const asking = Promise.resolve(kind.request({ ...proof.config }, messageAt(NOW_MS), NOW_MS, ask));
+      const unprepared: unknown = await asking.catch((error: unknown) => error);
+      details.push(unprepared instanceof Unprepared ? unprepared.error?.detail : LONG);
+    }
+    expect(details.filter((detail) => (detail?.length ?? 0) > max)).toEqual([]);
   });
 
   test("explains every error code that it gives, and gives every one that it explains", () => {

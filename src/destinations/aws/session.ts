@@ -1,6 +1,7 @@
 import { type Answer, type Ask, type DestinationConfig, type Message, Unprepared } from "../destination.ts";
 import { perConfig, textOf } from "../requests.ts";
 import { USER_AGENT } from "../../transport/user-agent.ts";
+import { errorNamed } from "../answers.ts";
 import { judgeRefusal, readElement } from "./answers.ts";
 import { type AwsCredentials, signAws } from "./sign.ts";
 
@@ -113,7 +114,7 @@ class RoleSession {
     const refusal = (detail: string, throttled: boolean) =>
       new Unprepared(
         { kind: "response", truncated: false, ...answer },
-        { code: "role_refused", detail },
+        errorNamed("role_refused", detail),
         throttled,
       );
     if (answer.status !== 200) {
