@@ -15,6 +15,13 @@ interface Slice {
   until: number;
 }
 
+/** The fan-outs of a project that are still to be written. */
+interface Queues {
+  /** With endpoints that keep the order still to be written, in the order of their events. */
+  ordered: Fanout[];
+  others: Fanout[];
+}
+
 /** Which of a list of endpoints keep the order now. */
 interface Order extends Pick<Fanout, "endpoints" | "ordered"> {
   /** Endpoints that keep order by now, among those of `endpoints` that the fan-out takes for others. */
@@ -24,14 +31,13 @@ interface Order extends Pick<Fanout, "endpoints" | "ordered"> {
 /**
  * Writes the deliveries of wide fan-outs after their events, `fanoutSliceRows` a transaction, and hands them
  * to the actors. One transaction at a time, so that a slice stays small, however many fan-outs there are.
- * Endpoints that keep the order stand first in a fan-out, and those of the next fan-out wait until they are
- * written. An endpoint that comes to keep the order meanwhile stays where it stands in the list: from then on
- * all endpoints before it are written first, too.
+ * Projects take turns. Endpoints that keep the order stand first in a fan-out, and those of the project's next
+ * one wait until they are written. An endpoint that comes to keep the order meanwhile stays where it stands in
+ * the list: from then on all endpoints before it are written first, too.
  */
 export class Spreader {
-  /** Fan-outs with endpoints that keep the order still to be written, in the order of their events. */
-  readonly #ordered: Fanout[] = [];
-  readonly #others: Fanout[] = [];
+  /** By project: they take turns, so that one's fan-outs, however many, do not hold up another's. */
+  readonly #queues = new Map<number, Queues>();
   /** The latest list of endpoints that was looked at, and the order that they keep: a batch shares one. */
   #lookedAt: Order | null = null;
   /** Whoever waits until all of a fan-out is written. */
@@ -53,7 +59,7 @@ export class Spreader {
     data.store.onRecovered(() => this.#start());
     data.endpoints.onChange((endpoint) => {
       this.#lookedAt = null;
-      if (keepsOrder(endpoint)) this.#keepOrder(new Set([endpoint.id]));
+      if (keepsOrder(endpoint)) this.#keepOrder(endpoint.projectId, new Set([endpoint.id]));
     });
   }
 
@@ -98,7 +104,7 @@ export class Spreader {
       : Promise.resolve();
     this.#lookAtOrder(fanout);
     if (fanout.ordered > fanout.written) this.#putInOrder(fanout);
-    else this.#others.push(fanout);
+    else this.#queuesOf(fanout.projectId).others.push(fanout);
     this.#count(fanout.projectId, restOf(fanout));
     this.#start();
     return ended;
@@ -117,7 +123,7 @@ export class Spreader {
     if (this.#lookedAt?.endpoints !== fanout.endpoints) this.#lookedAt = this.#orderOf(fanout);
     const { ordered, untold } = this.#lookedAt;
     fanout.ordered = Math.max(fanout.ordered, ordered);
-    if (untold.size > 0) this.#keepOrder(untold);
+    if (untold.size > 0) this.#keepOrder(fanout.projectId, untold);
   }
 
   #orderOf({ endpoints, ordered: known }: Fanout): Order {
@@ -131,23 +137,33 @@ export class Spreader {
     return { endpoints, ordered, untold };
   }
 
-  /** Endpoints have come to keep the order. */
-  #keepOrder(ids: ReadonlySet<number>): void {
-    for (const fanout of [...this.#ordered, ...this.#others]) {
+  /** Endpoints of a project have come to keep the order. */
+  #keepOrder(projectId: number, ids: ReadonlySet<number>): void {
+    const queues = this.#queues.get(projectId);
+    if (!queues) return;
+    // A batch shares its list, which may be as long as the project has endpoints.
+    const lastOf = new Map<readonly number[], number>();
+    for (const fanout of [...queues.ordered, ...queues.others]) {
       const { endpoints, written, ordered } = fanout;
-      const from = Math.max(written, ordered);
-      let until = endpoints.length;
-      while (until > from && !ids.has(endpoints[until - 1] ?? 0)) until--;
-      if (until === from) continue;
+      const until = lastOf.get(endpoints) ?? endpoints.findLastIndex((id) => ids.has(id)) + 1;
+      lastOf.set(endpoints, until);
+      if (until <= Math.max(written, ordered)) continue;
       this.#takeOut(fanout);
       fanout.ordered = until;
       this.#putInOrder(fanout);
     }
   }
 
+  #queuesOf(projectId: number): Queues {
+    const queues = this.#queues.get(projectId) ?? { ordered: [], others: [] };
+    this.#queues.set(projectId, queues);
+    return queues;
+  }
+
   #putInOrder(fanout: Fanout): void {
-    const later = this.#ordered.findIndex(({ eventId }) => eventId > fanout.eventId);
-    this.#ordered.splice(later < 0 ? this.#ordered.length : later, 0, fanout);
+    const { ordered } = this.#queuesOf(fanout.projectId);
+    const later = ordered.findIndex(({ eventId }) => eventId > fanout.eventId);
+    ordered.splice(later < 0 ? ordered.length : later, 0, fanout);
   }
 
   #start(): void {
@@ -213,22 +229,39 @@ export class Spreader {
     this.#waiting.delete(fanout);
   }
 
-  /** What the next transaction writes; half of it is for those that keep the order, where others wait too. */
+  /** What the next transaction writes: of one project, and where that has less, of the next ones too. */
   #takeSlices(): Slice[] {
     const slices: Slice[] = [];
     let room = limit("fanoutSliceRows");
-    const kept = this.#others.length > 0 ? Math.floor(room / 2) : 0;
-    for (let [first] = this.#ordered; first !== undefined && room > kept; [first] = this.#ordered)
-      room -= this.#take(this.#ordered, Math.min(room - kept, first.ordered - first.written), slices);
-    while (room > 0 && this.#others.length > 0) room -= this.#take(this.#others, room, slices);
+    for (const [projectId, queues] of this.#queues) {
+      room = this.#takeOf(queues, room, slices);
+      // The next turn is another project's.
+      this.#queues.delete(projectId);
+      if (queues.ordered.length + queues.others.length > 0) this.#queues.set(projectId, queues);
+      if (room === 0) break;
+    }
     return slices;
+  }
+
+  /**
+   * Slices of one project, half of them for those that keep the order where others wait too; answers the room
+   * that is left.
+   */
+  #takeOf(queues: Queues, most: number, slices: Slice[]): number {
+    const { ordered, others } = queues;
+    let room = most;
+    const kept = others.length > 0 ? Math.floor(room / 2) : 0;
+    for (let [first] = ordered; first !== undefined && room > kept; [first] = ordered)
+      room -= this.#take(queues, ordered, Math.min(room - kept, first.ordered - first.written), slices);
+    while (room > 0 && others.length > 0) room -= this.#take(queues, others, room, slices);
+    return room;
   }
 
   /**
    * A slice of the first of a queue. One that is not done stays the first where order is kept or somebody
    * waits; else the others go on.
    */
-  #take(queue: Fanout[], count: number, slices: Slice[]): number {
+  #take({ others }: Queues, queue: Fanout[], count: number, slices: Slice[]): number {
     const fanout = queue.shift();
     if (fanout === undefined) return 0;
     const from = fanout.written;
@@ -237,8 +270,8 @@ export class Spreader {
     fanout.written = until;
     if (until < fanout.ordered) queue.unshift(fanout);
     else if (until < fanout.endpoints.length)
-      if (this.#waiting.has(fanout)) this.#others.unshift(fanout);
-      else this.#others.push(fanout);
+      if (this.#waiting.has(fanout)) others.unshift(fanout);
+      else others.push(fanout);
     return until - from;
   }
 
@@ -247,13 +280,13 @@ export class Spreader {
       this.#takeOut(fanout);
       fanout.written = from;
       if (from < fanout.ordered) this.#putInOrder(fanout);
-      else this.#others.unshift(fanout);
+      else this.#queuesOf(fanout.projectId).others.unshift(fanout);
     }
   }
 
   #takeOut(fanout: Fanout): void {
-    for (const queue of [this.#ordered, this.#others])
-      if (queue.includes(fanout)) queue.splice(queue.indexOf(fanout), 1);
+    const { ordered, others } = this.#queuesOf(fanout.projectId);
+    for (const queue of [ordered, others]) if (queue.includes(fanout)) queue.splice(queue.indexOf(fanout), 1);
   }
 
   #write({ fanout, from, until }: Slice, full: ReadonlySet<number>): Waiting[] {

@@ -43,6 +43,31 @@ test("a project's wide events wait at the door until those before them are writt
   expect(rows?.n).toBe(48);
 });
 
+test.each(["none", "fifo"] as const)(
+  "of the deliveries of two projects each has its turn, however many one has: ordering %s",
+  async (ordering) => {
+    await using api = await startApi();
+    for (let n = 0; n < 4; n++) await api.endpoint({ url: NOWHERE, status: "paused", ordering });
+    for (let n = 0; n < 3; n++) await api.endpoint({ url: NOWHERE, status: "paused", ordering }, "other");
+    for (const name of names) setLimit(name, BOUNDS[name]);
+    const { sqlite } = api.data.store;
+    sqlite.run("CREATE TABLE written (project_id INTEGER)");
+    for (const table of ["event", "delivery"])
+      sqlite.run(
+        `CREATE TRIGGER ${table}s AFTER INSERT ON ${table} BEGIN INSERT INTO written VALUES (new.project_id); END`,
+      );
+    const events = Array.from({ length: 40 }, () => ({ type: "wide", data: {} }));
+    expect((await api.call("POST", "/v1/events/batch", { events })).status).toBe(202);
+    await api.publish("wide", {}, "other");
+    const other = api.callers.get("other")?.projectId ?? 0;
+    const projects = sqlite.query<{ id: number }, []>("SELECT project_id AS id FROM written ORDER BY rowid");
+    const written = () => projects.all().map(({ id }) => id);
+    while (written().filter((id) => id === other).length < 1 + 3) await nextTurn();
+    const beside = written().slice(written().indexOf(other), written().lastIndexOf(other));
+    expect(beside.filter((id) => id !== other).length).toBeLessThan(10);
+  },
+);
+
 test("wide events of a batch with the same endpoints have one list, also where a filter said no", async () => {
   await using api = await startApi();
   for (let n = 0; n < 4; n++) await api.endpoint({ url: NOWHERE, status: "paused" });
