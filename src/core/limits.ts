@@ -497,12 +497,17 @@ export const LIMITS = {
   fanoutWaitingMax: {
     value: 100_000,
     unit: "count",
-    why: "Deliveries of one project's wide events that are accepted and still to be written; a publish that would exceed it waits for them.",
+    why: "Deliveries of one project's wide events that are accepted and still to be written; a publish that would exceed it waits for them, and one that exceeds it by itself for all.",
   },
   batchListRowsMax: {
     value: 500_000,
     unit: "count",
     why: "Endpoints in all different lists of a batch's wide events: 9 MB in its one transaction, which they make 135 ms long. Events with the same list share it.",
+  },
+  batchDeliveriesMax: {
+    value: 1_000_000,
+    unit: "count",
+    why: "Deliveries of all wide events of a batch, twice what 500 events for one consumer have: minutes of writing, after it. Their keys are set aside at once and are times, so that all else is dated a quarter of a second ahead.",
   },
   fanoutSliceRows: {
     value: 50,

@@ -164,19 +164,23 @@ function divide({ all }: Subscribers, matched: ReadonlySet<number>): Audience {
   return { endpoints, filtered: filteredText({ named, others }) };
 }
 
-/** The wide audiences of one batch: equal ones are one list, and all lists together have a bound. */
+/** The wide audiences of one batch: equal ones are one list. What they are together has bounds. */
 class WideAudiences {
   readonly #lists: (readonly Endpoint[])[] = [];
   #rows = 0;
+  #deliveries = 0;
 
-  /** The audience, with the list of an equal one before it. Throws 422 where the lists would be too long. */
+  /** The audience, with the list of an equal one before it. Throws 422 where all would be too many. */
   share(audience: Audience, at: number): Audience {
     const { endpoints, filtered } = audience;
     if (!isWide(endpoints)) return audience;
+    const isFirst = this.#lists.length === 0;
+    this.#deliveries += endpoints.length;
+    if (!isFirst && this.#deliveries > limit("batchDeliveriesMax")) throw tooManyDeliveries(at);
     const known = this.#lists.find((list) => isSame(list, endpoints));
     if (known) return { endpoints: known, filtered };
     this.#rows += endpoints.length;
-    if (this.#lists.length > 0 && this.#rows > limit("batchListRowsMax")) throw tooManyLists(at);
+    if (!isFirst && this.#rows > limit("batchListRowsMax")) throw tooManyLists(at);
     this.#lists.push(endpoints);
     return audience;
   }
@@ -189,6 +193,12 @@ function isSame(one: readonly Endpoint[], other: readonly Endpoint[]): boolean {
 function tooManyLists(at: number): Problem {
   const max = limit("batchListRowsMax").toLocaleString("en-US");
   const detail = `Up to this event, the filters give those of the batch different audiences of more than ${max} endpoints together.`;
+  return invalid(`/events/${at}`, `${detail} Publish fewer at once.`);
+}
+
+function tooManyDeliveries(at: number): Problem {
+  const max = limit("batchDeliveriesMax").toLocaleString("en-US");
+  const detail = `Up to this event, those of the batch have more than ${max} deliveries together.`;
   return invalid(`/events/${at}`, `${detail} Publish fewer at once.`);
 }
 

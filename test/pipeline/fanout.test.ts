@@ -13,6 +13,7 @@ const BOUNDS = {
   fanoutSliceRows: 1,
   fanoutWaitingMax: 10,
   batchListRowsMax: 10,
+  batchDeliveriesMax: 1000,
 } as const;
 const names = Object.keys(BOUNDS) as (keyof typeof BOUNDS)[];
 const usual = names.map((name) => LIMITS[name].value);
@@ -91,6 +92,23 @@ test("wide events of a batch with the same endpoints have one list, also where a
   const refused = await batch([2, 1]);
   expect([refused.status, refused.json["errors"]]).toMatchObject([422, [{ pointer: "/events/1" }]]);
   expect((await batch([2, 3, 4])).status).toBe(202);
+});
+
+test("the deliveries of a batch's wide events have a bound: what exceeds it is refused at its place", async () => {
+  await using api = await startApi();
+  for (let n = 0; n < 4; n++) await api.endpoint({ url: NOWHERE, status: "paused" });
+  for (const name of names) setLimit(name, BOUNDS[name]);
+  setLimit("batchDeliveriesMax", 14);
+  const batch = (count: number) =>
+    api.call("POST", "/v1/events/batch", {
+      events: Array.from({ length: count }, () => ({ type: "wide", data: {} })),
+    });
+  const refused = await batch(5);
+  expect([refused.status, refused.json["errors"]]).toMatchObject([422, [{ pointer: "/events/3" }]]);
+  expect((await batch(3)).status).toBe(202);
+  // A single event is no batch: it has as many deliveries as the project has endpoints.
+  setLimit("batchDeliveriesMax", 3);
+  expect((await batch(1)).status).toBe(202);
 });
 
 /** Endpoints, all of which get wide events, the last one also narrow ones. */

@@ -127,7 +127,7 @@ function publishBatch(services: PublishNeeds): AnyRoute {
     },
     refuses: {
       ...REFUSALS,
-      invalid_request: `${REFUSALS.invalid_request} Or the events go to very many different sets of endpoints (\`batchListRowsMax\`).`,
+      invalid_request: `${REFUSALS.invalid_request} Or the events go to very many different sets of endpoints (\`batchListRowsMax\`), or have very many deliveries (\`batchDeliveriesMax\`).`,
     },
     async handle(context) {
       const { projectId } = context.caller;
