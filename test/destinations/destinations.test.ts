@@ -10,6 +10,7 @@ import { UNEXPECTED } from "../../src/destinations/answers.ts";
 import { isCredentialHeader } from "../../src/destinations/credential-headers.ts";
 import {
   addressesOf,
+  type Answer,
   type Ask,
   type DestinationKind,
   isProtocolHeader,
@@ -171,6 +172,28 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (_kind, 
       expectFault(await create({ ...proof.config, [field.name]: "\u0000" }), pointer);
     }
     expectFault(await create({ ...proof.config, no_such_field: "x" }), "/config/no_such_field");
+  });
+
+  test("what becomes part of the request's path stands in it whole: what a URL folds away is refused", async () => {
+    let answer: Answer | undefined;
+    const first: Ask = async (request) => (answer = await askOf(proof)(request));
+    const again: Ask = () => Promise.resolve(answer ?? answerOf({ status: 500 }));
+    const pathOf = async (config: KindCase["config"], ask: Ask) =>
+      decodeURIComponent((await kind.request(config, messageAt(NOW_MS), NOW_MS, ask)).url.pathname);
+    const usual = await pathOf({ ...proof.config }, first);
+    const folded: string[] = [];
+    for (const { name } of kind.fields.filter(({ type }) => type !== "boolean")) {
+      for (const text of [".", "..", "%2e%2e", "a/./b", "a/../b", "../a", "a/..", "{id}/../b"]) {
+        const config = { ...proof.config, [name]: text };
+        if ((await create(config)).status === 422) continue;
+        const path = await pathOf(config, again);
+        // A template's {id} is replaced.
+        const spelled = [text, text.replace("{id}", messageAt(NOW_MS).id)];
+        if (path !== usual && !spelled.some((whole) => path.includes(whole)))
+          folded.push(`${name} needs a pattern: ${text} is stored, and the path is ${path}`);
+      }
+    }
+    expect(folded).toEqual([]);
   });
 
   test("every field that is an address is guarded, whatever else is given, and every address inside others", async () => {

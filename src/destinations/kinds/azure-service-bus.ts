@@ -102,7 +102,7 @@ export const azureServiceBus: DestinationKind = {
       required: true,
       secret: false,
       address: false,
-      pattern: String.raw`[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,258}[A-Za-z0-9_])?`,
+      pattern: String.raw`(?!.*/\.{1,2}/)[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,258}[A-Za-z0-9_])?`,
     },
   ],
   // service-bus-quotas: the tier Premium takes 1 MB over HTTP, Standard 256 KB; both answer 403 to what

@@ -37,7 +37,7 @@ export const gcpPubsub: DestinationKind = {
       required: true,
       secret: false,
       address: false,
-      pattern: "[a-z0-9.:-]{1,100}",
+      pattern: String.raw`(?!\.{1,2}$)[a-z0-9.:-]{1,100}`,
     },
     {
       name: "topic",
