@@ -115,8 +115,8 @@ export interface DestinationAbout {
   /** Permissions, set-up, peculiarities. */
   notes?: string;
   /**
-   * Each `error_code` that the kind's judge gives → what is wrong there, and what to do. One that no kind has
-   * given yet gets its row in core/destination-errors.ts.
+   * Each `error_code` that the kind's judge gives → what is wrong there, and what to do; left out where it
+   * gives none. One that no kind has given yet gets its row in core/destination-errors.ts.
    */
   errors?: KindErrors;
 }

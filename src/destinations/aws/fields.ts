@@ -83,10 +83,16 @@ export function awsFields(endpointHelp: string): readonly DestinationField[] {
 }
 
 /** What stands at the end of every AWS kind's notes. */
-export const AWS_NOTES =
-  " With `refused`, `error_detail` is the service's own code, such as `InvalidClientTokenId`; with `permission_missing` it names action and " +
-  "resource, as in `sqs:SendMessage on arn:aws:sqs:…`. `role_refused` is what STS says when a role is assumed. Prefer a role, and an access key " +
-  "that may do nothing but assume it.";
+export const AWS_NOTES = " Prefer a role, and an access key that may do nothing but assume it.";
+
+export const AWS_ERRORS = {
+  refused:
+    "The service did not take the message; `error_detail` is its own code, such as `InvalidClientTokenId`.",
+  permission_missing:
+    "`error_detail` is the action that is not allowed, and on what, as in `sqs:SendMessage on arn:aws:sqs:…`.",
+  role_refused:
+    "STS did not let the role be assumed; `error_detail` is its own code, or the permission that is missing.",
+} as const;
 
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {

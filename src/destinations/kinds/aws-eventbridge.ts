@@ -1,6 +1,6 @@
 import { DELIVERED, firstOf, readObject, readText, rejected, UNEXPECTED } from "../answers.ts";
 import { judgeRefusal, readCode, refusalOf } from "../aws/answers.ts";
-import { AWS_HEADERS, AWS_NOTES, awsFields, field } from "../aws/fields.ts";
+import { AWS_ERRORS, AWS_HEADERS, AWS_NOTES, awsFields, field } from "../aws/fields.ts";
 import { awsRequest, jsonHeaders, serviceUrlOf } from "../aws/request.ts";
 import { grantedSecrets } from "../aws/session.ts";
 import type { DestinationConfig, DestinationKind, Message } from "../destination.ts";
@@ -30,6 +30,7 @@ export const awsEventbridge: DestinationKind = {
       "([announcement](https://aws.amazon.com/blogs/compute/more-room-to-build-serverless-services-now-support-payloads-up-to-1-mb)). An event that " +
       "no rule of the bus matches is delivered all the same: the bus took it." +
       AWS_NOTES,
+    errors: AWS_ERRORS,
   },
   fields: [
     field("event_bus_name", "Event bus", "Its name, such as default, or its ARN.", {

@@ -1,5 +1,5 @@
 import { judgeJson } from "../aws/answers.ts";
-import { AWS_HEADERS, AWS_NOTES, awsFields, field } from "../aws/fields.ts";
+import { AWS_ERRORS, AWS_HEADERS, AWS_NOTES, awsFields, field } from "../aws/fields.ts";
 import { awsRequest, jsonHeaders, serviceUrlOf } from "../aws/request.ts";
 import { grantedSecrets } from "../aws/session.ts";
 import type { DestinationKind } from "../destination.ts";
@@ -23,6 +23,7 @@ export const awsKinesis: DestinationKind = {
       "`kms:GenerateDataKey` on the key of an encrypted one. A record may have 10 MiB where the stream's `MaxRecordSize` says so; unless it does, " +
       "1 MiB with the partition key ([quotas](https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html))." +
       AWS_NOTES,
+    errors: AWS_ERRORS,
   },
   fields: [
     field("stream_name", "Stream", "The name of the data stream.", {

@@ -1,6 +1,6 @@
 import { DELIVERED, readText, rejected, UNEXPECTED } from "../answers.ts";
 import { judgeRefusal, readElement } from "../aws/answers.ts";
-import { AWS_HEADERS, AWS_NOTES, awsFields, field, GROUP_FIELD } from "../aws/fields.ts";
+import { AWS_ERRORS, AWS_HEADERS, AWS_NOTES, awsFields, field, GROUP_FIELD } from "../aws/fields.ts";
 import { groupOf, MESSAGE_BYTES_MAX, messageAttributes } from "../aws/messages.ts";
 import { awsRequest, serviceUrlOf } from "../aws/request.ts";
 import { grantedSecrets } from "../aws/session.ts";
@@ -29,6 +29,7 @@ export const awsSns: DestinationKind = {
       "([large messages](https://docs.aws.amazon.com/sns/latest/dg/large-message-payloads.html)). A subscribed queue gets the attributes as " +
       "they are, and the exact body, with raw message delivery." +
       AWS_NOTES,
+    errors: AWS_ERRORS,
   },
   fields: [
     field("topic_arn", "Topic ARN", "As in arn:aws:sns:eu-central-1:123456789012:orders.", {

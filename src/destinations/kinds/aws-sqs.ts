@@ -1,6 +1,6 @@
 import { readText } from "../answers.ts";
 import { judgeJson } from "../aws/answers.ts";
-import { AWS_HEADERS, AWS_NOTES, awsFields, field, GROUP_FIELD } from "../aws/fields.ts";
+import { AWS_ERRORS, AWS_HEADERS, AWS_NOTES, awsFields, field, GROUP_FIELD } from "../aws/fields.ts";
 import { groupOf, MESSAGE_BYTES_MAX, messageAttributes } from "../aws/messages.ts";
 import { awsRequest, jsonHeaders } from "../aws/request.ts";
 import { grantedSecrets } from "../aws/session.ts";
@@ -38,6 +38,7 @@ export const awsSqs: DestinationKind = {
       "The body and its attributes together may have 1 MiB ([quota](https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html)); " +
       'a queue\'s own `MaximumMessageSize` may be smaller. A queue is read with `MessageAttributeNames: ["All"]`, or the attributes are left out.' +
       AWS_NOTES,
+    errors: AWS_ERRORS,
   },
   fields: [
     field("queue_url", "Queue URL", "As in https://sqs.eu-central-1.amazonaws.com/123456789012/orders.", {

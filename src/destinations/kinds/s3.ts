@@ -1,6 +1,14 @@
 import { DELIVERED, rejected, UNEXPECTED } from "../answers.ts";
 import { judgeRefusal } from "../aws/answers.ts";
-import { AWS_HEADERS, AWS_NOTES, awsFields, checkName, field, NAME_PATTERN } from "../aws/fields.ts";
+import {
+  AWS_ERRORS,
+  AWS_HEADERS,
+  AWS_NOTES,
+  awsFields,
+  checkName,
+  field,
+  NAME_PATTERN,
+} from "../aws/fields.ts";
 import { awsRequest } from "../aws/request.ts";
 import { domainOf, grantedSecrets } from "../aws/session.ts";
 import { type DestinationConfig, type DestinationKind, isSuccess } from "../destination.ts";
@@ -27,6 +35,7 @@ export const s3: DestinationKind = {
       "host name (at the region's where the bucket's name has dots), an `endpoint` with the bucket in the path, unless its host name begins with the " +
       "bucket's." +
       AWS_NOTES,
+    errors: AWS_ERRORS,
   },
   fields: [
     field("bucket", "Bucket", "The name of the bucket.", {
