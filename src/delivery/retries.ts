@@ -29,7 +29,7 @@ export class Retries {
     return !delivery.metered && placeOf(delivery) !== "taken" && !isFree(delivery);
   }
 
-  /** Starts one, or says why not. `write` has `ask` in it, and begins in the same turn: before the outcome. */
+  /** Starts one, or says why not. `write` has `ask` in it and begins in this turn, before the outcome. */
   begin<T>(deliveryId: number, write: () => Promise<T>): Promise<T> | RetryRefusal {
     if (this.#again.has(deliveryId)) return "busy";
     if (this.#again.size >= limit("attemptsInFlightMax")) return "full";

@@ -31,9 +31,9 @@ interface Order extends Pick<Fanout, "endpoints" | "ordered"> {
 /**
  * Writes the deliveries of wide fan-outs after their events, `fanoutSliceRows` a transaction, and hands them
  * to the actors. One transaction at a time, so that a slice stays small, however many fan-outs there are.
- * Projects take turns. Endpoints that keep the order stand first in a fan-out, and those of the project's next
- * one wait until they are written. An endpoint that comes to keep the order meanwhile stays where it stands in
- * the list: from then on all endpoints before it are written first, too.
+ * Projects take turns. Endpoints that keep the order stand first in a fan-out, and those of the project's
+ * next one wait until they are written. An endpoint that comes to keep the order meanwhile stays where it
+ * stands in the list: from then on all endpoints before it are written first, too.
  */
 export class Spreader {
   /** By project: they take turns, so that one's fan-outs, however many, do not hold up another's. */
