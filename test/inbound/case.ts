@@ -1,4 +1,5 @@
 import type { InboundRequest, SourceMaterial } from "../../src/inbound/provider.ts";
+import type { Near } from "./near.ts";
 
 /** How one row of the table is proven. */
 export interface ProviderCase {
@@ -44,6 +45,8 @@ export interface ProviderCase {
   readonly window?: { readonly past: number; readonly future: number };
   /** The time that is signed is the event's, and the same at each try; else each try is signed anew. */
   readonly signsTimeOfEvent?: true;
+  /** What its identity tells apart, unless that is one field, one header or one claim. */
+  readonly near?: Near;
   /** `#` in the identity stands for the body's SHA-256 in hex. */
   readonly expected: { readonly type: string; readonly deliveryId: string | null };
   /** Material under which the genuine request is refused, where a wrong secret cannot show it. */

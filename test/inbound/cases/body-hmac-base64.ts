@@ -2,6 +2,7 @@ import { ApiVersion, LogSeverity, shopifyApi } from "@shopify/shopify-api";
 import type { InboundRequest } from "../../../src/inbound/provider.ts";
 import type { HandshakeCase, ProviderCase } from "../case.ts";
 import { headersOf, jsonRequest, materialOf, NOW_MS, textOf, withHeader, withoutHeader } from "../kit.ts";
+import { json } from "../near.ts";
 import { base64Mac } from "../recompute.ts";
 import { bodyCase } from "./body-hmac.ts";
 
@@ -79,13 +80,48 @@ export const BODY_HMAC_BASE64_CASES: Readonly<Record<string, ProviderCase>> = {
       type: "adyen_platform.balancePlatform.accountHolder.created",
       deliveryId: "balancePlatform.accountHolder.created|AH1|2026-01-01T00:00:00Z|#",
     },
-    { secrets: HEX_KEYS },
+    {
+      secrets: HEX_KEYS,
+      near: {
+        happenings: ["received", "authorised"].map((status) =>
+          json({
+            type: "balancePlatform.transfer.updated",
+            timestamp: "09:00:00",
+            data: { id: "T", status },
+          }),
+        ),
+        again: [
+          json({
+            type: "balancePlatform.transfer.updated",
+            timestamp: "09:00:00",
+            data: { id: "T", status: "received" },
+          }),
+        ],
+      },
+    },
   ),
   flutterwave_v4: bodyCase(
     "flutterwave-signature",
     base64,
     { webhook_id: "wbk_1", type: "charge.completed", data: { id: "chg_1" } },
     { type: "flutterwave_v4.charge.completed", deliveryId: "wbk_1|charge.completed|chg_1" },
+    {
+      near: {
+        happenings: [
+          ["c1", "failed"],
+          ["c1", "succeeded"],
+          ["c2", "failed"],
+        ].map(([id, status]) => json({ webhook_id: "w", type: "charge.completed", data: { id, status } })),
+        again: [
+          json({
+            webhook_id: "w",
+            type: "charge.completed",
+            data: { id: "c1", status: "failed" },
+            timestamp: 2,
+          }),
+        ],
+      },
+    },
   ),
   xero: bodyCase(
     "x-xero-signature",
@@ -104,6 +140,14 @@ export const BODY_HMAC_BASE64_CASES: Readonly<Record<string, ProviderCase>> = {
           '{"events":[],"firstEventSequence": 0,"lastEventSequence": 0,"entropy":"S0m3r4Nd0m3n7r0pY"}',
         ),
       ],
+      near: {
+        happenings: [1, 2].map((first) =>
+          json({ events: [{ tenantId: "t" }], firstEventSequence: first, lastEventSequence: 2 }),
+        ),
+        again: [
+          json({ events: [{ tenantId: "t" }], firstEventSequence: 1, lastEventSequence: 2, entropy: "x" }),
+        ],
+      },
     },
   ),
   intuit: bodyCase(
@@ -121,6 +165,18 @@ export const BODY_HMAC_BASE64_CASES: Readonly<Record<string, ProviderCase>> = {
       headers: SHOPIFY_HEADERS,
       accepts: byShopify,
       alterations: [withoutPrefix],
+      near: {
+        // Two subscriptions to what happened once.
+        happenings: ["w-1", "w-2"].map((id) =>
+          json({ id: 1 }, { "x-shopify-event-id": "e-1", "x-shopify-webhook-id": id }),
+        ),
+        again: [
+          json(
+            { id: 1 },
+            { "x-shopify-event-id": "e-1", "x-shopify-webhook-id": "w-1", "x-shopify-triggered-at": "2" },
+          ),
+        ],
+      },
     },
   ),
   heroku: bodyCase(
@@ -163,5 +219,22 @@ export const BODY_HMAC_BASE64_CASES: Readonly<Record<string, ProviderCase>> = {
     },
     requiredHeaders: [],
     alterations: [(request) => withoutHeader(request, "x-docusign-signature-2")],
+    near: {
+      happenings: ["1", "2"].map((recipientId) =>
+        json({
+          event: "recipient-completed",
+          generatedDateTime: "t",
+          data: { envelopeId: "e", recipientId },
+        }),
+      ),
+      again: [
+        json({
+          event: "recipient-completed",
+          generatedDateTime: "t",
+          data: { envelopeId: "e", recipientId: "1" },
+          retryCount: 1,
+        }),
+      ],
+    },
   },
 };

@@ -4,6 +4,7 @@ import ModernTreasury from "modern-treasury";
 import type { InboundRequest } from "../../../src/inbound/provider.ts";
 import type { ProviderCase } from "../case.ts";
 import { headersOf, jsonRequest, materialOf, NOW_MS, textOf } from "../kit.ts";
+import { json } from "../near.ts";
 import { hashOf, hexMac, macOf } from "../recompute.ts";
 import { load, passes } from "../sdk.ts";
 
@@ -151,6 +152,14 @@ export const BODY_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     (secret, body) => macOf("sha512", secret, "hex", body),
     { event: "charge.success", data: { id: 302961, reference: "qTPrJoy9Bx" } },
     { type: "paystack.charge.success", deliveryId: "charge.success|302961|#" },
+    {
+      near: {
+        happenings: ["09:00", "18:00"].map((at) =>
+          json({ event: "charge.dispute.remind", data: { id: 2867, message: `due at ${at}` } }),
+        ),
+        again: [json({ event: "charge.dispute.remind", data: { id: 2867, message: "due at 09:00" } })],
+      },
+    },
   ),
   coinbase_commerce: bodyCase(
     "x-cc-webhook-signature",
@@ -176,7 +185,23 @@ export const BODY_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
       data: { id: "1", attributes: { updated_at: "2026-01-01T00:00:00.000000Z" } },
     },
     { type: "lemonsqueezy.order_created", deliveryId: "order_created|1|2026-01-01T00:00:00.000000Z|#" },
-    { headers: { "x-event-name": "order_created" } },
+    {
+      headers: { "x-event-name": "order_created" },
+      near: {
+        happenings: ["active", "paused"].map((status) =>
+          json({
+            meta: { event_name: "subscription_updated" },
+            data: { id: "1", attributes: { updated_at: "t", status } },
+          }),
+        ),
+        again: [
+          json({
+            meta: { event_name: "subscription_updated" },
+            data: { id: "1", attributes: { updated_at: "t", status: "active" } },
+          }),
+        ],
+      },
+    },
   ),
   gocardless: bodyCase(
     "webhook-signature",
@@ -189,6 +214,12 @@ export const BODY_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     {
       accepts: (request, secret) =>
         passes(() => gocardless.parse(textOf(request), secret, signatureOf(request, "webhook-signature"))),
+      near: {
+        happenings: ["WB1", "WB2"].map((webhook_id) =>
+          json({ events: [{ id: webhook_id === "WB1" ? "EV1" : "EV2" }], meta: { webhook_id } }),
+        ),
+        again: [json({ events: [{ id: "EV1" }], meta: { webhook_id: "WB1" } }, { "webhook-signature": "2" })],
+      },
     },
   ),
   modern_treasury: bodyCase(
@@ -278,6 +309,14 @@ export const BODY_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     hex,
     { event: "taskCreated", history_items: [{ id: "h1" }, { id: "h2" }] },
     { type: "clickup.taskCreated", deliveryId: "taskCreated|h1,h2" },
+    {
+      near: {
+        happenings: ["1", "2"].map((id) =>
+          json({ event: "taskUpdated", task_id: "t", history_items: [{ id }] }),
+        ),
+        again: [json({ event: "taskUpdated", task_id: "t", history_items: [{ id: "1" }], sent: "later" })],
+      },
+    },
   ),
   calcom: bodyCase(
     "x-cal-signature-256",
@@ -288,6 +327,14 @@ export const BODY_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
       alterations: [
         (request) => jsonRequest(textOf(request), { "x-cal-signature-256": "no-secret-provided" }),
       ],
+      near: {
+        happenings: ["09:00", "18:00"].map((createdAt) =>
+          json({ triggerEvent: "BOOKING_RESCHEDULED", createdAt, payload: { uid: "u" } }),
+        ),
+        again: [
+          json({ triggerEvent: "BOOKING_RESCHEDULED", createdAt: "09:00", payload: { uid: "u", try: 2 } }),
+        ],
+      },
     },
   ),
   airtable: bodyCase(
@@ -295,7 +342,13 @@ export const BODY_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     (secret, body) => `hmac-sha256=${hexMac(Buffer.from(secret, "base64"), body)}`,
     { base: { id: "app1" }, webhook: { id: "ach1" }, timestamp: "2026-01-01T00:00:00.000Z" },
     { type: "airtable.unknown", deliveryId: "ach1|2026-01-01T00:00:00.000Z" },
-    { secrets: ["c2VjcmV0LW9uZQ==", "c2VjcmV0LXR3bw=="] },
+    {
+      secrets: ["c2VjcmV0LW9uZQ==", "c2VjcmV0LXR3bw=="],
+      near: {
+        happenings: ["09:00", "18:00"].map((timestamp) => json({ webhook: { id: "w" }, timestamp })),
+        again: [json({ webhook: { id: "w" }, timestamp: "09:00", base: { id: "b" } })],
+      },
+    },
   ),
   onfido: bodyCase(
     "x-sha2-signature",
@@ -313,6 +366,16 @@ export const BODY_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
             signatureOf(request, "x-sha2-signature"),
           ),
         ),
+      near: {
+        happenings: ["09:00", "18:00"].map((at) =>
+          json({ payload: { action: "check.completed", object: { id: "o", completed_at_iso8601: at } } }),
+        ),
+        again: [
+          json({
+            payload: { action: "check.completed", object: { id: "o", completed_at_iso8601: "09:00" } },
+          }),
+        ],
+      },
     },
   ),
 };

@@ -4,6 +4,7 @@ import { Webhook as Svix } from "svix";
 import type { InboundRequest } from "../../../src/inbound/provider.ts";
 import type { ProviderCase } from "../case.ts";
 import { headersOf, jsonRequest, materialOf, textOf } from "../kit.ts";
+import { json, type Near } from "../near.ts";
 import { passes } from "../sdk.ts";
 import { base64Mac } from "../recompute.ts";
 
@@ -83,6 +84,15 @@ const CUSTOM_CONFIG = {
   type_path: "type",
 };
 
+/** Svix keeps the id of a message at each try, and signs each anew. */
+export const NEAR_BY_SVIX: Near = {
+  happenings: ["msg_1", "msg_2"].map((id) => json({ type: "a" }, { "svix-id": id })),
+  again: [
+    json({ type: "a" }, { "svix-id": "msg_1", "svix-timestamp": "2" }),
+    json({ type: "a" }, { "webhook-id": "msg_1" }),
+  ],
+};
+
 export const GENERIC_CASES: Readonly<Record<string, ProviderCase>> = {
   service: {
     secrets: TOKENS,
@@ -90,6 +100,10 @@ export const GENERIC_CASES: Readonly<Record<string, ProviderCase>> = {
     requiredHeaders: ["x-service-token"],
     isBodySigned: false,
     expected: { ...EXPECTED, type: "service.invoice.paid" },
+    near: {
+      happenings: [json({ id: "1" }), json({ id: "2" }), json({ event_id: "3" }), json({ event_id: "4" })],
+      again: [json({ id: "1", attempt: 2 })],
+    },
   },
   basic_auth: {
     secrets: ["user:pass:word", "user:other"],
@@ -97,6 +111,10 @@ export const GENERIC_CASES: Readonly<Record<string, ProviderCase>> = {
     requiredHeaders: ["authorization"],
     isBodySigned: false,
     expected: { ...EXPECTED, type: "basic_auth.invoice.paid" },
+    near: {
+      happenings: [json({ id: "1" }), json({ id: "2" }), json({ event_id: "3" }), json({ event_id: "4" })],
+      again: [json({ id: "1", attempt: 2 })],
+    },
   },
   standard_webhooks: {
     secrets: WHSEC,
@@ -129,6 +147,7 @@ export const GENERIC_CASES: Readonly<Record<string, ProviderCase>> = {
     requiredHeaders: ["svix-id", "svix-timestamp", "svix-signature"],
     window: FIVE_MINUTES,
     expected: { type: "svix.invoice.paid", deliveryId: MESSAGE_ID },
+    near: NEAR_BY_SVIX,
   },
   hmac: {
     secrets: TOKENS,
@@ -146,5 +165,9 @@ export const GENERIC_CASES: Readonly<Record<string, ProviderCase>> = {
     requiredHeaders: ["x-acme-id", "x-acme-time", "x-acme-signature"],
     window: FIVE_MINUTES,
     expected: { type: "hmac.invoice.paid", deliveryId: "d-1" },
+    near: {
+      happenings: ["d-1", "d-2"].map((id) => json({ type: "invoice.paid" }, { "x-acme-id": id })),
+      again: [json({ type: "invoice.paid" }, { "x-acme-id": "d-1", "x-acme-time": "2" })],
+    },
   },
 };

@@ -1,6 +1,7 @@
 import { signWebhookPayload, verifyWebhookSignature } from "@notionhq/client";
 import type { ProviderCase } from "../case.ts";
 import { jsonRequest, requestOf, SOURCE_URL, textOf } from "../kit.ts";
+import { json } from "../near.ts";
 import { base64Mac, hashOf, hexMac, macOf } from "../recompute.ts";
 import { bodyCase } from "./body-hmac.ts";
 import { FIVE_MINUTES } from "./generic.ts";
@@ -111,6 +112,17 @@ export const HANDSHAKING_CASES: Readonly<Record<string, ProviderCase>> = {
         },
       },
     ],
+    near: {
+      happenings: ["ann", "bob"].map((participant) =>
+        json({ event: "meeting.participant_joined", event_ts: 1, payload: { participant } }),
+      ),
+      again: [
+        json(
+          { event: "meeting.participant_joined", event_ts: 1, payload: { participant: "ann" } },
+          { "x-zm-trackingid": "v2" },
+        ),
+      ],
+    },
   },
   meta: bodyCase(
     "x-hub-signature-256",
@@ -130,6 +142,26 @@ export const HANDSHAKING_CASES: Readonly<Record<string, ProviderCase>> = {
           answer: { status: 200, body: "1158201444" },
         },
       ],
+      near: {
+        happenings: ["ann", "bob"].map((recipient_participant_id) =>
+          json({
+            entry: [
+              { changes: [{ value: { statuses: [{ id: "m", status: "read", recipient_participant_id }] } }] },
+            ],
+          }),
+        ),
+        again: [
+          json({
+            entry: [
+              {
+                changes: [
+                  { value: { statuses: [{ id: "m", status: "read", recipient_participant_id: "ann" }] } },
+                ],
+              },
+            ],
+          }),
+        ],
+      },
     },
   ),
   x: bodyCase(
@@ -148,6 +180,10 @@ export const HANDSHAKING_CASES: Readonly<Record<string, ProviderCase>> = {
           },
         },
       ],
+      near: {
+        happenings: ["2", "3"].map((id_str) => json({ for_user_id: "1", tweet_create_events: [{ id_str }] })),
+        again: [json({ for_user_id: "1", tweet_create_events: [{ id_str: "2" }] })],
+      },
     },
   ),
   dropbox: bodyCase(
@@ -163,6 +199,10 @@ export const HANDSHAKING_CASES: Readonly<Record<string, ProviderCase>> = {
           answer: { status: 200, body: "<b>1", headers: { "x-content-type-options": "nosniff" } },
         },
       ],
+      near: {
+        happenings: [json({ list_folder: { accounts: ["a"] } }), json({ list_folder: { accounts: ["a"] } })],
+        again: null,
+      },
     },
   ),
   woocommerce: bodyCase(
@@ -183,6 +223,28 @@ export const HANDSHAKING_CASES: Readonly<Record<string, ProviderCase>> = {
           answer: { status: 200, body: "" },
         },
       ],
+      near: {
+        happenings: [
+          ...["processing", "completed"].map((status) =>
+            json(
+              { id: 7, status },
+              { "x-wc-webhook-delivery-id": "d", "x-wc-webhook-topic": "order.updated" },
+            ),
+          ),
+          ...[1, 2].map((arg) =>
+            json(
+              { arg },
+              { "x-wc-webhook-delivery-id": "d", "x-wc-webhook-topic": "action.woocommerce_sold" },
+            ),
+          ),
+        ],
+        again: [
+          json(
+            { id: 7, status: "processing" },
+            { "x-wc-webhook-delivery-id": "d", "x-wc-webhook-topic": "order.updated" },
+          ),
+        ],
+      },
     },
   ),
   intercom: bodyCase(
@@ -237,6 +299,20 @@ export const HANDSHAKING_CASES: Readonly<Record<string, ProviderCase>> = {
           answer: { status: 200, body: "" },
         },
       ],
+      near: {
+        happenings: ["name", "notes"].map((field) =>
+          json({
+            events: [{ created_at: "t", resource: { gid: "1" }, action: "changed", change: { field } }],
+          }),
+        ),
+        again: [
+          json({
+            events: [
+              { created_at: "t", resource: { gid: "1" }, action: "changed", change: { field: "name" } },
+            ],
+          }),
+        ],
+      },
     },
   ),
   notion: {

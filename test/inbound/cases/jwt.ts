@@ -8,6 +8,7 @@ import { WebhookReceiver } from "livekit-server-sdk";
 import type { InboundRequest } from "../../../src/inbound/provider.ts";
 import type { ProviderCase } from "../case.ts";
 import { headersIn, jsonRequest, SOURCE_URL, textOf, withBody, withUrl } from "../kit.ts";
+import { json } from "../near.ts";
 import { hashOf } from "../recompute.ts";
 import { passes } from "../sdk.ts";
 
@@ -211,6 +212,10 @@ export const JWT_CASES: Readonly<Record<string, ProviderCase>> = {
     sign: signNetlify,
     requiredHeaders: ["x-webhook-signature"],
     expected: { type: "netlify.deploy_created", deliveryId: "d-1|ready" },
+    near: {
+      happenings: ["t1", "t2"].map((updated_at) => json({ id: "d", state: "ready", updated_at })),
+      again: [json({ id: "d", state: "ready", updated_at: "t1" })],
+    },
   },
   qstash: {
     secrets: SECRETS,
@@ -238,6 +243,10 @@ export const JWT_CASES: Readonly<Record<string, ProviderCase>> = {
     alterations: [otherBody],
     window: { past: 86_400, future: 300 },
     expected: { type: "vonage.delivered", deliveryId: "j-1" },
+    near: {
+      happenings: ["submitted", "delivered"].map((status) => json({ message_uuid: "m", status })),
+      again: [json({ message_uuid: "m", status: "submitted", timestamp: "later" })],
+    },
   },
   monday: {
     secrets: SECRETS,
@@ -254,6 +263,10 @@ export const JWT_CASES: Readonly<Record<string, ProviderCase>> = {
         answer: { status: 200, body: '{"challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P"}' },
       },
     ],
+    near: {
+      happenings: [1, 2].map((subscriptionId) => json({ event: { triggerUuid: "t", subscriptionId } })),
+      again: [json({ event: { triggerUuid: "t", subscriptionId: 1, triggerTime: "later" } })],
+    },
   },
   google_pubsub: {
     secrets: [],
@@ -269,6 +282,10 @@ export const JWT_CASES: Readonly<Record<string, ProviderCase>> = {
       type: "google_pubsub.OBJECT_FINALIZE",
       deliveryId: "projects/p/subscriptions/s|136969346945",
     },
+    near: {
+      happenings: ["a", "b"].map((subscription) => json({ subscription, message: { messageId: "1" } })),
+      again: [json({ subscription: "a", message: { messageId: "1" }, deliveryAttempt: 2 })],
+    },
   },
   plaid: {
     secrets: [],
@@ -281,6 +298,13 @@ export const JWT_CASES: Readonly<Record<string, ProviderCase>> = {
     expected: {
       type: "plaid.TRANSACTIONS.SYNC_UPDATES_AVAILABLE",
       deliveryId: null,
+    },
+    near: {
+      happenings: ["TRANSFER_EVENTS_UPDATE", "SYNC_UPDATES_AVAILABLE", "DEFAULT_UPDATE"].flatMap((code) => [
+        json({ webhook_code: code, item_id: "i" }),
+        json({ webhook_code: code, item_id: "i" }),
+      ]),
+      again: null,
     },
   },
   fireblocks: {

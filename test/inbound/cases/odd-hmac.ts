@@ -15,6 +15,7 @@ import {
   withUrl,
   withoutHeader,
 } from "../kit.ts";
+import { json } from "../near.ts";
 import { base64Mac, hashOf, hexMac, macOf } from "../recompute.ts";
 import { load, passes } from "../sdk.ts";
 import { FIVE_MINUTES } from "./generic.ts";
@@ -133,6 +134,21 @@ export const ODD_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     requiredHeaders: ["box-signature-primary", "box-delivery-timestamp"],
     window: { past: 600, future: 600 },
     expected: { type: "box.FILE.UPLOADED", deliveryId: "b-1" },
+    near: {
+      happenings: ["b-1", "b-2"].map((id) =>
+        json(
+          { id, trigger: "FILE.UPLOADED", created_at: "t", source: { id: "1" } },
+          { "box-delivery-id": id },
+        ),
+      ),
+      // A retry has another id in its header, and the same in its body.
+      again: [
+        json(
+          { id: "b-1", trigger: "FILE.UPLOADED", created_at: "t", source: { id: "1" } },
+          { "box-delivery-id": "another" },
+        ),
+      ],
+    },
   },
   pusher: {
     secrets: SECRETS,
@@ -147,6 +163,12 @@ export const ODD_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     expected: {
       type: "pusher.channel_occupied",
       deliveryId: `1327078148132|${hashOf("sha256", "hex", PUSHER_BODY)}`,
+    },
+    near: {
+      happenings: ["a", "b"].map((channel) =>
+        json({ time_ms: 1, events: [{ name: "channel_occupied", channel }] }),
+      ),
+      again: [json({ time_ms: 1, events: [{ name: "channel_occupied", channel: "a" }] })],
     },
   },
   mercadopago: {
@@ -188,6 +210,12 @@ export const ODD_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
       type: "coinbase_cdp.onchain.activity.detected",
       deliveryId: hashOf("sha256", "hex", "application/json.e-1.onchain.activity.detected.", CDP_BODY),
     },
+    near: {
+      happenings: ["e-1", "e-2"].map((id) =>
+        json({ eventType: "onchain.activity.detected" }, { "x-event-id": id }),
+      ),
+      again: [json({ eventType: "onchain.activity.detected" }, { "x-event-id": "e-1" })],
+    },
   },
   cloudinary: {
     secrets: SECRETS,
@@ -196,6 +224,19 @@ export const ODD_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     requiredHeaders: ["x-cld-signature", "x-cld-timestamp"],
     window: { past: 7200, future: 7200 },
     expected: { type: "cloudinary.upload", deliveryId: "upload|r-1|p|#" },
+    near: {
+      happenings: [
+        ...["upload", "eager"].map((type) =>
+          json({ notification_type: type, request_id: "r", public_id: "p" }),
+        ),
+        ...["google_tagging", "adv_ocr"].map((info_kind) =>
+          json({ notification_type: "info", request_id: "r", public_id: "p", info_kind }),
+        ),
+      ],
+      again: [
+        json({ notification_type: "upload", request_id: "r", public_id: "p" }, { "x-cld-timestamp": "2" }),
+      ],
+    },
   },
   segment: {
     secrets: SECRETS,

@@ -4,6 +4,7 @@ import { verifyKey } from "discord-interactions";
 import type { InboundRequest } from "../../../src/inbound/provider.ts";
 import type { ProviderCase } from "../case.ts";
 import { jsonRequest, materialOf, textOf, withHeader } from "../kit.ts";
+import { json } from "../near.ts";
 import { hashOf } from "../recompute.ts";
 import { load, passes } from "../sdk.ts";
 import { FIVE_MINUTES } from "./generic.ts";
@@ -149,6 +150,14 @@ export const PUBLIC_KEY_CASES: Readonly<Record<string, ProviderCase>> = {
         answer: { status: 204, body: "", headers: { "content-type": "application/json" } },
       },
     ],
+    near: {
+      happenings: ["1", "2"].map((user) =>
+        json({ event: { type: "APPLICATION_AUTHORIZED", timestamp: "t", data: { user: { id: user } } } }),
+      ),
+      again: [
+        json({ event: { type: "APPLICATION_AUTHORIZED", timestamp: "t", data: { user: { id: "1" } } } }),
+      ],
+    },
   },
   telnyx: {
     secrets: TELNYX_KEYS.texts,
@@ -165,6 +174,12 @@ export const PUBLIC_KEY_CASES: Readonly<Record<string, ProviderCase>> = {
     requiredHeaders: [SENDGRID.signature, SENDGRID.timestamp],
     window: { past: 86_400, future: 300 },
     expected: { type: "sendgrid.delivered", deliveryId: "s-1,s-2" },
+    near: {
+      happenings: ["a", "b"].map((id) =>
+        json([{ email: "x@example.com", event: "open", timestamp: 1, sg_event_id: id }]),
+      ),
+      again: [json([{ email: "x@example.com", event: "open", timestamp: 1, sg_event_id: "a" }])],
+    },
   },
   fal: {
     secrets: [],

@@ -2,6 +2,7 @@ import { EventCallbackHelper, EventCallbackRequest } from "@dropbox/sign";
 import type { InboundRequest } from "../../../src/inbound/provider.ts";
 import type { ProviderCase } from "../case.ts";
 import { jsonRequest, materialOf, NOW_MS, requestOf, SOURCE_URL, textOf, withBody } from "../kit.ts";
+import { form, inParts, json } from "../near.ts";
 import { base64Mac, hexMac } from "../recompute.ts";
 import { load, passes } from "../sdk.ts";
 
@@ -119,14 +120,14 @@ const BRAINTREE_CREDENTIALS = {
 export const BRAINTREE_KINDS = Object.values(braintree.WebhookNotification.Kind);
 
 export function signBraintree(kind: string, id = "my_id"): InboundRequest {
-  const form = new URLSearchParams({ ...gateway.webhookTesting.sampleNotification(kind, id) });
-  return requestOf({ body: form.toString(), headers: FORM });
+  const fields = new URLSearchParams({ ...gateway.webhookTesting.sampleNotification(kind, id) });
+  return requestOf({ body: fields.toString(), headers: FORM });
 }
 
 const byBraintree: Accepts = (request) => {
-  const form = new URLSearchParams(textOf(request));
+  const fields = new URLSearchParams(textOf(request));
   return passes(() =>
-    gateway.webhookNotification.parse(form.get("bt_signature") ?? "", form.get("bt_payload") ?? ""),
+    gateway.webhookNotification.parse(fields.get("bt_signature") ?? "", fields.get("bt_payload") ?? ""),
   );
 };
 
@@ -149,8 +150,8 @@ function signMailgun(secret: string, nowMs: number): InboundRequest {
 
 const SIGN_TYPE = "signature_request_sent";
 
-function multipart(json: string): InboundRequest {
-  const body = `--b0\r\nContent-Disposition: form-data; name="json"\r\n\r\n${json}\r\n--b0--\r\n`;
+function multipart(text: string): InboundRequest {
+  const body = `--b0\r\nContent-Disposition: form-data; name="json"\r\n\r\n${text}\r\n--b0--\r\n`;
   return requestOf({ body, headers: { "content-type": "multipart/form-data; boundary=b0" } });
 }
 
@@ -166,9 +167,31 @@ function signDropboxSign(secret: string, nowMs: number, event_type = SIGN_TYPE):
 }
 
 const byDropboxSign: Accepts = (request, secret) => {
-  const json = /\r\n\r\n(.*)\r\n--b0--/.exec(textOf(request))?.[1] ?? "{}";
-  return EventCallbackHelper.isValid(secret, EventCallbackRequest.init(JSON.parse(json)));
+  const text = /\r\n\r\n(.*)\r\n--b0--/.exec(textOf(request))?.[1] ?? "{}";
+  return EventCallbackHelper.isValid(secret, EventCallbackRequest.init(JSON.parse(text)));
 };
+
+const signed = (signer: string, boundary?: string) =>
+  inParts(
+    "json",
+    JSON.stringify({
+      event: {
+        event_time: "1",
+        event_type: "signature_request_signed",
+        event_metadata: { related_signature_id: signer },
+      },
+      signature_request: { signature_request_id: "r" },
+    }),
+    boundary ?? "a",
+  );
+
+const route = (recipient: string, token: string) =>
+  form({ "Message-Id": "<1@example.com>", recipient, token, timestamp: "1", signature: "s" });
+
+/** Some with an id, some without. */
+const BRAINTREE_NEAR = ["subscription_canceled", "oauth_access_revoked"].flatMap((kind) =>
+  ["1", "2"].map((id) => ({ body: textOf(signBraintree(kind, id)), contentType: FORM["content-type"] })),
+);
 
 export const SIGNED_BODY_CASES: Readonly<Record<string, ProviderCase>> = {
   adyen: {
@@ -192,6 +215,21 @@ export const SIGNED_BODY_CASES: Readonly<Record<string, ProviderCase>> = {
     expected: {
       type: "adyen.AUTHORISATION",
       deliveryId: "AUTHORISATION|9914073381342284|true",
+    },
+    near: {
+      happenings: ["AUTHORISATION", "CAPTURE"].map((eventCode) =>
+        json({
+          notificationItems: [{ NotificationRequestItem: { eventCode, pspReference: "p", success: "true" } }],
+        }),
+      ),
+      again: [
+        json({
+          live: "true",
+          notificationItems: [
+            { NotificationRequestItem: { eventCode: "AUTHORISATION", pspReference: "p", success: "true" } },
+          ],
+        }),
+      ],
     },
   },
   braintree: {
@@ -221,6 +259,10 @@ export const SIGNED_BODY_CASES: Readonly<Record<string, ProviderCase>> = {
       },
       { name: "check", request: () => signBraintree("check"), answer: { status: 200, body: "" } },
     ],
+    near: {
+      happenings: BRAINTREE_NEAR,
+      again: BRAINTREE_NEAR.slice(0, 1),
+    },
   },
   mailgun: {
     secrets: SECRETS,
@@ -230,6 +272,7 @@ export const SIGNED_BODY_CASES: Readonly<Record<string, ProviderCase>> = {
     alterations: [replacing('"token":"8', '"token":"9'), replacing('"timestamp":"18', '"timestamp":"17')],
     window: { past: 900, future: 900 },
     expected: { type: "mailgun.opened", deliveryId: "Ase7i2zsRYeDXztHGENqRA" },
+    near: { happenings: [route("a@x.com", "t1"), route("b@x.com", "t2")], again: [route("a@x.com", "t3")] },
   },
   dropbox_sign: {
     secrets: SECRETS,
@@ -251,5 +294,6 @@ export const SIGNED_BODY_CASES: Readonly<Record<string, ProviderCase>> = {
         answer: { status: 200, body: "Hello API Event Received" },
       },
     ],
+    near: { happenings: [signed("ann"), signed("bob")], again: [signed("ann", "other-boundary")] },
   },
 };

@@ -1,5 +1,6 @@
 import type { ProviderCase } from "../case.ts";
 import { jsonRequest, materialOf, requestOf } from "../kit.ts";
+import { form, json } from "../near.ts";
 import { hexMac } from "../recompute.ts";
 
 const BODY = JSON.stringify({
@@ -68,5 +69,17 @@ export const SLACK_CASES: Readonly<Record<string, ProviderCase>> = {
         answer: { status: 200, body: "" },
       },
     ],
+    near: {
+      happenings: [
+        ...["Ev1", "Ev2"].map((event_id) => json({ event_id, event: { type: "message", text: "Hello" } })),
+        ...["1.1", "1.2"].map((trigger_id) => form({ command: "/deploy", text: "now", trigger_id })),
+        ...["2.1", "2.2"].map((trigger_id) =>
+          form({ payload: JSON.stringify({ type: "shortcut", trigger_id }) }),
+        ),
+      ],
+      again: [
+        json({ event_id: "Ev1", event: { type: "message", text: "Hello" } }, { "x-slack-retry-num": "1" }),
+      ],
+    },
   },
 };

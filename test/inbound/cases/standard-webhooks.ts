@@ -11,7 +11,7 @@ import { Webhook as Svix } from "svix";
 import type { ProviderCase } from "../case.ts";
 import { headersOf, jsonRequest, materialOf, NOW_MS, textOf, withHeader } from "../kit.ts";
 import { passes } from "../sdk.ts";
-import { FIVE_MINUTES, MESSAGE_ID, signStandard, WHSEC } from "./generic.ts";
+import { FIVE_MINUTES, MESSAGE_ID, signStandard, WHSEC, NEAR_BY_SVIX } from "./generic.ts";
 
 type Accepts = NonNullable<ProviderCase["accepts"]>;
 
@@ -149,12 +149,15 @@ function supabaseVector() {
 export const STANDARD_WEBHOOKS_CASES: Readonly<Record<string, ProviderCase>> = {
   clerk: standardCase("svix", { type: "user.created", data: { id: "user_1" } }, "clerk.user.created", {
     accepts: byClerk,
+    near: NEAR_BY_SVIX,
   }),
   resend: standardCase("svix", { type: "email.sent", data: { email_id: "e-1" } }, "resend.email.sent", {
     accepts: byResend,
+    near: NEAR_BY_SVIX,
   }),
   stytch: standardCase("svix", { action: "CREATE", object_type: "user", id: "u-1" }, "stytch.user.CREATE", {
     accepts: bySvix,
+    near: NEAR_BY_SVIX,
   }),
   openai: standardCase("webhook", { id: "evt_1", type: "response.completed" }, "openai.response.completed", {
     vectors: [OPENAI_VECTOR],
@@ -209,6 +212,7 @@ export const STANDARD_WEBHOOKS_CASES: Readonly<Record<string, ProviderCase>> = {
     {
       accepts: byLibrary,
       vectors: [recallVector()],
+      near: NEAR_BY_SVIX,
     },
   ),
   polar: textCase(

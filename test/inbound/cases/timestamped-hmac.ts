@@ -9,6 +9,7 @@ import { WebflowClient } from "webflow-api";
 import type { InboundRequest } from "../../../src/inbound/provider.ts";
 import type { ProviderCase } from "../case.ts";
 import { headersOf, jsonRequest, materialOf, textOf } from "../kit.ts";
+import { json } from "../near.ts";
 import { base64Mac, hashOf, hexMac } from "../recompute.ts";
 import { passes } from "../sdk.ts";
 import { FIVE_MINUTES } from "./generic.ts";
@@ -129,6 +130,12 @@ const RETELL_BODY = JSON.stringify({ event: "call_ended", call: { call_id: "c-1"
 const WEBFLOW_BODY = { triggerType: "form_submission", payload: { id: "p-1" } };
 const WEBFLOW_HASH = hashOf("sha256", "hex", JSON.stringify(WEBFLOW_BODY));
 
+const stock = (quantity: number) =>
+  json({
+    triggerType: "ecomm_inventory_changed",
+    payload: { id: "item_1", quantity, inventoryType: "finite" },
+  });
+
 export const TIMESTAMPED_CASES: Readonly<Record<string, ProviderCase>> = {
   stripe: {
     secrets: ["whsec_test_secret", "whsec_other_secret"],
@@ -152,7 +159,17 @@ export const TIMESTAMPED_CASES: Readonly<Record<string, ProviderCase>> = {
     (secret, at, body) => ({ "recurly-signature": `${at * 1000},${hexMac(secret, `${at * 1000}.`, body)}` }),
     { id: "r1", object_type: "account", event_type: "created", event_time: "2026-01-01T00:00:00Z" },
     { type: "recurly.account.created", deliveryId: "account|r1|created|2026-01-01T00:00:00Z" },
-    { vectors: [RECURLY_VECTOR] },
+    {
+      vectors: [RECURLY_VECTOR],
+      near: {
+        happenings: ["09:00", "18:00"].map((at) =>
+          json({ object_type: "account", id: "a", event_type: "updated", event_time: at }),
+        ),
+        again: [
+          json({ object_type: "account", id: "a", event_type: "updated", event_time: "09:00", uuid: "u" }),
+        ],
+      },
+    },
   ),
   cashfree: timedCase(
     (secret, at, body) => ({
@@ -164,7 +181,21 @@ export const TIMESTAMPED_CASES: Readonly<Record<string, ProviderCase>> = {
       type: "cashfree.PAYMENT_SUCCESS_WEBHOOK",
       deliveryId: `body:${hashOf("sha256", "hex", '{"type":"PAYMENT_SUCCESS_WEBHOOK","data":{}}')}`,
     },
-    { window: A_DAY },
+    {
+      window: A_DAY,
+      near: {
+        happenings: ["1", "2"].map((id) =>
+          json({ type: "PAYMENT_FAILED_WEBHOOK", data: { payment: { cf_payment_id: id } } }),
+        ),
+        again: [
+          json({
+            type: "PAYMENT_FAILED_WEBHOOK",
+            data: { payment: { cf_payment_id: "1" } },
+            event_time: "later",
+          }),
+        ],
+      },
+    },
   ),
   orb: timedCase(
     (secret, at, body) => {
@@ -182,12 +213,33 @@ export const TIMESTAMPED_CASES: Readonly<Record<string, ProviderCase>> = {
     }),
     { event: "ORDER_COMPLETED", order_id: "o-1" },
     { type: "revolut.ORDER_COMPLETED", deliveryId: "ORDER_COMPLETED|o-1" },
+    {
+      near: {
+        happenings: [
+          json({ event: "ORDER_PAYMENT_DECLINED", order_id: "o" }),
+          json({ event: "ORDER_PAYMENT_DECLINED", order_id: "o" }),
+          json({ event: "ORDER_INCREMENTAL_AUTHORISATION_AUTHORISED", order_id: "o" }),
+          json({ event: "ORDER_INCREMENTAL_AUTHORISATION_AUTHORISED", order_id: "o" }),
+        ],
+        again: null,
+      },
+    },
   ),
   calendly: timedCase(
     likeStripe("calendly-webhook-signature"),
     { event: "invitee.created", created_at: "2026-01-01T00:00:00Z", payload: { uri: "https://api/x" } },
     { type: "calendly.invitee.created", deliveryId: "invitee.created|https://api/x|2026-01-01T00:00:00Z" },
-    { window: { past: 180, future: 180 } },
+    {
+      window: { past: 180, future: 180 },
+      near: {
+        happenings: ["invitee.created", "invitee.canceled"].map((event) =>
+          json({ event, created_at: "t", payload: { uri: "u" } }),
+        ),
+        again: [
+          json({ event: "invitee.created", created_at: "t", payload: { uri: "u" }, retry_started_at: "t" }),
+        ],
+      },
+    },
   ),
   persona: timedCase(
     likeStripe("persona-signature"),
@@ -230,13 +282,34 @@ export const TIMESTAMPED_CASES: Readonly<Record<string, ProviderCase>> = {
     {
       accepts: (request, secret) =>
         Retell.verify(textOf(request), secret, signatureOf(request, "x-retell-signature")),
+      near: {
+        happenings: ["first", "again"].map((call_analysis) =>
+          json({ event: "call_analyzed", call: { call_id: "c", call_analysis } }),
+        ),
+        again: [
+          json(
+            { event: "call_analyzed", call: { call_id: "c", call_analysis: "first" } },
+            { "x-retell-signature": "2" },
+          ),
+        ],
+      },
     },
   ),
   elevenlabs: timedCase(
     likeStripe("elevenlabs-signature", "s", "v0"),
     { type: "post_call_transcription", data: { conversation_id: "c-1" } },
     { type: "elevenlabs.post_call_transcription", deliveryId: "post_call_transcription|c-1" },
-    { window: { past: 1800, future: 1800 } },
+    {
+      window: { past: 1800, future: 1800 },
+      near: {
+        happenings: ["post_call_transcription", "post_call_audio"].map((type) =>
+          json({ type, data: { conversation_id: "c" } }),
+        ),
+        again: [
+          json({ type: "post_call_transcription", data: { conversation_id: "c" }, event_timestamp: 2 }),
+        ],
+      },
+    },
   ),
   webflow: timedCase(
     (secret, at, body) => ({
@@ -245,7 +318,7 @@ export const TIMESTAMPED_CASES: Readonly<Record<string, ProviderCase>> = {
     }),
     WEBFLOW_BODY,
     { type: "webflow.form_submission", deliveryId: `form_submission|p-1|${WEBFLOW_HASH}` },
-    { accepts: byWebflow },
+    { accepts: byWebflow, near: { happenings: [stock(4), stock(5), stock(4)], again: null } },
   ),
   zendesk: timedCase(
     (secret, at, body) => {

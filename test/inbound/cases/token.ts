@@ -1,6 +1,7 @@
 import { basicAuthValidator } from "chargebee";
 import type { ProviderCase } from "../case.ts";
 import { jsonRequest, requestOf, SOURCE_URL, withBody, withHeader } from "../kit.ts";
+import { form, json } from "../near.ts";
 import { passes } from "../sdk.ts";
 
 type Accepts = NonNullable<ProviderCase["accepts"]>;
@@ -65,6 +66,22 @@ const VALIDATION_BODY =
 const MAILCHIMP_BODY =
   "type=subscribe&fired_at=2026-01-01 00:00:00&data[id]=8a25ff1d98&data[email]=api@mailchimp.com";
 
+const click = (link: string, to = "a@example.com") =>
+  json({
+    RecordType: "Click",
+    MessageID: "m",
+    ReceivedAt: "2026-01-01T00:00:00Z",
+    Recipient: to,
+    OriginalLink: link,
+  });
+
+const graph = (resource: string) =>
+  json({
+    value: [
+      { subscriptionId: "s", changeType: "updated", clientState: "c", resource, resourceData: { id: "m" } },
+    ],
+  });
+
 export const TOKEN_CASES: Readonly<Record<string, ProviderCase>> = {
   gitlab: tokenCase(
     "x-gitlab-token",
@@ -74,19 +91,35 @@ export const TOKEN_CASES: Readonly<Record<string, ProviderCase>> = {
       headers: { "x-gitlab-event": "Push Hook", "idempotency-key": "k-1" },
     },
   ),
-  flutterwave: tokenCase("verif-hash", '{"event":"charge.completed","data":{"id":285959875}}', {
-    type: "flutterwave.charge.completed",
-    deliveryId: "charge.completed|285959875",
-  }),
+  flutterwave: tokenCase(
+    "verif-hash",
+    '{"event":"charge.completed","data":{"id":285959875}}',
+    {
+      type: "flutterwave.charge.completed",
+      deliveryId: "charge.completed|285959875",
+    },
+    {
+      near: {
+        happenings: ["pending", "successful"].map((status) =>
+          json({ event: "charge.completed", data: { id: 1, status } }),
+        ),
+        again: [json({ event: "charge.completed", data: { id: 1, status: "pending" }, meta_data: {} })],
+      },
+    },
+  ),
   chargebee: basicCase(
     '{"id":"ev_1","event_type":"subscription_created","content":{}}',
     { type: "chargebee.subscription_created", deliveryId: "ev_1" },
     { accepts: byChargebee },
   ),
-  postmark: basicCase('{"RecordType":"Bounce","ID":42,"MessageID":"m-1"}', {
-    type: "postmark.Bounce",
-    deliveryId: "Bounce|42",
-  }),
+  postmark: basicCase(
+    '{"RecordType":"Bounce","ID":42,"MessageID":"m-1"}',
+    {
+      type: "postmark.Bounce",
+      deliveryId: "Bounce|42",
+    },
+    { near: { happenings: [click("/a"), click("/b"), click("/a", "b@example.com")], again: [click("/a")] } },
+  ),
   telegram: tokenCase(
     "x-telegram-bot-api-secret-token",
     '{"update_id":12345678901234567890,"message":{"text":"/start"}}',
@@ -114,6 +147,12 @@ export const TOKEN_CASES: Readonly<Record<string, ProviderCase>> = {
           answer: { status: 200, body: '{"verification":"my verification challenge"}' },
         },
       ],
+      near: {
+        happenings: [["u-1"], ["u-2"], ["u-1", "u-2"]].map((uuids) =>
+          json({ eventTime: "t", data: { events: uuids.map((uuid) => ({ uuid, published: "t" })) } }),
+        ),
+        again: [json({ eventTime: "later", data: { events: [{ uuid: "u-1", published: "t" }] } })],
+      },
     },
   ),
   mailchimp: {
@@ -130,6 +169,12 @@ export const TOKEN_CASES: Readonly<Record<string, ProviderCase>> = {
     handshakes: [
       { name: "GET", request: () => requestOf({ method: "GET" }), answer: { status: 200, body: "" } },
     ],
+    near: {
+      happenings: ["Ann", "Anne"].map((name) =>
+        form({ type: "profile", fired_at: "t", "data[id]": "1", "data[merges][FNAME]": name }),
+      ),
+      again: [form({ type: "profile", fired_at: "t", "data[id]": "1", "data[merges][FNAME]": "Ann" })],
+    },
   },
   microsoft_graph: {
     secrets: TOKENS,
@@ -157,6 +202,7 @@ export const TOKEN_CASES: Readonly<Record<string, ProviderCase>> = {
         },
       },
     ],
+    near: { happenings: [graph("a"), graph("a"), graph("a")], again: null },
   },
   azure_event_grid: tokenCase(
     "x-our-header",
@@ -182,6 +228,10 @@ export const TOKEN_CASES: Readonly<Record<string, ProviderCase>> = {
           },
         },
       ],
+      near: {
+        happenings: ["/a", "/b"].map((source) => json([{ id: "1", source }])),
+        again: [json([{ id: "1", source: "/a", time: "later" }])],
+      },
     },
   ),
 };

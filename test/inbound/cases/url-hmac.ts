@@ -14,6 +14,7 @@ import {
   withHeader,
   withUrl,
 } from "../kit.ts";
+import { form, json } from "../near.ts";
 import { base64Mac, hashOf, macOf } from "../recompute.ts";
 import { load, passes } from "../sdk.ts";
 import { FIVE_MINUTES } from "./generic.ts";
@@ -207,6 +208,15 @@ export const URL_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     requiredHeaders: ["x-twilio-signature"],
     alterations: [otherAddress],
     expected: { type: "twilio.delivered", deliveryId: "SM1|delivered" },
+    near: {
+      happenings: ["queued", "sent"].map((status) => form({ MessageSid: "m", MessageStatus: status })),
+      again: [
+        {
+          ...form({ MessageSid: "m", MessageStatus: "queued", RawDlrDoneDate: "1" }),
+          headers: { "i-twilio-idempotency-token": "t" },
+        },
+      ],
+    },
   },
   plivo: {
     secrets: SECRETS,
@@ -229,6 +239,15 @@ export const URL_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
       ),
     ],
     expected: { type: "plivo.delivered", deliveryId: "m-1|delivered" },
+    near: {
+      happenings: ["1", "2"].map((Digits) => form({ CallUUID: "c", Event: "Redirect", Digits })),
+      again: [
+        {
+          ...form({ CallUUID: "c", Event: "Redirect", Digits: "1" }),
+          headers: { "x-plivo-signature-v3-nonce": "n" },
+        },
+      ],
+    },
   },
   mandrill: {
     secrets: SECRETS,
@@ -252,6 +271,12 @@ export const URL_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
         answer: { status: 200, body: "" },
       },
     ],
+    near: {
+      happenings: ["1.2.3.4", "5.6.7.8"].map((ip) =>
+        form({ mandrill_events: JSON.stringify([{ _id: "m", event: "open", ts: 1, ip }]) }),
+      ),
+      again: [form({ mandrill_events: JSON.stringify([{ _id: "m", event: "open", ts: 1, ip: "1.2.3.4" }]) })],
+    },
   },
   hubspot: {
     secrets: SECRETS,
@@ -261,6 +286,10 @@ export const URL_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     alterations: [otherAddress],
     window: FIVE_MINUTES,
     expected: { type: "hubspot.contact.creation", deliveryId: "1,2|3,4|5,6" },
+    near: {
+      happenings: [1, 2].map((occurredAt) => json([{ eventId: 1, subscriptionId: 2, occurredAt }])),
+      again: [json([{ eventId: 1, subscriptionId: 2, occurredAt: 1, attemptNumber: 1 }])],
+    },
   },
   hubspot_v2: {
     secrets: SECRETS,
@@ -272,6 +301,13 @@ export const URL_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     requiredHeaders: ["x-hubspot-signature"],
     alterations: [otherAddress],
     expected: { type: "hubspot_v2.unknown", deliveryId: null },
+    near: {
+      happenings: [
+        json({ callbackId: "c1", object: { objectId: 1 } }),
+        json({ callbackId: "c2", object: { objectId: 1 } }),
+      ],
+      again: [json({ callbackId: "c1", object: { objectId: 1 }, attempt: 2 })],
+    },
   },
   contentful: {
     secrets: CONTENTFUL_SECRETS,
@@ -284,6 +320,20 @@ export const URL_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     expected: {
       type: "contentful.ContentManagement.Entry.publish",
       deliveryId: "ContentManagement.Entry.publish|entry-1|3|#",
+    },
+    near: {
+      happenings: ["09:00:00", "09:00:01"].map((time) =>
+        json(
+          { sys: { id: "e", revision: 1, updatedAt: time } },
+          { "x-contentful-topic": "ContentManagement.Entry.auto_save" },
+        ),
+      ),
+      again: [
+        json(
+          { sys: { id: "e", revision: 1, updatedAt: "09:00:00" } },
+          { "x-contentful-topic": "ContentManagement.Entry.auto_save", "x-contentful-timestamp": "2" },
+        ),
+      ],
     },
   },
 };
