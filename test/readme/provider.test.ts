@@ -1,6 +1,6 @@
 /**
- * The README's example of a new provider: one row in one file, and the service verifies it, offers it and has
- * its page.
+ * The contributing page's part on providers: which file a new one belongs to, and its example, one row with
+ * which the service verifies it, offers it and has its page.
  */
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "bun:test";
@@ -39,6 +39,26 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.close();
   rmSync(copy, { recursive: true, force: true });
+});
+
+test("the table of what proves a request names every file of providers, and rows that stand in them", async () => {
+  const page = await readPage("CONTRIBUTING.md");
+  const folder = join(repository, "src/inbound/providers");
+  const lines = page.split("\n").map((line) => line.split("|").map((cell) => cell.trim()));
+  const table = lines.filter(([, , cell = ""]) => /^`[a-z0-9-]+\.ts`/.test(cell));
+  const named = table.map(([, , files = "", rows = ""]) => ({
+    files: [...files.matchAll(/`([^`]+)`/g)].map(([, file = ""]) => file),
+    rows: [...rows.matchAll(/`([^`]+)`/g)].map(([, key = ""]) => key),
+  }));
+  const all = [...new Bun.Glob("*.ts").scanSync(folder)];
+  expect(named.flatMap(({ files }) => files).toSorted()).toEqual(all.toSorted());
+  for (const { files, rows } of named) {
+    const placeOf = (key: string) =>
+      files.filter((file) => readFileSync(join(folder, file), "utf8").includes(`key: "${key}"`));
+    const places = rows.map(placeOf);
+    expect([rows, places.filter((place) => place.length !== 1)]).toEqual([rows, []]);
+    expect(new Set(places.flat())).toEqual(new Set(files));
+  }
 });
 
 test("the row is as `run format` leaves it: pasted, it passes `run check`", async () => {
