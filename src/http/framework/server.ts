@@ -69,8 +69,8 @@ class BunServer implements HttpServer {
    * with a second process (`reusePort`), and leaves a listener on the process behind. Before any handler Bun
    * itself answers 400 (no Host in HTTP/1.1, targets, headers and lengths that it cannot read), 431 and 505,
    * without a body, and closes the connection at a method that it does not know. In one turn of its loop it
-   * accepts whoever waits, and reads up to 512 KiB of each connection: 1,000 bodies of 1 MiB that come at once
-   * hold up the others for some half a second, as long as a server of Bun's that does nothing but read them.
+   * accepts whoever waits, and reads up to 512 KiB of each connection: 1,000 bodies of 1 MiB that come at
+   * once hold up the others for some half a second, as long as a server of Bun's that only reads them.
    */
   listen({ port, hostname }: { port: number; hostname: string }): { port: number } {
     this.bun = Bun.serve({
