@@ -244,13 +244,12 @@ function openPipeline(data: Data, { actors, metrics }: Outbound, logger: Logger)
   });
 }
 
-function openPoller(data: Data, { actors, recorder, sendParts, metrics }: Outbound, logger: Logger): Poller {
+function openPoller(data: Data, { actors, recorder, sendParts }: Outbound, logger: Logger): Poller {
   return new Poller(data, actors, {
     recorder,
     heldMax: shareOfFiles("polls", limit("pollersTotalMax")),
     handOut: (endpoint, load) => handOut(sendParts, endpoint, load),
     onAcknowledged(endpoint, deliveries) {
-      for (let at = 0; at < deliveries; at++) metrics.attempts.count("delivered none");
       logger.log("info", "acknowledged", { endpoint_id: data.ids.encode("ep", endpoint.id), deliveries });
     },
   });

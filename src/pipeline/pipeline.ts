@@ -238,8 +238,9 @@ export class Prepared {
     return Promise.all(this.#fanouts.map((fanout) => this.spreader.add(fanout, isAwaited)));
   }
 
-  /** The delivery of a test event; after the commit, in place of `dispatch`. */
-  get testDelivery(): number | null {
+  /** Of a test event, after the commit and in place of `dispatch`: its delivery, which whoever asks sends. */
+  takeTest(): number | null {
+    for (const accepted of this.#accepted) this.parts.onAccepted(accepted);
     return this.#written[0]?.id ?? null;
   }
 

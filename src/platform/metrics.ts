@@ -249,7 +249,11 @@ export function createMetrics(readGauges: () => Gauges, versions: Labels): Metri
     eventsAccepted: new Counter("sealpost_events_accepted_total", "Events on disk, by the way they came.", [
       "origin",
     ]),
-    attempts: new Counter("sealpost_attempts_total", "Attempts.", ["outcome", "status_class"]),
+    attempts: new Counter(
+      "sealpost_attempts_total",
+      "Attempts by their first outcome: what a poller fetched is handed_out, and stays so here once it is acknowledged.",
+      ["outcome", "status_class"],
+    ),
     attemptSeconds: new Histogram("sealpost_attempt_duration_seconds", "How long attempts took."),
     lagSeconds: new Histogram("sealpost_delivery_lag_seconds", "How late first attempts start."),
     deliveriesEnded: new Counter(

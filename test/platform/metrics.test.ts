@@ -105,6 +105,34 @@ describe("the backlog", () => {
   });
 });
 
+describe("events and attempts", () => {
+  /** The sum of a counter's series. */
+  async function total(name: string, own: Bench): Promise<number> {
+    const lines = (await print(own)).split("\n").filter((line) => line.startsWith(`${name}{`));
+    return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+  }
+
+  test("are counted once each, tests and what a poller acknowledges too", async () => {
+    await using own = await Bench.open();
+    const { live } = await own.tenant("unlimited");
+    await own.endpoint(live);
+    const { id, secret } = await live.create("/v1/endpoints", { kind: "poll", config: {} });
+    const pull = async (query: string) =>
+      (await own.app.with(String(secret)).get(`/poll/${id}${query}`)).json as Record<string, unknown>;
+    await publishMany(live, 3);
+    for (let left = 2; left > 0; left--)
+      expect((await live.post(`/v1/endpoints/${id}/test`, {})).status).toBe(202);
+    const page = await pull("");
+    expect(page["data"]).toHaveLength(5);
+    await pull(`?cursor=${String(page["next_cursor"])}`);
+    await own.app.until(async () => (await gauge("sealpost_deliveries_due", own)) === 0);
+    expect(await total("sealpost_events_accepted_total", own)).toBe(5);
+    expect(await counter('sealpost_events_accepted_total{origin="test"}', own)).toBe(2);
+    // Three are pushed; the poller fetches those three and the two tests.
+    expect(await total("sealpost_attempts_total", own)).toBe(3 + 5);
+  });
+});
+
 describe("what /metrics tells of the process", () => {
   test("requests by API and status, commits, syncs, the loop, and the disk", async () => {
     const { live } = await bench.tenant("unlimited");

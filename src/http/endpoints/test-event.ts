@@ -137,7 +137,8 @@ async function writeTest(
   };
   const prepared = services.pipeline.prepareTest(endpoint, event);
   await services.store.write(() => prepared.write());
-  if (prepared.testDelivery !== null) return prepared.testDelivery;
+  const deliveryId = prepared.takeTest();
+  if (deliveryId !== null) return deliveryId;
   const { status } = findEndpoint(services, caller, services.ids.encode("ep", endpoint.id));
   if (status === "disabled") throw disabledConflict();
   throw new Problem("conflict", "The endpoint was given to another consumer meanwhile. Ask again.");
