@@ -499,6 +499,11 @@ export const LIMITS = {
     unit: "count",
     why: "Deliveries of one project's wide events that are accepted and still to be written; a publish that would exceed it waits for them, and one that exceeds it by itself for all.",
   },
+  fanoutWaitMs: {
+    value: 5000,
+    unit: "ms",
+    why: "How long a publish waits for that; then it is refused with 429, before its connection counts as idle.",
+  },
   batchListRowsMax: {
     value: 500_000,
     unit: "count",

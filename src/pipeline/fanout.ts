@@ -65,15 +65,18 @@ export class Spreader {
 
   /**
    * Before the write of `rows` deliveries that may follow their events: resolves once the project has room
-   * for them. Answers what to call when they are taken up, or never will be.
+   * for them. Answers what to call when they are taken up, or never will be. Throws 429 where it waits long.
    */
   async admit(projectId: number, rows: number): Promise<() => void> {
     const { store } = this.data;
+    const { clock } = this.outlet;
     const max = limit("fanoutWaitingMax");
+    const until = clock.now() + limit("fanoutWaitMs");
     for (;;) {
       const ahead = this.#rows.get(projectId) ?? 0;
       // A full disk refuses the write itself.
       if (ahead === 0 || ahead + rows <= max || !store.writable) break;
+      if (clock.now() >= until) throw tooManyToWrite(ahead);
       await new Promise<void>((resolve) => this.#atDoor.push(resolve));
     }
     this.#count(projectId, rows);
@@ -315,4 +318,9 @@ function endpointsOf({ fanout, from, until }: Slice): { id: number }[] {
 
 function restOf({ endpoints, written }: Fanout): number {
   return endpoints.length - written;
+}
+
+function tooManyToWrite(ahead: number): Problem {
+  const detail = `${ahead} deliveries of this project's wide events are still to be written. Publish again once there are fewer.`;
+  return new Problem("rate_limited", detail, { headers: { "retry-after": "5" } });
 }

@@ -12,6 +12,7 @@ const BOUNDS = {
   eventRowsMax: 2,
   fanoutSliceRows: 1,
   fanoutWaitingMax: 10,
+  fanoutWaitMs: 60_000,
   batchListRowsMax: 10,
   batchDeliveriesMax: 1000,
 } as const;
@@ -42,6 +43,25 @@ test("a project's wide events wait at the door until those before them are writt
   expect(most).toBeLessThanOrEqual(2);
   const rows = api.data.store.sqlite.query<{ n: number }, []>("SELECT count(*) AS n FROM delivery").get();
   expect(rows?.n).toBe(48);
+});
+
+test("a wide event that waits too long at the door is refused, and the events before it are all written", async () => {
+  for (const name of names) setLimit(name, BOUNDS[name]);
+  setLimit("fanoutWaitMs", 0);
+  await using api = await startApi();
+  for (let n = 0; n < 6; n++) await api.endpoint({ url: NOWHERE, status: "paused" });
+  const publish = () => api.call("POST", "/v1/events", { type: "wide", data: {} });
+  const replies = await Promise.all(Array.from({ length: 8 }, publish));
+  const accepted = replies.filter(({ status }) => status === 202);
+  const refused = replies.filter(({ status }) => status === 429);
+  expect(accepted.length).toBeGreaterThan(0);
+  expect(refused.length).toBe(8 - accepted.length);
+  expect(refused.length).toBeGreaterThan(0);
+  for (const { headers, json } of refused)
+    expect([headers.get("retry-after"), (json as { code: string }).code]).toEqual(["5", "rate_limited"]);
+  while (api.data.fanouts.count() > 0) await nextTurn();
+  const rows = api.data.store.sqlite.query<{ n: number }, []>("SELECT count(*) AS n FROM delivery").get();
+  expect(rows?.n).toBe(6 * accepted.length);
 });
 
 test.each(["none", "fifo"] as const)(
