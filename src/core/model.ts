@@ -1,6 +1,7 @@
 /**
- * The nouns as the parts of the program exchange them. Keys are numbers (core/ids.ts), instants
- * Unix milliseconds.
+ * The nouns as the parts of the program exchange them. Keys are numbers (core/ids.ts), instants Unix
+ * milliseconds. What somebody waits by (`due`, and the instants of Health) is told by a clock that nobody
+ * sets: SteadyClock in platform/clock.ts, whose `toWall` shows it.
  */
 
 import type { AttemptError } from "./attempt-error.ts";

@@ -22,15 +22,15 @@ export interface Settlement<F extends Finding> {
 
 /**
  * Why there is no attempt at once. `busy`: one of the delivery is under way. `closed`: its endpoint is
- * disabled or deleted. `full`: its endpoint has its share of all that may be in flight, or of those that are
- * made by hand. `stopping`: nothing starts any more.
+ * disabled or deleted, or its message is gone. `full`: its endpoint has its share of all that may be in
+ * flight, or of those that are made by hand. `stopping`: nothing starts any more.
  */
 export type AttemptRefusal = "busy" | "closed" | "full" | "stopping";
 
 /**
  * What became of an attempt's outcome. `overtaken`: the delivery was reopened, cancelled or erased while the
- * attempt ran, and its row says what holds. `not_recorded`: the transaction failed; the row stays as it was,
- * and after the next start the delivery is sent again.
+ * attempt ran, and its row says what holds. `not_recorded`: the transaction failed, and the row stays as it
+ * was. What is to be tried again is, at its time; what has arrived is sent again after the next start.
  */
 export type Recorded = "applied" | "overtaken" | "not_recorded";
 

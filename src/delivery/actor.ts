@@ -165,6 +165,7 @@ export class EndpointActor<F extends Finding> {
       const due = this.parts.clock.now();
       for (const id of this.#flights.idsInFlight()) this.#backlog.addRow(id, due);
     }
+    // What made it close is on its way to the disk: `#fly` goes on from there.
     if (this.#state.mode === "closing" && !isClosed(endpoint)) return;
     this.#follow();
     this.#goOn();
@@ -457,8 +458,12 @@ export class EndpointActor<F extends Finding> {
     const recorded = await recording;
     this.parts.endFirst(id);
     const again = this.#flights.end(flight);
-    if (settlement.queueOrder !== null) this.#backlog.park(settlement.queueOrder);
-    if (again || recorded === "overtaken") this.#backlog.reload(id);
+    const { change, queueOrder } = settlement;
+    const isWritten = recorded !== "not_recorded" || change === null;
+    // A row that is as before the attempt does not say when the next one is due.
+    if (!isWritten) this.#backlog.replace(id, change.due);
+    if (isWritten && queueOrder !== null) this.#backlog.park(queueOrder);
+    if (isWritten && (again || recorded === "overtaken")) this.#backlog.reload(id);
     // By now the endpoint's row says that it is disabled, or never will, as the endpoint has moved.
     if (settlement.disable !== null && this.#state.mode === "closing") this.#follow();
     asker?.(sent);
@@ -506,11 +511,9 @@ export class EndpointActor<F extends Finding> {
   }
 
   #requeue(id: number, { change, queueOrder }: Settlement<F>): void {
-    if (change === null) return;
-    this.#backlog.drop(id);
     // What is parked is told of once its row says so: before, a refill would look for it in vain and
     // forget it.
-    if (change.due !== null && queueOrder === null) this.#backlog.addRow(id, change.due);
+    if (change !== null) this.#backlog.replace(id, queueOrder === null ? change.due : null);
   }
 
   /** Ends what waits, one slice after the other; where the endpoint is deleted, what is under way too. */

@@ -90,6 +90,12 @@ export class Backlog {
     this.#queue.push({ id, endpointId: this.endpoint.id, due, queueOrder: null, load: null });
   }
 
+  /** A delivery waits from now on by its row, until then; with null it does not wait here. */
+  replace(id: number, due: number | null): void {
+    this.#queue.drop(id);
+    if (due !== null) this.addRow(id, due);
+  }
+
   /** A delivery is parked with this order. */
   park(queueOrder: number): void {
     this.#parkedFrom = Math.min(this.#parkedFrom, queueOrder);
@@ -108,9 +114,7 @@ export class Backlog {
   reload(id: number): void {
     // While it is busy its row is out of date: that is read once more when its attempt is recorded.
     this.flights.defer(id);
-    const delivery = this.parts.load(id)?.delivery;
-    this.#queue.drop(id);
-    if (delivery && delivery.due !== null) this.addRow(id, delivery.due);
+    this.replace(id, this.parts.load(id)?.delivery.due ?? null);
   }
 
   /**

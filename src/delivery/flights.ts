@@ -12,7 +12,7 @@ export interface Flight {
   /** Somebody asked for this attempt and waits for it: it takes none of the endpoint's own slots. */
   readonly byHand: boolean;
   isRecording: boolean;
-  /** The delivery's turn came meanwhile: its row is read once the attempt is recorded. */
+  /** The delivery came due meanwhile: its row is read once the attempt is recorded. */
   again: boolean;
 }
 
@@ -86,7 +86,7 @@ export class Flights {
     return this.#flights.keys();
   }
 
-  /** Busy deliveries whose turn came meanwhile. */
+  /** Busy deliveries that came due meanwhile. */
   deferred(): number[] {
     return [...this.#flights].flatMap(([id, { again }]) => (again ? id : []));
   }
@@ -113,7 +113,7 @@ export class Flights {
     if (flight.byHand) this.#byHand--;
   }
 
-  /** The outcome is on disk, or was given up. True where the delivery's turn came meanwhile. */
+  /** The outcome is on disk, or was given up. True where the delivery came due meanwhile. */
   end({ id, again }: Flight): boolean {
     this.#flights.delete(id);
     return again;

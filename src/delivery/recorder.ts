@@ -121,11 +121,11 @@ export class Recorder {
 
   /**
    * When the delivery is tried next, as far as anybody knows: its time has come, and its endpoint is not left
-   * alone. Where it was reopened or ended while the attempt ran, its row says when its time comes.
+   * alone. Where the attempt changes nothing of that, or it was changed while the attempt ran, its row says
+   * when its time comes.
    */
   #nextAfter({ load: { delivery }, change, health }: Settlement<Sent>, isApplied: boolean): number | null {
-    const kept = change ? change.due : delivery.due;
-    const due = isApplied ? kept : (this.data.deliveries.get(delivery.id)?.due ?? null);
+    const due = isApplied && change ? change.due : (this.data.deliveries.get(delivery.id)?.due ?? null);
     return due === null ? null : Math.max(due, gateOf(health));
   }
 

@@ -104,7 +104,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
     };
     return hidden(sent, kind, endpoint, request.headers);
   } catch (error) {
-    // An endpoint that this version cannot read must not end the process, which serves the others.
+    // Whatever is thrown, as by settings of another version, must not end the process: it serves others.
     parts.onBroken(endpoint, error);
     return malformed(parts.dated(), UNREADABLE);
   }

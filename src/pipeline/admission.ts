@@ -31,8 +31,8 @@ export function requirePlaces(
 export function requireWaitingRoom(data: Pick<Data, "store" | "meter">, projectId: number): void {
   const waiting = limit("planWaitingEventsMax");
   if (data.meter.waitingEvents(projectId) < waiting) return;
-  const untilTurn = Math.ceil((monthAt(data.store.now()).end - data.store.now()) / 1000);
-  const headers = { "retry-after": String(Math.min(RETRY_SECONDS_MAX, untilTurn)) };
+  const untilNextMonth = Math.ceil((monthAt(data.store.now()).end - data.store.now()) / 1000);
+  const headers = { "retry-after": String(Math.min(RETRY_SECONDS_MAX, untilNextMonth)) };
   const detail = `The plan's deliveries are used up, and ${waiting} events wait for the next month already.`;
   throw new Problem("rate_limited", detail, { headers });
 }

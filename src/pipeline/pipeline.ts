@@ -144,7 +144,7 @@ interface Split {
 const NOBODY: readonly Endpoint[] = [];
 
 /** True where the event has to wait for the account's plan at this endpoint. */
-type Waits = (endpoint: Endpoint) => boolean;
+type AwaitsPlan = (endpoint: Endpoint) => boolean;
 
 /** Events of one project with their audiences: written in the caller's transaction, then dispatched. */
 export class Prepared {
@@ -369,7 +369,7 @@ export class Prepared {
     const { atOnce, later } = split;
     if (atOnce.length + later.length === 0) return;
     const waits = this.#whoWaits(event, mustWait);
-    if (waits !== null && (hasWaiting(atOnce, waits) || hasWaiting(later, waits)))
+    if (waits !== null && (hasAwaiting(atOnce, waits) || hasAwaiting(later, waits)))
       this.#data.waitingEvents.insert(this.projectId, event.id);
     this.#deliverNow(event, atOnce, waits);
     if (later.length === 0) return;
@@ -382,7 +382,7 @@ export class Prepared {
    * The endpoints at which the event waits for the account's plan: all, or those that keep the order where
    * earlier events wait for it. Null: none.
    */
-  #whoWaits({ isTest }: Event, mustWait: boolean): Waits | null {
+  #whoWaits({ isTest }: Event, mustWait: boolean): AwaitsPlan | null {
     if (mustWait) return () => true;
     const isQueued = !isTest && this.#data.meter.waitingEvents(this.projectId) > 0;
     return isQueued ? keepsOrder : null;
@@ -393,7 +393,7 @@ export class Prepared {
     return endpoints.some(keepsOrder) && this.#data.fanouts.isPending(this.projectId);
   }
 
-  #deliverNow(event: EventWithData, endpoints: readonly Endpoint[], waits: Waits | null): void {
+  #deliverNow(event: EventWithData, endpoints: readonly Endpoint[], waits: AwaitsPlan | null): void {
     if (endpoints.length === 0) return;
     this.#room -= endpoints.length;
     const body = envelopeBytesOf(event);
@@ -408,7 +408,7 @@ export class Prepared {
   }
 }
 
-function hasWaiting(endpoints: readonly Endpoint[], waits: Waits): boolean {
+function hasAwaiting(endpoints: readonly Endpoint[], waits: AwaitsPlan): boolean {
   return endpoints.some((endpoint) => endpoint.status !== "disabled" && waits(endpoint));
 }
 

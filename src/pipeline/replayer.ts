@@ -12,7 +12,7 @@ import { type DeliveryFilter, DeliveryList } from "../store/log/delivery-list.ts
 import { isBodyGone } from "../store/log/events.ts";
 import { LABELS } from "../store/index/index.ts";
 import type { Replay, ReplayFilter, ReplayJob, ReplayList } from "../store/log/replays.ts";
-import { holdsText } from "../store/log/text.ts";
+import { holdsText } from "../store/log/body-search.ts";
 
 /** Whose deliveries a replay may take: a project's, or only those of one consumer's endpoints. */
 export interface ReplayScope {

@@ -246,21 +246,7 @@ export interface Metrics {
 
 export function createMetrics(readGauges: () => Gauges, versions: Labels): Metrics {
   const counted = {
-    eventsAccepted: new Counter("sealpost_events_accepted_total", "Events on disk, by the way they came.", [
-      "origin",
-    ]),
-    attempts: new Counter(
-      "sealpost_attempts_total",
-      "Attempts by their first outcome: what a poller fetched is handed_out, and stays so here once it is acknowledged.",
-      ["outcome", "status_class"],
-    ),
-    attemptSeconds: new Histogram("sealpost_attempt_duration_seconds", "How long attempts took."),
-    lagSeconds: new Histogram("sealpost_delivery_lag_seconds", "How late first attempts start."),
-    deliveriesEnded: new Counter(
-      "sealpost_deliveries_ended_total",
-      "Deliveries that came to their end, by status, and dead ones by reason.",
-      ["status", "reason"],
-    ),
+    ...deliveryMetrics(),
     requests: new Counter("sealpost_http_requests_total", "Requests answered.", ["api", "status"]),
     requestSeconds: new Histogram(
       "sealpost_http_request_duration_seconds",
@@ -296,6 +282,26 @@ export function createMetrics(readGauges: () => Gauges, versions: Labels): Metri
   const print = () =>
     [...Object.values(counted), ...gaugesOf(readGauges(), versions)].map(printMetric).join("");
   return { ...counted, print };
+}
+
+function deliveryMetrics() {
+  return {
+    eventsAccepted: new Counter("sealpost_events_accepted_total", "Events on disk, by the way they came.", [
+      "origin",
+    ]),
+    attempts: new Counter(
+      "sealpost_attempts_total",
+      "Attempts by their first outcome: what a poller fetched is handed_out, and stays so here once it is acknowledged.",
+      ["outcome", "status_class"],
+    ),
+    attemptSeconds: new Histogram("sealpost_attempt_duration_seconds", "How long attempts took."),
+    lagSeconds: new Histogram("sealpost_delivery_lag_seconds", "How late first attempts start."),
+    deliveriesEnded: new Counter(
+      "sealpost_deliveries_ended_total",
+      "Deliveries that came to their end, by status, and dead ones by reason.",
+      ["status", "reason"],
+    ),
+  };
 }
 
 function jobMetrics() {

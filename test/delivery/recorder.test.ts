@@ -105,3 +105,31 @@ test("what is under way when its endpoint is disabled is decided by its outcome,
   // The test itself is the fourth.
   expect(json["total"]).toMatchObject({ dead: 4, delivered: 2 });
 });
+
+test("an attempt by hand that fails after its delivery was cancelled shows no next one", async () => {
+  await using app = await startApp();
+  await using receiver = startReceiver();
+  const answer = Promise.withResolvers<void>();
+  const url = receiver.at("cancelled", async (_, nth) => {
+    if (nth > 1) await answer.promise;
+    return new Response(null, { status: 500 });
+  });
+  await app.live.create<Made>("/v1/endpoints", { url, retry: { schedule: [3600] } });
+  await app.live.post("/v1/events", { type: "a.b", data: {} });
+  await app.until(() => listed(app, "retrying"));
+  const [row] = (await app.live.get("/v1/deliveries")).json["data"] as Made[];
+  const retried = app.live.post(`/v1/deliveries/${row?.id}/retry`);
+  await receiver.arrived("cancelled", 2);
+  expect((await app.live.post(`/v1/deliveries/${row?.id}/cancel`)).status).toBe(200);
+  answer.resolve();
+  await retried;
+  const attempts = async () =>
+    (await app.live.get(`/v1/deliveries/${row?.id}/attempts`)).json["data"] as Record<string, unknown>[];
+  await app.until(async () => (await attempts()).length === 2);
+  expect(
+    (await attempts()).map((attempt) => [attempt["number"], attempt["next_attempt_at"] === null]),
+  ).toEqual([
+    [2, true],
+    [1, false],
+  ]);
+});

@@ -29,7 +29,7 @@ export class ActorStage {
   readonly rows = new Map<number, number>();
   /** null: it was not tried. */
   readonly flying: ((answer: number | null) => void)[] = [];
-  readonly recording: { settlement: Settlement<Finding>; done: () => void }[] = [];
+  readonly recording: { settlement: Settlement<Finding>; done: () => void; refused: () => void }[] = [];
   readonly disposing: (() => void)[] = [];
   isStopped = false;
   readonly actor: EndpointActor<Finding>;
@@ -60,6 +60,7 @@ export class ActorStage {
               this.#write(settlement);
               resolve("applied");
             },
+            refused: () => resolve("not_recorded"),
           }),
         ),
       endFirst: () => {},
@@ -106,6 +107,12 @@ export class ActorStage {
   async write(): Promise<void> {
     for (const { done } of this.recording.splice(0)) done();
     for (const done of this.disposing.splice(0)) done();
+    await nextTurn();
+  }
+
+  /** No transaction of an attempt succeeds: the rows stay as they were. */
+  async refuse(): Promise<void> {
+    for (const { refused } of this.recording.splice(0)) refused();
     await nextTurn();
   }
 

@@ -34,8 +34,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a retry is forgotten: the delivery does not go back into the queue",
     file: "delivery/actor.ts",
-    find: "if (change.due !== null && queueOrder === null)",
-    put: "if (change.due === 0 && queueOrder === null)",
+    find: "this.#backlog.replace(id, queueOrder === null ? change.due : null)",
+    put: "this.#backlog.replace(id, null)",
   },
   {
     name: "one commit in fifty is acknowledged and rolled back",
@@ -148,14 +148,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a parked retry is told of before it is on disk, and forgotten by a refill in between",
     file: "delivery/actor.ts",
-    find: "if (settlement.queueOrder !== null) this.#backlog.park(settlement.queueOrder);",
+    find: "if (isWritten && queueOrder !== null) this.#backlog.park(queueOrder);",
     put: "",
   },
   {
     name: "a delivery whose turn comes while it is busy is not looked at again",
     file: "delivery/actor.ts",
-    find: 'if (again || recorded === "overtaken") this.#backlog.reload(id);',
-    put: 'if (recorded === "overtaken") this.#backlog.reload(id);',
+    find: 'if (isWritten && (again || recorded === "overtaken")) this.#backlog.reload(id);',
+    put: 'if (isWritten && recorded === "overtaken") this.#backlog.reload(id);',
   },
   {
     name: "a delivery that is cancelled keeps its place",

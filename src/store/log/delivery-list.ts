@@ -9,7 +9,7 @@ import { deliveriesOf, goesToOneOf, isLastAttemptOf } from "./children.ts";
 import { LABELS } from "../index/index.ts";
 import { type Page, type PageRequest, readPage } from "../page.ts";
 import { Merge, NEWEST_FIRST } from "../merge.ts";
-import { searchOf } from "./text.ts";
+import { searchOf } from "./body-search.ts";
 
 /** Filters of GET /v1/deliveries and of bulk replays; null where one is not given. */
 export interface DeliveryFilter {

@@ -9,7 +9,7 @@ import { EVENT_COLUMNS, type EventRow, toEvent } from "./events.ts";
 import { deliveriesOf } from "./children.ts";
 import { LABELS } from "../index/index.ts";
 import { LISTS_MERGED_MAX, type Page, readPage } from "../page.ts";
-import { searchOf } from "./text.ts";
+import { searchOf } from "./body-search.ts";
 
 /** Filters of GET /v1/events; null where one is not given. */
 export interface EventFilter {

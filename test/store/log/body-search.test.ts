@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { holdsText } from "../../../src/store/log/text.ts";
+import { holdsText } from "../../../src/store/log/body-search.ts";
 
 test.each([
   ['{"t":"Grüße"}', "grüße", true],
