@@ -1,4 +1,6 @@
+import { once } from "../core/structures/once.ts";
 import { isCredentialHeader, MASK } from "../destinations/credential-headers.ts";
+import { hasEscapes, placeOf, unescaped, type View } from "./unescaped.ts";
 
 /**
  * Hides credentials in what a server said. Some repeat what they were sent: S3 answers a wrong signature with
@@ -28,19 +30,26 @@ function secretsIn(value: string): string[] {
   return [...[credential].filter((secret) => secret.length >= HEADER_LENGTH_MIN), ...decoded];
 }
 
-/** `isCut`: more was said, so the end may be the beginning of a secret. */
+/**
+ * In whatever spelling, and in base64 or hexadecimal digits, alone or within more; what overlaps is hidden as
+ * one. `isCut`: more was said, so the end may be the beginning of a secret.
+ */
 export function hideSecrets(text: string, secrets: readonly string[], isCut = false): string {
-  const spellings = secrets.flatMap(spellingsOf);
-  const whole = spellings.reduce((shown, spelling) => shown.replaceAll(spelling, MASK), text);
-  return isCut ? hideBegun(whole, spellings) : whole;
+  const { written, meant } = needlesOf(secrets);
+  // Cut off in the midst of an escape, it ends with the letters of that, or without them.
+  const views = hasEscapes(text) ? [unescaped(text), ...(isCut ? [unescaped(text, true)] : [])] : [];
+  const places = [
+    ...placesIn({ text, origin: null }, written, isCut),
+    ...views.flatMap((view) => placesIn(view, meant, isCut)),
+  ];
+  return places.length === 0 ? text : masked(text, places);
 }
 
 /** The same list where nothing had to be hidden. */
 export function hideSecretHeaders(headers: Headers, secrets: readonly string[]): Headers {
-  const latin1 = secrets.flatMap(asLatin1);
   const text = headers.map(([, value]) => value).join("\n");
-  if (hideSecrets(text, latin1) === text) return headers;
-  return headers.map(([name, value]) => [name, hideSecrets(value, latin1)]);
+  if (hideSecrets(text, secrets) === text) return headers;
+  return headers.map(([name, value]) => [name, hideSecrets(value, secrets)]);
 }
 
 /** The same bytes where nothing had to be hidden; `isCut` as for `hideSecrets`. */
@@ -48,19 +57,30 @@ export function hideSecretBytes(body: Uint8Array, secrets: readonly string[], is
   if (body.length === 0 || secrets.length === 0) return body;
   // Latin-1 keeps every byte, whatever the body is.
   const text = Buffer.from(body.buffer, body.byteOffset, body.length).toString("latin1");
-  const shown = hideSecrets(text, secrets.flatMap(asLatin1), isCut);
+  const shown = hideSecrets(text, secrets, isCut);
   return shown === text ? body : Buffer.from(shown, "latin1");
 }
 
-/** Hides the beginning of a secret, as it is spelled, at the end of a text. */
-function hideBegun(text: string, spellings: readonly string[]): string {
-  const begun = spellings.map((spelling) => {
-    let length = Math.min(spelling.length - 1, text.length);
-    while (length >= LENGTH_MIN && !text.endsWith(spelling.slice(0, length))) length--;
-    return length;
-  });
-  const longest = Math.max(0, ...begun);
-  return longest < LENGTH_MIN ? text : text.slice(0, -longest) + MASK;
+/** What is searched for. `before` and `after` are characters beside it that have some of its bits. */
+interface Needle {
+  text: string;
+  before: 0 | 1;
+  after: 0 | 1;
+}
+
+/** From here, up to there. */
+type Place = readonly [from: number, to: number];
+
+/** Kept with the list: as they are looked for in a text as it is written, and as it is meant. */
+const needlesOf = once((secrets: readonly string[]) => {
+  const written = distinct(secrets.flatMap(asLatin1).flatMap(needlesOfOne));
+  const meant = written.map((needle) => ({ ...needle, text: unescaped(needle.text).text }));
+  return { written, meant: distinct(meant) };
+});
+
+function distinct(needles: readonly Needle[]): Needle[] {
+  const known = new Map(needles.map((needle) => [needle.text, needle]));
+  return [...known.values()].filter(({ text }) => text.length >= LENGTH_MIN);
 }
 
 /** Its bytes in UTF-8 as Latin-1 shows them and, as headers are sent in Latin-1, itself. */
@@ -68,16 +88,53 @@ function asLatin1(secret: string): string[] {
   return [...new Set([Buffer.from(secret).toString("latin1"), secret])];
 }
 
-/** As text, in JSON, in XML, in a URL, in base64, and in hexadecimal digits, with spaces or without. */
-function spellingsOf(secret: string): string[] {
+/** As text, in base64, and in hexadecimal digits, with spaces or without. */
+function needlesOfOne(secret: string): Needle[] {
   if (secret.length < LENGTH_MIN) return [];
   const encoded = Buffer.from(secret, "latin1");
-  const base64 = encoded.toString("base64");
-  const base64s = [base64, base64.replace(/=+$/, ""), encoded.toString("base64url")];
   const hex = encoded.toString("hex");
   const bytes = hex.match(/../g)?.join(" ") ?? hex;
-  const xml = secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-  const json = JSON.stringify(secret).slice(1, -1);
-  const hexes = [hex, hex.toUpperCase(), bytes, bytes.toUpperCase()];
-  return [secret, json, xml, encodeURIComponent(secret), ...base64s, ...hexes];
+  const whole = [secret, encoded.toString("base64"), hex, hex.toUpperCase(), bytes, bytes.toUpperCase()];
+  return [...whole.map((text): Needle => ({ text, before: 0, after: 0 })), ...[0, 1, 2].flatMap(within)];
+
+  /** In base64 of a longer text, where so many bytes of a group of three stand before it. */
+  function within(count: number): Needle[] {
+    const bits = (count + encoded.length) * 8;
+    const base64 = Buffer.concat([Buffer.alloc(count), encoded]).toString("base64");
+    const text = base64.slice(Math.ceil((count * 8) / 6), Math.floor(bits / 6));
+    const edges = { before: count === 0 ? 0 : 1, after: bits % 6 === 0 ? 0 : 1 } as const;
+    const ofAddresses = text.replaceAll("+", "-").replaceAll("/", "_");
+    return [text, ofAddresses].map((spelled) => ({ text: spelled, ...edges }));
+  }
+}
+
+/** Where the needles stand in what was written. */
+function placesIn(view: View, needles: readonly Needle[], isCut: boolean): Place[] {
+  const places: Place[] = [];
+  for (const { text, before, after } of needles) {
+    let index = view.text.indexOf(text);
+    for (; index >= 0; index = view.text.indexOf(text, index + text.length))
+      places.push([placeOf(view, index - before), placeOf(view, index + text.length + after)]);
+    const begun = isCut ? begunAt(view.text, text) : -1;
+    if (begun >= 0) places.push([placeOf(view, begun - before), Infinity]);
+  }
+  return places;
+}
+
+/** Where the text ends with the beginning of a needle; -1 where it does not. */
+function begunAt(text: string, needle: string): number {
+  const start = needle.slice(0, LENGTH_MIN);
+  let index = text.indexOf(start, Math.max(0, text.length - needle.length + 1));
+  while (index >= 0 && !needle.startsWith(text.slice(index))) index = text.indexOf(start, index + 1);
+  return index;
+}
+
+function masked(text: string, places: Place[]): string {
+  let shown = "";
+  let end = 0;
+  for (const [from, to] of places.sort(([one], [other]) => one - other)) {
+    if (from > end || shown === "") shown += text.slice(end, from) + MASK;
+    end = Math.max(end, to);
+  }
+  return shown + text.slice(end);
 }

@@ -25,6 +25,139 @@ test.each([
   for (const part of ["FwoGZXIv", "RndvR1pYSX", "46 77 6f 47", "46776f47"]) expect(shown).not.toContain(part);
 });
 
+/** What servers make of a text before they repeat it: each is one character, or the same again. */
+const ESCAPES: readonly ((letter: string) => string)[] = [
+  (letter) => letter,
+  (letter) => JSON.stringify(letter).slice(1, -1),
+  (letter) => (/[A-Za-z0-9]/.test(letter) ? letter : `\\${letter}`),
+  (letter) => `\\u${hexOf(letter).padStart(4, "0")}`,
+  (letter) => `\\u${hexOf(letter).padStart(4, "0").toUpperCase()}`,
+  (letter) => `\\x${hexOf(letter)}`,
+  (letter) => `%${hexOf(letter)}`,
+  (letter) => `%${hexOf(letter).toUpperCase()}`,
+  (letter) => (letter === "/" ? letter : encodeURIComponent(letter)),
+  (letter) => new URLSearchParams({ a: letter }).toString().slice(2),
+  (letter) => `&#${letter.charCodeAt(0)};`,
+  (letter) => `&#x${hexOf(letter)};`,
+  (letter) => `&#X${hexOf(letter).toUpperCase()};`,
+  (letter) => Bun.escapeHTML(letter),
+];
+const hexOf = (letter: string) => letter.charCodeAt(0).toString(16).padStart(2, "0");
+const WHOLE: readonly ((text: string) => string)[] = [
+  (text) => text,
+  (text) => JSON.stringify({ said: text }),
+  (text) => JSON.stringify({ said: JSON.stringify({ said: text }) }),
+  (text) => encodeURIComponent(text),
+  (text) => Bun.escapeHTML(text),
+];
+const BINARY: readonly ((text: string) => string)[] = [
+  (text) => Buffer.from(text).toString("base64"),
+  (text) => Buffer.from(text).toString("base64url"),
+  (text) => Buffer.from(text).toString("hex"),
+  (text) => Buffer.from(text).toString("hex").toUpperCase(),
+];
+
+const KEY = "k9Qz/Rt+Wm4&Lp==77";
+const escaped = (escape: (letter: string) => string) => [...KEY].map((letter) => escape(letter)).join("");
+
+test.each([
+  ...ESCAPES.map(escaped),
+  KEY.replaceAll("/", "\\/"),
+  KEY.replaceAll("+", "\\u002B").replaceAll("&", "\\u0026"),
+  KEY.replaceAll("+", "&#43;").replaceAll("&L", "&amp;L"),
+  KEY.replaceAll("+", "%252b").replaceAll("&", "&amp;amp;"),
+  JSON.stringify(JSON.stringify(KEY)).slice(3, -3),
+  Buffer.from(KEY).toString("base64").slice(0, 24),
+])("a credential as %s", (spelled) => {
+  expect(hideSecrets(`You sent "${spelled}".`, [KEY])).toBe('You sent "***".');
+});
+
+test.each(["Bearer ", "Basic u:", "x", "xy", ""])(
+  "a credential in base64 after %p, and before more, leaves what stands beside it",
+  (before) => {
+    for (const after of ["", ".", " and", " more"]) {
+      for (const encoding of ["base64", "base64url"] as const) {
+        const whole = Buffer.from(before + KEY + after)
+          .toString(encoding)
+          .replaceAll("=", "");
+        const left = whole.slice(0, Math.floor((before.length * 4) / 3));
+        const right = whole.slice(Math.ceil(((before + KEY).length * 4) / 3));
+        expect(hideSecrets(whole, [KEY])).toBe(`${left}***${right}`);
+      }
+    }
+  },
+);
+
+test("one credential within another, beginning it, ending it, or overlapping it, leaves nothing of it", () => {
+  for (const secrets of [
+    ["abcdef12", "abcdef12.supersecret", "supersecret-end", "or12-abcdef12"],
+    ["supersecret-end", "or12-abcdef12", "abcdef12.supersecret", "abcdef12"],
+  ]) {
+    expect(hideSecrets("key abcdef12.supersecret!", secrets)).toBe("key ***!");
+    expect(hideSecrets("key abcdef12.supersecret-end!", secrets)).toBe("key ***!");
+    expect(hideSecrets("or12-abcdef12, abcdef12", secrets)).toBe("***, ***");
+    expect(hideSecrets("key abcdef12\\u002esupersecret!", secrets)).toBe("key ***!");
+  }
+});
+
+/** Repeats: a seed gives one sequence. */
+function chanceOf(seed: number) {
+  let state = seed;
+  return (below: number) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+const LETTERS = "abcXYZ019 +/=&%\\\"'<>;#-_.~:,!?@$*()[]{}|^`\n";
+
+test("of random credentials in random mixes of spellings nothing is left", () => {
+  const chance = chanceOf(7);
+  const pick = <T>(list: readonly T[]): T => list[chance(list.length)] as T;
+  const text = () => Array.from({ length: 8 + chance(20) }, () => pick([...LETTERS])).join("");
+  for (let round = 0; round < 400; round++) {
+    const key = `${text()}-Secret9-${text()}.`;
+    const secrets = [key.slice(0, 6 + chance(8)), key, key.slice(-12)];
+    const one = pick(ESCAPES);
+    for (const escape of [one, (letter: string) => pick(ESCAPES)(letter)]) {
+      const spelled = [...key].map((letter) => escape(letter)).join("");
+      for (const whole of WHOLE) {
+        const said = whole(`<You sent> "${spelled}" \\u0041`);
+        expect([said, hideSecrets(said, secrets)]).toEqual([said, whole('<You sent> "***" \\u0041')]);
+      }
+    }
+    for (const spell of BINARY) {
+      const shown = hideSecrets(spell(text() + key + text()), secrets);
+      for (const start of [1, 2, 3]) expect(shown).not.toContain(spell("Secret9".slice(start)).slice(0, 6));
+    }
+  }
+});
+
+test("what stands beside a hidden credential stays as it was written", () => {
+  const said = JSON.stringify({ said: JSON.stringify({ key: KEY, path: "C:\\new\\%41&amp;", more: "ä\n" }) });
+  const written = JSON.stringify(JSON.stringify(KEY)).slice(3, -3);
+  expect(hideSecrets(said, [KEY])).toBe(said.replace(written, "***"));
+  expect(hideSecrets(`\\n${KEY}%41`, [`n${KEY}%4`])).toBe("\\***1");
+});
+
+test("where a text is cut off, the beginning of a credential is hidden in every spelling too", () => {
+  for (const escape of ESCAPES) {
+    const spelled = escaped(escape);
+    const four = escaped((letter) => escape(letter)).length * (5 / KEY.length);
+    for (const whole of WHOLE.slice(0, 2)) {
+      const text = whole(`You sent ${spelled}`);
+      const begin = text.indexOf("sent ") + 5;
+      for (let length = begin + Math.ceil(four) + 8; length < text.length; length++) {
+        const shown = hideSecrets(text.slice(0, length), [KEY], true);
+        expect([text.slice(0, length), shown.slice(begin)]).toEqual([
+          text.slice(0, length),
+          expect.stringMatching(/^\*\*\*["}]*$/),
+        ]);
+      }
+    }
+  }
+});
+
 test("bytes that are no text survive beside it", () => {
   const body = Buffer.concat([Buffer.from([0xff, 0x00, 0xfe]), Buffer.from(TOKEN), Buffer.from([0x80])]);
   const shown = Buffer.from(hideSecretBytes(body, [TOKEN]));
