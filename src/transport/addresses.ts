@@ -92,3 +92,8 @@ export function isPublicAddress(address: Address): boolean {
   if (address.kind() === "ipv4") return !specialIpv4.some((range) => isInside(address, range));
   return isInside(address, globalIpv6) && !specialIpv6.some((range) => isInside(address, range));
 }
+
+/** The IPv4 address that an IPv4-mapped IPv6 address connects to; any other as it is. */
+export function unmapped(address: Address): Address {
+  return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
+}

@@ -108,7 +108,7 @@ export class Exchange implements ConnectionOwner {
   async #connect(): Promise<void> {
     this.#connection = null;
     this.#parts.resolving.add(this);
-    const verdict = await this.#parts.guard.pin(this.#request.url.hostname);
+    const verdict = await this.#parts.guard.pin(this.#request.url);
     this.#parts.resolving.delete(this);
     if (this.#isSettled) return;
     if (verdict.kind === "blocked") return this.#settle({ kind: "blocked", code: "address_not_allowed" });

@@ -9,7 +9,7 @@ import type { NoAnswerCode } from "../core/attempt-error.ts";
 import { networkInterfaces } from "node:os";
 import { posix } from "node:path";
 import { dns } from "bun";
-import { type Address, isInside, isPublicAddress, parseAddress, requireCidr } from "./addresses.ts";
+import { type Address, isInside, isPublicAddress, parseAddress, requireCidr, unmapped } from "./addresses.ts";
 
 /** Finds all A and AAAA addresses of a name; rejects with an error that has a `code` (`ENOTFOUND`, …). */
 export interface Resolver {
@@ -31,11 +31,14 @@ type AddressVerdict =
 export interface Guard {
   /** Judges the text of a URL: syntax, scheme, user info, port, and the host as far as it can be read. */
   checkUrl(text: string): UrlVerdict;
-  /** Resolves and vets a host (`url.hostname`); one address that is not public blocks them all. */
-  pin(hostname: string): Promise<AddressVerdict>;
   /**
-   * True where the URL leads to this service: what is sent there comes back as an event. Asked at every
-   * attempt, too.
+   * Resolves and vets the host; one address that is not public, or that leads to this service by the URL's
+   * port, blocks them all.
+   */
+  pin(url: Origin): Promise<AddressVerdict>;
+  /**
+   * True where the URL leads to this service, as far as it can be read: what is sent there comes back as an
+   * event. Asked at every attempt, too.
    */
   isSelf(url: Target): boolean;
   /** Judges a URL when it is saved: `checkUrl`, then `pin`. A name that does not resolve is accepted. */
@@ -44,6 +47,9 @@ export interface Guard {
 
 /** A URL, or as much of one as tells where it leads. */
 type Target = Pick<URL, "protocol" | "hostname" | "port" | "pathname">;
+
+/** What of a URL tells where a connection leads. */
+type Origin = Omit<Target, "pathname">;
 
 /** Where this service is reached. */
 interface Self {
@@ -87,7 +93,7 @@ export function createGuard(options: GuardOptions): Guard {
   const allowed = options.allow.map(requireCidr);
   const resolver = options.resolver ?? systemResolver;
   const own = new Set((options.ownAddresses ?? interfaceAddresses()).map(canonical));
-  const isSelf = selfJudge(options.self, own);
+  const { isSelf, isListener } = selfJudge(options.self, own);
 
   function isAllowed(address: Address): boolean {
     if (allowed.some((cidr) => isInside(address, cidr))) return true;
@@ -107,22 +113,23 @@ export function createGuard(options: GuardOptions): Guard {
     return isFine ? { ok: true, url } : { ok: false, reason: UNSAFE_DESTINATION };
   }
 
-  function vet(texts: readonly string[]): AddressVerdict {
+  function vet(texts: readonly string[], port: number): AddressVerdict {
     const [first, ...others] = texts;
     if (first === undefined) return { kind: "unresolved", code: "dns_not_found" };
     const areFine = texts.every((text) => {
       const address = parseAddress(text);
-      return address !== null && isAllowed(address);
+      return address !== null && isAllowed(address) && !isListener(address, port);
     });
     return areFine ? { kind: "pinned", address: first, others } : { kind: "blocked" };
   }
 
-  async function pin(hostname: string): Promise<AddressVerdict> {
-    const host = readHost(hostname);
+  async function pin(url: Origin): Promise<AddressVerdict> {
+    const host = readHost(url.hostname);
+    const port = portOf(url);
     if (host.kind === "refused") return { kind: "blocked" };
-    if (host.kind === "address") return vet([host.address.toString()]);
+    if (host.kind === "address") return vet([host.address.toString()], port);
     try {
-      return vet(await resolver.resolve(host.name));
+      return vet(await resolver.resolve(host.name), port);
     } catch (error) {
       return { kind: "unresolved", code: classifyDnsError(error) };
     }
@@ -131,30 +138,36 @@ export function createGuard(options: GuardOptions): Guard {
   async function checkDestination(text: string): Promise<UrlVerdict> {
     const verdict = checkUrl(text);
     if (!verdict.ok) return verdict;
-    const address = await pin(verdict.url.hostname);
+    const address = await pin(verdict.url);
     return address.kind === "blocked" ? { ok: false, reason: UNSAFE_DESTINATION } : verdict;
   }
 
   return { checkUrl, pin, isSelf, checkDestination };
 }
 
-/** Whether a URL leads to this service: below its base URL, or to where it listens. */
-function selfJudge(self: Self | undefined, own: ReadonlySet<string>): (url: Target) => boolean {
-  if (!self) return () => false;
+/** What leads to this service: a URL below its base URL, and an address with the port that it listens on. */
+function selfJudge(self: Self | undefined, own: ReadonlySet<string>) {
+  if (!self) return { isSelf: () => false, isListener: () => false };
   const base = new URL(self.baseUrl);
   const [baseName, basePath] = [nameOf(base.hostname), plainPath(base.pathname)];
   // Behind a router both of the usual ports lead to it.
   const isSamePort = (port: number) => port === portOf(base) || (USUAL.has(port) && USUAL.has(portOf(base)));
-  const isOwn = (address: Address) =>
-    own.has(address.toString()) || ["loopback", "unspecified"].includes(address.range());
-  return (url) => {
+
+  function isListener(address: Address, port: number): boolean {
+    if (port !== self?.port()) return false;
+    const plain = unmapped(address);
+    return own.has(plain.toString()) || ["loopback", "unspecified"].includes(plain.range());
+  }
+
+  function isSelf(url: Target): boolean {
     const port = portOf(url);
     const isBase = nameOf(url.hostname) === baseName && isSamePort(port);
     if (isBase && plainPath(url.pathname).startsWith(basePath)) return true;
-    if (port !== self.port()) return false;
     const address = addressOf(url.hostname);
-    return address !== null && isOwn(address);
-  };
+    return address !== null && isListener(address, port);
+  }
+
+  return { isSelf, isListener };
 }
 
 const USUAL = new Set([80, 443]);
@@ -167,7 +180,7 @@ function plainPath(path: string): string {
   return posix.normalize(resolved.replaceAll("\\", "/"));
 }
 
-function portOf({ protocol, port }: Pick<URL, "protocol" | "port">): number {
+function portOf({ protocol, port }: Omit<Origin, "hostname">): number {
   return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
 }
 

@@ -5,7 +5,7 @@
 import { NO_ANSWER_CODES } from "../../src/core/attempt-error.ts";
 import { expect } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { createGuard } from "../../src/transport/guard.ts";
+import { createGuard, type Resolver } from "../../src/transport/guard.ts";
 import {
   createTransport,
   type Transport,
@@ -54,6 +54,20 @@ export async function answering(answer: Answer, options?: ReceiverOptions): Prom
   const receiver = await startReceiver(answer, options);
   receivers.push(receiver);
   return receiver;
+}
+
+/** Answers from a table, and remembers what was asked. */
+export function fakeResolver(table: Record<string, string[]>): Resolver & { asked: string[] } {
+  const asked: string[] = [];
+  return {
+    asked,
+    async resolve(host) {
+      asked.push(host);
+      const found = table[host];
+      if (found === undefined) throw Object.assign(new Error("not found"), { code: "ENOTFOUND" });
+      return found;
+    },
+  };
 }
 
 type Addresses = string[] | ((host: string) => string[] | Promise<string[]>);

@@ -143,7 +143,7 @@ describe("on the wire", () => {
         now: () => performance.now(),
         guard: {
           ...guard,
-          async pin(hostname) {
+          async pin({ hostname }) {
             vetted.push(hostname);
             return { kind: "pinned", address: "127.0.0.1" };
           },
