@@ -103,7 +103,7 @@ export function createGuard(options: GuardOptions): Guard {
   function checkUrl(text: string): UrlVerdict {
     const url = URL.parse(text);
     if (url === null) return { ok: false, reason: "The URL cannot be read." };
-    const problem = findProblem(url);
+    const problem = findProblem(url, text);
     if (problem !== null) return { ok: false, reason: problem };
     if (isSelf(url)) return { ok: false, reason: SELF_DESTINATION };
     const host = readHost(url.hostname);
@@ -211,11 +211,15 @@ function isPublicName(name: string): boolean {
   return !PRIVATE_SUFFIXES.includes(labels.at(-1) ?? "");
 }
 
+/** Before the host of a URL with these schemes, also where it is empty: then `url.username` says nothing. */
+const USER_INFO = /^[^:]*:[\\/]*[^\\/?#]*@/;
+
 /** What is wrong with a URL apart from its host, as one sentence; null where nothing is. */
-function findProblem(url: URL): string | null {
+function findProblem(url: URL, text: string): string | null {
   if (url.protocol !== "https:" && url.protocol !== "http:")
     return "The URL must start with https:// or http://.";
-  if (url.username !== "" || url.password !== "") return "The URL must not contain a user name or password.";
+  if (USER_INFO.test(text.replace(/[\t\r\n]/g, "")))
+    return "The URL must not contain a user name or password.";
   if (url.port === "0") return "The port must be between 1 and 65535.";
   return null;
 }

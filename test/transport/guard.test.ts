@@ -155,6 +155,10 @@ describe("URLs", () => {
     ["https://localhost.example.com/", "https://localhost.example.com/"],
     ["https://notlocal.com/", "https://notlocal.com/"],
     ["https://example.com\\@127.0.0.1/", "https://example.com/@127.0.0.1/"],
+    ["https://example.com/@team", "https://example.com/@team"],
+    ["https://example.com?to=a@b", "https://example.com/?to=a@b"],
+    ["https:example.com/?a:b@c", "https://example.com/?a:b@c"],
+    ["https://example.com#a:b@c", "https://example.com/"],
   ])("%s is accepted as %s", (text, href) => {
     const verdict = guard.checkUrl(text);
     expect(verdict.ok && verdict.url.href).toBe(href);
@@ -171,6 +175,20 @@ describe("URLs", () => {
     ["https://example.com:0/", "The port must be between 1 and 65535."],
     ["https://user@example.com/", "The URL must not contain a user name or password."],
     ["https://:password@example.com/", "The URL must not contain a user name or password."],
+    ...[
+      "http://@example.com/",
+      "https://:@example.com/",
+      "https:/@example.com/",
+      "https:@example.com/",
+      "https:\\\\@example.com\\",
+      "https:///\\@example.com",
+      " HTTPS://@example.com/",
+      "https://\t@\nexample.com/",
+      "ht\ntps://@example.com/",
+      "https://@@example.com/",
+      "https://%@example.com/",
+      "https://a:b@c:d@example.com/",
+    ].map((text) => [text, "The URL must not contain a user name or password."]),
     ["file:///etc/passwd", "The URL must start with https:// or http://."],
     ["data:text/plain,x", "The URL must start with https:// or http://."],
     ["s3://bucket/key", "The URL must start with https:// or http://."],
