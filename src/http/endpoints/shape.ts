@@ -199,7 +199,7 @@ const answeredFields = {
 
 export const endpointShape = Type.Object(answeredFields, { $id: "Endpoint" });
 
-/** The answer of the creation; `secret` is left out for a portal token without `manage`. */
+/** The answer of the creation, to whoever may create; given again by its key, it has no `secret`. */
 export const createdEndpointShape = Type.Object(
   {
     ...answeredFields,
