@@ -261,10 +261,9 @@ export class Eraser {
   /** What the audit log shows of the consumer; that something was changed stays. */
   async #forgetChanges({ projectId, consumerId }: Erasure, control: JobControl): Promise<void> {
     const { audit } = this.parts.data;
-    const text = JSON.stringify(consumerId);
     for (let after: number | null = 0; after !== null && !control.isStopping(); await control.rest()) {
       const from: number = after;
-      after = await this.#write(() => audit.blankWith(projectId, text, from));
+      after = await this.#write(() => audit.blankOf(projectId, consumerId, from));
     }
   }
 

@@ -262,6 +262,41 @@ describe("DELETE /v1/consumers/:id", () => {
     expect(asked).toMatchObject({ object: { kind: "consumer", id: "ada" } });
   });
 
+  test("blanks no change that holds its id as another field, as its name or within a text", async () => {
+    const names = ["url", "from", "full", "a.b", "hook", "bert"];
+    const other = await made("POST", "/v1/endpoints", {
+      url: api.receiver.url("other"),
+      consumer_id: "bertha",
+      description: "full",
+      event_types: ["a.b"],
+      metadata: { hook: "bert", consumer_id: "bert" },
+    });
+    await made("PATCH", `/v1/endpoints/${String(other["id"])}`, { url: api.receiver.url("elsewhere") });
+    const moved = await made("POST", "/v1/endpoints", {
+      url: api.receiver.url("moved"),
+      consumer_id: "bert",
+    });
+    await made("PATCH", `/v1/endpoints/${String(moved["id"])}`, { consumer_id: "carl" });
+    await made("POST", "/v1/replays", { consumer_id: "bert", event_types: ["a.b"] });
+    await made("POST", "/v1/replays", { consumer_id: "bertha", event_types: ["a.b"] });
+    const shown = async () =>
+      (await api.get<Page<{ action: string; changes: object }>>("/v1/audit")).data
+        .filter(({ action }) => action !== "consumer.erased")
+        .map(({ action, changes }) => [action, Object.keys(changes).length > 0]);
+    for (const name of names) {
+      await api.publish("a.b", { consumer_id: name });
+      await erase(name);
+    }
+    expect(await shown()).toEqual([
+      ["replay.started", true],
+      ["replay.started", false],
+      ["endpoint.updated", false],
+      ["endpoint.created", false],
+      ["endpoint.updated", true],
+      ["endpoint.created", true],
+    ]);
+  });
+
   test("does not touch what comes afterwards", async () => {
     await settle("ada");
     const { id } = await made("DELETE", "/v1/consumers/ada");

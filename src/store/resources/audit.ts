@@ -33,7 +33,7 @@ export class Audit {
   readonly #hasPast;
   readonly #blank;
   readonly #window;
-  readonly #blankWith;
+  readonly #blankOf;
 
   constructor(private readonly store: Store) {
     const { sqlite } = store;
@@ -59,8 +59,9 @@ export class Audit {
     this.#window = sqlite.prepare<{ last: number | null }, [number, number, number]>(
       "SELECT max(id) AS last FROM (SELECT id FROM audit WHERE scope = ? AND id > ? ORDER BY id LIMIT ?)",
     );
-    this.#blankWith = sqlite.prepare<void, [number, number, number, string]>(
-      "UPDATE audit SET changes = '{}' WHERE scope = ? AND id > ? AND id <= ? AND instr(changes, ?) > 0",
+    this.#blankOf = sqlite.prepare<void, [number, number, number, string]>(
+      `UPDATE audit SET changes = '{}' WHERE scope = ? AND id > ? AND id <= ?
+       AND ? IN (changes ->> '$.consumer_id.from', changes ->> '$.consumer_id.to')`,
     );
     this.#blank = sqlite.prepare<void, [string]>("UPDATE audit SET changes = '{}' WHERE object_id = ?");
   }
@@ -107,12 +108,12 @@ export class Audit {
   }
 
   /**
-   * Inside a write: the same for entries of a scope that hold this text, a slice above `after`; answers where
-   * it goes on, null at the end.
+   * Inside a write: the same for entries of a project whose change names this consumer, a slice above `after`;
+   * answers where it goes on, null at the end.
    */
-  blankWith(scope: number, text: string, after: number): number | null {
-    const upTo = this.#window.get(scope, after, limit("sliceRows"))?.last ?? null;
-    if (upTo !== null) this.#blankWith.run(scope, after, upTo, text);
+  blankOf(projectId: number, consumerId: string, after: number): number | null {
+    const upTo = this.#window.get(projectId, after, limit("sliceRows"))?.last ?? null;
+    if (upTo !== null) this.#blankOf.run(projectId, after, upTo, consumerId);
     return upTo;
   }
 
