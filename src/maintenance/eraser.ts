@@ -43,9 +43,9 @@ export class Eraser {
     this.#onWake.push(listener);
   }
 
-  /** Something was asked for, or follows an event that is gone. */
-  wake(): void {
-    this.parts.data.idempotency.forgetUnchanging();
+  /** Something of a project was asked for, or follows an event that is gone. */
+  wake(projectId: number): void {
+    this.parts.data.idempotency.forgetUnchanging(projectId);
     for (const listener of this.#onWake) listener();
   }
 
@@ -87,7 +87,7 @@ export class Eraser {
       const [erasure] = this.parts.data.erasures.running();
       if (erasure === undefined || control.isStopping()) break;
       events += await this.#erase(erasure, control);
-      this.parts.data.idempotency.forgetUnchanging();
+      this.parts.data.idempotency.forgetUnchanging(erasure.projectId);
     }
     await removeRest(this.parts, control);
     return events;

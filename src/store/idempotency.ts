@@ -98,26 +98,29 @@ export class Idempotency {
     if (this.#unchangingBytes + bytes > limit("keptUnchangedTotalBytesMax")) return;
     if (!take(this.#unchanged, bytes, [[payer, limit("keptUnchangedBytesMax")]])) return;
     this.#unchangingBytes += bytes;
-    this.#unchanging.set(nameOf(owner, key), { kept, payer, bytes, at: this.store.now() });
+    const projectId = projectOf(owner);
+    this.#unchanging.set(nameOf(owner, key), { kept, projectId, payer, bytes, at: this.store.now() });
   }
 
   /** Of those calls what is past its day. */
   #dropPast(): void {
     const past = this.store.now() - limit("idempotencyKeptMs");
-    for (const [name, { payer, bytes, at }] of this.#unchanging) {
-      if (at > past) return;
-      this.#unchanging.delete(name);
-      this.#unchangingBytes -= bytes;
-      this.#unchanged.set(payer, (this.#unchanged.get(payer) ?? 0) - bytes);
+    for (const [name, kept] of this.#unchanging) {
+      if (kept.at > past) return;
+      this.#drop(name, kept);
     }
     this.#unchanged.clear();
   }
 
-  /** Something is erased, which answers of calls that changed nothing may show. */
-  forgetUnchanging(): void {
-    this.#unchanging.clear();
-    this.#unchanged.clear();
-    this.#unchangingBytes = 0;
+  /** Something of a project is erased, which answers of its calls that changed nothing may show. */
+  forgetUnchanging(projectId: number): void {
+    for (const [name, kept] of this.#unchanging) if (kept.projectId === projectId) this.#drop(name, kept);
+  }
+
+  #drop(name: string, { payer, bytes }: Unchanging): void {
+    this.#unchanging.delete(name);
+    this.#unchangingBytes -= bytes;
+    this.#unchanged.set(payer, (this.#unchanged.get(payer) ?? 0) - bytes);
   }
 
   /** Removes a slice of what is past its day; answers how many. */
@@ -138,6 +141,7 @@ export class Idempotency {
 /** The answer of a call that changed nothing. */
 interface Unchanging {
   kept: KeptAnswer;
+  projectId: number;
   payer: string;
   bytes: number;
   at: number;
@@ -167,6 +171,11 @@ function take(taken: Map<string, number>, bytes: number, rooms: readonly Room[])
 
 function isOfLink({ projectId, consumerId }: KeyOwner): boolean {
   return consumerId !== null || projectId < 0;
+}
+
+/** Whose calls a link over the whole project answers too. */
+function projectOf({ projectId }: KeyOwner): number {
+  return Math.abs(projectId);
 }
 
 /** Accounts are made by the operator alone: nobody else adds to these names. */

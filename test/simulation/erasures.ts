@@ -53,19 +53,21 @@ export class Erasures {
   }
 
   eraseEvent(): void {
-    const rows = this.run.sqlite.query<{ id: number }, []>("SELECT id FROM event ORDER BY id").all();
+    const rows = this.run.sqlite
+      .query<{ id: number; project: number }, []>("SELECT id, project_id AS project FROM event ORDER BY id")
+      .all();
     if (rows.length === 0) return;
-    const { id } = this.run.rng.pick(rows);
+    const { id, project } = this.run.rng.pick(rows);
     this.run.tally.erasures++;
     this.asked.events.add(id);
-    this.#eraseEvent(id).catch(this.run.refused);
+    this.#eraseEvent(id, project).catch(this.run.refused);
   }
 
-  async #eraseEvent(id: number): Promise<void> {
+  async #eraseEvent(id: number, projectId: number): Promise<void> {
     const { data, eraser } = this.run.process;
     await eraser.close(id);
     eraser.forget((await data.store.write(() => eraser.remove(id))) ?? []);
-    eraser.wake();
+    eraser.wake(projectId);
     this.asked.erased.add(id);
   }
 
@@ -79,7 +81,7 @@ export class Erasures {
     data.store
       .write(() => data.erasures.begin(projectId, consumerId))
       .then(({ id }) => {
-        eraser.wake();
+        eraser.wake(projectId);
         this.asked.begun.add(id);
       }, run.refused);
   }

@@ -196,6 +196,24 @@ test("small answers with long names weigh what they do", async () => {
   expect(count).toBe(Math.floor(limit("keptUnchangedBytesMax") / weight));
 });
 
+test("an erasure forgets what a project and its links were answered, nobody else's, and gives the room back", async () => {
+  await using made = await openTestData();
+  const { idempotency } = made.data;
+  const kept = { fingerprint: "f", status: 200, body: "{}" };
+  const projectLink: KeyOwner = { ...ACCOUNT, projectId: -ACCOUNT.projectId };
+  const erased = [ACCOUNT, linkOf("c"), projectLink];
+  const others = [OTHER_ACCOUNT, { ...OTHER_ACCOUNT, consumerId: "c" }, { ...ACCOUNT, projectId: 2 }];
+  for (const owner of others) idempotency.keepUnchanging(owner, "k", kept);
+  for (let time = 0; time < limit("keptUnchangedBytesMax") / limit("keptAnswerBytes"); time++) {
+    for (const owner of erased) idempotency.keepUnchanging(owner, "k", kept);
+    idempotency.forgetUnchanging(ACCOUNT.projectId);
+  }
+  expect(erased.map((owner) => idempotency.find(owner, "k"))).toEqual([null, null, null]);
+  expect(others.map((owner) => idempotency.find(owner, "k"))).toEqual([kept, kept, kept]);
+  for (const owner of erased) idempotency.keepUnchanging(owner, "k", kept);
+  expect(erased.map((owner) => idempotency.find(owner, "k"))).toEqual([kept, kept, kept]);
+});
+
 test("the answer of a call that changed nothing is kept for 24 hours, over midnight too", async () => {
   let now = Date.UTC(2026, 10, 20, 23, 30);
   await using made = await openTestData({ now: () => now });

@@ -68,7 +68,7 @@ function deleteEvent(services: Needs<"ids" | "events" | "eraser">): AnyRoute {
         return { status: 204 };
       });
       eraser.forget(held);
-      eraser.wake();
+      eraser.wake(caller.projectId);
       return answer;
     },
   });
@@ -98,7 +98,7 @@ function deleteConsumer(services: Needs<"store" | "ids" | "index" | "erasures" |
         json: erasureOf(services, erasures.begin(caller.projectId, params.id)),
         audited: { objectId: params.id },
       }));
-      services.eraser.wake();
+      services.eraser.wake(caller.projectId);
       return answer;
     },
   });
