@@ -3,7 +3,8 @@ import type { Actors } from "../delivery/actors.ts";
 import type { JobControl } from "../platform/job-control.ts";
 import { removeRest } from "./retention.ts";
 import type { Data } from "../store/data.ts";
-import type { Erasure } from "../store/cleanup/erasures.ts";
+import type { Endpoint, Source } from "../core/model.ts";
+import type { Consumer, Erasure, Owned } from "../store/cleanup/erasures.ts";
 import { LABELS } from "../store/index/index.ts";
 import type { HeldDelivery } from "../store/cleanup/removal.ts";
 
@@ -28,6 +29,12 @@ export interface EraserParts {
   actors: Actors;
 }
 
+/** What was deleted, and is still to be remembered so. */
+interface Closed {
+  endpoints: (Endpoint | null)[];
+  sources: (Source | null)[];
+}
+
 /**
  * Forgets events and consumers for good. A consumer is forgotten step by step, each step slice by slice, and
  * each slice finds by itself what is left: cut short at any moment, it goes on at the next start. SQLite
@@ -47,6 +54,53 @@ export class Eraser {
   wake(projectId: number): void {
     this.parts.data.idempotency.forgetUnchanging(projectId);
     for (const listener of this.#onWake) listener();
+  }
+
+  /**
+   * Begins to forget a consumer: `commit` writes its erasure, in the transaction of the answer. From that answer
+   * on nothing that the consumer had does anything: its endpoints and sources are deleted, slice by slice before
+   * and the rest with the erasure, and its links are refused while that runs. One that runs already stays it.
+   */
+  async begin<T>(consumer: Consumer, commit: (write: () => Erasure) => Promise<T>): Promise<T> {
+    const { erasures, store } = this.parts.data;
+    const before = { ...consumer, last: store.keys.last };
+    while (erasures.runningOf(consumer) === null && erasures.hasOpen(before))
+      await this.#rememberClosed([await store.write(() => this.#closeSlice(before))]);
+    let rest: Closed[] = [];
+    const answer = await commit(() => {
+      rest = [];
+      const running = erasures.runningOf(consumer);
+      if (running !== null) return running;
+      const erasure = erasures.begin(consumer);
+      while (erasures.hasOpen(erasure)) rest.push(this.#closeSlice(erasure));
+      return erasure;
+    });
+    await this.#rememberClosed(rest);
+    this.wake(consumer.projectId);
+    return answer;
+  }
+
+  /** Inside a write: their actors cancel what waits, once it is remembered. */
+  #closeSlice(of: Owned): Closed {
+    const { endpoints, erasures, sources } = this.parts.data;
+    const isDeleted = { status: "deleted" } as const;
+    return {
+      endpoints: erasures.openEndpoints(of).map((id) => endpoints.update(id, () => isDeleted)),
+      sources: erasures.openSources(of).map((id) => sources.update(id, () => isDeleted)),
+    };
+  }
+
+  /**
+   * In a later turn: what the same transaction wrote of them before is remembered first. Nothing is written of
+   * them afterwards.
+   */
+  async #rememberClosed(slices: readonly Closed[]): Promise<void> {
+    const { endpoints, sources, store } = this.parts.data;
+    if (slices.length > 0) await new Promise<void>((resolve) => store.schedule(resolve));
+    for (const closed of slices) {
+      for (const endpoint of closed.endpoints) if (endpoint !== null) endpoints.remember(endpoint);
+      for (const source of closed.sources) if (source !== null) sources.remember(source);
+    }
   }
 
   /** Ends the open deliveries of an event, so that it can be removed; nothing of it is sent any more. */
@@ -97,8 +151,6 @@ export class Eraser {
     const { index } = this.parts.data;
     let events = 0;
     const steps: (() => Promise<boolean>)[] = [
-      () => this.#closeEndpoints(erasure),
-      () => this.#closeSources(erasure),
       () => this.#dropPortalLinks(erasure),
       async () => {
         const gone = await this.#eraseEvents(erasure);
@@ -118,25 +170,6 @@ export class Eraser {
     await removeRest(this.parts, control);
     if (!control.isStopping()) await this.#complete(erasure);
     return events;
-  }
-
-  /** From here on nothing more is sent: their actors cancel what waits. False when none were left. */
-  async #closeEndpoints(erasure: Erasure): Promise<boolean> {
-    const { endpoints, erasures } = this.parts.data;
-    const closed = await this.#write(() =>
-      erasures.openEndpoints(erasure).map((id) => endpoints.update(id, () => ({ status: "deleted" }))),
-    );
-    for (const endpoint of closed) if (endpoint !== null) endpoints.remember(endpoint);
-    return closed.length > 0;
-  }
-
-  async #closeSources(erasure: Erasure): Promise<boolean> {
-    const { erasures, sources } = this.parts.data;
-    const closed = await this.#write(() =>
-      erasures.openSources(erasure).map((id) => sources.update(id, () => ({ status: "deleted" }))),
-    );
-    for (const source of closed) if (source !== null) sources.remember(source);
-    return closed.length > 0;
   }
 
   #dropPortalLinks(erasure: Erasure): Promise<boolean> {
@@ -207,7 +240,7 @@ export class Eraser {
     await index.settle();
     const dropped = await this.#write(() => {
       const held: HeldDelivery[] = [];
-      const keys = erasures.endpoints(erasure);
+      const keys = erasures.deletedEndpoints(erasure);
       let rows = 0;
       for (const id of keys)
         if (rows < limit("sliceRows")) rows += this.#dropEndpoint(id, erasure.projectId, held);
@@ -240,7 +273,7 @@ export class Eraser {
   #dropSources(erasure: Erasure): Promise<boolean> {
     const { audit, index, erasures, ids, orphans } = this.parts.data;
     return this.#write(() => {
-      const keys = erasures.sources(erasure);
+      const keys = erasures.deletedSources(erasure);
       let rows = 0;
       for (const id of keys) {
         rows += orphans.dropDedup(id) + index.clear(id, limit("sliceRows"));

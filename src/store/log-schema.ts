@@ -281,7 +281,10 @@ export const erasure = sqliteTable(
     deliveries: integer().notNull().default(0),
     completed_at: integer(),
   },
-  (t) => [index("erasure_project").on(t.project_id, t.id)],
+  (t) => [
+    index("erasure_project").on(t.project_id, t.id),
+    index("erasure_running").on(t.project_id, t.consumer_id).where(sql`status = 'running'`),
+  ],
 );
 
 export const sourceStat = sqliteTable(

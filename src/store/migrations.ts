@@ -5,6 +5,7 @@ import deliveryChanged from "../../drizzle/0003_delivery_changed.sql" with { typ
 import replayLists from "../../drizzle/0004_replay_lists.sql" with { type: "text" };
 import attemptDeadReason from "../../drizzle/0005_attempt_dead_reason.sql" with { type: "text" };
 import askedRetry from "../../drizzle/0006_asked_retry.sql" with { type: "text" };
+import erasureRunning from "../../drizzle/0007_erasure_running.sql" with { type: "text" };
 
 /**
  * In order; the n-th brings `PRAGMA user_version` to n. Imported as text, so that the executable
@@ -17,6 +18,7 @@ const MIGRATIONS: readonly string[] = [
   replayLists,
   attemptDeadReason,
   askedRetry,
+  erasureRunning,
 ];
 
 /** The schema's version before and after a start. */

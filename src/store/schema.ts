@@ -134,7 +134,11 @@ export const portalLink = sqliteTable(
     create: integer("may_create", { mode: "boolean" }).notNull(),
     expiresAt: integer("expires_at").notNull(),
   },
-  (t) => [index("portal_link_project").on(t.projectId), index("portal_link_expiry").on(t.expiresAt)],
+  (t) => [
+    index("portal_link_project").on(t.projectId),
+    index("portal_link_consumer").on(t.projectId, t.consumerId),
+    index("portal_link_expiry").on(t.expiresAt),
+  ],
 );
 
 export const projectLogo = sqliteTable("project_logo", {

@@ -1,6 +1,7 @@
 import { withoutWaits } from "../../src/core/delivery.ts";
 import { type Endpoint, HEALTHY } from "../../src/core/model.ts";
 import { makeSecret } from "../../src/core/signing.ts";
+import type { Consumer } from "../../src/store/cleanup/erasures.ts";
 import type { Simulation } from "./run.ts";
 import { CONSUMERS, newEndpoint, pathOf } from "./scenario.ts";
 
@@ -12,12 +13,12 @@ export class Changes {
 
   constructor(private readonly run: Simulation) {}
 
-  async create(isLate = false): Promise<number> {
+  async create(isLate = false, of: Partial<Consumer> = {}): Promise<number> {
     const { rng, process, projects, world, outside, paths } = this.run;
     const { data } = process;
     // Some of each project.
     const projectId = projects[this.#made % projects.length] ?? 0;
-    const fields = newEndpoint(rng, projectId, this.#made++, world.wall);
+    const fields = { ...newEndpoint(rng, projectId, this.#made++, world.wall), ...of };
     const made = await data.store.write(() => {
       const inserted = data.endpoints.insert(fields);
       // The process may die before anybody hears of it.

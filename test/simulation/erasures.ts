@@ -1,5 +1,6 @@
 import { OUTCOMES } from "../../src/core/model.ts";
 import { entriesOfNothing } from "../kit/entries.ts";
+import type { Consumer, Erasure } from "../../src/store/cleanup/erasures.ts";
 import type { Simulation } from "./run.ts";
 
 /** What the outside asked to be erased, and what it was told. */
@@ -48,6 +49,9 @@ const LOST = {
 export class Erasures {
   readonly asked: Asked = { events: new Set(), erased: new Set(), consumers: new Set(), begun: new Set() };
 
+  /** Tokens of links that erased consumers have had. */
+  readonly #links = new Map<string, number>();
+
   constructor(private readonly run: Simulation) {
     run.sqlite.exec(WATCH);
   }
@@ -71,19 +75,47 @@ export class Erasures {
     this.asked.erased.add(id);
   }
 
-  eraseConsumer({ projectId, consumerId }: { projectId: number; consumerId: string }): void {
+  eraseConsumer({ projectId, consumerId }: Consumer): void {
     const { run } = this;
     const { data, eraser } = run.process;
     run.tally.erasures++;
     this.asked.consumers.add(`${projectId}:${consumerId}`);
     // Who is deleted gets nothing any more.
     for (const id of data.endpoints.keysOf(projectId, consumerId)) run.outside.deleted.add(id);
+    const consumer = { projectId, consumerId };
+    this.#makeLink(consumer);
+    const write = (begin: () => Erasure) =>
+      data.store.write(() => {
+        const erasure = begin();
+        // Those that were made since too.
+        for (const id of data.endpoints.keysOf(projectId, consumerId))
+          if (id <= erasure.last) run.outside.deleted.add(id);
+        return erasure;
+      });
+    eraser.begin(consumer, write).then((erasure) => {
+      this.asked.begun.add(erasure.id);
+      this.#requireClosed(erasure);
+    }, run.refused);
+  }
+
+  #makeLink({ projectId, consumerId }: Consumer): void {
+    const { data } = this.run.process;
+    const fields = { projectId, consumerId, manage: true, create: true, expiresAt: Number.MAX_SAFE_INTEGER };
     data.store
-      .write(() => data.erasures.begin(projectId, consumerId))
-      .then(({ id }) => {
-        eraser.wake(projectId);
-        this.asked.begun.add(id);
-      }, run.refused);
+      .write(() => data.portalLinks.insert(fields))
+      .then(({ token, link }) => this.#links.set(token, link.id), this.run.refused);
+  }
+
+  /** From the moment of the answer: what is left of the consumer does nothing any more. */
+  #requireClosed({ projectId, consumerId, last }: Erasure): void {
+    const { data } = this.run.process;
+    const [open] = data.endpoints.ofConsumer(projectId, consumerId).below(last + 1);
+    if (open !== undefined) this.run.violate("an endpoint of an erased consumer is there after the answer");
+    for (const [token, id] of this.#links) {
+      const link = data.portalLinks.find(token);
+      if (link?.projectId === projectId && link.consumerId === consumerId && id <= last)
+        this.run.violate("a link of an erased consumer is let in after the answer");
+    }
   }
 
   /** True where somebody asked for the end of this event. */

@@ -194,6 +194,18 @@ export const MUTANTS: readonly Mutant[] = [
     put: "SELECT * FROM erasure WHERE status = 'running' AND events = 0 ORDER BY id",
   },
   {
+    name: "an erasure is answered and an endpoint that was made in the meantime is not closed",
+    file: "maintenance/eraser.ts",
+    find: "while (erasures.hasOpen(erasure)) rest.push(this.#closeSlice(erasure));",
+    put: "",
+  },
+  {
+    name: "a link is let in while its consumer is erased",
+    file: "store/resources/portal-links.ts",
+    find: "AND last >= portal_link.id)",
+    put: "AND 0)",
+  },
+  {
     name: "an erasure takes what came after it was asked for",
     file: "maintenance/eraser.ts",
     find: ".filter((key) => key <= erasure.last)",

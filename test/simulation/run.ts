@@ -258,8 +258,9 @@ export class Simulation {
     else {
       const of = { projectId: this.rng.pick(this.projects), consumerId };
       this.erasures.eraseConsumer(of);
-      // What comes now is the consumer's new story, while its endpoints are still there.
+      // What comes once it is answered is the consumer's new story, while it is still being erased.
       for (const ms of [0.5, 1, 2]) this.later(ms, () => this.publishing.publish(of));
+      this.later(this.rng.below(3), () => void this.#changes.create(true, of).catch(this.refused));
     }
     if (this.rng.chance(0.3)) this.world.outside(this.rng.below(50), () => this.#crash());
   }

@@ -212,3 +212,37 @@ test("a wide replay that is under way goes on with the list that it had in its r
   ]);
   sqlite.close();
 });
+
+test("an erasure that is under way has closed what its consumer had, and nothing else", () => {
+  const sqlite = new Database(":memory:", { strict: true });
+  sqlite.exec(initial);
+  const rows = [
+    [10, "ada"],
+    [11, "bert"],
+    [12, null],
+    [30, "ada"],
+  ] as const;
+  sqlite.exec(`
+    INSERT INTO account VALUES (1, 'a', 'free', 0);
+    INSERT INTO project (id, account_id, name, mode) VALUES (2, 1, 'p', 'live');
+    INSERT INTO erasure (id, project_id, consumer_id, status, last) VALUES
+      (20, 2, 'ada', 'running', 19), (21, 2, 'bert', 'completed', 19);
+    PRAGMA user_version = 1;`);
+  const source = sqlite.query(
+    "INSERT INTO source VALUES (?, 2, ?, 'service', 's', 'active', '{}', NULL, 0, x'')",
+  );
+  const endpoint = sqlite.query(
+    `INSERT INTO endpoint VALUES (?, 2, ?, 'poll', '{}', NULL, NULL, NULL, NULL, '[]', NULL, 5, NULL, 1, 'none', '{}',
+     'active', NULL, 0, x'')`,
+  );
+  for (const row of rows) for (const insert of [source, endpoint]) insert.run(...row);
+  migrate(sqlite);
+  for (const table of ["endpoint", "source"])
+    expect(sqlite.query(`SELECT id, status FROM ${table} ORDER BY id`).values()).toEqual([
+      [10, "deleted"],
+      [11, "active"],
+      [12, "active"],
+      [30, "active"],
+    ]);
+  sqlite.close();
+});

@@ -1,8 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { Caller } from "../../core/caller.ts";
 import { notFound } from "../../core/errors.ts";
 import { keyTime } from "../../core/ids.ts";
-import type { Erasure } from "../../store/cleanup/erasures.ts";
+import type { Consumer, Erasure } from "../../store/cleanup/erasures.ts";
 import { LABELS } from "../../store/index/index.ts";
 import type { HeldDelivery } from "../../store/cleanup/removal.ts";
 import { findEvent } from "../shared/lookups.ts";
@@ -75,7 +74,7 @@ function deleteEvent(services: Needs<"ids" | "events" | "eraser">): AnyRoute {
 }
 
 function deleteConsumer(services: Needs<"store" | "ids" | "index" | "erasures" | "eraser">): AnyRoute {
-  const { erasures } = services;
+  const { eraser } = services;
   return route({
     method: "DELETE",
     path: "/v1/consumers/:id",
@@ -84,22 +83,23 @@ function deleteConsumer(services: Needs<"store" | "ids" | "index" | "erasures" |
     summary: "Erase a consumer",
     description:
       "All that was published for this `consumer_id` until now, with deliveries and attempts; its endpoints, sources and portal links; and " +
-      "what the audit log shows of them. It goes on by itself, also over a restart; `GET /v1/erasures/:id` tells how far it is. What was " +
-      "metered stays metered. What is published for the consumer afterwards is kept.",
+      "what the audit log shows of them. By the answer its endpoints and sources are closed and its links refused; the rest goes on by itself, also over a restart; `GET /v1/erasures/:id` tells how far it is. What was " +
+      "metered stays metered. What is published or made for the consumer afterwards is kept.",
     access: "owner",
     budget: "management",
     audit: { action: "consumer.erased", object: "consumer" },
     answers: { 202: { description: "It runs.", schema: erasureShape, example: erasureExample } },
     async handle(context) {
       const { caller, params } = context;
-      if (!isKnown(services, caller, params.id)) throw notFound("consumer");
-      const answer = await context.commit(() => ({
-        status: 202,
-        json: erasureOf(services, erasures.begin(caller.projectId, params.id)),
-        audited: { objectId: params.id },
-      }));
-      services.eraser.wake(caller.projectId);
-      return answer;
+      const consumer = { projectId: caller.projectId, consumerId: params.id };
+      if (!isKnown(services, consumer)) throw notFound("consumer");
+      return eraser.begin(consumer, (write) =>
+        context.commit(() => ({
+          status: 202,
+          json: erasureOf(services, write()),
+          audited: { objectId: params.id },
+        })),
+      );
     },
   });
 }
@@ -107,14 +107,17 @@ function deleteConsumer(services: Needs<"store" | "ids" | "index" | "erasures" |
 /** A consumer is made by naming it: where nothing names it, there is none. */
 function isKnown(
   { erasures, index, store }: Needs<"store" | "index" | "erasures">,
-  { projectId }: Caller,
-  consumerId: string,
+  consumer: Consumer,
 ): boolean {
-  const owned = { projectId, consumerId, last: store.keys.last };
-  if (index.labels.find(projectId, LABELS.consumer, consumerId) !== null) return true;
-  return [erasures.endpoints(owned), erasures.sources(owned), erasures.portalLinks(owned)].some(
-    (keys) => keys.length > 0,
-  );
+  const owned = { ...consumer, last: store.keys.last };
+  if (index.labels.find(consumer.projectId, LABELS.consumer, consumer.consumerId) !== null) return true;
+  return [
+    erasures.openEndpoints(owned),
+    erasures.deletedEndpoints(owned),
+    erasures.openSources(owned),
+    erasures.deletedSources(owned),
+    erasures.portalLinks(owned),
+  ].some((keys) => keys.length > 0);
 }
 
 function listErasures(services: Needs<"ids" | "erasures">): AnyRoute {

@@ -19,6 +19,8 @@ export interface Erasure {
 
 type Row = typeof erasure.$inferSelect;
 
+export type Consumer = Pick<Erasure, "projectId" | "consumerId">;
+
 /** What of a consumer lies apart from events; `last` bounds it. */
 export type Owned = Pick<Erasure, "projectId" | "consumerId" | "last">;
 
@@ -35,11 +37,9 @@ export class Erasures {
     this.#statements = prepare(store.sqlite);
   }
 
-  /** The one that runs for this consumer already, or a new one. */
-  begin(projectId: number, consumerId: string): Erasure {
-    const running = this.#statements.runningOf.get(projectId, consumerId);
-    if (running) return toErasure(running);
-    const last = this.store.keys.last;
+  /** Of all that there is of the consumer by now. */
+  begin({ projectId, consumerId }: Consumer): Erasure {
+    const { last } = this.store.keys;
     const id = this.store.takeKey();
     this.#statements.insert.run(id, projectId, consumerId, last);
     return this.get(id) as Erasure;
@@ -53,6 +53,11 @@ export class Erasures {
   /** Newest first, below the key `before`. */
   list(projectId: number, before: number, count: number): Erasure[] {
     return this.#statements.list.all(projectId, before, count).map(toErasure);
+  }
+
+  runningOf({ projectId, consumerId }: Consumer): Erasure | null {
+    const row = this.#statements.runningOf.get(projectId, consumerId);
+    return row ? toErasure(row) : null;
   }
 
   running(): Erasure[] {
@@ -71,24 +76,26 @@ export class Erasures {
     this.#statements.complete.run(this.store.now(), id);
   }
 
-  /**
-   * Endpoints that are still there, then portal links, then all endpoints, also deleted ones: a slice of
-   * their keys.
-   */
+  /** True where the consumer has an endpoint or a source that is still there. */
+  hasOpen(of: Owned): boolean {
+    return this.openEndpoints(of).length + this.openSources(of).length > 0;
+  }
+
+  /** Endpoints that are still there, then those that are deleted: a slice of their keys. */
   openEndpoints(of: Owned): number[] {
     return this.#keys(this.#statements.openEndpoints, of);
   }
 
-  endpoints(of: Owned): number[] {
-    return this.#keys(this.#statements.endpoints, of);
+  deletedEndpoints(of: Owned): number[] {
+    return this.#keys(this.#statements.deletedEndpoints, of);
   }
 
   openSources(of: Owned): number[] {
     return this.#keys(this.#statements.openSources, of);
   }
 
-  sources(of: Owned): number[] {
-    return this.#keys(this.#statements.sources, of);
+  deletedSources(of: Owned): number[] {
+    return this.#keys(this.#statements.deletedSources, of);
   }
 
   portalLinks(of: Owned): number[] {
@@ -162,9 +169,9 @@ function prepare(sqlite: Store["sqlite"]) {
       "UPDATE erasure SET status = 'completed', completed_at = ? WHERE id = ?",
     ),
     openEndpoints: owned("endpoint", "AND status <> 'deleted'"),
-    endpoints: owned("endpoint"),
+    deletedEndpoints: owned("endpoint", "AND status = 'deleted'"),
     openSources: owned("source", "AND status <> 'deleted'"),
-    sources: owned("source"),
+    deletedSources: owned("source", "AND status = 'deleted'"),
     portalLinks: owned("portal_link"),
     dropPortalLink: sqlite.prepare<void, [number]>("DELETE FROM portal_link WHERE id = ?"),
     replays: sqlite.prepare<{ id: number }, [number, string, string, number, number]>(

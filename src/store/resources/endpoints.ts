@@ -164,7 +164,6 @@ export class Endpoints {
 
   /** The endpoint as its row has it now: a write of the same batch may have changed it a moment ago. */
   #pending(id: number): Endpoint | undefined {
-    if (!this.#all.has(id)) return undefined;
     const row = this.db.select().from(table).where(eq(table.id, id)).get();
     return row && row.status !== "deleted" ? this.#open(row) : undefined;
   }

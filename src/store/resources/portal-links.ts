@@ -32,7 +32,9 @@ export class PortalLinks {
   ) {
     this.#find = store.sqlite.prepare<StoredLink, [Uint8Array, number]>(
       `SELECT id, project_id, consumer_id, may_manage, may_create, expires_at FROM portal_link
-       WHERE hash = ? AND expires_at > ?`,
+       WHERE hash = ? AND expires_at > ? AND NOT EXISTS
+       (SELECT 1 FROM erasure WHERE status = 'running' AND erasure.project_id = portal_link.project_id
+        AND erasure.consumer_id = portal_link.consumer_id AND last >= portal_link.id)`,
     );
   }
 
@@ -44,7 +46,7 @@ export class PortalLinks {
     return { link: row, token };
   }
 
-  /** The link with a token that has not expired and was not revoked. */
+  /** The link with a token that has not expired and was not revoked, also not with its consumer's erasure. */
   find(token: string): PortalLink | null {
     const row = this.#find.get(hashToken(token), this.store.now());
     return row && toLink(row);
