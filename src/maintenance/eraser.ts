@@ -134,22 +134,34 @@ export class Eraser {
     for (const { endpointId, id } of held) this.parts.actors.forget(endpointId, id);
   }
 
-  /** Does all that was asked for. Answers how many events are gone. */
+  /**
+   * Does all that was asked for. Projects take turns, a slice each: one's erasures, however large, do not hold up
+   * another's. Answers how many events are gone.
+   */
   async run(control: JobControl): Promise<number> {
+    const { erasures } = this.parts.data;
+    const begun = new Map<number, AsyncGenerator<number, void>>();
     let events = 0;
-    for (;;) {
-      const [erasure] = this.parts.data.erasures.running();
-      if (erasure === undefined || control.isStopping()) break;
-      events += await this.#erase(erasure, control);
-      this.parts.data.idempotency.forgetUnchanging(erasure.projectId);
+    for (let projectId = 0; !control.isStopping(); ) {
+      const erasure = erasures.firstRunning(projectId) ?? erasures.firstRunning(0);
+      if (erasure === null) break;
+      ({ projectId } = erasure);
+      const slices = begun.get(erasure.id) ?? this.#erase(erasure);
+      begun.set(erasure.id, slices);
+      const slice = await slices.next();
+      if (slice.done === true) continue;
+      events += slice.value;
+      await control.rest();
     }
     await removeRest(this.parts, control);
     return events;
   }
 
-  async #erase(erasure: Erasure, control: JobControl): Promise<number> {
-    const { index } = this.parts.data;
+  /** Slice by slice: how many events each has removed. */
+  async *#erase(erasure: Erasure): AsyncGenerator<number, void> {
+    const { idempotency, index } = this.parts.data;
     let events = 0;
+    let changesAfter: number | null = 0;
     const steps: (() => Promise<boolean>)[] = [
       () => this.#dropPortalLinks(erasure),
       async () => {
@@ -161,15 +173,18 @@ export class Eraser {
       () => this.#dropEndpoints(erasure),
       () => this.#dropSources(erasure),
       () => this.#dropAnswers(erasure),
+      async () => {
+        changesAfter = await this.#forgetChanges(erasure, changesAfter ?? 0);
+        return changesAfter !== null;
+      },
+      () => this.#removeRest(),
     ];
     for (const step of steps) {
       await index.settle();
-      while (!control.isStopping() && (await step())) await control.rest();
+      for (; await step(); events = 0) yield events;
     }
-    await this.#forgetChanges(erasure, control);
-    await removeRest(this.parts, control);
-    if (!control.isStopping()) await this.#complete(erasure);
-    return events;
+    await this.#complete(erasure);
+    idempotency.forgetUnchanging(erasure.projectId);
   }
 
   #dropPortalLinks(erasure: Erasure): Promise<boolean> {
@@ -291,13 +306,16 @@ export class Eraser {
     return this.#write(() => this.parts.data.erasures.dropAnswers(erasure) > 0);
   }
 
-  /** What the audit log shows of the consumer; that something was changed stays. */
-  async #forgetChanges({ projectId, consumerId }: Erasure, control: JobControl): Promise<void> {
-    const { audit } = this.parts.data;
-    for (let after: number | null = 0; after !== null && !control.isStopping(); await control.rest()) {
-      const from: number = after;
-      after = await this.#write(() => audit.blankOf(projectId, consumerId, from));
-    }
+  /** What a slice of the audit log shows of the consumer; that something was changed stays. */
+  #forgetChanges({ projectId, consumerId }: Erasure, after: number): Promise<number | null> {
+    return this.#write(() => this.parts.data.audit.blankOf(projectId, consumerId, after));
+  }
+
+  async #removeRest(): Promise<boolean> {
+    const { removal } = this.parts.data;
+    if (!removal.hasRest()) return false;
+    await this.#write(() => removal.removeRest());
+    return true;
   }
 
   #complete({ id, projectId, consumerId }: Erasure): Promise<void> {

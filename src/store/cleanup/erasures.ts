@@ -60,8 +60,10 @@ export class Erasures {
     return row ? toErasure(row) : null;
   }
 
-  running(): Erasure[] {
-    return this.#statements.running.all().map(toErasure);
+  /** The oldest one that runs of the first project with a key above this one. */
+  firstRunning(afterProject: number): Erasure | null {
+    const row = this.#statements.firstRunning.get(afterProject);
+    return row ? toErasure(row) : null;
   }
 
   countRunning(): number {
@@ -158,7 +160,9 @@ function prepare(sqlite: Store["sqlite"]) {
     list: sqlite.prepare<Row, [number, number, number]>(
       "SELECT * FROM erasure WHERE project_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
     ),
-    running: sqlite.prepare<Row, []>("SELECT * FROM erasure WHERE status = 'running' ORDER BY id"),
+    firstRunning: sqlite.prepare<Row, [number]>(
+      "SELECT * FROM erasure WHERE status = 'running' AND project_id > ? ORDER BY project_id, id LIMIT 1",
+    ),
     countRunning: sqlite.prepare<{ n: number }, []>(
       "SELECT count(*) AS n FROM erasure WHERE status = 'running'",
     ),
