@@ -1,4 +1,4 @@
-import type { Endpoint } from "../../src/core/model.ts";
+import { type Endpoint, isSameDestination } from "../../src/core/model.ts";
 import { limit } from "../../src/core/limits.ts";
 import { DEFAULT_SCHEDULE } from "../../src/core/retry.ts";
 import type { Load } from "../../src/core/waiting.ts";
@@ -68,12 +68,24 @@ export class AttemptWatch {
   /** Whether the slots of all endpoints have one for this one. */
   hasFreeSlot(endpointId: number): boolean {
     const isOnly = this.inFlightOf(endpointId) === 0;
-    const busy = Math.max(
-      this.#busy.size / this.run.attemptsMax,
-      this.#bytes / limit("attemptsInFlightBytesMax"),
-    );
     // The last quarter is for other accounts.
-    return busy < 1 / 2 || (isOnly && busy < 3 / 4);
+    return this.isHalfFree || (isOnly && this.#busyPart < 3 / 4);
+  }
+
+  /** Then there is a slot for any endpoint. */
+  get isHalfFree(): boolean {
+    return this.#busyPart < 1 / 2;
+  }
+
+  /** Of the slots of all endpoints. */
+  get #busyPart(): number {
+    const { size } = this.#busy;
+    return Math.max(size / this.run.attemptsMax, this.#bytes / limit("attemptsInFlightBytesMax"));
+  }
+
+  /** Attempts of an endpoint in flight that somebody asked for. */
+  byHandOf(endpointId: number): number {
+    return [...this.#byHand.values()].filter(({ endpoint }) => endpoint.id === endpointId).length;
   }
 
   get #bytes(): number {
@@ -161,6 +173,9 @@ export class AttemptWatch {
     run.receivers.secrets.set(run.process.data.ids.encode("msg", id), this.#validSecrets(endpoint.id));
     this.#busy.set(id, load.body.length);
     run.plan.onStart(load);
+    const now = run.process.data.endpoints.getAnyway(endpoint.id);
+    if (now && !isSameDestination(now, endpoint))
+      run.violate("an attempt started to an address that its endpoint has left");
     if (run.outside.byHand.has(id)) this.#byHand.set(id, { endpoint, load });
     else this.#onScheduled(endpoint, load);
   }
@@ -171,6 +186,14 @@ export class AttemptWatch {
     const start = this.#byHand.get(id);
     this.#byHand.delete(id);
     if (start) this.#onScheduled(start.endpoint, start.load);
+  }
+
+  /** A test that is written was refused its attempt. */
+  requireFull(id: number): void {
+    const { data } = this.run.process;
+    const endpointId = data.deliveries.get(id)?.endpointId ?? 0;
+    if (this.isHalfFree && !this.run.outside.narrowed.has(endpointId))
+      this.run.violate("a test was written and is refused, although there are slots");
   }
 
   /** The queue started it. */

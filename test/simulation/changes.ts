@@ -1,4 +1,4 @@
-import { withoutWaits } from "../../src/core/delivery.ts";
+import { isOpen, withoutWaits } from "../../src/core/delivery.ts";
 import { type Endpoint, HEALTHY } from "../../src/core/model.ts";
 import { makeSecret } from "../../src/core/signing.ts";
 import type { Consumer } from "../../src/store/cleanup/erasures.ts";
@@ -101,8 +101,7 @@ export class Changes {
   }
 
   /** To another address, while attempts at the one before are under way. */
-  move(): void {
-    const id = this.run.rng.pick(this.run.endpoints);
+  move(id = this.run.rng.pick(this.run.endpoints)): void {
     if (this.run.process.data.endpoints.get(id)?.kind === "poll") return;
     const url = `http://receiver.test/${id % 1000}-${this.run.steps}`;
     this.run.paths.get(id)?.push(new URL(url).pathname);
@@ -143,6 +142,7 @@ export class Changes {
     const id = rng.pick(endpoints);
     const isPoll = process.data.endpoints.get(id)?.kind === "poll";
     const ordering = rng.chance(isPoll ? 0.5 : 0.3) ? "fifo" : "none";
+    this.run.outside.narrowed.add(id);
     this.#change(id, () => ({
       maxConcurrency: rng.pick([1, 2, 10]),
       ...(rng.chance(isPoll ? 1 : 0.3) && this.#ordering(id, ordering)),
@@ -187,6 +187,28 @@ export class Changes {
       () => ({ consumerId }),
       () => outside.given.set(id, process.data.store.keys.last),
     );
+  }
+
+  /** As the API refuses it where it is not open. */
+  cancel(id: number): void {
+    const { data, actors } = this.run.process;
+    const delivery = data.deliveries.get(id);
+    if (!delivery || !isOpen(delivery)) return;
+    this.run.outside.touched.add(id);
+    const calledOff = this.run.retries.callOff(id);
+    const isOpenNow = () => {
+      const now = data.deliveries.get(id);
+      return now !== null && isOpen(now);
+    };
+    data.store
+      .write(
+        () => isOpenNow() && data.deliveries.cancel(id) && data.notes.add(delivery.eventId, id, "cancelled"),
+      )
+      .then((isCancelled) => {
+        if (isCancelled === false) return;
+        actors.forget(delivery.endpointId, id);
+        calledOff();
+      }, this.run.refused);
   }
 
   account(change: { plan?: string; suspended?: boolean }): void {

@@ -352,6 +352,8 @@ function backlogAgrees(run: Simulation): void {
 function retriesWereMade(run: Simulation): void {
   if (run.process.data.askedRetries.all().length > 0)
     run.violate("a retry by hand was answered and never made");
+  run.retries.check();
+  run.trials.check();
 }
 
 /**

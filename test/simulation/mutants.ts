@@ -1,3 +1,4 @@
+import { BY_HAND_MUTANTS } from "./by-hand-mutants.ts";
 import { REASON_MUTANTS } from "./reason-mutants.ts";
 
 /**
@@ -13,6 +14,7 @@ export interface Mutant {
 
 export const MUTANTS: readonly Mutant[] = [
   ...REASON_MUTANTS,
+  ...BY_HAND_MUTANTS,
   {
     name: "an event of a polled endpoint goes before those that wait for the plan",
     file: "pipeline/pipeline.ts",

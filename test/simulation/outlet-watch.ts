@@ -15,6 +15,8 @@ export interface OutletListeners {
   byHand(deliveryId: number): boolean;
   /** It is refused. */
   notByHand(deliveryId: number): void;
+  /** What became of it: null where it began. */
+  triedByHand(deliveryId: number, trigger: "manual" | "test", refusal: string | null): void;
   /** They went on to their actors, or into the line. */
   dispatched(committed: readonly Waiting[]): void;
 }
@@ -73,7 +75,9 @@ export class OutletWatch implements Outlet {
     actors.attemptNow = (id, trigger) => {
       const isOnly = tell.byHand(id);
       const attempt = attemptNow(id, trigger);
-      if (typeof attempt === "string" && isOnly) tell.notByHand(id);
+      const refusal = typeof attempt === "string" ? attempt : null;
+      if (refusal !== null && isOnly) tell.notByHand(id);
+      tell.triedByHand(id, trigger, refusal);
       return attempt;
     };
   }

@@ -33,6 +33,8 @@ export interface Outside {
   late: Set<number>;
   /** Endpoints that came to keep the order: what waited then may have gone out of order before. */
   reordered: Set<number>;
+  /** Endpoints that came to take fewer attempts at once than before. */
+  narrowed: Set<number>;
   /**
    * Endpoints that were given to another consumer, and the newest key there was once that was acknowledged:
    * what of the events before they get is up to chance.
@@ -52,6 +54,7 @@ export function newOutside(): Outside {
     deleted: new Set(),
     late: new Set(),
     reordered: new Set(),
+    narrowed: new Set(),
     given: new Map(),
   };
 }

@@ -51,6 +51,8 @@ export interface Seen {
   sent: number;
 }
 
+const LATE_MS = 200;
+
 /**
  * Receivers behind a transport: they answer by chance, check every signature, and remember what they took.
  */
@@ -64,6 +66,10 @@ export class Receivers implements Transport {
   #downUntil = new Map<string, number>();
   #sent = 0;
   readonly #hanging = new Set<string>();
+  readonly #short = new Set<string>();
+  readonly #late = new Set<string>();
+  /** Paths that something was sent to. */
+  readonly asked = new Set<string>();
   calm = false;
 
   constructor(
@@ -97,6 +103,16 @@ export class Receivers implements Transport {
     if (!this.calm && this.faults.hang) this.#hanging.add(id);
   }
 
+  /** No file is left for the next request with this id. */
+  shortNext(id: string): void {
+    if (!this.calm && this.faults.shortOfFiles) this.#short.add(id);
+  }
+
+  /** Whoever is behind this path answers the next request late, and wants to be left alone for a while. */
+  throttleNext(path: string): void {
+    if (!this.calm && this.faults.throttling) this.#late.add(path);
+  }
+
   stats() {
     return { open: 0, idle: 0, connects: 0, reused: 0 };
   }
@@ -118,8 +134,11 @@ export class Receivers implements Transport {
   #answer(request: TransportRequest, id: string, done: (ms: number, result: TransportResult) => void): void {
     const path = request.url.pathname;
     const sent = this.#sent++;
-    const latency = this.#strikes("slow", 0.1) ? 200 + this.rng.below(8000) : 1 + this.rng.below(60);
-    if (this.#strikes("shortOfFiles", 0.02)) return done(0, { kind: "aborted" });
+    this.asked.add(path);
+    const isLate = this.#late.delete(path);
+    const usual = isLate ? LATE_MS : 1 + this.rng.below(60);
+    const latency = this.#strikes("slow", 0.1) ? 200 + this.rng.below(8000) : usual;
+    if (this.#strikes("shortOfFiles", this.#short.delete(id) ? 1 : 0.02)) return done(0, { kind: "aborted" });
     if (this.#strikes("blocked", 0.01)) return done(1, { kind: "blocked", code: "address_not_allowed" });
     if (this.#isDown(path)) return done(latency, { kind: "unreachable", code: "connection_refused" });
     if (this.#strikes("hang", this.#hanging.delete(id) ? 1 : 0.05))
@@ -130,21 +149,21 @@ export class Receivers implements Transport {
       return done(request.timeoutMs, { kind: "timeout", code: "timeout_response" });
     // What the receiver does outlives the sender.
     const halfway = Math.floor(latency / 2);
-    this.world.outside(halfway, () => done(latency - halfway, this.#receive(path, id, sent)));
+    this.world.outside(halfway, () => done(latency - halfway, this.#receive(path, id, sent, isLate)));
   }
 
-  #receive(path: string, id: string, sent: number): TransportResult {
-    const [status, headers] = this.#status();
+  #receive(path: string, id: string, sent: number, isLate: boolean): TransportResult {
+    const [status, headers] = this.#status(isLate);
     const lost = status === 200 && this.#strikes("lostAfter", 0.03);
     this.#remember(path, { id, at: this.world.wall, answer: status, sent });
     if (lost) return { kind: "unreachable", code: "connection_reset" };
     return { kind: "response", status, headers, body: new Uint8Array(), truncated: false };
   }
 
-  #status(): [number, [string, string][]] {
-    if (this.#strikes("serverErrors", 0.15)) return [this.rng.pick([500, 400, 404, 302, 501]), []];
-    if (this.#strikes("throttling", 0.05)) {
-      const retryAfter: [string, string][] = this.rng.chance(0.5)
+  #status(isLate: boolean): [number, [string, string][]] {
+    if (!isLate && this.#strikes("serverErrors", 0.15)) return [this.rng.pick([500, 400, 404, 302, 501]), []];
+    if (this.#strikes("throttling", isLate ? 1 : 0.05)) {
+      const retryAfter: [string, string][] = this.rng.chance(isLate ? 1 : 0.5)
         ? [["retry-after", String(1 + this.rng.below(90))]]
         : [];
       return [this.rng.pick([429, 502, 503, 504]), retryAfter];

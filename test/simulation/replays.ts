@@ -1,3 +1,4 @@
+import { Problem } from "../../src/core/errors.ts";
 import type { DeliveryStatus } from "../../src/core/model.ts";
 import { enqueueReplayed, replayOne } from "../../src/pipeline/replay.ts";
 import { mayGet } from "../../src/pipeline/new-delivery.ts";
@@ -99,10 +100,51 @@ export class Replays {
   /** What is answered is on disk until it is made. */
   byHand(id = this.run.someDelivery()): void {
     if (id === null) return;
-    const { data, retries } = this.run.process;
+    const { rng, receivers, process, retries: watch } = this.run;
+    const { data, retries } = process;
     const before = data.store.latestKey;
-    const begun = retries.begin(id, () => data.store.write(() => retries.ask(id)));
-    if (typeof begun !== "string") begun.then(() => this.#requireAsked(id, before), this.run.refused);
+    // Of the caller's key, since the attempt began.
+    const isRevoked = !receivers.calm && rng.chance(0.1);
+    const write = () => {
+      if (isRevoked) throw new Problem("unauthenticated", "The key was revoked.");
+      retries.ask(id);
+    };
+    watch
+      .ask(id, () => retries.begin(id, () => data.store.write(write)))
+      ?.then(
+        () => this.#requireAsked(id, before),
+        (error) => isRevoked || this.run.refused(error),
+      );
+  }
+
+  /** It waits, as no file is left for it, and meanwhile what it is for comes to an end, or is held up. */
+  waitingByHand(changes: Pick<Changes, "cancel" | "disable" | "delete" | "account">): void {
+    const { rng, receivers, process } = this.run;
+    const open = this.run.sqlite.query<{ id: number; endpointId: number }, []>(
+      "SELECT id, endpoint_id AS endpointId FROM delivery WHERE status IN (0, 1) LIMIT 20",
+    );
+    const all = open.all();
+    if (receivers.calm || all.length === 0) return;
+    const { id, endpointId } = rng.pick(all);
+    receivers.shortNext(process.data.ids.encode("msg", id));
+    // Behind a write for which the disk takes longer than it waits.
+    if (rng.chance(0.4)) {
+      this.run.stallDisk();
+      this.run.publishing.publish();
+      return this.run.later(100, () => this.byHand(id));
+    }
+    this.byHand(id);
+    const ways = [
+      () => changes.cancel(id),
+      () => changes.cancel(id),
+      () => changes.disable(endpointId),
+      () => changes.delete(endpointId),
+      () => {
+        changes.account({ suspended: true });
+        this.run.later(rng.below(5000), () => changes.account({ suspended: false }));
+      },
+    ];
+    this.run.later(1000 * rng.next(), rng.pick(ways));
   }
 
   #requireAsked(id: number, before: number): void {

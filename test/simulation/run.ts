@@ -18,6 +18,7 @@ import { HoldingWatch } from "./holding-watch.ts";
 import { OrderWatch } from "./order-watch.ts";
 import { Replays } from "./replays.ts";
 import { FAULT_NAMES, type Faults, Receivers } from "./receivers.ts";
+import { RetryWatch } from "./retry-watch.ts";
 import { RowWatch } from "./row-watch.ts";
 import type { Tally } from "./tally.ts";
 import { Trials } from "./trials.ts";
@@ -58,6 +59,7 @@ export class Simulation {
   readonly holding = new HoldingWatch(this);
   readonly erasures = new Erasures(this);
   readonly replays = new Replays(this);
+  readonly retries = new RetryWatch(this);
   readonly trials = new Trials(this);
   readonly clockJumps = new ClockJumps(this);
   readonly pollers = new Pollers(this);
@@ -67,6 +69,7 @@ export class Simulation {
   steps = 0;
   /** So many turns of the loop are slow from now on. */
   #slowTurns = 0;
+  #isStalled = false;
 
   /** `crashAt`: the one step after which the process dies; without it, chance decides when and how often. */
   constructor(
@@ -83,6 +86,7 @@ export class Simulation {
     this.receivers = new Receivers(this.world, this.rng, this.faults, tally);
     this.process = this.#boot();
     this.order.begin();
+    this.retries.begin();
   }
 
   /** A number that two runs of one seed share. */
@@ -131,6 +135,10 @@ export class Simulation {
           return !byHand.has(id) && byHand.add(id).has(id);
         },
         notByHand: (id) => this.watch.notByHand(id),
+        triedByHand: (id, trigger, refusal) => {
+          if (trigger === "manual" && refusal === null) this.retries.onRetry(id);
+          if (trigger === "test" && refusal === "full") this.watch.requireFull(id);
+        },
         dispatched: (committed) => this.order.onDispatched(committed),
       },
       turnMs: () => this.#turnMs(),
@@ -154,10 +162,18 @@ export class Simulation {
     return this.rng.below(10);
   }
 
+  /** The next sync of the disk takes its time. */
+  stallDisk(): void {
+    this.#isStalled = true;
+  }
+
   #syncMs(): number {
-    if (this.receivers.calm || !this.faults.slowDisk || !this.rng.chance(0.1)) return this.rng.next();
+    const isStalled = this.#isStalled;
+    this.#isStalled = false;
+    const isSlow = !this.receivers.calm && this.faults.slowDisk && this.rng.chance(isStalled ? 1 : 0.1);
+    if (!isSlow) return this.rng.next();
     this.tally.slowDisk++;
-    return this.rng.below(2000);
+    return isStalled ? 2000 : this.rng.below(2000);
   }
 
   async #setUp(): Promise<void> {
@@ -198,6 +214,7 @@ export class Simulation {
       [4, () => this.#cancel()],
       [4, () => this.replays.byHand()],
       [2, () => this.replays.parkedByHand(changes)],
+      [4, () => this.replays.waitingByHand(changes)],
       [4, () => this.replays.one()],
       [2, () => this.replays.many()],
       [2, () => this.replays.wide()],
@@ -241,13 +258,7 @@ export class Simulation {
     if (id === null) return;
     if (this.rng.chance(0.2))
       this.watch.onceEnded(id, () => this.world.outside(this.rng.below(50), () => this.#crash()));
-    this.outside.touched.add(id);
-    const { data, actors } = this.process;
-    const delivery = data.deliveries.get(id);
-    if (!delivery) return;
-    data.store
-      .write(() => data.deliveries.cancel(id) && data.notes.add(delivery.eventId, id, "cancelled"))
-      .then(() => actors.forget(delivery.endpointId, id), this.refused);
+    this.#changes.cancel(id);
   }
 
   /** Now and then the process dies while it does so. */
@@ -281,9 +292,11 @@ export class Simulation {
     this.holding.forget();
     this.plan.forget();
     this.pollers.forget();
+    this.trials.forget();
     this.outside.byHand.clear();
     this.process = this.#boot();
     this.order.begin();
+    this.retries.begin();
     this.#enableSoon();
     this.isUp = false;
     const life = this.world.process;

@@ -31,6 +31,7 @@ const SMALL = {
   labelsCachedMax: [1, 3],
   headsCachedMax: [1, 2],
   pollersMax: [1],
+  concurrencyDefault: [1, 2, 10],
 } as const;
 type Bound = keyof typeof SMALL;
 const USUAL = new Map((Object.keys(SMALL) as Bound[]).map((name) => [name, LIMITS[name].value]));
@@ -63,6 +64,7 @@ export const MET_NAMES = [
   "noSlot",
   "planQueueFull",
   "pollersFull",
+  "byHandFull",
   "labelsForgotten",
   "headsForgotten",
 ] as const;
