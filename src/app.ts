@@ -301,7 +301,7 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
     logFailure: ({ requestId, route, error }) =>
       logger.log("error", "request failed", { request_id: requestId, route, error }),
     isDraining: () => phaseNow().is !== "open",
-    write: (run) => data.store.write(run),
+    writeFor: (projectId, run) => data.store.writeFor(projectId, run),
     turns: data.store.turns,
     idempotency: data.idempotency,
     audit: data.audit,

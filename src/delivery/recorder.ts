@@ -59,8 +59,9 @@ export class Recorder {
 
   /** Null where the transaction fails, which is told: the row stays as it was. */
   async #toDisk(settlement: Settlement<Sent>, number: number): Promise<Written | null> {
+    const { projectId } = settlement.endpoint;
     try {
-      return await this.data.store.write(() => this.#write(settlement, number), true);
+      return await this.data.store.writeFor(projectId, () => this.#write(settlement, number), true);
     } catch (error) {
       this.data.store.report("record of an attempt", error);
       return null;

@@ -44,10 +44,14 @@ interface Job {
   reject(error: unknown): void;
   /** Kept through a full disk: the outcome of an attempt that was already made. */
   kept: boolean;
+  owner: Owner;
   value: unknown;
   /** What `run` threw; null where the job is committed. */
   error: unknown;
 }
+
+/** The project that a write is made for; null: the service itself. */
+type Owner = number | null;
 
 /** Something that gathers over one transaction. */
 export interface BatchPart {
@@ -70,6 +74,8 @@ export class Store {
   /** For all work that can be divided. */
   readonly turns: TurnQueue;
   #jobs: Job[] = [];
+  /** True where the last transaction had no time for all that waited. */
+  #isCrowded = false;
   #state: State = "idle";
   /** Nothing commits for a while (`holdCommits`), whatever the state. */
   #isHeld = false;
@@ -143,10 +149,15 @@ export class Store {
    * with `unavailable` while the disk is full, unless `kept`: then it waits for the disk.
    */
   write<T>(run: () => T, kept = false): Promise<T> {
+    return this.writeFor(null, run, kept);
+  }
+
+  /** `write` for a project: where more waits than a transaction has time for, projects take turns. */
+  writeFor<T>(owner: Owner, run: () => T, kept = false): Promise<T> {
     if (!this.writable && !kept)
       return Promise.reject(unavailable("The service cannot write at the moment."));
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    this.#jobs.push({ run, resolve, reject, kept, value: undefined, error: null });
+    this.#jobs.push({ run, resolve, reject, kept, owner, value: undefined, error: null });
     this.#waitingSince ??= performance.now();
     this.#gather();
     return promise as Promise<T>;
@@ -238,12 +249,13 @@ export class Store {
     if (this.#state !== "gathering") return;
     if (this.#isHeld) return this.#enter("idle");
     this.#enter("committing");
-    const waiting = this.#jobs;
+    const waiting = this.#isCrowded ? inTurns(this.#jobs) : this.#jobs;
     const began = performance.now();
     const { count, failure } = this.#transact(waiting);
     this.#tellTimed("commit", performance.now() - began);
     const batch = waiting.slice(0, count);
     this.#jobs = waiting.slice(count);
+    this.#isCrowded = this.#jobs.length > 0;
     for (const job of batch) job.error = failure;
     if (failure === null) void this.#sync(batch);
     else this.#sortOut(batch, failure);
@@ -373,4 +385,17 @@ export class Store {
     this.#tellSettled();
     this.parts.fail(error instanceof Error ? error : new Error(String(error)));
   }
+}
+
+/** The first of each owner, then the second of each, and so on: who has many holds up nobody else. */
+function inTurns(jobs: readonly Job[]): Job[] {
+  const ofOwner = Map.groupBy(jobs, ({ owner }) => owner);
+  const ordered: Job[] = [];
+  for (let round = 0; ordered.length < jobs.length; round++)
+    for (const [owner, own] of ofOwner) {
+      const job = own[round];
+      if (job === undefined) ofOwner.delete(owner);
+      else ordered.push(job);
+    }
+  return ordered;
 }

@@ -47,7 +47,7 @@ export const callers: Record<string, Caller> = {
 export const OPERATOR_TOKEN = "operator-token-of-the-tests";
 export const METRICS_TOKEN = "metrics-token-of-the-tests";
 
-/** Parts in memory: `write` undoes what was saved when `run` throws, as a rollback does. */
+/** Parts in memory: `writeFor` undoes what was saved when `run` throws, as a rollback does. */
 export class TestParts implements HttpParts {
   readonly version = "1.2.3";
   baseUrl = "http://localhost:8080";
@@ -99,7 +99,7 @@ export class TestParts implements HttpParts {
     return this.isStopping;
   }
 
-  async write<T>(run: () => T): Promise<T> {
+  async writeFor<T>(_projectId: number | null, run: () => T): Promise<T> {
     const before = new Map(this.kept);
     try {
       const result = run();

@@ -265,7 +265,7 @@ export class Api implements AsyncDisposable {
       logRequest: () => {},
       logFailure: () => {},
       isDraining: () => false,
-      write: <T>(run: () => T) => store.write(run),
+      writeFor: <T>(projectId: number | null, run: () => T) => store.writeFor(projectId, run),
       turns: store.turns,
       idempotency,
       audit,

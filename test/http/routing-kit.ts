@@ -18,8 +18,8 @@ class ApiParts extends TestParts {
     return this.api.callers.get(token) ?? null;
   }
 
-  override write<T>(run: () => T): Promise<T> {
-    return this.api.data.store.write(run);
+  override writeFor<T>(projectId: number | null, run: () => T): Promise<T> {
+    return this.api.data.store.writeFor(projectId, run);
   }
 }
 

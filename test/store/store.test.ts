@@ -151,6 +151,25 @@ describe("a write", () => {
     expect([ids(), store.commits]).toEqual([[1, 2, 3, 4], 3]);
   });
 
+  test("of a project waits for one of each other project, however many another has", async () => {
+    const all = [1, 2, 3, 4].map((id) => store.writeFor(1, insert(id)));
+    const upTo = async (count: number) => {
+      shareLeft = count - 1;
+      commit();
+      syncs.shift()?.resolve();
+      await nextTurn();
+    };
+    await upTo(1);
+    all.push(store.writeFor(2, insert(5)), store.writeFor(2, insert(6)), store.write(insert(7)));
+    await upTo(3);
+    expect(ids()).toEqual([1, 2, 5, 7]);
+    await upTo(2);
+    expect(ids()).toEqual([1, 2, 3, 5, 6, 7]);
+    await upTo(1);
+    await Promise.all(all);
+    expect(ids()).toEqual([1, 2, 3, 4, 5, 6, 7]);
+  });
+
   test("takes keys that only grow, also over a rollback", async () => {
     const keys: number[] = [];
     const failing = store.write(() => {

@@ -93,7 +93,8 @@ export class KeyedRequest {
     if (this.isSaved || !isSuccess(answer)) return;
     const { idempotency } = this.parts;
     const kept = this.keptOf(answer);
-    if (this.hasRoom) await this.parts.write(() => idempotency.save(this.owner, this.key, kept));
+    if (this.hasRoom)
+      await this.parts.writeFor(this.owner.projectId, () => idempotency.save(this.owner, this.key, kept));
     else idempotency.keepUnchanging(this.owner, this.key, kept);
   }
 

@@ -35,10 +35,10 @@ export interface HttpParts {
   /** While true, every request but `/healthz` answers 503. */
   isDraining(): boolean;
   /**
-   * One durable transaction. `run` is synchronous and may run again after a rollback; resolves once it is
-   * on disk.
+   * One durable transaction, of a project or of the service (null). `run` is synchronous and may run again
+   * after a rollback; resolves once it is on disk.
    */
-  write<T>(run: () => T): Promise<T>;
+  writeFor<T>(projectId: number | null, run: () => T): Promise<T>;
   /** For work on large bodies. */
   turns: TurnQueue;
   idempotency: Pick<Idempotency, "find" | "giveRoomBack" | "takeRoom" | "save" | "keepUnchanging">;

@@ -165,7 +165,7 @@ export class RequestHandler implements RequestContext {
   }
 
   commit(run: () => Answer): Promise<Answer> {
-    return this.shared.parts.write(() => {
+    return this.shared.parts.writeFor(this.caller?.projectId ?? null, () => {
       // The caller's key may be revoked, or its account suspended, since the request came: a body, or a name
       // server of the caller's own, may take many seconds.
       this.admit();

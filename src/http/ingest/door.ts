@@ -246,7 +246,7 @@ export class IngestDoor {
       (run) => {
         // Asked here too: a throw inside costs all that share the transaction a second try.
         this.requireSame(source);
-        return store.write(() => {
+        return store.writeFor(source.projectId, () => {
           this.requireSame(source);
           return run();
         });

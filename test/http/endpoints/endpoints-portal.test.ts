@@ -15,8 +15,8 @@ class StoreParts extends TestParts {
     return callers[token] ?? null;
   }
 
-  override write<T>(run: () => T): Promise<T> {
-    return api.data.store.write(run);
+  override writeFor<T>(projectId: number | null, run: () => T): Promise<T> {
+    return api.data.store.writeFor(projectId, run);
   }
 }
 

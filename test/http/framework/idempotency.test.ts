@@ -254,11 +254,11 @@ describe("a crash or rollback", () => {
 
   test("that runs the write a second time keeps the answer of the run that was committed", async () => {
     await using server = startServer(routes);
-    const write = server.parts.write.bind(server.parts);
-    server.parts.write = async (run) => {
+    const write = server.parts.writeFor.bind(server.parts);
+    server.parts.writeFor = async (projectId, run) => {
       run();
       server.parts.kept.clear();
-      return write(run);
+      return write(projectId, run);
     };
     expect((await server.send("POST", "/v1/commits", withKey("k1"))).text).toBe('{"run":2}');
     expect((await server.send("POST", "/v1/commits", withKey("k1"))).text).toBe('{"run":2}');

@@ -30,8 +30,8 @@ class StoreParts extends TestParts {
     return api.callers.get(token) ?? null;
   }
 
-  override write<T>(run: () => T): Promise<T> {
-    return api.data.store.write(() => {
+  override writeFor<T>(projectId: number | null, run: () => T): Promise<T> {
+    return api.data.store.writeFor(projectId, () => {
       const made = run();
       if (isLost) throw new Error("the transaction is lost");
       return made;
