@@ -212,7 +212,8 @@ for (const provider of listProviders()) {
 
     test("every handshake of the row is answered as demanded, and makes no event", async () => {
       const handshakes = proof.handshakes ?? [];
-      expect(handshakes.length).toBeGreaterThanOrEqual(provider.handshakes.length);
+      const isComplete = handshakes.length >= provider.handshakes.length;
+      expect(isComplete ? null : `test/inbound/cases/ lacks handshakes of ${provider.key}`).toBeNull();
       for (const handshake of handshakes) {
         const request = await handshake.request(proof.secrets[0] ?? "", NOW_MS);
         const material = { ...materialFor(proof), ...handshake.material };
