@@ -39,6 +39,7 @@ import { type Data, openData } from "./store/data.ts";
 import { type Disk, openDatabase } from "./store/database.ts";
 import { DeliveryList } from "./store/log/delivery-list.ts";
 import { EventList } from "./store/log/event-list.ts";
+import { turnsOf } from "./store/project-turns.ts";
 import type { FirstKeys } from "./store/resources/tenants.ts";
 import { openSteadyClock } from "./delivery/steady.ts";
 import { restore } from "./maintenance/recovery.ts";
@@ -211,7 +212,7 @@ function openOutbound(config: Config, { dates, disk, data, replication, logger, 
   const sendParts: SendParts = {
     transport,
     ids: data.ids,
-    turns: data.store.turns,
+    turnsOf: (projectId) => turnsOf(data, projectId),
     now: dates.wall.now,
     dated: dates.now,
     monotonic,

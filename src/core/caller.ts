@@ -16,6 +16,11 @@ export interface Caller {
   create: boolean;
 }
 
+/** The name of an account, where what all have in common is divided among them. */
+export function accountOf({ accountId }: Pick<Caller, "accountId">): string {
+  return `account:${accountId}`;
+}
+
 /** The name of a caller within its account: all links of a consumer are one. */
 export function memberOf({ kind, id, consumerId }: Caller): string {
   return kind === "portal" ? `consumer:${consumerId ?? ""}` : `key:${id}`;

@@ -3,7 +3,7 @@ import type { Load } from "../core/waiting.ts";
 import type { Message } from "../destinations/destination.ts";
 import { malformed, reshape, type SendParts, type Sent, sign, UNREADABLE } from "./send.ts";
 
-export type HandOutParts = Pick<SendParts, "ids" | "turns" | "now" | "dated" | "onBroken">;
+export type HandOutParts = Pick<SendParts, "ids" | "turnsOf" | "now" | "dated" | "onBroken">;
 
 /** A delivery in the form in which a poller gets it; `message` is null where it could not be rendered. */
 export interface HandOut extends Sent {
@@ -14,7 +14,7 @@ export interface HandOut extends Sent {
 export async function handOut(parts: HandOutParts, endpoint: Endpoint, load: Load): Promise<HandOut> {
   const at = parts.dated();
   try {
-    const shaped = await reshape(parts.turns, endpoint, load);
+    const shaped = await reshape(parts, endpoint, load);
     if (!shaped.ok) return { ...malformed(at, shaped.error), message: null };
     const message = sign(parts.ids, endpoint, load, shaped.body, parts.now());
     return { ...factsOf(message, load, at), message };

@@ -12,6 +12,7 @@ import type { HandOut } from "./hand-out.ts";
 import type { PollActor } from "./poll-actor.ts";
 import type { Data } from "../store/data.ts";
 import type { StatDelta } from "../store/index/index.ts";
+import { turnsOf } from "../store/project-turns.ts";
 
 /** What a poller asks for. */
 export interface PollRequest {
@@ -157,7 +158,7 @@ export class Poller {
     rows: readonly Waiting[],
     ask: PollRequest,
   ): Promise<{ tried: Settlement<HandOut>[]; seen: number }> {
-    const { turns } = this.data.store;
+    const turns = turnsOf(this.data, endpoint.projectId);
     const tried: Settlement<HandOut>[] = [];
     let bytes = 0;
     let seen = 0;

@@ -15,7 +15,7 @@ import {
   type Transformed,
   writeTransformed,
 } from "../core/transform/transform.ts";
-import { isHeavy, type TurnQueue } from "../core/structures/turn-queue.ts";
+import { isHeavy, type Turns } from "../core/structures/turn-queue.ts";
 import type { Load } from "../core/waiting.ts";
 import { transformationOf } from "./transformations.ts";
 import {
@@ -45,7 +45,8 @@ export interface Sent extends AttemptFacts, Finding {
 export interface SendParts {
   transport: Transport;
   ids: IdCodec;
-  turns: TurnQueue;
+  /** The turns of work for a project. */
+  turnsOf(projectId: number): Turns;
   /** By the wall clock: what signatures are compared with. */
   now(): number;
   /** By the clock that dates rows. */
@@ -68,7 +69,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
   try {
     const kind = kindOf(endpoint);
     // Most are reshaped and rendered at once: an await for nothing costs every attempt.
-    const reshaped = reshape(parts.turns, endpoint, load);
+    const reshaped = reshape(parts, endpoint, load);
     const shaped = reshaped instanceof Promise ? await reshaped : reshaped;
     if (!shaped.ok) return malformed(startedAt, shaped.error);
     const message = sign(parts.ids, endpoint, load, shaped.body, parts.now());
@@ -237,22 +238,27 @@ function kindOf(endpoint: Endpoint): DestinationKind {
 type Shaped = { ok: true; body: Uint8Array } | { ok: false; error: AttemptError };
 
 /** The body after the endpoint's transformations; the plain envelope's own bytes where there are none. */
-export function reshape(turns: TurnQueue, endpoint: Endpoint, { body }: Load): Shaped | Promise<Shaped> {
+export function reshape(
+  parts: Pick<SendParts, "turnsOf">,
+  endpoint: Endpoint,
+  { body }: Load,
+): Shaped | Promise<Shaped> {
   const transformation = transformationOf(endpoint);
   if (!transformation) return { ok: true, body };
+  const turns = parts.turnsOf(endpoint.projectId);
   if (isHeavy(body.length) || turns.isOver) return reshapeInTurns(turns, transformation, body);
   const text = decoder.decode(body);
-  const parts = transformation.parts(JSON.parse(text) as Json);
+  const operations = transformation.parts(JSON.parse(text) as Json);
   for (;;) {
-    const { done, value } = parts.next();
+    const { done, value } = operations.next();
     if (done) return write(text, value);
     // A small body does not tell what its operations make of it.
-    if (turns.isOver) return goOn(turns, text, parts);
+    if (turns.isOver) return goOn(turns, text, operations);
   }
 }
 
 async function reshapeInTurns(
-  turns: TurnQueue,
+  turns: Turns,
   transformation: Transformation,
   body: Uint8Array,
 ): Promise<Shaped> {
@@ -261,7 +267,7 @@ async function reshapeInTurns(
   return goOn(turns, text, transformation.parts(JSON.parse(text) as Json));
 }
 
-async function goOn(turns: TurnQueue, text: string, parts: TransformationParts): Promise<Shaped> {
+async function goOn(turns: Turns, text: string, parts: TransformationParts): Promise<Shaped> {
   const giveWay = () => turns.giveWay(text.length);
   const result = await applyInTurns(parts, giveWay);
   await giveWay();

@@ -5,9 +5,10 @@ import { limit } from "../core/limits.ts";
 import { type Endpoint, envelopeOf } from "../core/model.ts";
 import { AnswerMemory, isSubscribed, Routes } from "../core/routes.ts";
 import type { Subscribers } from "../core/subscribers.ts";
-import { isHeavy } from "../core/structures/turn-queue.ts";
+import { isHeavy, type Turns } from "../core/structures/turn-queue.ts";
 import type { Data } from "../store/data.ts";
 import { filteredText } from "../store/log/filtered.ts";
+import { turnsOf } from "../store/project-turns.ts";
 
 /** What decides who gets an event. */
 export interface RoutedEvent {
@@ -50,7 +51,7 @@ export class Audiences {
   readonly #memory = new AnswerMemory();
 
   constructor(
-    private readonly data: Pick<Data, "store" | "endpoints">,
+    private readonly data: Pick<Data, "store" | "tenants" | "endpoints">,
     private readonly tell: AudienceListeners,
   ) {
     for (const endpoint of data.endpoints.all()) this.#set(endpoint);
@@ -76,23 +77,22 @@ export class Audiences {
   async #ofAll(projectId: number, events: readonly RoutedEvent[]): Promise<Audience[]> {
     const audiences: Audience[] = [];
     const wide = new WideAudiences();
-    const { turns } = this.data.store;
+    const turns = turnsOf(this.data, projectId);
     for (const [at, event] of events.entries())
-      audiences.push(wide.share(await this.#ofOne(projectId, event), at));
+      audiences.push(wide.share(await this.#ofOne(projectId, event, turns), at));
     // What follows a wide one is work too.
     if (audiences.some(({ endpoints }) => isWide(endpoints))) await turns.next();
     return audiences;
   }
 
-  async #ofOne(projectId: number, event: RoutedEvent): Promise<Audience> {
-    const { turns } = this.data.store;
+  async #ofOne(projectId: number, event: RoutedEvent, turns: Turns): Promise<Audience> {
     if (turns.isOver) await turns.next();
     const subscribers = this.#routesOf(projectId).match(event.type, event.consumerId);
     if (!subscribers.hasFilters) return { endpoints: subscribers.endpoints, filtered: null };
     if (isHeavy(event.data.length)) await turns.ownTurn();
     // To look them up the first time is work too.
     else if (turns.isOver || isWide(subscribers.endpoints)) await turns.next();
-    const matched = await this.#ask(projectId, subscribers, event);
+    const matched = await this.#ask(projectId, subscribers, event, turns);
     if (matched.size === subscribers.all.length) return { endpoints: subscribers.endpoints, filtered: null };
     if (turns.isOver) await turns.next();
     return divide(subscribers, matched);
@@ -103,8 +103,12 @@ export class Audiences {
    * each further one may take little: what people write is not touched by that, and what is counts as
    * exhausted, as one filter alone may be.
    */
-  async #ask(projectId: number, subscribers: Subscribers, event: RoutedEvent): Promise<ReadonlySet<number>> {
-    const { turns } = this.data.store;
+  async #ask(
+    projectId: number,
+    subscribers: Subscribers,
+    event: RoutedEvent,
+    turns: Turns,
+  ): Promise<ReadonlySet<number>> {
     const envelope = read(event);
     const matched = new Set<number>();
     const exhausted: number[] = [];

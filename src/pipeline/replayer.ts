@@ -126,7 +126,7 @@ export class Replayer {
     const { filter, position, last } = replay;
     const { ratePerSecond } = filter;
     // The jobs of a project share its turns, whoever started them.
-    const turns = this.data.store.turns.of(`replays:${replay.projectId}`, new AbortController().signal);
+    const turns = this.data.store.turns.of(`replays:${replay.projectId}`, null);
     const scopeOf = () => this.scopeOf(replay);
     const { event } = filter;
     const walk =

@@ -6,6 +6,7 @@ import type { Load } from "../../src/core/waiting.ts";
 import { isCredentialHeader, MASK } from "../../src/destinations/credential-headers.ts";
 import { readRequestHead, varyingHeaders } from "../../src/destinations/request-head.ts";
 import { send } from "../../src/delivery/send.ts";
+import { turnsOf } from "../../src/store/project-turns.ts";
 import type { Transport, TransportRequest, TransportResult } from "../../src/transport/types.ts";
 import { startApi } from "../http/log-kit.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
@@ -78,7 +79,7 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (kind, p
     const parts = {
       transport,
       ids: api.data.ids,
-      turns: api.data.store.turns,
+      turnsOf: (projectId: number) => turnsOf(api.data, projectId),
       now: () => now,
       dated: () => now,
       monotonic: () => now,

@@ -4,7 +4,7 @@ import { untriedDelivery } from "../../src/core/delivery.ts";
 import { IdCodec } from "../../src/core/ids.ts";
 import type { Endpoint } from "../../src/core/model.ts";
 import { TurnQueue } from "../../src/core/structures/turn-queue.ts";
-import { send } from "../../src/delivery/send.ts";
+import { reshape, send } from "../../src/delivery/send.ts";
 import type { TransportRequest } from "../../src/transport/types.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
 
@@ -28,8 +28,9 @@ test("what an attempt waits for in our own turns is not taken from the destinati
       next();
     });
   };
+  const turns = new TurnQueue({ schedule, beginShare: () => ({ isOver: true }) });
   const parts = {
-    turns: new TurnQueue({ schedule, beginShare: () => ({ isOver: true }) }),
+    turnsOf: () => turns,
     ids: new IdCodec("00", new Uint8Array(16)),
     now: () => 1_700_000_000_000 + clock,
     dated: () => 1_700_000_000_000 + clock,
@@ -61,4 +62,18 @@ test("what an attempt waits for in our own turns is not taken from the destinati
   expect(sent?.outcome).toBe("delivered");
   expect(clock).toBeGreaterThan(endpoint.timeoutSeconds * 1000 - TURN_MS);
   expect(asked.map(({ timeoutMs }) => timeoutMs)).toEqual([endpoint.timeoutSeconds * 1000]);
+});
+
+test("the transformations of a project's many deliveries hold up those of another no longer than one does", async () => {
+  const schedule = (next: () => void) => void setImmediate(next);
+  const turns = new TurnQueue({ schedule, beginShare: () => ({ isOver: true }) });
+  const turnsOf = (projectId: number) => turns.of(`account:${projectId}`, null);
+  const body = new TextEncoder().encode(JSON.stringify({ data: { z: 1 } }));
+  const done: number[] = [];
+  const shape = async (projectId: number) => {
+    await reshape({ turnsOf }, { ...endpoint, projectId }, { type: "a.b", hops: 0, body, delivery });
+    done.push(projectId);
+  };
+  await Promise.all([...Array.from({ length: 20 }, () => shape(1)), shape(2)]);
+  expect(done.indexOf(2)).toBeLessThan(3);
 });

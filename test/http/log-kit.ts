@@ -31,6 +31,7 @@ import { BUILT_IN_PLANS, type Plans } from "../../src/core/plans.ts";
 import { type Data, openData } from "../../src/store/data.ts";
 import { type Disk, openDatabase } from "../../src/store/database.ts";
 import { DeliveryList } from "../../src/store/log/delivery-list.ts";
+import { turnsOf } from "../../src/store/project-turns.ts";
 import type { NewEndpoint } from "../../src/store/resources/endpoints.ts";
 import { EventList } from "../../src/store/log/event-list.ts";
 import { storeParts } from "../kit/store-parts.ts";
@@ -80,7 +81,7 @@ export class Api implements AsyncDisposable {
     const sending = {
       transport,
       ids: data.ids,
-      turns: data.store.turns,
+      turnsOf: (projectId: number) => turnsOf(data, projectId),
       now,
       dated: now,
       monotonic: () => performance.now(),

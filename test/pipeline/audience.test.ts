@@ -1,11 +1,54 @@
-/** A filter that another version stored, and this one refuses. */
+/** Filters: whose turns their work takes, and one that another version stored and this one refuses. */
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { Audiences } from "../../src/pipeline/audience.ts";
 import { startApp } from "../kit/app.ts";
+import { openTestData, type TestData } from "../kit/data.ts";
 import { startReceiver } from "../kit/receiver.ts";
 
-test("keeps nobody but its own endpoint from its events, whose deliveries fail as malformed until it is set right", async () => {
+const listeners = { onExhausted() {}, onRefusedFilter() {} };
+
+/** An event of so many bytes. */
+function eventOf(bytes: number) {
+  return { type: "a.b", timestamp: 0, consumerId: null, data: JSON.stringify({ x: "y".repeat(bytes) }) };
+}
+
+/** A live project of another account. */
+async function otherProject({ data }: TestData): Promise<number> {
+  const { id } = await data.tenants.createAccount({ name: "b", plan: "free" });
+  return (await data.tenants.createProject(id, "live", "live")).id;
+}
+
+test.each([
+  ["small", 10],
+  ["large", 100_000],
+])(
+  "the filters of an account's many %s events hold up those of another no longer than one does",
+  async (_, bytes) => {
+    let turns = 0;
+    const schedule = (next: () => void) => void setImmediate(() => (turns++, next()));
+    // Every piece of work is for the next turn of the loop.
+    await using it = await openTestData({ schedule, beginShare: () => ({ isOver: true }) });
+    const other = await otherProject(it);
+    for (const n of Array(5).keys()) await it.endpoint({ filter: { data: { x: String(n) } } });
+    await it.endpoint({ projectId: other, filter: { data: { x: "z" } } });
+    const audiences = new Audiences(it.data, listeners);
+    const ask = (projectId: number) => Promise.resolve(audiences.of(projectId, [eventOf(bytes)]));
+    const turnsBeside = async (crowd: number) => {
+      const crowded = Array.from({ length: crowd }, () => ask(it.project.id));
+      const before = turns;
+      await ask(other);
+      const taken = turns - before;
+      await Promise.all(crowded);
+      return taken;
+    };
+    const [one, many] = [await turnsBeside(1), await turnsBeside(40)];
+    expect(many).toBeLessThanOrEqual(2 * one);
+  },
+);
+
+test("a filter that is refused keeps nobody but its own endpoint from its events, whose deliveries fail as malformed until it is set right", async () => {
   await using receiver = startReceiver();
   await using app = await startApp();
   const broken = await app.live.create("/v1/endpoints", {

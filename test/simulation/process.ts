@@ -16,6 +16,7 @@ import type { Pipeline } from "../../src/pipeline/pipeline.ts";
 import { Releaser } from "../../src/pipeline/releaser.ts";
 import { Replayer } from "../../src/pipeline/replayer.ts";
 import { type Data, openData } from "../../src/store/data.ts";
+import { turnsOf } from "../../src/store/project-turns.ts";
 import { Retries } from "../../src/delivery/retries.ts";
 import { Poller } from "../../src/delivery/poller.ts";
 import { handOut } from "../../src/delivery/hand-out.ts";
@@ -97,7 +98,7 @@ export function bootProcess(parts: ProcessParts): Process {
   const sendParts = {
     transport,
     ids: data.ids,
-    turns: data.store.turns,
+    turnsOf: (projectId: number) => turnsOf(data, projectId),
     now: () => world.wall,
     dated: dates.now,
     monotonic: () => world.monotonic,

@@ -99,7 +99,7 @@ export class TurnQueue implements Turns {
    * The turns of one account, and of one caller in it. Whoever waits for one is refused by `signal`'s reason
    * once that has come: the caller has left.
    */
-  of(account: string, signal: AbortSignal, member = ""): Turns {
+  of(account: string, signal: AbortSignal | null, member = ""): Turns {
     return new OwnTurns(this, { names: [account, member], signal });
   }
 

@@ -1,4 +1,4 @@
-import { type Caller, memberOf } from "../../core/caller.ts";
+import { accountOf, type Caller, memberOf } from "../../core/caller.ts";
 import { type Fault, invalidAll, notFound, Problem, unavailable } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { isHeavy, type Turns } from "../../core/structures/turn-queue.ts";
@@ -97,11 +97,6 @@ function keyOwnerOf(caller: Caller | null): KeyOwner {
   const { kind, accountId, projectId, consumerId } = caller;
   const isProjectLink = kind === "portal" && consumerId === null;
   return { accountId, projectId: isProjectLink ? -projectId : projectId, consumerId };
-}
-
-/** What all have in common is divided among the accounts, and the share of each among its members. */
-function accountOf({ accountId }: Pick<Caller, "accountId">): string {
-  return `account:${accountId}`;
 }
 
 /** One request, from its arrival to its answer; handlers see it as their context. */
