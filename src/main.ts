@@ -2,7 +2,7 @@ import { type App, type FirstKeys, startApp } from "./app.ts";
 import { systemClock } from "./platform/clock.ts";
 import { runCommand } from "./cli/command.ts";
 import { readConfig } from "./config.ts";
-import { createLogger } from "./platform/log.ts";
+import { createLogger, writeOrLose } from "./platform/log.ts";
 import { VERSION } from "./transport/user-agent.ts";
 import { findReplica } from "./replica/replica.ts";
 import { SettingsError, StartError } from "./platform/start-error.ts";
@@ -26,13 +26,9 @@ const read = readConfig(process.env);
 if (!read.ok) refuseSettings(read.problems);
 
 const { config } = read;
-/** What waits for a reader of standard output that does not read: more would fill the memory. */
-const UNREAD_BYTES_MAX = 4 * 1024 * 1024;
-
-function writeLog(text: string): void {
-  if (process.stdout.writableLength < UNREAD_BYTES_MAX) process.stdout.write(text);
-}
-
+const writeLog = writeOrLose(process.stdout, (lines) =>
+  logger.log("warn", "the log could not be written for a while: lines of it are lost", { lines }),
+);
 const logger = createLogger(config.logLevel, writeLog, Date.now);
 
 function die(error: unknown): never {

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SETTINGS } from "../src/config.ts";
-import { runService, startService } from "./kit/service.ts";
+import { runService, type Service, startService } from "./kit/service.ts";
 
 const main = join(import.meta.dir, "../src/main.ts");
 
@@ -56,6 +56,38 @@ describe("signals", () => {
     expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
     expect(await service.stop()).toBe(0);
     expect(service.output()).toContain("SIGHUP is ignored");
+  });
+});
+
+describe("standard output that cannot be written", () => {
+  /** Bash, as it leads the output elsewhere and becomes the service: the test has its process then. */
+  const bash = (script: string) => ["bash", "-c", script, process.execPath, main];
+
+  async function expectWork({ url, keys }: Service) {
+    const headers = { authorization: `Bearer ${keys.test}`, "content-type": "application/json" };
+    const publish = { method: "POST", headers, body: '{"type":"a.b","data":{}}' };
+    // The line of each request is written before the next one is asked.
+    for (let n = 0; n < 3; n++) {
+      expect((await fetch(`${url}/healthz`)).status).toBe(200);
+      expect((await fetch(`${url}/v1/events`, publish)).status).toBe(202);
+      await Bun.sleep(60);
+    }
+  }
+
+  test("as its disk is full: the service goes on, and a signal ends it", async () => {
+    const command = bash('if [ "$FULL" ]; then exec >/dev/full; fi; exec "$0" "$1"');
+    await using service = await startService({ command, env: { SEALPOST_LOG_LEVEL: "warn" } });
+    expect(await service.stop()).toBe(0);
+    await service.restart({ FULL: "1", SEALPOST_LOG_LEVEL: "info" });
+    await expectWork(service);
+    expect(await service.stop()).toBe(0);
+  });
+
+  test("as its reader has left: the service goes on, and a signal ends it", async () => {
+    const reader = `sed -u '/"msg":"listening"/q' >&2`;
+    await using service = await startService({ command: bash(`exec "$0" "$1" > >(${reader})`) });
+    await expectWork(service);
+    expect(await service.stop()).toBe(0);
   });
 });
 

@@ -21,6 +21,8 @@ export interface Logger {
 
 const FLUSH_MS = 50;
 const BUFFER_CHARS_MAX = 64 * 1024;
+/** What waits for a reader of the log that does not read: more would fill the memory. */
+const UNREAD_BYTES_MAX = 4 * 1024 * 1024;
 /** The last net: nothing that looks like a credential leaves, whatever field it came in. */
 const CREDENTIALS = /(whsec_|whsk_|sp_live_|sp_test_|spl_|Bearer )[A-Za-z0-9+/=_.-]+/g;
 
@@ -58,6 +60,30 @@ export function createLogger(level: LogLevel, write: (text: string) => void, now
         append(`{"ts":"${formatRfc3339(now())}","level":"${lineLevel}","msg":"${msg}",${fields}}\n`);
     },
     flush,
+  };
+}
+
+/**
+ * Writes to a stream that may be on a full disk, or whose reader is slow or gone: lines are lost then, and
+ * nothing else. `tellLost` is called with how many, once it can be written again.
+ */
+export function writeOrLose(
+  stream: Pick<NodeJS.WriteStream, "on" | "write" | "writableLength">,
+  tellLost: (lines: number) => void,
+): (text: string) => void {
+  let lost = 0;
+  const lose = (text: string) => void (lost += text.split("\n").length - 1);
+  // Whoever wrote is told as well; an error that nobody listens to ends the process.
+  stream.on("error", () => {});
+  return (text) => {
+    if (stream.writableLength >= UNREAD_BYTES_MAX) return lose(text);
+    stream.write(text, (error) => {
+      if (error) return lose(text);
+      if (lost === 0) return;
+      const lines = lost;
+      lost = 0;
+      tellLost(lines);
+    });
   };
 }
 

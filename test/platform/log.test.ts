@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { createLogger } from "../../src/platform/log.ts";
+import { EventEmitter } from "node:events";
+import { createLogger, writeOrLose } from "../../src/platform/log.ts";
 
 function capture(level: Parameters<typeof createLogger>[0]) {
   let text = "";
@@ -70,5 +71,39 @@ describe("a line of the log", () => {
     for (const secret of secrets) log.logger.log("info", `with ${secret}`, { field: secret });
     expect(log.lines().length).toBe(secrets.length);
     for (const secret of secrets) expect(log.text()).not.toContain(secret);
+  });
+});
+
+describe("a log that cannot be written", () => {
+  /** As standard output behaves: an error goes to the write and to whoever listens. */
+  class Output extends EventEmitter {
+    text = "";
+    isFull = false;
+    writableLength = 0;
+
+    write(text: string, done?: unknown): boolean {
+      const error = this.isFull ? new Error("ENOSPC") : null;
+      if (error === null) this.text += text;
+      (done as (error: Error | null) => void)(error);
+      if (error !== null) this.emit("error", error);
+      return true;
+    }
+  }
+
+  test("loses lines, and says how many once it can be written again, once", () => {
+    const output = new Output();
+    const told: number[] = [];
+    const write = writeOrLose(output as never, (lines) => void told.push(lines));
+    write("a\n");
+    output.isFull = true;
+    write("b\nc\n");
+    output.isFull = false;
+    output.writableLength = 8 * 1024 * 1024;
+    write("d\n");
+    expect(told).toEqual([]);
+    output.writableLength = 0;
+    write("e\n");
+    write("f\n");
+    expect([output.text, told]).toEqual(["a\ne\nf\n", [3]]);
   });
 });
