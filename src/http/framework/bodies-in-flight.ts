@@ -41,13 +41,67 @@ export interface BodyInFlight {
   end(): void;
 }
 
-interface Holder {
-  name: string;
+/** What a member has of the bodies that may be refused: those of which bytes have come, the oldest first. */
+interface Member {
   bytes: number;
+  bodies: Set<Body>;
+}
+
+/** An account. The sums of its members are kept as they change: a refusal adds up no bodies. */
+class Holder {
+  bytes = 0;
   /** How many. */
-  bodies: number;
-  /** Bodies that may be refused, the oldest first. */
-  coming: Set<Body>;
+  bodies = 0;
+  readonly #members = new Map<string, Member>();
+
+  constructor(readonly name: string) {}
+
+  /** More bytes of a body that may be refused. */
+  come(body: Body, bytes: number): void {
+    let member = this.#members.get(body.member);
+    if (!member) this.#members.set(body.member, (member = { bytes: 0, bodies: new Set() }));
+    member.bytes += bytes;
+    member.bodies.add(body);
+  }
+
+  /** It is not refused any more, or is over. */
+  leave(body: Body): void {
+    const member = this.#members.get(body.member);
+    if (!member?.bodies.delete(body)) return;
+    member.bytes -= body.bytes;
+    if (member.bodies.size === 0) this.#members.delete(body.member);
+  }
+
+  /** Whether no member has more than this one. */
+  hasMost(name: string): boolean {
+    const member = this.#members.get(name);
+    return member !== undefined && member.bytes === this.#most(null);
+  }
+
+  /** Which of its bodies goes, so that `current` has room; undefined where none may. */
+  victim(current: Body): Body | undefined {
+    const spared = current.stays ? current : null;
+    const most = this.#most(spared);
+    if (most === 0) return undefined;
+    const own = this === current.holder ? this.#members.get(current.member) : undefined;
+    if (this.name !== ANYBODY && own !== undefined && shareOf(own, spared) === most) return current;
+    for (const member of this.#members.values()) {
+      if (shareOf(member, spared) !== most) continue;
+      return this.name === ANYBODY ? oldestOf(member, spared) : newestOf(member, spared);
+    }
+    return undefined;
+  }
+
+  #most(spared: Body | null): number {
+    let most = 0;
+    for (const member of this.#members.values()) most = Math.max(most, shareOf(member, spared));
+    return most;
+  }
+}
+
+/** What it has without the one that is spared. */
+function shareOf(member: Member, spared: Body | null): number {
+  return spared !== null && member.bodies.has(spared) ? member.bytes - spared.bytes : member.bytes;
 }
 
 /**
@@ -72,9 +126,9 @@ export class BodiesInFlight {
   /** One that `stays` is never refused for its own sake, where there is another: its change is made. */
   begin(name: string, member = "", stays = false): BodyInFlight {
     let holder = this.#holders.get(name);
-    if (!holder) this.#holders.set(name, (holder = { name, bytes: 0, bodies: 0, coming: new Set() }));
+    if (!holder) this.#holders.set(name, (holder = new Holder(name)));
     holder.bodies++;
-    return new Body(this, holder, member, stays);
+    return new Body(this, holder, name === ANYBODY ? "" : member, stays);
   }
 
   /** Throws 503 where the next of this member would be the one that has to go. */
@@ -86,9 +140,7 @@ export class BodiesInFlight {
     const isFull =
       holder.bytes > limit(ofAccount) - reserve ||
       (this.#bytes > limit(whole) - reserve && this.#largest() === holder);
-    if (!isFull) return;
-    const { ofMembers, most } = sharesOf([...holder.coming]);
-    if (ofMembers.get(member) === most) throw this.refusal();
+    if (isFull && holder.hasMost(member)) throw this.refusal();
   }
 
   /** Only for `Body`. */
@@ -102,6 +154,7 @@ export class BodiesInFlight {
     body.bytes += bytes;
     body.holder.bytes += bytes;
     if (bytes <= 0) return;
+    if (body.isComing) body.holder.come(body, bytes);
     const { whole, ofAccount } = this.kind;
     while (body.holder.bytes > limit(ofAccount) && this.#refuseOf(body.holder, body)) continue;
     while (this.#bytes > limit(whole) && this.#refuseOf(this.#largest(), body)) continue;
@@ -125,7 +178,7 @@ export class BodiesInFlight {
    * where there is none but one that stays.
    */
   #refuseOf(holder: Holder, current: Body): boolean {
-    const victim = victimOf(holder, current) ?? current;
+    const victim = holder.victim(current) ?? current;
     if (victim === current && current.stays) return false;
     victim.end();
     if (victim === current) throw this.refusal();
@@ -134,24 +187,21 @@ export class BodiesInFlight {
   }
 }
 
-function victimOf(holder: Holder, current: Body): Body | undefined {
-  const mayGo = (body: Body) => body.bytes > 0 && !(body === current && body.stays);
-  const coming = [...holder.coming].filter(mayGo);
-  if (holder.name === ANYBODY) return coming[0];
-  const { ofMembers, most } = sharesOf(coming);
-  const isOfMost = ({ member }: Body) => ofMembers.get(member) === most;
-  return holder === current.holder && isOfMost(current) ? current : coming.findLast(isOfMost);
+function oldestOf({ bodies }: Member, spared: Body | null): Body | undefined {
+  for (const body of bodies) if (body !== spared) return body;
+  return undefined;
 }
 
-/** What each member has of them, and the most that one has. */
-function sharesOf(bodies: readonly Body[]): { ofMembers: ReadonlyMap<string, number>; most: number } {
-  const ofMembers = new Map<string, number>();
-  for (const { member, bytes } of bodies) ofMembers.set(member, (ofMembers.get(member) ?? 0) + bytes);
-  return { ofMembers, most: Math.max(...ofMembers.values()) };
+function newestOf({ bodies }: Member, spared: Body | null): Body | undefined {
+  let newest: Body | undefined;
+  for (const body of bodies) if (body !== spared) newest = body;
+  return newest;
 }
 
 class Body implements BodyInFlight {
   bytes = 0;
+  /** It may be refused. */
+  isComing = false;
   #isOver = false;
   #refuse: ((problem: Problem) => void) | null = null;
 
@@ -170,7 +220,8 @@ class Body implements BodyInFlight {
 
   whenRefused(refuse: (problem: Problem) => void): void {
     this.#refuse = refuse;
-    this.holder.coming.add(this);
+    this.isComing = true;
+    if (this.bytes > 0) this.holder.come(this, this.bytes);
   }
 
   refuse(problem: Problem): void {
@@ -178,7 +229,8 @@ class Body implements BodyInFlight {
   }
 
   settle(): void {
-    if (this.#refuse !== null) this.holder.coming.delete(this);
+    this.isComing = false;
+    this.holder.leave(this);
   }
 
   end(): void {
