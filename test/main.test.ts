@@ -81,14 +81,14 @@ describe("standard output that cannot be written", () => {
     await service.restart({ FULL: "1", SEALPOST_LOG_LEVEL: "info" });
     await expectWork(service);
     expect(await service.stop()).toBe(0);
-  });
+  }, 60_000);
 
   test("as its reader has left: the service goes on, and a signal ends it", async () => {
     const reader = `sed -u '/"msg":"listening"/q' >&2`;
     await using service = await startService({ command: bash(`exec "$0" "$1" > >(${reader})`) });
     await expectWork(service);
     expect(await service.stop()).toBe(0);
-  });
+  }, 60_000);
 });
 
 describe("a folder that cannot be used", () => {
