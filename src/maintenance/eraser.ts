@@ -57,9 +57,10 @@ export class Eraser {
   }
 
   /**
-   * Begins to forget a consumer: `commit` writes its erasure, in the transaction of the answer. From that answer
-   * on nothing that the consumer had does anything: its endpoints and sources are deleted, slice by slice before
-   * and the rest with the erasure, and its links are refused while that runs. One that runs already stays it.
+   * Begins to forget a consumer: `commit` writes its erasure, in the transaction of the answer. From that
+   * answer on nothing that the consumer had does anything: its endpoints and sources are deleted, slice by
+   * slice before and the rest with the erasure, and its links are refused while that runs. Where one runs
+   * already, it is that one.
    */
   async begin<T>(consumer: Consumer, commit: (write: () => Erasure) => Promise<T>): Promise<T> {
     const { erasures, store } = this.parts.data;
@@ -91,8 +92,8 @@ export class Eraser {
   }
 
   /**
-   * In a later turn: what the same transaction wrote of them before is remembered first. Nothing is written of
-   * them afterwards.
+   * In a later turn: what the same transaction wrote of them before is remembered first. Nothing is written
+   * of them afterwards.
    */
   async #rememberClosed(slices: readonly Closed[]): Promise<void> {
     const { endpoints, sources, store } = this.parts.data;
@@ -135,8 +136,8 @@ export class Eraser {
   }
 
   /**
-   * Does all that was asked for. Projects take turns, a slice each: one's erasures, however large, do not hold up
-   * another's. Answers how many events are gone.
+   * Does all that was asked for. Projects take turns, a slice each: one's erasures, however large, do not hold
+   * up another's. Answers how many events are gone.
    */
   async run(control: JobControl): Promise<number> {
     const { erasures } = this.parts.data;

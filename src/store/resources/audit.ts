@@ -108,8 +108,8 @@ export class Audit {
   }
 
   /**
-   * Inside a write: the same for entries of a project whose change names this consumer, a slice above `after`;
-   * answers where it goes on, null at the end.
+   * Inside a write: the same for entries of a project whose change names this consumer, a slice above
+   * `after`; answers where it goes on, null at the end.
    */
   blankOf(projectId: number, consumerId: string, after: number): number | null {
     const upTo = this.#window.get(projectId, after, limit("sliceRows"))?.last ?? null;
