@@ -65,7 +65,7 @@ export const LIMITS = {
   answersInFlightBytesMax: {
     value: 128 * MIB,
     unit: "bytes",
-    why: "Larger answers, over all requests, from their text to their end; above it one of whoever has the most is refused with 503, or cut.",
+    why: "Larger answers, over all requests, from their text to their end, and the pages that exports hold for their readers; above it one of whoever has the most is refused with 503, or cut.",
   },
   accountAnswersBytesMax: {
     value: 64 * MIB,

@@ -41,6 +41,12 @@ export class AnswerRoom {
     return this.#stream.body;
   }
 
+  /** Sends what is made piece by piece: its room is that of the pieces which it holds. */
+  stream(pieces: Pieces, whenOver: () => void): ReadableStream<Bytes> {
+    this.#stream = new StreamedAnswer(new CountedPieces(pieces, this), whenOver);
+    return this.#stream.body;
+  }
+
   /** Gives the room back: the answer is sent or cut, or is not sent at all. */
   end(): void {
     this.#room?.end();
@@ -51,6 +57,40 @@ export class AnswerRoom {
 export function largeBytesOf(content: unknown): Bytes | null {
   if (typeof content === "string") return isLarge(content) ? (encoder.encode(content) as Bytes) : null;
   return content instanceof Uint8Array && isLarge(content as Bytes) ? (content as Bytes) : null;
+}
+
+/**
+ * Two pieces are held: one is on its way to the reader, and one waits behind it. Counted is the most that two
+ * of them had together, as the next ones will be like them.
+ */
+class CountedPieces implements Pieces {
+  readonly patience: Pieces["patience"];
+  #before = 0;
+  #most = 0;
+  #isOver = false;
+
+  constructor(
+    private readonly pieces: Pieces,
+    private readonly room: AnswerRoom,
+  ) {
+    this.patience = pieces.patience;
+  }
+
+  async next(): Promise<Bytes | null> {
+    const piece = await this.pieces.next();
+    // Its reader may have left meanwhile: room that is taken now would never be given back.
+    if (piece === null || this.#isOver) return null;
+    this.#most = Math.max(this.#most, this.#before + piece.length);
+    this.#before = piece.length;
+    this.room.reach(this.#most);
+    return piece;
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.pieces.end();
+    this.room.end();
+  }
 }
 
 class Slices implements Pieces {

@@ -6,7 +6,7 @@ import { admit } from "./access.ts";
 import { auditEntry } from "./audit-entry.ts";
 import { ANYBODY, type BodiesInFlight, type BodyInFlight } from "./bodies-in-flight.ts";
 import { AnswerRoom, largeBytesOf } from "./large-answer.ts";
-import { isPieces, StreamedAnswer } from "./streamed.ts";
+import { isPieces } from "./streamed.ts";
 import { type BodyReader, type Bytes, compileBody, NO_BYTES, readBody, requireJson } from "./body.ts";
 import {
   fingerprint,
@@ -361,7 +361,8 @@ export class RequestHandler implements RequestContext {
       room.reach(bytes.length);
       return room.send(bytes, this.watchReader());
     }
-    if (isPieces(content)) return new StreamedAnswer(content, this.watchReader()).body;
+    if (isPieces(content))
+      return (this.answerRoom ??= this.ownAnswerRoom).stream(content, this.watchReader());
     this.answerRoom?.end();
     if (this.prepared.route.waitMaxSeconds !== undefined) this.limitIdleTime();
     return content;

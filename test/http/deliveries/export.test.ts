@@ -58,3 +58,37 @@ test("ends by an error once its caller may not read any more", async () => {
   };
   expect(await rest().catch(String)).not.toBe("complete");
 });
+
+test("the pages that nobody takes are counted: above the share of their account there is no other export", async () => {
+  await using api = await startApi();
+  await api.endpoint({ url: api.receiver.url("x"), eventTypes: ["x.export"], status: "disabled" });
+  const events = Array.from({ length: 500 }, () => ({ type: "x.export", data: {} }));
+  await api.call("POST", "/v1/events/batch", { events });
+  const usual = limit("accountAnswersBytesMax");
+  const setShare = (value: number) => ((LIMITS.accountAnswersBytesMax as { value: number }).value = value);
+  const open: (ReadableStreamDefaultReader<Uint8Array> | undefined)[] = [];
+  const begin = async (token = "full") => {
+    const { status, headers, body } = await api.handle("GET", path, undefined, token);
+    const reader = body?.getReader() as (typeof open)[number];
+    // Once the first page is taken, the second one is made.
+    if (status === 200) await reader?.read().catch(String);
+    open.push(reader);
+    return [status, headers.get("retry-after")];
+  };
+  const path = "/v1/deliveries?format=ndjson";
+  try {
+    const whole = await (await api.handle("GET", path)).arrayBuffer();
+    // Of 500 deliveries an export holds both pages: three of them fit, and fill it.
+    setShare(3.1 * whole.byteLength);
+    const answers = [await begin(), await begin(), await begin()];
+    expect(answers).toEqual(answers.map(() => [200, null]));
+    let next = await begin();
+    while (next[0] === 200) next = await begin();
+    expect(next).toEqual([503, "1"]);
+    for (const reader of open) await reader?.cancel().catch(String);
+    expect(await begin()).toEqual([200, null]);
+  } finally {
+    setShare(usual);
+    for (const reader of open) await reader?.cancel().catch(String);
+  }
+});

@@ -3,7 +3,9 @@ import { afterEach, beforeEach, expect, spyOn, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { Problem } from "../../../src/core/errors.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
+import type { Bytes } from "../../../src/http/framework/body.ts";
 import { ANSWERS, BodiesInFlight } from "../../../src/http/framework/bodies-in-flight.ts";
+import { AnswerRoom } from "../../../src/http/framework/large-answer.ts";
 import { route } from "../../../src/http/framework/route.ts";
 import { callers, owner, startServer, type TestServer } from "../kit.ts";
 
@@ -166,4 +168,43 @@ test("an answer to a change goes neither for its own sake nor for that of one of
   expect(refused).toBeInstanceOf(Problem);
   change.take(300);
   expect(all.bytes).toBe(600);
+});
+
+/** An answer of such pieces, each made once it is asked for, and the room of all. */
+function streamed(next: () => Promise<Bytes | null>) {
+  const all = new BodiesInFlight(ANSWERS);
+  const patience = { ms: 60_000, of: "each piece" } as const;
+  const room = new AnswerRoom(() => all.begin("account:1"));
+  const body = room.stream({ patience, next, end: () => {} }, () => {});
+  return { all, reader: body.getReader() };
+}
+
+test("an answer in pieces takes the room of the two that it holds, until its end", async () => {
+  const sizes = [100_000, 300_000, 200_000, 50_000];
+  const { all, reader } = streamed(async () =>
+    sizes.length > 0 ? new Uint8Array(sizes.shift() ?? 0) : null,
+  );
+  const seen: number[] = [];
+  while (!(await reader.read()).done) {
+    await Bun.sleep(1);
+    seen.push(all.bytes);
+  }
+  expect(seen).toEqual([400_000, 500_000, 500_000, 0]);
+});
+
+test("an answer in pieces whose reader leaves while one is made takes no room for it", async () => {
+  const { promise, resolve } = Promise.withResolvers<Bytes>();
+  const { all, reader } = streamed(() => promise);
+  await reader.cancel();
+  resolve(new Uint8Array(100_000));
+  await Bun.sleep(1);
+  expect(all.bytes).toBe(0);
+});
+
+test("an answer in pieces for which there is no room is cut", async () => {
+  setLimits([100_000, 100_000]);
+  const { all, reader } = streamed(async () => new Uint8Array(60_000));
+  await reader.read();
+  await expect(reader.read().then(() => reader.read())).rejects.toThrow("not read yet");
+  expect(all.bytes).toBe(0);
 });
