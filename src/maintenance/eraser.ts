@@ -136,8 +136,8 @@ export class Eraser {
   }
 
   /**
-   * Does all that was asked for. Projects take turns, a slice each: one's erasures, however large, do not hold
-   * up another's. Answers how many events are gone.
+   * Does all that was asked for. Projects take turns, a slice each: one's erasures, however large, do not
+   * hold up another's. Answers how many events are gone.
    */
   async run(control: JobControl): Promise<number> {
     const { erasures } = this.parts.data;

@@ -72,18 +72,19 @@ export function writeOrLose(
   tellLost: (lines: number) => void,
 ): (text: string) => void {
   let lost = 0;
-  const lose = (text: string) => void (lost += text.split("\n").length - 1);
+  const lose = (text: string) => {
+    lost += text.split("\n").length - 1;
+  };
+  const tell = () => {
+    const lines = lost;
+    lost = 0;
+    if (lines > 0) tellLost(lines);
+  };
   // Whoever wrote is told as well; an error that nobody listens to ends the process.
   stream.on("error", () => {});
   return (text) => {
-    if (stream.writableLength >= UNREAD_BYTES_MAX) return lose(text);
-    stream.write(text, (error) => {
-      if (error) return lose(text);
-      if (lost === 0) return;
-      const lines = lost;
-      lost = 0;
-      tellLost(lines);
-    });
+    if (stream.writableLength >= UNREAD_BYTES_MAX) lose(text);
+    else stream.write(text, (error) => (error ? lose(text) : tell()));
   };
 }
 

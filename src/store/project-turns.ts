@@ -2,7 +2,7 @@ import { accountOf } from "../core/caller.ts";
 import type { Turns } from "../core/structures/turn-queue.ts";
 import type { Data } from "./data.ts";
 
-/** The turns of work for a project that no caller waits at by itself, among those of the project's account. */
+/** The turns of work for a project, among those of its account, which no caller has begun. */
 export function turnsOf({ store, tenants }: Pick<Data, "store" | "tenants">, projectId: number): Turns {
   const accountId = tenants.accountIdOf(projectId);
   return store.turns.of(accountOf({ accountId }), null, `project:${projectId}`);
