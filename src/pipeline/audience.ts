@@ -78,8 +78,11 @@ export class Audiences {
     const audiences: Audience[] = [];
     const wide = new WideAudiences();
     const turns = turnsOf(this.data, projectId);
-    for (const [at, event] of events.entries())
-      audiences.push(wide.share(await this.#ofOne(projectId, event, turns), at));
+    for (const [at, event] of events.entries()) {
+      const bytes = event.data.length;
+      const audience = await turns.oneByOne(bytes, () => this.#ofOne(projectId, event, turns));
+      audiences.push(wide.share(audience, at));
+    }
     // What follows a wide one is work too.
     if (audiences.some(({ endpoints }) => isWide(endpoints))) await turns.next();
     return audiences;
@@ -113,8 +116,9 @@ export class Audiences {
     const matched = new Set<number>();
     const exhausted: number[] = [];
     let stepsLeft = EVENT_STEPS_MAX;
-    for (const { endpoint, filter } of subscribers.candidates(envelope)) {
-      if (turns.isOver) await turns.next();
+    for (const [at, { endpoint, filter }] of subscribers.candidates(envelope).entries()) {
+      // The first is asked in the turn of the parse: what was parsed does not wait for nothing.
+      if (at > 0 && turns.isOver) await turns.next();
       const { judgement, steps } =
         filter?.evaluate(envelope, stepsLeft > 0 ? STEPS_MAX : LATE_STEPS_MAX) ?? UNFILTERED;
       stepsLeft -= steps;

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Audiences } from "../../src/pipeline/audience.ts";
 import { startApp } from "../kit/app.ts";
 import { openTestData, type TestData } from "../kit/data.ts";
+import { parsedAtOnce } from "../kit/parsed.ts";
 import { startReceiver } from "../kit/receiver.ts";
 
 const listeners = { onExhausted() {}, onRefusedFilter() {} };
@@ -47,6 +48,15 @@ test.each([
     expect(many).toBeLessThanOrEqual(2 * one);
   },
 );
+
+test("of an account's many large events one at a time is kept parsed for its filters", async () => {
+  await using it = await openTestData({ beginShare: () => ({ isOver: true }) });
+  for (const n of Array(3).keys()) await it.endpoint({ filter: { data: { x: String(n) } } });
+  const audiences = new Audiences(it.data, listeners);
+  const bytes = 100_000;
+  const ask = () => Promise.resolve(audiences.of(it.project.id, [eventOf(bytes)]));
+  expect(await parsedAtOnce(Array<typeof ask>(20).fill(ask), bytes)).toBe(1);
+});
 
 test("a filter that is refused keeps nobody but its own endpoint from its events, whose deliveries fail as malformed until it is set right", async () => {
   await using receiver = startReceiver();

@@ -32,6 +32,11 @@ export interface Turns {
    * nobody waits for it.
    */
   giveWay(bytes?: number): Promise<void>;
+  /**
+   * Does work that keeps what came of parsing so many bytes while it waits for turns. What is heavy is done one
+   * by one in an account, whose callers take turns: a parsed body may take fifty times the room of its text.
+   */
+  oneByOne<Made>(bytes: number, work: () => Promise<Made>): Promise<Made>;
 }
 
 /**
@@ -86,6 +91,8 @@ const OURSELVES: Owner = { names: [""], signal: null };
 export class TurnQueue implements Turns {
   readonly #light = new Lines();
   readonly #heavy = new Lines();
+  /** By account of which one heavy work is done now: the others. */
+  readonly #oneByOne = new Map<string, Lines>();
   /** True while somebody waits, or has just been resumed. */
   #isRunning = false;
   /** Whether the latest turn was that of a heavy piece. */
@@ -119,6 +126,21 @@ export class TurnQueue implements Turns {
     if (isHeavy(bytes)) return this.ownTurn(owner);
     if (this.isOver || !this.#light.isEmpty) return this.next(owner);
     return owner.signal?.aborted ? Promise.reject(owner.signal.reason as Error) : Promise.resolve();
+  }
+
+  async oneByOne<Made>(bytes: number, work: () => Promise<Made>, { names } = OURSELVES): Promise<Made> {
+    if (!isHeavy(bytes)) return work();
+    const [account = "", ...inner] = names;
+    const waiting = this.#oneByOne.get(account) ?? new Lines();
+    if (this.#oneByOne.has(account)) await new Promise<void>((resolve) => waiting.push(inner, resolve));
+    else this.#oneByOne.set(account, waiting);
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else this.#oneByOne.delete(account);
+    }
   }
 
   #join(lines: Lines, { names, signal }: Owner): Promise<void> {
@@ -187,5 +209,9 @@ class OwnTurns implements Turns {
 
   giveWay(bytes?: number): Promise<void> {
     return this.queue.giveWay(bytes, this.owner);
+  }
+
+  oneByOne<Made>(bytes: number, work: () => Promise<Made>): Promise<Made> {
+    return this.queue.oneByOne(bytes, work, this.owner);
   }
 }

@@ -167,3 +167,24 @@ describe("callers", () => {
     ]);
   });
 });
+
+describe("work that keeps what it parsed", () => {
+  const heavy = limit("lightBodyBytesMax") + 1;
+  const keeping = (account: string, member: string, bytes = heavy) =>
+    queue.of(account, null, member).oneByOne(bytes, () => work(`${account}${member}.`, 2, takeOwnTurn));
+
+  test("is done one by one in an account, whose callers take turns; where it is light, at once", async () => {
+    const all = [keeping("a", "1"), keeping("a", "1"), keeping("a", "2"), keeping("b", "1")];
+    expect(await turnsOf(...all)).toBe("a1.1, b1.1, a1.2, b1.2, a1.1, a1.2, a2.1, a2.2");
+    done = [];
+    const light = [keeping("a", "1", 1), keeping("a", "2", 1)];
+    expect(await turnsOf(...light)).toBe("a1.1, a2.1, a1.2, a2.2");
+  });
+
+  test("makes room for the next one where it fails, or its caller has left", async () => {
+    const left = queue.of("a", AbortSignal.abort("left"));
+    const failed = left.oneByOne(heavy, () => left.giveWay(heavy)).catch(String);
+    expect(await turnsOf(keeping("a", "1"))).toBe("a1.1, a1.2");
+    expect(await failed).toBe("left");
+  });
+});

@@ -1,6 +1,9 @@
 /** What event types ask of published events: schemas, and unknown types. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { expectProblem } from "../kit.ts";
+import { requireDescribed } from "../../../src/http/events/type-check.ts";
+import { openTestData } from "../../kit/data.ts";
+import { parsedAtOnce } from "../../kit/parsed.ts";
+import { expectProblem, owner } from "../kit.ts";
 import { pointersOf, type RoutingBench, startRouting } from "../routing-kit.ts";
 
 let bench: RoutingBench;
@@ -145,4 +148,32 @@ describe("where a project rejects unknown types", () => {
     }
     await setPolicy(null);
   });
+});
+
+test("of an account's many large events one at a time is kept parsed for its schema", async () => {
+  await using it = await openTestData({ beginShare: () => ({ isOver: true }) });
+  const projectId = it.project.id;
+  const described = {
+    name: "a.b",
+    description: null,
+    example: null,
+    group: null,
+    archived: false,
+    updatedAt: 0,
+  };
+  await it.data.store.write(() => {
+    const type = it.data.eventTypes.insert({ ...described, projectId, schema: { required: ["x"] } });
+    if (type) it.data.eventTypes.remember(type);
+  });
+  const bytes = 100_000;
+  const event = {
+    ...{ type: "a.b", timestamp: 0, consumerId: null, externalId: null, sourceId: null },
+    ...{ isTest: false, hops: 0, data: JSON.stringify({ x: "y".repeat(bytes) }) },
+  };
+  const caller = { ...owner, projectId };
+  const publications = Array.from({ length: 20 }, (_, key) => {
+    const turns = it.data.store.turns.of("account", null, `key:${key % 4}`);
+    return async () => await requireDescribed(it.data, { caller, turns }, [event], () => "");
+  });
+  expect(await parsedAtOnce(publications, bytes)).toBe(1);
 });
