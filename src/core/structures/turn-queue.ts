@@ -33,8 +33,9 @@ export interface Turns {
    */
   giveWay(bytes?: number): Promise<void>;
   /**
-   * Does work that keeps what came of parsing so many bytes while it waits for turns. What is heavy is done one
-   * by one in an account, whose callers take turns: a parsed body may take many times the room of its text.
+   * Does work that keeps what came of parsing so many bytes while it waits for turns. What is heavy is done
+   * one by one in an account, whose callers take turns: a parsed body may take many times the room of its
+   * text.
    */
   oneByOne<Made>(bytes: number, work: () => Promise<Made>): Promise<Made>;
 }

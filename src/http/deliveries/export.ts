@@ -22,9 +22,9 @@ export interface Export {
 
 /**
  * Every delivery that matches, newest first, one JSON object a line. A page is read when the client has taken
- * the one before, so that an export of any length holds a page in memory, which is counted like a large
- * answer. It ends complete, or by an error that the client sees: one that takes nothing for `exportStallMs` is
- * cut off.
+ * the one before, so that an export of any length holds two in memory, which are counted as a large answer
+ * is. It ends complete, or by an error that the client sees: one that takes nothing for `exportStallMs` is
+ * cut off, and so is one for whose pages there is no room.
  */
 export class Exports {
   readonly #atOnce = new AtOnce("exportsAtOnceMax", "exports");

@@ -1,0 +1,38 @@
+/** One form for all spellings of a text, and where each of its characters was written. */
+import { expect, test } from "bun:test";
+import { hasEscapes, placeOf, unescaped } from "../../src/delivery/unescaped.ts";
+
+const KEY = "a/b+c&d";
+
+test.each([
+  ["as it is", "a/b+c&d"],
+  ["JSON of PHP", "a\\/b+c&d"],
+  ["JSON of .NET", "a/b\\u002Bc\\u0026d"],
+  ["JSON in JSON", "a\\\\/b\\\\u002bc&d"],
+  ["HTML", "a&#x2F;b&#43;c&amp;d"],
+  ["HTML in HTML", "a/b&amp;#43;c&amp;amp;d"],
+  ["a URL", "a%2fb%2Bc%26d"],
+  ["a URL in a URL", "a%252Fb%252bc%2526d"],
+])("%s has the form of the text itself", (_name, written) => {
+  expect(unescaped(written).text).toBe(unescaped(KEY).text);
+});
+
+test("a place is that of the escape's first character", () => {
+  const written = 'say "x%2Fy&amp;z" twice';
+  const view = unescaped(written);
+  expect(view.text).toBe('say "x/y&z" twice');
+  const places = ["x", "/", "y", "&", "z"].map((one) => placeOf(view, view.text.indexOf(one)));
+  expect(places).toEqual(["x", "%2F", "y", "&amp;", "z"].map((one) => written.indexOf(one)));
+  expect(placeOf(view, view.text.length)).toBe(written.length);
+});
+
+test("an escape that is cut off is left out where that is asked", () => {
+  expect(unescaped("abc%2", true).text).toBe("abc");
+  expect(unescaped("abc\\u00", true).text).toBe("abc");
+  expect(unescaped("abc%2").text).toBe("abc%2");
+});
+
+test("a text without one has no other spelling", () => {
+  expect(["plain", "a-b_c.d~e"].map(hasEscapes)).toEqual([false, false]);
+  expect(["a%b", "a\\b", "a&b", "a+b"].map(hasEscapes)).toEqual([true, true, true, true]);
+});
