@@ -392,7 +392,7 @@ export const LIMITS = {
   attemptsByHandMax: {
     value: 1000,
     unit: "count",
-    why: "Attempts of one delivery, above which none is made by hand any more: each keeps up to 16 KiB of an answer.",
+    why: "Attempts of one delivery, above which none is made by hand any more: each keeps up to `responseKeptBytesMax` of an answer.",
   },
   trialsAtOnceMax: { value: 10, unit: "count", why: "Tries of new destinations by one caller. Above: 429." },
   concurrencyDefault: { value: 10, unit: "count", why: "Enough for a fast receiver, gentle to a small one." },
