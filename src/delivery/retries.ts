@@ -101,10 +101,12 @@ export class Retries {
 
   /** Nothing is left to try: its endpoint, or its event, has gone. */
   #end(id: number): void {
-    const { store, askedRetries } = this.data;
+    const { store, deliveries, askedRetries } = this.data;
+    // In the line of its project, as it may still be on its way to the disk that it was asked for.
+    const projectId = deliveries.get(id)?.projectId ?? null;
     store.unattended(
       "end of a retry",
-      store.write(() => askedRetries.end(id), true),
+      store.writeFor(projectId, () => askedRetries.end(id), true),
     );
   }
 }

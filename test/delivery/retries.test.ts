@@ -77,6 +77,16 @@ async function suspend({ data, project }: TestData, suspended: boolean): Promise
   tenants.rememberAccount(made);
 }
 
+/** A share of a turn that is over after one look. */
+function shortShare() {
+  let looks = 0;
+  return {
+    get isOver() {
+      return looks++ > 0;
+    },
+  };
+}
+
 const NEVER = new Promise<null>(() => {});
 
 test("a retry that was answered is made after a restart, whose process died with it in flight", async () => {
@@ -155,15 +165,7 @@ test("a retry whose write is refused is not made later", async () => {
 });
 
 test("retries that are put off are looked at once in the shares of a round, however short those are", async () => {
-  const beginShare = () => {
-    let looks = 0;
-    return {
-      get isOver() {
-        return looks++ > 0;
-      },
-    };
-  };
-  await using it = await openTestData({ beginShare });
+  await using it = await openTestData({ beginShare: shortShare });
   const ids = [await closedDelivery(it), await closedDelivery(it), await closedDelivery(it)];
   const before = new Life(it).endWith(NEVER);
   for (const id of ids) await before.retry(id);
@@ -178,6 +180,24 @@ test("retries that are put off are looked at once in the shares of a round, howe
   after.clock.advance(limit("shortageRestMs"));
   for (let turn = 0; turn < 50; turn++) await nextTurn();
   expect(after.sent).toEqual(ids);
+});
+
+test("a retry ends after it was asked for, also where writes are many and projects take turns", async () => {
+  await using it = await openTestData({ beginShare: shortShare });
+  const { store, endpoints, deliveries } = it.data;
+  const id = await closedDelivery(it);
+  const life = new Life(it).endWith(Promise.resolve(null));
+  for (let n = 0; n < 3; n++) void store.writeFor(it.project.id, () => {});
+  const write = () => store.writeFor(it.project.id, () => life.retries.ask(id));
+  const begun = life.retries.begin(id, write);
+  // It is given up, and its endpoint is disabled, while the write stands in line.
+  for (let n = 0; n < 20; n++) await Promise.resolve();
+  const endpoint = endpoints.get(deliveries.get(id)?.endpointId ?? 0);
+  if (endpoint) endpoints.remember({ ...endpoint, status: "disabled" });
+  life.clock.advance(limit("shortageRestMs"));
+  await begun;
+  for (let turn = 0; turn < 20; turn++) await nextTurn();
+  expect([life.sent, life.asked]).toEqual([[id], []]);
 });
 
 test("a retry that a restart finds waits as long as its account is suspended", async () => {
