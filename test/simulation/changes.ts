@@ -201,7 +201,8 @@ export class Changes {
       return now !== null && isOpen(now);
     };
     data.store
-      .write(
+      .writeFor(
+        delivery.projectId,
         () => isOpenNow() && data.deliveries.cancel(id) && data.notes.add(delivery.eventId, id, "cancelled"),
       )
       .then((isCancelled) => {

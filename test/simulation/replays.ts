@@ -102,15 +102,16 @@ export class Replays {
     if (id === null) return;
     const { rng, receivers, process, retries: watch } = this.run;
     const { data, retries } = process;
-    const before = data.store.latestKey;
+    const before = data.store.keys.last;
     // Of the caller's key, since the attempt began.
     const isRevoked = !receivers.calm && rng.chance(0.1);
     const write = () => {
       if (isRevoked) throw new Problem("unauthenticated", "The key was revoked.");
       retries.ask(id);
     };
+    const projectId = data.deliveries.get(id)?.projectId ?? null;
     watch
-      .ask(id, () => retries.begin(id, () => data.store.write(write)))
+      .ask(id, () => retries.begin(id, () => data.store.writeFor(projectId, write)))
       ?.then(
         () => this.#requireAsked(id, before),
         (error) => isRevoked || this.run.refused(error),

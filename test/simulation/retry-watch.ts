@@ -38,7 +38,7 @@ export class RetryWatch {
   /** Somebody asks for one. */
   ask(id: number, begin: () => Promise<void> | string): Promise<void> | null {
     const { data } = this.run.process;
-    const after = data.store.latestKey;
+    const after = data.store.keys.last;
     this.#beginning = id;
     const begun = begin();
     this.#beginning = null;
