@@ -41,6 +41,7 @@ interface Closed {
  * overwrites what is erased here.
  */
 export class Eraser {
+  #remembering: Promise<unknown> = Promise.resolve();
   readonly #onWake: (() => void)[] = [];
 
   constructor(private readonly parts: EraserParts) {}
@@ -91,11 +92,17 @@ export class Eraser {
     };
   }
 
+  /** Resolves once all that is closed is remembered so: of one consumer, erasures may close at once. */
+  async #rememberClosed(slices: readonly Closed[]): Promise<void> {
+    this.#remembering = Promise.all([this.#remembering, this.#rememberLater(slices)]);
+    await this.#remembering;
+  }
+
   /**
    * In a later turn: what the same transaction wrote of them before is remembered first. Nothing is written
    * of them afterwards.
    */
-  async #rememberClosed(slices: readonly Closed[]): Promise<void> {
+  async #rememberLater(slices: readonly Closed[]): Promise<void> {
     const { endpoints, sources, store } = this.parts.data;
     if (slices.length > 0) await new Promise<void>((resolve) => store.schedule(resolve));
     for (const closed of slices) {
