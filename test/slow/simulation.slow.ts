@@ -1,4 +1,4 @@
-// time budget: 1500 s
+// time budget: 2400 s
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { MUTANTS } from "../simulation/mutants.ts";
