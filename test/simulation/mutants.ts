@@ -244,12 +244,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: "false",
   },
   {
-    name: "an endpoint is erased and what it got in the meantime is not",
-    file: "maintenance/eraser.ts",
-    find: 'index.above([id], 0, limit("sliceRows"))',
-    put: "[]",
-  },
-  {
     name: "a delivery that is reopened and parked stays in the queue with its old time",
     file: "delivery/backlog.ts",
     find: "if (this.#queue.has(waiting.id)) this.reload(waiting.id);",
