@@ -102,6 +102,6 @@ describe("the simulation", () => {
       // A bug that names what is not there any more would be found by anything.
       expect(output).not.toContain("ReferenceError");
       expect(exitCode).not.toBe(0);
-    }, 240_000);
+    }, 480_000);
   }
 });
