@@ -135,7 +135,7 @@ export class Retention {
 
   #planOf(project: Project | undefined): Plan | undefined {
     const { meter, tenants } = this.parts.data;
-    const account = tenants.account(project?.accountId ?? 0);
+    const account = project && tenants.account(project.accountId);
     return account && meter.planOf(account);
   }
 

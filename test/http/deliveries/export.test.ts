@@ -4,13 +4,19 @@
  */
 import { expect, test } from "bun:test";
 import { limit, LIMITS } from "../../../src/core/limits.ts";
-import { startApi } from "../log-kit.ts";
+import { type Api, startApi } from "../log-kit.ts";
+
+/** A project with so many deliveries to export. */
+async function startWith(deliveries: number): Promise<Api> {
+  const api = await startApi();
+  await api.endpoint({ url: api.receiver.url("x"), eventTypes: ["x.export"], status: "disabled" });
+  const events = Array.from({ length: deliveries }, () => ({ type: "x.export", data: {} }));
+  await api.call("POST", "/v1/events/batch", { events });
+  return api;
+}
 
 test("a reader that takes nothing for long is cut off by an error, and never sees an end", async () => {
-  await using api = await startApi();
-  await api.endpoint({ url: api.receiver.url("x"), eventTypes: ["x.export"], status: "disabled" });
-  const events = Array.from({ length: 300 }, () => ({ type: "x.export", data: {} }));
-  await api.call("POST", "/v1/events/batch", { events });
+  await using api = await startWith(300);
   const usual = limit("exportStallMs");
   (LIMITS.exportStallMs as { value: number }).value = 20;
   try {
@@ -60,10 +66,7 @@ test("ends by an error once its caller may not read any more", async () => {
 });
 
 test("the pages that nobody takes are counted: above the share of their account there is no other export", async () => {
-  await using api = await startApi();
-  await api.endpoint({ url: api.receiver.url("x"), eventTypes: ["x.export"], status: "disabled" });
-  const events = Array.from({ length: 500 }, () => ({ type: "x.export", data: {} }));
-  await api.call("POST", "/v1/events/batch", { events });
+  await using api = await startWith(500);
   const usual = limit("accountAnswersBytesMax");
   const setShare = (value: number) => ((LIMITS.accountAnswersBytesMax as { value: number }).value = value);
   const open: (ReadableStreamDefaultReader<Uint8Array> | undefined)[] = [];
