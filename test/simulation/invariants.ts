@@ -10,9 +10,9 @@ import { pathOf, wantsType } from "./scenario.ts";
 
 const HANDED_OUT = OUTCOMES.indexOf("handed_out");
 const DAY_MS = 86_400_000;
-/** Tests, and replays of them, are never metered. */
+/** Tests, and replays of them: never metered, and sent when they are asked for. */
 const TEST = ORIGINS.indexOf("test");
-const isFree = (origin: number) => origin >= TEST;
+const isTest = (origin: number) => origin >= TEST;
 
 interface DeliveryRow {
   id: number;
@@ -220,9 +220,8 @@ function schedulesWereKept(run: Simulation, deliveries: readonly DeliveryRow[]):
     if (run.outside.touched.has(delivery.id)) continue;
     const endpoint = run.process.data.endpoints.getAnyway(delivery.endpoint_id);
     if (!endpoint) continue;
-    const isTest = delivery.origin === TEST;
     const usual = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
-    const schedule = isTest ? [] : (endpoint.retry?.schedule ?? usual);
+    const schedule = delivery.origin === TEST ? [] : (endpoint.retry?.schedule ?? usual);
     const attempts = attemptsOf(run, delivery.id);
     if (attempts.length > schedule.length + 1)
       run.violate(`${attempts.length} attempts on a schedule of ${schedule.length}`);
@@ -272,7 +271,7 @@ function attemptsAreNumbered(run: Simulation, deliveries: readonly DeliveryRow[]
 
 /** Where order is kept, a delivery is never tried after a later one was. */
 function orderWasKept(run: Simulation, deliveries: readonly DeliveryRow[]): void {
-  // What somebody asked for again, or had missed, comes when it is asked for.
+  // What somebody asked for again, or had missed, comes when it is asked for; so does a test.
   const replayed = run.sqlite.query<{ id: number }, []>("SELECT delivery_id AS id FROM note WHERE kind = 0");
   const asked = new Set([...run.outside.touched, ...replayed.all().map(({ id }) => id)]);
   for (const endpointId of run.endpoints) {
@@ -280,7 +279,9 @@ function orderWasKept(run: Simulation, deliveries: readonly DeliveryRow[]): void
     // What pollers get is looked at page by page, and who came to keep the order attempt by attempt.
     if (endpoint?.ordering !== "fifo" || endpoint.kind === "poll") continue;
     if (run.outside.reordered.has(endpointId)) continue;
-    const own = deliveries.filter((one) => one.endpoint_id === endpointId && !asked.has(one.id));
+    const own = deliveries.filter(
+      (one) => one.endpoint_id === endpointId && !asked.has(one.id) && !isTest(one.origin),
+    );
     const keyOf = new Map(own.map((one) => [run.process.data.ids.encode("msg", one.id), one.id]));
     const seen = seenBy(run, endpointId).sort((a, b) => a.sent - b.sent);
     const order = seen.flatMap((one) => keyOf.get(one.id) ?? []);
@@ -310,7 +311,7 @@ function countsAgree(run: Simulation, deliveries: readonly DeliveryRow[]): void 
   const metered = one("SELECT sum(deliveries) AS n FROM usage");
   const tried = deliveries.filter(
     ({ id, origin }) =>
-      !isFree(origin) && attemptsOf(run, id).some(({ outcome }) => outcome <= 3 || outcome === HANDED_OUT),
+      !isTest(origin) && attemptsOf(run, id).some(({ outcome }) => outcome <= 3 || outcome === HANDED_OUT),
   ).length;
   const replays = one("SELECT count(*) AS n FROM note WHERE kind = 0") + run.erasures.countGone("note 0");
   const most = tried + replays + run.erasures.countGone("delivery");
