@@ -482,16 +482,12 @@ export class EndpointActor<F extends Finding> {
 
   /** What the attempt means: the delivery's next state, and the endpoint's. */
   #conclude(flight: Flight, load: Load, sent: F): Settlement<F> {
-    const { trigger } = flight;
+    const { trigger, probe } = flight;
     const { delivery } = load;
     const at = { now: this.parts.clock.now(), random: this.parts.random() };
     const moved = flight.destination !== this.#destination;
-    const start: AttemptStart = {
-      ...flight,
-      moved,
-      step: delivery.step,
-      schedule: this.#scheduleOf(delivery),
-    };
+    const { step } = delivery;
+    const start: AttemptStart = { trigger, probe, moved, step, schedule: this.#scheduleOf(delivery) };
     const before = this.health;
     const health = (this.health = healthAfter(before, start, sent, at));
     const change = deliveryAfter(start, sent, at);

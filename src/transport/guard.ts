@@ -161,8 +161,10 @@ function selfJudge(self: Self | undefined, own: ReadonlySet<string>) {
 
   function isSelf(url: Target): boolean {
     const port = portOf(url);
-    const isBase = nameOf(url.hostname) === baseName && isSamePort(port);
+    const isBase = isSamePort(port) && nameOf(url.hostname) === baseName;
     if (isBase && plainPath(url.pathname).startsWith(basePath)) return true;
+    // Each attempt asks this, and to read an address takes longer than to compare a port.
+    if (port !== self?.port()) return false;
     const address = addressOf(url.hostname);
     return address !== null && isListener(address, port);
   }
