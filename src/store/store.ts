@@ -4,6 +4,7 @@ import { firstKeyAt, KeySequence } from "../core/ids.ts";
 import { type Share, type TurnParts, TurnQueue } from "../core/structures/turn-queue.ts";
 import { isBusy, isDiskError, isFull } from "./disk-error.ts";
 import { lastKey } from "./store-keys.ts";
+import { type Owner, type Write, WriteLines } from "./write-lines.ts";
 
 /**
  * The store: reads are plain calls, writes are promises that resolve once they are on disk.
@@ -38,21 +39,6 @@ export interface StoreParts extends TurnParts {
   report: (work: string, error: unknown) => void;
 }
 
-interface Job {
-  run(): unknown;
-  resolve(value: unknown): void;
-  reject(error: unknown): void;
-  /** Kept through a full disk: the outcome of an attempt that was already made. */
-  kept: boolean;
-  owner: Owner;
-  value: unknown;
-  /** What `run` threw; null where the job is committed. */
-  error: unknown;
-}
-
-/** The project that a write is made for; null: the service itself. */
-type Owner = number | null;
-
 /** Something that gathers over one transaction. */
 export interface BatchPart {
   /** Writes what was gathered, before the commit. */
@@ -73,9 +59,7 @@ export class Store {
   readonly keys: KeySequence;
   /** For all work that can be divided. */
   readonly turns: TurnQueue;
-  #jobs: Job[] = [];
-  /** True where the last transaction had no time for all that waited. */
-  #isCrowded = false;
+  readonly #waiting = new WriteLines();
   #state: State = "idle";
   /** Nothing commits for a while (`holdCommits`), whatever the state. */
   #isHeld = false;
@@ -140,7 +124,7 @@ export class Store {
 
   /** Writes that no transaction has taken yet. */
   get waiting(): number {
-    return this.#jobs.length;
+    return this.#waiting.size;
   }
 
   /**
@@ -157,7 +141,7 @@ export class Store {
     if (!this.writable && !kept)
       return Promise.reject(unavailable("The service cannot write at the moment."));
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    this.#jobs.push({ run, resolve, reject, kept, owner, value: undefined, error: null });
+    this.#waiting.push({ run, resolve, reject, kept, owner, value: undefined, error: null });
     this.#waitingSince ??= performance.now();
     this.#gather();
     return promise as Promise<T>;
@@ -229,7 +213,7 @@ export class Store {
 
   /** Resolves when nothing waits for the disk. */
   async settled(): Promise<void> {
-    while (this.writable && (this.#jobs.length > 0 || this.#state === "syncing")) {
+    while (this.writable && (this.#waiting.size > 0 || this.#state === "syncing")) {
       await new Promise<void>((resolve) => this.#onSettled.push(resolve));
     }
   }
@@ -240,7 +224,7 @@ export class Store {
   }
 
   #gather(): void {
-    if (this.#state !== "idle" || this.#isHeld || this.#jobs.length === 0) return;
+    if (this.#state !== "idle" || this.#isHeld || this.#waiting.size === 0) return;
     this.#enter("gathering");
     this.parts.schedule(() => this.#commitBatch());
   }
@@ -249,30 +233,26 @@ export class Store {
     if (this.#state !== "gathering") return;
     if (this.#isHeld) return this.#enter("idle");
     this.#enter("committing");
-    const waiting = this.#isCrowded ? inTurns(this.#jobs) : this.#jobs;
     const began = performance.now();
-    const { count, failure } = this.#transact(waiting);
+    const { batch, failure } = this.#transact(this.#waiting);
     this.#tellTimed("commit", performance.now() - began);
-    const batch = waiting.slice(0, count);
-    this.#jobs = waiting.slice(count);
-    this.#isCrowded = this.#jobs.length > 0;
-    for (const job of batch) job.error = failure;
+    for (const write of batch) write.error = failure;
     if (failure === null) void this.#sync(batch);
     else this.#sortOut(batch, failure);
   }
 
   /** The batch was rolled back: tells apart who is answered, who waits on, and whether the disk failed. */
-  #sortOut(batch: Job[], failure: unknown): void {
+  #sortOut(batch: readonly Write[], failure: unknown): void {
     // A write that throws must not take its neighbours with it: each once more, alone.
     if (!isDiskError(failure) && !isBusy(failure) && batch.length > 1)
-      for (const job of batch) job.error = this.#transact([job]).failure;
+      for (const write of batch) write.error = this.#transact(new WriteLines([write])).failure;
     const broken = batch.find(({ error }) => isDiskError(error) && !isFull(error));
     if (broken) return this.#fail(broken.error);
-    const isRefused = ({ error }: Job) => isFull(error) || isBusy(error);
+    const isRefused = ({ error }: Write) => isFull(error) || isBusy(error);
     const refused = batch.filter(isRefused);
-    this.#jobs = [...refused, ...this.#jobs];
+    this.#waiting.unshift(refused);
     // Where the disk took some, the next batch finds out whether it is full.
-    if (refused.length < batch.length) void this.#sync(batch.filter((job) => !isRefused(job)));
+    if (refused.length < batch.length) void this.#sync(batch.filter((write) => !isRefused(write)));
     else if (refused.some(({ error }) => isFull(error))) this.#waitForRoom();
     else this.#tryAgain();
   }
@@ -287,36 +267,38 @@ export class Store {
   }
 
   /**
-   * Runs jobs in one transaction, as many as their share of the turn has time for: `count` of them, and what
-   * was thrown, or null. After a throw nothing of them is done.
+   * Runs writes in one transaction, as many as their share of the turn has time for: these, and what was
+   * thrown, or null. After a throw nothing of them is done. Where it could not even begin, the first one
+   * stands for all.
    */
-  #transact(jobs: readonly Job[]): { count: number; failure: unknown } {
+  #transact(waiting: WriteLines): { batch: Write[]; failure: unknown } {
     const share = this.beginShare();
-    let count = 0;
+    const batch: Write[] = [];
     try {
       this.#began = this.parts.now();
+      let write = waiting.shift();
+      if (write) batch.push(write);
       this.begin.run();
-      for (const job of jobs) {
-        if (count > 0 && share.isOver) break;
-        count++;
-        job.value = job.run();
+      while (write) {
+        write.value = write.run();
+        write = share.isOver ? undefined : waiting.shift();
+        if (write) batch.push(write);
       }
       for (const part of this.#batchParts) part.flush();
       this.commit.run();
     } catch (error) {
       for (const part of this.#batchParts) part.reset();
       if (this.sqlite.inTransaction) this.rollback.run();
-      // Where it could not even begin, the first one stands for all.
-      return { count: Math.max(1, count), failure: error ?? new Error("a write threw nothing") };
+      return { batch, failure: error ?? new Error("a write threw nothing") };
     } finally {
       this.#began = null;
     }
     for (const part of this.#batchParts) part.done();
     this.commits++;
-    return { count, failure: null };
+    return { batch, failure: null };
   }
 
-  async #sync(batch: Job[]): Promise<void> {
+  async #sync(batch: readonly Write[]): Promise<void> {
     this.#enter("syncing");
     const began = performance.now();
     try {
@@ -326,19 +308,19 @@ export class Store {
       return;
     }
     this.#tellTimed("sync", performance.now() - began);
-    for (const job of batch) {
-      if (job.error === null) job.resolve(job.value);
-      else job.reject(job.error);
+    for (const write of batch) {
+      if (write.error === null) write.resolve(write.value);
+      else write.reject(write.error);
     }
     for (const resolve of this.#onCommitted.splice(0)) resolve();
     this.#goOn();
-    if (this.#jobs.length === 0) this.#tellSettled();
+    if (this.#waiting.size === 0) this.#tellSettled();
   }
 
   /** The disk has answered: what waits is the next batch. */
   #goOn(): void {
     this.#enter("idle");
-    this.#waitingSince = this.#jobs.length > 0 ? performance.now() : null;
+    this.#waitingSince = this.#waiting.size > 0 ? performance.now() : null;
     this.#gather();
   }
 
@@ -353,9 +335,11 @@ export class Store {
   /** The disk is full: what is kept waits, the rest is refused. */
   #waitForRoom(): void {
     this.#enter("full");
-    const waiting = this.#jobs;
-    this.#jobs = waiting.filter((job) => job.kept);
-    for (const job of waiting) if (!job.kept) job.reject(unavailable("The disk is full."));
+    const waiting = this.#waiting.takeAll();
+    for (const write of waiting) {
+      if (write.kept) this.#waiting.push(write);
+      else write.reject(unavailable("The disk is full."));
+    }
     for (const listener of this.#onFull) listener();
     this.#tellSettled();
     this.#probeLater();
@@ -385,17 +369,4 @@ export class Store {
     this.#tellSettled();
     this.parts.fail(error instanceof Error ? error : new Error(String(error)));
   }
-}
-
-/** The first of each owner, then the second of each, and so on: who has many holds up nobody else. */
-function inTurns(jobs: readonly Job[]): Job[] {
-  const ofOwner = Map.groupBy(jobs, ({ owner }) => owner);
-  const ordered: Job[] = [];
-  for (let round = 0; ordered.length < jobs.length; round++)
-    for (const [owner, own] of ofOwner) {
-      const job = own[round];
-      if (job === undefined) ofOwner.delete(owner);
-      else ordered.push(job);
-    }
-  return ordered;
 }

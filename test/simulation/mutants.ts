@@ -144,8 +144,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "an outcome is lost when the disk is full",
     file: "store/store.ts",
-    find: "this.#jobs = waiting.filter((job) => job.kept);",
-    put: "this.#jobs = [];",
+    find: "if (write.kept) this.#waiting.push(write);",
+    put: "if (write.kept) continue;",
   },
   {
     name: "a parked retry is told of before it is on disk, and forgotten by a refill in between",
