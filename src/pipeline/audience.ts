@@ -6,7 +6,9 @@ import { type Endpoint, envelopeOf } from "../core/model.ts";
 import { AnswerMemory, isSubscribed, Routes } from "../core/routes.ts";
 import type { Subscribers } from "../core/subscribers.ts";
 import { isHeavy, type Turns } from "../core/structures/turn-queue.ts";
+import { keepsOrder } from "../destinations/destinations.ts";
 import type { Data } from "../store/data.ts";
+import type { FanoutList } from "../store/log/fanouts.ts";
 import { filteredText } from "../store/log/filtered.ts";
 import { turnsOf } from "../store/project-turns.ts";
 
@@ -27,6 +29,15 @@ export interface Audience {
    * text is made before the write, where other work of the loop can come between.
    */
   filtered: string | null;
+  /** Of a wide event, made before the write for the same reason; equal ones of a batch are one. */
+  followers: Followers | null;
+}
+
+/** Endpoints whose deliveries follow their event, in the order in which they are written. */
+export interface Followers extends Omit<FanoutList, "id" | "endpoints"> {
+  /** Those that keep the order stand first. */
+  endpoints: readonly Endpoint[];
+  ids: readonly number[];
 }
 
 /** Filters that an event was too much for: they count as having said no. */
@@ -71,7 +82,7 @@ export class Audiences {
     if (first === undefined || events.length > 1) return this.#ofAll(projectId, events);
     const { hasFilters, endpoints } = this.#routesOf(projectId).match(first.type, first.consumerId);
     if (hasFilters || isWide(endpoints)) return this.#ofAll(projectId, events);
-    return [{ endpoints, filtered: null }];
+    return [{ endpoints, filtered: null, followers: null }];
   }
 
   async #ofAll(projectId: number, events: readonly RoutedEvent[]): Promise<Audience[]> {
@@ -80,8 +91,9 @@ export class Audiences {
     const turns = turnsOf(this.data, projectId);
     for (const [at, event] of events.entries()) {
       const bytes = event.data.length;
+      const asOf = this.data.endpoints.changes;
       const audience = await turns.oneByOne(bytes, () => this.#ofOne(projectId, event, turns));
-      audiences.push(wide.share(audience, at));
+      audiences.push(isWide(audience.endpoints) ? await wide.share(audience, asOf, at, turns) : audience);
     }
     // What follows a wide one is work too.
     if (audiences.some(({ endpoints }) => isWide(endpoints))) await turns.next();
@@ -91,12 +103,12 @@ export class Audiences {
   async #ofOne(projectId: number, event: RoutedEvent, turns: Turns): Promise<Audience> {
     if (turns.isOver) await turns.next();
     const subscribers = this.#routesOf(projectId).match(event.type, event.consumerId);
-    if (!subscribers.hasFilters) return { endpoints: subscribers.endpoints, filtered: null };
+    if (!subscribers.hasFilters) return everybody(subscribers);
     if (isHeavy(event.data.length)) await turns.ownTurn();
     // To look them up the first time is work too.
     else if (turns.isOver || isWide(subscribers.endpoints)) await turns.next();
     const matched = await this.#ask(projectId, subscribers, event, turns);
-    if (matched.size === subscribers.all.length) return { endpoints: subscribers.endpoints, filtered: null };
+    if (matched.size === subscribers.all.length) return everybody(subscribers);
     if (turns.isOver) await turns.next();
     return divide(subscribers, matched);
   }
@@ -153,6 +165,10 @@ const STEPS_MAX = limit("filterStepsMax");
 const LATE_STEPS_MAX = limit("lateFilterStepsMax");
 const EVENT_STEPS_MAX = limit("eventFilterStepsMax");
 
+function everybody({ endpoints }: Subscribers): Audience {
+  return { endpoints, filtered: null, followers: null };
+}
+
 /**
  * Parts the subscribers into those that get the event and those whose filter said no. Of the latter only some
  * are named: a consumer's own endpoints first, as its portal links see no others.
@@ -169,28 +185,31 @@ function divide({ all }: Subscribers, matched: ReadonlySet<number>): Audience {
   }
   const named = [...own, ...shared].slice(0, max);
   const others = all.length - endpoints.length - named.length;
-  return { endpoints, filtered: filteredText({ named, others }) };
+  return { endpoints, filtered: filteredText({ named, others }), followers: null };
 }
 
 /** The wide audiences of one batch: equal ones are one list. What they are together has bounds. */
 class WideAudiences {
-  readonly #lists: (readonly Endpoint[])[] = [];
+  readonly #lists: { endpoints: readonly Endpoint[]; followers: Followers }[] = [];
   #rows = 0;
   #deliveries = 0;
 
-  /** The audience, with the list of an equal one before it. Throws 422 where all would be too many. */
-  share(audience: Audience, at: number): Audience {
-    const { endpoints, filtered } = audience;
-    if (!isWide(endpoints)) return audience;
+  /**
+   * The audience with its followers, or with those of an equal one before it. `asOf`: `Endpoints.changes`
+   * before it was chosen. Throws 422 where all would be too many.
+   */
+  async share(audience: Audience, asOf: number, at: number, turns: Turns): Promise<Audience> {
+    const { endpoints } = audience;
     const isFirst = this.#lists.length === 0;
     this.#deliveries += endpoints.length;
     if (!isFirst && this.#deliveries > limit("batchDeliveriesMax")) throw tooManyDeliveries(at);
-    const known = this.#lists.find((list) => isSame(list, endpoints));
-    if (known) return { endpoints: known, filtered };
+    const known = this.#lists.find((list) => isSame(list.endpoints, endpoints));
+    if (known) return { ...audience, ...known };
     this.#rows += endpoints.length;
     if (!isFirst && this.#rows > limit("batchListRowsMax")) throw tooManyLists(at);
-    this.#lists.push(endpoints);
-    return audience;
+    const list = { endpoints, followers: await inOrderByTurns(endpoints, asOf, turns) };
+    this.#lists.push(list);
+    return { ...audience, ...list };
   }
 }
 
@@ -208,6 +227,33 @@ function tooManyDeliveries(at: number): Problem {
   const max = limit("batchDeliveriesMax").toLocaleString("en-US");
   const detail = `Up to this event, those of the batch have more than ${max} deliveries together.`;
   return invalid(`/events/${at}`, `${detail} Publish fewer at once.`);
+}
+
+const LOOKED_AT_ONCE = 500;
+
+async function inOrderByTurns(
+  endpoints: readonly Endpoint[],
+  asOf: number,
+  turns: Turns,
+): Promise<Followers> {
+  const parts: Followers[] = [];
+  for (let from = 0; from < endpoints.length; from += LOOKED_AT_ONCE) {
+    if (turns.isOver) await turns.next();
+    parts.push(inOrder(endpoints.slice(from, from + LOOKED_AT_ONCE), asOf));
+  }
+  const join = <T>(read: (part: Followers) => readonly T[]): T[] => [
+    ...parts.flatMap((part) => read(part).slice(0, part.ordered)),
+    ...parts.flatMap((part) => read(part).slice(part.ordered)),
+  ];
+  const ordered = parts.reduce((sum, part) => sum + part.ordered, 0);
+  return { endpoints: join((part) => part.endpoints), ids: join(({ ids }) => ids), ordered, asOf };
+}
+
+/** Those that keep the order first. `asOf`: see FanoutList. */
+export function inOrder(endpoints: readonly Endpoint[], asOf: number | null): Followers {
+  const first = endpoints.filter(keepsOrder);
+  const all = first.length === 0 ? endpoints : [...first, ...endpoints.filter((one) => !keepsOrder(one))];
+  return { endpoints: all, ids: all.map(({ id }) => id), ordered: first.length, asOf };
 }
 
 /** True where the deliveries are too many for the event's own transaction: they follow in slices. */

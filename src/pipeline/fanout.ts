@@ -22,8 +22,10 @@ interface Queues {
   others: Fanout[];
 }
 
-/** Which of a list of endpoints keep the order now. */
+/** Which of a list of endpoints keep the order. */
 interface Order extends Pick<Fanout, "endpoints" | "ordered"> {
+  /** `Endpoints.changes` at that time. */
+  asOf: number;
   /** Endpoints that keep order by now, among those of `endpoints` that the fan-out takes for others. */
   untold: ReadonlySet<number>;
 }
@@ -58,7 +60,6 @@ export class Spreader {
   ) {
     data.store.onRecovered(() => this.#start());
     data.endpoints.onChange((endpoint) => {
-      this.#lookedAt = null;
       if (keepsOrder(endpoint)) this.#keepOrder(endpoint.projectId, new Set([endpoint.id]));
     });
   }
@@ -123,7 +124,10 @@ export class Spreader {
    * written, or before a crash. The fan-out and the actors are told of them here.
    */
   #lookAtOrder(fanout: Fanout): void {
-    if (this.#lookedAt?.endpoints !== fanout.endpoints) this.#lookedAt = this.#orderOf(fanout);
+    const { changes } = this.data.endpoints;
+    if (fanout.asOf === changes) return;
+    const isKnown = this.#lookedAt?.endpoints === fanout.endpoints && this.#lookedAt.asOf === changes;
+    if (!isKnown || this.#lookedAt === null) this.#lookedAt = this.#orderOf(fanout);
     const { ordered, untold } = this.#lookedAt;
     fanout.ordered = Math.max(fanout.ordered, ordered);
     if (untold.size > 0) this.#keepOrder(fanout.projectId, untold);
@@ -137,7 +141,7 @@ export class Spreader {
       if (endpoint && keepsOrder(endpoint)) ordered = Math.max(ordered, at + 1);
       else if (at < known) untold.add(id);
     }
-    return { endpoints, ordered, untold };
+    return { endpoints, asOf: this.data.endpoints.changes, ordered, untold };
   }
 
   /** Endpoints of a project have come to keep the order. */

@@ -1,5 +1,13 @@
 import { requirePlaces, requireWaitingRoom } from "./admission.ts";
-import { type Audience, type AudienceListeners, Audiences, isWide, type RoutedEvent } from "./audience.ts";
+import {
+  type Audience,
+  type AudienceListeners,
+  Audiences,
+  type Followers,
+  inOrder,
+  isWide,
+  type RoutedEvent,
+} from "./audience.ts";
 import { keyTime } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
 import { type Endpoint, envelopeBytesOf, type Event } from "../core/model.ts";
@@ -114,7 +122,7 @@ export class Pipeline {
 
   /** A test event for one endpoint, whatever it subscribes to. The caller makes the one attempt. */
   prepareTest(endpoint: Endpoint, incoming: Incoming): Prepared {
-    const audience = { endpoints: [endpoint], filtered: null };
+    const audience = { endpoints: [endpoint], filtered: null, followers: null };
     return new Prepared(this.parts, this.#spreader, endpoint.projectId, [incoming], [audience], null);
   }
 
@@ -129,19 +137,14 @@ export class Pipeline {
   }
 }
 
-/**
- * An event's endpoints: those whose deliveries come with it, and those whose follow, `ordered` of which keep
- * the order and stand first.
- */
+/** An event's endpoints: those whose deliveries come with it, and those whose follow. */
 interface Split {
   atOnce: readonly Endpoint[];
-  later: readonly Endpoint[];
-  ordered: number;
-  /** The stored list of the endpoints whose deliveries follow; null until it is written. */
-  list: FanoutList | null;
+  later: Followers;
 }
 
 const NOBODY: readonly Endpoint[] = [];
+const NO_FOLLOWERS = inOrder(NOBODY, null);
 
 /** True where the event has to wait for the account's plan at this endpoint. */
 type AwaitsPlan = (endpoint: Endpoint) => boolean;
@@ -151,8 +154,8 @@ export class Prepared {
   /** What was written and may be sent. */
   #written: Waiting[] = [];
   #fanouts: Fanout[] = [];
-  /** How the endpoints of wide events are split: once for all events that go to the same. */
-  readonly #wide = new Map<readonly Endpoint[], Split>();
+  /** The lists that were written: one for all events that go to the same endpoints. */
+  readonly #lists = new Map<Followers, FanoutList>();
   /** How many deliveries may still be written with their events. */
   #room = 0;
   #accepted: Accepted[] = [];
@@ -215,7 +218,7 @@ export class Prepared {
   write(): Accepted[] {
     this.#written = [];
     this.#fanouts = [];
-    this.#wide.clear();
+    this.#lists.clear();
     this.#room = limit("fanoutAtOnceMax");
     this.#accepted = [];
     for (const [at, event] of this.incoming.entries()) {
@@ -269,7 +272,7 @@ export class Prepared {
       deliveryCount: endpoints.length,
       data: incoming.data,
     };
-    const split = this.#split(event, endpoints);
+    const split = this.#split(event, endpoints, audience.followers);
     this.#data.events.insert(event, audience.filtered);
     if (this.identity && incoming.sourceId !== null) this.#remember(this.identity, incoming.sourceId, id);
     this.#deliver(event, split, mustWait);
@@ -343,39 +346,37 @@ export class Prepared {
   }
 
   /** A narrow event's deliveries come with it; those of a wide one follow. */
-  #split({ isTest }: Event, endpoints: readonly Endpoint[]): Split {
+  #split({ isTest }: Event, endpoints: readonly Endpoint[], followers: Followers | null): Split {
     const isNarrow = endpoints.length <= Math.min(this.#room, limit("eventRowsMax"));
     if (isTest || (isNarrow && !this.#followsFanout(endpoints)))
-      return { atOnce: endpoints, later: NOBODY, ordered: 0, list: null };
-    const known = isNarrow ? undefined : this.#wide.get(endpoints);
-    if (known) return known;
-    const ordered: Endpoint[] = [];
-    const others: Endpoint[] = [];
-    for (const endpoint of endpoints) (keepsOrder(endpoint) ? ordered : others).push(endpoint);
-    if (isNarrow) return { atOnce: others, later: ordered, ordered: ordered.length, list: null };
-    const later = [...ordered, ...others];
-    const split = { atOnce: NOBODY, later, ordered: ordered.length, list: null };
-    this.#wide.set(endpoints, split);
-    return split;
+      return { atOnce: endpoints, later: NO_FOLLOWERS };
+    if (!isNarrow) return { atOnce: NOBODY, later: followers ?? inOrder(endpoints, null) };
+    const atOnce = endpoints.filter((endpoint) => !keepsOrder(endpoint));
+    return { atOnce, later: inOrder(endpoints.filter(keepsOrder), null) };
   }
 
-  #writeList({ later, ordered }: Split, eventId: number): FanoutList {
-    const list = { id: eventId, endpoints: later.map(({ id }) => id), ordered };
+  #listOf(followers: Followers, eventId: number): FanoutList {
+    const known = this.#lists.get(followers);
+    if (known) return known;
+    const { ids, ordered, asOf } = followers;
+    const list = { id: eventId, endpoints: ids, ordered, asOf };
     this.#data.fanouts.insertList(list);
+    this.#lists.set(followers, list);
     return list;
   }
 
   #deliver(event: EventWithData, split: Split, mustWait: boolean): void {
     const { atOnce, later } = split;
-    if (atOnce.length + later.length === 0) return;
+    const following = later.endpoints;
+    if (atOnce.length + following.length === 0) return;
     const waits = this.#whoWaits(event, mustWait);
-    if (waits !== null && (hasAwaiting(atOnce, waits) || hasAwaiting(later, waits)))
+    if (waits !== null && (hasAwaiting(atOnce, waits) || hasAwaiting(following, waits)))
       this.#data.waitingEvents.insert(this.projectId, event.id);
     this.#deliverNow(event, atOnce, waits);
-    if (later.length === 0) return;
+    if (following.length === 0) return;
     const firstKey = event.id + 1 + atOnce.length;
-    split.list ??= this.#writeList(split, event.id);
-    this.#fanouts.push(this.#data.fanouts.insert(this.projectId, event.id, firstKey, split.list));
+    const list = this.#listOf(later, event.id);
+    this.#fanouts.push(this.#data.fanouts.insert(this.projectId, event.id, firstKey, list));
   }
 
   /**

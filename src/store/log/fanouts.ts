@@ -8,10 +8,12 @@ export interface FanoutList {
   id: number;
   endpoints: readonly number[];
   ordered: number;
+  /** `Endpoints.changes` when `ordered` was counted; null where endpoints may have changed before that. */
+  asOf: number | null;
 }
 
 /** An event whose deliveries are written in slices after its commit. */
-export interface Fanout extends Pick<FanoutList, "endpoints" | "ordered"> {
+export interface Fanout extends Omit<FanoutList, "id"> {
   eventId: number;
   projectId: number;
   /** The key of the first delivery; the n-th endpoint's delivery has firstKey + n. */
@@ -20,7 +22,7 @@ export interface Fanout extends Pick<FanoutList, "endpoints" | "ordered"> {
   listId: number;
 }
 
-type FanoutRow = Omit<Fanout, "endpoints" | "ordered">;
+type FanoutRow = Omit<Fanout, keyof FanoutList>;
 
 export class Fanouts {
   readonly #statements;
@@ -40,10 +42,10 @@ export class Fanouts {
 
   /** Inside the event's write, after its list. */
   insert(projectId: number, eventId: number, firstKey: number, list: FanoutList): Fanout {
-    const { id: listId, endpoints, ordered } = list;
-    this.#statements.insert.run(eventId, firstKey, endpoints.length, listId);
-    const fanout = { eventId, projectId, firstKey, written: 0, listId, endpoints, ordered };
-    this.#reserve(fanout, endpoints.length);
+    const { id: listId, ...followers } = list;
+    this.#statements.insert.run(eventId, firstKey, list.endpoints.length, listId);
+    const fanout = { eventId, projectId, firstKey, written: 0, listId, ...followers };
+    this.#reserve(fanout, list.endpoints.length);
     return fanout;
   }
 
@@ -109,7 +111,7 @@ export class Fanouts {
     return this.#statements.unfinished.all().map((row) => {
       const endpoints = lists.get(row.listId) ?? this.#readList(row.listId);
       lists.set(row.listId, endpoints);
-      return { ...row, endpoints, ordered: 0 };
+      return { ...row, endpoints, ordered: 0, asOf: null };
     });
   }
 

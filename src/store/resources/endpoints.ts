@@ -20,6 +20,7 @@ export class Endpoints {
   readonly #ofProject = new Shelves<number, Endpoint>();
   readonly #ofConsumer = new Shelves<string, Endpoint>();
   #listeners: ((endpoint: Endpoint) => void)[] = [];
+  #changes = 0;
   /** Endpoints whose change is written and not remembered yet: their rows are ahead of memory. */
   readonly #changing = new Set<number>();
 
@@ -35,6 +36,11 @@ export class Endpoints {
   /** Calls `listener` with every endpoint that was made, changed or deleted, after the commit. */
   onChange(listener: (endpoint: Endpoint) => void): void {
     this.#listeners.push(listener);
+  }
+
+  /** Grows with every endpoint that is made, changed or deleted. */
+  get changes(): number {
+    return this.#changes;
   }
 
   get(id: number): Endpoint | undefined {
@@ -152,6 +158,7 @@ export class Endpoints {
   remember(changed: Endpoint): void {
     this.#changing.delete(changed.id);
     this.#index(changed);
+    this.#changes++;
     for (const listener of this.#listeners) listener(changed);
   }
 

@@ -24,7 +24,7 @@ function insertWide(isWaiting: boolean): Fanout {
   const rest = { sourceId: 1, isTest: false, hops: 0, deliveryCount: 5, data: "{}" };
   events.insert({ ...base, ...rest });
   if (isWaiting) waitingEvents.insert(project.id, id);
-  const list = { id, endpoints: [1, 2, 3, 4, 5], ordered: 0 };
+  const list = { id, endpoints: [1, 2, 3, 4, 5], ordered: 0, asOf: null };
   fanouts.insertList(list);
   return fanouts.insert(project.id, id, id + 1, list);
 }

@@ -9,7 +9,7 @@ function insert(it: TestData, list: FanoutList | readonly number[] = ENDPOINTS) 
   const { fanouts } = it.data;
   const isBrought = "id" in list;
   const event = it.insertEvent((isBrought ? list.endpoints : list).length);
-  const made = isBrought ? list : { id: event, endpoints: list, ordered: 2 };
+  const made = isBrought ? list : { id: event, endpoints: list, ordered: 2, asOf: null };
   if (!isBrought) fanouts.insertList(made);
   return fanouts.insert(it.project.id, event, event + 1, made);
 }
@@ -20,8 +20,8 @@ test("what a crash cut short is found again, oldest first, from where it stood",
   await it.data.store.write(() => it.data.fanouts.advance(first, 0, 3));
   await it.reopen();
   expect(it.data.fanouts.unfinished()).toEqual([
-    { ...first, written: 3, ordered: 0 },
-    { ...second, ordered: 0 },
+    { ...first, written: 3, ordered: 0, asOf: null },
+    { ...second, ordered: 0, asOf: null },
   ]);
 });
 
@@ -62,7 +62,10 @@ test("a list that events share is kept until the last of them is written or call
   const { store, fanouts } = it.data;
   const [first, second] = await store.write(() => {
     const one = insert(it);
-    return [one, insert(it, { id: one.listId, endpoints: one.endpoints, ordered: one.ordered })] as const;
+    return [
+      one,
+      insert(it, { id: one.listId, endpoints: one.endpoints, ordered: one.ordered, asOf: null }),
+    ] as const;
   });
   const lists = () => store.sqlite.query<{ n: number }, []>("SELECT count(*) AS n FROM fanout_list").get()?.n;
   expect([lists(), fanouts.rest()]).toEqual([1, 10]);
