@@ -273,11 +273,10 @@ export class Store {
    */
   #transact(waiting: WriteLines): { batch: Write[]; failure: unknown } {
     const share = this.beginShare();
-    const batch: Write[] = [];
+    let write = waiting.shift();
+    const batch = write ? [write] : [];
     try {
       this.#began = this.parts.now();
-      let write = waiting.shift();
-      if (write) batch.push(write);
       this.begin.run();
       while (write) {
         write.value = write.run();
