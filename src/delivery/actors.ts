@@ -14,7 +14,9 @@ import type { Held } from "./queue.ts";
 import type { Recorder } from "./recorder.ts";
 import type { Sent } from "./send.ts";
 import { Slots } from "./slots.ts";
+import type { SteadyClock } from "../platform/clock.ts";
 import type { KeptClock } from "./steady.ts";
+import { wakingByTurns } from "./timers.ts";
 import { Touched } from "./touched.ts";
 
 export interface ActorsParts {
@@ -59,6 +61,8 @@ export class Actors {
   readonly dispatcher: Dispatcher;
   /** The same for every actor, as there may be ten thousand. */
   readonly #pushedParts: ActorParts<Sent>;
+  /** The clock by which actors wake. */
+  readonly #wakingClock: SteadyClock;
 
   constructor(
     private readonly data: Pick<
@@ -78,6 +82,7 @@ export class Actors {
       bytesMax: limit("attemptsInFlightBytesMax"),
       wake: (endpointId) => this.#actors.get(endpointId)?.wake(),
     });
+    this.#wakingClock = wakingByTurns(parts.clock, turns);
     this.#pushedParts = this.#partsOfPushed();
     data.endpoints.onChange((endpoint) => {
       if (keepsOrder(endpoint)) this.dispatcher.handOver(endpoint);
@@ -97,7 +102,7 @@ export class Actors {
   #partsOfPushed(): ActorParts<Sent> {
     return {
       held: this.#held,
-      clock: this.parts.clock,
+      clock: this.#wakingClock,
       random: () => this.parts.random(),
       load: (id) => loadDelivery(this.data, id),
       parked: (id, count) => this.data.deliveries.parkedOf(id, count),
@@ -316,7 +321,7 @@ export class Actors {
 
   #makePolled(endpoint: Endpoint): PollActor {
     return new PollActor(endpoint, {
-      timer: (at, wake) => this.parts.clock.timer(at, wake),
+      timer: (at, wake) => this.#wakingClock.timer(at, wake),
       parked: (id, count) => this.data.deliveries.parkedOf(id, count),
       dispose: (ids) => dispose(this.data, ids),
       canRecord: () => this.data.store.writable,
