@@ -32,6 +32,8 @@ interface Known {
  */
 export class Liveness {
   readonly #known = new Map<number, Known>();
+  /** By endpoint: how many were open at the last look, and when, by the monotonic clock, fewer were. */
+  readonly #openOf = new Map<number, { count: number; fewerAt: number }>();
   #jumpedAt = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly run: Simulation) {}
@@ -58,10 +60,25 @@ export class Liveness {
 
   look(): void {
     const rows = this.run.sqlite.query<{ id: number }, []>("SELECT id FROM delivery WHERE status IN (0, 1)");
-    for (const { id } of rows.all()) {
-      const delivery = this.run.process.data.deliveries.get(id);
-      if (delivery) this.#lookAt(delivery);
+    const open = rows.all().flatMap(({ id }) => this.run.process.data.deliveries.get(id) ?? []);
+    this.#countOpen(open);
+    for (const delivery of open) this.#lookAt(delivery);
+  }
+
+  #countOpen(open: readonly Delivery[]): void {
+    const { monotonic } = this.run.world;
+    for (const [endpointId, own] of Map.groupBy(open, (delivery) => delivery.endpointId)) {
+      const before = this.#openOf.get(endpointId);
+      const isFewer = own.length < (before?.count ?? 0);
+      const fewerAt = isFewer ? monotonic : (before?.fewerAt ?? Number.NEGATIVE_INFINITY);
+      this.#openOf.set(endpointId, { count: own.length, fewerAt });
     }
+  }
+
+  /** Those of a disabled endpoint are ended in slices of one, each of which may wait for a slow disk. */
+  #endingSince({ endpointId }: Delivery): number {
+    const isEnding = this.run.process.data.endpoints.getAnyway(endpointId)?.status === "disabled";
+    return isEnding ? (this.#openOf.get(endpointId)?.fewerAt ?? 0) : Number.NEGATIVE_INFINITY;
   }
 
   #lookAt(delivery: Delivery): void {
@@ -77,7 +94,7 @@ export class Liveness {
     if (this.#isHeld(delivery, reason) || run.watch.isBusy(delivery.id)) known.since = null;
     else known.since ??= monotonic;
     if (known.since === null) return;
-    const from = Math.max(known.since, this.steadySince);
+    const from = Math.max(known.since, this.steadySince, this.#endingSince(delivery));
     const grace = this.#grace() + (waitsForPlan(delivery) ? LOOK_MS : 0);
     if (monotonic - from <= grace) return;
     run.violate(
