@@ -187,7 +187,7 @@ export type Place = "taken" | "awaited";
  * a test.
  */
 export function placeOf(delivery: Pick<Delivery, "status" | "due" | "metered" | "origin">): Place | null {
-  if (delivery.metered || isFree(delivery) || !isOpen(delivery)) return null;
+  if (delivery.metered || isTest(delivery) || !isOpen(delivery)) return null;
   return delivery.due === null ? "awaited" : "taken";
 }
 
@@ -200,8 +200,8 @@ export function waitsForPlan(delivery: Pick<Delivery, "status" | "due">): boolea
   return delivery.due === null && isOpen(delivery);
 }
 
-/** Tests never count, nor does a replay of one. */
-export function isFree({ origin }: Pick<Delivery, "origin">): boolean {
+/** A test, or a replay of one: it never counts. */
+export function isTest({ origin }: Pick<Delivery, "origin">): boolean {
   return origin === "test" || origin === "test_replay";
 }
 

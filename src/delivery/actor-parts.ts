@@ -1,6 +1,6 @@
 import type { DeliveryChange, Finding } from "../core/delivery.ts";
 import type { Load, Waiting } from "../core/waiting.ts";
-import type { DisabledReason, Endpoint, Health, Trigger } from "../core/model.ts";
+import type { Delivery, DisabledReason, Endpoint, Health, Trigger } from "../core/model.ts";
 import type { SteadyClock } from "../platform/clock.ts";
 import type { Held } from "./queue.ts";
 
@@ -43,15 +43,20 @@ export interface ActorParts<F extends Finding> {
   load(deliveryId: number): Load | null;
   parked(endpointId: number, count: number): Waiting[];
   firstParked(endpointId: number): number | null;
+  /** A slot of those that all endpoints share, until `giveSlotBack`. */
+  takeSlot(endpoint: Endpoint, load: Load): void;
+  giveSlotBack(endpoint: Endpoint, load: Load): void;
   /**
-   * Takes a slot, marks a delivery's first attempt with the meter, and sends. The actor gives both back:
-   * `giveSlotBack` once this has resolved, `endFirst` once the outcome is on disk or there is none. Never
-   * rejects; null where the attempt was given up because the process stops, or is short of files: neither
-   * costs an attempt.
+   * The first attempt of a delivery is metered whatever becomes of the delivery meanwhile, until `endFirst`:
+   * the outcome is on disk, or there is none.
+   */
+  beginFirst(delivery: Delivery): void;
+  endFirst(deliveryId: number): void;
+  /**
+   * Sends. Never rejects; null where the attempt was given up because the process stops, or is short of
+   * files: neither costs an attempt.
    */
   perform(endpoint: Endpoint, load: Load): Promise<F | null>;
-  giveSlotBack(endpoint: Endpoint, load: Load): void;
-  endFirst(deliveryId: number): void;
   /** Never rejects. Resolves once the attempt is on disk, or never will be. */
   record(settlement: Settlement<F>): Promise<Recorded>;
   /**

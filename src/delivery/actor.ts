@@ -293,7 +293,7 @@ export class EndpointActor<F extends Finding> {
     const now = this.parts.clock.now();
     // The deliveries that are due and not started here start in a later turn of the loop, by the timer.
     if (!this.#isSuspended())
-      while (this.#mayStart(now) && this.#startNext(now)) if (this.parts.isTurnOver()) break;
+      while (this.#askToStart(now) && this.#startNext(now)) if (this.parts.isTurnOver()) break;
     this.#enter(this.#openState(now));
   }
 
@@ -311,7 +311,7 @@ export class EndpointActor<F extends Finding> {
    * can help.
    */
   #wakesAt(now: number): number {
-    const due = this.#backlog.nextDue();
+    const due = this.#backlog.findNextDue();
     return due === NEVER || !this.#askForSlot() ? NEVER : Math.max(due, this.#gate(), this.#tokenAt(now));
   }
 
@@ -413,7 +413,7 @@ export class EndpointActor<F extends Finding> {
     return rate === null ? now : this.#rate.nextAt(rate, Math.max(1, rate * BURST_SECONDS), now);
   }
 
-  #mayStart(now: number): boolean {
+  #askToStart(now: number): boolean {
     return this.#askForSlot() && this.#gate() <= now && this.#tokenAt(now) <= now;
   }
 
@@ -447,6 +447,8 @@ export class EndpointActor<F extends Finding> {
   /** The attempt; then states, in memory and at once; then to the disk; then the delivery is free again. */
   async #fly(flight: Flight, load: Load, asker: Asker<F>): Promise<void> {
     const { id } = flight;
+    this.parts.takeSlot(this.endpoint, load);
+    this.parts.beginFirst(load.delivery);
     const sent = await this.parts.perform(this.endpoint, load);
     this.parts.giveSlotBack(this.endpoint, load);
     this.#flights.land(flight);
@@ -459,11 +461,12 @@ export class EndpointActor<F extends Finding> {
     this.parts.endFirst(id);
     const again = this.#flights.end(flight);
     const { change, queueOrder } = settlement;
-    const isWritten = recorded !== "not_recorded" || change === null;
     // A row that is as before the attempt does not say when the next one is due.
-    if (!isWritten) this.#backlog.replace(id, change.due);
-    if (isWritten && queueOrder !== null) this.#backlog.park(queueOrder);
-    if (isWritten && (again || recorded === "overtaken")) this.#backlog.reload(id);
+    if (recorded === "not_recorded" && change !== null) this.#backlog.replace(id, change.due);
+    else {
+      if (queueOrder !== null) this.#backlog.park(queueOrder);
+      if (again || recorded === "overtaken") this.#backlog.reload(id);
+    }
     // By now the endpoint's row says that it is disabled, or never will, as the endpoint has moved.
     if (settlement.disable !== null && this.#state.mode === "closing") this.#follow();
     asker?.(sent);

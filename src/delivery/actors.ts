@@ -107,13 +107,11 @@ export class Actors {
       load: (id) => loadDelivery(this.data, id),
       parked: (id, count) => this.data.deliveries.parkedOf(id, count),
       firstParked: (id) => this.data.deliveries.firstParkedOf(id),
-      perform: (to, load) => {
-        this.#slots.take(this.#accountOf(to), load.body.length);
-        this.data.meter.beginFirst(load.delivery);
-        return this.parts.send(to, load);
-      },
+      takeSlot: (endpoint, { body }) => this.#slots.take(this.#accountOf(endpoint), body.length),
       giveSlotBack: (endpoint, { body }) => this.#slots.giveBack(this.#accountOf(endpoint), body.length),
+      beginFirst: (delivery) => this.data.meter.beginFirst(delivery),
       endFirst: (id) => this.data.meter.endFirst(id),
+      perform: (endpoint, load) => this.parts.send(endpoint, load),
       record: (settlement) => this.parts.recorder.record(settlement),
       dispose: (ids) => dispose(this.data, ids),
       isSlotFree: (endpoint, own) => this.#slots.isFree(this.#accountOf(endpoint), own),

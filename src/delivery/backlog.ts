@@ -122,17 +122,20 @@ export class Backlog {
    * after it.
    */
   takeDue(now: number): Pick<Waiting, "id" | "load"> | null {
-    this.#refill(this.#freeHead(), now);
-    const head = this.#freeHead();
+    this.#refill(this.#findFreeHead(), now);
+    const head = this.#findFreeHead();
     if (!head || head.due > now || this.flights.has(head.id)) return null;
     return this.#queue.pop() ?? null;
   }
 
-  /** The instant from which `takeDue` may find something; `NEVER` where only an ending can help. */
-  nextDue(): number {
-    const head = this.#freeHead();
-    const isFree = head !== undefined && !this.flights.has(head.id);
-    return Math.min(isFree ? head.due : NEVER, this.#parkedDue(head));
+  /**
+   * Leaves out the busy ones at the head, and answers the instant from which `takeDue` may find something;
+   * `NEVER` where only an ending can help.
+   */
+  findNextDue(): number {
+    const head = this.#findFreeHead();
+    const mayGo = head !== undefined && !this.flights.has(head.id);
+    return Math.min(mayGo ? head.due : NEVER, this.#parkedDue(head));
   }
 
   /**
@@ -143,8 +146,8 @@ export class Backlog {
     return this.flights.defer(id) && this.endpoint.ordering === "none";
   }
 
-  /** The first delivery in memory that is not left out. */
-  #freeHead(): Waiting | undefined {
+  /** Leaves out the busy ones at the head; answers the first delivery in memory that stays. */
+  #findFreeHead(): Waiting | undefined {
     for (;;) {
       const head = this.#queue.peek();
       if (!head || !this.#leaveOut(head.id)) return head;

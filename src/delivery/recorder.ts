@@ -1,4 +1,4 @@
-import { gateOf, isFree, isMetered } from "../core/delivery.ts";
+import { gateOf, isMetered, isTest } from "../core/delivery.ts";
 import type { Delivery, Endpoint } from "../core/model.ts";
 import type { SteadyClock } from "../platform/clock.ts";
 import type { Data } from "../store/data.ts";
@@ -75,7 +75,7 @@ export class Recorder {
     const { outcome } = sent;
     const id = this.data.store.takeKey();
     const isHandedOut = outcome === "handed_out";
-    const metered = delivery.metered || (isMetered(outcome) && !isFree(delivery));
+    const metered = delivery.metered || (isMetered(outcome) && !isTest(delivery));
     if (trigger === "manual") this.data.askedRetries.end(delivery.id);
     if (metered && !delivery.metered) this.data.meter.count(delivery.projectId, sent.startedAt);
     // Also where the delivery is gone: what its receiver said holds for the next one.

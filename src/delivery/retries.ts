@@ -1,4 +1,4 @@
-import { isFree, placeOf } from "../core/delivery.ts";
+import { isTest, placeOf } from "../core/delivery.ts";
 import { limit } from "../core/limits.ts";
 import type { Delivery } from "../core/model.ts";
 import type { Data } from "../store/data.ts";
@@ -26,7 +26,7 @@ export class Retries {
 
   /** True where its attempt needs a place that the account's plan does not expect. */
   static needsPlace(delivery: Delivery): boolean {
-    return !delivery.metered && placeOf(delivery) !== "taken" && !isFree(delivery);
+    return !delivery.metered && placeOf(delivery) !== "taken" && !isTest(delivery);
   }
 
   /** Starts one, or says why not. `write` has `ask` in it and begins in this turn, before the outcome. */

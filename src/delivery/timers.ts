@@ -2,9 +2,9 @@ import type { Share, TurnParts } from "../core/structures/turn-queue.ts";
 import type { SteadyClock } from "../platform/clock.ts";
 
 /**
- * The clock with timers that wake in shares of turns of the loop: after an outage of their receivers, thousands
- * of endpoints are due at one instant. Those that a turn has no time for follow in the next ones, in the order
- * in which they came due.
+ * The clock with timers that wake in shares of turns of the loop: after an outage of their receivers,
+ * thousands of endpoints are due at one instant. Those that a turn has no time for follow in the next ones,
+ * in the order in which they came due.
  */
 export function wakingByTurns(clock: SteadyClock, turns: TurnParts): SteadyClock {
   let due: (() => void)[] = [];

@@ -202,11 +202,13 @@ class WideAudiences {
     const { endpoints } = audience;
     const isFirst = this.#lists.length === 0;
     this.#deliveries += endpoints.length;
-    if (!isFirst && this.#deliveries > limit("batchDeliveriesMax")) throw tooManyDeliveries(at);
+    if (!isFirst && this.#deliveries > limit("batchDeliveriesMax"))
+      throw tooWide(at, "batchDeliveriesMax", "deliveries together");
     const known = this.#lists.find((list) => isSame(list.endpoints, endpoints));
     if (known) return { ...audience, ...known };
     this.#rows += endpoints.length;
-    if (!isFirst && this.#rows > limit("batchListRowsMax")) throw tooManyLists(at);
+    if (!isFirst && this.#rows > limit("batchListRowsMax"))
+      throw tooWide(at, "batchListRowsMax", "endpoints in their different audiences together");
     const list = { endpoints, followers: await inOrderByTurns(endpoints, asOf, turns) };
     this.#lists.push(list);
     return { ...audience, ...list };
@@ -217,16 +219,11 @@ function isSame(one: readonly Endpoint[], other: readonly Endpoint[]): boolean {
   return one === other || (one.length === other.length && one.every(({ id }, at) => id === other[at]?.id));
 }
 
-function tooManyLists(at: number): Problem {
-  const max = limit("batchListRowsMax").toLocaleString("en-US");
-  const detail = `Up to this event, the filters give those of the batch different audiences of more than ${max} endpoints together.`;
-  return invalid(`/events/${at}`, `${detail} Publish fewer at once.`);
-}
-
-function tooManyDeliveries(at: number): Problem {
-  const max = limit("batchDeliveriesMax").toLocaleString("en-US");
-  const detail = `Up to this event, those of the batch have more than ${max} deliveries together.`;
-  return invalid(`/events/${at}`, `${detail} Publish fewer at once.`);
+/** The events of a batch, up to the one at `at`, have more of `what` than the limit `name` allows. */
+function tooWide(at: number, name: Parameters<typeof limit>[0], what: string): Problem {
+  const max = limit(name).toLocaleString("en-US");
+  const detail = `Up to this event, those of the batch have more than ${max} ${what}. Publish fewer at once.`;
+  return invalid(`/events/${at}`, detail);
 }
 
 const LOOKED_AT_ONCE = 500;

@@ -51,7 +51,9 @@ export class ActorStage {
             resolve({ outcome, statusCode, slows: slowsEndpoint(statusCode), retryAfterMs: null });
           }),
         ),
+      takeSlot: () => {},
       giveSlotBack: () => {},
+      beginFirst: () => {},
       record: (settlement) =>
         new Promise((resolve) =>
           this.recording.push({

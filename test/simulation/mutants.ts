@@ -150,14 +150,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a parked retry is told of before it is on disk, and forgotten by a refill in between",
     file: "delivery/actor.ts",
-    find: "if (isWritten && queueOrder !== null) this.#backlog.park(queueOrder);",
+    find: "if (queueOrder !== null) this.#backlog.park(queueOrder);",
     put: "",
   },
   {
     name: "a delivery whose turn comes while it is busy is not looked at again",
     file: "delivery/actor.ts",
-    find: 'if (isWritten && (again || recorded === "overtaken")) this.#backlog.reload(id);',
-    put: 'if (isWritten && recorded === "overtaken") this.#backlog.reload(id);',
+    find: 'if (again || recorded === "overtaken") this.#backlog.reload(id);',
+    put: 'if (recorded === "overtaken") this.#backlog.reload(id);',
   },
   {
     name: "a delivery that is cancelled keeps its place",

@@ -1,4 +1,4 @@
-import { isFree, placeOf } from "../../src/core/delivery.ts";
+import { isTest, placeOf } from "../../src/core/delivery.ts";
 import type { Delivery } from "../../src/core/model.ts";
 import { monthAt } from "../../src/core/plans.ts";
 import type { Load } from "../../src/core/waiting.ts";
@@ -40,7 +40,7 @@ export class PlanWatch {
   }
 
   onStart({ delivery }: Load): void {
-    if (!delivery.metered && !isFree(delivery)) this.#flights.set(delivery.id, delivery);
+    if (!delivery.metered && !isTest(delivery)) this.#flights.set(delivery.id, delivery);
   }
 
   onEnd({ delivery: { id } }: Load): void {

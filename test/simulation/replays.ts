@@ -1,5 +1,5 @@
 import { Problem } from "../../src/core/errors.ts";
-import type { DeliveryStatus } from "../../src/core/model.ts";
+import { type DeliveryStatus, isClosed } from "../../src/core/model.ts";
 import { enqueueReplayed, replayOne } from "../../src/pipeline/replay.ts";
 import { mayGet } from "../../src/pipeline/new-delivery.ts";
 import { statusNumber } from "../../src/store/log/delivery-row.ts";
@@ -149,10 +149,13 @@ export class Replays {
   }
 
   #requireAsked(id: number, before: number): void {
-    const { askedRetries, attempts, deliveries } = this.run.process.data;
+    const { askedRetries, attempts, deliveries, endpoints } = this.run.process.data;
     const made = [...attempts.ofDelivery(id, Number.MAX_SAFE_INTEGER, 1000)];
     const isMade = made.some((attempt) => attempt.trigger === "manual" && attempt.id > before);
-    const isOver = (deliveries.get(id)?.status ?? "cancelled") === "cancelled";
+    const delivery = deliveries.get(id);
+    // What its endpoint's end leaves is ended soon, and so is what was asked for by hand.
+    const endpoint = delivery && endpoints.getAnyway(delivery.endpointId);
+    const isOver = !delivery || delivery.status === "cancelled" || !endpoint || isClosed(endpoint);
     if (!isMade && !isOver && !askedRetries.all().includes(id))
       this.run.violate("a retry by hand was answered, and nothing of it is on disk");
   }

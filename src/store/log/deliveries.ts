@@ -6,7 +6,7 @@ import {
   ORIGINS,
   type Origin,
 } from "../../core/model.ts";
-import { type DeliveryChange, isFree, isOpen, type Place, placeOf } from "../../core/delivery.ts";
+import { type DeliveryChange, isOpen, isTest, type Place, placeOf } from "../../core/delivery.ts";
 import type { Waiting } from "../../core/waiting.ts";
 import { bound } from "../bound.ts";
 import { DELIVERY_COLUMNS, type DeliveryRow, STATUS, STATUS_KEY, toDelivery } from "./delivery-row.ts";
@@ -188,7 +188,7 @@ export class Deliveries {
 
   /** Opens a delivery afresh: due now, with the whole schedule before it. */
   reopen(id: number, origin: Origin, due: number, queueOrder: number | null): void {
-    const before = this.#beginChange(id, isFree({ origin }) ? null : "taken");
+    const before = this.#beginChange(id, isTest({ origin }) ? null : "taken");
     this.parts.tally.move(isDue(before), true);
     this.#statements.reopen.run(ORIGINS.indexOf(origin), due, queueOrder, this.store.takeKey(), id);
   }
