@@ -16,7 +16,8 @@ type Headers = readonly (readonly [string, string])[];
 
 /**
  * What the headers of an endpoint carry that nobody may read: their values, without the word for the scheme;
- * of `Basic` (RFC 7617) also what it encodes, and the password in it.
+ * of `Basic` (RFC 7617) also what it encodes, and the password in it; of several parameters, such as cookies
+ * (RFC 6265) and those of `Digest` (RFC 9110, 11.2), the value of each.
  */
 export function headerSecrets(headers: Headers): string[] {
   return headers.filter(([name]) => isCredentialHeader(name)).flatMap(([, value]) => secretsIn(value));
@@ -27,8 +28,12 @@ function secretsIn(value: string): string[] {
   const basic = scheme.toLowerCase() === "basic" ? Buffer.from(credential, "base64").toString() : "";
   const colon = basic.indexOf(":");
   const decoded = colon < 0 ? [] : [basic, basic.slice(colon + 1)];
-  return [...[credential].filter((secret) => secret.length >= HEADER_LENGTH_MIN), ...decoded];
+  const parameters = [...value.matchAll(PARAMETER)].map(([, quoted, plain]) => quoted ?? plain ?? "");
+  return [...[credential, ...parameters].filter((one) => one.length >= HEADER_LENGTH_MIN), ...decoded];
 }
+
+/** A name and its value, in quotes or plain. */
+const PARAMETER = /[\w!#$%'*+.^`|~-]+ ?= ?(?:"([^"]*)"|([^\s;,&"]+))/g;
 
 /**
  * In whatever spelling, and in base64 or hexadecimal digits, alone or within more; what overlaps is hidden as

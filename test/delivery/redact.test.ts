@@ -187,13 +187,29 @@ test("of a header the credential counts, without the scheme before it; what is s
     ["x-plain", "visible to all"],
     ["x-key-format", "json"],
   ];
-  expect(headerSecrets(headers)).toEqual(["abcdefghij", "session=0123456789; theme=dark"]);
+  expect(headerSecrets(headers)).toEqual(["abcdefghij", "session=0123456789; theme=dark", "0123456789"]);
   const basic = Buffer.from("user:pass:word").toString("base64");
   expect(headerSecrets([["authorization", `basic ${basic}`]])).toEqual([
     basic,
     "user:pass:word",
     "pass:word",
   ]);
+});
+
+test("of several parameters the value of each counts, in quotes or plain", () => {
+  const digest = 'Digest username="u", response="6629fae49393a05397450978507c4ef1", qop=auth';
+  const cookie = 'a=first-secret;b="second secret" ; c=x';
+  const signed = "sv=2026-11-01&sig=kT0%2BQ9zW3u4%3D";
+  const secrets = headerSecrets([
+    ["authorization", digest],
+    ["cookie", cookie],
+    ["x-api-key", signed],
+    ["x-auth-token", "YWJjZGVmZ2hpams9PQ=="],
+  ]);
+  const values = ["6629fae49393a05397450978507c4ef1", "first-secret", "second secret"];
+  for (const value of values) expect(hideSecrets(`got ${value}.`, secrets)).toBe("got ***.");
+  expect(hideSecrets(`got kT0%2BQ9zW3u4%3D, kT0+Q9zW3u4=`, secrets)).toBe("got ***, ***");
+  expect(hideSecrets("the user has auth, and x", secrets)).toBe("the user has auth, and x");
 });
 
 const PASSWORD = "correct-horse-battery";
