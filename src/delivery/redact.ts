@@ -32,8 +32,8 @@ function secretsIn(value: string): string[] {
   return [...[credential, ...parameters].filter((one) => one.length >= HEADER_LENGTH_MIN), ...decoded];
 }
 
-/** A name and its value, in quotes or plain. */
-const PARAMETER = /[\w!#$%'*+.^`|~-]+ ?= ?(?:"([^"]*)"|([^\s;,&"]+))/g;
+/** A name and its value, in quotes or plain. It begins with the name, so that a long text is read once. */
+const PARAMETER = /(?<![\w!#$%'*+.^`|~-])[\w!#$%'*+.^`|~-]+ ?= ?(?:"([^"]*)"|([^\s;,&"]+))/g;
 
 /**
  * In whatever spelling, and in base64 or hexadecimal digits, alone or within more; what overlaps is hidden as
