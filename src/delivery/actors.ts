@@ -16,7 +16,7 @@ import type { Sent } from "./send.ts";
 import { Slots } from "./slots.ts";
 import type { SteadyClock } from "../platform/clock.ts";
 import type { KeptClock } from "./steady.ts";
-import { wakingByTurns } from "./timers.ts";
+import { wakingClock, type Wake, wakingByTurns } from "./waking.ts";
 import { Touched } from "./touched.ts";
 
 export interface ActorsParts {
@@ -61,6 +61,7 @@ export class Actors {
   readonly dispatcher: Dispatcher;
   /** The same for every actor, as there may be ten thousand. */
   readonly #pushedParts: ActorParts<Sent>;
+  readonly #wake: Wake;
   /** The clock by which actors wake. */
   readonly #wakingClock: SteadyClock;
 
@@ -82,7 +83,8 @@ export class Actors {
       bytesMax: limit("attemptsInFlightBytesMax"),
       wake: (endpointId) => this.#actors.get(endpointId)?.wake(),
     });
-    this.#wakingClock = wakingByTurns(parts.clock, turns);
+    this.#wake = wakingByTurns(turns);
+    this.#wakingClock = wakingClock(parts.clock, this.#wake);
     this.#pushedParts = this.#partsOfPushed();
     data.endpoints.onChange((endpoint) => {
       if (keepsOrder(endpoint)) this.dispatcher.handOver(endpoint);
@@ -140,15 +142,7 @@ export class Actors {
   recover(): void {
     for (const row of this.data.deliveries.held()) this.#of(row.endpointId)?.restore(row);
     for (const endpointId of this.data.deliveries.endpointsWithParked()) this.#of(endpointId);
-    this.#wakeInTurn([...this.#actors.values()]);
-  }
-
-  /** In shares of turns of the loop: each may start as many attempts as its endpoint takes at once. */
-  #wakeInTurn(actors: readonly Actor[], from = 0): void {
-    const share = this.data.store.beginShare();
-    let next = from;
-    while (next < actors.length && (next === from || !share.isOver)) actors[next++]?.wake();
-    if (next < actors.length) this.data.store.schedule(() => this.#wakeInTurn(actors, next));
+    this.wakeAll();
   }
 
   /**
@@ -226,7 +220,7 @@ export class Actors {
   }
 
   wakeAll(): void {
-    this.#wakeInTurn([...this.#actors.values()]);
+    for (const actor of this.#actors.values()) this.#wake(() => actor.wake());
   }
 
   /**

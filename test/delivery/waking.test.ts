@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { wakingByTurns } from "../../src/delivery/timers.ts";
+import { wakingClock, wakingByTurns } from "../../src/delivery/waking.ts";
 import { SetClock, steadyOver } from "../kit/clock.ts";
 
 /** Turns of a loop that come round when the test says so, each with time for `share` wakes. */
@@ -27,7 +27,7 @@ class Loop {
 function setUp(share: number) {
   const set = new SetClock(0);
   const loop = new Loop(share);
-  const clock = wakingByTurns(steadyOver(set), loop);
+  const clock = wakingClock(steadyOver(set), wakingByTurns(loop));
   const woken: string[] = [];
   const timer = (at: number, name: string) => clock.timer(at, () => woken.push(name));
   return { set, loop, woken, timer };
