@@ -33,6 +33,11 @@ export const HEAVY_FLOODS: readonly HeavyFlood[] = [
   { name: "polls, unread", peakMiBMax: 1000, seconds: 15, prepare: unreadPolls },
   { name: "previews", peakMiBMax: 900, seconds: 20, prepare: previews },
   { name: "replays of one", peakMiBMax: 640, seconds: 30, prepare: replaysOfOne },
+  { name: "middling, filters", peakMiBMax: 300, seconds: 20, prepare: middlingToFilters },
+  { name: "large, schema", peakMiBMax: 480, seconds: 20, prepare: largeToSchema },
+  { name: "exports, unread", peakMiBMax: 310, seconds: 20, prepare: unreadExports },
+  { name: "outcomes at once", peakMiBMax: 375, seconds: 20, prepare: outcomesAtOnce },
+  { name: "wide, all sorts", peakMiBMax: 520, seconds: 20, prepare: wideToAllSorts },
 ];
 
 /** 60 events of a megabyte to 40 endpoints that take them and never answer. */
@@ -81,6 +86,80 @@ async function replaysOfOne(target: Target): Promise<() => Promise<Tally>> {
   const { id } = (await (await publish(target, {})).json()) as { id: string };
   await untilSent(target, id);
   return () => atOnce(30, () => call(target, "POST", `/v1/events/${id}/replay`, {}), 30);
+}
+
+/** 400 events of 46 KB, about each of which 300 filters are asked. */
+async function middlingToFilters(target: Target): Promise<() => Promise<Tally>> {
+  const fields = { url: "http://127.0.0.1:9/", filter: { data: { items: { $exist: false } } } };
+  await makeEndpoints(target, 300, fields);
+  const items = Array.from({ length: 1000 }, (_, n) => ({ id: `item_${n}`, amount: n, tags: ["a", "b"] }));
+  return () => atOnce(400, () => publish(target, { items }), 40);
+}
+
+/** 60 events of nearly a megabyte, each held against a schema. */
+async function largeToSchema(target: Target): Promise<() => Promise<Tally>> {
+  const row = { type: "object", properties: { n: { type: "integer" }, text: { type: "string" } } };
+  const schema = { type: "object", properties: { rows: { type: "array", items: row } } };
+  const reply = await call(target, "POST", "/v1/event-types", { name: "bench.heavy", schema });
+  if (reply.status !== 201) throw new Error(`no event type: ${reply.status} ${await reply.text()}`);
+  const rows = Array.from({ length: 20_000 }, (_, n) => ({ n, text: "twenty characters it" }));
+  return () => atOnce(60, () => publish(target, { rows }), 20);
+}
+
+/** Connections that ask for all of the log as a file, and read nothing of it. */
+async function unreadExports(target: Target): Promise<() => Promise<Tally>> {
+  await makeEndpoints(target, 1, { url: "http://127.0.0.1:9/" });
+  for (let at = 0; at < 20; at++) {
+    const events = Array.from({ length: 500 }, () => ({
+      type: "bench.heavy",
+      data: { text: "x".repeat(500) },
+    }));
+    await call(target, "POST", "/v1/events/batch", { events });
+  }
+  const path = "/v1/deliveries?format=ndjson";
+  const request = `GET ${path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${target.key}\r\n\r\n`;
+  return async () => {
+    const close = await holdConnections(target.port, request, 2000);
+    await Bun.sleep(12_000);
+    close();
+    return {};
+  };
+}
+
+/** A receiver that holds thousands of attempts, and answers them all at one instant. */
+async function outcomesAtOnce(target: Target): Promise<() => Promise<Tally>> {
+  const gate = Promise.withResolvers<void>();
+  let isOpen = false;
+  const answer = async () => {
+    if (!isOpen) await gate.promise;
+    return new Response();
+  };
+  const receiver = Bun.serve({ hostname: "127.0.0.1", port: 0, idleTimeout: 0, fetch: answer });
+  await makeEndpoints(target, Math.min(8000, target.endpoints), {
+    url: `http://127.0.0.1:${receiver.port}/`,
+  });
+  await publish(target, {});
+  return async () => {
+    await Bun.sleep(8000);
+    isOpen = true;
+    gate.resolve();
+    return {};
+  };
+}
+
+/** An event to very many endpoints: unordered, ordered, polled, paused, and some that cannot be reached. */
+async function wideToAllSorts(target: Target): Promise<() => Promise<Tally>> {
+  const receiver = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
+  const url = `http://127.0.0.1:${receiver.port}/`;
+  const some = Math.floor(target.endpoints / 5);
+  await makeEndpoints(target, some, { url });
+  await makeEndpoints(target, some, { url, ordering: "fifo" });
+  await makeEndpoints(target, some, { kind: "poll" });
+  await makeEndpoints(target, some, { url: "http://127.0.0.1:9/" });
+  await makeEndpoints(target, some, { url, rate_limit_per_second: 1 });
+  await publish(target, {});
+  await Bun.sleep(5000);
+  return () => atOnce(5, () => publish(target, {}), 1);
 }
 
 async function untilSent(target: Target, event: string): Promise<void> {
