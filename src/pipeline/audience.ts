@@ -1,14 +1,12 @@
 import type { Evaluation } from "../core/filter/filter.ts";
 import type { Json } from "../core/json/value.ts";
-import { invalid, type Problem } from "../core/errors.ts";
+import { type Followers, isWide, WideAudiences } from "./followers.ts";
 import { limit } from "../core/limits.ts";
 import { type Endpoint, envelopeOf } from "../core/model.ts";
 import { AnswerMemory, isSubscribed, Routes } from "../core/routes.ts";
 import type { Subscribers } from "../core/subscribers.ts";
 import { isHeavy, type Turns } from "../core/structures/turn-queue.ts";
-import { keepsOrder } from "../destinations/destinations.ts";
 import type { Data } from "../store/data.ts";
-import type { FanoutList } from "../store/log/fanouts.ts";
 import { filteredText } from "../store/log/filtered.ts";
 import { turnsOf } from "../store/project-turns.ts";
 
@@ -31,13 +29,6 @@ export interface Audience {
   filtered: string | null;
   /** Of a wide event, made before the write for the same reason; equal ones of a batch are one. */
   followers: Followers | null;
-}
-
-/** Endpoints whose deliveries follow their event, in the order in which they are written. */
-export interface Followers extends Omit<FanoutList, "id" | "endpoints"> {
-  /** Those that keep the order stand first. */
-  endpoints: readonly Endpoint[];
-  ids: readonly number[];
 }
 
 /** Filters that an event was too much for: they count as having said no. */
@@ -82,7 +73,7 @@ export class Audiences {
     if (first === undefined || events.length > 1) return this.#ofAll(projectId, events);
     const { hasFilters, endpoints } = this.#routesOf(projectId).match(first.type, first.consumerId);
     if (hasFilters || isWide(endpoints)) return this.#ofAll(projectId, events);
-    return [{ endpoints, filtered: null, followers: null }];
+    return [everybody(endpoints)];
   }
 
   async #ofAll(projectId: number, events: readonly RoutedEvent[]): Promise<Audience[]> {
@@ -93,7 +84,9 @@ export class Audiences {
       const bytes = event.data.length;
       const asOf = this.data.endpoints.changes;
       const audience = await turns.oneByOne(bytes, () => this.#ofOne(projectId, event, turns));
-      audiences.push(isWide(audience.endpoints) ? await wide.share(audience, asOf, at, turns) : audience);
+      const { endpoints } = audience;
+      const list = isWide(endpoints) ? await wide.share(endpoints, asOf, at, turns) : null;
+      audiences.push({ ...audience, ...list });
     }
     // What follows a wide one is work too.
     if (audiences.some(({ endpoints }) => isWide(endpoints))) await turns.next();
@@ -103,12 +96,12 @@ export class Audiences {
   async #ofOne(projectId: number, event: RoutedEvent, turns: Turns): Promise<Audience> {
     if (turns.isOver) await turns.next();
     const subscribers = this.#routesOf(projectId).match(event.type, event.consumerId);
-    if (!subscribers.hasFilters) return everybody(subscribers);
+    if (!subscribers.hasFilters) return everybody(subscribers.endpoints);
     if (isHeavy(event.data.length)) await turns.ownTurn();
     // To look them up the first time is work too.
     else if (turns.isOver || isWide(subscribers.endpoints)) await turns.next();
     const matched = await this.#ask(projectId, subscribers, event, turns);
-    if (matched.size === subscribers.all.length) return everybody(subscribers);
+    if (matched.size === subscribers.all.length) return everybody(subscribers.endpoints);
     if (turns.isOver) await turns.next();
     return divide(subscribers, matched);
   }
@@ -165,7 +158,8 @@ const STEPS_MAX = limit("filterStepsMax");
 const LATE_STEPS_MAX = limit("lateFilterStepsMax");
 const EVENT_STEPS_MAX = limit("eventFilterStepsMax");
 
-function everybody({ endpoints }: Subscribers): Audience {
+/** The audience of an event to which no filter says no. */
+export function everybody(endpoints: readonly Endpoint[]): Audience {
   return { endpoints, filtered: null, followers: null };
 }
 
@@ -186,76 +180,6 @@ function divide({ all }: Subscribers, matched: ReadonlySet<number>): Audience {
   const named = [...own, ...shared].slice(0, max);
   const others = all.length - endpoints.length - named.length;
   return { endpoints, filtered: filteredText({ named, others }), followers: null };
-}
-
-/** The wide audiences of one batch: equal ones are one list. What they are together has bounds. */
-class WideAudiences {
-  readonly #lists: { endpoints: readonly Endpoint[]; followers: Followers }[] = [];
-  #rows = 0;
-  #deliveries = 0;
-
-  /**
-   * The audience with its followers, or with those of an equal one before it. `asOf`: `Endpoints.changes`
-   * before it was chosen. Throws 422 where all would be too many.
-   */
-  async share(audience: Audience, asOf: number, at: number, turns: Turns): Promise<Audience> {
-    const { endpoints } = audience;
-    const isFirst = this.#lists.length === 0;
-    this.#deliveries += endpoints.length;
-    if (!isFirst && this.#deliveries > limit("batchDeliveriesMax"))
-      throw tooWide(at, "batchDeliveriesMax", "deliveries together");
-    const known = this.#lists.find((list) => isSame(list.endpoints, endpoints));
-    if (known) return { ...audience, ...known };
-    this.#rows += endpoints.length;
-    if (!isFirst && this.#rows > limit("batchListRowsMax"))
-      throw tooWide(at, "batchListRowsMax", "endpoints in their different audiences together");
-    const list = { endpoints, followers: await inOrderByTurns(endpoints, asOf, turns) };
-    this.#lists.push(list);
-    return { ...audience, ...list };
-  }
-}
-
-function isSame(one: readonly Endpoint[], other: readonly Endpoint[]): boolean {
-  return one === other || (one.length === other.length && one.every(({ id }, at) => id === other[at]?.id));
-}
-
-/** The events of a batch, up to the one at `at`, have more of `what` than the limit `name` allows. */
-function tooWide(at: number, name: Parameters<typeof limit>[0], what: string): Problem {
-  const max = limit(name).toLocaleString("en-US");
-  const detail = `Up to this event, those of the batch have more than ${max} ${what}. Publish fewer at once.`;
-  return invalid(`/events/${at}`, detail);
-}
-
-const LOOKED_AT_ONCE = 500;
-
-async function inOrderByTurns(
-  endpoints: readonly Endpoint[],
-  asOf: number,
-  turns: Turns,
-): Promise<Followers> {
-  const parts: Followers[] = [];
-  for (let from = 0; from < endpoints.length; from += LOOKED_AT_ONCE) {
-    if (turns.isOver) await turns.next();
-    parts.push(inOrder(endpoints.slice(from, from + LOOKED_AT_ONCE), asOf));
-  }
-  const join = <T>(read: (part: Followers) => readonly T[]): T[] => [
-    ...parts.flatMap((part) => read(part).slice(0, part.ordered)),
-    ...parts.flatMap((part) => read(part).slice(part.ordered)),
-  ];
-  const ordered = parts.reduce((sum, part) => sum + part.ordered, 0);
-  return { endpoints: join((part) => part.endpoints), ids: join(({ ids }) => ids), ordered, asOf };
-}
-
-/** Those that keep the order first. `asOf`: see FanoutList. */
-export function inOrder(endpoints: readonly Endpoint[], asOf: number | null): Followers {
-  const first = endpoints.filter(keepsOrder);
-  const all = first.length === 0 ? endpoints : [...first, ...endpoints.filter((one) => !keepsOrder(one))];
-  return { endpoints: all, ids: all.map(({ id }) => id), ordered: first.length, asOf };
-}
-
-/** True where the deliveries are too many for the event's own transaction: they follow in slices. */
-export function isWide(endpoints: readonly Endpoint[]): boolean {
-  return endpoints.length > limit("eventRowsMax");
 }
 
 function read({ type, timestamp, data }: RoutedEvent): Json {

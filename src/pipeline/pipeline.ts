@@ -1,21 +1,14 @@
 import { requirePlaces, requireWaitingRoom } from "./admission.ts";
-import {
-  type Audience,
-  type AudienceListeners,
-  Audiences,
-  type Followers,
-  inOrder,
-  isWide,
-  type RoutedEvent,
-} from "./audience.ts";
-import { keyTime } from "../core/ids.ts";
+import { type Audience, type AudienceListeners, Audiences, everybody, type RoutedEvent } from "./audience.ts";
+import { Spreader } from "./fanout.ts";
+import { type Followers, inOrder, isWide } from "./followers.ts";
+import { type Identity, KnownEvents } from "./known.ts";
+import { isTheirs, writeDelivery } from "./new-delivery.ts";
+import type { Outlet } from "./outlet.ts";
 import { limit } from "../core/limits.ts";
 import { type Endpoint, envelopeBytesOf, type Event } from "../core/model.ts";
-import { Spreader } from "./fanout.ts";
-import { isTheirs, writeDelivery } from "./new-delivery.ts";
 import type { Waiting } from "../core/waiting.ts";
 import { keepsOrder } from "../destinations/destinations.ts";
-import type { Outlet } from "./outlet.ts";
 import type { Data } from "../store/data.ts";
 import type { EventWithData } from "../store/log/events.ts";
 import type { Fanout, FanoutList } from "../store/log/fanouts.ts";
@@ -40,21 +33,6 @@ export interface Incoming {
   /** Deliveries that led to it (core/hops.ts). */
   hops: number;
 }
-
-/** How a provider's delivery is recognised when it comes again. */
-export interface Identity {
-  /** null: it is an event of its own. */
-  deliveryId: string | null;
-  keptSeconds: number;
-  /**
-   * What proved the request and makes one event only; null where it may make several. `cut`: which part of a
-   * body the event is; the same proof then makes other events only of the body cut in the same way.
-   */
-  proof: { id: string; cut?: string; keptSeconds: number } | null;
-}
-
-/** Thrown where an event came with a proof that has made another one. */
-export class ProofSpent extends Error {}
 
 export interface Accepted {
   event: Event;
@@ -115,15 +93,24 @@ export class Pipeline {
     identity: Identity | null,
   ): Prepared {
     const prepared = new Prepared(this.parts, this.#spreader, projectId, incoming, audiences, identity);
-    prepared.requireFreshProofs();
-    prepared.requirePlaces();
+    prepared.requireAdmission();
     return prepared;
   }
 
-  /** A test event for one endpoint, whatever it subscribes to. The caller makes the one attempt. */
-  prepareTest(endpoint: Endpoint, incoming: Incoming): Prepared {
-    const audience = { endpoints: [endpoint], filtered: null, followers: null };
-    return new Prepared(this.parts, this.#spreader, endpoint.projectId, [incoming], [audience], null);
+  /**
+   * A test event for one endpoint, whatever it subscribes to, on disk. Answers the key of its delivery, which
+   * the caller sends; null where none is to be sent, as the endpoint has changed meanwhile.
+   */
+  commitTest(endpoint: Endpoint, incoming: Incoming): Promise<number | null> {
+    const audiences = [everybody([endpoint])];
+    return new Prepared(
+      this.parts,
+      this.#spreader,
+      endpoint.projectId,
+      [incoming],
+      audiences,
+      null,
+    ).commitTest();
   }
 
   /** True where the endpoint's types, consumer and filter admit the event. */
@@ -149,17 +136,22 @@ const NO_FOLLOWERS = inOrder(NOBODY, null);
 /** True where the event has to wait for the account's plan at this endpoint. */
 type AwaitsPlan = (endpoint: Endpoint) => boolean;
 
+/** What one run of the transaction has written; after a rollback another run begins with nothing. */
+class Written {
+  readonly accepted: Accepted[] = [];
+  /** Deliveries that may be sent. */
+  readonly waiting: Waiting[] = [];
+  readonly fanouts: Fanout[] = [];
+  /** One for all events that go to the same endpoints. */
+  readonly lists = new Map<Followers, FanoutList>();
+  /** How many deliveries may still be written with their events. */
+  room = limit("fanoutAtOnceMax");
+}
+
 /** Events of one project with their audiences: written in the caller's transaction, then dispatched. */
 export class Prepared {
-  /** What was written and may be sent. */
-  #written: Waiting[] = [];
-  #fanouts: Fanout[] = [];
-  /** The lists that were written: one for all events that go to the same endpoints. */
-  readonly #lists = new Map<Followers, FanoutList>();
-  /** How many deliveries may still be written with their events. */
-  #room = 0;
-  #accepted: Accepted[] = [];
   readonly #data: PipelineData;
+  readonly #known: KnownEvents;
   /** Endpoints whose deliveries are parked, as they were when this was prepared. */
   readonly #full: ReadonlySet<number>;
 
@@ -169,28 +161,27 @@ export class Prepared {
     private readonly projectId: number,
     private readonly incoming: readonly Incoming[],
     private readonly audiences: readonly Audience[],
-    private readonly identity: Identity | null,
+    identity: Identity | null,
   ) {
     this.#data = parts.data;
+    this.#known = new KnownEvents(parts.data, projectId, identity);
     this.#full = parts.outlet.full(
       audiences.flatMap(({ endpoints }) => (isWide(endpoints) ? [] : endpoints)),
     );
   }
 
-  /** Asked before the write too: a throw inside costs all that share its transaction a second try. */
-  requirePlaces(): void {
-    if (this.#data.meter.remaining(this.projectId) !== 0) return;
-    for (const event of this.incoming) if (!this.#findKnown(event)) this.#mustWait(event);
-  }
-
-  /** Asked before the write too, for the same reason. */
-  requireFreshProofs(): void {
-    if (!this.identity?.proof) return;
-    for (const event of this.incoming) this.#requireFreshProof(event, this.#findKnown(event));
+  /**
+   * Throws where the write would refuse an event. Asked before the write too: a throw inside costs all that
+   * share its transaction a second try.
+   */
+  requireAdmission(): void {
+    if (!this.#known.hasProof && this.#data.meter.remaining(this.projectId) !== 0) return;
+    for (const event of this.incoming)
+      if (this.#known.find(event) === null && this.#isPlanUsedUp(event)) this.#requireMayWait(event);
   }
 
   /**
-   * The one way of events to the disk and on: `inTransaction` (`Store.write`, at a publish with the kept
+   * The one way of events to the disk and on: `inTransaction` (`Store.writeFor`, at a publish with the kept
    * answer) writes them with what `answerFor` makes of them; after it they go to their actors. Where
    * deliveries are still to be written, and not too many to wait for, it resolves when they are.
    */
@@ -199,64 +190,66 @@ export class Prepared {
     inTransaction: (run: () => Made) => Promise<Made>,
   ): Promise<Made> {
     const rows = rowsOf(this.audiences);
-    // A wide event waits until the project has room for its deliveries.
-    const mayFollow = rows > limit("fanoutAtOnceMax");
-    const takenUp = mayFollow ? await this.spreader.admit(this.projectId, rows) : null;
+    // Too many to wait for: they are admitted once the project has room for them.
+    const admitted = isAwaited(rows) ? null : await this.spreader.admit(this.projectId, rows);
+    let written = null as Written | null;
     let rest: Promise<unknown> | null;
     let made: Made;
     try {
-      made = await inTransaction(() => answerFor(this.write()));
-      rest = this.dispatch();
+      made = await inTransaction(() => {
+        written = this.#write();
+        return answerFor(written.accepted);
+      });
+      rest = written && this.#dispatch(written);
     } finally {
-      takenUp?.();
+      admitted?.();
     }
     if (rest !== null) await rest;
     return made;
   }
 
-  /** Inside a write; may run again after a rollback. Answers in the order of the events. */
-  write(): Accepted[] {
-    this.#written = [];
-    this.#fanouts = [];
-    this.#lists.clear();
-    this.#room = limit("fanoutAtOnceMax");
-    this.#accepted = [];
+  /** The same of a test event: its delivery is not dispatched. */
+  async commitTest(): Promise<number | null> {
+    const { accepted, waiting } = await this.#data.store.write(() => this.#write());
+    this.#announce(accepted);
+    return waiting[0]?.id ?? null;
+  }
+
+  /** Inside a write; runs again after a rollback. Its `accepted` are in the order of the events. */
+  #write(): Written {
+    const written = new Written();
     for (const [at, event] of this.incoming.entries()) {
       const audience = this.audiences[at];
       if (audience === undefined) throw new Error("an event was prepared without its audience");
-      this.#accepted.push(this.#writeOne(event, audience));
+      written.accepted.push(this.#writeOne(event, audience, written));
     }
-    return this.#accepted;
+    return written;
   }
 
   /**
    * After the commit. Where deliveries are still to be written, and not too many to wait for: resolves when
    * they are.
    */
-  dispatch(): Promise<unknown> | null {
-    for (const accepted of this.#accepted) this.parts.onAccepted(accepted);
-    this.parts.outlet.dispatcher.dispatch(this.#written);
-    if (this.#fanouts.length === 0) return null;
-    const isAwaited = rowsOf(this.#fanouts) <= limit("fanoutAtOnceMax");
-    return Promise.all(this.#fanouts.map((fanout) => this.spreader.add(fanout, isAwaited)));
+  #dispatch({ accepted, waiting, fanouts }: Written): Promise<unknown> | null {
+    this.#announce(accepted);
+    this.parts.outlet.dispatcher.dispatch(waiting);
+    if (fanouts.length === 0) return null;
+    const areAwaited = isAwaited(rowsOf(fanouts));
+    return Promise.all(fanouts.map((fanout) => this.spreader.add(fanout, areAwaited)));
   }
 
-  /** Of a test event, after the commit and in place of `dispatch`: its delivery, which whoever asks sends. */
-  takeTest(): number | null {
-    for (const accepted of this.#accepted) this.parts.onAccepted(accepted);
-    return this.#written[0]?.id ?? null;
+  #announce(accepted: readonly Accepted[]): void {
+    for (const one of accepted) this.parts.onAccepted(one);
   }
 
-  #writeOne(incoming: Incoming, audience: Audience): Accepted {
-    const known = this.#findKnown(incoming);
-    this.#requireFreshProof(incoming, known);
-    if (known) {
-      // What comes again may come with a proof of its own: that one makes no other event either.
-      if (this.identity && incoming.sourceId !== null)
-        this.#rememberProof(this.identity, incoming.sourceId, known.id);
+  #writeOne(incoming: Incoming, audience: Audience, written: Written): Accepted {
+    const known = this.#known.find(incoming);
+    if (known !== null) {
+      this.#known.rememberRepeat(incoming, known.id);
       return { event: known, duplicate: true };
     }
-    const mustWait = this.#mustWait(incoming);
+    const waitsForPlan = this.#isPlanUsedUp(incoming);
+    if (waitsForPlan) this.#requireMayWait(incoming);
     const endpoints = this.#asTheyAre(audience.endpoints, incoming);
     const id = this.#data.store.takeKey(1 + endpoints.length);
     const event: EventWithData = {
@@ -272,10 +265,10 @@ export class Prepared {
       deliveryCount: endpoints.length,
       data: incoming.data,
     };
-    const split = this.#split(event, endpoints, audience.followers);
     this.#data.events.insert(event, audience.filtered);
-    if (this.identity && incoming.sourceId !== null) this.#remember(this.identity, incoming.sourceId, id);
-    this.#deliver(event, split, mustWait);
+    this.#known.remember(incoming, id);
+    const split = this.#split(event, endpoints, audience.followers, written.room);
+    this.#deliver(event, split, waitsForPlan, written);
     return { event, duplicate: false };
   }
 
@@ -293,98 +286,58 @@ export class Prepared {
       .filter((endpoint) => isTheirs(endpoint, event));
   }
 
-  #remember(identity: Identity, sourceId: number, eventId: number): void {
-    const { deliveryId, keptSeconds } = identity;
-    if (deliveryId !== null) this.#data.dedup.save(sourceId, deliveryId, eventId, keptSeconds);
-    this.#rememberProof(identity, sourceId, eventId);
-  }
-
-  #rememberProof({ proof }: Identity, sourceId: number, eventId: number): void {
-    if (proof === null) return;
-    const { id, cut, keptSeconds } = proof;
-    this.#data.dedup.save(sourceId, keyOfProof(id), eventId, keptSeconds);
-    if (cut !== undefined) this.#data.dedup.save(sourceId, keyOfProof(id, cut), eventId, keptSeconds);
+  #isPlanUsedUp({ isTest }: Incoming): boolean {
+    return !isTest && this.#data.meter.remaining(this.projectId) === 0;
   }
 
   /**
-   * Throws ProofSpent where the proof has made an event already, unless this is that event again, or the body
-   * is cut as it was then. The same event in another cut is refused too: it would let that cut's others in.
+   * An inbound event waits for the plan, as its provider would not send it again: throws 429 where too many
+   * wait already. A published one does not: throws 402.
    */
-  #requireFreshProof({ sourceId }: Incoming, known: Event | null): void {
-    if (!this.identity?.proof || sourceId === null) return;
-    const { dedup } = this.#data;
-    const { id, cut } = this.identity.proof;
-    const made = dedup.find(sourceId, keyOfProof(id));
-    if (made === null) return;
-    const isSame =
-      cut === undefined ? made === known?.id : dedup.find(sourceId, keyOfProof(id, cut)) !== null;
-    if (!isSame) throw new ProofSpent();
-  }
-
-  #findKnown({ externalId, sourceId }: Incoming): Event | null {
-    const { dedup, events } = this.#data;
-    const deliveryId = this.identity?.deliveryId ?? null;
-    const id =
-      deliveryId !== null && sourceId !== null
-        ? dedup.find(sourceId, deliveryId)
-        : externalId === null
-          ? null
-          : events.findExternal(this.projectId, externalId);
-    if (id === null) return null;
-    return events.get(id) ?? forgotten(id, this.projectId, sourceId);
-  }
-
-  /**
-   * Where the plan takes no more: true for an event of a provider, which would not send it again;
-   * else throws.
-   */
-  #mustWait({ isTest, sourceId }: Incoming): boolean {
-    if (isTest || this.#data.meter.remaining(this.projectId) !== 0) return false;
+  #requireMayWait({ sourceId }: Incoming): void {
     if (sourceId === null) requirePlaces(this.#data, this.projectId);
     else requireWaitingRoom(this.#data, this.projectId);
-    return true;
   }
 
-  /** A narrow event's deliveries come with it; those of a wide one follow. */
-  #split({ isTest }: Event, endpoints: readonly Endpoint[], followers: Followers | null): Split {
-    const isNarrow = endpoints.length <= Math.min(this.#room, limit("eventRowsMax"));
-    if (isTest || (isNarrow && !this.#followsFanout(endpoints)))
-      return { atOnce: endpoints, later: NO_FOLLOWERS };
-    if (!isNarrow) return { atOnce: NOBODY, later: followers ?? inOrder(endpoints, null) };
+  /** Deliveries come with their event where they fit; else they follow it. `room`: see Written. */
+  #split(event: Event, endpoints: readonly Endpoint[], followers: Followers | null, room: number): Split {
+    if (event.isTest) return { atOnce: endpoints, later: NO_FOLLOWERS };
+    const fitHere = endpoints.length <= Math.min(room, limit("eventRowsMax"));
+    if (!fitHere) return { atOnce: NOBODY, later: followers ?? inOrder(endpoints, null) };
+    if (!this.#followsFanout(endpoints)) return { atOnce: endpoints, later: NO_FOLLOWERS };
     const atOnce = endpoints.filter((endpoint) => !keepsOrder(endpoint));
     return { atOnce, later: inOrder(endpoints.filter(keepsOrder), null) };
   }
 
-  #listOf(followers: Followers, eventId: number): FanoutList {
-    const known = this.#lists.get(followers);
+  #deliver(event: EventWithData, { atOnce, later }: Split, waitsForPlan: boolean, written: Written): void {
+    const following = later.endpoints;
+    if (atOnce.length + following.length === 0) return;
+    const waits = this.#whoWaits(event, waitsForPlan);
+    if (waits !== null && (hasAwaiting(atOnce, waits) || hasAwaiting(following, waits)))
+      this.#data.waitingEvents.insert(this.projectId, event.id);
+    this.#deliverAtOnce(event, atOnce, waits, written);
+    if (following.length === 0) return;
+    const firstKey = event.id + 1 + atOnce.length;
+    const list = this.#listOf(later, event.id, written);
+    written.fanouts.push(this.#data.fanouts.insert(this.projectId, event.id, firstKey, list));
+  }
+
+  #listOf(followers: Followers, eventId: number, { lists }: Written): FanoutList {
+    const known = lists.get(followers);
     if (known) return known;
     const { ids, ordered, asOf } = followers;
     const list = { id: eventId, endpoints: ids, ordered, asOf };
     this.#data.fanouts.insertList(list);
-    this.#lists.set(followers, list);
+    lists.set(followers, list);
     return list;
-  }
-
-  #deliver(event: EventWithData, split: Split, mustWait: boolean): void {
-    const { atOnce, later } = split;
-    const following = later.endpoints;
-    if (atOnce.length + following.length === 0) return;
-    const waits = this.#whoWaits(event, mustWait);
-    if (waits !== null && (hasAwaiting(atOnce, waits) || hasAwaiting(following, waits)))
-      this.#data.waitingEvents.insert(this.projectId, event.id);
-    this.#deliverNow(event, atOnce, waits);
-    if (following.length === 0) return;
-    const firstKey = event.id + 1 + atOnce.length;
-    const list = this.#listOf(later, event.id);
-    this.#fanouts.push(this.#data.fanouts.insert(this.projectId, event.id, firstKey, list));
   }
 
   /**
    * The endpoints at which the event waits for the account's plan: all, or those that keep the order where
    * earlier events wait for it. Null: none.
    */
-  #whoWaits({ isTest }: Event, mustWait: boolean): AwaitsPlan | null {
-    if (mustWait) return () => true;
+  #whoWaits({ isTest }: Event, waitsForPlan: boolean): AwaitsPlan | null {
+    if (waitsForPlan) return () => true;
     const isQueued = !isTest && this.#data.meter.waitingEvents(this.projectId) > 0;
     return isQueued ? keepsOrder : null;
   }
@@ -394,9 +347,14 @@ export class Prepared {
     return endpoints.some(keepsOrder) && this.#data.fanouts.isPending(this.projectId);
   }
 
-  #deliverNow(event: EventWithData, endpoints: readonly Endpoint[], waits: AwaitsPlan | null): void {
+  #deliverAtOnce(
+    event: EventWithData,
+    endpoints: readonly Endpoint[],
+    waits: AwaitsPlan | null,
+    written: Written,
+  ): void {
     if (endpoints.length === 0) return;
-    this.#room -= endpoints.length;
+    written.room -= endpoints.length;
     const body = envelopeBytesOf(event);
     let id = event.id;
     for (const endpoint of endpoints) {
@@ -404,7 +362,7 @@ export class Prepared {
       const waitsForPlan = waits?.(endpoint) ?? false;
       const row = { id, isKeyOlder: false, waitsForPlan, full: this.#full, body };
       const waiting = writeDelivery(this.parts, event, endpoint, row);
-      if (waiting) this.#written.push(waiting);
+      if (waiting) written.waiting.push(waiting);
     }
   }
 }
@@ -417,24 +375,7 @@ function rowsOf(all: readonly { endpoints: readonly unknown[] }[]): number {
   return all.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
 }
 
-/** Beside the ids of deliveries, none of which begins so. */
-function keyOfProof(id: string, cut?: string): string {
-  return cut === undefined ? `proof\n${id}` : `proof\n${id}\n${cut}`;
-}
-
-/** An event that was seen before and has left the log since: only its id is known. */
-function forgotten(id: number, projectId: number, sourceId: number | null): Event {
-  const at = keyTime(id);
-  return {
-    id,
-    projectId,
-    type: "",
-    timestamp: at,
-    consumerId: null,
-    externalId: null,
-    sourceId,
-    isTest: false,
-    hops: 0,
-    deliveryCount: 0,
-  };
+/** True where whoever publishes so many deliveries waits until all of them are written. */
+function isAwaited(rows: number): boolean {
+  return rows <= limit("fanoutAtOnceMax");
 }

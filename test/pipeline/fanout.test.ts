@@ -13,8 +13,6 @@ const BOUNDS = {
   fanoutSliceRows: 1,
   fanoutWaitingMax: 10,
   fanoutWaitMs: 60_000,
-  batchListRowsMax: 10,
-  batchDeliveriesMax: 1000,
 } as const;
 const names = Object.keys(BOUNDS) as (keyof typeof BOUNDS)[];
 const usual = names.map((name) => LIMITS[name].value);
@@ -88,48 +86,6 @@ test.each(["none", "fifo"] as const)(
     expect(beside.filter((id) => id !== other).length).toBeLessThan(10);
   },
 );
-
-test("wide events of a batch with the same endpoints have one list, also where a filter said no", async () => {
-  await using api = await startApi();
-  for (let n = 0; n < 4; n++) await api.endpoint({ url: NOWHERE, status: "paused" });
-  await api.endpoint({ url: NOWHERE, status: "paused", filter: { data: { n: 1 } } });
-  for (const name of names) setLimit(name, BOUNDS[name]);
-  const { sqlite } = api.data.store;
-  sqlite.run("CREATE TABLE written (endpoints TEXT)");
-  sqlite.run(
-    "CREATE TRIGGER lists AFTER INSERT ON fanout_list BEGIN INSERT INTO written VALUES (new.endpoints); END",
-  );
-  const batch = (values: readonly number[]) =>
-    api.call("POST", "/v1/events/batch", { events: values.map((n) => ({ type: "wide", data: { n } })) });
-  expect((await batch([2, 3, 1, 2, 1, 4])).status).toBe(202);
-  while (api.data.fanouts.count() > 0) await nextTurn();
-  const lengths = sqlite.query<{ n: number }, []>("SELECT json_array_length(endpoints) AS n FROM written");
-  expect(lengths.all()).toEqual([{ n: 4 }, { n: 5 }]);
-  const rows = sqlite.query<{ n: number }, []>("SELECT count(*) AS n FROM delivery").get();
-  expect(rows?.n).toBe(4 * 4 + 2 * 5);
-
-  setLimit("batchListRowsMax", 8);
-  const refused = await batch([2, 1]);
-  expect([refused.status, refused.json["errors"]]).toMatchObject([422, [{ pointer: "/events/1" }]]);
-  expect((await batch([2, 3, 4])).status).toBe(202);
-});
-
-test("the deliveries of a batch's wide events have a bound: what exceeds it is refused at its place", async () => {
-  await using api = await startApi();
-  for (let n = 0; n < 4; n++) await api.endpoint({ url: NOWHERE, status: "paused" });
-  for (const name of names) setLimit(name, BOUNDS[name]);
-  setLimit("batchDeliveriesMax", 14);
-  const batch = (count: number) =>
-    api.call("POST", "/v1/events/batch", {
-      events: Array.from({ length: count }, () => ({ type: "wide", data: {} })),
-    });
-  const refused = await batch(5);
-  expect([refused.status, refused.json["errors"]]).toMatchObject([422, [{ pointer: "/events/3" }]]);
-  expect((await batch(3)).status).toBe(202);
-  // A single event is no batch: it has as many deliveries as the project has endpoints.
-  setLimit("batchDeliveriesMax", 3);
-  expect((await batch(1)).status).toBe(202);
-});
 
 /** Endpoints, all of which get wide events, the last one also narrow ones. */
 async function endpointsOf(api: Api, count: number, url: string, ordering: Endpoint["ordering"]) {

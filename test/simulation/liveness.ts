@@ -75,9 +75,10 @@ export class Liveness {
     }
   }
 
-  /** Those of a disabled endpoint are ended in slices of one, each of which may wait for a slow disk. */
+  /** Those of a closed endpoint are ended in slices of one, each of which may wait for a slow disk. */
   #endingSince({ endpointId }: Delivery): number {
-    const isEnding = this.run.process.data.endpoints.getAnyway(endpointId)?.status === "disabled";
+    const endpoint = this.run.process.data.endpoints.getAnyway(endpointId);
+    const isEnding = endpoint?.status === "disabled" || endpoint?.status === "deleted";
     return isEnding ? (this.#openOf.get(endpointId)?.fewerAt ?? 0) : Number.NEGATIVE_INFINITY;
   }
 

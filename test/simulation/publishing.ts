@@ -27,11 +27,12 @@ export class Publishing {
         events.map(({ incoming }) => incoming),
       ),
     );
-    const acknowledged = preparing.then(async (prepared) => {
-      const accepted = await data.store.write(() => prepared.write());
-      void prepared.dispatch();
-      return accepted;
-    });
+    const acknowledged = preparing.then((prepared) =>
+      prepared.commit(
+        (accepted) => accepted,
+        (write) => data.store.writeFor(projectId, write),
+      ),
+    );
     void acknowledged.then((accepted) => {
       accepted.forEach(({ event, duplicate }, at) => {
         const { type, consumerId } = event;

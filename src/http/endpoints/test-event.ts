@@ -16,16 +16,7 @@ import { typeText } from "../shared/shapes.ts";
 
 /** A test writes an event, sends it, and answers the attempt as the store has it. */
 type TestNeeds = Needs<
-  | "store"
-  | "ids"
-  | "endpoints"
-  | "eventTypes"
-  | "events"
-  | "deliveries"
-  | "attempts"
-  | "pipeline"
-  | "actors"
-  | "now"
+  "ids" | "endpoints" | "eventTypes" | "events" | "deliveries" | "attempts" | "pipeline" | "actors" | "now"
 >;
 
 /** One example event, sent to one endpoint at once. */
@@ -120,7 +111,7 @@ function reserve({ actors }: Needs<"actors">, { id }: Endpoint): () => void {
 
 /** The event and its delivery, on disk. */
 async function writeTest(
-  services: Needs<"ids" | "store" | "endpoints" | "eventTypes" | "pipeline" | "now">,
+  services: Needs<"ids" | "endpoints" | "eventTypes" | "pipeline" | "now">,
   caller: Caller,
   endpoint: Endpoint,
   type: string,
@@ -135,9 +126,7 @@ async function writeTest(
     isTest: true,
     hops: 0,
   };
-  const prepared = services.pipeline.prepareTest(endpoint, event);
-  await services.store.write(() => prepared.write());
-  const deliveryId = prepared.takeTest();
+  const deliveryId = await services.pipeline.commitTest(endpoint, event);
   if (deliveryId !== null) return deliveryId;
   const { status } = findEndpoint(services, caller, services.ids.encode("ep", endpoint.id));
   if (status === "disabled") throw disabledConflict();

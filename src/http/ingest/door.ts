@@ -13,7 +13,8 @@ import type {
 } from "../../inbound/provider.ts";
 import type { KeyCache } from "../../inbound/keys.ts";
 import { refuseUnknownSource } from "../../inbound/receive.ts";
-import { type Accepted, type Incoming, ProofSpent } from "../../pipeline/pipeline.ts";
+import { ProofSpent } from "../../pipeline/known.ts";
+import type { Accepted, Incoming } from "../../pipeline/pipeline.ts";
 import { addressOf, inboundRequest, readerOf, searchOf } from "../sources/request.ts";
 import { visit } from "../sources/provider-network.ts";
 import { refuseInTime } from "./refusal-time.ts";

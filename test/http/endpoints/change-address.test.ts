@@ -363,7 +363,10 @@ test("an event that was planned for an endpoint is not written for the consumer 
   const changed = api.data.store.write(() =>
     api.data.endpoints.update(made.id, () => ({ consumerId: "two" })),
   );
-  const accepted = api.data.store.write(() => prepared.write());
+  const accepted = prepared.commit(
+    (all) => all,
+    (run) => api.data.store.write(run),
+  );
   const given = await changed;
   if (given) api.data.endpoints.remember(given);
   expect((await accepted)[0]?.event.deliveryCount).toBe(0);

@@ -1,0 +1,118 @@
+import { keyTime } from "../core/ids.ts";
+import type { Event } from "../core/model.ts";
+import type { Data } from "../store/data.ts";
+
+/** How a provider's delivery is recognised when it comes again. */
+export interface Identity {
+  /** null: it is an event of its own. */
+  deliveryId: string | null;
+  keptSeconds: number;
+  /**
+   * What proved the request and makes one event only; null where it may make several. `cut`: which part of a
+   * body the event is; the same proof then makes other events only of the body cut in the same way.
+   */
+  proof: { id: string; cut?: string; keptSeconds: number } | null;
+}
+
+/** What an event is called by those who send it. */
+interface Named {
+  externalId: string | null;
+  sourceId: number | null;
+}
+
+/** Thrown where an event came with a proof that has made another one. */
+export class ProofSpent extends Error {}
+
+/**
+ * Which events of a project came before: by the publisher's `external_id`, or by the identity at a source.
+ */
+export class KnownEvents {
+  constructor(
+    private readonly data: Pick<Data, "dedup" | "events">,
+    private readonly projectId: number,
+    /** Of a single inbound event. */
+    private readonly identity: Identity | null,
+  ) {}
+
+  /** True where `find` may throw. */
+  get hasProof(): boolean {
+    return this.identity !== null && this.identity.proof !== null;
+  }
+
+  /** The event that came before, or null. Throws ProofSpent where its proof has made another one. */
+  find(incoming: Named): Event | null {
+    const known = this.#findById(incoming);
+    this.#requireFreshProof(incoming, known);
+    return known;
+  }
+
+  /** Inside a write: `eventId` is new, and known by its identity from now on. */
+  remember({ sourceId }: Named, eventId: number): void {
+    if (this.identity === null || sourceId === null) return;
+    const { deliveryId, keptSeconds } = this.identity;
+    if (deliveryId !== null) this.data.dedup.save(sourceId, deliveryId, eventId, keptSeconds);
+    this.#rememberProof(this.identity, sourceId, eventId);
+  }
+
+  /** Inside a write: `eventId` came again; the proof that it came with this time makes no other event. */
+  rememberRepeat({ sourceId }: Named, eventId: number): void {
+    if (this.identity !== null && sourceId !== null) this.#rememberProof(this.identity, sourceId, eventId);
+  }
+
+  #rememberProof({ proof }: Identity, sourceId: number, eventId: number): void {
+    if (proof === null) return;
+    const { id, cut, keptSeconds } = proof;
+    this.data.dedup.save(sourceId, keyOfProof(id), eventId, keptSeconds);
+    if (cut !== undefined) this.data.dedup.save(sourceId, keyOfProof(id, cut), eventId, keptSeconds);
+  }
+
+  /**
+   * A proof that has made an event is fresh only where this is that event again, or the body is cut as it was
+   * then. The same event in another cut is refused too: it would let that cut's others in.
+   */
+  #requireFreshProof({ sourceId }: Named, known: Event | null): void {
+    if (!this.identity?.proof || sourceId === null) return;
+    const { dedup } = this.data;
+    const { id, cut } = this.identity.proof;
+    const made = dedup.find(sourceId, keyOfProof(id));
+    if (made === null) return;
+    const isSame =
+      cut === undefined ? made === known?.id : dedup.find(sourceId, keyOfProof(id, cut)) !== null;
+    if (!isSame) throw new ProofSpent();
+  }
+
+  #findById({ externalId, sourceId }: Named): Event | null {
+    const { dedup, events } = this.data;
+    const deliveryId = this.identity?.deliveryId ?? null;
+    const id =
+      deliveryId !== null && sourceId !== null
+        ? dedup.find(sourceId, deliveryId)
+        : externalId === null
+          ? null
+          : events.findExternal(this.projectId, externalId);
+    if (id === null) return null;
+    return events.get(id) ?? forgotten(id, this.projectId, sourceId);
+  }
+}
+
+/** Beside the ids of deliveries, none of which begins so. */
+function keyOfProof(id: string, cut?: string): string {
+  return cut === undefined ? `proof\n${id}` : `proof\n${id}\n${cut}`;
+}
+
+/** An event that was seen before and has left the log since: only its id is known. */
+function forgotten(id: number, projectId: number, sourceId: number | null): Event {
+  const at = keyTime(id);
+  return {
+    id,
+    projectId,
+    type: "",
+    timestamp: at,
+    consumerId: null,
+    externalId: null,
+    sourceId,
+    isTest: false,
+    hops: 0,
+    deliveryCount: 0,
+  };
+}

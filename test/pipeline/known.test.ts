@@ -1,0 +1,74 @@
+/** Which events came before, asked of a real database. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type Identity, KnownEvents, ProofSpent } from "../../src/pipeline/known.ts";
+import { openTestData, type TestData } from "../kit/data.ts";
+
+let it: TestData;
+beforeAll(async () => {
+  it = await openTestData();
+});
+afterAll(() => it[Symbol.asyncDispose]());
+
+const SOURCE = 7;
+const INBOUND = { sourceId: SOURCE, externalId: null };
+
+function knownBy(identity: Identity | null): KnownEvents {
+  return new KnownEvents(it.data, it.project.id, identity);
+}
+
+function accept(identity: Identity | null, incoming: Parameters<KnownEvents["find"]>[0]): Promise<number> {
+  return it.data.store.write(() => {
+    const id = it.insertEvent(0, incoming);
+    knownBy(identity).remember(incoming, id);
+    return id;
+  });
+}
+
+test("a published event is known by its external_id, within its project", async () => {
+  const incoming = { sourceId: null, externalId: "order-1" };
+  expect(knownBy(null).find(incoming)).toBeNull();
+  const id = await accept(null, incoming);
+  expect(knownBy(null).find(incoming)?.id).toBe(id);
+  expect(knownBy(null).find({ ...incoming, externalId: null })).toBeNull();
+  expect(new KnownEvents(it.data, it.project.id + 1, null).find(incoming)).toBeNull();
+});
+
+test("an inbound event is known by its delivery id, within its source, also once it has left the log", async () => {
+  const identity = { deliveryId: "d-1", keptSeconds: 60, proof: null };
+  const id = await accept(identity, INBOUND);
+  expect(knownBy(identity).find(INBOUND)?.id).toBe(id);
+  expect(knownBy(identity).find({ ...INBOUND, sourceId: SOURCE + 1 })).toBeNull();
+  expect(knownBy({ ...identity, deliveryId: null }).find(INBOUND)).toBeNull();
+  const gone = { ...identity, deliveryId: "d-2" };
+  await it.data.store.write(() => knownBy(gone).remember(INBOUND, id + 1));
+  expect(knownBy(gone).find(INBOUND)).toMatchObject({ id: id + 1, type: "", sourceId: SOURCE });
+});
+
+describe("a proof", () => {
+  const of = (deliveryId: string, id: string, cut?: string): Identity => ({
+    deliveryId,
+    keptSeconds: 60,
+    proof: { id, keptSeconds: 60, ...(cut !== undefined && { cut }) },
+  });
+
+  test("makes one event, and what comes again with it is that one", async () => {
+    const id = await accept(of("p-1", "one"), INBOUND);
+    expect(knownBy(of("p-1", "one")).find(INBOUND)?.id).toBe(id);
+    expect(() => knownBy(of("p-2", "one")).find(INBOUND)).toThrow(ProofSpent);
+    expect(knownBy(of("p-2", "one")).find({ ...INBOUND, sourceId: SOURCE + 1 })).toBeNull();
+  });
+
+  test("of an event that comes again makes no other one either", async () => {
+    const id = await accept(of("r-1", "first"), INBOUND);
+    expect(knownBy(of("r-2", "second")).find(INBOUND)).toBeNull();
+    await it.data.store.write(() => knownBy(of("r-1", "second")).rememberRepeat(INBOUND, id));
+    expect(() => knownBy(of("r-2", "second")).find(INBOUND)).toThrow(ProofSpent);
+  });
+
+  test("of a body that is cut into events makes each of that cut, and none of another", async () => {
+    const id = await accept(of("c-1", "whole", "cut"), INBOUND);
+    expect(knownBy(of("c-2", "whole", "cut")).find(INBOUND)).toBeNull();
+    expect(knownBy(of("c-1", "whole", "cut")).find(INBOUND)?.id).toBe(id);
+    expect(() => knownBy(of("c-1", "whole", "other")).find(INBOUND)).toThrow(ProofSpent);
+  });
+});
