@@ -304,7 +304,7 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
     isDraining: () => phaseNow().is !== "open",
     writeFor: (projectId, run) => data.store.writeFor(projectId, run),
     turns: data.store.turns,
-    idempotency: data.idempotency,
+    keptAnswers: data.keptAnswers,
     audit: data.audit,
     rateLimits: { publish: config.publishRateLimit, management: config.managementRateLimit },
     usageRemaining: (projectId) => data.meter.remaining(projectId),

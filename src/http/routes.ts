@@ -6,7 +6,7 @@ import { endpointTestRoutes } from "./endpoints/test-event.ts";
 import { endpointSecretRoutes } from "./endpoints/secrets.ts";
 import { statsRoutes } from "./endpoints/stats.ts";
 import { endpointRoutes } from "./endpoints/endpoints.ts";
-import { erasureRoutes } from "./events/erasures.ts";
+import { erasureRoutes } from "./erasures/erasures.ts";
 import { eventReplayRoutes } from "./events/replay.ts";
 import { eventTypeRoutes } from "./event-types/event-types.ts";
 import { eventsRoutes } from "./events/events.ts";

@@ -17,7 +17,7 @@ type EraserData = Pick<
   | "events"
   | "index"
   | "stats"
-  | "idempotency"
+  | "keptAnswers"
   | "audit"
   | "removal"
   | "orphans"
@@ -53,7 +53,7 @@ export class Eraser {
 
   /** Something of a project was asked for, or follows an event that is gone. */
   wake(projectId: number): void {
-    this.parts.data.idempotency.forgetUnchanging(projectId);
+    this.parts.data.keptAnswers.forgetUnchanging(projectId);
     for (const listener of this.#onWake) listener();
   }
 
@@ -167,7 +167,7 @@ export class Eraser {
 
   /** Slice by slice: how many events each has removed. */
   async *#erase(erasure: Erasure): AsyncGenerator<number, void> {
-    const { idempotency, index } = this.parts.data;
+    const { keptAnswers, index } = this.parts.data;
     let events = 0;
     let changesAfter: number | null = 0;
     const steps: (() => Promise<boolean>)[] = [
@@ -192,7 +192,7 @@ export class Eraser {
       for (; await step(); events = 0) yield events;
     }
     await this.#complete(erasure);
-    idempotency.forgetUnchanging(erasure.projectId);
+    keptAnswers.forgetUnchanging(erasure.projectId);
   }
 
   #dropPortalLinks(erasure: Erasure): Promise<boolean> {

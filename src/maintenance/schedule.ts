@@ -28,7 +28,7 @@ export interface ScheduleParts {
     | "sealing"
     | "sourceStats"
     | "index"
-    | "idempotency"
+    | "keptAnswers"
     | "dedup"
     | "audit"
     | "vacuum"
@@ -56,7 +56,7 @@ export function scheduledJobs(parts: ScheduleParts): Job[] {
     // That the wall clock was set has to be noticed, also where nothing happens.
     { name: "clock", every: CLOCK_READ_MS, run: async () => actors.clock.look() },
     { name: "last_use", every: MINUTELY, run: () => data.tenants.saveLastUse() },
-    { name: "idempotency", every: "1-59/5 * * * *", run: inSlices(() => data.idempotency.expire()) },
+    { name: "idempotency", every: "1-59/5 * * * *", run: inSlices(() => data.keptAnswers.expire()) },
     { name: "dedup", every: "3-59/5 * * * *", run: inSlices(() => data.dedup.expire()) },
     { name: "portal_links", every: MINUTELY, run: inSlices(() => data.portalLinks.expire()) },
     { name: "audit", every: "41 * * * *", run: inSlices(() => data.audit.expire()) },

@@ -31,7 +31,7 @@ const HASH_CHARACTERS = 10;
 const SHARED_PATHS = [
   "../core/json/value.ts",
   "views/parts/config-form.tsx",
-  "views/parts/overlap.ts",
+  "views/parts/overlap-choices.ts",
   "views/parts/saved-form.tsx",
   "views/parts/search-box.tsx",
   "views/parts/steps.tsx",

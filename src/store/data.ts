@@ -17,7 +17,7 @@ import { Fanouts } from "./log/fanouts.ts";
 import { Heads } from "./log/heads.ts";
 import { EndpointHealth } from "./resources/health.ts";
 import { Index } from "./index/index.ts";
-import { Idempotency } from "./idempotency.ts";
+import { KeptAnswers } from "./kept-answers.ts";
 import { Logos } from "./resources/logos.ts";
 import { Meter } from "./counts/meter.ts";
 import { Meta } from "./meta.ts";
@@ -62,7 +62,7 @@ export interface Data {
   usage: Usage;
   meter: Meter;
   waitingEvents: WaitingEvents;
-  idempotency: Idempotency;
+  keptAnswers: KeptAnswers;
   dedup: Dedup;
   audit: Audit;
   ages: Ages;
@@ -123,7 +123,7 @@ export function openData(
     notes: new Notes(store),
     usage,
     meter,
-    idempotency: new Idempotency(store),
+    keptAnswers: new KeptAnswers(store),
     dedup: new Dedup(store),
     audit: new Audit(store),
     tally,

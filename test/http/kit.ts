@@ -5,7 +5,7 @@ import type { AuditEntry } from "../../src/core/audit.ts";
 import type { Caller } from "../../src/core/caller.ts";
 import { TurnQueue } from "../../src/core/structures/turn-queue.ts";
 import type { FailureLine, HttpParts } from "../../src/http/framework/parts.ts";
-import type { KeptAnswer } from "../../src/store/idempotency.ts";
+import type { KeptAnswer } from "../../src/store/kept-answers.ts";
 import type { RequestLine } from "../../src/platform/log.ts";
 import type { AnyRoute } from "../../src/http/framework/route.ts";
 import { createServer } from "../../src/http/framework/server.ts";
@@ -64,7 +64,7 @@ export class TestParts implements HttpParts {
   /** Called between `run` and the commit: throws to lose the transaction, as a crash does. */
   beforeCommit: () => void = () => {};
 
-  readonly idempotency: HttpParts["idempotency"] = {
+  readonly keptAnswers: HttpParts["keptAnswers"] = {
     find: ({ projectId, consumerId }, key) =>
       this.kept.get(JSON.stringify([projectId, consumerId, key])) ?? null,
     takeRoom: () => true,
@@ -72,7 +72,7 @@ export class TestParts implements HttpParts {
     save: ({ projectId, consumerId }, key, kept) => {
       this.kept.set(JSON.stringify([projectId, consumerId, key]), kept);
     },
-    keepUnchanging: (...kept) => this.idempotency.save(...kept),
+    keepUnchanging: (...kept) => this.keptAnswers.save(...kept),
   };
 
   audited: AuditEntry[] = [];

@@ -254,7 +254,7 @@ export class Api implements AsyncDisposable {
   }
 
   #parts() {
-    const { store, idempotency, audit } = this.data;
+    const { store, keptAnswers, audit } = this.data;
     return {
       version: "1.2.3",
       baseUrl: "http://localhost",
@@ -268,7 +268,7 @@ export class Api implements AsyncDisposable {
       isDraining: () => false,
       writeFor: <T>(projectId: number | null, run: () => T) => store.writeFor(projectId, run),
       turns: store.turns,
-      idempotency,
+      keptAnswers,
       audit,
       rateLimits: this.rateLimits,
       usageRemaining: (projectId: number) => this.data.meter.remaining(projectId),

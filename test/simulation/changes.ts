@@ -1,6 +1,7 @@
 import { isOpen, withoutWaits } from "../../src/core/delivery.ts";
 import { type Endpoint, HEALTHY } from "../../src/core/model.ts";
 import { makeSecret } from "../../src/core/signing.ts";
+import { keepsOrder } from "../../src/destinations/destinations.ts";
 import type { Consumer } from "../../src/store/cleanup/erasures.ts";
 import type { Simulation } from "./run.ts";
 import { CONSUMERS, newEndpoint, pathOf } from "./scenario.ts";
@@ -87,6 +88,19 @@ export class Changes {
     this.account({ plan: "small" });
     for (const ms of [3, 4, 5]) this.run.later(ms, () => publishing.publish(endpoint));
     this.run.later(3 + 4 * rng.next(), () => this.delete(endpoint.id));
+  }
+
+  /** More events come as the plan for which others wait is raised, and these are released one by one. */
+  raisePlan(): void {
+    const { rng, endpoints, process, publishing } = this.run;
+    const all = endpoints.flatMap((id) => process.data.endpoints.get(id) ?? []);
+    const ordered = all.filter(keepsOrder);
+    if (ordered.length === 0 || this.run.receivers.calm) return;
+    const endpoint = rng.pick(ordered);
+    this.account({ plan: "small" });
+    for (const ms of [3, 4, 5]) this.run.later(ms, () => publishing.publish(endpoint));
+    this.run.later(8, () => this.account({ plan: "open" }));
+    for (const ms of [0, 1, 2]) this.run.later(8 + ms * rng.next(), () => publishing.publish(endpoint));
   }
 
   delete(id = this.run.rng.pick(this.run.endpoints)): void {

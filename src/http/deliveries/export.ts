@@ -3,7 +3,7 @@ import { limit } from "../../core/limits.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { DeliveryFilter } from "../../store/log/delivery-list.ts";
 import { deliveryOf } from "./shape.ts";
-import type { Bytes } from "../framework/body.ts";
+import type { Bytes } from "../framework/request-body.ts";
 import { AtOnce } from "../shared/at-once.ts";
 import type { Answer } from "../framework/route.ts";
 import type { Pieces } from "../framework/streamed.ts";

@@ -6,7 +6,7 @@ import { cutList, type CutText } from "../../core/json/cut.ts";
 import { limit } from "../../core/limits.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { Incoming } from "../../pipeline/pipeline.ts";
-import { decodeJson, parseText } from "../framework/body.ts";
+import { decodeJson, parseText } from "../framework/request-body.ts";
 import { addUnknownField, dataOf, FAULTS_MAX, newEventShape, readFields, requireDepth } from "./input.ts";
 
 /**

@@ -7,7 +7,7 @@ import { limit } from "../../core/limits.ts";
 import { parseRfc3339 } from "../../core/rfc3339.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { Incoming } from "../../pipeline/pipeline.ts";
-import { decodeJson, parseText } from "../framework/body.ts";
+import { decodeJson, parseText } from "../framework/request-body.ts";
 import { EXPECTED_CONSUMER, consumerText, nameText, timeShape, typeText } from "../shared/shapes.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { invalid, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
-import { type KeptAnswer, type KeyOwner, nameOf } from "../../store/idempotency.ts";
+import { type KeptAnswer, type KeyOwner, nameOf } from "../../store/kept-answers.ts";
 import type { HttpParts } from "./parts.ts";
 import type { Answer, AnyRoute } from "./route.ts";
 
@@ -42,7 +42,7 @@ export class KeyedRequest {
 
   /** The answer that the first request with this key got. Throws 422 where that was another request. */
   findKept(): Answer | null {
-    const kept = this.parts.idempotency.find(this.owner, this.key);
+    const kept = this.parts.keptAnswers.find(this.owner, this.key);
     if (kept === null) return null;
     if (kept.fingerprint !== this.print) {
       throw new Problem("idempotency_key_reused", "Use a new Idempotency-Key for another path or body.");
@@ -67,7 +67,7 @@ export class KeyedRequest {
     this.hasRoom ||= (isPublish && !answer.isRepeat) || this.takeRoom(kept.body.length);
     if (!this.hasRoom && answer.isRepeat) return;
     if (!this.hasRoom) throw noRoom();
-    this.parts.idempotency.save(this.owner, this.key, kept);
+    this.parts.keptAnswers.save(this.owner, this.key, kept);
     this.isSaved = true;
   }
 
@@ -78,24 +78,24 @@ export class KeyedRequest {
   }
 
   private takeRoom(size: number): boolean {
-    if (!this.parts.idempotency.takeRoom(this.owner, this.key, size)) return false;
+    if (!this.parts.keptAnswers.takeRoom(this.owner, this.key, size)) return false;
     this.roomTaken = size;
     return true;
   }
 
   /** The request was refused or failed: nothing is kept for it. */
   giveRoomBack(): void {
-    if (this.roomTaken !== null) this.parts.idempotency.giveRoomBack(this.owner, this.key, this.roomTaken);
+    if (this.roomTaken !== null) this.parts.keptAnswers.giveRoomBack(this.owner, this.key, this.roomTaken);
   }
 
   /** Keeps the answer of a handler that did not commit it with its own writes, where there is room for it. */
   async saveUnlessSaved(answer: Answer): Promise<void> {
     if (this.isSaved || !isSuccess(answer)) return;
-    const { idempotency } = this.parts;
+    const { keptAnswers } = this.parts;
     const kept = this.keptOf(answer);
     if (this.hasRoom)
-      await this.parts.writeFor(this.owner.projectId, () => idempotency.save(this.owner, this.key, kept));
-    else idempotency.keepUnchanging(this.owner, this.key, kept);
+      await this.parts.writeFor(this.owner.projectId, () => keptAnswers.save(this.owner, this.key, kept));
+    else keptAnswers.keepUnchanging(this.owner, this.key, kept);
   }
 
   /** Without its secrets. */

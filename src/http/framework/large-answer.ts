@@ -1,6 +1,6 @@
 import { limit } from "../../core/limits.ts";
 import type { BodyInFlight } from "./bodies-in-flight.ts";
-import type { Bytes } from "./body.ts";
+import type { Bytes } from "./request-body.ts";
 import { type Pieces, StreamedAnswer } from "./streamed.ts";
 
 const encoder = new TextEncoder();

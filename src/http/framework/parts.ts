@@ -1,4 +1,4 @@
-import type { Idempotency } from "../../store/idempotency.ts";
+import type { KeptAnswers } from "../../store/kept-answers.ts";
 import type { AuditEntry } from "../../core/audit.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { TurnQueue } from "../../core/structures/turn-queue.ts";
@@ -41,7 +41,7 @@ export interface HttpParts {
   writeFor<T>(projectId: number | null, run: () => T): Promise<T>;
   /** For work on large bodies. */
   turns: TurnQueue;
-  idempotency: Pick<Idempotency, "find" | "giveRoomBack" | "takeRoom" | "save" | "keepUnchanging">;
+  keptAnswers: Pick<KeptAnswers, "find" | "giveRoomBack" | "takeRoom" | "save" | "keepUnchanging">;
   /** Called inside `write` only. */
   audit: { add(entry: AuditEntry): void };
   /** Requests per second; 0 means no limit. */

@@ -7,7 +7,7 @@ import { auditEntry } from "./audit-entry.ts";
 import { ANYBODY, type BodiesInFlight, type BodyInFlight } from "./bodies-in-flight.ts";
 import { AnswerRoom, largeBytesOf } from "./large-answer.ts";
 import { isPieces } from "./streamed.ts";
-import { type BodyReader, type Bytes, compileBody, NO_BYTES, readBody, requireJson } from "./body.ts";
+import { type BodyReader, type Bytes, compileBody, NO_BYTES, readBody, requireJson } from "./request-body.ts";
 import {
   fingerprint,
   KeyedRequest,
@@ -15,7 +15,7 @@ import {
   readIdempotencyKey,
   takesIdempotencyKey,
 } from "./idempotency.ts";
-import type { KeyOwner } from "../../store/idempotency.ts";
+import type { KeyOwner } from "../../store/kept-answers.ts";
 import { type HttpParts, OPERATOR_KEY } from "./parts.ts";
 import type { LongWorks } from "./long-works.ts";
 import { INTERNAL, problemAnswer } from "./problem.ts";

@@ -1,4 +1,4 @@
-import type { Bytes } from "./body.ts";
+import type { Bytes } from "./request-body.ts";
 
 /** An answer that goes out piece by piece, so that no more of it is in memory than its reader takes. */
 export interface Pieces {

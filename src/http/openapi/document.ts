@@ -3,7 +3,7 @@ import type { TSchema } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { ERRORS, type ErrorCode } from "../../core/errors.ts";
 import { accessSentence, isOpenToPortal } from "../framework/access.ts";
-import { MERGE_PATCH_TYPE } from "../framework/body.ts";
+import { MERGE_PATCH_TYPE } from "../framework/request-body.ts";
 import { takesIdempotencyKey } from "../framework/idempotency.ts";
 import { type Json, SchemaComponents } from "../shared/json-schema.ts";
 import {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, spyOn, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { Problem } from "../../../src/core/errors.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
-import type { Bytes } from "../../../src/http/framework/body.ts";
+import type { Bytes } from "../../../src/http/framework/request-body.ts";
 import { ANSWERS, BodiesInFlight } from "../../../src/http/framework/bodies-in-flight.ts";
 import { AnswerRoom } from "../../../src/http/framework/large-answer.ts";
 import { route } from "../../../src/http/framework/route.ts";

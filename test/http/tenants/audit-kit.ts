@@ -24,7 +24,7 @@ let isLost = false;
 /** Parts over the real store, with the callers of the kit; `isLost` loses the next transaction. */
 class StoreParts extends TestParts {
   override readonly audit = api.data.audit;
-  override readonly idempotency = api.data.idempotency;
+  override readonly keptAnswers = api.data.keptAnswers;
 
   override authenticate(token: string): Caller | null {
     return api.callers.get(token) ?? null;

@@ -13,7 +13,7 @@ import { t } from "../../i18n.ts";
 import { refresh } from "../../resource.ts";
 import { to } from "../../router.ts";
 import type { Endpoint, SecretAnswer } from "../../types.ts";
-import { OVERLAP_HOURS, overlapText } from "../parts/overlap.ts";
+import { OVERLAP_HOURS, overlapText } from "../parts/overlap-choices.ts";
 
 /** What deliveries are signed with: shown when it is asked for, and exchanged without a gap. */
 export function EndpointSecret({ endpoint }: { endpoint: Endpoint }): JSX.Element {

@@ -11,7 +11,7 @@ import { toast } from "../../components/toast.tsx";
 import { fieldText, t } from "../../i18n.ts";
 import { refresh } from "../../resource.ts";
 import type { Provider, Source } from "../../types.ts";
-import { OVERLAP_HOURS, overlapText } from "../parts/overlap.ts";
+import { OVERLAP_HOURS, overlapText } from "../parts/overlap-choices.ts";
 import { SecretForm, SIGNING_SECRET, storedOf } from "./secret-form.tsx";
 import type { SourceTabProps } from "./source-tab.ts";
 

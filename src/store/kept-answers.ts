@@ -25,7 +25,7 @@ export interface KeptAnswer {
  * Answers kept under an Idempotency-Key for a day: those of changes on the disk, with the change; those of
  * calls that changed nothing in memory, as asking again after a restart does no harm.
  */
-export class Idempotency {
+export class KeptAnswers {
   readonly #find;
   readonly #save;
   readonly #expire;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import fc from "fast-check";
 import { Problem } from "../../../src/core/errors.ts";
-import { parseJson } from "../../../src/http/framework/body.ts";
+import { parseJson } from "../../../src/http/framework/request-body.ts";
 import { expectProblem, sendRaw, startServer, type RequestBody, type TestServer } from "../kit.ts";
 import { testRoutes } from "../routes.ts";
 

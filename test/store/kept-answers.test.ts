@@ -6,7 +6,7 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { LIMITS, limit } from "../../src/core/limits.ts";
-import { type KeyOwner, nameOf } from "../../src/store/idempotency.ts";
+import { type KeyOwner, nameOf } from "../../src/store/kept-answers.ts";
 import { startApp, type TestApp } from "../kit/app.ts";
 import { openTestData } from "../kit/data.ts";
 import { startReceiver } from "../kit/receiver.ts";
@@ -157,11 +157,11 @@ const linkOf = (consumerId: string): KeyOwner => ({ ...ACCOUNT, consumerId });
 
 test("however many links of an account ask what changes nothing, keyed changes have their room", async () => {
   await using made = await openTestData();
-  const { idempotency } = made.data;
+  const { keptAnswers } = made.data;
   const kept = { fingerprint: "f", status: 200, body: "{}" };
-  for (let nth = 0; nth < 10_050; nth++) idempotency.keepUnchanging(linkOf(`c${nth}`), "k", kept);
+  for (let nth = 0; nth < 10_050; nth++) keptAnswers.keepUnchanging(linkOf(`c${nth}`), "k", kept);
   for (const owner of [ACCOUNT, linkOf("c1"), linkOf("new"), OTHER_ACCOUNT])
-    expect([owner, idempotency.takeRoom(owner, "k", 1000)]).toEqual([owner, true]);
+    expect([owner, keptAnswers.takeRoom(owner, "k", 1000)]).toEqual([owner, true]);
 });
 
 /** The size of an answer that takes all of so many bytes under the key `k`. */
@@ -170,10 +170,10 @@ const filling = (owner: KeyOwner, bytes: number) =>
 
 test("the room for changes is an account's own, and its links have another, of which a consumer has a part", async () => {
   await using made = await openTestData();
-  const { idempotency } = made.data;
+  const { keptAnswers } = made.data;
   const all = limit("keptChangedBytesMax");
   const part = limit("keptChangedOfConsumerBytesMax");
-  const takes = (owner: KeyOwner, bytes: number) => idempotency.takeRoom(owner, "k", filling(owner, bytes));
+  const takes = (owner: KeyOwner, bytes: number) => keptAnswers.takeRoom(owner, "k", filling(owner, bytes));
   for (let nth = 0; nth < all / part; nth++)
     expect([takes(linkOf(`c${nth}`), part), takes(linkOf(`c${nth}`), 1)]).toEqual([true, false]);
   expect(takes(linkOf("late"), 1)).toBe(false);
@@ -185,45 +185,45 @@ test("the room for changes is an account's own, and its links have another, of w
 
 test("small answers with long names weigh what they do", async () => {
   await using made = await openTestData();
-  const { idempotency } = made.data;
+  const { keptAnswers } = made.data;
   const kept = { fingerprint: "f".repeat(64), status: 200, body: "{}" };
   const key = (nth: number) => `${nth}`.padEnd(limit("idempotencyKeyLengthMax"), "k");
   const link = linkOf("c".repeat(limit("consumerIdLengthMax")));
   let count = 0;
-  for (idempotency.keepUnchanging(link, key(0), kept); idempotency.find(link, key(count)); count++)
-    idempotency.keepUnchanging(link, key(count + 1), kept);
+  for (keptAnswers.keepUnchanging(link, key(0), kept); keptAnswers.find(link, key(count)); count++)
+    keptAnswers.keepUnchanging(link, key(count + 1), kept);
   const weight = limit("keptAnswerBytes") + nameOf(link, key(0)).length + kept.body.length;
   expect(count).toBe(Math.floor(limit("keptUnchangedBytesMax") / weight));
 });
 
 test("an erasure forgets what a project and its links were answered, nobody else's, and gives the room back", async () => {
   await using made = await openTestData();
-  const { idempotency } = made.data;
+  const { keptAnswers } = made.data;
   const kept = { fingerprint: "f", status: 200, body: "{}" };
   const projectLink: KeyOwner = { ...ACCOUNT, projectId: -ACCOUNT.projectId };
   const erased = [ACCOUNT, linkOf("c"), projectLink];
   const others = [OTHER_ACCOUNT, { ...OTHER_ACCOUNT, consumerId: "c" }, { ...ACCOUNT, projectId: 2 }];
-  for (const owner of others) idempotency.keepUnchanging(owner, "k", kept);
+  for (const owner of others) keptAnswers.keepUnchanging(owner, "k", kept);
   for (let time = 0; time < limit("keptUnchangedBytesMax") / limit("keptAnswerBytes"); time++) {
-    for (const owner of erased) idempotency.keepUnchanging(owner, "k", kept);
-    idempotency.forgetUnchanging(ACCOUNT.projectId);
+    for (const owner of erased) keptAnswers.keepUnchanging(owner, "k", kept);
+    keptAnswers.forgetUnchanging(ACCOUNT.projectId);
   }
-  expect(erased.map((owner) => idempotency.find(owner, "k"))).toEqual([null, null, null]);
-  expect(others.map((owner) => idempotency.find(owner, "k"))).toEqual([kept, kept, kept]);
-  for (const owner of erased) idempotency.keepUnchanging(owner, "k", kept);
-  expect(erased.map((owner) => idempotency.find(owner, "k"))).toEqual([kept, kept, kept]);
+  expect(erased.map((owner) => keptAnswers.find(owner, "k"))).toEqual([null, null, null]);
+  expect(others.map((owner) => keptAnswers.find(owner, "k"))).toEqual([kept, kept, kept]);
+  for (const owner of erased) keptAnswers.keepUnchanging(owner, "k", kept);
+  expect(erased.map((owner) => keptAnswers.find(owner, "k"))).toEqual([kept, kept, kept]);
 });
 
 test("the answer of a call that changed nothing is kept for 24 hours, over midnight too", async () => {
   let now = Date.UTC(2026, 10, 20, 23, 30);
   await using made = await openTestData({ now: () => now });
-  const { idempotency } = made.data;
+  const { keptAnswers } = made.data;
   const kept = { fingerprint: "f", status: 200, body: "{}" };
-  idempotency.keepUnchanging(ACCOUNT, "k", kept);
+  keptAnswers.keepUnchanging(ACCOUNT, "k", kept);
   now += 23 * 3_600_000;
-  expect(idempotency.find(ACCOUNT, "k")).toEqual(kept);
+  expect(keptAnswers.find(ACCOUNT, "k")).toEqual(kept);
   now += 2 * 3_600_000;
-  expect(idempotency.find(ACCOUNT, "k")).toBeNull();
+  expect(keptAnswers.find(ACCOUNT, "k")).toBeNull();
 });
 
 test("publishing what was there already takes room as any other call, and is answered without it", async () => {
