@@ -370,7 +370,9 @@ function replaysWereSent(run: Simulation): void {
     const wasCancelled = run.sqlite
       .query("SELECT 1 FROM note WHERE delivery_id = ? AND kind = ?")
       .get(id, NOTE_KINDS.indexOf("cancelled"));
-    const ended = delivery === null || delivery.status === "dead" || wasCancelled !== null;
+    // An erasure that a crash cut short, before it was answered, has ended what was open.
+    const wasErased = delivery === null || run.erasures.asked.events.has(delivery.eventId);
+    const ended = wasErased || delivery.status === "dead" || wasCancelled !== null;
     if (!sent && !ended) run.violate("a replay was acknowledged and never sent");
   }
 }
