@@ -43,29 +43,26 @@ export class Recorder {
 
   /** Never rejects. Resolves once the attempt is on disk, or never will be. */
   async record(settlement: Settlement<Sent>): Promise<Recorded> {
-    const { load, sent } = settlement;
+    const { endpoint, load, sent } = settlement;
+    const { endpoints, store } = this.data;
     const number = load.delivery.attemptCount + 1;
-    const written = await this.#toDisk(settlement, number);
-    if (written === null) return "not_recorded";
+    let written: Written;
+    try {
+      written = await store.writeFor(endpoint.projectId, () => this.#write(settlement, number), true);
+    } catch (error) {
+      // The row stays as it was.
+      store.report("record of an attempt", error);
+      return "not_recorded";
+    }
     const { applied, disabled, nextAttemptAt } = written;
-    if (disabled) this.data.endpoints.remember(disabled);
+    // At once (`remember`): the same transaction may have changed or deleted the endpoint after this.
+    if (disabled) endpoints.remember(disabled);
     const dueAt = this.parts.clock.toWall(load.delivery.due ?? this.parts.clock.fromWall(sent.startedAt));
     const lagMs = number === 1 ? sent.startedAt - dueAt : null;
     const until = gateOf(settlement.health);
     const leftAloneUntil = until > 0 ? this.parts.clock.toWall(until) : null;
     this.parts.onAttempt({ settlement, number, nextAttemptAt, leftAloneUntil, lagMs });
     return applied ? "applied" : "overtaken";
-  }
-
-  /** Null where the transaction fails, which is told: the row stays as it was. */
-  async #toDisk(settlement: Settlement<Sent>, number: number): Promise<Written | null> {
-    const { projectId } = settlement.endpoint;
-    try {
-      return await this.data.store.writeFor(projectId, () => this.#write(settlement, number), true);
-    } catch (error) {
-      this.data.store.report("record of an attempt", error);
-      return null;
-    }
   }
 
   /** All that follows from an attempt, in one transaction. */

@@ -2,8 +2,16 @@
 import { afterEach, expect, test } from "bun:test";
 import { startApp, type TestApp } from "../kit/app.ts";
 import { change, isDisabled } from "../kit/broken-rows.ts";
+import { steadyOver } from "../kit/clock.ts";
+import { ANSWERED, openTestData, type TestData } from "../kit/data.ts";
 import { startReceiver } from "../kit/receiver.ts";
 import { LIMITS } from "../../src/core/limits.ts";
+import { type Endpoint, HEALTHY } from "../../src/core/model.ts";
+import type { Settlement } from "../../src/delivery/actor-parts.ts";
+import { loadDelivery } from "../../src/delivery/load.ts";
+import { Recorder } from "../../src/delivery/recorder.ts";
+import type { Sent } from "../../src/delivery/send.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 
 type Made = { id: string };
 
@@ -132,4 +140,40 @@ test("an attempt by hand that fails after its delivery was cancelled shows no ne
     [2, true],
     [1, false],
   ]);
+});
+
+/** The outcome of an attempt that is answered with a status other than 2xx, and what writes it. */
+async function failed(it: TestData, endpoint: Endpoint, statusCode: number) {
+  const id = await it.data.store.write(() => it.insertDelivery(it.insertEvent(), endpoint.id));
+  const load = loadDelivery(it.data, id);
+  if (load === null) throw new Error("a delivery is gone that was just written");
+  const rest = {
+    outcome: "rejected",
+    messageId: "",
+    endpointId: "",
+    slows: false,
+    retryAfterMs: null,
+  } as const;
+  const sent: Sent = { ...ANSWERED, ...rest, statusCode };
+  const dead = { status: "dead", step: 1, due: null, deadReason: "gone" } as const;
+  const none = { queueOrder: null, health: HEALTHY, healthChanged: false, disable: null };
+  const settlement: Settlement<Sent> = { endpoint, load, trigger: "publish", sent, change: dead, ...none };
+  const recorder = new Recorder(it.data, { clock: steadyOver(systemClock), onAttempt: () => {} });
+  return { recorder, settlement };
+}
+
+test("what changes an endpoint after a 410 in the same transaction holds in memory too", async () => {
+  for (const fields of [{ status: "deleted" }, { description: "new" }] as const) {
+    await using it = await openTestData();
+    const { endpoints } = it.data;
+    const endpoint = await it.endpoint();
+    const { recorder, settlement } = await failed(it, endpoint, 410);
+    await Promise.all([
+      recorder.record({ ...settlement, disable: "gone" }),
+      endpoints.change(endpoint.id, () => fields),
+    ]);
+    const known = endpoints.get(endpoint.id);
+    if ("status" in fields) expect(known).toBeUndefined();
+    else expect(known).toMatchObject({ status: "disabled", description: "new" });
+  }
 });
