@@ -77,8 +77,7 @@ export class Recorder {
     if (metered && !delivery.metered) this.data.meter.count(delivery.projectId, sent.startedAt);
     // Also where the delivery is gone: what its receiver said holds for the next one.
     const disabled = this.#disable(settlement);
-    if (settlement.healthChanged && this.data.endpoints.leadsTo(endpoint))
-      this.data.health.set(endpoint.id, health);
+    if (settlement.healthChanged && this.#isHealthOf(endpoint)) this.data.health.set(endpoint.id, health);
     const isAgain = this.#hasArrived(settlement);
     const at = { id, number };
     const settled = this.data.deliveries.settle(delivery, at, metered, change, settlement.queueOrder);
@@ -107,6 +106,13 @@ export class Recorder {
   /** Inside the write. Only by hand is something tried that has arrived: then it is not counted again. */
   #hasArrived({ load, trigger }: Settlement<Sent>): boolean {
     return trigger === "manual" && this.data.deliveries.get(load.delivery.id)?.status === "delivered";
+  }
+
+  /** Inside the write. False where it leads somewhere else by now, or was enabled, which forgets failures. */
+  #isHealthOf(endpoint: Endpoint): boolean {
+    const { endpoints } = this.data;
+    const isEnabled = endpoint.status === "disabled" && endpoints.current(endpoint.id)?.status !== "disabled";
+    return !isEnabled && endpoints.leadsTo(endpoint);
   }
 
   /**

@@ -177,3 +177,21 @@ test("what changes an endpoint after a 410 in the same transaction holds in memo
     else expect(known).toMatchObject({ status: "disabled", description: "new" });
   }
 });
+
+test("an outcome of before an endpoint was enabled says nothing of it after that", async () => {
+  await using it = await openTestData();
+  const { endpoints, health, store } = it.data;
+  const endpoint = await it.endpoint({ status: "disabled", disabledReason: "failing" });
+  const failing = { ...HEALTHY, failuresInRow: 100, failingSince: 1 };
+  await store.write(() => health.set(endpoint.id, failing));
+  const { recorder, settlement } = await failed(it, endpoint, 500);
+  const enabling = store.write(() => {
+    health.set(endpoint.id, HEALTHY);
+    return endpoints.update(endpoint.id, () => ({ status: "active", disabledReason: null }));
+  });
+  const recorded = recorder.record({ ...settlement, health: failing, healthChanged: true });
+  const enabled = await enabling;
+  if (enabled !== null) endpoints.remember(enabled);
+  await recorded;
+  expect(health.get(endpoint.id)).toEqual(HEALTHY);
+});
