@@ -242,18 +242,21 @@ export class IngestDoor {
     const { deliveryId, dedupSeconds: keptSeconds, proof } = event;
     const identity = deliveryId === null && proof === null ? null : { deliveryId, keptSeconds, proof };
     const prepared = await pipeline.prepare(source.projectId, [this.incoming(source, event, hops)], identity);
-    const { accepted, changed } = await prepared.commit(
+    const { accepted } = await prepared.commit(
       ([first]) => ({ accepted: first, changed: this.forgetToken(source) }),
       (run) => {
         // Asked here too: a throw inside costs all that share the transaction a second try.
         this.requireSame(source);
-        return store.writeFor(source.projectId, () => {
+        const written = store.writeFor(source.projectId, () => {
           this.requireSame(source);
           return run();
         });
+        const remember = ({ changed }: { changed: Source | null }) => changed && sources.remember(changed);
+        // At once, as it may change again while deliveries are written. `written` tells what fails.
+        void written.then(remember, () => {});
+        return written;
       },
     );
-    if (changed !== null) sources.remember(changed);
     if (accepted === undefined) throw new Error("one event was prepared, and none written");
     return accepted;
   }

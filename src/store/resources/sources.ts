@@ -63,7 +63,10 @@ export class Sources {
     return made;
   }
 
-  /** After the commit: from now on everyone sees this one. */
+  /**
+   * After the commit: from now on everyone sees this one. At once, as of endpoints: a later change may share
+   * the transaction.
+   */
   remember(changed: Source): void {
     const { id, projectId, status } = changed;
     if (status === "deleted") {

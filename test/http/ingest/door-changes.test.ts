@@ -131,3 +131,31 @@ test("a handshake of a source that is deleted meanwhile is refused as to one tha
   expect([reply.status, reply.text]).toEqual([401, ""]);
   expect(sourceStats.last(key).refused).toBeNull();
 });
+
+test("what changes a source in the transaction of its first event, or while the deliveries of that are written, holds", async () => {
+  await using api = await startApi();
+  const { store, sources } = api.data;
+  const deleted = { status: "deleted" } as const;
+  const narrow = await setUp(api);
+  await narrow.change({ pendingVerificationToken: "token" });
+  const disk = Promise.withResolvers<void>();
+  api.diskWaitsFor = disk.promise;
+  const before = store.write(() => {});
+  await api.until(async () => store.waiting === 0);
+  const knock = api.call("POST", narrow.made.ingest_path, { type: "a.b" }, narrow.made.secret);
+  await api.until(async () => store.waiting === 1);
+  const change = narrow.change(deleted);
+  disk.resolve();
+  await Promise.all([before, knock, change]);
+  expect([(await knock).status, sources.get(narrow.key)]).toEqual([200, undefined]);
+
+  const url = api.receiver.url("first");
+  for (let n = 0; n < 300; n++) await api.endpoint({ url });
+  const wide = await setUp(api);
+  await wide.change({ pendingVerificationToken: "token" });
+  const written = store.untilCommitted();
+  const reply = api.call("POST", wide.made.ingest_path, { type: "a.b" }, wide.made.secret);
+  await written;
+  await wide.change(deleted);
+  expect([(await reply).status, sources.get(wide.key)]).toEqual([200, undefined]);
+});
