@@ -103,7 +103,7 @@ export function openData(
   const waitingEvents = new WaitingEvents(store, tenants, meter);
   const tally = new Tally(store);
   const askedRetries = new AskedRetries(store);
-  const deliveries = new Deliveries(store, { index, meter, tally, askedRetries });
+  const deliveries = new Deliveries(store, { index, meter, tally, askedRetries, waitingEvents });
   const fanouts = new Fanouts(store, waitingEvents, meter);
   const replays = new Replays(store, db, meter);
   const endpoints = new Endpoints(store, db, cipher);

@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { limit } from "../../src/core/limits.ts";
+import { limit, LIMITS } from "../../src/core/limits.ts";
 import type { Outlet } from "../../src/pipeline/outlet.ts";
 import type { Incoming } from "../../src/pipeline/pipeline.ts";
 import { Releaser } from "../../src/pipeline/releaser.ts";
@@ -123,6 +123,27 @@ describe("a verified inbound event at the limit", () => {
     const [one, two] = await deliveries(live, `&endpoint_id=${kept["id"]}`);
     expect((await live.post(`/v1/deliveries/${one?.id}/cancel`)).json["status"]).toBe("cancelled");
     expectProblem(await live.post(`/v1/deliveries/${two?.id}/retry`), 402, "plan_limit_reached");
+  });
+
+  test("makes room for another one once nothing of it waits any more", async () => {
+    const events = LIMITS.planWaitingEventsMax as { value: number };
+    const { value } = events;
+    events.value = 3;
+    try {
+      const { live } = await bench.tenant("none");
+      const [gone, kept] = [await bench.endpoint(live), await bench.endpoint(live)];
+      const ingest = await bench.source(live);
+      for (let n = 0; n < 3; n++) expect((await ingest(String(n))).status).toBe(200);
+      await live.delete(`/v1/endpoints/${gone["id"]}`);
+      await bench.app.until(async () => (await deliveries(live, "&status=cancelled")).length === 3);
+      expect((await ingest("3")).status).toBe(429);
+      const [one] = await deliveries(live, `&endpoint_id=${kept["id"]}`);
+      await live.post(`/v1/deliveries/${one?.id}/cancel`);
+      expect((await ingest("3")).status).toBe(200);
+      expect((await ingest("4")).status).toBe(429);
+    } finally {
+      events.value = value;
+    }
   });
 
   test("is put off with 429 where as many wait as may, and counted at its source as genuine", async () => {

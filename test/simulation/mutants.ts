@@ -66,8 +66,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a delivery that is cancelled stays in the backlog of the metrics",
     file: "store/log/deliveries.ts",
-    find: "this.parts.tally.move(isDue(before), false);",
-    put: "this.parts.tally.move(false, false);",
+    find: "this.#changeWait(before, false);",
+    put: "this.#changeWait(null, false);",
   },
   {
     name: "the schedule is one step ahead",

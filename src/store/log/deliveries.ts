@@ -6,7 +6,14 @@ import {
   ORIGINS,
   type Origin,
 } from "../../core/model.ts";
-import { type DeliveryChange, isOpen, isTest, type Place, placeOf } from "../../core/delivery.ts";
+import {
+  type DeliveryChange,
+  isOpen,
+  isTest,
+  type Place,
+  placeOf,
+  waitsForPlan,
+} from "../../core/delivery.ts";
 import type { Waiting } from "../../core/waiting.ts";
 import { bound } from "../bound.ts";
 import { DELIVERY_COLUMNS, type DeliveryRow, STATUS, STATUS_KEY, toDelivery } from "./delivery-row.ts";
@@ -14,6 +21,7 @@ import { deliveriesOf, goesToOneOf, REPLAYED } from "./children.ts";
 import { type Index, LABELS } from "../index/index.ts";
 import type { Meter } from "../counts/meter.ts";
 import type { AskedRetries } from "./asked-retries.ts";
+import type { WaitingEvents } from "./waiting-events.ts";
 import type { Store } from "../store.ts";
 import { endingOf, type Tally } from "../counts/tally.ts";
 
@@ -28,6 +36,7 @@ interface DeliveriesParts {
   index: Index;
   meter: Meter;
   tally: Tally;
+  waitingEvents: WaitingEvents;
 }
 
 /** Rows of `delivery`, and what changes them. Every method that changes runs inside a write. */
@@ -141,7 +150,7 @@ export class Deliveries {
     if (this.#write(delivery, { id, number }, metered, change, queueOrder)) {
       const { origin } = delivery;
       this.parts.meter.move(delivery.projectId, placeOf(before), placeOf({ ...change, metered, origin }));
-      this.parts.tally.move(isDue(before), change.due !== null);
+      this.#changeWait(before, change.due !== null);
       if (!isOpen(change)) this.parts.tally.end(endingOf(change.status, change.deadReason));
       return "applied";
     }
@@ -189,8 +198,8 @@ export class Deliveries {
   /** Opens a delivery afresh: due now, with the whole schedule before it. */
   reopen(id: number, origin: Origin, due: number, queueOrder: number | null): void {
     const before = this.#beginChange(id, isTest({ origin }) ? null : "taken");
-    this.parts.tally.move(isDue(before), true);
     this.#statements.reopen.run(ORIGINS.indexOf(origin), due, queueOrder, this.store.takeKey(), id);
+    this.#changeWait(before, true);
   }
 
   /** Gives a place to a delivery that waited for one, and so has a row: it is due. */
@@ -226,9 +235,15 @@ export class Deliveries {
     const number = reason === null ? null : DEAD_REASONS.indexOf(reason);
     const at = this.store.takeKey();
     if (this.#statements.end.run(STATUS[as], number, this.store.now(), at, id).changes === 0) return false;
-    this.parts.tally.move(isDue(before), false);
+    this.#changeWait(before, false);
     this.parts.tally.end(endingOf(as, reason));
     return true;
+  }
+
+  /** After a change: what the metrics and the plan know of waiting deliveries. */
+  #changeWait(before: Delivery | null, isDueNow: boolean): void {
+    this.parts.tally.move(isDue(before), isDueNow);
+    if (before !== null && waitsForPlan(before)) this.parts.waitingEvents.leave(before);
   }
 
   #countDeath(id: number): void {
