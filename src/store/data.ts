@@ -144,7 +144,7 @@ function openLeaving(
   store: Store,
   parts: LeavingParts,
 ): Pick<Data, "ages" | "stats" | "removal" | "bodyRetention" | "orphans" | "vacuum"> {
-  const stats = new Stats(parts.index, parts.endpoints);
+  const stats = new Stats(store, parts.index, parts.endpoints);
   return {
     ages: new Ages(store, parts.index),
     stats,

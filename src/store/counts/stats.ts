@@ -1,6 +1,7 @@
 import { limit } from "../../core/limits.ts";
 import type { Index } from "../index/index.ts";
 import type { Endpoints } from "../resources/endpoints.ts";
+import type { BatchPart, Store } from "../store.ts";
 import {
   addNumbers,
   bucketMs,
@@ -36,14 +37,18 @@ export interface StatSpan {
 }
 
 /** The hourly numbers as charts show them: what is written down, and what is still in memory. */
-export class Stats {
+export class Stats implements BatchPart {
   /** By project: endpoints that were deleted, and whose numbers its hours may still have. */
   #leaving: Map<number, Set<number>> | null = null;
+  /** Of the running transaction: those whose last numbers left. */
+  #gone: { projectId: number; endpointId: number }[] = [];
 
   constructor(
+    store: Store,
     private readonly index: Index,
     endpoints: Endpoints,
   ) {
+    store.addBatchPart(this);
     endpoints.onChange(({ id, projectId, status }) => {
       if (status === "deleted" && this.#leaving) addTo(this.#leaving, projectId, id);
     });
@@ -66,8 +71,19 @@ export class Stats {
   takeAway(endpointId: number, projectId: number): number {
     const slice = limit("sliceRows");
     const taken = this.index.hours.takeAway(endpointId, projectId, slice);
-    if (taken < slice && !this.index.counts(endpointId)) this.#known().get(projectId)?.delete(endpointId);
+    if (taken < slice && !this.index.counts(endpointId)) this.#gone.push({ projectId, endpointId });
     return taken;
+  }
+
+  flush(): void {}
+
+  done(): void {
+    for (const { projectId, endpointId } of this.#gone) this.#leaving?.get(projectId)?.delete(endpointId);
+    this.reset();
+  }
+
+  reset(): void {
+    if (this.#gone.length > 0) this.#gone = [];
   }
 
   /** Read when it is first needed: by then what a crash cut off is written down. */

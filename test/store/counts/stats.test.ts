@@ -179,3 +179,20 @@ test("what a deleted or an erased endpoint had leaves the tables, and what is to
   await sweep();
   expect(both()).toEqual([0, 0]);
 });
+
+test("numbers that a rolled back transaction took away still count as those of a deleted endpoint", async () => {
+  await addEndpoint("full");
+  await addTallies(3);
+  await api.data.index.settle();
+  const { endpoints, index, stats, store } = api.data;
+  const [{ id, projectId }] = open as [(typeof open)[number]];
+  await endpoints.change(id, () => ({ status: "deleted" }));
+  const taking = store.write(() => {
+    stats.takeAway(id, projectId);
+    throw new Error("the disk is full");
+  });
+  await expect(taking).rejects.toThrow("the disk is full");
+  expect([stats.leavingOf(projectId), index.hours.isKnown(id)]).toEqual([[id], true]);
+  await store.write(() => stats.takeAway(id, projectId));
+  expect([stats.leavingOf(projectId), index.hours.isKnown(id)]).toEqual([[], false]);
+});
