@@ -88,10 +88,14 @@ export class Releaser {
   /** The endpoints of what the next slice releases. */
   #endpointsOf(accountId: number): { id: number }[] {
     const room = limit("sliceRows");
-    const events = this.data.waitingEvents.above(accountId, 0, room);
     const found = new Set<number>();
-    for (const eventId of events)
-      for (const { endpointId } of this.data.deliveries.awaitingOf(eventId, room)) found.add(endpointId);
+    let deliveries = 0;
+    for (const eventId of this.data.waitingEvents.above(accountId, 0, room)) {
+      if (deliveries >= room) break;
+      const waiting = this.data.deliveries.awaitingOf(eventId, room);
+      deliveries += waiting.length;
+      for (const { endpointId } of waiting) found.add(endpointId);
+    }
     return [...found].map((id) => ({ id }));
   }
 

@@ -252,3 +252,29 @@ test("all that waits for the plan ends with its endpoint, also what a replay mad
   releaser.stop();
   expect(ids.map((id) => it.data.deliveries.get(id)?.status)).toEqual(["cancelled", "cancelled"]);
 });
+
+test("before a slice only the endpoints are looked at that it lets deliveries go to", async () => {
+  await using it = await openTestData({ plan: "unlimited" });
+  const { store, meter, waitingEvents } = it.data;
+  const both = [await it.endpoint(), await it.endpoint()];
+  for (const { id } of both)
+    await store.write(() => {
+      const event = it.insertEvent(limit("sliceRows"));
+      waitingEvents.insert(it.project.id, event);
+      for (let n = 0; n < limit("sliceRows"); n++) it.insertDelivery(event, id, null);
+    });
+  const asked: number[][] = [];
+  const full = (endpoints: readonly { id: number }[]) => {
+    asked.push(endpoints.map(({ id }) => id));
+    return new Set<number>();
+  };
+  const clock = new SetClock(NOON);
+  const outlet = { dispatcher: { dispatch() {} }, full, clock } as unknown as Outlet;
+  const releaser = new Releaser(it.data, outlet, clock);
+  releaser.start();
+  await store.settled();
+  releaser.stop();
+  expect(meter.waitingEventsOf(it.project.accountId)).toBe(0);
+  const [first, second] = both.map(({ id }) => [id]);
+  expect(asked.slice(0, 2)).toEqual([first, second] as number[][]);
+});
