@@ -3,6 +3,7 @@ import {
   type DeadReason,
   type Delivery,
   type DeliveryStatus,
+  type Endpoint,
   HEALTHY,
   type Health,
   type Outcome,
@@ -11,6 +12,12 @@ import {
 import { doublingMs, nextScheduledAt } from "./retry.ts";
 
 type Untried = Pick<Delivery, "id" | "eventId" | "endpointId" | "projectId" | "origin" | "due">;
+
+/** As what an open delivery ends whose endpoint takes nothing any more; null where it is still to be sent. */
+export function endedBy({ status }: Pick<Endpoint, "status">): "dead" | "cancelled" | null {
+  if (status === "disabled") return "dead";
+  return status === "deleted" ? "cancelled" : null;
+}
 
 /** A delivery whose endpoint takes nothing any more is born as this, at this instant. */
 export interface Stillborn {

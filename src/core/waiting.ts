@@ -1,4 +1,4 @@
-import type { Delivery } from "./model.ts";
+import type { Delivery, Endpoint } from "./model.ts";
 
 /** What is handed from those who write deliveries to those who send them. */
 
@@ -14,6 +14,14 @@ export interface Waiting {
   readonly queueOrder: number | null;
   /** What is needed to send it, while that is still at hand from accepting the event. */
   load: Load | null;
+}
+
+/**
+ * Where a delivery stands in the queue of its endpoint, in memory and in the database: the smallest is the
+ * first.
+ */
+export function orderOf({ id, due }: Pick<Waiting, "id" | "due">, ordering: Endpoint["ordering"]): number {
+  return ordering === "fifo" ? id : due;
 }
 
 /** A delivery with what its message is made of. */

@@ -34,6 +34,7 @@ export type AttemptRefusal = "busy" | "closed" | "full" | "stopping";
  */
 export type Recorded = "applied" | "overtaken" | "not_recorded";
 
+/** `Actors` of src/delivery/actors.ts fills it. */
 export interface ActorParts<F extends Finding> {
   /** What the queues of all actors hold. */
   held: Held;
@@ -56,7 +57,7 @@ export interface ActorParts<F extends Finding> {
    * Sends. Never rejects; null where the attempt was given up because the process stops, or is short of
    * files: neither costs an attempt.
    */
-  perform(endpoint: Endpoint, load: Load): Promise<F | null>;
+  send(endpoint: Endpoint, load: Load): Promise<F | null>;
   /** Never rejects. Resolves once the attempt is on disk, or never will be. */
   record(settlement: Settlement<F>): Promise<Recorded>;
   /**

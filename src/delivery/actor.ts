@@ -151,7 +151,7 @@ export class EndpointActor<F extends Finding> {
     this.#backlog.add(waiting);
   }
 
-  /** Used from the next attempt on. */
+  /** What `Endpoints.announce` tells, after each commit: used from the next attempt on. */
   update(endpoint: Endpoint): void {
     const enabled = this.endpoint.status === "disabled" && endpoint.status !== "disabled";
     const moved = !isSameDestination(this.endpoint, endpoint);
@@ -190,7 +190,7 @@ export class EndpointActor<F extends Finding> {
 
   /**
    * One attempt now, whatever the queue, a pause or a backoff says. Resolves when it is on disk, with null
-   * where it was given up (`perform`); or why there is none (AttemptRefusal).
+   * where it was given up (`send`); or why there is none (AttemptRefusal).
    */
   attemptNow(load: Load, trigger: "manual" | "test"): Promise<F | null> | AttemptRefusal {
     if (this.#state.mode === "stopped") return "stopping";
@@ -449,7 +449,7 @@ export class EndpointActor<F extends Finding> {
     const { id } = flight;
     this.parts.takeSlot(this.endpoint, load);
     this.parts.beginFirst(load.delivery);
-    const sent = await this.parts.perform(this.endpoint, load);
+    const sent = await this.parts.send(this.endpoint, load);
     this.parts.giveSlotBack(this.endpoint, load);
     this.#flights.land(flight);
     if (sent === null) return this.#onUntried(flight, asker);
@@ -499,7 +499,8 @@ export class EndpointActor<F extends Finding> {
     if (disable && this.#state.mode !== "stopped") this.#enter({ mode: "closing" });
     const parks =
       change !== null && change.due !== null && this.endpoint.ordering === "none" && !this.hasRoom;
-    const queueOrder = parks ? this.#backlog.orderOf({ id: delivery.id, due: change.due ?? 0 }) : null;
+    // Where the order is not kept, it stands by its time.
+    const queueOrder = parks ? change.due : null;
     const { endpoint } = this;
     const healthChanged = health !== before;
     return { endpoint, load, trigger, sent, change, queueOrder, health, healthChanged, disable };

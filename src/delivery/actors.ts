@@ -97,7 +97,7 @@ export class Actors {
       endpoint: (id) => data.endpoints.getAnyway(id),
       enqueue: (waiting) => this.enqueue(waiting),
     });
-    data.store.onRecovered(() => this.wakeAll());
+    data.store.onWritable(() => this.wakeAll());
     data.tenants.onAccountChange(() => this.wakeAll());
   }
 
@@ -113,7 +113,7 @@ export class Actors {
       giveSlotBack: (endpoint, { body }) => this.#slots.giveBack(this.#accountOf(endpoint), body.length),
       beginFirst: (delivery) => this.data.meter.beginFirst(delivery),
       endFirst: (id) => this.data.meter.endFirst(id),
-      perform: (endpoint, load) => this.parts.send(endpoint, load),
+      send: (endpoint, load) => this.parts.send(endpoint, load),
       record: (settlement) => this.parts.recorder.record(settlement),
       dispose: (ids) => dispose(this.data, ids),
       isSlotFree: (endpoint, own) => this.#slots.isFree(this.#accountOf(endpoint), own),
@@ -149,15 +149,15 @@ export class Actors {
    * Keys of those whose next deliveries have to be parked. Looks at queues in memory: to be asked before
    * a write.
    */
-  full(endpoints: readonly Pick<Endpoint, "id">[]): ReadonlySet<number> {
+  endpointsToPark(endpoints: readonly Pick<Endpoint, "id">[]): ReadonlySet<number> {
     const isDispatcherFull = this.dispatcher.waiting >= limit("dispatchWaitingMax");
-    let full: Set<number> | null = null;
+    let toPark: Set<number> | null = null;
     for (const { id } of endpoints) {
       const actor = this.#actors.get(id);
       const hasRoom = !(actor instanceof EndpointActor) || actor.hasRoom;
-      if (isDispatcherFull || !hasRoom) (full ??= new Set()).add(id);
+      if (isDispatcherFull || !hasRoom) (toPark ??= new Set()).add(id);
     }
-    return full ?? NONE;
+    return toPark ?? NONE;
   }
 
   /** A delivery that is on disk. */

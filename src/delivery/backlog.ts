@@ -1,6 +1,6 @@
 import type { Endpoint } from "../core/model.ts";
 import { limit } from "../core/limits.ts";
-import type { Waiting } from "../core/waiting.ts";
+import { orderOf, type Waiting } from "../core/waiting.ts";
 import type { Finding } from "../core/delivery.ts";
 import type { ActorParts } from "./actor-parts.ts";
 import type { Flights } from "./flights.ts";
@@ -68,11 +68,6 @@ export class Backlog {
   /** Busy deliveries that left the queue come back: where order is kept, they hold those after them. */
   takeBackBusy(): void {
     for (const id of this.flights.deferred()) this.reload(id);
-  }
-
-  /** Where a delivery stands in the queue, in memory and in the database. */
-  orderOf(waiting: Pick<Waiting, "id" | "due">): number {
-    return this.#queue.orderOf(waiting);
   }
 
   /** Takes in a delivery that is on disk. */
@@ -180,7 +175,8 @@ export class Backlog {
 
   /** Fetches parked deliveries when the first of them stands before all that the queue holds. */
   #refill(head: Waiting | undefined, now: number): void {
-    if (this.#parkedFrom === NEVER || (head && this.orderOf(head) <= this.#parkedFrom)) return;
+    if (this.#parkedFrom === NEVER || (head && orderOf(head, this.endpoint.ordering) <= this.#parkedFrom))
+      return;
     if (this.endpoint.ordering === "none" && this.#parkedFrom > now) return;
     const count = this.#queue.size + this.flights.size + limit("actorRefillMax");
     const rows = this.parts.parked(this.endpoint.id, count);
@@ -194,7 +190,7 @@ export class Backlog {
    */
   #parkedDue(head: Waiting | undefined): number {
     if (this.endpoint.ordering === "none") return this.#parkedFrom;
-    return this.#parkedFrom < (head ? this.orderOf(head) : NEVER) ? 0 : NEVER;
+    return this.#parkedFrom < (head ? orderOf(head, this.endpoint.ordering) : NEVER) ? 0 : NEVER;
   }
 
   #readParkedFrom(): number {

@@ -1,5 +1,5 @@
 import type { Endpoint } from "../core/model.ts";
-import type { Waiting } from "../core/waiting.ts";
+import { orderOf, type Waiting } from "../core/waiting.ts";
 
 /** What all queues of actors hold together. */
 export interface Held {
@@ -40,11 +40,6 @@ export class Queue {
       ids.push(id);
     }
     return ids;
-  }
-
-  /** What stands where: the smallest is the first. */
-  orderOf({ id, due }: Pick<Waiting, "id" | "due">): number {
-    return this.ordering === "fifo" ? id : due;
   }
 
   sortBy(ordering: Endpoint["ordering"]): void {
@@ -155,6 +150,6 @@ export class Queue {
   }
 
   #compare(x: Waiting, y: Waiting): number {
-    return this.orderOf(x) - this.orderOf(y) || x.id - y.id;
+    return orderOf(x, this.ordering) - orderOf(y, this.ordering) || x.id - y.id;
   }
 }

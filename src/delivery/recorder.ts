@@ -55,8 +55,8 @@ export class Recorder {
       return "not_recorded";
     }
     const { applied, disabled, nextAttemptAt } = written;
-    // At once (`remember`): the same transaction may have changed or deleted the endpoint after this.
-    if (disabled) endpoints.remember(disabled);
+    // At once (`announce`): the same transaction may have changed or deleted the endpoint after this.
+    if (disabled) endpoints.announce(disabled);
     const dueAt = this.parts.clock.toWall(load.delivery.due ?? this.parts.clock.fromWall(sent.startedAt));
     const lagMs = number === 1 ? sent.startedAt - dueAt : null;
     const until = gateOf(settlement.health);

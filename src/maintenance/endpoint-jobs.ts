@@ -18,7 +18,7 @@ export async function dropExpiredSecrets(
   const pastEndpoints = [...endpoints.all()].filter((endpoint) => isPast(endpoint, now));
   for (const some of slices(pastEndpoints)) {
     const changed = await store.write(() => some.map(({ id }) => endpoints.update(id, withoutPrevious(now))));
-    for (const endpoint of changed) if (endpoint !== null) endpoints.remember(endpoint);
+    for (const endpoint of changed) if (endpoint !== null) endpoints.announce(endpoint);
   }
   const pastSources = [...sources.all()].filter(({ previousExpiresAt: at }) => at !== null && at <= now);
   for (const some of slices(pastSources)) {
@@ -69,7 +69,7 @@ export async function disableFailing(
     );
     for (const endpoint of changed) {
       if (endpoint === null) continue;
-      endpoints.remember(endpoint);
+      endpoints.announce(endpoint);
       disabled.push(endpoint);
     }
   }

@@ -106,7 +106,7 @@ export class Eraser {
     const { endpoints, sources, store } = this.parts.data;
     if (slices.length > 0) await new Promise<void>((resolve) => store.schedule(resolve));
     for (const closed of slices) {
-      for (const endpoint of closed.endpoints) if (endpoint !== null) endpoints.remember(endpoint);
+      for (const endpoint of closed.endpoints) if (endpoint !== null) endpoints.announce(endpoint);
       for (const source of closed.sources) if (source !== null) sources.remember(source);
     }
   }

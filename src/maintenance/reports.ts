@@ -73,7 +73,7 @@ function watchStore({ store, tally }: Pick<Data, "store" | "tally">, metrics: Me
     metrics.diskFull.count();
     logger.log("error", "the disk is full: nothing is accepted until there is room");
   });
-  store.onRecovered(() => logger.log("info", "the disk takes writes again"));
+  store.onWritable(() => logger.log("info", "the disk takes writes again"));
   store.onTimed((what, ms) => {
     const histogram = what === "commit" ? metrics.commitSeconds : metrics.syncSeconds;
     histogram.observe(ms / 1000);

@@ -58,7 +58,7 @@ export class Spreader {
     >,
     readonly outlet: Outlet,
   ) {
-    data.store.onRecovered(() => this.#start());
+    data.store.onWritable(() => this.#start());
     data.endpoints.onChange((endpoint) => {
       if (keepsOrder(endpoint)) this.#keepOrder(endpoint.projectId, new Set([endpoint.id]));
     });
@@ -208,8 +208,8 @@ export class Spreader {
   /** In one transaction; where the disk is full, not at all. */
   async #writeAll(slices: readonly Slice[]): Promise<void> {
     try {
-      const full = this.outlet.full(slices.flatMap(endpointsOf));
-      const committed = await this.data.store.write(() => slices.map((slice) => this.#write(slice, full)));
+      const toPark = this.outlet.endpointsToPark(slices.flatMap(endpointsOf));
+      const committed = await this.data.store.write(() => slices.map((slice) => this.#write(slice, toPark)));
       this.outlet.dispatcher.dispatch(committed.flat());
       for (const { fanout, from, until } of slices) {
         this.#count(fanout.projectId, from - until);
@@ -296,7 +296,7 @@ export class Spreader {
     for (const queue of [ordered, others]) if (queue.includes(fanout)) queue.splice(queue.indexOf(fanout), 1);
   }
 
-  #write({ fanout, from, until }: Slice, full: ReadonlySet<number>): Waiting[] {
+  #write({ fanout, from, until }: Slice, toPark: ReadonlySet<number>): Waiting[] {
     // The row of a fan-out goes with its event, where that is erased: nothing more is written then.
     if (!this.data.fanouts.advance(fanout, from, until)) return [];
     const event = this.data.events.getWithData(fanout.eventId);
@@ -309,8 +309,8 @@ export class Spreader {
       // The endpoint was erased with its consumer, or is another consumer's by now.
       const endpoint = known && isTheirs(known, event) ? known : undefined;
       if (endpoint === undefined) this.data.events.countDelivery(event.id, -1);
-      const row = { id, isKeyOlder: true, waitsForPlan: waits, full, body };
-      const waiting = endpoint && writeDelivery(this, event, endpoint, row);
+      const row = { id, isKeyOlder: true, waitsForPlan: waits, toPark, body };
+      const waiting = endpoint && writeDelivery(this.data, this.outlet.clock, event, endpoint, row);
       return waiting ?? [];
     });
   }

@@ -1,10 +1,10 @@
-import { type Stillborn, untriedDelivery } from "../core/delivery.ts";
+import { endedBy, untriedDelivery } from "../core/delivery.ts";
 import { keyTime } from "../core/ids.ts";
 import { type Endpoint, type Event, type Origin } from "../core/model.ts";
-import type { Waiting } from "../core/waiting.ts";
+import { orderOf, type Waiting } from "../core/waiting.ts";
 import { isPolled } from "../destinations/destinations.ts";
+import type { SteadyClock } from "../platform/clock.ts";
 import type { Data } from "../store/data.ts";
-import type { Outlet } from "./outlet.ts";
 
 /** How the row of a new delivery is written. */
 interface NewRow {
@@ -12,8 +12,8 @@ interface NewRow {
   /** Its key was set aside with its event, and other keys were given out since (Deliveries.insert). */
   isKeyOlder: boolean;
   waitsForPlan: boolean;
-  /** Endpoints whose deliveries have to be parked (Outlet.full). */
-  full: ReadonlySet<number>;
+  /** Endpoints whose deliveries have to be parked (Outlet.endpointsToPark). */
+  toPark: ReadonlySet<number>;
   /** The envelope, which all deliveries of the event have in common (envelopeBytesOf). */
   body: Uint8Array;
 }
@@ -23,19 +23,18 @@ interface NewRow {
  * plan, or is ended at birth because its endpoint is disabled or deleted.
  */
 export function writeDelivery(
-  {
-    data,
-    outlet,
-  }: { data: Pick<Data, "store" | "endpoints" | "deliveries" | "notes">; outlet: Pick<Outlet, "clock"> },
+  data: Pick<Data, "store" | "endpoints" | "deliveries" | "notes">,
+  clock: SteadyClock,
   event: Event,
   endpoint: Endpoint,
-  { id, isKeyOlder, waitsForPlan, full, body }: NewRow,
+  { id, isKeyOlder, waitsForPlan, toPark, body }: NewRow,
 ): Waiting | null {
   const origin: Origin = event.isTest ? "test" : "publish";
-  const ended = stillborn(endpoint, data.store.now());
+  const ending = endedBy(endpoint);
+  const ended = ending && { status: ending, at: data.store.now() };
   const isSent = ended === null && !waitsForPlan;
-  const due = isSent ? firstDue(data, outlet, event) : null;
-  const queueOrder = due === null ? null : queueOrderFor(data, endpoint, { id, due }, full);
+  const due = isSent ? firstDue(data, clock, event) : null;
+  const queueOrder = due === null ? null : queueOrderFor(data, endpoint, { id, due }, toPark);
   const keys = { id, eventId: event.id, endpointId: endpoint.id, projectId: event.projectId };
   const delivery = untriedDelivery({ ...keys, origin, due }, ended);
   data.deliveries.insert(delivery, queueOrder, isKeyOlder);
@@ -46,20 +45,10 @@ export function writeDelivery(
   return { id, endpointId: endpoint.id, due, queueOrder, load: { delivery, type, hops, body } };
 }
 
-/** How a delivery is born ended: its endpoint is disabled, or was deleted before a wide event came to it. */
-function stillborn({ status }: Endpoint, at: number): Stillborn | null {
-  if (status === "disabled") return { status: "dead", at };
-  return status === "deleted" ? { status: "cancelled", at } : null;
-}
-
 /**
  * Keys only grow: after the wall clock was set back they are ahead of it, and the event is due all the same.
  */
-function firstDue(
-  data: Pick<Data, "store">,
-  { clock }: Pick<Outlet, "clock">,
-  { id, isTest }: Event,
-): number {
+function firstDue(data: Pick<Data, "store">, clock: SteadyClock, { id, isTest }: Event): number {
   const now = data.store.now();
   return Math.min(clock.now(), clock.fromWall(isTest ? now : Math.min(keyTime(id), now)));
 }
@@ -79,17 +68,17 @@ export function isTheirs(endpoint: Endpoint, event: Pick<Event, "consumerId" | "
 
 /**
  * Inside a write: where a delivery stands in the queue that the database keeps; null where its actor holds it
- * in memory. `full` are the endpoints that Outlet.full named before the write.
+ * in memory. `toPark` are the endpoints that Outlet.endpointsToPark named before the write.
  */
 export function queueOrderFor(
   data: Pick<Data, "store" | "endpoints">,
   { id: endpointId, kind }: Endpoint,
   { id, due }: { id: number; due: number },
-  full: ReadonlySet<number>,
+  toPark: ReadonlySet<number>,
 ): number | null {
   // A key of this moment, so that it stands after all that was handed out before.
   if (isPolled(kind)) return data.store.takeKey();
-  if (!full.has(endpointId)) return null;
+  if (!toPark.has(endpointId)) return null;
   // A write of this very transaction may have changed the order in which the endpoint gets things.
-  return data.endpoints.current(endpointId)?.ordering === "fifo" ? id : due;
+  return orderOf({ id, due }, data.endpoints.current(endpointId)?.ordering ?? "none");
 }

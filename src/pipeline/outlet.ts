@@ -2,7 +2,10 @@ import type { Endpoint } from "../core/model.ts";
 import type { Waiting } from "../core/waiting.ts";
 import type { SteadyClock } from "../platform/clock.ts";
 
-/** What the pipeline needs of those who send. Nothing of it but the clock is asked inside a write. */
+/**
+ * What the pipeline needs of those who send: `Actors` of src/delivery/actors.ts is it. Nothing of it but the
+ * clock is asked inside a write.
+ */
 export interface Outlet {
   /** What is due is told by this clock. */
   clock: SteadyClock;
@@ -10,7 +13,7 @@ export interface Outlet {
    * Keys of those endpoints whose next deliveries have to be parked: their queues are full. Asked before
    * the write.
    */
-  full(endpoints: readonly Pick<Endpoint, "id">[]): ReadonlySet<number>;
+  endpointsToPark(endpoints: readonly Pick<Endpoint, "id">[]): ReadonlySet<number>;
   dispatcher: {
     /** Takes deliveries after their commit. */
     dispatch(committed: readonly Waiting[]): void;

@@ -153,7 +153,7 @@ export class Prepared {
   readonly #data: PipelineData;
   readonly #known: KnownEvents;
   /** Endpoints whose deliveries are parked, as they were when this was prepared. */
-  readonly #full: ReadonlySet<number>;
+  readonly #toPark: ReadonlySet<number>;
 
   constructor(
     private readonly parts: PipelineParts,
@@ -165,7 +165,7 @@ export class Prepared {
   ) {
     this.#data = parts.data;
     this.#known = new KnownEvents(parts.data, projectId, identity);
-    this.#full = parts.outlet.full(
+    this.#toPark = parts.outlet.endpointsToPark(
       audiences.flatMap(({ endpoints }) => (isWide(endpoints) ? [] : endpoints)),
     );
   }
@@ -355,13 +355,14 @@ export class Prepared {
   ): void {
     if (endpoints.length === 0) return;
     written.room -= endpoints.length;
+    const { data, outlet } = this.parts;
     const body = envelopeBytesOf(event);
     let id = event.id;
     for (const endpoint of endpoints) {
       id++;
       const waitsForPlan = waits?.(endpoint) ?? false;
-      const row = { id, isKeyOlder: false, waitsForPlan, full: this.#full, body };
-      const waiting = writeDelivery(this.parts, event, endpoint, row);
+      const row = { id, isKeyOlder: false, waitsForPlan, toPark: this.#toPark, body };
+      const waiting = writeDelivery(data, outlet.clock, event, endpoint, row);
       if (waiting) written.waiting.push(waiting);
     }
   }

@@ -1,6 +1,6 @@
 import type { Clock } from "../platform/clock.ts";
 import { limit } from "../core/limits.ts";
-import type { Account, Endpoint } from "../core/model.ts";
+import { type Account, type Endpoint, isClosed } from "../core/model.ts";
 import { monthAt } from "../core/plans.ts";
 import type { Waiting } from "../core/waiting.ts";
 import { dispose } from "../store/log/disposal.ts";
@@ -34,7 +34,7 @@ export class Releaser {
   ) {
     data.tenants.onAccountChange((account) => this.#go(account));
     data.endpoints.onChange((endpoint) => data.store.unattended("end of what waits", this.#endAll(endpoint)));
-    data.store.onRecovered(() => this.#releaseAll());
+    data.store.onWritable(() => this.#releaseAll());
   }
 
   /** Ends what a crash has left waiting at endpoints that were ended. */
@@ -70,8 +70,8 @@ export class Releaser {
     this.#walking.add(id);
     try {
       while (this.data.store.writable && this.#mayRelease(id)) {
-        const full = this.outlet.full(this.#endpointsOf(id));
-        const released = await this.data.store.write(() => this.#writeSlice(id, full), true);
+        const toPark = this.outlet.endpointsToPark(this.#endpointsOf(id));
+        const released = await this.data.store.write(() => this.#writeSlice(id, toPark), true);
         this.outlet.dispatcher.dispatch(released);
       }
     } finally {
@@ -99,32 +99,32 @@ export class Releaser {
     return [...found].map((id) => ({ id }));
   }
 
-  #writeSlice(accountId: number, full: ReadonlySet<number>): Waiting[] {
+  #writeSlice(accountId: number, toPark: ReadonlySet<number>): Waiting[] {
     const released: Waiting[] = [];
     const room = limit("sliceRows");
     for (const eventId of this.data.waitingEvents.above(accountId, 0, room)) {
       if (!this.#mayRelease(accountId) || released.length >= room) break;
       const waiting = this.data.deliveries.awaitingOf(eventId, room);
-      for (const { id, endpointId } of waiting) released.push(...this.#writeOne(id, endpointId, full));
+      for (const { id, endpointId } of waiting) released.push(...this.#writeOne(id, endpointId, toPark));
       if (waiting.length < room) this.data.waitingEvents.delete(accountId, eventId);
     }
     return released;
   }
 
-  #writeOne(id: number, endpointId: number, full: ReadonlySet<number>): Waiting[] {
+  #writeOne(id: number, endpointId: number, toPark: ReadonlySet<number>): Waiting[] {
     const endpoint = this.data.endpoints.getAnyway(endpointId);
     if (!endpoint) return [];
     const due = this.outlet.clock.now();
-    const queueOrder = queueOrderFor(this.data, endpoint, { id, due }, full);
+    const queueOrder = queueOrderFor(this.data, endpoint, { id, due }, toPark);
     this.data.deliveries.release(id, due, queueOrder);
     return [{ id, endpointId, due, queueOrder, load: null }];
   }
 
   /** Ends what waits for the plan at an endpoint that is disabled or deleted, as its queue is ended. */
-  async #endAll({ id, status }: Endpoint): Promise<void> {
-    if (status !== "disabled" && status !== "deleted") return;
+  async #endAll(endpoint: Endpoint): Promise<void> {
+    if (!isClosed(endpoint)) return;
     for (;;) {
-      const ids = this.data.deliveries.awaitingAt(id, limit("sliceRows"));
+      const ids = this.data.deliveries.awaitingAt(endpoint.id, limit("sliceRows"));
       // What is left is still to be sent: the endpoint was enabled meanwhile.
       if (ids.length === 0 || (await dispose(this.data, ids)).length > 0) return;
     }

@@ -24,14 +24,14 @@ export function replayOne(
   event: Event,
   endpoint: Endpoint,
   known: Delivery | null,
-  full: ReadonlySet<number>,
+  toPark: ReadonlySet<number>,
   newKey: number | null = null,
 ): Replayed | null {
   if (!data.bodyRetention.has("bodies", event.id) || data.endpoints.current(endpoint.id) === undefined)
     return null;
   const due = clock.now();
   const id = known?.id ?? newKey ?? data.store.takeKey();
-  const queueOrder = queueOrderFor(data, endpoint, { id, due }, full);
+  const queueOrder = queueOrderFor(data, endpoint, { id, due }, toPark);
   const origin = event.isTest ? "test_replay" : "replay";
   if (known) data.deliveries.reopen(id, origin, due, queueOrder);
   else {

@@ -85,7 +85,7 @@ export class Replayer {
     private readonly pipeline: Pipeline,
   ) {
     this.#list = new DeliveryList(data);
-    data.store.onRecovered(() => this.recover());
+    data.store.onWritable(() => this.recover());
   }
 
   /** How many a replay would take that is asked for now. */
@@ -168,12 +168,12 @@ export class Replayer {
     if (targets.length === 0 && reached !== null && before < replay.matched)
       return this.data.replays.isRunning(replay.id) ? 0 : null;
     const position = reached ?? replay.last;
-    const full = this.outlet.full(targets.map(({ endpoint }) => endpoint));
+    const toPark = this.outlet.endpointsToPark(targets.map(({ endpoint }) => endpoint));
     const written = await this.data.store.write(() => {
       if (!this.data.replays.isRunning(replay.id)) return null;
       const done: Replayed[] = [];
       for (const target of targets)
-        if (before + done.length < replay.matched) done.push(...this.#replayTarget(replay, target, full));
+        if (before + done.length < replay.matched) done.push(...this.#replayTarget(replay, target, toPark));
       const replayed = before + done.length;
       const isDone = reached === null || replayed >= replay.matched;
       const ended = isDone && { status: "completed" as const, completedAt: this.data.store.now() };
@@ -188,7 +188,7 @@ export class Replayer {
    * Looks once more: since the slice was read, the delivery may have gone on by itself, or another replay may
    * have made it.
    */
-  #replayTarget({ last, filter }: Replay, target: Target, full: ReadonlySet<number>): Replayed[] {
+  #replayTarget({ last, filter }: Replay, target: Target, toPark: ReadonlySet<number>): Replayed[] {
     const { eventId, deliveryId, newKey } = target;
     const event = this.data.events.get(eventId);
     const endpoint = this.data.endpoints.current(target.endpoint.id);
@@ -199,7 +199,7 @@ export class Replayer {
     if (isNew && newKey === undefined && hasDelivery(this.data, eventId, endpoint)) return [];
     const delivery = isNew ? null : deliveries.get(deliveryId);
     if (!isNew && (!delivery || !(filter.event || deliveries.isAsItWas(deliveryId, last)))) return [];
-    return [replayOne(this.data, this.outlet.clock, event, endpoint, delivery, full, newKey) ?? []].flat();
+    return [replayOne(this.data, this.outlet.clock, event, endpoint, delivery, toPark, newKey) ?? []].flat();
   }
 
   #wait(ms: number): Promise<void> {

@@ -68,7 +68,7 @@ export class Store {
   /** When the transaction that runs began. */
   #began: number | null = null;
   readonly #batchParts: BatchPart[] = [];
-  readonly #onRecovered: (() => void)[] = [];
+  readonly #onWritable: (() => void)[] = [];
   readonly #onFull: (() => void)[] = [];
   readonly #onTimed: ((what: "commit" | "sync", ms: number) => void)[] = [];
   readonly #onSettled: (() => void)[] = [];
@@ -191,8 +191,8 @@ export class Store {
   }
 
   /** Calls `listener` whenever the disk takes writes again. */
-  onRecovered(listener: () => void): void {
-    this.#onRecovered.push(listener);
+  onWritable(listener: () => void): void {
+    this.#onWritable.push(listener);
   }
 
   /** Calls `listener` when the disk is found full, once until it takes writes again. */
@@ -359,7 +359,7 @@ export class Store {
       return;
     }
     this.#goOn();
-    for (const listener of this.#onRecovered) listener();
+    for (const listener of this.#onWritable) listener();
   }
 
   /** What the disk holds is not known any more: the process ends. */

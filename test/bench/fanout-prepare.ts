@@ -126,5 +126,5 @@ async function insertEndpoints(
       }),
     ),
   );
-  for (const endpoint of made) data.endpoints.remember(endpoint);
+  for (const endpoint of made) data.endpoints.announce(endpoint);
 }

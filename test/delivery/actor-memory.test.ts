@@ -23,7 +23,7 @@ function makeActor(): EndpointActor<Finding> {
     load: () => null,
     parked: () => [],
     firstParked: () => null,
-    perform: () => nextTurn().then(() => delivered),
+    send: () => nextTurn().then(() => delivered),
     takeSlot: () => {},
     giveSlotBack: () => {},
     beginFirst: () => {},

@@ -191,7 +191,7 @@ test("an outcome of before an endpoint was enabled says nothing of it after that
   });
   const recorded = recorder.record({ ...settlement, health: failing, healthChanged: true });
   const enabled = await enabling;
-  if (enabled !== null) endpoints.remember(enabled);
+  if (enabled !== null) endpoints.announce(enabled);
   await recorded;
   expect(health.get(endpoint.id)).toEqual(HEALTHY);
 });

@@ -193,7 +193,7 @@ test("a retry ends after it was asked for, also where writes are many and projec
   // It is given up, and its endpoint is disabled, while the write stands in line.
   for (let n = 0; n < 20; n++) await Promise.resolve();
   const endpoint = endpoints.get(deliveries.get(id)?.endpointId ?? 0);
-  if (endpoint) endpoints.remember({ ...endpoint, status: "disabled" });
+  if (endpoint) endpoints.announce({ ...endpoint, status: "disabled" });
   life.clock.advance(limit("shortageRestMs"));
   await begun;
   for (let turn = 0; turn < 20; turn++) await nextTurn();

@@ -215,7 +215,7 @@ export class Api implements AsyncDisposable {
         ...fields,
       }),
     );
-    this.data.endpoints.remember(made);
+    this.data.endpoints.announce(made);
     return { ...made, publicId: this.data.ids.encode("ep", made.id) };
   }
 

@@ -43,7 +43,7 @@ export class ActorStage {
       load: (id) => this.#load(id),
       parked: () => [],
       firstParked: () => null,
-      perform: () =>
+      send: () =>
         new Promise((resolve) =>
           this.flying.push((statusCode) => {
             if (statusCode === null) return resolve(null);

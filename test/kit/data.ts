@@ -58,7 +58,7 @@ export class TestData implements AsyncDisposable {
     const { endpoints, store } = this.data;
     const own = { projectId: this.project.id, secret: makeSecret(), updatedAt: 0 };
     const made = await store.write(() => endpoints.insert({ ...plainEndpoint, ...own, ...fields }));
-    endpoints.remember(made);
+    endpoints.announce(made);
     return made;
   }
 

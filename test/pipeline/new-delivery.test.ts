@@ -97,9 +97,9 @@ test("a delivery of a wide event whose endpoint is deleted before it is written 
   const clock = steadyOver(new SetClock(1000));
   const write = (status: Endpoint["status"]) => {
     const event = it.data.events.getWithData(it.insertEvent(1)) as EventWithData;
-    const row = { id: event.id + 1, isKeyOlder: true, waitsForPlan: true, full: new Set<number>() };
-    const parts = { data: it.data, outlet: { clock } };
-    writeDelivery(parts, event, { ...endpoint, status }, { ...row, body: new Uint8Array() });
+    const row = { id: event.id + 1, isKeyOlder: true, waitsForPlan: true, toPark: new Set<number>() };
+    const body = new Uint8Array();
+    writeDelivery(it.data, clock, event, { ...endpoint, status }, { ...row, body });
     return deliveries.get(event.id + 1)?.status;
   };
   const born = await store.write(() => (["active", "disabled", "deleted"] as const).map(write));

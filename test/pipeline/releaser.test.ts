@@ -239,7 +239,10 @@ test("all that waits for the plan ends with its endpoint, also what a replay mad
   await using it = await openTestData();
   const { store, endpoints, waitingEvents } = it.data;
   const endpoint = await it.endpoint();
-  const outlet = { dispatcher: { dispatch() {} }, full: () => new Set<number>() } as unknown as Outlet;
+  const outlet = {
+    dispatcher: { dispatch() {} },
+    endpointsToPark: () => new Set<number>(),
+  } as unknown as Outlet;
   const releaser = new Releaser(it.data, outlet, new SetClock(1000));
   const ids = await store.write(() => {
     const event = it.insertEvent();
@@ -247,7 +250,7 @@ test("all that waits for the plan ends with its endpoint, also what a replay mad
     return [it.insertDelivery(event, endpoint.id, null), it.insertDelivery(event, endpoint.id, null)];
   });
   const deleted = await store.write(() => endpoints.update(endpoint.id, () => ({ status: "deleted" })));
-  if (deleted) endpoints.remember(deleted);
+  if (deleted) endpoints.announce(deleted);
   await store.settled();
   releaser.stop();
   expect(ids.map((id) => it.data.deliveries.get(id)?.status)).toEqual(["cancelled", "cancelled"]);
@@ -264,12 +267,12 @@ test("before a slice only the endpoints are looked at that it lets deliveries go
       for (let n = 0; n < limit("sliceRows"); n++) it.insertDelivery(event, id, null);
     });
   const asked: number[][] = [];
-  const full = (endpoints: readonly { id: number }[]) => {
+  const endpointsToPark = (endpoints: readonly { id: number }[]) => {
     asked.push(endpoints.map(({ id }) => id));
     return new Set<number>();
   };
   const clock = new SetClock(NOON);
-  const outlet = { dispatcher: { dispatch() {} }, full, clock } as unknown as Outlet;
+  const outlet = { dispatcher: { dispatch() {} }, endpointsToPark, clock } as unknown as Outlet;
   const releaser = new Releaser(it.data, outlet, clock);
   releaser.start();
   await store.settled();

@@ -28,7 +28,7 @@ export class Changes {
       return inserted;
     });
     this.run.endpoints.push(made.id);
-    data.endpoints.remember(made);
+    data.endpoints.announce(made);
     return made.id;
   }
 
@@ -136,7 +136,7 @@ export class Changes {
     });
     void written.then((made) => {
       if (!made) return;
-      this.run.watch.openGate(id, () => data.endpoints.remember(made));
+      this.run.watch.openGate(id, () => data.endpoints.announce(made));
     }, this.run.refused);
   }
 

@@ -86,16 +86,16 @@ export class OutletWatch implements Outlet {
     return this.actors.clock;
   }
 
-  full(endpoints: readonly { id: number }[]): ReadonlySet<number> {
-    const full = this.actors.full(endpoints);
+  endpointsToPark(endpoints: readonly { id: number }[]): ReadonlySet<number> {
+    const toPark = this.actors.endpointsToPark(endpoints);
     const isBehind = this.actors.dispatcher.waiting >= limit("dispatchWaitingMax");
-    if (isBehind && endpoints.some(({ id }) => !full.has(id)))
+    if (isBehind && endpoints.some(({ id }) => !toPark.has(id)))
       this.tell.violate("too many are on their way to their actors, and one more is not parked");
     if (isBehind) this.tell.met("lineFull");
-    else if (full.size > 0) this.tell.met("queueFull");
-    if (full.size > 0 && this.actors.counts().queued >= limit("queuedTotalMax"))
+    else if (toPark.size > 0) this.tell.met("queueFull");
+    if (toPark.size > 0 && this.actors.counts().queued >= limit("queuedTotalMax"))
       this.tell.met("allQueuesFull");
-    return full;
+    return toPark;
   }
 
   /** An attempt begins with this. */

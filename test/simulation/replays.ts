@@ -24,8 +24,8 @@ export class Replays {
     this.run.outside.touched.add(delivery.id);
     const known = this.run.rng.chance(0.8) ? delivery : null;
     if (known === null) this.run.outside.renewed.add(`${event.id}:${endpoint.id}`);
-    const full = outlet.full([endpoint]);
-    const written = data.store.write(() => replayOne(data, actors.clock, event, endpoint, known, full));
+    const toPark = outlet.endpointsToPark([endpoint]);
+    const written = data.store.write(() => replayOne(data, actors.clock, event, endpoint, known, toPark));
     void written.then((replayed) => {
       if (replayed === null) return;
       this.run.outside.touched.add(replayed.delivery.id);

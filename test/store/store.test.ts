@@ -286,7 +286,7 @@ describe("a full disk", () => {
     expect(store.writable).toBe(false);
     expect(store.write(insert(3))).rejects.toMatchObject({ code: "unavailable" });
     let recovered = false;
-    store.onRecovered(() => {
+    store.onWritable(() => {
       recovered = true;
     });
     sqlite.exec("PRAGMA max_page_count = 1000000");
@@ -356,7 +356,7 @@ describe("a listener", () => {
     for (const who of ["first", "second"]) {
       store.onTimed((what) => told.push(`${who}: ${what}`));
       store.onFull(() => told.push(`${who}: full`));
-      store.onRecovered(() => told.push(`${who}: recovered`));
+      store.onWritable(() => told.push(`${who}: recovered`));
     }
     store.write(refusedWith("SQLITE_FULL")).catch(() => {});
     commit();

@@ -120,7 +120,7 @@ export function changeEndpoint(
       return { ...answer(made), audited: { before, after } };
     },
     remember({ made }) {
-      endpoints.remember(made);
+      endpoints.announce(made);
       remember(made);
     },
   });

@@ -111,6 +111,6 @@ function insert(
         secret: made.secret,
       },
     }),
-    remember: (made) => endpoints.remember(made),
+    remember: (made) => endpoints.announce(made),
   });
 }

@@ -206,9 +206,9 @@ class EventReplay {
       const wide = new WideReplay(this.services, this.caller, this.event);
       return wide.run(context, this.receiving(targets));
     }
-    const full = this.services.actors.full(targets);
+    const toPark = this.services.actors.endpointsToPark(targets);
     return commitChange(context, {
-      write: () => this.write(targets, full),
+      write: () => this.write(targets, toPark),
       answer: (replayed) => ({ status: 202, json: { data: replayed.map((one) => this.describe(one)) } }),
       remember: (replayed) => enqueueReplayed(this.services.actors, replayed),
     });
@@ -223,7 +223,7 @@ class EventReplay {
   }
 
   /** As before the write: where all are disabled, the answer says so. */
-  private write(targets: readonly Target[], full: ReadonlySet<number>): Replayed[] {
+  private write(targets: readonly Target[], toPark: ReadonlySet<number>): Replayed[] {
     const { actors, deliveries, endpoints, events, fanouts } = this.services;
     this.requirePlaces();
     if (events.get(this.event.id) === null) throw notFound("event");
@@ -233,7 +233,7 @@ class EventReplay {
       const known = this.isNewMessage ? null : deliveries.findOf(this.event.id, endpoint.id);
       if (known === null && !this.isNewMessage && fanouts.names(this.event.id, endpoint.id))
         throw new Problem("conflict", STILL_ON_ITS_WAY);
-      return replayOne(this.services, actors.clock, this.event, endpoint, known, full) ?? [];
+      return replayOne(this.services, actors.clock, this.event, endpoint, known, toPark) ?? [];
     });
     if (replayed.length === 0 && targets.some(({ id }) => endpoints.current(id)?.status === "disabled"))
       throw disabledConflict();

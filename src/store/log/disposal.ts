@@ -1,3 +1,4 @@
+import { endedBy } from "../../core/delivery.ts";
 import type { Data } from "../data.ts";
 
 /**
@@ -18,9 +19,8 @@ function disposeOne(
 ): boolean {
   const delivery = deliveries.get(id);
   if (!delivery) return true;
-  const endpoint = endpoints.current(delivery.endpointId);
-  if (endpoint && endpoint.status !== "disabled") return false;
-  const as = endpoint ? "dead" : "cancelled";
+  const as = endedBy(endpoints.current(delivery.endpointId) ?? { status: "deleted" });
+  if (as === null) return false;
   if (!deliveries.dispose(id, as)) return true;
   if (as === "dead") notes.add(delivery.eventId, id, "dead_lettered", "endpoint_disabled");
   else notes.add(delivery.eventId, id, "cancelled");

@@ -21,7 +21,7 @@ export class Endpoints {
   readonly #ofConsumer = new Shelves<string, Endpoint>();
   #listeners: ((endpoint: Endpoint) => void)[] = [];
   #changes = 0;
-  /** Endpoints whose change is written and not remembered yet: their rows are ahead of memory. */
+  /** Endpoints whose change is written and not announced yet: their rows are ahead of memory. */
   readonly #changing = new Set<number>();
 
   constructor(
@@ -124,7 +124,7 @@ export class Endpoints {
     return now !== undefined && isSameDestination(now, endpoint);
   }
 
-  /** Inside a write; `remember` afterwards. */
+  /** Inside a write; `announce` afterwards. */
   insert(fields: NewEndpoint): Endpoint {
     const id = this.store.takeKey();
     const made: Endpoint = { ...fields, id, updatedAt: keyTime(id) };
@@ -132,7 +132,7 @@ export class Endpoints {
     return made;
   }
 
-  /** Inside a write; `remember` afterwards. Changes what the endpoint is at that moment. */
+  /** Inside a write; `announce` afterwards. Changes what the endpoint is at that moment. */
   update(id: number, change: (now: Endpoint) => Partial<Endpoint>): Endpoint | null {
     const old = this.#pending(id);
     if (!old) return null;
@@ -153,9 +153,9 @@ export class Endpoints {
 
   /**
    * After the commit: from now on everyone sees this one. At once, without another await: two changes of one
-   * endpoint that shared a transaction are remembered in the order in which they were written.
+   * endpoint that shared a transaction are told of in the order in which they were written.
    */
-  remember(changed: Endpoint): void {
+  announce(changed: Endpoint): void {
     this.#changing.delete(changed.id);
     this.#index(changed);
     this.#changes++;
@@ -165,7 +165,7 @@ export class Endpoints {
   /** A change of one endpoint as one write: the changed endpoint, or null where there is none. */
   async change(id: number, change: (now: Endpoint) => Partial<Endpoint>): Promise<Endpoint | null> {
     const changed = await this.store.write(() => this.update(id, change));
-    if (changed) this.remember(changed);
+    if (changed) this.announce(changed);
     return changed;
   }
 

@@ -46,7 +46,7 @@ test("a retry by hand does not wait for a full disk to have the last one", async
   await full.until(async () => !full.data.store.writable);
   const [delivery] = (await full.get<Page<DeliveryAnswer>>(`/v1/deliveries?event_id=${id}`)).data;
   const path = `/v1/deliveries/${delivery?.id}/retry`;
-  const recovered = new Promise<void>((resolve) => full.data.store.onRecovered(resolve));
+  const recovered = new Promise<void>((resolve) => full.data.store.onWritable(resolve));
   const refused = await full.call("POST", path);
   sqlite.run("PRAGMA max_page_count = 1000000");
   expectRefusal(refused, 503, "unavailable");

@@ -93,8 +93,8 @@ const ENDINGS: Record<string, (endpoint: Endpoint) => Promise<unknown>> = {
     });
     const enabled = await written;
     if (!enabled) throw new Error("the endpoint is gone");
-    endpoints.remember({ ...enabled, status: "disabled" });
-    endpoints.remember(enabled);
+    endpoints.announce({ ...enabled, status: "disabled" });
+    endpoints.announce(enabled);
   },
 };
 
@@ -289,7 +289,7 @@ describe("a replay of one event asks inside its write, too", () => {
     const event = await api.publish(type, { consumer_id: "anna" });
     const [delivery] = await api.settled(event.id, ["delivered"]);
     const changed = await api.data.store.write(() => api.data.endpoints.update(made.id, () => change));
-    const remember = () => changed && api.data.endpoints.remember(changed);
+    const remember = () => changed && api.data.endpoints.announce(changed);
     return { made, event, delivery, remember };
   }
 
@@ -368,7 +368,7 @@ test("an event that was planned for an endpoint is not written for the consumer 
     (run) => api.data.store.write(run),
   );
   const given = await changed;
-  if (given) api.data.endpoints.remember(given);
+  if (given) api.data.endpoints.announce(given);
   expect((await accepted)[0]?.event.deliveryCount).toBe(0);
 });
 

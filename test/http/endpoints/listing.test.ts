@@ -29,7 +29,7 @@ beforeAll(async () => {
           return endpoint[name];
         },
       });
-    endpoints.remember(watched);
+    endpoints.announce(watched);
   }
   ids = made.map(({ id }) => api.data.ids.encode("ep", id)).toReversed();
 });

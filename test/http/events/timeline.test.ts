@@ -159,7 +159,7 @@ test("why a delivery died is what its row says: of an endpoint that moved, and w
   const moved = await store.write(() =>
     endpoints.update(endpoint.id, () => ({ config: { url: api.receiver.at("new", answers(500)) } })),
   );
-  if (moved) endpoints.remember(moved);
+  if (moved) endpoints.announce(moved);
   answer.resolve(new Response(null, { status: 410 }));
   const [delivery] = await api.settled(id);
   expect(delivery?.dead_reason).toBe("exhausted");

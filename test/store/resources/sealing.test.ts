@@ -47,7 +47,7 @@ function prepare(): Promise<void> {
         endpoints.insert({ ...plainEndpoint, projectId: project?.id ?? 0, secret: `whsec_${at}` }),
       ),
     );
-    for (const endpoint of made) endpoints.remember(endpoint);
+    for (const endpoint of made) endpoints.announce(endpoint);
     await endpoints.change(made[0]?.id ?? 0, () => ({ status: "deleted" }));
   });
 }
