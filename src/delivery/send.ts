@@ -80,8 +80,8 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
     const request = rendered instanceof Promise ? await rendered : rendered;
     if ("code" in request) return malformed(startedAt, request);
     if (request instanceof Unprepared) {
-      const sent = unprepared(request, sending, message);
-      return sent && hidden(sent, kind, endpoint);
+      const sent = sentUnprepared(request, sending, message);
+      return sent && withoutSecrets(sent, kind, endpoint);
     }
     const result = await transmit(sending, request);
     if (result.kind === "aborted") return null;
@@ -103,7 +103,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
       truncated: response !== null && response.truncated,
       ...findingOf(result, judgement, parts),
     };
-    return hidden(sent, kind, endpoint, request.headers);
+    return withoutSecrets(sent, kind, endpoint, request.headers);
   } catch (error) {
     // Whatever is thrown, as by settings of another version, must not end the process: it serves others.
     parts.onBroken(endpoint, error);
@@ -130,7 +130,7 @@ function elapsedMs({ parts, began }: Sending): number {
  * What was said, without the credentials that a server may repeat: those that are stored, and what was made
  * of them. `sentHeaders` have the last of that.
  */
-function hidden(
+function withoutSecrets(
   sent: Sent,
   kind: DestinationKind,
   endpoint: Endpoint,
@@ -176,7 +176,7 @@ function transmit(
 }
 
 /** Nothing was sent: whoever had to be asked first gave nothing to go on. */
-function unprepared(
+function sentUnprepared(
   { result, error, throttled }: Unprepared,
   sending: Sending,
   message: Message,
@@ -251,9 +251,9 @@ export function reshape(
   const operations = transformation.parts(JSON.parse(text) as Json);
   for (;;) {
     const { done, value } = operations.next();
-    if (done) return write(text, value);
+    if (done) return shapedOf(text, value);
     // A small body does not tell what its operations make of it.
-    if (turns.isOver) return goOn(turns, text, operations);
+    if (turns.isOver) return reshapeOn(turns, text, operations);
   }
 }
 
@@ -264,17 +264,17 @@ async function reshapeInTurns(
 ): Promise<Shaped> {
   await turns.giveWay(body.length);
   const text = decoder.decode(body);
-  return goOn(turns, text, transformation.parts(JSON.parse(text) as Json));
+  return reshapeOn(turns, text, transformation.parts(JSON.parse(text) as Json));
 }
 
-async function goOn(turns: Turns, text: string, parts: TransformationParts): Promise<Shaped> {
+async function reshapeOn(turns: Turns, text: string, parts: TransformationParts): Promise<Shaped> {
   const giveWay = () => turns.giveWay(text.length);
   const result = await applyInTurns(parts, giveWay);
   await giveWay();
-  return write(text, result);
+  return shapedOf(text, result);
 }
 
-function write(source: string, result: Transformed): Shaped {
+function shapedOf(source: string, result: Transformed): Shaped {
   const written = writeTransformed(source, result);
   if (written.ok) return { ok: true, body: encoder.encode(written.text) };
   return { ok: false, error: { code: "transformation_failed", detail: written.reason } };
