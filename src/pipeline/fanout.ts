@@ -303,7 +303,7 @@ export class Spreader {
     if (event === null) return [];
     const body = envelopeBytesOf(event);
     const waits = this.data.waitingEvents.has(event.projectId, event.id);
-    return fanout.endpoints.slice(from, until).flatMap((endpointId, at): Waiting | readonly [] => {
+    const written = fanout.endpoints.slice(from, until).flatMap((endpointId, at): Waiting | readonly [] => {
       const known = this.data.endpoints.current(endpointId) ?? this.data.endpoints.getAnyway(endpointId);
       const id = fanout.firstKey + from + at;
       // The endpoint was erased with its consumer, or is another consumer's by now.
@@ -313,6 +313,10 @@ export class Spreader {
       const waiting = endpoint && writeDelivery(this.data, this.outlet.clock, event, endpoint, row);
       return waiting ?? [];
     });
+    // All that waited for the plan may have been ended before the last slice came.
+    if (waits && until === fanout.endpoints.length)
+      this.data.waitingEvents.leave({ ...event, eventId: event.id });
+    return written;
   }
 }
 

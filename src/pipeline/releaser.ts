@@ -106,7 +106,8 @@ export class Releaser {
       if (!this.#mayRelease(accountId) || released.length >= room) break;
       const waiting = this.data.deliveries.awaitingOf(eventId, room);
       for (const { id, endpointId } of waiting) released.push(...this.#writeOne(id, endpointId, toPark));
-      if (waiting.length < room) this.data.waitingEvents.delete(accountId, eventId);
+      const isLast = waiting.length < room || this.data.deliveries.awaitingOf(eventId, 1).length === 0;
+      if (isLast) this.data.waitingEvents.delete(accountId, eventId);
     }
     return released;
   }

@@ -2,6 +2,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { untriedDelivery } from "../../src/core/delivery.ts";
 import { limit, LIMITS } from "../../src/core/limits.ts";
 import type { Outlet } from "../../src/pipeline/outlet.ts";
 import type { Incoming } from "../../src/pipeline/pipeline.ts";
@@ -280,4 +281,30 @@ test("before a slice only the endpoints are looked at that it lets deliveries go
   expect(meter.waitingEventsOf(it.project.accountId)).toBe(0);
   const [first, second] = both.map(({ id }) => [id]);
   expect(asked.slice(0, 2)).toEqual([first, second] as number[][]);
+});
+
+test("an event of which a full slice was let go, and with that all, waits no longer", async () => {
+  const clock = new SetClock(NOON);
+  await using api = await startApi({}, clock, PLANS);
+  const { store, tenants, meter, waitingEvents, events, deliveries: rows } = api.data;
+  const { projectId, accountId } = api.callers.get("full") ?? { projectId: 0, accountId: 0 };
+  const { made } = await store.write(() => tenants.updateAccount(accountId, { plan: "one" }));
+  tenants.rememberAccount(made);
+  const endpoint = await api.endpoint({ url: api.receiver.url("whole"), status: "paused" });
+  const count = limit("sliceRows");
+  await store.write(() => {
+    const id = store.takeKey(1 + count);
+    events.insert({ ...incoming, id, projectId, deliveryCount: count });
+    waitingEvents.insert(projectId, id);
+    for (let n = 1; n <= count; n++) {
+      const keys = { id: id + n, eventId: id, endpointId: endpoint.id, projectId };
+      rows.insert(untriedDelivery({ ...keys, origin: "publish", due: null }), null);
+    }
+  });
+  expect(meter.waitingEventsOf(accountId)).toBe(1);
+  const releaser = new Releaser(api.data, api.services.actors, clock);
+  releaser.start();
+  await store.settled();
+  releaser.stop();
+  expect([rows.countAwaiting(endpoint.id), meter.waitingEventsOf(accountId)]).toEqual([0, 0]);
 });

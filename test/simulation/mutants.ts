@@ -166,9 +166,15 @@ export const MUTANTS: readonly Mutant[] = [
     put: "const before = this.get(id);",
   },
   {
+    name: "an event of which nothing waits for the plan any more counts as waiting",
+    file: "store/log/deliveries.ts",
+    find: "this.parts.waitingEvents.leave(before);",
+    put: "{}",
+  },
+  {
     name: "what waits for the plan is forgotten by a crash while it is let go",
     file: "pipeline/releaser.ts",
-    find: "if (waiting.length < room) this.data.waitingEvents.delete(accountId, eventId);",
+    find: "if (isLast) this.data.waitingEvents.delete(accountId, eventId);",
     put: "for (const one of this.data.waitingEvents.above(accountId, 0, 1000)) this.data.waitingEvents.delete(accountId, one);",
   },
   {

@@ -19,6 +19,12 @@ const PLACES = `
     + (SELECT coalesce(sum(total - written), 0) FROM fanout
        WHERE event_id NOT IN (SELECT event_id FROM waiting_event)) AS taken`;
 
+/** Events that count as waiting for the plan although nothing of them does, or is still to be written. */
+const STALE = `
+  SELECT count(*) AS events FROM waiting_event w
+  WHERE NOT EXISTS (SELECT 1 FROM fanout WHERE event_id = w.event_id)
+    AND NOT EXISTS (SELECT 1 FROM delivery WHERE event_id = w.event_id AND status IN (0, 1) AND due IS NULL)`;
+
 /**
  * At every step: what a plan still takes is what nothing has a place of, and what is in flight for the first
  * time has one, whatever became of its delivery meanwhile.
@@ -48,6 +54,8 @@ export class PlanWatch {
   }
 
   look(): void {
+    if ((this.run.sqlite.query<{ events: number }, []>(STALE).get()?.events ?? 0) > 0)
+      this.run.violate("an event of which nothing waits for the plan counts as waiting");
     const { tenants, meter, store } = this.run.process.data;
     const account = tenants.account(this.run.accountId);
     const { limit, remaining } = account ? meter.standing(account) : { limit: null, remaining: null };
