@@ -73,6 +73,7 @@ export class Fanouts {
     this.#finish(eventId, row.listId);
     this.#statements.uncount.run(row.rest, eventId);
     this.#reserve({ projectId, eventId }, -row.rest);
+    this.waitingEvents.leave({ id: eventId, projectId, eventId });
   }
 
   #finish(eventId: number, listId: number): boolean {

@@ -4,12 +4,16 @@ import { openTestData, type TestData } from "../../kit/data.ts";
 
 const ENDPOINTS = [1, 2, 3, 4, 5];
 
-/** Inside a write: an event to these endpoints, of a list that comes with it, or that another one brought. */
-function insert(it: TestData, list: FanoutList | readonly number[] = ENDPOINTS) {
-  const { fanouts } = it.data;
+/**
+ * Inside a write: an event to these endpoints, of a list that comes with it, or that another one brought.
+ * `waits`: for the plan.
+ */
+function insert(it: TestData, list: FanoutList | readonly number[] = ENDPOINTS, waits = false) {
+  const { fanouts, waitingEvents } = it.data;
   const isBrought = "id" in list;
   const event = it.insertEvent((isBrought ? list.endpoints : list).length);
   const made = isBrought ? list : { id: event, endpoints: list, ordered: 2, asOf: null };
+  if (waits) waitingEvents.insert(it.project.id, event);
   if (!isBrought) fanouts.insertList(made);
   return fanouts.insert(it.project.id, event, event + 1, made);
 }
@@ -55,6 +59,21 @@ test("once called off no slice of it is written, and its event counts what was",
   expect(await store.write(() => fanouts.advance(fanout, 2, 5))).toBe(false);
   await store.write(() => fanouts.callOff(it.project.id, fanout.eventId));
   expect([events.get(fanout.eventId)?.deliveryCount, meter.remaining(it.project.id)]).toEqual([2, before]);
+});
+
+test("once called off an event waits for the plan no longer than deliveries of it do", async () => {
+  await using it = await openTestData();
+  const { store, fanouts, deliveries, meter } = it.data;
+  const { id: projectId, accountId } = it.project;
+  const before = meter.remaining(projectId);
+  const { eventId } = await store.write(() => insert(it, ENDPOINTS, true));
+  await store.write(() => fanouts.callOff(projectId, eventId));
+  expect([meter.waitingEventsOf(accountId), meter.remaining(projectId)]).toEqual([0, before]);
+  const waiting = await store.write(() => it.insertDelivery(insert(it, ENDPOINTS, true).eventId, 1, null));
+  await store.write(() => fanouts.callOff(projectId, deliveries.get(waiting)?.eventId ?? 0));
+  expect(meter.waitingEventsOf(accountId)).toBe(1);
+  await store.write(() => deliveries.cancel(waiting));
+  expect([meter.waitingEventsOf(accountId), meter.remaining(projectId)]).toEqual([0, before]);
 });
 
 test("a list that events share is kept until the last of them is written or called off", async () => {
