@@ -112,9 +112,20 @@ CREATE TABLE fanout (
   event_id  INTEGER PRIMARY KEY,
   first_key INTEGER NOT NULL,
   written   INTEGER NOT NULL,
+  total     INTEGER NOT NULL,
+  list_id   INTEGER NOT NULL
+);
+CREATE INDEX fanout_by_list ON fanout (list_id);
+
+-- Their endpoints, each list once: a batch of 500 events to 10,000 endpoints would write the same 150 KB 500
+-- times. Its id is the event that came with it first.
+CREATE TABLE fanout_list (
+  id        INTEGER PRIMARY KEY,
   endpoints TEXT NOT NULL
 );
 
+-- `changed`: the key of the moment at which the status became what it is, or the delivery was opened again
+-- (STATUS_KEY in src/store/log/delivery-row.ts); NULL where that is `first_attempt`, or before it `id`.
 CREATE TABLE delivery (
   id            INTEGER PRIMARY KEY,
   event_id      INTEGER NOT NULL,
@@ -130,7 +141,8 @@ CREATE TABLE delivery (
   queue_order   INTEGER,
   dead_reason   INTEGER,
   completed_at  INTEGER,
-  first_attempt INTEGER
+  first_attempt INTEGER,
+  changed       INTEGER
 );
 -- Deliveries of an event lie right behind it; those that a replay made or reopened are found here.
 CREATE INDEX delivery_replayed ON delivery (event_id) WHERE origin IN (1, 3);
@@ -139,6 +151,13 @@ CREATE INDEX delivery_held ON delivery (due) WHERE due IS NOT NULL AND queue_ord
 CREATE INDEX delivery_parked ON delivery (endpoint_id, queue_order) WHERE queue_order IS NOT NULL;
 CREATE INDEX delivery_dead ON delivery (project_id, id) WHERE status = 3;
 CREATE INDEX delivery_dead_endpoint ON delivery (endpoint_id, id) WHERE status = 3;
+-- Those that wait for their account's plan.
+CREATE INDEX delivery_awaiting ON delivery (endpoint_id) WHERE due IS NULL AND status IN (0, 1);
+
+-- Retries by hand that were answered with 202 and have no outcome yet: the next start makes them.
+CREATE TABLE asked_retry (
+  delivery_id INTEGER PRIMARY KEY
+);
 
 -- Request lines with headers, and response headers, each different one stored once a day.
 CREATE TABLE head (
@@ -146,6 +165,7 @@ CREATE TABLE head (
   text TEXT NOT NULL
 );
 
+-- `dead_reason`: why the attempt ended its delivery; NULL where it did not.
 CREATE TABLE attempt (
   id              INTEGER PRIMARY KEY,
   delivery_id     INTEGER NOT NULL,
@@ -165,7 +185,8 @@ CREATE TABLE attempt (
   response_date   INTEGER,
   response_body   BLOB,
   truncated       INTEGER NOT NULL DEFAULT 0,
-  next_attempt_at INTEGER
+  next_attempt_at INTEGER,
+  dead_reason     INTEGER
 );
 -- A delivery names its first attempt; those after it are found here.
 CREATE INDEX attempt_again ON attempt (delivery_id) WHERE number > 1;
@@ -265,6 +286,15 @@ CREATE TABLE replay (
   completed_at INTEGER
 );
 CREATE INDEX replay_project ON replay (project_id, id);
+CREATE INDEX replay_running ON replay (project_id, consumer_id) WHERE status = 'running';
+
+-- The endpoints and deliveries of a wide event that is sent again, apart from the row that each slice reads and
+-- writes: 100,000 of each are some 3 MB.
+CREATE TABLE replay_list (
+  id         INTEGER PRIMARY KEY,
+  endpoints  TEXT NOT NULL,
+  deliveries TEXT NOT NULL
+);
 
 -- A type is called by its name, which is unique in its project. `schema` and `example` are JSON.
 CREATE TABLE event_type (
@@ -291,6 +321,7 @@ CREATE TABLE portal_link (
   expires_at  INTEGER NOT NULL
 );
 CREATE INDEX portal_link_project ON portal_link (project_id);
+CREATE INDEX portal_link_consumer ON portal_link (project_id, consumer_id);
 CREATE INDEX portal_link_expiry ON portal_link (expires_at);
 
 -- The picture behind `branding.logo_url`, as it was when that was saved. `version` begins its hash.
@@ -350,6 +381,8 @@ CREATE TABLE erasure (
   completed_at INTEGER
 );
 CREATE INDEX erasure_project ON erasure (project_id, id);
+-- What runs is asked for at each call of a portal link: whether its consumer is being erased.
+CREATE INDEX erasure_running ON erasure (project_id, consumer_id) WHERE status = 'running';
 
 -- What came of the requests to each source, by the hour: `outcome` is accepted, duplicate, or why it was
 -- refused. Nothing of the requests themselves stands here.

@@ -8,8 +8,6 @@ import { getTableConfig, SQLiteSyncDialect, type SQLiteTable } from "drizzle-orm
 import { DatabaseError, lockDirectory, openDatabase } from "../../src/store/database.ts";
 import * as logSchema from "../../src/store/log-schema.ts";
 import * as schema from "../../src/store/schema.ts";
-import initial from "../../drizzle/0001_initial.sql" with { type: "text" };
-import { migrate } from "../../src/store/migrations.ts";
 import { openMemory } from "../kit/memory.ts";
 
 let dir: string;
@@ -177,72 +175,4 @@ describe("the data directory", () => {
     openDatabase(dir).close();
     expect(statSync(file()).mode & 0o077).toBe(0);
   });
-});
-
-test("a database of version 1 is brought up to date with the fan-outs that are under way", () => {
-  const sqlite = new Database(":memory:", { strict: true });
-  sqlite.exec(initial);
-  sqlite.exec("PRAGMA user_version = 1; INSERT INTO fanout VALUES (7, 8, 1, '[3,4,5]'), (20, 21, 0, '[3]')");
-  expect(migrate(sqlite).from).toBe(1);
-  const rows = sqlite.query(
-    "SELECT event_id, first_key, written, total, endpoints FROM fanout JOIN fanout_list ON id = list_id ORDER BY 1",
-  );
-  expect(rows.values()).toEqual([
-    [7, 8, 1, 3, "[3,4,5]"],
-    [20, 21, 0, 1, "[3]"],
-  ]);
-  sqlite.close();
-});
-
-test("a wide replay that is under way goes on with the list that it had in its row", () => {
-  const sqlite = new Database(":memory:", { strict: true });
-  sqlite.exec(initial);
-  const wide = { status: ["dead"], event: { id: 9, isTest: true, endpoints: [3, 4], deliveries: [5, 6] } };
-  const insert = sqlite.query("INSERT INTO replay VALUES (?, 1, NULL, ?, ?, 2, 0, 0, 0, NULL)");
-  insert.run(1, JSON.stringify(wide), "running");
-  insert.run(2, JSON.stringify({ ...wide, event: null }), "completed");
-  insert.run(3, JSON.stringify({ status: ["dead"] }), "running");
-  sqlite.exec("PRAGMA user_version = 1");
-  migrate(sqlite);
-  expect(sqlite.query("SELECT * FROM replay_list").values()).toEqual([[1, "[3,4]", "[5,6]"]]);
-  expect(sqlite.query("SELECT filter FROM replay ORDER BY id").values()).toEqual([
-    ['{"status":["dead"],"event":{"id":9,"isTest":true}}'],
-    ['{"status":["dead"],"event":null}'],
-    ['{"status":["dead"]}'],
-  ]);
-  sqlite.close();
-});
-
-test("an erasure that is under way has closed what its consumer had, and nothing else", () => {
-  const sqlite = new Database(":memory:", { strict: true });
-  sqlite.exec(initial);
-  const rows = [
-    [10, "ada"],
-    [11, "bert"],
-    [12, null],
-    [30, "ada"],
-  ] as const;
-  sqlite.exec(`
-    INSERT INTO account VALUES (1, 'a', 'free', 0);
-    INSERT INTO project (id, account_id, name, mode) VALUES (2, 1, 'p', 'live');
-    INSERT INTO erasure (id, project_id, consumer_id, status, last) VALUES
-      (20, 2, 'ada', 'running', 19), (21, 2, 'bert', 'completed', 19);
-    PRAGMA user_version = 1;`);
-  const source = sqlite.query(
-    "INSERT INTO source VALUES (?, 2, ?, 'service', 's', 'active', '{}', NULL, 0, x'')",
-  );
-  const endpoint = sqlite.query(
-    `INSERT INTO endpoint VALUES (?, 2, ?, 'poll', '{}', NULL, NULL, NULL, NULL, '[]', NULL, 5, NULL, 1, 'none', '{}',
-     'active', NULL, 0, x'')`,
-  );
-  for (const row of rows) for (const insert of [source, endpoint]) insert.run(...row);
-  migrate(sqlite);
-  for (const table of ["endpoint", "source"])
-    expect(sqlite.query(`SELECT id, status FROM ${table} ORDER BY id`).values()).toEqual([
-      [10, "deleted"],
-      [11, "active"],
-      [12, "active"],
-      [30, "active"],
-    ]);
-  sqlite.close();
 });
