@@ -80,8 +80,7 @@ export class KeptAnswers {
   /** The change did not happen: what was taken for its answer is free again. */
   giveRoomBack(owner: KeyOwner, key: string, size: number): void {
     const bytes = weightOf(owner, key, size);
-    for (const [name] of roomsOf(owner))
-      this.#changed.set(name, Math.max(0, (this.#changed.get(name) ?? 0) - bytes));
+    for (const [name] of roomsOf(owner)) giveBack(this.#changed, name, bytes);
   }
 
   /** Inside a write: the answer of a change. */
@@ -109,7 +108,6 @@ export class KeptAnswers {
       if (kept.at > past) return;
       this.#drop(name, kept);
     }
-    this.#unchanged.clear();
   }
 
   /** Something of a project is erased, which answers of its calls that changed nothing may show. */
@@ -120,7 +118,7 @@ export class KeptAnswers {
   #drop(name: string, { payer, bytes }: Unchanging): void {
     this.#unchanging.delete(name);
     this.#unchangingBytes -= bytes;
-    this.#unchanged.set(payer, (this.#unchanged.get(payer) ?? 0) - bytes);
+    giveBack(this.#unchanged, payer, bytes);
   }
 
   /** Removes a slice of what is past its day; answers how many. */
@@ -167,6 +165,13 @@ function take(taken: Map<string, number>, bytes: number, rooms: readonly Room[])
   if (after.some((room) => room.bytes > room.max)) return false;
   for (const room of after) taken.set(room.name, room.bytes);
   return true;
+}
+
+/** Who holds nothing any more has no entry. */
+function giveBack(taken: Map<string, number>, name: string, bytes: number): void {
+  const left = (taken.get(name) ?? 0) - bytes;
+  if (left > 0) taken.set(name, left);
+  else taken.delete(name);
 }
 
 function isOfLink({ projectId, consumerId }: KeyOwner): boolean {

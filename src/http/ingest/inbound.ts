@@ -13,9 +13,10 @@ import { sourceRoutes } from "../sources/sources.ts";
 export function inboundRoutes(
   services: DoorNeeds & Needs<"sourceStats" | "monotonic" | "onRejected" | "log">,
 ): AnyRoute[] {
-  const { ids, now, monotonic, onRejected, log, sourceStats } = services;
+  const { ids, now, monotonic, onRejected, log, sources, sourceStats } = services;
   const count = sourceStats.count.bind(sourceStats);
   const monitor = new SourceMonitor({ ids, now, monotonic, onRejected, log, count });
+  sources.onDelete((id) => monitor.forget(id));
   const keys = openKeys(services);
   return [
     ...sourceRoutes(services, monitor),

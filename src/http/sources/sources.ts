@@ -173,7 +173,7 @@ function deleteRoute(
     answers: { 204: "It is deleted." },
     async handle(context) {
       const { id } = findSource(services, context.caller, context.params.id);
-      const answer = await changeSource(
+      return changeSource(
         services,
         monitor,
         context,
@@ -181,8 +181,6 @@ function deleteRoute(
         () => ({ status: "deleted" }),
         () => ({ status: 204 }),
       );
-      monitor.forget(id);
-      return answer;
     },
   });
 }

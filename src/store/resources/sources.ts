@@ -22,6 +22,7 @@ export function sourceWeight({ name, config, credentials, signingSecret }: NewSo
 export class Sources {
   readonly #all = new Map<number, Source>();
   readonly #ofProject = new Shelves<number, Source>();
+  readonly #onDelete: ((id: number) => void)[] = [];
 
   constructor(
     private readonly store: Store,
@@ -38,6 +39,11 @@ export class Sources {
 
   all(): Iterable<Source> {
     return this.#all.values();
+  }
+
+  /** Calls `listener` with the key of each source that is deleted. */
+  onDelete(listener: (id: number) => void): void {
+    this.#onDelete.push(listener);
   }
 
   /** In the order of their keys; what they weigh is their settings. */
@@ -72,6 +78,7 @@ export class Sources {
     if (status === "deleted") {
       this.#all.delete(id);
       this.#ofProject.delete(projectId, id);
+      for (const listener of this.#onDelete) listener(id);
     } else {
       this.#all.set(id, changed);
       this.#ofProject.set(projectId, changed, sourceWeight(changed));
