@@ -1,7 +1,7 @@
 import { isOpen, withoutWaits } from "../../src/core/delivery.ts";
 import { type Endpoint, HEALTHY } from "../../src/core/model.ts";
 import { makeSecret } from "../../src/core/signing.ts";
-import { keepsOrder } from "../../src/destinations/destinations.ts";
+import { isPolled, keepsOrder } from "../../src/destinations/destinations.ts";
 import type { Consumer } from "../../src/store/cleanup/erasures.ts";
 import type { Simulation } from "./run.ts";
 import { CONSUMERS, newEndpoint, pathOf } from "./scenario.ts";
@@ -62,9 +62,9 @@ export class Changes {
     this.#change(id, ({ status }) => (status === "paused" ? { status: "active" } : {}));
   }
 
-  rotate(): void {
+  rotate(id = this.run.rng.pick(this.run.endpoints)): void {
     const { rng, world, process } = this.run;
-    const endpoint = process.data.endpoints.get(rng.pick(this.run.endpoints));
+    const endpoint = process.data.endpoints.get(id);
     if (!endpoint) return;
     const hours = rng.pick([0, 1, 24]);
     const expiresAt = world.wall + hours * HOUR_MS;
@@ -88,6 +88,22 @@ export class Changes {
     this.account({ plan: "small" });
     for (const ms of [3, 4, 5]) this.run.later(ms, () => publishing.publish(endpoint));
     this.run.later(3 + 4 * rng.next(), () => this.delete(endpoint.id));
+  }
+
+  /** An endpoint is changed in the very transaction that disables it, as its receiver is gone. */
+  besideOutcome(): void {
+    const { rng, endpoints, process, publishing, receivers } = this.run;
+    const id = rng.pick(endpoints);
+    const endpoint = process.data.endpoints.get(id);
+    if (!endpoint || isPolled(endpoint.kind)) return;
+    const change = rng.pick([
+      () => this.move(id),
+      () => this.delete(id),
+      () => this.resume(id),
+      () => this.rotate(id),
+    ]);
+    receivers.goneNext(pathOf(endpoint), () => this.run.isUp && change());
+    publishing.publish(endpoint);
   }
 
   /** More events come as the plan for which others wait is raised, and these are released one by one. */

@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import { keyTime } from "../../src/core/ids.ts";
 import { limit } from "../../src/core/limits.ts";
-import { ORIGINS, OUTCOMES, TRIGGERS } from "../../src/core/model.ts";
+import { type Endpoint, ORIGINS, OUTCOMES, TRIGGERS } from "../../src/core/model.ts";
 import { deliveriesOf, isAttemptOf } from "../../src/store/log/children.ts";
 import { entriesOf } from "../kit/entries.ts";
 import type { Seen } from "./receivers.ts";
@@ -30,6 +31,7 @@ export function check(run: Simulation): void {
   const deliveries = run.sqlite.query<DeliveryRow, []>("SELECT * FROM delivery ORDER BY id").all();
   acknowledgedIsStored(run, deliveries);
   everythingEnded(run, deliveries);
+  endpointsAgree(run);
   oneForEach(run, deliveries);
   onlyTodaysDestinationDisables(run);
   deathsAreCounted(run, deliveries);
@@ -49,6 +51,22 @@ export function check(run: Simulation): void {
   countForgotten(run);
   run.erasures.requireWhole();
   run.erasures.check();
+}
+
+/** What everybody sees of an endpoint is what its row says. */
+function endpointsAgree(run: Simulation): void {
+  const { endpoints } = run.process.data;
+  const rows = run.sqlite.query<Pick<Endpoint, "id" | "status" | "updatedAt"> & { config: string }, []>(
+    "SELECT id, status, config, updated_at AS updatedAt FROM endpoint",
+  );
+  for (const { id, config, ...row } of rows.all()) {
+    const known = endpoints.get(id);
+    const seen = known && { status: known.status, updatedAt: known.updatedAt, config: known.config };
+    const isSame = seen
+      ? isDeepStrictEqual(seen, { ...row, config: JSON.parse(config) })
+      : row.status === "deleted";
+    if (!isSame) run.violate("an endpoint in memory is not what its row says");
+  }
 }
 
 function acknowledgedIsStored(run: Simulation, deliveries: readonly DeliveryRow[]): void {

@@ -64,6 +64,12 @@ export const MUTANTS: readonly Mutant[] = [
     put: "change?.deadReason ?? null",
   },
   {
+    name: "an endpoint that was disabled is told of after a later change of the same transaction",
+    file: "delivery/recorder.ts",
+    find: "if (disabled) endpoints.announce(disabled);",
+    put: "for (let n = 0; n < 3; n++) await null; if (disabled) endpoints.announce(disabled);",
+  },
+  {
     name: "a delivery that is cancelled stays in the backlog of the metrics",
     file: "store/log/deliveries.ts",
     find: "this.#changeWait(before, false);",
@@ -366,7 +372,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "what waits for the plan is written for an endpoint that was deleted meanwhile",
     file: "pipeline/new-delivery.ts",
-    find: 'return status === "deleted" ? { status: "cancelled", at } : null;',
-    put: "return null;",
+    find: "const ending = endedBy(endpoint);",
+    put: 'const ending = endpoint.status === "deleted" ? null : endedBy(endpoint);',
   },
 ];

@@ -68,6 +68,7 @@ export class Receivers implements Transport {
   readonly #hanging = new Set<string>();
   readonly #short = new Set<string>();
   readonly #late = new Set<string>();
+  readonly #gone = new Map<string, () => void>();
   /** Paths that something was sent to. */
   readonly asked = new Set<string>();
   calm = false;
@@ -113,6 +114,11 @@ export class Receivers implements Transport {
     if (!this.calm && this.faults.throttling) this.#late.add(path);
   }
 
+  /** Whoever is behind this path is gone at the next request; `beside` happens as that is heard. */
+  goneNext(path: string, beside: () => void): void {
+    if (!this.calm && this.faults.gone) this.#gone.set(path, beside);
+  }
+
   stats() {
     return { open: 0, idle: 0, connects: 0, reused: 0 };
   }
@@ -149,18 +155,23 @@ export class Receivers implements Transport {
       return done(request.timeoutMs, { kind: "timeout", code: "timeout_response" });
     // What the receiver does outlives the sender.
     const halfway = Math.floor(latency / 2);
-    this.world.outside(halfway, () => done(latency - halfway, this.#receive(path, id, sent, isLate)));
+    this.world.outside(halfway, () => {
+      const beside = this.#gone.get(path);
+      done(latency - halfway, this.#receive(path, id, sent, isLate));
+      if (beside) this.world.after(latency - halfway, beside);
+    });
   }
 
   #receive(path: string, id: string, sent: number, isLate: boolean): TransportResult {
-    const [status, headers] = this.#status(isLate);
+    const [status, headers] = this.#status(isLate, this.#gone.delete(path));
     const lost = status === 200 && this.#strikes("lostAfter", 0.03);
     this.#remember(path, { id, at: this.world.wall, answer: status, sent });
     if (lost) return { kind: "unreachable", code: "connection_reset" };
     return { kind: "response", status, headers, body: new Uint8Array(), truncated: false };
   }
 
-  #status(isLate: boolean): [number, [string, string][]] {
+  #status(isLate: boolean, isGone: boolean): [number, [string, string][]] {
+    if (this.#strikes("gone", isGone ? 1 : 0)) return [410, []];
     if (!isLate && this.#strikes("serverErrors", 0.15)) return [this.rng.pick([500, 400, 404, 302, 501]), []];
     if (this.#strikes("throttling", isLate ? 1 : 0.05)) {
       const retryAfter: [string, string][] = this.rng.chance(isLate ? 1 : 0.5)

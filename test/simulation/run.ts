@@ -205,6 +205,7 @@ export class Simulation {
       [1, () => changes.delete()],
       [2, () => changes.deleteBehindPlan()],
       [2, () => changes.raisePlan()],
+      [3, () => changes.besideOutcome()],
       [3, () => changes.enable()],
       [3, () => changes.move()],
       [2, () => changes.clearWaits()],
