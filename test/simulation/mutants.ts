@@ -300,8 +300,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "what waits is ended of an endpoint that was enabled meanwhile",
     file: "store/log/disposal.ts",
-    find: 'if (endpoint && endpoint.status !== "disabled") return false;',
-    put: "",
+    find: 'endedBy(endpoints.current(delivery.endpointId) ?? { status: "deleted" });',
+    put: 'endpoints.current(delivery.endpointId) ? "dead" : "cancelled";',
   },
   {
     name: "an endpoint that was given to another consumer gets the events of the one before",
