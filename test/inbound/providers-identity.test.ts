@@ -132,6 +132,12 @@ test("changes of ClickUp that carry no history are an event each; those that do 
   expect(await identityOf("clickup", json({ ...body, history_items: [{ id: "h" }] }))).toBe("spaceUpdated|h");
 });
 
+test("inbound mail of Postmark's, which it sends again for ten hours, is known by its message", async () => {
+  const mail = (id: string) => json({ FromFull: { Email: "a@example.com" }, MessageID: id, TextBody: "Hi" });
+  const [one, other] = [await identityOf("postmark", mail("m-1")), await identityOf("postmark", mail("m-2"))];
+  expect([one, other]).toEqual(["a@example.com|m-1", "a@example.com|m-2"]);
+});
+
 /** Their id stands inside something that is encoded: in XML in base64, and in the claims of a token. */
 const ENCODED = ["braintree", "vonage"];
 /** The id is a hash of all that is sent, or of all that is signed. */

@@ -119,6 +119,8 @@ export const TOKEN: readonly ProviderRow[] = [
         // A message has several recipients, and several links that are clicked in one second.
         bodyDigest,
       ),
+      // Inbound mail, which is sent again for ten hours. No record has `FromFull`.
+      all(field("FromFull.Email"), field("MessageID")),
       bodyHash,
     ),
     verifiedWith: documentation("https://postmarkapp.com/developer/webhooks/webhooks-overview"),
