@@ -139,6 +139,11 @@ export interface KindRow {
   protocolHeaders?: readonly string[];
   /** Of those, the ones that only say how what was sent is kept: an endpoint may set them. */
   settableHeaders?: readonly string[];
+  /**
+   * True where the event's type decides where behind the destination its message goes. Whoever did not store
+   * the credentials does not choose that type.
+   */
+  routesByType?: (config: DestinationConfig) => boolean;
 }
 
 /** True for a custom header that an endpoint of this kind may not have. */

@@ -46,6 +46,7 @@ export const awsEventbridge: DestinationKind = {
     ...awsFields("The service's own address in the region is called unless this is given."),
   ],
   maxBytes: MAX_BYTES,
+  routesByType: (config) => textOf(config, "detail_type") === null,
   protocolHeaders: AWS_HEADERS,
   secrets: grantedSecrets,
   request(config, message, now, ask) {

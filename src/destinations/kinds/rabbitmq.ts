@@ -101,6 +101,7 @@ export const rabbitmq: DestinationKind = {
   // The plugin of 3.10 takes request bodies of 10,000,000 bytes (later ones 20,000,000), in which the payload
   // stands in base64.
   maxBytes: 7_400_000,
+  routesByType: (config) => textOf(config, "routing_key") === null,
   protocolHeaders: ["authorization"],
   secrets: basicAuthSecrets,
   request(config, message) {

@@ -47,7 +47,8 @@ export const s3: DestinationKind = {
     ...awsFields("AWS is called unless this is given, as for MinIO or Cloudflare R2."),
   ],
   maxBytes: 5_368_709_120,
-  protocolHeaders: AWS_HEADERS,
+  // And those by which stores that are compatible with S3 name the same things.
+  protocolHeaders: [...AWS_HEADERS, "x-goog-*", "x-oss-*", "x-cos-*", "x-obs-*", "x-minio-*", "cf-*"],
   settableHeaders: ["x-amz-storage-class", "x-amz-server-side-encryption"],
   secrets: grantedSecrets,
   request(config, message, now, ask) {

@@ -3,7 +3,7 @@ import { invalid, notFound, Problem, unavailable } from "../../core/errors.ts";
 import { isEventType } from "../../core/event-type.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { Endpoint } from "../../core/model.ts";
-import { isPolled } from "../../destinations/destinations.ts";
+import { findKind, isPolled } from "../../destinations/destinations.ts";
 import { TRIAL_DATA, TRIAL_TYPE } from "../../delivery/trial.ts";
 import type { Incoming } from "../../pipeline/pipeline.ts";
 import { type AttemptAnswer, attemptExample, attemptOf, attemptShape } from "../deliveries/attempt-shape.ts";
@@ -47,7 +47,9 @@ function testRoute(services: TestNeeds): AnyRoute {
     description:
       "One event, with the example of its type where it has one, sent once and at once, also while the endpoint is paused or " +
       "backing off, whatever it subscribes to. It stands in the log with `test: true` and is not metered. The answer comes when the " +
-      "attempt is over. An endpoint of the kind `poll` is sent nothing: there the event waits to be fetched like any other.",
+      "attempt is over. An endpoint of the kind `poll` is sent nothing: there the event waits to be fetched like any other. " +
+      "Where the type decides where the message goes (`rabbitmq` without `routing_key`, `aws_eventbridge` without `detail_type`), " +
+      "a portal link names none, or one of the catalog.",
     access: "manage",
     budget: "management",
     audit: "Its event and attempt stand in the log as tests.",
@@ -68,6 +70,7 @@ function testRoute(services: TestNeeds): AnyRoute {
         throw invalid("/type", "Expected the name of an event type, such as invoice.paid.");
       const endpoint = findEndpoint(services, caller, params.id);
       if (endpoint.status === "disabled") throw disabledConflict();
+      requireOwnType(services, caller, endpoint, type);
       if (isPolled(endpoint.kind)) {
         context.beginChange();
         const waiting = await writeTest(services, caller, endpoint, type);
@@ -79,6 +82,22 @@ function testRoute(services: TestNeeds): AnyRoute {
       return { status: 200, json: lastAttempt(services, deliveryId) };
     },
   });
+}
+
+/**
+ * Where the type decides where the message goes, the holder of a portal link does not make one up: the
+ * credentials are stored for what the project publishes.
+ */
+function requireOwnType(
+  { eventTypes }: Needs<"eventTypes">,
+  { kind, projectId }: Caller,
+  endpoint: Endpoint,
+  type: string,
+): void {
+  if (kind !== "portal" || !findKind(endpoint.kind)?.routesByType?.(endpoint.config)) return;
+  if (type === TRIAL_TYPE || eventTypes.find(projectId, type)) return;
+  const detail = `The type decides where this destination puts the message: a portal link tests it with ${TRIAL_TYPE} or a type of the catalog.`;
+  throw invalid("/type", detail);
 }
 
 /** What is refused before it is written leaves no event, and nothing that is sent later. */

@@ -124,3 +124,31 @@ test("the kinds that are called with credentials alone say which headers are the
   // These can be called without a user, behind a proxy that asks for a header of its own.
   expect(without).toEqual(["http", "kafka_rest"]);
 });
+
+const BY_TYPE = CASES.flatMap((row) => {
+  const kind = findKind(row.kind);
+  if (!kind?.routesByType) return [];
+  // Without the field by which the customer names the place.
+  for (const { name, required } of kind.fields) {
+    const { [name]: _, ...config } = row.config;
+    if (!required && kind.routesByType(config)) return [{ ...row, config }];
+  }
+  throw new Error(`${row.kind} never goes by the type`);
+});
+
+test("the kinds whose messages go by the event's type say so", () =>
+  expect(BY_TYPE.map(({ kind }) => kind)).toEqual(["aws_eventbridge", "rabbitmq"]));
+
+describe.each(BY_TYPE)("$kind, where the type decides where a message goes", (row) => {
+  test("is not tested by a link with a type that nobody of the project named", async () => {
+    const path = await create(row, { timeout_seconds: 5 });
+    const send = (type: string | undefined, token: string) =>
+      api.call("POST", `${path}/test`, type === undefined ? {} : { type }, token);
+    expectRefusal(await send("celery", "annaManages"), 422, "invalid_request", ["/type"]);
+    expect((await send(undefined, "annaManages")).status).toBe(200);
+    expect((await send("celery", "full")).status).toBe(200);
+    const name = `order.${row.kind}`;
+    expect((await api.call("POST", "/v1/event-types", { name })).status).toBe(201);
+    expect((await send(name, "annaManages")).status).toBe(200);
+  });
+});
