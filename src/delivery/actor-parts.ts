@@ -34,7 +34,7 @@ export type AttemptRefusal = "busy" | "closed" | "full" | "stopping";
  */
 export type Recorded = "applied" | "overtaken" | "not_recorded";
 
-/** `Actors` of src/delivery/actors.ts fills it. */
+/** `#partsOfPushed` of src/delivery/actors.ts fills it, once for all actors. */
 export interface ActorParts<F extends Finding> {
   /** What the queues of all actors hold. */
   held: Held;
@@ -54,8 +54,8 @@ export interface ActorParts<F extends Finding> {
   beginFirst(delivery: Delivery): void;
   endFirst(deliveryId: number): void;
   /**
-   * Sends. Never rejects; null where the attempt was given up because the process stops, or is short of
-   * files: neither costs an attempt.
+   * `send` of send.ts. Never rejects; null where the attempt was given up because the process stops, or is
+   * short of files: neither costs an attempt.
    */
   send(endpoint: Endpoint, load: Load): Promise<F | null>;
   /** Never rejects. Resolves once the attempt is on disk, or never will be. */

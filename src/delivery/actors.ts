@@ -22,7 +22,7 @@ import { Touched } from "./touched.ts";
 export interface ActorsParts {
   clock: KeptClock;
   random(): number;
-  /** Never rejects. */
+  /** `send` of send.ts, with what src/app.ts gives it. Never rejects. */
   send(endpoint: Endpoint, load: Load): Promise<Sent | null>;
   /** Attempts in flight over all endpoints, bounded by what the process may open. */
   attemptsMax: number;

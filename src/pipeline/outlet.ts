@@ -3,8 +3,8 @@ import type { Waiting } from "../core/waiting.ts";
 import type { SteadyClock } from "../platform/clock.ts";
 
 /**
- * What the pipeline needs of those who send: `Actors` of src/delivery/actors.ts is it. Nothing of it but the
- * clock is asked inside a write.
+ * What the pipeline needs of those who send: `Actors` of src/delivery/actors.ts is it, and src/app.ts hands
+ * it over. Nothing of it but the clock is asked inside a write.
  */
 export interface Outlet {
   /** What is due is told by this clock. */
