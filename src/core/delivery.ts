@@ -13,15 +13,18 @@ import { doublingMs, nextScheduledAt } from "./retry.ts";
 
 type Untried = Pick<Delivery, "id" | "eventId" | "endpointId" | "projectId" | "origin" | "due">;
 
+/** As what an open delivery ends without an attempt: dead, as its endpoint is disabled; or cancelled. */
+export type EndedAs = "dead" | "cancelled";
+
 /** As what an open delivery ends whose endpoint takes nothing any more; null where it is still to be sent. */
-export function endedBy({ status }: Pick<Endpoint, "status">): "dead" | "cancelled" | null {
+export function endedBy({ status }: Pick<Endpoint, "status">): EndedAs | null {
   if (status === "disabled") return "dead";
   return status === "deleted" ? "cancelled" : null;
 }
 
 /** A delivery whose endpoint takes nothing any more is born as this, at this instant. */
 export interface Stillborn {
-  status: "dead" | "cancelled";
+  status: EndedAs;
   at: number;
 }
 

@@ -38,8 +38,7 @@ export function writeDelivery(
   const keys = { id, eventId: event.id, endpointId: endpoint.id, projectId: event.projectId };
   const delivery = untriedDelivery({ ...keys, origin, due }, ended);
   data.deliveries.insert(delivery, queueOrder, isKeyOlder);
-  if (ended?.status === "dead") data.notes.add(event.id, id, "dead_lettered", "endpoint_disabled");
-  else if (ended) data.notes.add(event.id, id, "cancelled");
+  if (ended) data.notes.addEnding(event.id, id, ended.status);
   if (due === null) return null;
   const { type, hops } = event;
   return { id, endpointId: endpoint.id, due, queueOrder, load: { delivery, type, hops, body } };

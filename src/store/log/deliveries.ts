@@ -8,6 +8,7 @@ import {
 } from "../../core/model.ts";
 import {
   type DeliveryChange,
+  type EndedAs,
   isOpen,
   isTest,
   type Place,
@@ -224,13 +225,13 @@ export class Deliveries {
    * Ends an open delivery whose endpoint is disabled (dead) or deleted (cancelled). False where it was
    * not open.
    */
-  dispose(id: number, as: "dead" | "cancelled"): boolean {
+  dispose(id: number, as: EndedAs): boolean {
     const isEnded = this.#end(id, as, as === "dead" ? "endpoint_disabled" : null);
     if (isEnded && as === "dead") this.#countDeath(id);
     return isEnded;
   }
 
-  #end(id: number, as: "dead" | "cancelled", reason: DeadReason | null): boolean {
+  #end(id: number, as: EndedAs, reason: DeadReason | null): boolean {
     const before = this.#beginChange(id, null);
     const number = reason === null ? null : DEAD_REASONS.indexOf(reason);
     const at = this.store.takeKey();

@@ -21,8 +21,6 @@ function disposeOne(
   if (!delivery) return true;
   const as = endedBy(endpoints.current(delivery.endpointId) ?? { status: "deleted" });
   if (as === null) return false;
-  if (!deliveries.dispose(id, as)) return true;
-  if (as === "dead") notes.add(delivery.eventId, id, "dead_lettered", "endpoint_disabled");
-  else notes.add(delivery.eventId, id, "cancelled");
+  if (deliveries.dispose(id, as)) notes.addEnding(delivery.eventId, id, as);
   return true;
 }

@@ -1,3 +1,4 @@
+import type { EndedAs } from "../../core/delivery.ts";
 import type { note } from "../log-schema.ts";
 import { bound } from "../bound.ts";
 import { goesToOneOf } from "./children.ts";
@@ -29,6 +30,12 @@ export class Notes {
       `SELECT n.id, n.delivery_id, endpoint_id, n.kind, n.detail FROM note n JOIN delivery d ON d.id = n.delivery_id
        WHERE n.event_id = ${bound(1)} AND n.id > ${bound(2)} AND ${goesToOneOf(3)} ORDER BY n.id LIMIT ${bound(4)}`,
     );
+  }
+
+  /** Inside a write: a delivery was ended, as its endpoint is disabled (dead) or deleted (cancelled). */
+  addEnding(eventId: number, deliveryId: number, as: EndedAs): void {
+    if (as === "dead") this.add(eventId, deliveryId, "dead_lettered", "endpoint_disabled");
+    else this.add(eventId, deliveryId, "cancelled");
   }
 
   /** Inside a write. */
