@@ -208,7 +208,7 @@ function openOutbound(config: Config, { dates, disk, data, replication, logger, 
   const guard = createGuard({ allow: config.allowPrivateDestinations, self });
   const attemptsMax = shareOfFiles("attempts", limit("attemptsInFlightMax"));
   const onShortage = () => reportShortage(logger);
-  const transport = createTransport({ guard, now: monotonic, openMax: attemptsMax, onShortage });
+  const transport = createTransport({ guard, monotonic, openMax: attemptsMax, onShortage });
   const sendParts: SendParts = {
     transport,
     ids: data.ids,

@@ -153,8 +153,10 @@ export class Recorder {
    * The delivery as it stands now; null where it was acknowledged, ended or opened anew since it was read.
    */
   #openNow({ load }: Settlement<Sent>): Delivery | null {
-    const now = this.data.deliveries.get(load.delivery.id);
-    return now && now.due !== null && now.generation === load.delivery.generation ? now : null;
+    const current = this.data.deliveries.get(load.delivery.id);
+    return current && current.due !== null && current.generation === load.delivery.generation
+      ? current
+      : null;
   }
 
   /** Inside a write. False where it is not to be handed out. */

@@ -33,12 +33,12 @@ function isPast({ previous }: Endpoint, now: number): boolean {
 }
 
 /** Nobody changed anything: `updated_at` stays. */
-function withoutPrevious(at: number): (now: Endpoint) => Partial<Endpoint> {
-  return (now) =>
-    isPast(now, at) ? { previous: null, updatedAt: now.updatedAt } : { updatedAt: now.updatedAt };
+function withoutPrevious(at: number): (current: Endpoint) => Partial<Endpoint> {
+  return (current) =>
+    isPast(current, at) ? { previous: null, updatedAt: current.updatedAt } : { updatedAt: current.updatedAt };
 }
 
-function withoutOld(at: number): (now: Source) => Partial<Source> {
+function withoutOld(at: number): (current: Source) => Partial<Source> {
   return ({ previousExpiresAt, updatedAt }) => {
     if (previousExpiresAt === null || previousExpiresAt > at) return { updatedAt };
     return { previousSecret: null, previousSigningSecret: null, previousExpiresAt: null, updatedAt };

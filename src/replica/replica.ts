@@ -135,11 +135,11 @@ export class Replica {
     this.#schedule(parts);
   }
 
-  /** `now` by the monotonic clock. */
-  report(now: number): ReplicaReport {
+  /** `at` by the monotonic clock. */
+  report(at: number): ReplicaReport {
     return {
       state: this.#state,
-      ageSeconds: Math.max(0, now - this.#syncedAt) / 1000,
+      ageSeconds: Math.max(0, at - this.#syncedAt) / 1000,
       isMarked: this.#marking === "written",
     };
   }

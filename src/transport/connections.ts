@@ -25,17 +25,16 @@ export class Connections implements ConnectionOwner {
   reused = 0;
 
   readonly #limits: ConnectionLimits;
-  readonly #now: () => number;
+  readonly #monotonic: () => number;
   readonly #open = new Set<Connection>();
   readonly #idle = new ConnectionList();
   /** The one used last stands at the end. */
   readonly #idleByKey = new Map<string, Connection[]>();
   #sweepTimer: Timer | null = null;
 
-  /** `now` is a monotonic clock in milliseconds. */
-  constructor(limits: ConnectionLimits, now: () => number) {
+  constructor(limits: ConnectionLimits, monotonic: () => number) {
     this.#limits = limits;
-    this.#now = now;
+    this.#monotonic = monotonic;
   }
 
   /** Sockets that exist, and those of them that are idle. */
@@ -51,7 +50,7 @@ export class Connections implements ConnectionOwner {
   /** Opens a new connection for the owner. */
   open(target: ConnectionTarget, owner: ConnectionOwner): Connection {
     if (this.#open.size >= this.#limits.openMax) this.#closeLongestIdle();
-    const connection = new Connection(target, owner, this.#now(), (gone) => this.#forget(gone));
+    const connection = new Connection(target, owner, this.#monotonic(), (gone) => this.#forget(gone));
     this.#open.add(connection);
     this.connects++;
     connection.open();
@@ -74,7 +73,7 @@ export class Connections implements ConnectionOwner {
 
   /** Takes back a connection that is in a known state and has nothing left to send. */
   put(connection: Connection): void {
-    const nowMs = this.#now();
+    const nowMs = this.#monotonic();
     if (nowMs - connection.openedAt >= this.#limits.ageMaxMs) return connection.destroy();
     connection.owner = this;
     connection.idleSince = nowMs;
@@ -119,7 +118,7 @@ export class Connections implements ConnectionOwner {
   }
 
   #isStale(connection: Connection): boolean {
-    const nowMs = this.#now();
+    const nowMs = this.#monotonic();
     const { idleMaxMs, ageMaxMs } = this.#limits;
     return nowMs - connection.idleSince >= idleMaxMs || nowMs - connection.openedAt >= ageMaxMs;
   }
@@ -137,7 +136,7 @@ export class Connections implements ConnectionOwner {
     this.#sweepTimer = null;
     const { idleMaxMs } = this.#limits;
     for (let oldest = this.#idle.oldest; oldest !== null; oldest = this.#idle.oldest) {
-      const idleMs = this.#now() - oldest.idleSince;
+      const idleMs = this.#monotonic() - oldest.idleSince;
       if (idleMs < idleMaxMs) {
         this.#sweepTimer = this.#scheduleSweep(idleMaxMs - idleMs);
         return;

@@ -14,19 +14,19 @@ export class FileShortage {
   #seenAt = Number.NEGATIVE_INFINITY;
 
   constructor(
-    private readonly now: () => number,
+    private readonly monotonic: () => number,
     private readonly onSeen: () => void,
   ) {}
 
   isNow(): boolean {
-    if (this.now() - this.#seenAt < REMEMBERED_MS) return true;
+    if (this.monotonic() - this.#seenAt < REMEMBERED_MS) return true;
     try {
       closeSync(openSync("/dev/null", "r"));
       return false;
     } catch (error) {
       if (!SHORTAGES.includes((error as NodeJS.ErrnoException).code ?? "")) return false;
     }
-    this.#seenAt = this.now();
+    this.#seenAt = this.monotonic();
     this.onSeen();
     return true;
   }

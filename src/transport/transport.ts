@@ -18,7 +18,7 @@ export type { Transport, TransportRequest, TransportResult } from "./types.ts";
 export interface TransportOptions {
   guard: Guard;
   /** A monotonic clock in milliseconds, for idle time and age of connections. */
-  now(): number;
+  monotonic(): number;
   /** Default 30 s. */
   idleMaxMs?: number;
   /** Default 10 min. */
@@ -41,10 +41,10 @@ const IDLE_MAX = 2_000;
 
 export function createTransport(options: TransportOptions): Transport {
   const { idleMaxMs = IDLE_MAX_MS, ageMaxMs = AGE_MAX_MS, idleMax = IDLE_MAX, openMax = Infinity } = options;
-  const connections = new Connections({ idleMaxMs, ageMaxMs, idleMax, openMax }, () => options.now());
+  const connections = new Connections({ idleMaxMs, ageMaxMs, idleMax, openMax }, () => options.monotonic());
   const resolving = new Set<Exchange>();
   const shortage = new FileShortage(
-    () => options.now(),
+    () => options.monotonic(),
     () => options.onShortage?.(),
   );
   const parts = { guard: options.guard, connections, resolving, shortage, tlsCa: options.tlsCa };

@@ -36,7 +36,7 @@ const guard = createGuard({
   ownAddresses: [],
   resolver: { resolve: () => Promise.resolve(["127.0.0.1"]) },
 });
-const transport = createTransport({ guard, now: () => performance.now(), tlsCa: authority.pem });
+const transport = createTransport({ guard, monotonic: () => performance.now(), tlsCa: authority.pem });
 const urls = Array.from(
   { length: hosts },
   (_, n) => new URL(`https://n${n}.hosts.test:${String(port)}/hook`),

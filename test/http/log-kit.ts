@@ -75,7 +75,7 @@ export class Api implements AsyncDisposable {
     this.data = openData(this.#disk.sqlite, parts, { cipher, cell: "00", plans });
     const { data } = this;
     const guard = createGuard({ allow: ["127.0.0.0/8"] });
-    const transport = createTransport({ guard, now: () => performance.now() });
+    const transport = createTransport({ guard, monotonic: () => performance.now() });
     this.#transport = transport;
     const { signal } = new AbortController();
     const sending = {

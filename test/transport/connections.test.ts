@@ -42,7 +42,7 @@ describe("the pool", () => {
   test("comes back for what was not idle long enough the first time", async () => {
     const receiver = await hostile();
     let nowMs = 0;
-    const { send, transport } = open(["127.0.0.1"], { idleMaxMs: 20, now: () => nowMs });
+    const { send, transport } = open(["127.0.0.1"], { idleMaxMs: 20, monotonic: () => nowMs });
     await send(receiver.url("/ok", "a.test"));
     nowMs = 15;
     await send(receiver.url("/ok", "b.test"));
@@ -80,7 +80,7 @@ describe("the pool", () => {
   ])("does not hand out a connection that %s", async (_why, limits) => {
     const receiver = await hostile();
     let nowMs = 0;
-    const { send, transport } = open(["127.0.0.1"], { ...limits, now: () => nowMs });
+    const { send, transport } = open(["127.0.0.1"], { ...limits, monotonic: () => nowMs });
     await send(receiver.url("/ok"));
     nowMs = 999;
     await send(receiver.url("/ok"));
@@ -96,7 +96,7 @@ describe("the pool", () => {
       nowMs = 1_000;
       socket.write("HTTP/1.1 204 No Content\r\n\r\n");
     });
-    const { send, transport } = open(["127.0.0.1"], { ageMaxMs: 1_000, now: () => nowMs });
+    const { send, transport } = open(["127.0.0.1"], { ageMaxMs: 1_000, monotonic: () => nowMs });
     expect(short(await send(receiver.url("/")))).toBe("204 ");
     expect(transport.stats().open).toBe(0);
   });

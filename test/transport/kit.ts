@@ -85,7 +85,7 @@ export function open(addresses: Addresses = ["127.0.0.1"], options: Partial<Tran
       },
     },
   });
-  const transport = keep(createTransport({ guard, now: () => performance.now(), ...options }));
+  const transport = keep(createTransport({ guard, monotonic: () => performance.now(), ...options }));
   const send = (url: URL, request: Partial<TransportRequest> = {}) =>
     transport.send({ ...post(url), ...request });
   return { transport, asked, send };

@@ -140,7 +140,7 @@ describe("on the wire", () => {
     const guard = createGuard({ allow: [], ownAddresses: [] });
     const transport = keep(
       createTransport({
-        now: () => performance.now(),
+        monotonic: () => performance.now(),
         guard: {
           ...guard,
           async pin({ hostname }) {

@@ -14,7 +14,7 @@ const guard = createGuard({
   allow: ["127.0.0.0/8"],
   self: { baseUrl: "http://other.example", port: () => null },
 });
-const transport = createTransport({ guard, now: () => time, onShortage: () => told++ });
+const transport = createTransport({ guard, monotonic: () => time, onShortage: () => told++ });
 
 async function tell(what: string, url: string): Promise<void> {
   const verdict = guard.checkUrl(url);

@@ -129,7 +129,7 @@ describe("the address", () => {
     expect(transport.stats().connects).toBe(10);
     expect(trap.counts().opened).toBe(0);
     const lenient = createGuard({ allow: ["127.0.0.2/32"] });
-    const control = keep(createTransport({ guard: lenient, now: () => performance.now() }));
+    const control = keep(createTransport({ guard: lenient, monotonic: () => performance.now() }));
     expect(short(await control.send(post(trap.url("/ok"))))).toBe("200 ok");
   });
 

@@ -38,10 +38,10 @@ function requireConsumerRoom({ endpoints }: Needs<"endpoints">, { projectId, con
  * Throws 422 where an endpoint's settings, heavier than before or brought to another consumer, would make all
  * together too heavy.
  */
-export function requireLighter(services: Needs<"endpoints">, now: Endpoint, made: Endpoint): void {
+export function requireLighter(services: Needs<"endpoints">, current: Endpoint, made: Endpoint): void {
   const weight = endpointWeight(made);
-  const added = weight - endpointWeight(now);
-  requireWeight(services, made, added, made.consumerId === now.consumerId ? added : weight);
+  const added = weight - endpointWeight(current);
+  requireWeight(services, made, added, made.consumerId === current.consumerId ? added : weight);
 }
 
 function requireWeight(
@@ -71,15 +71,15 @@ const SMALLER = "their filters, transformations, headers and metadata have many 
  */
 export function moveTo(
   services: Needs<"endpoints" | "index">,
-  now: Endpoint,
+  current: Endpoint,
   consumerId: string | null,
 ): Partial<Endpoint> {
-  if (consumerId === now.consumerId) return {};
-  requireConsumerRoom(services, { projectId: now.projectId, consumerId });
+  if (consumerId === current.consumerId) return {};
+  requireConsumerRoom(services, { projectId: current.projectId, consumerId });
   const { index } = services;
-  if (!index.isEmpty(now.id) || index.hasHours(now.id))
+  if (!index.isEmpty(current.id) || index.hasHours(current.id))
     throw new Problem("conflict", "It had deliveries: its consumer stays. Create another endpoint.");
-  return now.consumerId === null ? {} : rotated(now, null);
+  return current.consumerId === null ? {} : rotated(current, null);
 }
 
 type Committer = Pick<RequestContext, "commit"> & { readonly caller: Caller };
@@ -93,7 +93,7 @@ export function changeEndpoint(
   services: Needs<"ids" | "endpoints" | "health" | "actors">,
   context: Committer,
   id: number,
-  change: (now: Endpoint) => Partial<Endpoint>,
+  change: (current: Endpoint) => Partial<Endpoint>,
   answer: (made: Endpoint) => Answer = (made) => ({ status: 200, json: endpointOf(services, made) }),
   remember: (made: Endpoint) => void = () => {},
 ): Promise<Answer> {
@@ -102,12 +102,12 @@ export function changeEndpoint(
     write() {
       let before: unknown;
       let moved = false;
-      const made = endpoints.update(id, (now) => {
+      const made = endpoints.update(id, (current) => {
         // The endpoint may be another consumer's since the caller found it.
-        if (!belongsTo(context.caller, now)) throw notFound("endpoint");
-        before = endpointOf(services, now);
-        const changes = change(now);
-        moved = !isSameDestination(now, { ...now, ...changes });
+        if (!belongsTo(context.caller, current)) throw notFound("endpoint");
+        before = endpointOf(services, current);
+        const changes = change(current);
+        moved = !isSameDestination(current, { ...current, ...changes });
         return changes;
       });
       if (made === null) throw notFound("endpoint");

@@ -213,12 +213,12 @@ function changeRoute(
         services,
         context,
         endpoint.id,
-        (now) => {
-          const change = readEndpointChange(body, now);
-          requireOwnCredentials(caller, body, now, { ...now, ...change });
-          requireLighter(services, now, { ...now, ...change });
-          const { consumerId = now.consumerId } = change;
-          return { ...change, ...moveTo(services, now, consumerId) };
+        (current) => {
+          const change = readEndpointChange(body, current);
+          requireOwnCredentials(caller, body, current, { ...current, ...change });
+          requireLighter(services, current, { ...current, ...change });
+          const { consumerId = current.consumerId } = change;
+          return { ...change, ...moveTo(services, current, consumerId) };
         },
         (made) => ({ status: 200, json: { ...endpointOf(services, made), ...warningsPart(body.filter) } }),
       );

@@ -58,8 +58,8 @@ function isOtherwise(before: Destination, after: Destination): boolean {
 }
 
 function leadsElsewhere(before: Destination, after: Destination): boolean {
-  const [old, now] = [originsOf(before), originsOf(after)];
-  return [...new Set([...old.keys(), ...now.keys()])].some((field) => old.get(field) !== now.get(field));
+  const [old, made] = [originsOf(before), originsOf(after)];
+  return [...new Set([...old.keys(), ...made.keys()])].some((field) => old.get(field) !== made.get(field));
 }
 
 /**

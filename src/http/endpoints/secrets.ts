@@ -56,7 +56,7 @@ function rotateRoute(services: Needs<"ids" | "endpoints" | "health" | "actors" |
         services,
         context,
         endpoint.id,
-        (now) => rotated(now, overlapEnd(services.now(), body.expiry_hours)),
+        (current) => rotated(current, overlapEnd(services.now(), body.expiry_hours)),
         (made) => ({
           status: 200,
           json: {

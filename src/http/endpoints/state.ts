@@ -65,10 +65,10 @@ function setStatus(
   const resumes = status === "active";
   const isDone = endpoint.status === status && !(resumes && actors.isLeftAlone(endpoint.id));
   if (isDone) return { status: 200, json: endpointOf(services, endpoint) };
-  const change = (now: Endpoint) => {
-    if (now.status === "disabled") throw disabledConflict();
+  const change = (current: Endpoint) => {
+    if (current.status === "disabled") throw disabledConflict();
     // Whether or not something waited when it was asked for: an answer may have come since.
-    if (resumes) health.set(now.id, withoutWaits(health.get(now.id)));
+    if (resumes) health.set(current.id, withoutWaits(health.get(current.id)));
     return { status };
   };
   // Refused before the write, so that a refusal costs its neighbours in the transaction nothing.
@@ -100,14 +100,14 @@ function enableRoute(services: Needs<"ids" | "endpoints" | "health" | "actors">)
         status: 200,
         json: { ...endpointOf(services, made), failing_since: null },
       });
-      return changeEndpoint(services, context, endpoint.id, (now) => enable(services, now), answer);
+      return changeEndpoint(services, context, endpoint.id, (current) => enable(services, current), answer);
     },
   });
 }
 
 /** Inside the write: the row, and the health that a restart would read. */
-function enable({ health }: Needs<"health">, now: Endpoint): Partial<Endpoint> {
-  if (now.status !== "disabled") return {};
-  health.set(now.id, HEALTHY);
+function enable({ health }: Needs<"health">, current: Endpoint): Partial<Endpoint> {
+  if (current.status !== "disabled") return {};
+  health.set(current.id, HEALTHY);
   return { status: "active", disabledReason: null };
 }

@@ -163,9 +163,9 @@ function changeRoute(services: Needs<"eventTypes">): AnyRoute {
       return commitChange(context, {
         write() {
           let before: unknown;
-          const made = eventTypes.update(caller.projectId, type.name, (now) => {
-            before = eventTypeOf(now);
-            return readEventTypeChange(body, now);
+          const made = eventTypes.update(caller.projectId, type.name, (current) => {
+            before = eventTypeOf(current);
+            return readEventTypeChange(body, current);
           });
           if (made === null) throw notFound("event type");
           return { made, before };

@@ -185,14 +185,14 @@ export class IngestDoor {
     const { learnedSecret, pendingVerificationToken } = handshake;
     let isFirst = true;
     const kept = await store.write(() =>
-      sources.update(source.id, (now) => {
-        isFirst = learnedSecret === undefined || now.signingSecret === source.signingSecret;
+      sources.update(source.id, (current) => {
+        isFirst = learnedSecret === undefined || current.signingSecret === source.signingSecret;
         if (!isFirst) return {};
         const change = {
           ...(learnedSecret !== undefined && { signingSecret: learnedSecret }),
           ...(pendingVerificationToken !== undefined && { pendingVerificationToken }),
         };
-        return { ...change, status: settledStatus(provider, { ...now, ...change }, this.services.now()) };
+        return { ...change, status: settledStatus(provider, { ...current, ...change }, this.services.now()) };
       }),
     );
     if (kept === null) return "deleted";

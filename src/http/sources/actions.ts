@@ -127,8 +127,8 @@ function resumeRoute(
       const source = findSource(services, context.caller, context.params.id);
       const answer = (made: Source) => ({ status: 200, json: sourceOf(services, monitor, made) });
       if (source.status !== "paused") return answer(source);
-      const resume = (now: Source) => ({
-        status: settledStatus(providerOf(now), { ...now, status: "active" }, services.now()),
+      const resume = (current: Source) => ({
+        status: settledStatus(providerOf(current), { ...current, status: "active" }, services.now()),
       });
       return changeSource(services, monitor, context, source.id, resume, answer);
     },

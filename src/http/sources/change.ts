@@ -51,17 +51,21 @@ export function changeSource(
   monitor: SourceMonitor,
   context: Pick<RequestContext, "commit">,
   id: number,
-  change: (now: Source) => Partial<Source>,
+  change: (current: Source) => Partial<Source>,
   answer: (made: Source) => Answer,
 ): Promise<Answer> {
   const { sources } = services;
   return commitChange(context, {
     write() {
       let before: unknown;
-      const made = sources.update(id, (now) => {
-        before = sourceOf(services, monitor, now);
-        const changes = change(now);
-        requireWeight(services, now.projectId, sourceWeight({ ...now, ...changes }) - sourceWeight(now));
+      const made = sources.update(id, (current) => {
+        before = sourceOf(services, monitor, current);
+        const changes = change(current);
+        requireWeight(
+          services,
+          current.projectId,
+          sourceWeight({ ...current, ...changes }) - sourceWeight(current),
+        );
         return changes;
       });
       if (made === null) throw notFound("source");

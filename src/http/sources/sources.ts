@@ -145,7 +145,7 @@ function changeRoute(
       const { caller, params, body } = context;
       const source = findSource(services, caller, params.id);
       const provider = providerOf(source);
-      const change = (now: typeof source) => readSourceChange(body, provider, now, services.now());
+      const change = (current: typeof source) => readSourceChange(body, provider, current, services.now());
       // Refused before the write, so that a wrong body costs its neighbours in the transaction nothing.
       change(source);
       return changeSource(services, monitor, context, source.id, change, (made) => ({

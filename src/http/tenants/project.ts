@@ -140,9 +140,9 @@ function changeRoute(services: Needs<"ids" | "tenants" | "logos" | "guard" | "tr
         write() {
           if (logo !== undefined) services.logos.put(caller.projectId, logo);
           let before: unknown;
-          const made = tenants.updateProject(caller.projectId, (now) => {
-            before = projectOf(services, now);
-            return changeOf(body, now);
+          const made = tenants.updateProject(caller.projectId, (current) => {
+            before = projectOf(services, current);
+            return changeOf(body, current);
           });
           return { made, before };
         },
@@ -184,9 +184,9 @@ async function logoOf(
   return typeof address === "string" ? fetchLogo(services, address) : address;
 }
 
-function changeOf(body: ProjectChangeBody, now: Project): Partial<Project> {
+function changeOf(body: ProjectChangeBody, current: Project): Partial<Project> {
   const { name, branding, portal_origins: origins, unknown_event_types: unknown } = body;
-  const merged = mergePatch(now.branding, branding ?? {});
+  const merged = mergePatch(current.branding, branding ?? {});
   return {
     ...(name !== undefined && { name }),
     ...(branding !== undefined && { branding: branding !== null && isObject(merged) ? merged : {} }),

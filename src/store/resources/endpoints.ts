@@ -120,8 +120,8 @@ export class Endpoints {
 
   /** Inside a write: true where it still leads where it led when this one was read. */
   leadsTo(endpoint: Endpoint): boolean {
-    const now = this.current(endpoint.id);
-    return now !== undefined && isSameDestination(now, endpoint);
+    const current = this.current(endpoint.id);
+    return current !== undefined && isSameDestination(current, endpoint);
   }
 
   /** Inside a write; `announce` afterwards. */
@@ -133,7 +133,7 @@ export class Endpoints {
   }
 
   /** Inside a write; `announce` afterwards. Changes what the endpoint is at that moment. */
-  update(id: number, change: (now: Endpoint) => Partial<Endpoint>): Endpoint | null {
+  update(id: number, change: (current: Endpoint) => Partial<Endpoint>): Endpoint | null {
     const old = this.#pending(id);
     if (!old) return null;
     const made: Endpoint = { ...old, updatedAt: this.store.now(), ...change(old), id };
@@ -163,7 +163,7 @@ export class Endpoints {
   }
 
   /** A change of one endpoint as one write: the changed endpoint, or null where there is none. */
-  async change(id: number, change: (now: Endpoint) => Partial<Endpoint>): Promise<Endpoint | null> {
+  async change(id: number, change: (current: Endpoint) => Partial<Endpoint>): Promise<Endpoint | null> {
     const changed = await this.store.write(() => this.update(id, change));
     if (changed) this.announce(changed);
     return changed;

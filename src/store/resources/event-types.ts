@@ -69,7 +69,7 @@ export class EventTypes {
   update(
     projectId: number,
     name: string,
-    change: (now: EventType) => Partial<NewEventType>,
+    change: (current: EventType) => Partial<NewEventType>,
   ): EventType | null {
     const old = this.#read(projectId, name);
     if (!old) return null;

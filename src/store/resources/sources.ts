@@ -60,7 +60,7 @@ export class Sources {
   }
 
   /** Inside a write; `remember` afterwards. Changes what the source is at that moment. */
-  update(id: number, change: (now: Source) => Partial<Source>): Source | null {
+  update(id: number, change: (current: Source) => Partial<Source>): Source | null {
     const row = this.db.select().from(table).where(eq(table.id, id)).get();
     if (!row || row.status === "deleted") return null;
     const old = this.#open(row);

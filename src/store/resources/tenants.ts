@@ -190,7 +190,7 @@ export class Tenants {
   }
 
   /** Inside a write; `rememberProject` afterwards. Changes what the project is at that moment. */
-  updateProject(id: number, change: (now: Project) => Partial<ProjectFields>): Project {
+  updateProject(id: number, change: (current: Project) => Partial<ProjectFields>): Project {
     const old = this.db.select().from(project).where(eq(project.id, id)).get();
     if (!old) throw new Error("no such project");
     const made = { ...old, ...change(old) };

@@ -10,7 +10,7 @@ import { startReceiver } from "../../kit/receiver.ts";
 
 function network(allow: readonly string[] = ["127.0.0.0/8"]) {
   const guard = createGuard({ allow });
-  const transport = createTransport({ guard, now: () => performance.now() });
+  const transport = createTransport({ guard, monotonic: () => performance.now() });
   const time = { wall: Date.UTC(2026, 10, 21), monotonic: 0 };
   return {
     guard,
