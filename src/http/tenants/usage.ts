@@ -9,7 +9,7 @@ import type { Needs } from "../framework/services.ts";
 import { idText, nullable, oneOf, shownAs, timeShape, timeText } from "../shared/shapes.ts";
 
 /** What was delivered, for the account itself and for whoever bills it. */
-export function usageRoutes(services: Needs<"ids" | "tenants" | "usage" | "meter" | "now">): AnyRoute[] {
+export function usageRoutes(services: Needs<"store" | "ids" | "tenants" | "usage" | "meter">): AnyRoute[] {
   return [readUsage(services), exportUsage(services)];
 }
 
@@ -65,14 +65,14 @@ const monthParameter = Type.Optional(
   shownAs(Type.String(MONTH_TEXT), Type.String({ pattern: "^[0-9]{4}-(0[1-9]|1[0-2])$", ...MONTH_TEXT })),
 );
 
-function readMonth(services: Needs<"now">, text: string | undefined): Month {
-  if (text === undefined) return monthAt(services.now());
+function readMonth({ store }: Needs<"store">, text: string | undefined): Month {
+  if (text === undefined) return monthAt(store.now());
   const month = parseMonth(text);
   if (month === null) throw invalid("month", "Expected a month such as 2026-11.");
   return month;
 }
 
-function readUsage(services: Needs<"ids" | "tenants" | "usage" | "meter" | "now">): AnyRoute {
+function readUsage(services: Needs<"store" | "ids" | "tenants" | "usage" | "meter">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/usage",
@@ -141,7 +141,7 @@ function accountOf({ tenants }: Needs<"tenants">, { accountId }: Caller): Accoun
 }
 
 function daysOf(
-  services: Needs<"ids" | "usage" | "now">,
+  services: Needs<"store" | "ids" | "usage">,
   caller: Caller,
   { start, end }: Month,
   project: string | undefined,
@@ -153,7 +153,7 @@ function daysOf(
     const rows = services.usage.days(caller.accountId, projectId, start, end);
     for (const { day, deliveries } of rows) counts.set(day, deliveries);
   }
-  const until = Math.min(end, services.now() + 1);
+  const until = Math.min(end, services.store.now() + 1);
   const days = Array.from(
     { length: Math.max(0, Math.ceil((until - start) / DAY_MS)) },
     (_, at) => start / DAY_MS + at,
@@ -172,7 +172,7 @@ const lineExample = {
   overage: 412,
 };
 
-function exportUsage(services: Needs<"ids" | "tenants" | "meter" | "now">): AnyRoute {
+function exportUsage(services: Needs<"store" | "ids" | "tenants" | "meter">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/operator/usage",
