@@ -181,14 +181,12 @@ export class Prepared {
   }
 
   /**
-   * The one way of events to the disk and on: `inTransaction` (`Store.writeFor`, at a publish with the kept
-   * answer) writes them with what `answerFor` makes of them; after it they go to their actors. Where
-   * deliveries are still to be written, and not too many to wait for, it resolves when they are.
+   * The one way of events to the disk and on. `inTransaction` opens the transaction (`Store.writeFor`, at a
+   * publish with the kept answer) and calls `write` in it, once a run; after the fsync they go to their
+   * actors. Where deliveries are still to be written, and not too many to wait for, it resolves when they
+   * are.
    */
-  async commit<Made>(
-    answerFor: (accepted: readonly Accepted[]) => Made,
-    inTransaction: (run: () => Made) => Promise<Made>,
-  ): Promise<Made> {
+  async commit<Made>(inTransaction: (write: () => readonly Accepted[]) => Promise<Made>): Promise<Made> {
     const rows = rowsOf(this.audiences);
     // Too many to wait for: they are admitted once the project has room for them.
     const admitted = isAwaited(rows) ? null : await this.spreader.admit(this.projectId, rows);
@@ -198,7 +196,7 @@ export class Prepared {
     try {
       made = await inTransaction(() => {
         written = this.#write();
-        return answerFor(written.accepted);
+        return written.accepted;
       });
       rest = written && this.#dispatch(written);
     } finally {

@@ -28,10 +28,7 @@ export class Publishing {
       ),
     );
     const acknowledged = preparing.then((prepared) =>
-      prepared.commit(
-        (accepted) => accepted,
-        (write) => data.store.writeFor(projectId, write),
-      ),
+      prepared.commit((write) => data.store.writeFor(projectId, write)),
     );
     void acknowledged.then((accepted) => {
       accepted.forEach(({ event, duplicate }, at) => {

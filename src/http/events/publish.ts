@@ -71,10 +71,7 @@ function publishEvent(services: PublishNeeds): AnyRoute {
       if (described instanceof Promise) await described;
       const preparing = services.pipeline.prepare(projectId, events);
       const prepared = preparing instanceof Promise ? await preparing : preparing;
-      return prepared.commit(
-        (accepted) => answerOne(services, accepted),
-        (run) => context.commit(run),
-      );
+      return prepared.commit((write) => context.commit(() => answerOne(services, write())));
     },
   });
 }
@@ -136,18 +133,15 @@ function publishBatch(services: PublishNeeds): AnyRoute {
       countHops(context.request, incoming);
       await requireDescribed(services, context, incoming, (at) => `/events/${at}`);
       const prepared = await services.pipeline.prepare(projectId, incoming);
-      return prepared.commit(
-        (accepted): Answer => ({
-          status: 202,
-          json: { data: accepted.map(describe) },
-          isRepeat: accepted.every(({ duplicate }) => duplicate),
-        }),
-        (run) => context.commit(run),
-      );
+      return prepared.commit((write) => context.commit(() => answerAll(services, write())));
     },
   });
+}
 
-  function describe({ event, duplicate }: Accepted) {
-    return publishedOf(services, event, duplicate);
-  }
+function answerAll(services: Needs<"ids">, accepted: readonly Accepted[]): Answer {
+  return {
+    status: 202,
+    json: { data: accepted.map(({ event, duplicate }) => publishedOf(services, event, duplicate)) },
+    isRepeat: accepted.every(({ duplicate }) => duplicate),
+  };
 }

@@ -242,21 +242,19 @@ export class IngestDoor {
     const { deliveryId, dedupSeconds: keptSeconds, proof } = event;
     const identity = deliveryId === null && proof === null ? null : { deliveryId, keptSeconds, proof };
     const prepared = await pipeline.prepare(source.projectId, [this.incoming(source, event, hops)], identity);
-    const { accepted } = await prepared.commit(
-      ([first]) => ({ accepted: first, changed: this.forgetToken(source) }),
-      (run) => {
-        // Asked here too: a throw inside costs all that share the transaction a second try.
+    const { accepted } = await prepared.commit((write) => {
+      // Asked here too: a throw inside costs all that share the transaction a second try.
+      this.requireSame(source);
+      const written = store.writeFor(source.projectId, () => {
         this.requireSame(source);
-        const written = store.writeFor(source.projectId, () => {
-          this.requireSame(source);
-          return run();
-        });
-        const remember = ({ changed }: { changed: Source | null }) => changed && sources.remember(changed);
-        // At once, as it may change again while deliveries are written. `written` tells what fails.
-        void written.then(remember, () => {});
-        return written;
-      },
-    );
+        const [first] = write();
+        return { accepted: first, changed: this.forgetToken(source) };
+      });
+      const remember = ({ changed }: { changed: Source | null }) => changed && sources.remember(changed);
+      // At once, as it may change again while deliveries are written. `written` tells what fails.
+      void written.then(remember, () => {});
+      return written;
+    });
     if (accepted === undefined) throw new Error("one event was prepared, and none written");
     return accepted;
   }
