@@ -5,7 +5,7 @@ import { MUTANTS } from "../simulation/mutants.ts";
 import { COUNTED } from "../simulation/tally.ts";
 
 const folder = join(import.meta.dir, "../simulation");
-const SEEDS = 2500;
+const SEEDS = 2000;
 const SEEDS_FOR_A_MUTANT = 2000;
 const SCENARIOS = 4;
 
@@ -73,7 +73,7 @@ describe("the simulation", () => {
     expect({ exitCode, output: exitCode === 0 ? "" : output }).toEqual({ exitCode: 0, output: "" });
     const countOf = (name: string) => sum(output.matchAll(new RegExp(`\\b${name} (\\d+)`, "g")));
     expect(COUNTED.filter((name) => countOf(name) === 0)).toEqual([]);
-  }, 600_000);
+  }, 900_000);
 
   test("keeps every promise at every crash point of four scenarios", async () => {
     const { exitCode, output } = await halves("crash-points.ts", "--scenarios", SCENARIOS);
