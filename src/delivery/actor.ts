@@ -343,19 +343,19 @@ export class EndpointActor<F extends Finding> {
     const isBusy = this.#flights.size > 0;
     const isActive = this.endpoint.status === "active";
     const isBackingOff = this.health.backoffLevel > 0;
+    const isAtRest = isActive && !isBusy && !isBackingOff;
+    const { isEmpty } = this.#backlog;
     switch (state.mode) {
       case "idle":
-        return isActive && !isBusy && !isBackingOff && this.#backlog.isEmpty;
+        return isAtRest && isEmpty;
       case "waiting":
-        return isActive && !isBusy && !isBackingOff && !this.#backlog.isEmpty;
+        return isAtRest && !isEmpty;
       case "blocked":
-        return isActive && !isBusy && !isBackingOff && !this.#backlog.isEmpty && this.#isHeldOutside();
+        return isAtRest && !isEmpty && this.#isHeldOutside();
       case "sending":
-        return isActive && !isBackingOff && isBusy;
+        return isActive && isBusy && !isBackingOff;
       case "backing_off":
-        return (
-          isActive && (isBackingOff || this.#gate() > 0) && (state.timer === null || !this.#backlog.isEmpty)
-        );
+        return isActive && (isBackingOff || this.#gate() > 0) && (state.timer === null || !isEmpty);
       case "paused":
         return this.endpoint.status === "paused";
       case "closing":
