@@ -1,7 +1,7 @@
 import type { Endpoint } from "../core/model.ts";
 import type { Load } from "../core/waiting.ts";
 import type { Message } from "../destinations/destination.ts";
-import { malformed, reshape, type SendParts, type Sent, sign, UNREADABLE } from "./send.ts";
+import { reshape, type SendParts, type Sent, sentMalformed, sign, UNREADABLE } from "./send.ts";
 
 export type HandOutParts = Pick<SendParts, "ids" | "turnsOf" | "now" | "dated" | "onBroken">;
 
@@ -15,12 +15,12 @@ export async function handOut(parts: HandOutParts, endpoint: Endpoint, load: Loa
   const at = parts.dated();
   try {
     const shaped = await reshape(parts, endpoint, load);
-    if (!shaped.ok) return { ...malformed(at, shaped.error), message: null };
+    if (!shaped.ok) return { ...sentMalformed(at, shaped.error), message: null };
     const message = sign(parts.ids, endpoint, load, shaped.body, parts.now());
     return { ...factsOf(message, load, at), message };
   } catch (error) {
     parts.onBroken(endpoint, error);
-    return { ...malformed(at, UNREADABLE), message: null };
+    return { ...sentMalformed(at, UNREADABLE), message: null };
   }
 }
 

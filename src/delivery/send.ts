@@ -71,14 +71,14 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
     // Most are reshaped and rendered at once: an await for nothing costs every attempt.
     const reshaped = reshape(parts, endpoint, load);
     const shaped = reshaped instanceof Promise ? await reshaped : reshaped;
-    if (!shaped.ok) return malformed(startedAt, shaped.error);
+    if (!shaped.ok) return sentMalformed(startedAt, shaped.error);
     const message = sign(parts.ids, endpoint, load, shaped.body, parts.now());
     // What is ours is done: from now on it is the destination that takes time.
     const until = parts.monotonic() + endpoint.timeoutSeconds * 1000;
     const sending: Sending = { parts, endpoint, startedAt, began, until };
     const rendered = render(sending, kind, message);
     const request = rendered instanceof Promise ? await rendered : rendered;
-    if ("code" in request) return malformed(startedAt, request);
+    if ("code" in request) return sentMalformed(startedAt, request);
     if (request instanceof Unprepared) {
       const sent = sentUnprepared(request, sending, message);
       return sent && withoutSecrets(sent, kind, endpoint);
@@ -107,7 +107,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
   } catch (error) {
     // Whatever is thrown, as by settings of another version, must not end the process: it serves others.
     parts.onBroken(endpoint, error);
-    return malformed(parts.dated(), UNREADABLE);
+    return sentMalformed(parts.dated(), UNREADABLE);
   }
 }
 
@@ -185,7 +185,7 @@ function sentUnprepared(
   const response = result.kind === "response" ? result : null;
   const judgement = response && { delivered: false as const, error, throttled };
   return {
-    ...unsent(sending.startedAt),
+    ...unsentFacts(sending.startedAt),
     durationMs: elapsedMs(sending),
     statusCode: response && response.status,
     error: errorOf(result, judgement),
@@ -202,12 +202,12 @@ function sentUnprepared(
 export const UNREADABLE: AttemptError = { code: "settings_unreadable", detail: null };
 
 /** Nothing was sent: the message could not be made. */
-export function malformed(startedAt: number, error: AttemptError): Sent {
-  return { ...unsent(startedAt), error, outcome: "malformed", slows: false, retryAfterMs: null };
+export function sentMalformed(startedAt: number, error: AttemptError): Sent {
+  return { ...unsentFacts(startedAt), error, outcome: "malformed", slows: false, retryAfterMs: null };
 }
 
 /** What the row of an attempt shows where no request was sent. */
-function unsent(startedAt: number): Omit<Sent, "outcome" | "slows" | "retryAfterMs"> {
+function unsentFacts(startedAt: number): Omit<Sent, "outcome" | "slows" | "retryAfterMs"> {
   return {
     startedAt,
     durationMs: 0,
@@ -368,7 +368,7 @@ function render(sending: Sending, kind: DestinationKind, message: Message): Rend
     const detail = `The body has ${message.body.length} bytes; ${kind.name} takes at most ${kind.maxBytes}.`;
     return { code: "body_too_large", detail };
   }
-  const ask: Ask = async (request) => answered(await transmit(sending, request));
+  const ask: Ask = async (request) => requireAnswer(await transmit(sending, request));
   try {
     const request = kind.request(compiledOf(sending.endpoint).config, message, sending.parts.now(), ask);
     return request instanceof Promise ? request.catch(reasonOf) : request;
@@ -377,7 +377,7 @@ function render(sending: Sending, kind: DestinationKind, message: Message): Rend
   }
 }
 
-function answered(result: TransportResult): Answer {
+function requireAnswer(result: TransportResult): Answer {
   if (result.kind === "response") return result;
   throw new Unprepared(result);
 }

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { systemClock } from "../../src/platform/clock.ts";
 import { makeActors } from "../kit/actors.ts";
 import { makePipeline } from "../kit/pipeline.ts";
-import { malformed, type Sent, UNREADABLE } from "../../src/delivery/send.ts";
+import { type Sent, sentMalformed, UNREADABLE } from "../../src/delivery/send.ts";
 import { Slots } from "../../src/delivery/slots.ts";
 import { steadyOver } from "../kit/clock.ts";
 import { startApi } from "../http/log-kit.ts";
@@ -26,9 +26,9 @@ test("an endpoint that finds none waits, is counted, and goes on when another on
   ]);
   await prepared.commit((run) => data.store.write(run));
   expect(actors.counts()).toMatchObject({ inFlight: 1, withoutSlot: 1 });
-  ends.shift()?.(malformed(0, UNREADABLE));
+  ends.shift()?.(sentMalformed(0, UNREADABLE));
   await api.until(async () => ends.length === 1 && actors.counts().withoutSlot === 0);
-  ends.shift()?.(malformed(0, UNREADABLE));
+  ends.shift()?.(sentMalformed(0, UNREADABLE));
   await actors.stop();
 });
 
