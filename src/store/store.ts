@@ -19,20 +19,20 @@ import { type Owner, type Write, WriteLines } from "./write-lines.ts";
  * | gathering  | writes wait, a commit is scheduled                 | the loop comes round           |
  * | committing | a batch is in its transaction, on this thread      | it is committed or rolled back |
  * | syncing    | one sync runs; writes that come meanwhile wait     | it ends: its writes resolve    |
- * | full       | no room: kept writes wait, others get a 503        | a probe commits                |
+ * | full       | no room: kept writes wait, others get a 503        | a look finds room              |
  * | failed     | a commit or sync failed: nothing is acknowledged   | never: the process ends        |
  * | closed     | the process stops: nothing is written any more     | never                          |
  *
  * In any of them commits may be held, because a checkpoint needs the WAL to stand still: until the hold ends
- * no batch commits and no probe does; a sync that runs goes on.
+ * no batch commits and nobody looks for room; a sync that runs goes on.
  */
 
 export interface StoreParts extends TurnParts {
   now: () => number;
   /** Brings the WAL to the disk (fsync on the thread pool). */
   sync: () => Promise<void>;
-  /** Runs `probe` after some time while the disk is full. */
-  later: (ms: number, probe: () => void) => void;
+  /** Runs `next` after some time: the disk is full, or somebody else writes. */
+  later: (ms: number, next: () => void) => void;
   /** The disk failed: the process must end, since nothing is known of what it holds. */
   fail: (error: Error) => void;
   /** Work that nobody waits for came to an end that should not be. */
@@ -52,7 +52,7 @@ export interface BatchPart {
 /** The first column of the table above. */
 type State = "idle" | "gathering" | "committing" | "syncing" | "full" | "failed" | "closed";
 
-const PROBE_MS = 1000;
+const LOOK_MS = 1000;
 const BUSY_MS = 10;
 
 export class Store {
@@ -84,7 +84,7 @@ export class Store {
     this.begin = sqlite.prepare("BEGIN IMMEDIATE");
     this.commit = sqlite.prepare("COMMIT");
     this.rollback = sqlite.prepare("ROLLBACK");
-    this.probe = sqlite.prepare(
+    this.writeAPage = sqlite.prepare(
       "INSERT INTO meta (name, value) VALUES ('probe', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
     );
   }
@@ -92,7 +92,7 @@ export class Store {
   private readonly begin;
   private readonly commit;
   private readonly rollback;
-  private readonly probe;
+  private readonly writeAPage;
 
   /** A new key; inside a write, so that keys and commits have the same order. */
   takeKey(count = 1): number {
@@ -341,20 +341,20 @@ export class Store {
     }
     for (const listener of this.#onFull) listener();
     this.#tellSettled();
-    this.#probeLater();
+    this.#lookLater();
   }
 
-  #probeLater(): void {
-    this.parts.later(PROBE_MS, () => this.#probe());
+  #lookLater(): void {
+    this.parts.later(LOOK_MS, () => this.#lookForRoom());
   }
 
-  #probe(): void {
+  #lookForRoom(): void {
     if (this.#state !== "full") return;
-    if (this.#isHeld) return this.#probeLater();
+    if (this.#isHeld) return this.#lookLater();
     try {
-      this.probe.run(Buffer.alloc(4096, this.keys.last % 256));
+      this.writeAPage.run(Buffer.alloc(4096, this.keys.last % 256));
     } catch (error) {
-      if (isFull(error) || isBusy(error)) this.#probeLater();
+      if (isFull(error) || isBusy(error)) this.#lookLater();
       else this.#fail(error);
       return;
     }
