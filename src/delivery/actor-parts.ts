@@ -2,7 +2,7 @@ import type { DeliveryChange, Finding } from "../core/delivery.ts";
 import type { Load, Waiting } from "../core/waiting.ts";
 import type { Delivery, DisabledReason, Endpoint, Health, Trigger } from "../core/model.ts";
 import type { SteadyClock } from "../platform/clock.ts";
-import type { Held } from "./queue.ts";
+import type { QueueTotals } from "./queue.ts";
 
 /** What an actor says of an attempt, and what it needs of others. */
 
@@ -37,7 +37,7 @@ export type Recorded = "applied" | "overtaken" | "not_recorded";
 /** `#partsOfPushed` of src/delivery/actors.ts fills it, once for all actors. */
 export interface ActorParts<F extends Finding> {
   /** What the queues of all actors hold. */
-  held: Held;
+  totals: QueueTotals;
   /** What is due, and what waits, is told by it. */
   clock: SteadyClock;
   random(): number;

@@ -10,7 +10,7 @@ import type { ActorParts, AttemptRefusal } from "./actor-parts.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { loadDelivery } from "./load.ts";
 import { PollActor } from "./poll-actor.ts";
-import type { Held } from "./queue.ts";
+import type { QueueTotals } from "./queue.ts";
 import type { Recorder } from "./recorder.ts";
 import type { Sent } from "./send.ts";
 import { Slots } from "./slots.ts";
@@ -53,7 +53,7 @@ export class Actors {
   #stopped = false;
   readonly #slots: Slots;
   readonly #touched: Touched;
-  readonly #held: Held = { deliveries: 0, bytes: 0 };
+  readonly #totals: QueueTotals = { deliveries: 0, bytes: 0 };
   /** Endpoints that are deleted and whose actors have something left to end. */
   readonly #leaving = new Set<number>();
   #lookedAt = 0;
@@ -103,7 +103,7 @@ export class Actors {
 
   #partsOfPushed(): ActorParts<Sent> {
     return {
-      held: this.#held,
+      totals: this.#totals,
       clock: this.#wakingClock,
       random: () => this.parts.random(),
       load: (id) => loadDelivery(this.data, id),
@@ -120,7 +120,7 @@ export class Actors {
       askForSlot: (endpoint, own) => this.#slots.ask(endpoint.id, this.#accountOf(endpoint), own),
       isTurnOver: () => this.data.store.turns.isOver,
       canRecord: () => this.data.store.writable,
-      isRoomy: () => this.#held.deliveries < limit("queuedTotalMax"),
+      isRoomy: () => this.#totals.deliveries < limit("queuedTotalMax"),
       isSuspended: (projectId) => this.data.tenants.isSuspended(projectId),
       unattended: (work, running) => this.data.store.unattended(work, running),
     };
@@ -140,7 +140,7 @@ export class Actors {
    * anything is accepted.
    */
   recover(): void {
-    for (const row of this.data.deliveries.held()) this.#of(row.endpointId)?.restore(row);
+    for (const row of this.data.deliveries.unparked()) this.#of(row.endpointId)?.restore(row);
     for (const endpointId of this.data.deliveries.endpointsWithParked()) this.#of(endpointId);
     this.wakeAll();
   }
@@ -169,7 +169,7 @@ export class Actors {
     if (!load) this.#touched.add(waiting.id);
     const isKept =
       load !== null &&
-      this.#held.bytes + load.body.length <= limit("bodyCacheBytesMax") &&
+      this.#totals.bytes + load.body.length <= limit("bodyCacheBytesMax") &&
       !this.#touched.has(waiting.id);
     actor?.enqueue(isKept ? waiting : { ...waiting, load: null });
   }
@@ -242,9 +242,9 @@ export class Actors {
     const actor = this.#actors.get(id);
     // Most of many thousand have nothing: no look-up for those.
     if (!actor || (actor instanceof EndpointActor && actor.isQuiet)) return awaiting;
-    const held = actor instanceof EndpointActor ? actor.ids() : [];
+    const inHand = actor instanceof EndpointActor ? actor.ids() : [];
     // Some that are parked are in the actor's hands already.
-    return awaiting + deliveries.countParked(id) + deliveries.countOpenUnparked(held);
+    return awaiting + deliveries.countParked(id) + deliveries.countOpenUnparked(inHand);
   }
 
   /** By the wall clock. */

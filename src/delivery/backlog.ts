@@ -9,7 +9,10 @@ import { Queue } from "./queue.ts";
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** What the backlog needs of its actor's parts. */
-export type BacklogParts = Pick<ActorParts<Finding>, "held" | "load" | "parked" | "firstParked" | "isRoomy">;
+export type BacklogParts = Pick<
+  ActorParts<Finding>,
+  "totals" | "load" | "parked" | "firstParked" | "isRoomy"
+>;
 
 /**
  * The deliveries that wait for one endpoint. The first of them stand in memory, in a queue with a bound; all
@@ -27,7 +30,7 @@ export class Backlog {
     private readonly flights: Flights,
     private readonly parts: BacklogParts,
   ) {
-    this.#queue = new Queue(endpoint.ordering, parts.held);
+    this.#queue = new Queue(endpoint.ordering, parts.totals);
     this.#parkedFrom = this.#readParkedFrom();
   }
 
@@ -157,8 +160,8 @@ export class Backlog {
    */
   takeForDisposal(busyToo: boolean): number[] {
     const withoutBusy = (ids: number[]) => (busyToo ? ids : ids.filter((id) => !this.flights.defer(id)));
-    for (let held = this.#dropSome(); held.length > 0; held = this.#dropSome()) {
-      const free = withoutBusy(held);
+    for (let dropped = this.#dropSome(); dropped.length > 0; dropped = this.#dropSome()) {
+      const free = withoutBusy(dropped);
       if (free.length > 0) return free;
     }
     if (this.#parkedFrom === NEVER) return [];
@@ -168,9 +171,9 @@ export class Backlog {
   }
 
   #dropSome(): number[] {
-    const held = this.#queue.ids(limit("sliceRows"));
-    for (const id of held) this.#queue.drop(id);
-    return held;
+    const ids = this.#queue.ids(limit("sliceRows"));
+    for (const id of ids) this.#queue.drop(id);
+    return ids;
   }
 
   /** Fetches parked deliveries when the first of them stands before all that the queue holds. */

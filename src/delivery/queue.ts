@@ -2,7 +2,7 @@ import type { Endpoint } from "../core/model.ts";
 import { orderOf, type Waiting } from "../core/waiting.ts";
 
 /** What all queues of actors hold together. */
-export interface Held {
+export interface QueueTotals {
   deliveries: number;
   /** Bytes of bodies that are at hand for their first attempt. */
   bytes: number;
@@ -19,10 +19,10 @@ export class Queue {
   #heap: Waiting[] = [];
   readonly #byId = new Map<number, Waiting>();
 
-  /** Counts in `held` what it holds, among others. */
+  /** Counts in `totals` what it holds, among others. */
   constructor(
     private ordering: Endpoint["ordering"],
-    private readonly held: Held,
+    private readonly totals: QueueTotals,
   ) {}
 
   get size(): number {
@@ -93,13 +93,13 @@ export class Queue {
   forgetLoad(id: number): void {
     const item = this.#byId.get(id);
     if (!item?.load) return;
-    this.held.bytes -= item.load.body.length;
+    this.totals.bytes -= item.load.body.length;
     item.load = null;
   }
 
   #count({ load }: Waiting, by: 1 | -1): void {
-    this.held.deliveries += by;
-    if (load) this.held.bytes += by * load.body.length;
+    this.totals.deliveries += by;
+    if (load) this.totals.bytes += by * load.body.length;
   }
 
   /** Without those that were dropped. Sorted, it is a heap. */

@@ -17,7 +17,7 @@ const delivered: Finding = { outcome: "delivered", statusCode: 200, slows: false
 /** An actor whose attempts and outcomes each take a turn of the loop, and succeed. */
 function makeActor(): EndpointActor<Finding> {
   return new EndpointActor<Finding>(endpoint, HEALTHY, {
-    held: { deliveries: 0, bytes: 0 },
+    totals: { deliveries: 0, bytes: 0 },
     clock: steadyOver(new SetClock(1000)),
     random: () => 0,
     load: () => null,

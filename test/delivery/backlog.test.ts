@@ -14,7 +14,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 class Stage {
   readonly rows = new Map<number, { due: number | null; queueOrder: number | null }>();
   readonly flights = new Flights();
-  readonly held = { deliveries: 0, bytes: 0 };
+  readonly totals = { deliveries: 0, bytes: 0 };
   isRoomy = true;
   reads = 0;
   #backlog: Backlog | null = null;
@@ -24,7 +24,7 @@ class Stage {
   /** As the actor makes it, over the rows that are there by then. */
   get backlog(): Backlog {
     return (this.#backlog ??= new Backlog({ id: 1, ordering: this.ordering }, this.flights, {
-      held: this.held,
+      totals: this.totals,
       load: (id) => this.#load(id),
       parked: (_endpoint, count) => {
         this.reads++;
@@ -119,7 +119,7 @@ test("has room for so many, and for a head where the actors together hold much",
   fill(limit("actorQueueHead") + 1, limit("actorQueueMax") - 1);
   expect(stage.backlog.hasRoom).toBe(true);
   stage.add(limit("actorQueueMax"), 0);
-  expect([stage.backlog.hasRoom, stage.held.deliveries]).toEqual([false, limit("actorQueueMax")]);
+  expect([stage.backlog.hasRoom, stage.totals.deliveries]).toEqual([false, limit("actorQueueMax")]);
 });
 
 test("what is parked is fetched as the queue drains, some at a time, each once, in the order of all", () => {

@@ -37,7 +37,7 @@ export class ActorStage {
 
   constructor(health: Health = HEALTHY) {
     this.actor = new EndpointActor<Finding>(endpoint, health, {
-      held: { deliveries: 0, bytes: 0 },
+      totals: { deliveries: 0, bytes: 0 },
       clock: steadyOver(this.clock),
       random: () => 0.5,
       load: (id) => this.#load(id),

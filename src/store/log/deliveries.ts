@@ -331,8 +331,8 @@ export class Deliveries {
   /**
    * All that actors held in memory before the process ended, in the order of their due times.
    */
-  held(): Iterable<Waiting> {
-    return this.#statements.held.iterate();
+  unparked(): Iterable<Waiting> {
+    return this.#statements.unparked.iterate();
   }
 }
 
@@ -402,7 +402,7 @@ function prepareWaiting(sqlite: Store["sqlite"]) {
     countParked: sqlite.prepare<{ count: number }, [number]>(
       "SELECT count(*) AS count FROM delivery WHERE endpoint_id = ? AND queue_order IS NOT NULL",
     ),
-    held: sqlite.prepare<Waiting, []>(
+    unparked: sqlite.prepare<Waiting, []>(
       `SELECT ${WAITING_COLUMNS} FROM delivery
        WHERE due IS NOT NULL AND queue_order IS NULL ORDER BY due`,
     ),
