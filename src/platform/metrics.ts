@@ -68,7 +68,7 @@ class LastValues implements Metric {
     [...this.#values].map(([label, value]) => series(this.name, { [this.labelName]: label }, value));
 }
 
-interface Tally {
+interface Distribution {
   buckets: number[];
   count: number;
   sum: number;
@@ -77,7 +77,7 @@ interface Tally {
 /** Durations, by one label at most. */
 class Histogram implements Metric {
   readonly type = "histogram";
-  readonly #tallies = new Map<string, Tally>();
+  readonly #distributions = new Map<string, Distribution>();
 
   constructor(
     readonly name: string,
@@ -89,24 +89,25 @@ class Histogram implements Metric {
   }
 
   observe(seconds: number, label = ""): void {
-    const tally = this.#of(label);
-    tally.count++;
-    tally.sum += seconds;
+    const distribution = this.#of(label);
+    distribution.count++;
+    distribution.sum += seconds;
     const bucket = this.bounds.findIndex((bound) => seconds <= bound);
-    if (bucket >= 0) tally.buckets[bucket] = (tally.buckets[bucket] ?? 0) + 1;
+    if (bucket >= 0) distribution.buckets[bucket] = (distribution.buckets[bucket] ?? 0) + 1;
   }
 
-  lines = (): string[] => [...this.#tallies].flatMap(([label, tally]) => this.#linesOf(label, tally));
+  lines = (): string[] =>
+    [...this.#distributions].flatMap(([label, distribution]) => this.#linesOf(label, distribution));
 
-  #of(label: string): Tally {
-    const known = this.#tallies.get(label);
+  #of(label: string): Distribution {
+    const known = this.#distributions.get(label);
     if (known) return known;
-    const made: Tally = { buckets: this.bounds.map(() => 0), count: 0, sum: 0 };
-    this.#tallies.set(label, made);
+    const made: Distribution = { buckets: this.bounds.map(() => 0), count: 0, sum: 0 };
+    this.#distributions.set(label, made);
     return made;
   }
 
-  #linesOf(label: string, { buckets, count, sum }: Tally): string[] {
+  #linesOf(label: string, { buckets, count, sum }: Distribution): string[] {
     const labels: Labels = this.labelName === null ? {} : { [this.labelName]: label };
     let below = 0;
     const bounded = buckets.map((some, at) => {

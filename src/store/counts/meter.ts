@@ -35,7 +35,7 @@ interface Counts {
   lent: number;
 }
 
-interface Tally extends Counts {
+interface AccountCounts extends Counts {
   accountId: number;
   /** The month of `used`. */
   month: Month;
@@ -52,12 +52,12 @@ const NEVER: Month = { start: 0, end: 0 };
  * transactions that write what it counts: deliveries, fan-outs, replays, first attempts.
  */
 export class Meter implements BatchPart {
-  readonly #tallies = new Map<number, Tally>();
-  #touched: Tally[] = [];
+  readonly #counts = new Map<number, AccountCounts>();
+  #touched: AccountCounts[] = [];
   /** Deliveries whose first attempt is under way, and how to give back what was lent to it. */
   readonly #first = new Map<number, (() => void) | null>();
   /** Of the running transaction: deliveries of `#first` that are to be lent a place, and by which account. */
-  readonly #lending = new Map<number, Tally>();
+  readonly #lending = new Map<number, AccountCounts>();
   /** Of the running transaction: deliveries outside `#first` whose place went, with the generation before. */
   #leaving = new Map<number, number>();
   /** `#leaving` of transactions that actors do not know of yet: they may begin an attempt all the same. */
@@ -111,10 +111,10 @@ export class Meter implements BatchPart {
   standing(account: Account, month: Month = monthAt(this.store.now())): Standing {
     const plan = this.planOf(account);
     const { deliveries: limit } = plan;
-    const tally = this.#tally(account.id);
-    const isThisMonth = month.start === tally.month.start;
-    const deliveries = isThisMonth ? tally.used : this.usage.total(account.id, month.start, month.end);
-    const remaining = isThisMonth && limit !== null ? Math.max(0, leftOf(tally, limit)) : null;
+    const counts = this.#countsOf(account.id);
+    const isThisMonth = month.start === counts.month.start;
+    const deliveries = isThisMonth ? counts.used : this.usage.total(account.id, month.start, month.end);
+    const remaining = isThisMonth && limit !== null ? Math.max(0, leftOf(counts, limit)) : null;
     return { month, deliveries, limit, remaining, overage: overageOf(plan, deliveries) };
   }
 
@@ -126,15 +126,15 @@ export class Meter implements BatchPart {
     const account = this.#payer(projectId);
     if (account === undefined) return null;
     const limit = this.#blockingLimit(account);
-    return limit === null ? null : Math.max(0, leftOf(this.#tally(account.id), limit));
+    return limit === null ? null : Math.max(0, leftOf(this.#countsOf(account.id), limit));
   }
 
   /** How many deliveries that wait for a place may go. */
   placesFree(account: Account): number {
     const limit = this.#blockingLimit(account);
     if (limit === null) return Number.POSITIVE_INFINITY;
-    const tally = this.#tally(account.id);
-    return Math.max(0, leftOf(tally, limit) + tally.awaited + tally.open.awaited);
+    const counts = this.#countsOf(account.id);
+    return Math.max(0, leftOf(counts, limit) + counts.awaited + counts.open.awaited);
   }
 
   /** How many events of the account that a project's deliveries are metered to wait for its plan. */
@@ -145,13 +145,13 @@ export class Meter implements BatchPart {
 
   /** The same of an account, with those of the transaction that is open. */
   waitingEventsOf(accountId: number): number {
-    const tally = this.#tally(accountId);
-    return tally.events + tally.open.events;
+    const counts = this.#countsOf(accountId);
+    return counts.events + counts.open.events;
   }
 
   /** The same over all accounts, for the metrics: they are read while no transaction is open. */
   get allWaitingEvents(): number {
-    return this.#tallies.values().reduce((sum, { events }) => sum + events, 0);
+    return this.#counts.values().reduce((sum, { events }) => sum + events, 0);
   }
 
   /** Inside a write: a delivery was tried for the first time, at this instant. */
@@ -159,9 +159,9 @@ export class Meter implements BatchPart {
     const account = this.#payer(projectId);
     if (!account) return;
     this.usage.add(account.id, projectId, at);
-    const tally = this.#tally(account.id);
-    if (at < tally.month.start || at >= tally.month.end) return;
-    this.#touch(tally).used++;
+    const counts = this.#countsOf(account.id);
+    if (at < counts.month.start || at >= counts.month.end) return;
+    this.#touch(counts).used++;
   }
 
   /** Inside a write: a delivery came to have, or to want, another place than before. */
@@ -174,19 +174,19 @@ export class Meter implements BatchPart {
   /** Inside a write: places for deliveries that are still to be written. */
   reserve(projectId: number, place: Place, by: number): void {
     const account = by !== 0 && this.#payer(projectId);
-    if (account) this.#touch(this.#tally(account.id))[place] += by;
+    if (account) this.#touch(this.#countsOf(account.id))[place] += by;
   }
 
   /** Inside a write: events came to wait, or wait no longer. */
   countWaiting(accountId: number, by: number): void {
-    this.#touch(this.#tally(accountId)).events += by;
+    this.#touch(this.#countsOf(accountId)).events += by;
   }
 
   /** A place for an attempt that is made by hand and about to begin; answers how to give it back. */
   lend(projectId: number): () => void {
     const account = this.#payer(projectId);
     if (account === undefined) return () => {};
-    return lend(this.#tally(account.id));
+    return lend(this.#countsOf(account.id));
   }
 
   /** The first attempt of a delivery begins: it is metered whatever becomes of the delivery meanwhile. */
@@ -213,9 +213,9 @@ export class Meter implements BatchPart {
       this.#leaving.set(id, generation);
     const account = this.#first.get(id) === null && this.#payer(projectId);
     if (!account || this.#lending.has(id)) return;
-    const tally = this.#tally(account.id);
-    this.#touch(tally).lent++;
-    this.#lending.set(id, tally);
+    const counts = this.#countsOf(account.id);
+    this.#touch(counts).lent++;
+    this.#lending.set(id, counts);
   }
 
   flush(): void {
@@ -228,13 +228,13 @@ export class Meter implements BatchPart {
   done(): void {
     this.#keepLeft();
     if (this.#touched.length === 0) return;
-    for (const [id, tally] of this.#lending) this.#first.set(id, lend(tally));
-    for (const tally of this.#touched) {
-      const { open } = tally;
-      tally.used += open.used;
-      tally.taken += open.taken;
-      tally.awaited += open.awaited;
-      tally.events += open.events;
+    for (const [id, counts] of this.#lending) this.#first.set(id, lend(counts));
+    for (const counts of this.#touched) {
+      const { open } = counts;
+      counts.used += open.used;
+      counts.taken += open.taken;
+      counts.awaited += open.awaited;
+      counts.events += open.events;
     }
     this.reset();
   }
@@ -252,9 +252,9 @@ export class Meter implements BatchPart {
   }
 
   reset(): void {
-    for (const tally of this.#touched) {
-      Object.assign(tally.open, NOTHING);
-      tally.isTouched = false;
+    for (const counts of this.#touched) {
+      Object.assign(counts.open, NOTHING);
+      counts.isTouched = false;
     }
     if (this.#touched.length > 0) this.#touched = [];
     this.#lending.clear();
@@ -273,37 +273,37 @@ export class Meter implements BatchPart {
   }
 
   /** Of this month: at its turn, and where the clock is set back over it, `used` is read anew. */
-  #tally(accountId: number): Tally {
-    const tally = this.#tallies.get(accountId) ?? this.#open(accountId);
+  #countsOf(accountId: number): AccountCounts {
+    const counts = this.#counts.get(accountId) ?? this.#open(accountId);
     const now = this.store.now();
-    if (now >= tally.month.end || now < tally.month.start) {
-      tally.month = monthAt(now);
-      tally.used = this.usage.total(accountId, tally.month.start, tally.month.end);
-      tally.open.used = 0;
+    if (now >= counts.month.end || now < counts.month.start) {
+      counts.month = monthAt(now);
+      counts.used = this.usage.total(accountId, counts.month.start, counts.month.end);
+      counts.open.used = 0;
     }
-    return tally;
+    return counts;
   }
 
-  #open(accountId: number): Tally {
-    const tally = { ...NOTHING, accountId, month: NEVER, open: { ...NOTHING }, isTouched: false };
-    this.#tallies.set(accountId, tally);
-    return tally;
+  #open(accountId: number): AccountCounts {
+    const counts = { ...NOTHING, accountId, month: NEVER, open: { ...NOTHING }, isTouched: false };
+    this.#counts.set(accountId, counts);
+    return counts;
   }
 
-  #touch(tally: Tally): Counts {
-    if (!tally.isTouched) this.#touched.push(tally);
-    tally.isTouched = true;
-    return tally.open;
+  #touch(counts: AccountCounts): Counts {
+    if (!counts.isTouched) this.#touched.push(counts);
+    counts.isTouched = true;
+    return counts.open;
   }
 }
 
 /** What is left of a limit, below zero where it was overshot. */
-function leftOf({ used, taken, awaited, lent, open }: Tally, limit: number): number {
+function leftOf({ used, taken, awaited, lent, open }: AccountCounts, limit: number): number {
   return limit - used - taken - awaited - lent - open.used - open.taken - open.awaited - open.lent;
 }
 
 /** One place, for an attempt that is under way; answers how to give it back. */
-function lend(tally: Tally): () => void {
-  tally.lent++;
-  return () => void tally.lent--;
+function lend(counts: AccountCounts): () => void {
+  counts.lent++;
+  return () => void counts.lent--;
 }

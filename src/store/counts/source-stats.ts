@@ -13,7 +13,7 @@ const TAKEN = ["accepted", "duplicate"];
 const ANSWERED = ["handshake"];
 
 /** Requests to one source in one hour that came to the same. */
-interface Tally {
+interface HourCount {
   sourceId: number;
   hour: number;
   outcome: string;
@@ -44,9 +44,9 @@ export interface SourceLast {
  */
 export class SourceStats implements BatchPart {
   /** Counted and not written down yet: by source, then by hour and outcome. */
-  readonly #counted = new Map<number, Map<string, Tally>>();
+  readonly #counted = new Map<number, Map<string, HourCount>>();
   /** What the running transaction writes down. */
-  #open: { tally: Tally; count: number }[] = [];
+  #open: { counted: HourCount; count: number }[] = [];
   readonly #statements;
 
   constructor(private readonly store: Store) {
@@ -59,10 +59,10 @@ export class SourceStats implements BatchPart {
     if (!ofSource) this.#counted.set(sourceId, (ofSource = new Map()));
     const hour = Math.floor(at / HOUR_MS);
     const key = keyOf(hour, outcome);
-    const tally = ofSource.get(key);
-    if (tally) {
-      tally.count++;
-      tally.lastAt = at;
+    const counted = ofSource.get(key);
+    if (counted) {
+      counted.count++;
+      counted.lastAt = at;
     } else ofSource.set(key, { sourceId, hour, outcome, count: 1, lastAt: at });
   }
 
@@ -105,11 +105,11 @@ export class SourceStats implements BatchPart {
 
   /** What is in the table now is not counted from memory too; what came meanwhile stays. */
   done(): void {
-    for (const { tally, count } of this.#open.splice(0)) {
-      tally.count -= count;
-      const ofSource = this.#counted.get(tally.sourceId);
-      if (tally.count === 0) ofSource?.delete(keyOf(tally.hour, tally.outcome));
-      if (ofSource?.size === 0) this.#counted.delete(tally.sourceId);
+    for (const { counted, count } of this.#open.splice(0)) {
+      counted.count -= count;
+      const ofSource = this.#counted.get(counted.sourceId);
+      if (counted.count === 0) ofSource?.delete(keyOf(counted.hour, counted.outcome));
+      if (ofSource?.size === 0) this.#counted.delete(counted.sourceId);
     }
   }
 
@@ -117,16 +117,16 @@ export class SourceStats implements BatchPart {
     this.#open = [];
   }
 
-  #write(tallies: readonly Tally[]): void {
-    for (const tally of tallies) {
-      const { sourceId, hour, outcome, count, lastAt } = tally;
+  #write(counts: readonly HourCount[]): void {
+    for (const counted of counts) {
+      const { sourceId, hour, outcome, count, lastAt } = counted;
       this.#statements.add.run(sourceId, hour, outcome, count);
       this.#statements.setLast.run(sourceId, outcome, lastAt);
-      this.#open.push({ tally, count });
+      this.#open.push({ counted, count });
     }
   }
 
-  #recentOf(sourceId: number): Tally[] {
+  #recentOf(sourceId: number): HourCount[] {
     return [...(this.#counted.get(sourceId)?.values() ?? [])];
   }
 }
@@ -135,7 +135,7 @@ function keyOf(hour: number, outcome: string): string {
   return `${hour} ${outcome}`;
 }
 
-function isRefusal({ outcome }: Pick<Tally, "outcome">): boolean {
+function isRefusal({ outcome }: Pick<HourCount, "outcome">): boolean {
   return !TAKEN.includes(outcome) && !ANSWERED.includes(outcome);
 }
 
@@ -143,7 +143,7 @@ function newest<Row extends { lastAt: number }>(rows: readonly Row[]): Row | nul
   return rows.reduce<Row | null>((last, row) => (last && last.lastAt >= row.lastAt ? last : row), null);
 }
 
-type LastRow = Pick<Tally, "outcome" | "lastAt">;
+type LastRow = Pick<HourCount, "outcome" | "lastAt">;
 
 const EXISTS = "EXISTS (SELECT 1 FROM source WHERE id = ?1)";
 
@@ -158,7 +158,7 @@ function prepare(sqlite: Store["sqlite"]) {
       `INSERT INTO source_last SELECT ?1, ?2, ?3 WHERE ${EXISTS}
        ON CONFLICT DO UPDATE SET at = max(at, excluded.at)`,
     ),
-    read: sqlite.prepare<Pick<Tally, "hour" | "outcome" | "count">, [number, number, number]>(
+    read: sqlite.prepare<Pick<HourCount, "hour" | "outcome" | "count">, [number, number, number]>(
       "SELECT hour, outcome, count FROM source_stat WHERE source_id = ? AND hour >= ? AND hour < ?",
     ),
     last: sqlite.prepare<LastRow, [number]>(
