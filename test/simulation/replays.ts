@@ -1,7 +1,8 @@
 import { Problem } from "../../src/core/errors.ts";
-import { type DeliveryStatus, isClosed } from "../../src/core/model.ts";
+import { type Delivery, type DeliveryStatus, isClosed } from "../../src/core/model.ts";
 import { enqueueReplayed, replayOne } from "../../src/pipeline/replay.ts";
 import { mayGet } from "../../src/pipeline/new-delivery.ts";
+import { NOTE_KINDS } from "../../src/store/log/notes.ts";
 import { statusNumber } from "../../src/store/log/delivery-row.ts";
 import { everyOne, type ReplayFilter } from "../../src/store/log/replays.ts";
 import type { Changes } from "./changes.ts";
@@ -155,9 +156,15 @@ export class Replays {
     const delivery = deliveries.get(id);
     // What its endpoint's end leaves is ended soon, and so is what was asked for by hand.
     const endpoint = delivery && endpoints.getAnyway(delivery.endpointId);
-    const isOver = !delivery || delivery.status === "cancelled" || !endpoint || isClosed(endpoint);
+    const isOver = !delivery || this.#wasCancelled(delivery) || !endpoint || isClosed(endpoint);
     if (!isMade && !isOver && !askedRetries.all().includes(id))
       this.run.violate("a retry by hand was answered, and nothing of it is on disk");
+  }
+
+  /** Also where an attempt of before has arrived after that: then its delivery is delivered. */
+  #wasCancelled({ id, status }: Delivery): boolean {
+    const note = this.run.sqlite.query("SELECT 1 FROM note WHERE delivery_id = ? AND kind = ?");
+    return status === "cancelled" || note.get(id, NOTE_KINDS.indexOf("cancelled")) !== null;
   }
 
   /** At an endpoint that keeps order and is paused, what is parked is tried by hand; and it is resumed. */
