@@ -22,7 +22,7 @@ import { DEFAULT_SCHEDULE } from "../core/retry.ts";
 import { limit } from "../core/limits.ts";
 import { TokenBucket } from "../core/structures/token-bucket.ts";
 import type { Load, Waiting } from "../core/waiting.ts";
-import type { ActorParts, AttemptRefusal, Settlement } from "./actor-parts.ts";
+import type { ActorParts, AttemptRefusal, Recorded, Settlement } from "./actor-parts.ts";
 import { Backlog } from "./backlog.ts";
 import { type Flight, Flights } from "./flights.ts";
 
@@ -159,7 +159,6 @@ export class EndpointActor<F extends Finding> {
     if (moved) this.#destination++;
     if (moved || enabled) this.health = HEALTHY;
     this.#backlog.follow(endpoint);
-    if (enabled) this.#backlog.takeBackBusy();
     // What is under way is cancelled like what waits; where it arrives nevertheless, it counts as delivered.
     if (endpoint.status === "deleted") {
       const due = this.parts.clock.now();
@@ -198,10 +197,9 @@ export class EndpointActor<F extends Finding> {
     const refusal = this.#refusalOfNow();
     if (refusal !== null && trigger === "test") this.#own(load.delivery);
     if (refusal !== null) return refusal;
-    // What the queue kept from accepting the event is out of date after this attempt.
-    this.#backlog.forgetLoad(load.delivery.id);
     return new Promise((resolve) => {
       this.#start(load, trigger, resolve);
+      this.#backlog.beginByHand(load.delivery.id);
       this.#goOn();
     });
   }
@@ -311,7 +309,7 @@ export class EndpointActor<F extends Finding> {
    * can help.
    */
   #wakesAt(now: number): number {
-    const due = this.#backlog.findNextDue();
+    const due = this.#backlog.nextDue;
     return due === NEVER || !this.#askForSlot() ? NEVER : Math.max(due, this.#gate(), this.#tokenAt(now));
   }
 
@@ -446,7 +444,6 @@ export class EndpointActor<F extends Finding> {
 
   /** The attempt; then states, in memory and at once; then to the disk; then the delivery is free again. */
   async #fly(flight: Flight, load: Load, asker: Asker<F>): Promise<void> {
-    const { id } = flight;
     this.parts.takeSlot(this.endpoint, load);
     this.parts.beginFirst(load.delivery);
     const sent = await this.parts.send(this.endpoint, load);
@@ -454,19 +451,12 @@ export class EndpointActor<F extends Finding> {
     this.#flights.land(flight);
     if (sent === null) return this.#onUntried(flight, asker);
     const settlement = this.#conclude(flight, load, sent);
-    this.#requeue(id, settlement);
     const recording = this.parts.record(settlement);
     this.#goOn();
     const recorded = await recording;
-    this.parts.endFirst(id);
-    const again = this.#flights.end(flight);
-    const { change, queueOrder } = settlement;
-    // A row that is as before the attempt does not say when the next one is due.
-    if (recorded === "not_recorded" && change !== null) this.#backlog.replace(id, change.due);
-    else {
-      if (queueOrder !== null) this.#backlog.park(queueOrder);
-      if (again || recorded === "overtaken") this.#backlog.reload(id);
-    }
+    this.parts.endFirst(flight.id);
+    this.#flights.end(flight);
+    this.#putBack(flight, settlement, recorded);
     // By now the endpoint's row says that it is disabled, or never will, as the endpoint has moved.
     if (settlement.disable !== null && this.#state.mode === "closing") this.#follow();
     asker?.(sent);
@@ -510,10 +500,12 @@ export class EndpointActor<F extends Finding> {
     return delivery.origin === "test" ? [] : (this.endpoint.retry?.schedule ?? DEFAULT_SCHEDULE);
   }
 
-  #requeue(id: number, { change, queueOrder }: Settlement<F>): void {
-    // What is parked is told of once its row says so: before, a refill would look for it in vain and
-    // forget it.
-    if (change !== null) this.#backlog.replace(id, queueOrder === null ? change.due : null);
+  /** Where a delivery waits after its attempt, which is recorded by now: in memory, parked, or nowhere. */
+  #putBack({ id, readsRow }: Flight, { change, queueOrder }: Settlement<F>, recorded: Recorded): void {
+    if (change === null || readsRow || recorded === "overtaken") this.#backlog.reload(id);
+    // A row that is as before the attempt does not say when the next one is due.
+    else if (queueOrder === null || recorded === "not_recorded") this.#backlog.replace(id, change.due);
+    else this.#backlog.park(queueOrder);
   }
 
   /** Ends what waits, one slice after the other; where the endpoint is deleted, what is under way too. */

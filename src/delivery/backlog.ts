@@ -18,7 +18,8 @@ export type BacklogParts = Pick<
  * The deliveries that wait for one endpoint. The first of them stand in memory, in a queue with a bound; all
  * others are parked: they wait in the database, in the same order, and are fetched as the queue drains.
  *
- * A delivery that is busy is in neither: its row changes with the outcome of its attempt, and is read then.
+ * A delivery that is busy comes back with the outcome of its attempt (`#putBack` of actor.ts). Until then it is
+ * in neither, unless order is kept: there it may stand in the queue, and holds those after it.
  */
 export class Backlog {
   readonly #queue: Queue;
@@ -64,23 +65,18 @@ export class Backlog {
     this.endpoint = endpoint;
     if (!reordered) return;
     this.#queue.sortBy(endpoint.ordering);
-    this.takeBackBusy();
+    for (const id of this.flights.ids()) this.reload(id);
     this.#parkedFrom = this.#readParkedFrom();
-  }
-
-  /** Busy deliveries that left the queue come back: where order is kept, they hold those after them. */
-  takeBackBusy(): void {
-    for (const id of this.flights.deferred()) this.reload(id);
   }
 
   /** Takes in a delivery that is on disk. */
   add(waiting: Waiting): void {
-    if (this.#leaveOut(waiting.id)) return;
-    if (waiting.queueOrder === null) return this.#queue.push(waiting);
-    // What the queue holds already was reopened; or it was fetched and tried between the commit and this word
-    // of it.
-    if (this.#queue.has(waiting.id)) this.reload(waiting.id);
-    this.park(waiting.queueOrder);
+    const { id, queueOrder } = waiting;
+    if (this.flights.has(id)) return this.reload(id);
+    if (queueOrder === null) return this.#queue.push(waiting);
+    // What the queue holds already was reopened, or it was fetched between the commit and this word of it.
+    if (this.#queue.has(id)) this.reload(id);
+    this.park(queueOrder);
   }
 
   /** Takes in a delivery by its row: the message is read when its turn comes. */
@@ -99,20 +95,21 @@ export class Backlog {
     this.#parkedFrom = Math.min(this.#parkedFrom, queueOrder);
   }
 
+  /** A delivery was cancelled. */
   drop(id: number): void {
+    this.flights.readRowLater(id);
     this.#queue.drop(id);
   }
 
-  /** What the queue kept from accepting the event is out of date. */
-  forgetLoad(id: number): void {
-    this.#queue.forgetLoad(id);
+  /** A delivery that may wait here is tried by hand. */
+  beginByHand(id: number): void {
+    if (this.#queue.has(id)) this.reload(id);
   }
 
-  /** The row knows better than the queue: the delivery was reopened, cancelled, or tried by hand. */
+  /** The row knows better than the queue: the delivery was reopened, or is tried by hand. */
   reload(id: number): void {
-    // While it is busy its row is out of date: that is read once more when its attempt is recorded.
-    this.flights.defer(id);
-    this.replace(id, this.parts.load(id)?.delivery.due ?? null);
+    this.flights.readRowLater(id);
+    this.replace(id, this.#isLeftOut(id) ? null : (this.parts.load(id)?.delivery.due ?? null));
   }
 
   /**
@@ -120,70 +117,50 @@ export class Backlog {
    * after it.
    */
   takeDue(now: number): Pick<Waiting, "id" | "load"> | null {
-    this.#refill(this.#findFreeHead(), now);
-    const head = this.#findFreeHead();
+    this.#refill(now);
+    const { head } = this;
     if (!head || head.due > now || this.flights.has(head.id)) return null;
     return this.#queue.pop() ?? null;
   }
 
-  /**
-   * Leaves out the busy ones at the head, and answers the instant from which `takeDue` may find something;
-   * `NEVER` where only an ending can help.
-   */
-  findNextDue(): number {
-    const head = this.#findFreeHead();
+  /** The instant from which `takeDue` may find something; `NEVER` where only an ending can help. */
+  get nextDue(): number {
+    const { head } = this;
     const mayGo = head !== undefined && !this.flights.has(head.id);
     return Math.min(mayGo ? head.due : NEVER, this.#parkedDue(head));
   }
 
-  /**
-   * Leaves out a busy delivery, whose row is read once its attempt is recorded; false where it is not busy,
-   * or its endpoint keeps order: there it stands in the queue all the same, and holds all after it.
-   */
-  #leaveOut(id: number): boolean {
-    return this.flights.defer(id) && this.endpoint.ordering === "none";
-  }
-
-  /** Leaves out the busy ones at the head; answers the first delivery in memory that stays. */
-  #findFreeHead(): Waiting | undefined {
-    for (;;) {
-      const head = this.#queue.peek();
-      if (!head || !this.#leaveOut(head.id)) return head;
-      this.#queue.drop(head.id);
-    }
+  /** True for a busy delivery that holds nothing. */
+  #isLeftOut(id: number): boolean {
+    return this.endpoint.ordering === "none" && this.flights.has(id);
   }
 
   /**
    * The next deliveries to be ended, of an endpoint that is disabled or deleted; those in memory leave it.
-   * Without `busyToo`, those that are busy are decided by the outcome of their attempt, and looked at again
-   * after it: none is taken while only such are left.
+   * Without `busyToo`, those that are busy are decided by the outcome of their attempt: none is taken while
+   * only such are left.
    */
   takeForDisposal(busyToo: boolean): number[] {
-    const withoutBusy = (ids: number[]) => (busyToo ? ids : ids.filter((id) => !this.flights.defer(id)));
-    for (let dropped = this.#dropSome(); dropped.length > 0; dropped = this.#dropSome()) {
-      const free = withoutBusy(dropped);
-      if (free.length > 0) return free;
-    }
-    if (this.#parkedFrom === NEVER) return [];
-    const parked = this.parts.parked(this.endpoint.id, limit("sliceRows") + this.flights.size);
+    const slice = limit("sliceRows");
+    const count = slice + this.flights.size;
+    const sliceOf = (ids: number[]) => ids.filter((id) => busyToo || !this.flights.has(id)).slice(0, slice);
+    const held = sliceOf(this.#queue.ids(count));
+    for (const id of held) this.#queue.drop(id);
+    if (held.length > 0 || this.#parkedFrom === NEVER) return held;
+    const parked = this.parts.parked(this.endpoint.id, count);
     if (parked.length === 0) this.#parkedFrom = NEVER;
-    return withoutBusy(parked.map((row) => row.id));
-  }
-
-  #dropSome(): number[] {
-    const ids = this.#queue.ids(limit("sliceRows"));
-    for (const id of ids) this.#queue.drop(id);
-    return ids;
+    return sliceOf(parked.map((row) => row.id));
   }
 
   /** Fetches parked deliveries when the first of them stands before all that the queue holds. */
-  #refill(head: Waiting | undefined, now: number): void {
+  #refill(now: number): void {
+    const { head } = this;
     if (this.#parkedFrom === NEVER || (head && orderOf(head, this.endpoint.ordering) <= this.#parkedFrom))
       return;
     if (this.endpoint.ordering === "none" && this.#parkedFrom > now) return;
     const count = this.#queue.size + this.flights.size + limit("actorRefillMax");
     const rows = this.parts.parked(this.endpoint.id, count);
-    for (const { id, due } of rows) if (!this.#queue.has(id) && !this.#leaveOut(id)) this.addRow(id, due);
+    for (const { id, due } of rows) if (!this.#queue.has(id) && !this.#isLeftOut(id)) this.addRow(id, due);
     this.#parkedFrom = rows.length < count ? NEVER : (rows.at(-1)?.queueOrder ?? NEVER);
   }
 

@@ -12,8 +12,8 @@ export interface Flight {
   /** Somebody asked for this attempt and waits for it: it takes none of the endpoint's own slots. */
   readonly byHand: boolean;
   isRecording: boolean;
-  /** The delivery came due meanwhile: its row is read once the attempt is recorded. */
-  again: boolean;
+  /** The delivery may have changed meanwhile: its row is read once the attempt is recorded. */
+  readsRow: boolean;
 }
 
 /**
@@ -75,20 +75,14 @@ export class Flights {
     return this.#flights.get(id)?.isRecording ?? false;
   }
 
-  /** Has the row of a busy delivery read again once its attempt is recorded; false where it is not busy. */
-  defer(id: number): boolean {
+  /** Has the row of a delivery, if that is busy, read once its attempt is recorded. */
+  readRowLater(id: number): void {
     const flight = this.#flights.get(id);
-    if (flight) flight.again = true;
-    return flight !== undefined;
+    if (flight) flight.readsRow = true;
   }
 
   ids(): Iterable<number> {
     return this.#flights.keys();
-  }
-
-  /** Busy deliveries that came due meanwhile. */
-  deferred(): number[] {
-    return [...this.#flights].flatMap(([id, { again }]) => (again ? id : []));
   }
 
   idsInFlight(): number[] {
@@ -97,8 +91,8 @@ export class Flights {
     return ids;
   }
 
-  begin(start: Omit<Flight, "isRecording" | "again">): Flight {
-    const flight: Flight = { ...start, isRecording: false, again: false };
+  begin(start: Omit<Flight, "isRecording" | "readsRow">): Flight {
+    const flight: Flight = { ...start, isRecording: false, readsRow: false };
     this.#flights.set(flight.id, flight);
     this.#inFlight++;
     if (flight.byHand) this.#byHand++;
@@ -113,9 +107,8 @@ export class Flights {
     if (flight.byHand) this.#byHand--;
   }
 
-  /** The outcome is on disk, or was given up. True where the delivery came due meanwhile. */
-  end({ id, again }: Flight): boolean {
+  /** The outcome is on disk, or was given up. */
+  end({ id }: Flight): void {
     this.#flights.delete(id);
-    return again;
   }
 }

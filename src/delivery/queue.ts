@@ -89,14 +89,6 @@ export class Queue {
     if (this.#heap.length > 2 * this.size + DROPPED_MAX) this.#rebuild();
   }
 
-  /** The item is read from the database when its turn comes. */
-  forgetLoad(id: number): void {
-    const item = this.#byId.get(id);
-    if (!item?.load) return;
-    this.totals.bytes -= item.load.body.length;
-    item.load = null;
-  }
-
   #count({ load }: Waiting, by: 1 | -1): void {
     this.totals.deliveries += by;
     if (load) this.totals.bytes += by * load.body.length;

@@ -88,23 +88,43 @@ test("where order is kept, a head that is not due, or is busy, holds those behin
   stage.add(1, NOW + 5);
   stage.add(2, NOW);
   expect(stage.takeAll()).toEqual([]);
-  expect(stage.backlog.findNextDue()).toBe(NOW + 5);
+  expect(stage.backlog.nextDue).toBe(NOW + 5);
   const flight = beginFlight(stage.flights, 1, true);
   expect(stage.takeAll(NOW + 5)).toEqual([]);
-  expect(stage.backlog.findNextDue()).toBe(NEVER);
+  expect(stage.backlog.nextDue).toBe(NEVER);
   stage.flights.land(flight);
   stage.flights.end(flight);
   expect(stage.takeAll(NOW + 5)).toEqual([1, 2]);
 });
 
-test("where it is not, one that is busy lets the others go, and is told of at its end", () => {
+test("where it is not, one that is busy leaves the queue, lets the others go, and is read at its end", () => {
   const stage = new Stage();
   stage.add(1, 0);
   stage.add(2, 0);
   const flight = beginFlight(stage.flights, 1, true);
-  expect(stage.takeAll()).toEqual([2]);
+  stage.backlog.beginByHand(1);
+  expect([stage.backlog.ids(), stage.takeAll()]).toEqual([[2], [2]]);
   stage.flights.land(flight);
-  expect(stage.flights.end(flight)).toBe(true);
+  stage.flights.end(flight);
+  expect(flight.readsRow).toBe(true);
+});
+
+test("what is cancelled while it is busy is read at its end", () => {
+  const stage = new Stage();
+  const flight = beginFlight(stage.flights, 1, false);
+  stage.backlog.drop(1);
+  expect(flight.readsRow).toBe(true);
+});
+
+test("a change of the order takes what is busy into the queue, and out of it", () => {
+  const stage = new Stage();
+  stage.add(1, 0);
+  beginFlight(stage.flights, 1, true);
+  stage.backlog.beginByHand(1);
+  stage.backlog.follow({ id: 1, ordering: "fifo" });
+  expect(stage.backlog.ids()).toEqual([1]);
+  stage.backlog.follow({ id: 1, ordering: "none" });
+  expect(stage.backlog.ids()).toEqual([]);
 });
 
 test("has room for so many, and for a head where the actors together hold much", () => {
@@ -126,7 +146,7 @@ test("what is parked is fetched as the queue drains, some at a time, each once, 
   const stage = new Stage();
   const count = 3 * limit("actorRefillMax");
   for (let id = 1; id <= count; id++) stage.rows.set(id, { due: id, queueOrder: id });
-  expect([stage.backlog.size, stage.backlog.isEmpty, stage.backlog.findNextDue()]).toEqual([0, false, 1]);
+  expect([stage.backlog.size, stage.backlog.isEmpty, stage.backlog.nextDue]).toEqual([0, false, 1]);
   expect(stage.takeAll(NOW)).toEqual(Array.from({ length: count }, (_, at) => at + 1));
   expect([stage.backlog.isEmpty, stage.reads < 10]).toEqual([true, true]);
 });
@@ -134,7 +154,7 @@ test("what is parked is fetched as the queue drains, some at a time, each once, 
 test("what is parked and not due stays in the database until it is", () => {
   const stage = new Stage();
   stage.add(1, NOW + 10, NOW + 10);
-  expect([stage.takeAll(), stage.reads, stage.backlog.findNextDue()]).toEqual([[], 0, NOW + 10]);
+  expect([stage.takeAll(), stage.reads, stage.backlog.nextDue]).toEqual([[], 0, NOW + 10]);
   expect(stage.takeAll(NOW + 10)).toEqual([1]);
 });
 
@@ -153,7 +173,7 @@ test("reads a row again that knows better: ended, due later, gone", () => {
   stage.rows.set(2, { due: NOW + 1, queueOrder: null });
   stage.rows.delete(3);
   for (const id of [1, 2, 3]) stage.backlog.reload(id);
-  expect([stage.takeAll(), stage.backlog.ids(), stage.backlog.findNextDue()]).toEqual([[], [2], NOW + 1]);
+  expect([stage.takeAll(), stage.backlog.ids(), stage.backlog.nextDue]).toEqual([[], [2], NOW + 1]);
 });
 
 test("a change of the order sorts anew what is in memory", () => {
@@ -188,19 +208,23 @@ test("what is parked before a busy delivery wants to be fetched, where order is 
   const stage = new Stage("fifo");
   stage.add(5, NOW);
   beginFlight(stage.flights, 5, true);
-  expect(stage.backlog.findNextDue()).toBe(NEVER);
+  expect(stage.backlog.nextDue).toBe(NEVER);
   // Opened again, while the queue is full.
   stage.add(2, NOW, 2);
-  expect(stage.backlog.findNextDue()).toBeLessThanOrEqual(NOW);
-  expect([stage.takeAll(), stage.backlog.findNextDue()]).toEqual([[2], NEVER]);
+  expect(stage.backlog.nextDue).toBeLessThanOrEqual(NOW);
+  expect([stage.takeAll(), stage.backlog.nextDue]).toEqual([[2], NEVER]);
 });
 
 test("what is read while it is busy is read once more after its attempt", () => {
   const stage = new Stage();
   stage.add(1, NOW);
+  stage.takeAll();
   const flight = beginFlight(stage.flights, 1, false);
+  stage.add(1, NOW);
+  expect([flight.readsRow, stage.backlog.ids()]).toEqual([true, []]);
+  stage.flights.end(flight);
   stage.backlog.reload(1);
-  expect([stage.flights.end(flight), stage.backlog.ids()]).toEqual([true, [1]]);
+  expect(stage.backlog.ids()).toEqual([1]);
 });
 
 test("a parked delivery that is busy holds those behind it once it is fetched, where order is kept", () => {

@@ -36,8 +36,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a retry is forgotten: the delivery does not go back into the queue",
     file: "delivery/actor.ts",
-    find: "this.#backlog.replace(id, queueOrder === null ? change.due : null)",
-    put: "this.#backlog.replace(id, null)",
+    find: 'else if (queueOrder === null || recorded === "not_recorded") this.#backlog.replace(id, change.due);',
+    put: 'else if (queueOrder === null || recorded === "not_recorded") this.#backlog.replace(id, null);',
   },
   {
     name: "one commit in fifty is acknowledged and rolled back",
@@ -154,16 +154,16 @@ export const MUTANTS: readonly Mutant[] = [
     put: "if (write.kept) continue;",
   },
   {
-    name: "a parked retry is told of before it is on disk, and forgotten by a refill in between",
+    name: "a retry is parked, and the backlog is not told of it",
     file: "delivery/actor.ts",
-    find: "if (queueOrder !== null) this.#backlog.park(queueOrder);",
+    find: "else this.#backlog.park(queueOrder);",
     put: "",
   },
   {
-    name: "a delivery whose turn comes while it is busy is not looked at again",
+    name: "a delivery that is reopened while its outcome is on its way to the disk is not looked at again",
     file: "delivery/actor.ts",
-    find: 'if (again || recorded === "overtaken") this.#backlog.reload(id);',
-    put: 'if (recorded === "overtaken") this.#backlog.reload(id);',
+    find: 'if (change === null || readsRow || recorded === "overtaken") this.#backlog.reload(id);',
+    put: 'if (change === null || recorded === "overtaken") this.#backlog.reload(id);',
   },
   {
     name: "a delivery that is cancelled keeps its place",
@@ -258,8 +258,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a delivery that is reopened and parked stays in the queue with its old time",
     file: "delivery/backlog.ts",
-    find: "if (this.#queue.has(waiting.id)) this.reload(waiting.id);",
-    put: "",
+    find: "if (this.#queue.has(id)) this.reload(id);\n    this.park(queueOrder);",
+    put: "this.park(queueOrder);",
   },
   {
     name: "what waits follows a wall clock that is set back",
@@ -276,8 +276,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "what is under way is dead with its endpoint",
     file: "delivery/backlog.ts",
-    find: "busyToo ? ids : ids.filter((id) => !this.flights.defer(id))",
-    put: "ids",
+    find: "busyToo || !this.flights.has(id)",
+    put: "true",
   },
   {
     name: "a delivery that arrives once more by hand is counted again",
@@ -352,10 +352,16 @@ export const MUTANTS: readonly Mutant[] = [
     put: "() => {});",
   },
   {
+    name: "a delivery that is cancelled while its outcome is on its way to the disk waits on",
+    file: "delivery/backlog.ts",
+    find: "    this.flights.readRowLater(id);\n    this.#queue.drop(id);",
+    put: "    this.#queue.drop(id);",
+  },
+  {
     name: "a refill leaves out what is tried by hand, where order is kept too",
     file: "delivery/backlog.ts",
-    find: 'return this.flights.defer(id) && this.endpoint.ordering === "none";',
-    put: "return this.flights.defer(id);",
+    find: 'return this.endpoint.ordering === "none" && this.flights.has(id);',
+    put: "return this.flights.has(id);",
   },
   {
     name: "a test that finds no attempt is nobody's",

@@ -13,9 +13,25 @@ import type { Simulation } from "./run.ts";
 export class Replays {
   constructor(private readonly run: Simulation) {}
 
-  one(): void {
+  /** A delivery is opened again or cancelled in the very transaction that records its attempt, or before it. */
+  besideOutcome(changes: Pick<Changes, "cancel">): void {
     const { rng, watch } = this.run;
-    const id = (rng.chance(0.3) ? watch.someBusy(rng) : null) ?? this.run.someDelivery();
+    const id = watch.someBusy(rng);
+    if (id === null) return;
+    const act = () => (rng.chance(0.6) ? this.one(id) : changes.cancel(id));
+    watch.onceEnded(id, () => this.#afterMicrotasks(rng.below(12), act));
+  }
+
+  #afterMicrotasks(count: number, act: () => void): void {
+    queueMicrotask(() => {
+      if (count > 0) this.#afterMicrotasks(count - 1, act);
+      else if (this.run.isUp) act();
+    });
+  }
+
+  one(asked: number | null = null): void {
+    const { rng, watch } = this.run;
+    const id = asked ?? (rng.chance(0.3) ? watch.someBusy(rng) : null) ?? this.run.someDelivery();
     const { data, actors, outlet } = this.run.process;
     const delivery = id === null ? null : data.deliveries.get(id);
     const endpoint = delivery && data.endpoints.get(delivery.endpointId);

@@ -218,6 +218,7 @@ export class Simulation {
       [2, () => this.replays.parkedByHand(changes)],
       [4, () => this.replays.waitingByHand(changes)],
       [4, () => this.replays.one()],
+      [3, () => this.replays.besideOutcome(changes)],
       [2, () => this.replays.many()],
       [2, () => this.replays.wide()],
       [4, () => this.trials.one(changes)],
