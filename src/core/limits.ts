@@ -298,6 +298,7 @@ export const LIMITS = {
     why: "More patterns in a schema, or larger counts in them, would make it weigh megabytes.",
   },
   customHeadersMax: { value: 20, unit: "count", why: "Keeps the request head far below what servers take." },
+  customHeaderNameMax: { value: 128, unit: "characters", why: "Keeps a request head readable." },
   customHeaderValueMax: {
     value: 4096,
     unit: "characters",

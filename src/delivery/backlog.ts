@@ -18,8 +18,8 @@ export type BacklogParts = Pick<
  * The deliveries that wait for one endpoint. The first of them stand in memory, in a queue with a bound; all
  * others are parked: they wait in the database, in the same order, and are fetched as the queue drains.
  *
- * A delivery that is busy comes back with the outcome of its attempt (`#putBack` of actor.ts). Until then it is
- * in neither, unless order is kept: there it may stand in the queue, and holds those after it.
+ * A delivery that is busy comes back with the outcome of its attempt (`#putBack` of actor.ts). Until then it
+ * is in neither, unless order is kept: there it may stand in the queue, and holds those after it.
  */
 export class Backlog {
   readonly #queue: Queue;

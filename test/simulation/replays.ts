@@ -13,7 +13,7 @@ import type { Simulation } from "./run.ts";
 export class Replays {
   constructor(private readonly run: Simulation) {}
 
-  /** A delivery is opened again or cancelled in the very transaction that records its attempt, or before it. */
+  /** A delivery is opened again or cancelled in the very transaction that records its attempt. */
   besideOutcome(changes: Pick<Changes, "cancel">): void {
     const { rng, watch } = this.run;
     const id = watch.someBusy(rng);

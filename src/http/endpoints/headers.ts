@@ -10,8 +10,8 @@ import { TRANSPORT_HEADERS } from "../../transport/request.ts";
 
 type Headers = Endpoint["headers"];
 
-/** RFC 9110 section 5.6.2; the length keeps a head readable. */
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
+/** RFC 9110 section 5.6.2. */
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Latin-1 without control characters. */
 const VALUE = /^[\x20-\x7e\xa0-\xff]*$/;
 
@@ -54,6 +54,8 @@ export function refuseProtocolHeaders(headers: Headers, kindName: string, faults
 
 function faultOf(name: string, value: string | undefined): string | null {
   if (!NAME.test(name)) return "This is not the name of a header.";
+  const max = limit("customHeaderNameMax");
+  if (name.length > max) return `Expected a name of at most ${max} characters.`;
   const lower = name.toLowerCase();
   if (RESERVED.has(lower) || lower.startsWith("webhook-")) return "This header is set by Sealpost itself.";
   if (value === undefined) return `Nothing is stored yet that ${MASK} could stand for.`;
@@ -62,5 +64,7 @@ function faultOf(name: string, value: string | undefined): string | null {
 
 /** What is no name of a header is not repeated: it may be anything. */
 function pointerOf(name: string): string {
-  return NAME.test(name) ? childPointer("/headers", name) : "/headers";
+  return NAME.test(name) && name.length <= limit("customHeaderNameMax")
+    ? childPointer("/headers", name)
+    : "/headers";
 }

@@ -43,7 +43,10 @@ const headersShape = shownAs(
         maxLength: limit("customHeaderValueMax"),
         pattern: "^[\\u0020-\\u007e\\u00a0-\\u00ff]*$",
       }),
-      propertyNames: { pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$" },
+      propertyNames: {
+        pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
+        maxLength: limit("customHeaderNameMax"),
+      },
       maxProperties: limit("customHeadersMax"),
       $id: "CustomHeaders",
     },

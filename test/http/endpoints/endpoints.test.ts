@@ -142,6 +142,7 @@ describe("what is refused", () => {
       { url: okay, headers: { "Transfer-Encoding": "chunked" } },
       "/headers/Transfer-Encoding",
     ],
+    ["a header's name of 129 characters", { url: okay, headers: { ["x".repeat(129)]: "1" } }, "/headers"],
     ["a header that is no token", { url: okay, headers: { "a b": "1" } }, "/headers"],
     ["a header with a line break", { url: okay, headers: { "x-a": "1\r\nx-b: 2" } }, "/headers/x-a"],
     ["a header beyond Latin-1", { url: okay, headers: { "x-a": "世" } }, "/headers/x-a"],
@@ -171,6 +172,14 @@ describe("what is refused", () => {
 
   test.each(cases)("%s", async (_name, body, pointer) => {
     expectFault(await bench.app.live.post("/v1/endpoints", body), pointer);
+  });
+
+  test("a header's name that is too long is told so, one of 128 characters is taken", async () => {
+    const make = (length: number) =>
+      bench.app.live.post("/v1/endpoints", { url: okay, headers: { ["x".repeat(length)]: "1" } });
+    const { json } = await make(129);
+    expect(json.errors?.map(({ detail }) => detail)).toEqual(["Expected a name of at most 128 characters."]);
+    expect((await make(128)).status).toBe(201);
   });
 
   test("all faults of a body are told at once", async () => {
