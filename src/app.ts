@@ -285,7 +285,7 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
     baseUrl: config.baseUrl,
     ingestRateLimit: config.ingestRateLimit,
     pollRateLimit: config.managementRateLimit,
-    now,
+    wallNow: now,
     monotonic,
     onRejected: (reason) => metrics.ingestRejected.count(reason),
     log: (level, msg, fields) => logger.log(level, msg, fields),

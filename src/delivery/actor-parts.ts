@@ -34,25 +34,47 @@ export type AttemptRefusal = "busy" | "closed" | "full" | "stopping";
  */
 export type Recorded = "applied" | "overtaken" | "not_recorded";
 
+/** The rows of deliveries, as an actor asks for them and ends them. */
+export interface DeliveryRows {
+  load(deliveryId: number): Load | null;
+  /** The first ones of an endpoint that are parked. */
+  parked(endpointId: number, count: number): Waiting[];
+  firstParked(endpointId: number): number | null;
+  /**
+   * Ends these open deliveries of disabled (dead) and deleted (cancelled) endpoints; answers those whose
+   * endpoint is neither.
+   */
+  dispose(ids: readonly number[]): Promise<readonly number[]>;
+}
+
+/** The slots that all endpoints share (slots.ts). */
+export interface SharedSlots {
+  /** Until `giveBack`. */
+  take(endpoint: Endpoint, load: Load): void;
+  giveBack(endpoint: Endpoint, load: Load): void;
+  /**
+   * False where all endpoints together have too many attempts in flight for one more of this endpoint, which
+   * has `own`.
+   */
+  isFree(endpoint: Endpoint, own: number): boolean;
+  /** The same answer; where it is false, the actor is woken once a slot is free. */
+  ask(endpoint: Endpoint, own: number): boolean;
+}
+
 /** `#partsOfPushed` of src/delivery/actors.ts fills it, once for all actors. */
 export interface ActorParts<F extends Finding> {
-  /** What the queues of all actors hold. */
-  totals: QueueTotals;
   /** What is due, and what waits, is told by it. */
   clock: SteadyClock;
   random(): number;
-  load(deliveryId: number): Load | null;
-  parked(endpointId: number, count: number): Waiting[];
-  firstParked(endpointId: number): number | null;
-  /** A slot of those that all endpoints share, until `giveSlotBack`. */
-  takeSlot(endpoint: Endpoint, load: Load): void;
-  giveSlotBack(endpoint: Endpoint, load: Load): void;
+  /** What the queues of all actors hold. */
+  totals: QueueTotals;
+  rows: DeliveryRows;
+  slots: SharedSlots;
   /**
-   * The first attempt of a delivery is metered whatever becomes of the delivery meanwhile, until `endFirst`:
-   * the outcome is on disk, or there is none.
+   * `Meter`: the first attempt of a delivery is metered whatever becomes of the delivery meanwhile, until
+   * `endFirst`: the outcome is on disk, or there is none.
    */
-  beginFirst(delivery: Delivery): void;
-  endFirst(deliveryId: number): void;
+  meter: { beginFirst(delivery: Delivery): void; endFirst(deliveryId: number): void };
   /**
    * `send` of send.ts. Never rejects; null where the attempt was given up because the process stops, or is
    * short of files: neither costs an attempt.
@@ -60,26 +82,14 @@ export interface ActorParts<F extends Finding> {
   send(endpoint: Endpoint, load: Load): Promise<F | null>;
   /** Never rejects. Resolves once the attempt is on disk, or never will be. */
   record(settlement: Settlement<F>): Promise<Recorded>;
-  /**
-   * Ends these open deliveries of disabled (dead) and deleted (cancelled) endpoints; answers those whose
-   * endpoint is neither.
-   */
-  dispose(ids: readonly number[]): Promise<readonly number[]>;
-  /**
-   * False where all endpoints together have too many attempts in flight for one more of this endpoint, which
-   * has `own` (slots.ts).
-   */
-  isSlotFree(endpoint: Endpoint, own: number): boolean;
-  /** The same answer; where it is false, the actor is woken once a slot is free. */
-  askForSlot(endpoint: Endpoint, own: number): boolean;
   /** True where what can be divided should go on in a later turn of the loop. */
   isTurnOver(): boolean;
   /** False while the disk takes nothing: an outcome that cannot be recorded must not come about. */
   canRecord(): boolean;
   /** True where the actors together hold few enough to take more than a head each. */
   isRoomy(): boolean;
-  /** Goes on without anybody who waits; a failure is told. */
-  unattended(work: string, running: Promise<unknown>): void;
   /** True where the account is suspended: nothing of it is sent, whatever its endpoints say. */
   isSuspended(projectId: number): boolean;
+  /** Goes on without anybody who waits; a failure is told. */
+  unattended(work: string, running: Promise<unknown>): void;
 }

@@ -147,7 +147,7 @@ export class EndpointActor<F extends Finding> {
   }
 
   /** What the database holds, at start: nothing goes before `wake`. */
-  restore(waiting: Waiting): void {
+  recover(waiting: Waiting): void {
     this.#backlog.add(waiting);
   }
 
@@ -209,7 +209,7 @@ export class EndpointActor<F extends Finding> {
     const { byHand, taken } = this.#flights;
     // As many attempts by hand as the endpoint has slots may be in flight beside those of its queue.
     if (byHand >= Math.max(limit("concurrencyDefault"), this.endpoint.maxConcurrency)) return "full";
-    return this.parts.isSlotFree(this.endpoint, taken) ? null : "full";
+    return this.parts.slots.isFree(this.endpoint, taken) ? null : "full";
   }
 
   /** Before a test is written: answers what gives its attempt back. */
@@ -240,7 +240,7 @@ export class EndpointActor<F extends Finding> {
     if (this.endpoint.ordering === "fifo" && !this.#isFirst(id)) return "order";
     if (this.#tokenAt(now) > now) return "rate_limit";
     if (this.#slotsTaken() < this.#capacity())
-      return this.parts.isSlotFree(this.endpoint, this.#flights.scheduled) ? null : "concurrency";
+      return this.parts.slots.isFree(this.endpoint, this.#flights.scheduled) ? null : "concurrency";
     // One probe at a time.
     return this.health.backoffLevel > 0 ? "backoff" : "concurrency";
   }
@@ -371,7 +371,7 @@ export class EndpointActor<F extends Finding> {
     return (
       this.#isSuspended() ||
       !this.parts.canRecord() ||
-      !this.parts.isSlotFree(this.endpoint, this.#flights.scheduled)
+      !this.parts.slots.isFree(this.endpoint, this.#flights.scheduled)
     );
   }
 
@@ -421,13 +421,13 @@ export class EndpointActor<F extends Finding> {
    */
   #askForSlot(): boolean {
     if (!this.parts.canRecord() || this.#slotsTaken() >= this.#capacity()) return false;
-    return this.parts.askForSlot(this.endpoint, this.#flights.scheduled);
+    return this.parts.slots.ask(this.endpoint, this.#flights.scheduled);
   }
 
   #startNext(now: number): boolean {
     const item = this.#backlog.takeDue(now);
     if (!item) return false;
-    const load = item.load ?? this.parts.load(item.id);
+    const load = item.load ?? this.parts.rows.load(item.id);
     if (!load || load.delivery.due === null) return true;
     if (this.endpoint.rateLimitPerSecond !== null) this.#rate.take(1);
     this.#start(load, triggerOf(load.delivery), null);
@@ -444,17 +444,17 @@ export class EndpointActor<F extends Finding> {
 
   /** The attempt; then states, in memory and at once; then to the disk; then the delivery is free again. */
   async #fly(flight: Flight, load: Load, asker: Asker<F>): Promise<void> {
-    this.parts.takeSlot(this.endpoint, load);
-    this.parts.beginFirst(load.delivery);
+    this.parts.slots.take(this.endpoint, load);
+    this.parts.meter.beginFirst(load.delivery);
     const sent = await this.parts.send(this.endpoint, load);
-    this.parts.giveSlotBack(this.endpoint, load);
+    this.parts.slots.giveBack(this.endpoint, load);
     this.#flights.land(flight);
     if (sent === null) return this.#onUntried(flight, asker);
     const settlement = this.#conclude(flight, load, sent);
     const recording = this.parts.record(settlement);
     this.#goOn();
     const recorded = await recording;
-    this.parts.endFirst(flight.id);
+    this.parts.meter.endFirst(flight.id);
     this.#flights.end(flight);
     this.#putBack(flight, settlement, recorded);
     // By now the endpoint's row says that it is disabled, or never will, as the endpoint has moved.
@@ -465,7 +465,7 @@ export class EndpointActor<F extends Finding> {
 
   /** The delivery is due as before, as this cost no attempt; nothing of the endpoint starts for a moment. */
   #onUntried(flight: Flight, asker: Asker<F>): void {
-    this.parts.endFirst(flight.id);
+    this.parts.meter.endFirst(flight.id);
     this.#flights.end(flight);
     this.#shortUntil = this.parts.clock.now() + limit("shortageRestMs");
     if (this.#state.mode !== "stopped") this.#backlog.reload(flight.id);
@@ -520,7 +520,7 @@ export class EndpointActor<F extends Finding> {
   async #end(ids: readonly number[]): Promise<void> {
     try {
       // Deliveries that `dispose` leaves are still to be sent: the endpoint was enabled meanwhile.
-      for (const id of await this.parts.dispose(ids)) this.#backlog.reload(id);
+      for (const id of await this.parts.rows.dispose(ids)) this.#backlog.reload(id);
     } finally {
       if ("isEnding" in this.#state) this.#state.isEnding = false;
     }

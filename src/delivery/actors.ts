@@ -87,7 +87,7 @@ export class Actors {
     this.#wakingClock = wakingClock(parts.clock, this.#wake);
     this.#pushedParts = this.#partsOfPushed();
     data.endpoints.onChange((endpoint) => {
-      if (keepsOrder(endpoint)) this.dispatcher.handOver(endpoint);
+      if (keepsOrder(endpoint)) this.dispatcher.bringAllOf(endpoint);
       this.#actors.get(endpoint.id)?.update(endpoint);
       if (endpoint.status === "deleted") this.#leaving.add(endpoint.id);
     });
@@ -103,21 +103,24 @@ export class Actors {
 
   #partsOfPushed(): ActorParts<Sent> {
     return {
-      totals: this.#totals,
       clock: this.#wakingClock,
       random: () => this.parts.random(),
-      load: (id) => loadDelivery(this.data, id),
-      parked: (id, count) => this.data.deliveries.parkedOf(id, count),
-      firstParked: (id) => this.data.deliveries.firstParkedOf(id),
-      takeSlot: (endpoint, { body }) => this.#slots.take(this.#accountOf(endpoint), body.length),
-      giveSlotBack: (endpoint, { body }) => this.#slots.giveBack(this.#accountOf(endpoint), body.length),
-      beginFirst: (delivery) => this.data.meter.beginFirst(delivery),
-      endFirst: (id) => this.data.meter.endFirst(id),
+      totals: this.#totals,
+      rows: {
+        load: (id) => loadDelivery(this.data, id),
+        parked: (id, count) => this.data.deliveries.parkedOf(id, count),
+        firstParked: (id) => this.data.deliveries.firstParkedOf(id),
+        dispose: (ids) => dispose(this.data, ids),
+      },
+      slots: {
+        take: (endpoint, { body }) => this.#slots.take(this.#accountOf(endpoint), body.length),
+        giveBack: (endpoint, { body }) => this.#slots.giveBack(this.#accountOf(endpoint), body.length),
+        isFree: (endpoint, own) => this.#slots.isFree(this.#accountOf(endpoint), own),
+        ask: (endpoint, own) => this.#slots.ask(endpoint.id, this.#accountOf(endpoint), own),
+      },
+      meter: this.data.meter,
       send: (endpoint, load) => this.parts.send(endpoint, load),
       record: (settlement) => this.parts.recorder.record(settlement),
-      dispose: (ids) => dispose(this.data, ids),
-      isSlotFree: (endpoint, own) => this.#slots.isFree(this.#accountOf(endpoint), own),
-      askForSlot: (endpoint, own) => this.#slots.ask(endpoint.id, this.#accountOf(endpoint), own),
       isTurnOver: () => this.data.store.turns.isOver,
       canRecord: () => this.data.store.writable,
       isRoomy: () => this.#totals.deliveries < limit("queuedTotalMax"),
@@ -140,7 +143,7 @@ export class Actors {
    * anything is accepted.
    */
   recover(): void {
-    for (const row of this.data.deliveries.unparked()) this.#of(row.endpointId)?.restore(row);
+    for (const row of this.data.deliveries.unparked()) this.#of(row.endpointId)?.recover(row);
     for (const endpointId of this.data.deliveries.endpointsWithParked()) this.#of(endpointId);
     this.wakeAll();
   }

@@ -2,17 +2,16 @@ import type { Endpoint } from "../core/model.ts";
 import { limit } from "../core/limits.ts";
 import { orderOf, type Waiting } from "../core/waiting.ts";
 import type { Finding } from "../core/delivery.ts";
-import type { ActorParts } from "./actor-parts.ts";
+import type { ActorParts, DeliveryRows } from "./actor-parts.ts";
 import type { Flights } from "./flights.ts";
 import { Queue } from "./queue.ts";
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** What the backlog needs of its actor's parts. */
-export type BacklogParts = Pick<
-  ActorParts<Finding>,
-  "totals" | "load" | "parked" | "firstParked" | "isRoomy"
->;
+export interface BacklogParts extends Pick<ActorParts<Finding>, "totals" | "isRoomy"> {
+  rows: Omit<DeliveryRows, "dispose">;
+}
 
 /**
  * The deliveries that wait for one endpoint. The first of them stand in memory, in a queue with a bound; all
@@ -109,7 +108,7 @@ export class Backlog {
   /** The row knows better than the queue: the delivery was reopened, or is tried by hand. */
   reload(id: number): void {
     this.flights.readRowLater(id);
-    this.replace(id, this.#isLeftOut(id) ? null : (this.parts.load(id)?.delivery.due ?? null));
+    this.replace(id, this.#isLeftOut(id) ? null : (this.parts.rows.load(id)?.delivery.due ?? null));
   }
 
   /**
@@ -147,7 +146,7 @@ export class Backlog {
     const held = sliceOf(this.#queue.ids(count));
     for (const id of held) this.#queue.drop(id);
     if (held.length > 0 || this.#parkedFrom === NEVER) return held;
-    const parked = this.parts.parked(this.endpoint.id, count);
+    const parked = this.parts.rows.parked(this.endpoint.id, count);
     if (parked.length === 0) this.#parkedFrom = NEVER;
     return sliceOf(parked.map((row) => row.id));
   }
@@ -159,7 +158,7 @@ export class Backlog {
       return;
     if (this.endpoint.ordering === "none" && this.#parkedFrom > now) return;
     const count = this.#queue.size + this.flights.size + limit("actorRefillMax");
-    const rows = this.parts.parked(this.endpoint.id, count);
+    const rows = this.parts.rows.parked(this.endpoint.id, count);
     for (const { id, due } of rows) if (!this.#queue.has(id) && !this.#isLeftOut(id)) this.addRow(id, due);
     this.#parkedFrom = rows.length < count ? NEVER : (rows.at(-1)?.queueOrder ?? NEVER);
   }
@@ -174,6 +173,6 @@ export class Backlog {
   }
 
   #readParkedFrom(): number {
-    return this.parts.firstParked(this.endpoint.id) ?? NEVER;
+    return this.parts.rows.firstParked(this.endpoint.id) ?? NEVER;
   }
 }

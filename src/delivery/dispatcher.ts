@@ -11,25 +11,25 @@ export interface DispatcherParts extends TurnParts {
   enqueue(waiting: Waiting): void;
 }
 
-/** The share of a few deliveries: they are handed over in this turn, however long it is already. */
+/** The share of a few deliveries: they are brought in this turn, however long it is already. */
 const UNBOUNDED: Share = { isOver: false };
 
 /** `fresh`: committed just now, so that the delivery stands as it was written. `waited`: in a line. */
 type Age = "fresh" | "waited";
 
-/** What waits of a project, in order; `done` of them are handed over. */
+/** What waits of a project, in order; `done` of them are brought. */
 interface Line {
   items: Waiting[];
   done: number;
 }
 
-/** Without those that are handed over, once they are half of it: each is copied once at most. */
+/** Without those that are brought, once they are half of it: each is copied once at most. */
 function shortened(line: Line): Line {
   return line.done * 2 < line.items.length ? line : { items: line.items.slice(line.done), done: 0 };
 }
 
 /**
- * Hands deliveries to their actors: some at once, the rest a share in each turn of the loop, so that nobody
+ * Brings deliveries to their actors: some at once, the rest a share in each turn of the loop, so that nobody
  * waits for a wide fan-out.
  */
 export class Dispatcher {
@@ -67,24 +67,24 @@ export class Dispatcher {
   dispatch(committed: readonly Waiting[]): void {
     const others: Waiting[] = [];
     for (const waiting of committed)
-      if (this.#isQuick(waiting)) this.#hand(waiting, "fresh");
+      if (this.#goesAtOnce(waiting)) this.#bring(waiting, "fresh");
       else others.push(waiting);
-    const at = this.#handAtOnce(others);
+    const at = this.#bringAtOnce(others);
     if (at === others.length) return;
     for (const waiting of others.slice(at)) this.#line(waiting);
     this.#schedule();
   }
 
-  /** Hands over what goes in this turn, and answers how many: a few go before all that waits in lines. */
-  #handAtOnce(committed: readonly Waiting[]): number {
+  /** Brings what goes in this turn, and answers how many: a few go before all that waits in lines. */
+  #bringAtOnce(committed: readonly Waiting[]): number {
     if (committed.length <= limit("dispatchAtOnceMax"))
-      return this.#handSome(committed, 0, "fresh", UNBOUNDED);
+      return this.#bringSome(committed, 0, "fresh", UNBOUNDED);
     if (this.#isScheduled) return 0;
-    return this.#handSome(committed, 0, "fresh", this.parts.beginShare());
+    return this.#bringSome(committed, 0, "fresh", this.parts.beginShare());
   }
 
   /** What is parked waits in the database: its actor is only told. */
-  #isQuick({ endpointId, queueOrder }: Waiting): boolean {
+  #goesAtOnce({ endpointId, queueOrder }: Waiting): boolean {
     if (queueOrder !== null) return true;
     const endpoint = this.parts.endpoint(endpointId);
     return endpoint !== undefined && keepsOrder(endpoint);
@@ -107,7 +107,7 @@ export class Dispatcher {
    * An endpoint comes to keep the order: what waits for it goes to its actor now, or what is told at once
    * from now on would overtake it.
    */
-  handOver({ id, projectId }: Pick<Endpoint, "id" | "projectId">): void {
+  bringAllOf({ id, projectId }: Pick<Endpoint, "id" | "projectId">): void {
     const line = this.#waiting.get(projectId);
     if (!line) return;
     const [own, others] = [[] as Waiting[], [] as Waiting[]];
@@ -115,7 +115,7 @@ export class Dispatcher {
       (waiting.endpointId === id ? own : others).push(waiting);
     this.#waiting.set(projectId, { items: others, done: 0 });
     for (const waiting of own) this.#leave(waiting);
-    for (const waiting of own) this.#hand(waiting, "waited");
+    for (const waiting of own) this.#bring(waiting, "waited");
   }
 
   #leave({ load, endpointId }: Waiting): void {
@@ -138,7 +138,7 @@ export class Dispatcher {
   #goOn(): void {
     for (const [projectId, line] of this.#waiting) {
       const from = line.done;
-      line.done = this.#handSome(line.items, from, "waited", this.parts.beginShare());
+      line.done = this.#bringSome(line.items, from, "waited", this.parts.beginShare());
       for (const waiting of line.items.slice(from, line.done)) this.#leave(waiting);
       // The next turn is another project's.
       this.#waiting.delete(projectId);
@@ -149,8 +149,8 @@ export class Dispatcher {
     for (const resolve of this.#onEmpty.splice(0)) resolve();
   }
 
-  /** Hands over what there is time for, from the place `from` on; answers how far it came. */
-  #handSome(items: readonly Waiting[], from: number, age: Age, share: Share): number {
+  /** Brings what there is time for, from the place `from` on; answers how far it came. */
+  #bringSome(items: readonly Waiting[], from: number, age: Age, share: Share): number {
     let bytes = 0;
     let at = from;
     const [most, bytesMost] = [limit("dispatchSliceMax"), limit("dispatchSliceBytesMax")];
@@ -159,7 +159,7 @@ export class Dispatcher {
       const waiting = items[at++] as Waiting;
       // Its actor lets go of the body as soon as it is sent.
       bytes += waiting.load?.body.length ?? 0;
-      this.#hand(waiting, age);
+      this.#bring(waiting, age);
     }
     return at;
   }
@@ -168,7 +168,7 @@ export class Dispatcher {
    * A delivery that waited a turn may have been cancelled, tried, replayed or erased meanwhile, so its row is
    * read. One that was touched between its commit and this turn loses its body at its actor (touched.ts).
    */
-  #hand(waiting: Waiting, age: Age): void {
+  #bring(waiting: Waiting, age: Age): void {
     const { load } = waiting;
     const delivery = age === "fresh" && load ? load.delivery : this.parts.read(waiting.id);
     if (delivery === null || delivery.due === null) return;

@@ -92,7 +92,7 @@ export class PollActor {
   }
 
   /** What the database holds stays there. */
-  restore(): void {}
+  recover(): void {}
 
   update(endpoint: Endpoint): void {
     this.endpoint = endpoint;

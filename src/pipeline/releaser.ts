@@ -30,7 +30,7 @@ export class Releaser {
       "store" | "tenants" | "endpoints" | "deliveries" | "notes" | "meter" | "waitingEvents"
     >,
     private readonly outlet: Outlet,
-    private readonly clock: Pick<Clock, "now" | "delay">,
+    private readonly wall: Pick<Clock, "now" | "delay">,
   ) {
     data.tenants.onAccountChange((account) => this.#go(account));
     data.endpoints.onChange((endpoint) => data.store.unattended("end of what waits", this.#endAll(endpoint)));
@@ -48,9 +48,9 @@ export class Releaser {
   /** Releases what can go, now and from time to time, and the moment the month turns. */
   start(): void {
     this.#releaseAll();
-    const now = this.clock.now();
+    const now = this.wall.now();
     // For a time and not until an instant: the clock may be set back meanwhile.
-    this.#callOff = this.clock.delay(Math.min(LOOK_MS, monthAt(now).end - now), () => this.start());
+    this.#callOff = this.wall.delay(Math.min(LOOK_MS, monthAt(now).end - now), () => this.start());
   }
 
   stop(): void {

@@ -25,12 +25,14 @@ class Stage {
   get backlog(): Backlog {
     return (this.#backlog ??= new Backlog({ id: 1, ordering: this.ordering }, this.flights, {
       totals: this.totals,
-      load: (id) => this.#load(id),
-      parked: (_endpoint, count) => {
-        this.reads++;
-        return this.#parked.slice(0, count);
+      rows: {
+        load: (id) => this.#load(id),
+        parked: (_endpoint, count) => {
+          this.reads++;
+          return this.#parked.slice(0, count);
+        },
+        firstParked: () => this.#parked[0]?.queueOrder ?? null,
       },
-      firstParked: () => this.#parked[0]?.queueOrder ?? null,
       isRoomy: () => this.isRoomy,
     }));
   }

@@ -128,7 +128,7 @@ test("those that wait are counted by endpoint until their turn, or until they ar
   const counts = () => [1, 2, 3].map((id) => stage.dispatcher.waitingOf(id));
   expect(counts()).toEqual([12, 4, 0]);
   stage.turn();
-  stage.dispatcher.handOver({ id: 2, projectId: plainEndpoint.projectId });
+  stage.dispatcher.bringAllOf({ id: 2, projectId: plainEndpoint.projectId });
   expect(counts()).toEqual([11, 0, 0]);
   stage.drain();
   expect(counts()).toEqual([0, 0, 0]);
@@ -162,7 +162,7 @@ test("what waits for an endpoint that comes to keep the order is handed over bef
   stage.isShareOver = true;
   stage.dispatcher.dispatch([...stage.many(12), ...stage.many(12, 100, { id: 2 })]);
   const later = stage.make(200, { id: 2, ordering: "fifo" });
-  stage.dispatcher.handOver({ id: 2, projectId: 1 });
+  stage.dispatcher.bringAllOf({ id: 2, projectId: 1 });
   stage.dispatcher.dispatch([later]);
   expect(stage.ids).toEqual([1, ...Array.from({ length: 12 }, (_, at) => 100 + at), 200]);
   expect(stage.dispatcher.waiting).toBe(11);

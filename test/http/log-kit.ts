@@ -115,7 +115,7 @@ export class Api implements AsyncDisposable {
       baseUrl: "http://localhost",
       ingestRateLimit: 0,
       pollRateLimit: 0,
-      now,
+      wallNow: now,
       monotonic: () => performance.now(),
       onRejected: () => {},
       log: () => {},
@@ -211,7 +211,7 @@ export class Api implements AsyncDisposable {
         secret: makeSecret(),
         retry: { schedule: [] },
         timeoutSeconds: 5,
-        updatedAt: this.services.now(),
+        updatedAt: this.services.wallNow(),
         ...fields,
       }),
     );

@@ -40,9 +40,20 @@ export class ActorStage {
       totals: { deliveries: 0, bytes: 0 },
       clock: steadyOver(this.clock),
       random: () => 0.5,
-      load: (id) => this.#load(id),
-      parked: () => [],
-      firstParked: () => null,
+      rows: {
+        load: (id) => this.#load(id),
+        parked: () => [],
+        firstParked: () => null,
+        dispose: (ids) =>
+          new Promise((resolve) =>
+            this.disposing.push(() => {
+              for (const id of ids) this.rows.delete(id);
+              resolve([]);
+            }),
+          ),
+      },
+      slots: { take: () => {}, giveBack: () => {}, ask: () => !this.isFull, isFree: () => !this.isFull },
+      meter: { beginFirst: () => {}, endFirst: () => {} },
       send: () =>
         new Promise((resolve) =>
           this.flying.push((statusCode) => {
@@ -51,9 +62,6 @@ export class ActorStage {
             resolve({ outcome, statusCode, slows: slowsEndpoint(statusCode), retryAfterMs: null });
           }),
         ),
-      takeSlot: () => {},
-      giveSlotBack: () => {},
-      beginFirst: () => {},
       record: (settlement) =>
         new Promise((resolve) =>
           this.recording.push({
@@ -65,16 +73,6 @@ export class ActorStage {
             refused: () => resolve("not_recorded"),
           }),
         ),
-      endFirst: () => {},
-      dispose: (ids) =>
-        new Promise((resolve) =>
-          this.disposing.push(() => {
-            for (const id of ids) this.rows.delete(id);
-            resolve([]);
-          }),
-        ),
-      askForSlot: () => !this.isFull,
-      isSlotFree: () => !this.isFull,
       isTurnOver: () => this.isTurnOver,
       canRecord: () => this.canRecord,
       isRoomy: () => true,

@@ -41,7 +41,7 @@ export const BY_HAND_MUTANTS: readonly Mutant[] = [
   {
     name: "whoever may not ask any more gets the answer of a test",
     file: "http/endpoints/test-event.ts",
-    find: "context.requireAdmission();",
+    find: "context.requireCaller();",
     put: "",
   },
   {

@@ -65,10 +65,10 @@ export class OutletWatch implements Outlet {
       if (load !== null) this.#given.set(id, load);
       enqueue(waiting);
     };
-    const handOver = dispatcher.handOver.bind(dispatcher);
-    dispatcher.handOver = (endpoint) => {
+    const bringAllOf = dispatcher.bringAllOf.bind(dispatcher);
+    dispatcher.bringAllOf = (endpoint) => {
       this.#isHandedOver = true;
-      handOver(endpoint);
+      bringAllOf(endpoint);
       this.#isHandedOver = false;
     };
     const attemptNow = actors.attemptNow.bind(actors);

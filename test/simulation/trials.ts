@@ -98,7 +98,7 @@ export class Trials {
   async #ask(trial: Trial): Promise<Answer | undefined> {
     const { data, actors, pipeline } = this.run.process;
     const { id, projectId, consumerId } = trial.endpoint;
-    const [route] = endpointTestRoutes({ ...data, actors, pipeline, now: () => data.store.now() });
+    const [route] = endpointTestRoutes({ ...data, actors, pipeline, wallNow: () => data.store.now() });
     const own = { projectId, accountId: this.run.accountId, mode: "live", manage: true } as const;
     const caller: Caller =
       consumerId === null

@@ -24,7 +24,9 @@ const page = listShape(countShape, {
 });
 
 /** A chart above a filtered list: what stands in the list, by the hour or day in which it was made. */
-export function deliveryCountsRoute(services: Needs<"ids" | "endpoints" | "deliveryList" | "now">): AnyRoute {
+export function deliveryCountsRoute(
+  services: Needs<"ids" | "endpoints" | "deliveryList" | "wallNow">,
+): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/stats/deliveries",
@@ -60,7 +62,7 @@ export function deliveryCountsRoute(services: Needs<"ids" | "endpoints" | "deliv
       const filter = {
         ...readDeliveryFilter(services, caller, query),
         // Without an end: a delivery of this very millisecond stands in the list too.
-        since: readSpan(query, services.now()).since,
+        since: readSpan(query, services.wallNow()).since,
       };
       const before = readCursor(services, "msg", query.cursor);
       const { points, next } = await services.deliveryList.count(filter, query.by ?? "hour", before, turns);

@@ -41,7 +41,7 @@ type DeliveriesNeeds = Needs<
   | "deliveryList"
   | "actors"
   | "retries"
-  | "now"
+  | "wallNow"
 >;
 
 /** Deliveries and their attempts. */
@@ -106,7 +106,7 @@ function listDeliveries(services: Needs<"ids" | "endpoints" | "deliveryList" | "
           before,
           countMax: query.limit ?? Number.POSITIVE_INFINITY,
           turns,
-          requireAdmission: () => context.requireAdmission(),
+          requireCaller: () => context.requireCaller(),
         });
       const { rows, next } = await services.deliveryList.page(filter, before, pageSize(query), turns);
       const data = rows.map((delivery) => deliveryOf(services, delivery, delivery.eventType));
@@ -205,7 +205,7 @@ function retryDelivery(services: RetryNeeds): AnyRoute {
       if (!services.bodyRetention.has("bodies", delivery.eventId)) throw new Problem("conflict", BODY_GONE);
       requireFewAttempts(delivery);
       if (Retries.needsPlace(delivery)) requirePlaces(services, delivery.projectId);
-      context.requireAdmission();
+      context.requireCaller();
       context.beginChange();
       const begun = services.retries.begin(delivery.id, () =>
         context.commit(() => {

@@ -17,7 +17,7 @@ export interface Export {
   countMax: number;
   turns: Turns;
   /** Throws where the caller may not read any more. */
-  requireAdmission(): void;
+  requireCaller(): void;
 }
 
 /**
@@ -63,7 +63,7 @@ class ExportPages implements Pieces {
     const { filter, turns } = this.asked;
     let text = "";
     while (text === "" && this.#position !== null && this.#left > 0) {
-      this.asked.requireAdmission();
+      this.asked.requireCaller();
       const count = Math.min(limit("listLimitMax"), this.#left);
       const page = await this.services.deliveryList.page(filter, this.#position, count, turns);
       for (const row of page.rows)

@@ -32,7 +32,7 @@ type CreationContext = RequestContext<
 >;
 
 export function endpointCreationRoute(
-  services: Needs<"ids" | "endpoints" | "actors" | "guard" | "sendTrial" | "now">,
+  services: Needs<"ids" | "endpoints" | "actors" | "guard" | "sendTrial" | "wallNow">,
 ): AnyRoute {
   const trials = makeTrials();
   return route({
@@ -69,7 +69,7 @@ export function endpointCreationRoute(
       unsafe_destination: "The address is not allowed.",
     },
     async handle(context) {
-      const fields = readFields(context, services.now());
+      const fields = readFields(context, services.wallNow());
       await requireSafeDestination(services.guard, context.body, fields);
       if (context.query.verify) {
         requireRoom(services, fields);

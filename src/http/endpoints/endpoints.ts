@@ -30,7 +30,7 @@ import { idsShape, readIds } from "../shared/stats-query.ts";
 
 /** Endpoints, for the project's keys and, where they are their consumer's, for portal tokens. */
 export function endpointRoutes(
-  services: Needs<"ids" | "endpoints" | "health" | "index" | "actors" | "guard" | "sendTrial" | "now">,
+  services: Needs<"ids" | "endpoints" | "health" | "index" | "actors" | "guard" | "sendTrial" | "wallNow">,
 ): AnyRoute[] {
   return [
     endpointCreationRoute(services),

@@ -15,7 +15,7 @@ import type { Needs } from "../framework/services.ts";
 
 /** Where the customer's own program fetches what waits for it. */
 export function pollRoutes(
-  services: Needs<"ids" | "tenants" | "endpoints" | "poller" | "pollRateLimit" | "now">,
+  services: Needs<"ids" | "tenants" | "endpoints" | "poller" | "pollRateLimit" | "wallNow">,
 ): AnyRoute[] {
   return [pollRoute(services, new TokenBuckets(services.pollRateLimit))];
 }
@@ -87,7 +87,7 @@ const pageExample = {
   done: true,
 };
 
-type PollNeeds = Needs<"ids" | "tenants" | "endpoints" | "poller" | "now">;
+type PollNeeds = Needs<"ids" | "tenants" | "endpoints" | "poller" | "wallNow">;
 
 function pollRoute(services: PollNeeds, buckets: TokenBuckets): AnyRoute {
   return route({
@@ -184,14 +184,18 @@ const UNKNOWN = "This is not the secret of this endpoint.";
  * The endpoint that the secret opens. Throws the same 401 for a wrong secret and for an endpoint that is
  * not there.
  */
-function requireOpened(services: Needs<"ids" | "endpoints" | "now">, id: string, request: Request): Endpoint {
+function requireOpened(
+  services: Needs<"ids" | "endpoints" | "wallNow">,
+  id: string,
+  request: Request,
+): Endpoint {
   const endpoint = findOpened(services, id, request);
   if (endpoint === null) throw new Problem("unauthenticated", UNKNOWN, CHALLENGE);
   return endpoint;
 }
 
 function findOpened(
-  services: Needs<"ids" | "endpoints" | "now">,
+  services: Needs<"ids" | "endpoints" | "wallNow">,
   id: string,
   request: Request,
 ): Endpoint | null {
@@ -200,7 +204,7 @@ function findOpened(
   const token = digest(endpointSecret(request));
   // Two comparisons whatever there is to compare with: time tells nothing either.
   const overlap =
-    endpoint?.previous && endpoint.previous.expiresAt > services.now() ? endpoint.previous : null;
+    endpoint?.previous && endpoint.previous.expiresAt > services.wallNow() ? endpoint.previous : null;
   const isCurrent = timingSafeEqual(token, digest(endpoint?.secret ?? ""));
   const isPrevious = timingSafeEqual(token, digest(overlap?.secret ?? ""));
   return endpoint && (isCurrent || isPrevious) ? endpoint : null;
@@ -214,10 +218,10 @@ function digest(text: string): Buffer {
  * Counted per endpoint, once the secret is right: nobody else can use it up. Answers the headers that tell
  * of it.
  */
-function charge(services: Needs<"now">, buckets: TokenBuckets, { id }: Endpoint): Record<string, string> {
+function charge(services: Needs<"wallNow">, buckets: TokenBuckets, { id }: Endpoint): Record<string, string> {
   const { perSecond } = buckets;
   if (perSecond === 0) return {};
-  const allowance = buckets.take(String(id), 1, services.now());
+  const allowance = buckets.take(String(id), 1, services.wallNow());
   const rate = rateLimitHeaders("poll", perSecond, allowance);
   if (allowance.isGranted) return rate;
   const headers = { ...rate, "retry-after": String(allowance.retryAfterSeconds) };

@@ -10,7 +10,7 @@ import { nullable, shownOnce, timeShape, timeText } from "../shared/shapes.ts";
 
 /** Reading and rotating the secret of an endpoint. */
 export function endpointSecretRoutes(
-  services: Needs<"ids" | "endpoints" | "health" | "actors" | "now">,
+  services: Needs<"ids" | "endpoints" | "health" | "actors" | "wallNow">,
 ): AnyRoute[] {
   return [rotateRoute(services), readSecretRoute(services)];
 }
@@ -21,7 +21,7 @@ const EXAMPLE = {
   previous_secret_expires_at: "2026-11-21T09:00:00.000Z",
 };
 
-function rotateRoute(services: Needs<"ids" | "endpoints" | "health" | "actors" | "now">): AnyRoute {
+function rotateRoute(services: Needs<"ids" | "endpoints" | "health" | "actors" | "wallNow">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/endpoints/:id/rotate-secret",
@@ -56,7 +56,7 @@ function rotateRoute(services: Needs<"ids" | "endpoints" | "health" | "actors" |
         services,
         context,
         endpoint.id,
-        (current) => rotated(current, overlapEnd(services.now(), body.expiry_hours)),
+        (current) => rotated(current, overlapEnd(services.wallNow(), body.expiry_hours)),
         (made) => ({
           status: 200,
           json: {
@@ -70,7 +70,7 @@ function rotateRoute(services: Needs<"ids" | "endpoints" | "health" | "actors" |
   });
 }
 
-function readSecretRoute(services: Needs<"ids" | "endpoints" | "now">): AnyRoute {
+function readSecretRoute(services: Needs<"ids" | "endpoints" | "wallNow">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/endpoints/:id/secret",
@@ -90,7 +90,7 @@ function readSecretRoute(services: Needs<"ids" | "endpoints" | "now">): AnyRoute
     handle(context) {
       const { caller, params } = context;
       const { secret, previous } = findEndpoint(services, caller, params.id);
-      const isOverlapping = previous !== null && previous.expiresAt > services.now();
+      const isOverlapping = previous !== null && previous.expiresAt > services.wallNow();
       const expiresAt = isOverlapping ? previous.expiresAt : null;
       const answer = { status: 200, json: { secret, previous_secret_expires_at: timeText(expiresAt) } };
       // Nobody reads a secret unseen: the answer waits for the audit log.

@@ -21,7 +21,7 @@ import {
 
 /** Numbers for charts: of one endpoint, and of all that the caller may see. */
 export function statsRoutes(
-  services: Needs<"ids" | "endpoints" | "deliveries" | "index" | "stats" | "actors" | "now">,
+  services: Needs<"ids" | "endpoints" | "deliveries" | "index" | "stats" | "actors" | "wallNow">,
 ): AnyRoute[] {
   return [endpointStatsRoute(services), allStatsRoute(services), statsByEndpointRoute(services)];
 }
@@ -54,7 +54,7 @@ const answers = {
   },
 };
 
-function endpointStatsRoute(services: Needs<"ids" | "endpoints" | "stats" | "actors" | "now">): AnyRoute {
+function endpointStatsRoute(services: Needs<"ids" | "endpoints" | "stats" | "actors" | "wallNow">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/endpoints/:id/stats",
@@ -75,7 +75,7 @@ function endpointStatsRoute(services: Needs<"ids" | "endpoints" | "stats" | "act
   });
 }
 
-function allStatsRoute(services: Needs<"endpoints" | "stats" | "actors" | "now">): AnyRoute {
+function allStatsRoute(services: Needs<"endpoints" | "stats" | "actors" | "wallNow">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/stats",
@@ -112,7 +112,7 @@ const endpointTotalShape = Type.Object(
 );
 
 function statsByEndpointRoute(
-  services: Needs<"ids" | "endpoints" | "deliveries" | "index" | "stats" | "actors" | "now">,
+  services: Needs<"ids" | "endpoints" | "deliveries" | "index" | "stats" | "actors" | "wallNow">,
 ): AnyRoute {
   return route({
     method: "GET",
@@ -146,7 +146,7 @@ function statsByEndpointRoute(
     },
     handle({ caller, query }) {
       const ids = readIds("endpoint_ids", query.endpoint_ids);
-      const { since, until } = readSpan(query, services.now());
+      const { since, until } = readSpan(query, services.wallNow());
       const seen = ids.flatMap((id) => seenEndpoint(services, caller, id) ?? []);
       return {
         status: 200,
@@ -179,8 +179,8 @@ function totalOf(
   };
 }
 
-function spanOf(services: Needs<"now">, query: StatsQuery): StatSpan {
-  return { by: query.by ?? "hour", ...readSpan(query, services.now()) };
+function spanOf(services: Needs<"wallNow">, query: StatsQuery): StatSpan {
+  return { by: query.by ?? "hour", ...readSpan(query, services.wallNow()) };
 }
 
 /** A project's numbers stand by themselves; those of a consumer's endpoints are added up. */

@@ -21,7 +21,7 @@ import { nameText } from "../shared/shapes.ts";
 
 /** Event types: changed with the project's keys, read by portal tokens too. */
 export function eventTypeRoutes(
-  services: Needs<"ids" | "eventTypes" | "events" | "index" | "now">,
+  services: Needs<"ids" | "eventTypes" | "events" | "index" | "wallNow">,
 ): AnyRoute[] {
   return [
     createRoute(services),
@@ -33,7 +33,7 @@ export function eventTypeRoutes(
   ];
 }
 
-function createRoute(services: Needs<"eventTypes" | "now">): AnyRoute {
+function createRoute(services: Needs<"eventTypes" | "wallNow">): AnyRoute {
   const { eventTypes } = services;
   return route({
     method: "POST",
@@ -59,7 +59,7 @@ function createRoute(services: Needs<"eventTypes" | "now">): AnyRoute {
     refuses: { conflict: "The project has a type of this name." },
     async handle(context) {
       const { caller, body } = context;
-      const fields = readNewEventType(body, caller.projectId, services.now());
+      const fields = readNewEventType(body, caller.projectId, services.wallNow());
       return commitChange(context, {
         write() {
           requireRoomFor("eventTypesPerProjectMax", eventTypes.ofProject(caller.projectId), "/name");

@@ -11,7 +11,7 @@ import { publishedExample, publishedOf, publishedShape } from "./shape.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
 
-type PublishNeeds = Needs<"ids" | "tenants" | "eventTypes" | "events" | "pipeline" | "now">;
+type PublishNeeds = Needs<"ids" | "tenants" | "eventTypes" | "events" | "pipeline" | "wallNow">;
 
 /** Publishing. The answer leaves after the commit: a crash behind it loses nothing. */
 export function publishRoutes(services: PublishNeeds): AnyRoute[] {
@@ -59,7 +59,7 @@ function publishEvent(services: PublishNeeds): AnyRoute {
     async handle(context) {
       const { projectId } = context.caller;
       const { bytes } = context;
-      const now = services.now();
+      const now = services.wallNow();
       const incoming = isHeavy(bytes.length)
         ? await readLargeEvent(bytes, now, context.turns)
         : readEvent(bytes, now);
@@ -129,7 +129,7 @@ function publishBatch(services: PublishNeeds): AnyRoute {
     async handle(context) {
       const { projectId } = context.caller;
       const charge = (count: number) => context.charge(count - 1);
-      const incoming = await readBatch(context.bytes, services.now(), context.turns, charge);
+      const incoming = await readBatch(context.bytes, services.wallNow(), context.turns, charge);
       countHops(context.request, incoming);
       await requireDescribed(services, context, incoming, (at) => `/events/${at}`);
       const prepared = await services.pipeline.prepare(projectId, incoming);

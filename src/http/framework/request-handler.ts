@@ -241,7 +241,7 @@ export class RequestHandler implements RequestContext {
     this.admit();
   }
 
-  requireAdmission(): void {
+  requireCaller(): void {
     this.admit();
   }
 

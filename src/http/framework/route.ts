@@ -94,7 +94,7 @@ export interface RequestContext<
    */
   beginWork(): Promise<void>;
   /** Throws 401 or 403 where the caller may not call any more: asked again by what goes on for long. */
-  requireAdmission(): void;
+  requireCaller(): void;
   /**
    * Whose share of all large answers this one takes, where the framework knows no caller; what is made of it
    * over several turns is counted in its room. Throws 503 where the share is taken.

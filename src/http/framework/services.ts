@@ -35,7 +35,8 @@ export interface Services extends Data {
   ingestRateLimit: number;
   /** Polls a second that an endpoint takes; 0: no limit. */
   pollRateLimit: number;
-  now(): number;
+  /** By the wall clock (src/docs/architecture.md tells the clocks). */
+  wallNow(): number;
   /** Milliseconds by a clock that nobody sets: for what is kept in memory and waits. */
   monotonic(): number;
   /** An inbound request was refused; for the metrics. */

@@ -48,7 +48,7 @@ export type DoorNeeds = Needs<
   | "transport"
   | "baseUrl"
   | "ingestRateLimit"
-  | "now"
+  | "wallNow"
 >;
 
 /** A request on its way through the door: judged once more where its source has changed meanwhile. */
@@ -192,7 +192,10 @@ export class IngestDoor {
           ...(learnedSecret !== undefined && { signingSecret: learnedSecret }),
           ...(pendingVerificationToken !== undefined && { pendingVerificationToken }),
         };
-        return { ...change, status: settledStatus(provider, { ...current, ...change }, this.services.now()) };
+        return {
+          ...change,
+          status: settledStatus(provider, { ...current, ...change }, this.services.wallNow()),
+        };
       }),
     );
     if (kept === null) return "deleted";
@@ -268,7 +271,7 @@ export class IngestDoor {
   private incoming(source: Source, event: VerifiedEvent, hops: number): Incoming {
     return {
       type: event.type,
-      timestamp: this.services.now(),
+      timestamp: this.services.wallNow(),
       data: minify(event.data),
       consumerId: source.consumerId,
       externalId: null,

@@ -13,9 +13,9 @@ import { sourceRoutes } from "../sources/sources.ts";
 export function inboundRoutes(
   services: DoorNeeds & Needs<"sourceStats" | "monotonic" | "onRejected" | "log">,
 ): AnyRoute[] {
-  const { ids, now, monotonic, onRejected, log, sources, sourceStats } = services;
+  const { ids, wallNow, monotonic, onRejected, log, sources, sourceStats } = services;
   const count = sourceStats.count.bind(sourceStats);
-  const monitor = new SourceMonitor({ ids, now, monotonic, onRejected, log, count });
+  const monitor = new SourceMonitor({ ids, wallNow, monotonic, onRejected, log, count });
   sources.onDelete((id) => monitor.forget(id));
   const keys = openKeys(services);
   return [

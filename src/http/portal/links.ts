@@ -12,7 +12,7 @@ import { consumerText, nullable, shownOnce, timeShape, timeText } from "../share
 
 /** Links that open the portal. */
 export function portalLinkRoutes(
-  services: Needs<"ids" | "tenants" | "portalLinks" | "logos" | "baseUrl" | "now">,
+  services: Needs<"ids" | "tenants" | "portalLinks" | "logos" | "baseUrl" | "wallNow">,
 ): AnyRoute[] {
   return [createRoute(services), listRoute(services), deleteRoute(services)];
 }
@@ -74,7 +74,7 @@ const newLinkShape = Type.Object(
 );
 
 function createRoute(
-  services: Needs<"ids" | "tenants" | "portalLinks" | "logos" | "baseUrl" | "now">,
+  services: Needs<"ids" | "tenants" | "portalLinks" | "logos" | "baseUrl" | "wallNow">,
 ): AnyRoute {
   const { tenants, portalLinks } = services;
   return route({
@@ -104,7 +104,7 @@ function createRoute(
     },
     handle(context) {
       const { caller, body } = context;
-      const fields = { projectId: caller.projectId, ...readFields(body, services.now()) };
+      const fields = { projectId: caller.projectId, ...readFields(body, services.wallNow()) };
       const project = tenants.project(caller.projectId);
       if (project === undefined) throw notFound("project");
       return context.commit(() => {

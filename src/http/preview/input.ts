@@ -117,7 +117,7 @@ export function requireOneSubject({ event, event_id: eventId, last }: PreviewBod
  * caller does not see.
  */
 export function readSubject(
-  services: Needs<"ids" | "events" | "now">,
+  services: Needs<"ids" | "events" | "wallNow">,
   caller: Caller,
   body: PreviewBody,
   bytes: Uint8Array,
@@ -128,7 +128,7 @@ export function readSubject(
     if (isBodyGone(stored)) throw invalid("/event_id", BODY_GONE);
     return stored;
   }
-  const event = readInnerEvent(bytes, "event", body.event, services.now());
+  const event = readInnerEvent(bytes, "event", body.event, services.wallNow());
   if (caller.consumerId !== null && event.consumerId !== null && event.consumerId !== caller.consumerId)
     throw invalid("/event/consumer_id", "This portal link sees events of its own consumer only.");
   return { ...event, consumerId: event.consumerId ?? caller.consumerId ?? endpoint?.consumerId ?? null };

@@ -22,7 +22,9 @@ import type { Needs } from "../framework/services.ts";
 import { nullable } from "../shared/shapes.ts";
 
 /** Filter and transformations tried on events, before they are saved. Nothing is sent or stored. */
-export function previewRoutes(services: Needs<"ids" | "endpoints" | "events" | "index" | "now">): AnyRoute[] {
+export function previewRoutes(
+  services: Needs<"ids" | "endpoints" | "events" | "index" | "wallNow">,
+): AnyRoute[] {
   return [previewRoute(services)];
 }
 
@@ -73,7 +75,7 @@ const EXAMPLE = {
   data: { id: "in_42", total: 990 },
 };
 
-function previewRoute(services: Needs<"ids" | "endpoints" | "events" | "index" | "now">): AnyRoute {
+function previewRoute(services: Needs<"ids" | "endpoints" | "events" | "index" | "wallNow">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/endpoints/preview",
@@ -114,7 +116,7 @@ function previewRoute(services: Needs<"ids" | "endpoints" | "events" | "index" |
 }
 
 async function previewOne(
-  services: Needs<"ids" | "events" | "now">,
+  services: Needs<"ids" | "events" | "wallNow">,
   caller: Caller,
   shaping: Shaping,
   { body, bytes, turns }: { body: PreviewBody; bytes: Uint8Array; turns: Turns },

@@ -15,7 +15,7 @@ import type { Needs } from "../framework/services.ts";
 
 /** What the routes below need together. */
 type ReplaysNeeds = Needs<
-  "store" | "ids" | "tenants" | "endpoints" | "meter" | "replays" | "deliveryList" | "replayer" | "now"
+  "store" | "ids" | "tenants" | "endpoints" | "meter" | "replays" | "deliveryList" | "replayer" | "wallNow"
 >;
 
 /** Bulk replays. */
@@ -136,7 +136,7 @@ function readReplay(services: Needs<"ids" | "replays">): AnyRoute {
 
 const NOT_RUNNING = "Only a replay that is running can be cancelled.";
 
-function cancelReplay(services: Needs<"ids" | "replays" | "now">): AnyRoute {
+function cancelReplay(services: Needs<"ids" | "replays" | "wallNow">): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/replays/:id/cancel",
@@ -166,9 +166,9 @@ function cancelReplay(services: Needs<"ids" | "replays" | "now">): AnyRoute {
 }
 
 /** Inside a write. Throws 409 where the replay came to its end a moment ago. */
-function cancel(services: Needs<"ids" | "replays" | "now">, id: number) {
+function cancel(services: Needs<"ids" | "replays" | "wallNow">, id: number) {
   const { replays } = services;
-  if (!replays.update(id, { status: "cancelled", completedAt: services.now() })) {
+  if (!replays.update(id, { status: "cancelled", completedAt: services.wallNow() })) {
     throw new Problem("conflict", NOT_RUNNING);
   }
   const replay = replays.get(id);

@@ -17,7 +17,7 @@ import { sourceExample, sourceOf, sourceRotationShape, sourceShape } from "./sha
 
 /** What can be done with a source beyond reading and changing it. */
 export function sourceActionRoutes(
-  services: Needs<"ids" | "sources" | "baseUrl" | "now">,
+  services: Needs<"ids" | "sources" | "baseUrl" | "wallNow">,
   monitor: SourceMonitor,
   keys: KeyCache,
 ): AnyRoute[] {
@@ -30,7 +30,7 @@ export function sourceActionRoutes(
 }
 
 function rotateRoute(
-  services: Needs<"ids" | "sources" | "baseUrl" | "now">,
+  services: Needs<"ids" | "sources" | "baseUrl" | "wallNow">,
   monitor: SourceMonitor,
 ): AnyRoute {
   return route({
@@ -64,7 +64,7 @@ function rotateRoute(
       const { caller, params, body } = context;
       const source = findSource(services, caller, params.id);
       const provider = providerOf(source);
-      const rotate = (before: Source) => readRotation(body, provider, before, services.now());
+      const rotate = (before: Source) => readRotation(body, provider, before, services.wallNow());
       // Refused before the write, so that a wrong body costs its neighbours in the transaction nothing.
       rotate(source);
       return changeSource(services, monitor, context, source.id, rotate, (made) => ({
@@ -85,7 +85,7 @@ const answered = (description: string, status: "active" | "paused") => ({
 });
 
 function pauseRoute(
-  services: Needs<"ids" | "sources" | "baseUrl" | "now">,
+  services: Needs<"ids" | "sources" | "baseUrl" | "wallNow">,
   monitor: SourceMonitor,
 ): AnyRoute {
   return route({
@@ -110,7 +110,7 @@ function pauseRoute(
 }
 
 function resumeRoute(
-  services: Needs<"ids" | "sources" | "baseUrl" | "now">,
+  services: Needs<"ids" | "sources" | "baseUrl" | "wallNow">,
   monitor: SourceMonitor,
 ): AnyRoute {
   return route({
@@ -128,7 +128,7 @@ function resumeRoute(
       const answer = (made: Source) => ({ status: 200, json: sourceOf(services, monitor, made) });
       if (source.status !== "paused") return answer(source);
       const resume = (current: Source) => ({
-        status: settledStatus(providerOf(current), { ...current, status: "active" }, services.now()),
+        status: settledStatus(providerOf(current), { ...current, status: "active" }, services.wallNow()),
       });
       return changeSource(services, monitor, context, source.id, resume, answer);
     },
@@ -155,7 +155,10 @@ const sampleShape = Type.Object(
   { additionalProperties: false },
 );
 
-function verifySampleRoute(services: Needs<"ids" | "sources" | "baseUrl" | "now">, keys: KeyCache): AnyRoute {
+function verifySampleRoute(
+  services: Needs<"ids" | "sources" | "baseUrl" | "wallNow">,
+  keys: KeyCache,
+): AnyRoute {
   return route({
     method: "POST",
     path: "/v1/sources/:id/verify-sample",
@@ -193,7 +196,7 @@ function verifySampleRoute(services: Needs<"ids" | "sources" | "baseUrl" | "now"
         search: searchOf(address),
         body: Buffer.from(body.body),
       });
-      const at = body.at === undefined ? services.now() : parseTime("/at", body.at);
+      const at = body.at === undefined ? services.wallNow() : parseTime("/at", body.at);
       const json = verdictOf(await receptionOf(services, keys, source, request, at));
       return { status: 200, json };
     },

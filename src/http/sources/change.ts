@@ -47,7 +47,7 @@ function requireWeight({ sources }: Needs<"sources">, projectId: number, added: 
  * `change` may throw a Problem: nothing is written then.
  */
 export function changeSource(
-  services: Needs<"ids" | "sources" | "baseUrl" | "now">,
+  services: Needs<"ids" | "sources" | "baseUrl" | "wallNow">,
   monitor: SourceMonitor,
   context: Pick<RequestContext, "commit">,
   id: number,

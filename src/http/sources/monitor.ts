@@ -32,7 +32,7 @@ interface Observed {
   withheld: number;
 }
 
-type MonitorParts = Needs<"ids" | "now" | "monotonic" | "onRejected" | "log"> & {
+type MonitorParts = Needs<"ids" | "wallNow" | "monotonic" | "onRejected" | "log"> & {
   /** For the hourly numbers, which outlive this run. */
   count: SourceStats["count"];
 };
@@ -59,17 +59,17 @@ export class SourceMonitor {
     const observed = this.#of(sourceId);
     if (isDuplicate) observed.duplicates++;
     else observed.accepted++;
-    this.parts.count(sourceId, isDuplicate ? "duplicate" : "accepted", this.parts.now());
+    this.parts.count(sourceId, isDuplicate ? "duplicate" : "accepted", this.parts.wallNow());
   }
 
   /** A handshake or a ping was answered, and made no event. */
   answer(sourceId: number): void {
-    this.parts.count(sourceId, "handshake", this.parts.now());
+    this.parts.count(sourceId, "handshake", this.parts.wallNow());
   }
 
   /** A request was refused; null: its source does not exist. One line of the log, or part of one. */
   refuse(sourceId: number | null, reason: RefusalReason): void {
-    const at = this.parts.now();
+    const at = this.parts.wallNow();
     this.parts.onRejected(reason);
     const observed = this.#of(sourceId ?? NO_SOURCE);
     observed.rejected.set(reason, (observed.rejected.get(reason) ?? 0) + 1);
@@ -82,7 +82,12 @@ export class SourceMonitor {
   take(sourceId: number, perSecond: number): Allowance | null {
     if (perSecond === 0) return null;
     const { rate } = this.#of(sourceId);
-    return takeFrom(rate, { perSecond, burst: perSecond * BURST_SECONDS, cost: 1, now: this.parts.now() });
+    return takeFrom(rate, {
+      perSecond,
+      burst: perSecond * BURST_SECONDS,
+      cost: 1,
+      now: this.parts.wallNow(),
+    });
   }
 
   /** The source is deleted. */

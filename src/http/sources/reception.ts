@@ -10,14 +10,14 @@ import { materialOf } from "./material.ts";
  * another time. Nothing is stored, and nothing counted.
  */
 export async function receptionOf(
-  { now }: Needs<"now">,
+  { wallNow }: Needs<"wallNow">,
   keys: KeyCache,
   source: Source,
   request: InboundRequest,
-  at = now(),
+  at = wallNow(),
 ): Promise<Reception> {
   const provider = providerOf(source);
-  const material = materialOf(provider, source, now());
+  const material = materialOf(provider, source, wallNow());
   const reception = await provider.receive(request, material, at, keys.readerFor(source.id));
   const isEarly = reception.kind === "event" && provider.isAwaiting(material);
   return isEarly ? { kind: "refused", reason: "awaiting_secret" } : reception;

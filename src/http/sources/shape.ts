@@ -199,7 +199,7 @@ export const sourceExample: SourceAnswer = {
  * A source as `GET` answers it: what is to be copied to the provider stands in it, for a key with scope full.
  */
 export function readableSource(
-  services: Needs<"ids" | "baseUrl" | "now">,
+  services: Needs<"ids" | "baseUrl" | "wallNow">,
   monitor: SourceMonitor,
   source: Source,
   { scopes }: Caller,
@@ -211,7 +211,7 @@ export function readableSource(
 
 /** A source as the API answers it: without its secrets. */
 export function sourceOf(
-  services: Needs<"ids" | "baseUrl" | "now">,
+  services: Needs<"ids" | "baseUrl" | "wallNow">,
   monitor: SourceMonitor,
   source: Source,
 ): SourceAnswer {
@@ -219,7 +219,7 @@ export function sourceOf(
   const provider = findProvider(source.provider);
   const { lastRejected, accepted, duplicates, rejected } = monitor.counters(source.id);
   const { previousExpiresAt } = source;
-  const isOverlapping = previousExpiresAt !== null && previousExpiresAt > services.now();
+  const isOverlapping = previousExpiresAt !== null && previousExpiresAt > services.wallNow();
   return {
     id,
     provider: source.provider,

@@ -18,7 +18,7 @@ import {
 
 /** Sources, for the project's own keys. */
 export function sourceRoutes(
-  services: Needs<"ids" | "sources" | "baseUrl" | "now">,
+  services: Needs<"ids" | "sources" | "baseUrl" | "wallNow">,
   monitor: SourceMonitor,
 ): AnyRoute[] {
   return [
@@ -31,7 +31,7 @@ export function sourceRoutes(
 }
 
 function createRoute(
-  services: Needs<"ids" | "sources" | "baseUrl" | "now">,
+  services: Needs<"ids" | "sources" | "baseUrl" | "wallNow">,
   monitor: SourceMonitor,
 ): AnyRoute {
   return route({
@@ -65,7 +65,7 @@ function createRoute(
     },
     handle(context) {
       const { caller, body } = context;
-      const fields = readNewSource(body, caller.projectId, services.now());
+      const fields = readNewSource(body, caller.projectId, services.wallNow());
       return commitChange(context, {
         write() {
           requireRoom(services, fields);
@@ -81,7 +81,10 @@ function createRoute(
   });
 }
 
-function listRoute(services: Needs<"ids" | "sources" | "baseUrl" | "now">, monitor: SourceMonitor): AnyRoute {
+function listRoute(
+  services: Needs<"ids" | "sources" | "baseUrl" | "wallNow">,
+  monitor: SourceMonitor,
+): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/sources",
@@ -103,7 +106,10 @@ function listRoute(services: Needs<"ids" | "sources" | "baseUrl" | "now">, monit
   });
 }
 
-function readRoute(services: Needs<"ids" | "sources" | "baseUrl" | "now">, monitor: SourceMonitor): AnyRoute {
+function readRoute(
+  services: Needs<"ids" | "sources" | "baseUrl" | "wallNow">,
+  monitor: SourceMonitor,
+): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/sources/:id",
@@ -121,7 +127,7 @@ function readRoute(services: Needs<"ids" | "sources" | "baseUrl" | "now">, monit
 }
 
 function changeRoute(
-  services: Needs<"ids" | "sources" | "baseUrl" | "now">,
+  services: Needs<"ids" | "sources" | "baseUrl" | "wallNow">,
   monitor: SourceMonitor,
 ): AnyRoute {
   return route({
@@ -145,7 +151,8 @@ function changeRoute(
       const { caller, params, body } = context;
       const source = findSource(services, caller, params.id);
       const provider = providerOf(source);
-      const change = (current: typeof source) => readSourceChange(body, provider, current, services.now());
+      const change = (current: typeof source) =>
+        readSourceChange(body, provider, current, services.wallNow());
       // Refused before the write, so that a wrong body costs its neighbours in the transaction nothing.
       change(source);
       return changeSource(services, monitor, context, source.id, change, (made) => ({
@@ -157,7 +164,7 @@ function changeRoute(
 }
 
 function deleteRoute(
-  services: Needs<"ids" | "sources" | "baseUrl" | "now">,
+  services: Needs<"ids" | "sources" | "baseUrl" | "wallNow">,
   monitor: SourceMonitor,
 ): AnyRoute {
   return route({

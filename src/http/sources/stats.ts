@@ -9,7 +9,9 @@ import { lastRefusalShape, REFUSAL_REASONS } from "./shape.ts";
 import { idsShape, readIds, readSpan, SPAN_TEXT, spanQuery, statsQuery } from "../shared/stats-query.ts";
 
 /** Numbers of sources over time: what was taken, and what was refused for which reason. */
-export function sourceStatsRoutes(services: Needs<"ids" | "sources" | "sourceStats" | "now">): AnyRoute[] {
+export function sourceStatsRoutes(
+  services: Needs<"ids" | "sources" | "sourceStats" | "wallNow">,
+): AnyRoute[] {
   return [statsRoute(services), statsBySourceRoute(services)];
 }
 
@@ -52,7 +54,7 @@ const lastExample = {
 const DURABILITY =
   "Kept as long as events are; the last seconds before a crash may be missing in them, never an event.";
 
-function statsRoute(services: Needs<"ids" | "sources" | "sourceStats" | "now">): AnyRoute {
+function statsRoute(services: Needs<"ids" | "sources" | "sourceStats" | "wallNow">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/sources/:id/stats",
@@ -76,7 +78,7 @@ function statsRoute(services: Needs<"ids" | "sources" | "sourceStats" | "now">):
     },
     handle({ caller, params, query }) {
       const { id } = findSource(services, caller, params.id);
-      const { since, until } = readSpan(query, services.now());
+      const { since, until } = readSpan(query, services.wallNow());
       const { points, total } = services.sourceStats.read(id, query.by ?? "hour", since, until);
       const data = points.map(({ at, counts }) => ({ at: timeText(at), ...numbersOf(counts) }));
       return { status: 200, json: { data, total: numbersOf(total), ...lastOf(services, id) } };
@@ -84,7 +86,7 @@ function statsRoute(services: Needs<"ids" | "sources" | "sourceStats" | "now">):
   });
 }
 
-function statsBySourceRoute(services: Needs<"ids" | "sources" | "sourceStats" | "now">): AnyRoute {
+function statsBySourceRoute(services: Needs<"ids" | "sources" | "sourceStats" | "wallNow">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/stats/sources",
@@ -106,7 +108,7 @@ function statsBySourceRoute(services: Needs<"ids" | "sources" | "sourceStats" | 
     },
     handle({ caller, query }) {
       const keys = readIds("source_ids", query.source_ids).flatMap((id) => keyOf(services, caller, id));
-      const { since, until } = readSpan(query, services.now());
+      const { since, until } = readSpan(query, services.wallNow());
       const data = keys.map((key) => ({
         source_id: services.ids.encode("src", key),
         ...numbersOf(services.sourceStats.read(key, "hour", since, until).total),

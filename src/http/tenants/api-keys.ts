@@ -13,7 +13,7 @@ import type { Needs } from "../framework/services.ts";
 import { nameText, nullable, oneOf, shownOnce, timeInput, timeShape, timeText } from "../shared/shapes.ts";
 
 /** The keys of the caller's project, and the operator's way to a new one. */
-export function apiKeyRoutes(services: Needs<"ids" | "tenants" | "now">): AnyRoute[] {
+export function apiKeyRoutes(services: Needs<"ids" | "tenants" | "wallNow">): AnyRoute[] {
   return [createRoute(services), listRoute(services), deleteRoute(services), createForProject(services)];
 }
 
@@ -79,7 +79,7 @@ interface KeyRequest extends Pick<RequestContext, "commit"> {
   readonly body: Static<typeof newKeyShape>;
 }
 
-function createRoute(services: Needs<"ids" | "tenants" | "now">): AnyRoute {
+function createRoute(services: Needs<"ids" | "tenants" | "wallNow">): AnyRoute {
   return route({
     ...CREATION,
     path: "/v1/api-keys",
@@ -96,7 +96,7 @@ function createRoute(services: Needs<"ids" | "tenants" | "now">): AnyRoute {
   });
 }
 
-function createForProject(services: Needs<"ids" | "tenants" | "now">): AnyRoute {
+function createForProject(services: Needs<"ids" | "tenants" | "wallNow">): AnyRoute {
   return route({
     ...CREATION,
     path: "/v1/operator/projects/:id/api-keys",
@@ -117,14 +117,14 @@ function createForProject(services: Needs<"ids" | "tenants" | "now">): AnyRoute 
 
 /** Throws 404 where there is no such project. `requireRoom` is asked inside the write. */
 function createKey(
-  services: Needs<"ids" | "tenants" | "now">,
+  services: Needs<"ids" | "tenants" | "wallNow">,
   context: KeyRequest,
   project: Project | undefined,
   requireRoom: () => void,
 ): Promise<Answer> {
   const { tenants } = services;
   const { name, scopes = ["full"], expires_at: expiry = null } = context.body;
-  const expiresAt = readExpiry(expiry, services.now());
+  const expiresAt = readExpiry(expiry, services.wallNow());
   if (project === undefined) throw notFound("project");
   return commitChange(context, {
     write() {

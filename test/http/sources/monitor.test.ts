@@ -21,7 +21,7 @@ beforeEach(() => {
   told = Promise.withResolvers();
   monitor = new SourceMonitor({
     ids,
-    now: () => now,
+    wallNow: () => now,
     monotonic: () => elapsed,
     onRejected: () => {},
     count: (...counted) => void counts.push(counted),
