@@ -52,7 +52,7 @@ export class Routes {
   /**
    * Adds an endpoint or replaces what stood under its key; a deleted one is taken out. False where its filter
    * is refused, as that of another version may be: then it subscribes without one, and each of its deliveries
-   * fails, visibly (delivery/send.ts).
+   * fails, visibly (delivery/compiled-endpoint.ts).
    */
   set(endpoint: Endpoint): boolean {
     const old = this.#all.get(endpoint.id);

@@ -1,7 +1,8 @@
 import type { Endpoint } from "../core/model.ts";
 import type { Load } from "../core/waiting.ts";
 import type { Message } from "../destinations/destination.ts";
-import { reshape, type SendParts, type Sent, sentMalformed, sign, UNREADABLE } from "./send.ts";
+import { type SendParts, type Sent, sentMalformed, sign, UNREADABLE } from "./send.ts";
+import { reshape } from "./transformations.ts";
 
 export type HandOutParts = Pick<SendParts, "ids" | "turnsOf" | "now" | "dated" | "onBroken">;
 

@@ -1,3 +1,6 @@
+import type { AttemptError } from "../core/attempt-error.ts";
+import { limit } from "../core/limits.ts";
+import type { AttemptFacts } from "../core/model.ts";
 import { once } from "../core/structures/once.ts";
 import { isCredentialHeader, MASK } from "../destinations/credential-headers.ts";
 import { hasEscapes, placeOf, unescaped, type View } from "./unescaped.ts";
@@ -30,6 +33,24 @@ function secretsIn(value: string): string[] {
   const decoded = colon < 0 ? [] : [basic, basic.slice(colon + 1)];
   const parameters = [...value.matchAll(PARAMETER)].map(([, quoted, plain]) => quoted ?? plain ?? "");
   return [...[credential, ...parameters].filter((one) => one.length >= HEADER_LENGTH_MIN), ...decoded];
+}
+
+/** What an attempt's row shows of the server's words, without these secrets. */
+export function hideInFacts<
+  Facts extends Pick<AttemptFacts, "error" | "responseHeaders" | "responseBody" | "truncated">,
+>(facts: Facts, secrets: readonly string[]): Facts {
+  if (secrets.length === 0) return facts;
+  return {
+    ...facts,
+    error: facts.error && hideInError(facts.error, secrets),
+    responseHeaders: hideSecretHeaders(facts.responseHeaders, secrets),
+    responseBody: facts.responseBody && hideSecretBytes(facts.responseBody, secrets, facts.truncated),
+  };
+}
+
+function hideInError({ code, detail }: AttemptError, secrets: readonly string[]): AttemptError {
+  const isCut = detail !== null && detail.length >= limit("errorDetailLengthMax");
+  return { code, detail: detail && hideSecrets(detail, secrets, isCut) };
 }
 
 /** A name and its value, in quotes or plain. It begins with the name, so that a long text is read once. */

@@ -1,29 +1,16 @@
 import type { AttemptError } from "../core/attempt-error.ts";
 import type { Finding } from "../core/delivery.ts";
 import { type IdCodec, keyTime } from "../core/ids.ts";
-import type { Json } from "../core/json/value.ts";
 import { limit } from "../core/limits.ts";
 import type { AttemptFacts, Endpoint } from "../core/model.ts";
-import { once } from "../core/structures/once.ts";
 import { readRetryAfter, slowsEndpoint } from "../core/retry.ts";
-import { readPrivateKey, readSecret, type SigningKey, signatureHeader } from "../core/signing.ts";
-import { compileFilter } from "../core/filter/filter.ts";
-import {
-  applyInTurns,
-  type Transformation,
-  type TransformationParts,
-  type Transformed,
-  writeTransformed,
-} from "../core/transform/transform.ts";
-import { isHeavy, type Turns } from "../core/structures/turn-queue.ts";
+import { signatureHeader } from "../core/signing.ts";
+import type { Turns } from "../core/structures/turn-queue.ts";
 import type { Load } from "../core/waiting.ts";
-import { transformationOf } from "./transformations.ts";
 import {
   type Answer,
   type Ask,
-  type DestinationConfig,
   type DestinationKind,
-  isProtocolHeader,
   isSuccess,
   type Judgement,
   type Message,
@@ -31,9 +18,10 @@ import {
   Unprepared,
 } from "../destinations/destination.ts";
 import { findKind } from "../destinations/destinations.ts";
-import { headerSecrets, hideSecretBytes, hideSecretHeaders, hideSecrets } from "./redact.ts";
-import { hasSameHead, requestHeadOf } from "../destinations/request-head.ts";
 import type { Transport, TransportResult } from "../transport/types.ts";
+import { compiledOf, headOf, keysOf } from "./compiled-endpoint.ts";
+import { headerSecrets, hideInFacts } from "./redact.ts";
+import { reshape } from "./transformations.ts";
 
 /** One attempt as it went: what its row shows, and what the states of delivery and endpoint depend on. */
 export interface Sent extends AttemptFacts, Finding {
@@ -81,7 +69,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
     if ("code" in request) return sentMalformed(startedAt, request);
     if (request instanceof Unprepared) {
       const sent = sentUnprepared(request, sending, message);
-      return sent && withoutSecrets(sent, kind, endpoint);
+      return sent && hideInFacts(sent, secretsOf(kind, endpoint));
     }
     const result = await transmit(sending, request);
     if (result.kind === "aborted") return null;
@@ -103,7 +91,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
       truncated: response !== null && response.truncated,
       ...findingOf(result, judgement, parts),
     };
-    return withoutSecrets(sent, kind, endpoint, request.headers);
+    return hideInFacts(sent, secretsOf(kind, endpoint, request.headers));
   } catch (error) {
     // Whatever is thrown, as by settings of another version, must not end the process: it serves others.
     parts.onBroken(endpoint, error);
@@ -126,32 +114,16 @@ function elapsedMs({ parts, began }: Sending): number {
   return Math.max(0, Math.round(parts.monotonic() - began));
 }
 
-/**
- * What was said, without the credentials that a server may repeat: those that are stored, and what was made
- * of them. `sentHeaders` have the last of that.
- */
-function withoutSecrets(
-  sent: Sent,
+/** Credentials that a server may repeat: what is stored, and what was made of it; `sent` has the last of that. */
+function secretsOf(
   kind: DestinationKind,
   endpoint: Endpoint,
-  sentHeaders: OutgoingRequest["headers"] = [],
-): Sent {
+  sent: OutgoingRequest["headers"] = [],
+): readonly string[] {
   const { credentials, config } = compiledOf(endpoint);
-  if (credentials.length === 0) return sent;
-  const authorization = sentHeaders.filter(([name]) => name.toLowerCase() === "authorization");
-  const made = [...(kind.secrets?.(config) ?? []), ...headerSecrets(authorization)];
-  const secrets = [...new Set([...credentials, ...made])];
-  return {
-    ...sent,
-    error: sent.error && hideInError(sent.error, secrets),
-    responseHeaders: hideSecretHeaders(sent.responseHeaders, secrets),
-    responseBody: sent.responseBody && hideSecretBytes(sent.responseBody, secrets, sent.truncated),
-  };
-}
-
-function hideInError({ code, detail }: AttemptError, secrets: readonly string[]): AttemptError {
-  const isCut = detail !== null && detail.length >= limit("errorDetailLengthMax");
-  return { code, detail: detail && hideSecrets(detail, secrets, isCut) };
+  if (credentials.length === 0) return [];
+  const authorization = sent.filter(([name]) => name.toLowerCase() === "authorization");
+  return [...new Set([...credentials, ...(kind.secrets?.(config) ?? []), ...headerSecrets(authorization)])];
 }
 
 /** Within what is left of the attempt's time. */
@@ -225,59 +197,11 @@ function unsentFacts(startedAt: number): Omit<Sent, "outcome" | "slows" | "retry
   };
 }
 
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-
 function kindOf(endpoint: Endpoint): DestinationKind {
   const kind = findKind(endpoint.kind);
   if (!kind || "isPolled" in kind)
     throw new Error(`an endpoint has the kind ${endpoint.kind}, which is none`);
   return kind;
-}
-
-type Shaped = { ok: true; body: Uint8Array } | { ok: false; error: AttemptError };
-
-/** The body after the endpoint's transformations; the plain envelope's own bytes where there are none. */
-export function reshape(
-  parts: Pick<SendParts, "turnsOf">,
-  endpoint: Endpoint,
-  { body }: Load,
-): Shaped | Promise<Shaped> {
-  const transformation = transformationOf(endpoint);
-  if (!transformation) return { ok: true, body };
-  const turns = parts.turnsOf(endpoint.projectId);
-  if (isHeavy(body.length) || turns.isOver) return reshapeInTurns(turns, transformation, body);
-  const text = decoder.decode(body);
-  const operations = transformation.parts(JSON.parse(text) as Json);
-  for (;;) {
-    const { done, value } = operations.next();
-    if (done) return shapedOf(text, value);
-    // A small body does not tell what its operations make of it.
-    if (turns.isOver) return reshapeOn(turns, text, operations);
-  }
-}
-
-async function reshapeInTurns(
-  turns: Turns,
-  transformation: Transformation,
-  body: Uint8Array,
-): Promise<Shaped> {
-  await turns.giveWay(body.length);
-  const text = decoder.decode(body);
-  return reshapeOn(turns, text, transformation.parts(JSON.parse(text) as Json));
-}
-
-async function reshapeOn(turns: Turns, text: string, parts: TransformationParts): Promise<Shaped> {
-  const giveWay = () => turns.giveWay(text.length);
-  const result = await applyInTurns(parts, giveWay);
-  await giveWay();
-  return shapedOf(text, result);
-}
-
-function shapedOf(source: string, result: Transformed): Shaped {
-  const written = writeTransformed(source, result);
-  if (written.ok) return { ok: true, body: encoder.encode(written.text) };
-  return { ok: false, error: { code: "transformation_failed", detail: written.reason } };
 }
 
 export function sign(ids: IdCodec, endpoint: Endpoint, load: Load, body: Uint8Array, now: number): Message {
@@ -297,67 +221,6 @@ export function sign(ids: IdCodec, endpoint: Endpoint, load: Load, body: Uint8Ar
   const { headers } = compiled;
   const { type, hops } = load;
   return { id, timestampSeconds, signature, type, hops, endpointId, createdAt, headers, body };
-}
-
-/** What attempts need of an endpoint, read once for each of its versions. */
-interface Compiled {
-  publicId: string | null;
-  /** Its consumer, or its project: no connection serves the endpoints of two. */
-  owner: string;
-  /** The last request, and its head: most requests to an endpoint have the same one. */
-  head: { of: Pick<OutgoingRequest, "method" | "url" | "headers">; text: string } | null;
-  /** With its credentials. */
-  config: DestinationConfig;
-  /**
-   * The endpoint's own headers, without those that its kind's protocol gives a meaning to: an endpoint may
-   * have been stored before its kind refused such a header.
-   */
-  headers: Endpoint["headers"];
-  /** Its credentials, and what its own headers carry. */
-  credentials: readonly string[];
-  current: readonly SigningKey[];
-  /** During an overlap, newest first. */
-  both: readonly SigningKey[];
-}
-
-const compiledOf = once((endpoint: Endpoint): Compiled => {
-  const { filter, previous } = endpoint;
-  const current = [readKey(endpoint.secret, endpoint.privateKey)];
-  // core/routes.ts leaves out such a filter, so events come here that the filter was to keep away.
-  if (filter !== null && !compileFilter(filter).ok)
-    throw new Error("an endpoint has a filter that is refused");
-  const kind = findKind(endpoint.kind);
-  return {
-    publicId: null,
-    owner: `${endpoint.projectId} ${endpoint.consumerId ?? ""}`,
-    head: null,
-    headers: endpoint.headers.filter(([name]) => kind === undefined || !isProtocolHeader(kind, name)),
-    config: { ...endpoint.config, ...endpoint.credentials },
-    credentials: [...Object.values(endpoint.credentials), ...headerSecrets(endpoint.headers)],
-    current,
-    both: previous ? [...current, readKey(previous.secret, previous.privateKey)] : current,
-  };
-});
-
-/** The keys that are valid now, newest first. */
-function keysOf(endpoint: Endpoint, now: number): readonly SigningKey[] {
-  const { current, both } = compiledOf(endpoint);
-  return endpoint.previous !== null && endpoint.previous.expiresAt > now ? both : current;
-}
-
-function readKey(secret: string, privateKey: string | null): SigningKey {
-  const hmac = readSecret(secret);
-  if (!hmac) throw new Error("an endpoint has a secret that is none");
-  return { hmac, ed25519: privateKey === null ? null : readPrivateKey(privateKey) };
-}
-
-function headOf(endpoint: Endpoint, request: OutgoingRequest): string {
-  const compiled = compiledOf(endpoint);
-  if (compiled.head === null || !hasSameHead(compiled.head.of, request)) {
-    const { method, url, headers } = request;
-    compiled.head = { of: { method, url, headers }, text: requestHeadOf(request) };
-  }
-  return compiled.head.text;
 }
 
 /** The request, or why the message cannot be rendered, or what kept it from being prepared. */

@@ -1,7 +1,21 @@
+import type { AttemptError } from "../core/attempt-error.ts";
+import type { Json } from "../core/json/value.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
 import { RecentMap } from "../core/structures/recent-map.ts";
-import { compileTransformations, type Transformation } from "../core/transform/transform.ts";
+import { isHeavy, type Turns } from "../core/structures/turn-queue.ts";
+import {
+  applyInTurns,
+  compileTransformations,
+  type Transformation,
+  type TransformationParts,
+  type Transformed,
+  writeTransformed,
+} from "../core/transform/transform.ts";
+import type { Load } from "../core/waiting.ts";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 
 /** Of the endpoints that used theirs last, over all projects. */
 export const compiledTransformations = new RecentMap<Endpoint, Transformation>(
@@ -20,4 +34,50 @@ function compile(list: unknown): Transformation {
   const result = compileTransformations(list, limit("transformedBytesMax"));
   if (!result.ok) throw new Error("an endpoint has transformations that were refused");
   return result.transformation;
+}
+
+/** The body, or why there is none. */
+export type Shaped = { ok: true; body: Uint8Array } | { ok: false; error: AttemptError };
+
+/** The body after the endpoint's transformations; the plain envelope's own bytes where there are none. */
+export function reshape(
+  parts: { turnsOf(projectId: number): Turns },
+  endpoint: Endpoint,
+  { body }: Load,
+): Shaped | Promise<Shaped> {
+  const transformation = transformationOf(endpoint);
+  if (!transformation) return { ok: true, body };
+  const turns = parts.turnsOf(endpoint.projectId);
+  if (isHeavy(body.length) || turns.isOver) return reshapeInTurns(turns, transformation, body);
+  const text = decoder.decode(body);
+  const operations = transformation.parts(JSON.parse(text) as Json);
+  for (;;) {
+    const { done, value } = operations.next();
+    if (done) return shapedOf(text, value);
+    // A small body does not tell what its operations make of it.
+    if (turns.isOver) return reshapeOn(turns, text, operations);
+  }
+}
+
+async function reshapeInTurns(
+  turns: Turns,
+  transformation: Transformation,
+  body: Uint8Array,
+): Promise<Shaped> {
+  await turns.giveWay(body.length);
+  const text = decoder.decode(body);
+  return reshapeOn(turns, text, transformation.parts(JSON.parse(text) as Json));
+}
+
+async function reshapeOn(turns: Turns, text: string, parts: TransformationParts): Promise<Shaped> {
+  const giveWay = () => turns.giveWay(text.length);
+  const result = await applyInTurns(parts, giveWay);
+  await giveWay();
+  return shapedOf(text, result);
+}
+
+function shapedOf(source: string, result: Transformed): Shaped {
+  const written = writeTransformed(source, result);
+  if (written.ok) return { ok: true, body: encoder.encode(written.text) };
+  return { ok: false, error: { code: "transformation_failed", detail: written.reason } };
 }

@@ -4,7 +4,8 @@ import { untriedDelivery } from "../../src/core/delivery.ts";
 import { IdCodec } from "../../src/core/ids.ts";
 import type { Endpoint } from "../../src/core/model.ts";
 import { TurnQueue } from "../../src/core/structures/turn-queue.ts";
-import { reshape, send } from "../../src/delivery/send.ts";
+import { send } from "../../src/delivery/send.ts";
+import { reshape } from "../../src/delivery/transformations.ts";
 import type { TransportRequest } from "../../src/transport/types.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
 

@@ -83,7 +83,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "signs with a secret that has expired",
-    file: "delivery/send.ts",
+    file: "delivery/compiled-endpoint.ts",
     find: "endpoint.previous.expiresAt > now",
     put: "endpoint.previous.expiresAt > 0",
   },

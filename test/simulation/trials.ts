@@ -104,10 +104,10 @@ export class Trials {
       consumerId === null
         ? { ...own, kind: "api_key", id: 1, scopes: ["full"], consumerId, create: true }
         : { ...own, kind: "portal", id: 2, scopes: [], consumerId, create: false };
-    const requireAdmission = () => {
+    const requireCaller = () => {
       if (trial.isRevoked) throw new Problem("unauthenticated", "The link was revoked.");
     };
-    const admitted = { beginChange: () => {}, requireAdmission };
+    const admitted = { beginChange: () => {}, requireCaller };
     const asked = { caller, params: { id: data.ids.encode("ep", id) }, body: { type: trial.type } };
     return route?.handle({ ...asked, ...admitted } as unknown as RequestContext);
   }

@@ -1,0 +1,60 @@
+import { expect, test } from "bun:test";
+import type { Endpoint } from "../../src/core/model.ts";
+import { makeSecret } from "../../src/core/signing.ts";
+import { compiledOf, headOf, keysOf } from "../../src/delivery/compiled-endpoint.ts";
+import { plainEndpoint } from "../kit/endpoint.ts";
+
+const NOW = 1000;
+const base: Endpoint = { ...plainEndpoint, id: 1, previous: null };
+
+test("signs by the previous secret too, the newest first, until that has expired", () => {
+  const previous = { secret: makeSecret(), privateKey: null, expiresAt: NOW };
+  const rotated: Endpoint = { ...base, previous };
+  const [current, old] = keysOf(rotated, NOW - 1);
+  expect(keysOf(rotated, NOW - 1)).toHaveLength(2);
+  expect(keysOf(rotated, NOW)).toEqual(current ? [current] : []);
+  expect(keysOf({ ...base, secret: previous.secret }, NOW)).toEqual(old ? [old] : []);
+});
+
+test("a header to which the kind's protocol gives a meaning is not sent, however it came to be stored", () => {
+  const sqs: Endpoint = {
+    ...base,
+    kind: "aws_sqs",
+    headers: [
+      ["Authorization", "x"],
+      ["x-own", "1"],
+    ],
+  };
+  expect(compiledOf(sqs).headers).toEqual([["x-own", "1"]]);
+});
+
+test("no connection serves two consumers, and none a consumer and its project", () => {
+  const owners = [null, "a", "b"].map((consumerId) => compiledOf({ ...base, consumerId }).owner);
+  expect(new Set(owners).size).toBe(3);
+});
+
+test("hides what is stored as a credential, and what its own headers carry", () => {
+  const endpoint: Endpoint = {
+    ...base,
+    credentials: { token: "stored-token" },
+    headers: [["authorization", "Bearer in-a-header"]],
+  };
+  expect(compiledOf(endpoint).credentials).toEqual(["stored-token", "in-a-header"]);
+});
+
+test("an endpoint that cannot be read throws: its secret, its filter", () => {
+  expect(() => compiledOf({ ...base, secret: "none" })).toThrow("secret");
+  expect(() => compiledOf({ ...base, filter: { $above: 1 } })).toThrow("filter");
+});
+
+test("the head of requests that differ in nothing that it shows is one text", () => {
+  const request = {
+    method: "POST",
+    url: new URL("https://a.example/x"),
+    headers: [],
+    body: new Uint8Array(),
+  };
+  const first = headOf(base, request);
+  expect(headOf(base, { ...request })).toBe(first);
+  expect(headOf(base, { ...request, method: "PUT" })).not.toBe(first);
+});
