@@ -54,7 +54,8 @@ export function untriedDelivery(keys: Untried, ended: Stillborn | null = null): 
 /** What an attempt found out, as far as the states of delivery and endpoint depend on it. */
 export interface Finding {
   outcome: Outcome;
-  statusCode: number | null;
+  /** The destination itself answered 410. */
+  saysGone: boolean;
   /** The whole endpoint is to be slowed down. */
   slows: boolean;
   /** `retry-after` from the end of the attempt on, where the answer had a valid one. */
@@ -113,9 +114,9 @@ function ownRetryAfterMs({ slows, retryAfterMs }: Finding): number {
 }
 
 /** Why a delivery is dead by this finding alone, whatever its schedule says. */
-function deadReasonOf({ outcome, statusCode }: Finding, { moved }: AttemptStart): DeadReason | null {
+function deadReasonOf({ outcome, saysGone }: Finding, { moved }: AttemptStart): DeadReason | null {
   if (outcome === "blocked" || outcome === "malformed") return outcome;
-  return statusCode === 410 && !moved ? "gone" : null;
+  return saysGone && !moved ? "gone" : null;
 }
 
 /** The endpoint's health after an attempt. */
@@ -177,7 +178,7 @@ function failedOnce(health: Health, probe: boolean, now: number): Health {
  * Why an endpoint is disabled by this attempt: a 410 at once, or five days of failures without one success.
  */
 export function disabledBy(finding: Finding, health: Health, now: number): "gone" | "failing" | null {
-  if (finding.statusCode === 410) return "gone";
+  if (finding.saysGone) return "gone";
   return hasFailedTooLong(health, now) ? "failing" : null;
 }
 

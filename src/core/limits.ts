@@ -488,7 +488,7 @@ export const LIMITS = {
   fanoutAtOnceMax: {
     value: 1000,
     unit: "count",
-    why: "Deliveries that are written before a publish is answered; more follow.",
+    why: "A publish is answered once its deliveries are written, unless there are more than this: then all of them may follow.",
   },
   eventRowsMax: {
     value: 100,

@@ -184,6 +184,14 @@ export function isClosed({ status }: Pick<Endpoint, "status">): boolean {
   return status === "disabled" || status === "deleted";
 }
 
+/** True where a paused or disabled endpoint is active again: its failures of before are forgotten. */
+export function isOpenedAgain(
+  before: Pick<Endpoint, "status">,
+  { status }: Pick<Endpoint, "status">,
+): boolean {
+  return before.status !== "active" && status === "active";
+}
+
 export const HEALTHY: Health = {
   failuresInRow: 0,
   backoffLevel: 0,

@@ -30,7 +30,8 @@ export type AttemptRefusal = "busy" | "closed" | "full" | "stopping";
 /**
  * What became of an attempt's outcome. `overtaken`: the delivery was reopened, cancelled or erased while the
  * attempt ran, and its row says what holds. `not_recorded`: the transaction failed, and the row stays as it
- * was. What is to be tried again is, at its time; what has arrived is sent again after the next start.
+ * was. A delivery that failed is tried again at its time all the same; one that arrived is sent again after
+ * the next start.
  */
 export type Recorded = "applied" | "overtaken" | "not_recorded";
 

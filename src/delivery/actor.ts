@@ -14,6 +14,7 @@ import {
   HEALTHY,
   type Health,
   isClosed,
+  isOpenedAgain,
   isSameDestination,
   type Trigger,
   type WaitingFor,
@@ -22,13 +23,13 @@ import { DEFAULT_SCHEDULE } from "../core/retry.ts";
 import { limit } from "../core/limits.ts";
 import { TokenBucket } from "../core/structures/token-bucket.ts";
 import type { Load, Waiting } from "../core/waiting.ts";
-import type { ActorParts, AttemptRefusal, Recorded, Settlement } from "./actor-parts.ts";
+import type { ActorParts, AttemptRefusal, Settlement } from "./actor-parts.ts";
 import { Backlog } from "./backlog.ts";
 import { type Flight, Flights } from "./flights.ts";
 
 /**
  * The actor of one endpoint owns its backlog, its attempts, its health and its timer. Nothing else starts
- * an attempt. `#enter` is the one place that puts a state in place of another, and it checks the row:
+ * an attempt. `#enter` is the one place that puts another state in the place of one, and it checks the row:
  *
  * | state       | true in it                                                                       | leaves when |
  * |-------------|----------------------------------------------------------------------------------|-------------|
@@ -36,7 +37,7 @@ import { type Flight, Flights } from "./flights.ts";
  * | waiting     | something waits, nothing is busy; one timer for the first instant at which something may start | the timer, something earlier |
  * | blocked     | something waits, nothing is busy, no timer: the account, the disk or the slots of all endpoints hold it | a word from outside |
  * | sending     | attempts are busy: up to max_concurrency in flight (fifo: 1), beside those made by hand | the last one is recorded |
- * | backing_off | several failures in a row, slowed down by an answer, or no file was left for a socket; one timer, or one probe in flight, or nothing waits | a success, the instant |
+ * | backing_off | several failures in a row, slowed down by an answer, or no file was left for a socket; one timer, unless a probe is in flight, nothing waits, or something outside holds it | a success, the instant, a word from outside |
  * | paused      | the endpoint is paused; no timer                                                 | resume |
  * | closing     | an attempt found out that the endpoint is to be disabled, and its row does not say so yet; no timer | the row says it, or never will |
  * | disposing   | the endpoint is disabled or deleted; no timer; what waits is ended, slice by slice | enabled, and the slice under way is on disk |
@@ -50,10 +51,11 @@ import { type Flight, Flights } from "./flights.ts";
  * so that one delivery never has two attempts at once.
  */
 export type State =
-  | { mode: "idle" | "blocked" | "paused" | "closing" }
+  | { mode: "idle" | "blocked" | "paused" }
   | { mode: "waiting"; timer: Timer }
   | { mode: "sending" | "backing_off"; timer: Timer | null }
   /** `isEnding`: a slice of what waits is on its way to the disk. */
+  | { mode: "closing"; isEnding: boolean }
   | { mode: "disposing"; isEnding: boolean }
   | { mode: "stopped"; isEnding: boolean; whenQuiet: (() => void)[] };
 
@@ -153,19 +155,17 @@ export class EndpointActor<F extends Finding> {
 
   /** What `Endpoints.announce` tells, after each commit: used from the next attempt on. */
   update(endpoint: Endpoint): void {
-    const enabled = this.endpoint.status === "disabled" && endpoint.status !== "disabled";
     const moved = !isSameDestination(this.endpoint, endpoint);
+    const startsAfresh = moved || isOpenedAgain(this.endpoint, endpoint);
     this.endpoint = endpoint;
     if (moved) this.#destination++;
-    if (moved || enabled) this.health = HEALTHY;
+    if (startsAfresh) this.health = HEALTHY;
     this.#backlog.follow(endpoint);
     // What is under way is cancelled like what waits; where it arrives nevertheless, it counts as delivered.
     if (endpoint.status === "deleted") {
       const due = this.parts.clock.now();
       for (const id of this.#flights.idsInFlight()) this.#backlog.addRow(id, due);
     }
-    // What made it close is on its way to the disk: `#fly` goes on from there.
-    if (this.#state.mode === "closing" && !isClosed(endpoint)) return;
     this.#follow();
     this.#goOn();
   }
@@ -260,8 +260,20 @@ export class EndpointActor<F extends Finding> {
     // What is being ended may come back, as its endpoint is enabled meanwhile: nothing goes before it.
     if (mode === "stopped" || isEnding(this.#state)) return;
     if (isClosed(this.endpoint)) this.#enter({ mode: "disposing", isEnding: false });
+    // The 410 or the last of too many failures is on its way to the disk: `#fly` goes on from there.
+    else if (mode === "closing") return;
     else if (this.endpoint.status === "paused") this.#enter({ mode: "paused" });
-    else if (mode === "paused" || mode === "closing" || mode === "disposing") this.#enter(this.#openState());
+    else if (mode === "paused" || mode === "disposing") this.#enter(this.#openState());
+  }
+
+  /**
+   * What closed it is recorded. By now its row says that it is disabled (`update`), or never will, as the
+   * endpoint has moved.
+   */
+  #leaveClosing(): void {
+    if (this.#state.mode !== "closing") return;
+    if (this.#state.isEnding) this.#enter({ mode: "disposing", isEnding: true });
+    else this.#enter(this.endpoint.status === "paused" ? { mode: "paused" } : this.#openState());
   }
 
   /** Does what there is to do in this state. */
@@ -326,7 +338,7 @@ export class EndpointActor<F extends Finding> {
     return timer;
   }
 
-  /** The only place that sets the state. A timer that the next state does not keep is called off. */
+  /** A timer that the next state does not keep is called off. */
   #enter(next: State): void {
     const timer = timerOf(this.#state);
     if (timer && timer !== timerOf(next)) timer.callOff();
@@ -453,12 +465,12 @@ export class EndpointActor<F extends Finding> {
     const settlement = this.#conclude(flight, load, sent);
     const recording = this.parts.record(settlement);
     this.#goOn();
+    // If this attempt disables the endpoint, `update` is called before it is recorded here.
     const recorded = await recording;
     this.parts.meter.endFirst(flight.id);
     this.#flights.end(flight);
-    this.#putBack(flight, settlement, recorded);
-    // By now the endpoint's row says that it is disabled, or never will, as the endpoint has moved.
-    if (settlement.disable !== null && this.#state.mode === "closing") this.#follow();
+    this.#backlog.putBack(flight, settlement, recorded);
+    if (settlement.disable !== null) this.#leaveClosing();
     asker?.(sent);
     this.#goOn();
   }
@@ -486,7 +498,8 @@ export class EndpointActor<F extends Finding> {
     const change = deliveryAfter(start, sent, at);
     const isClosing = this.#state.mode === "closing" || isClosed(this.endpoint);
     const disable = isClosing || moved ? null : disabledBy(sent, health, at.now);
-    if (disable && this.#state.mode !== "stopped") this.#enter({ mode: "closing" });
+    if (disable && this.#state.mode !== "stopped")
+      this.#enter({ mode: "closing", isEnding: isEnding(this.#state) });
     const parks =
       change !== null && change.due !== null && this.endpoint.ordering === "none" && !this.hasRoom;
     // Where the order is not kept, it stands by its time.
@@ -498,14 +511,6 @@ export class EndpointActor<F extends Finding> {
 
   #scheduleOf(delivery: Delivery): readonly number[] {
     return delivery.origin === "test" ? [] : (this.endpoint.retry?.schedule ?? DEFAULT_SCHEDULE);
-  }
-
-  /** Where a delivery waits after its attempt, which is recorded by now: in memory, parked, or nowhere. */
-  #putBack({ id, readsRow }: Flight, { change, queueOrder }: Settlement<F>, recorded: Recorded): void {
-    if (change === null || readsRow || recorded === "overtaken") this.#backlog.reload(id);
-    // A row that is as before the attempt does not say when the next one is due.
-    else if (queueOrder === null || recorded === "not_recorded") this.#backlog.replace(id, change.due);
-    else this.#backlog.park(queueOrder);
   }
 
   /** Ends what waits, one slice after the other; where the endpoint is deleted, what is under way too. */

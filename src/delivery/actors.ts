@@ -275,9 +275,11 @@ export class Actors {
     const actor = this.#actors.get(endpointId);
     if (!(actor instanceof EndpointActor) || !this.isLeftAlone(endpointId)) return;
     actor.clearWaits();
-    const { store, health } = this.data;
-    const written = store.write(() => health.set(endpointId, withoutWaits(health.get(endpointId))), true);
-    store.unattended("end of a break", written);
+    const { store, endpoints, health } = this.data;
+    // In the line of its project: behind the outcome of that answer.
+    const projectId = endpoints.getAnyway(endpointId)?.projectId ?? null;
+    const clear = () => health.set(endpointId, withoutWaits(health.get(endpointId)));
+    store.unattended("end of a break", store.writeFor(projectId, clear, true));
   }
 
   /** What the actors hold in memory, what is in flight, and how many endpoints have to wait. */

@@ -2,8 +2,8 @@ import type { Endpoint } from "../core/model.ts";
 import { limit } from "../core/limits.ts";
 import { orderOf, type Waiting } from "../core/waiting.ts";
 import type { Finding } from "../core/delivery.ts";
-import type { ActorParts, DeliveryRows } from "./actor-parts.ts";
-import type { Flights } from "./flights.ts";
+import type { ActorParts, DeliveryRows, Recorded, Settlement } from "./actor-parts.ts";
+import type { Flight, Flights } from "./flights.ts";
 import { Queue } from "./queue.ts";
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -13,12 +13,14 @@ export interface BacklogParts extends Pick<ActorParts<Finding>, "totals" | "isRo
   rows: Omit<DeliveryRows, "dispose">;
 }
 
+type Outcome = Pick<Settlement<Finding>, "change" | "queueOrder">;
+
 /**
  * The deliveries that wait for one endpoint. The first of them stand in memory, in a queue with a bound; all
  * others are parked: they wait in the database, in the same order, and are fetched as the queue drains.
  *
- * A delivery that is busy comes back with the outcome of its attempt (`#putBack` of actor.ts). Until then it
- * is in neither, unless order is kept: there it may stand in the queue, and holds those after it.
+ * A delivery that is busy comes back with the outcome of its attempt (`putBack`). Until then it is in
+ * neither, unless order is kept: there it may stand in the queue, and holds those after it.
  */
 export class Backlog {
   readonly #queue: Queue;
@@ -73,7 +75,7 @@ export class Backlog {
     const { id, queueOrder } = waiting;
     if (this.flights.has(id)) return this.reload(id);
     if (queueOrder === null) return this.#queue.push(waiting);
-    // What the queue holds already was reopened, or it was fetched between the commit and this word of it.
+    // It stands in the queue where it was reopened, or where a refill fetched it before this call.
     if (this.#queue.has(id)) this.reload(id);
     this.park(queueOrder);
   }
@@ -83,8 +85,16 @@ export class Backlog {
     this.#queue.push({ id, endpointId: this.endpoint.id, due, queueOrder: null, load: null });
   }
 
+  /** Where a delivery waits after its attempt, which is recorded by now: in memory, parked, or nowhere. */
+  putBack({ id, readsRow }: Flight, { change, queueOrder }: Outcome, recorded: Recorded): void {
+    if (change === null || readsRow || recorded === "overtaken") this.reload(id);
+    // A row that is as before the attempt does not say when the next one is due.
+    else if (queueOrder === null || recorded === "not_recorded") this.#replace(id, change.due);
+    else this.park(queueOrder);
+  }
+
   /** A delivery waits from now on by its row, until then; with null it does not wait here. */
-  replace(id: number, due: number | null): void {
+  #replace(id: number, due: number | null): void {
     this.#queue.drop(id);
     if (due !== null) this.addRow(id, due);
   }
@@ -108,7 +118,7 @@ export class Backlog {
   /** The row knows better than the queue: the delivery was reopened, or is tried by hand. */
   reload(id: number): void {
     this.flights.readRowLater(id);
-    this.replace(id, this.#isLeftOut(id) ? null : (this.parts.rows.load(id)?.delivery.due ?? null));
+    this.#replace(id, this.#isLeftOut(id) ? null : (this.parts.rows.load(id)?.delivery.due ?? null));
   }
 
   /**

@@ -42,6 +42,7 @@ function factsOf(message: Message, load: Load, startedAt: number): Sent {
     responseBody: null,
     truncated: false,
     outcome: "handed_out",
+    saysGone: false,
     slows: false,
     retryAfterMs: null,
   };

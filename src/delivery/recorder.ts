@@ -1,5 +1,5 @@
 import { gateOf, isMetered, isTest } from "../core/delivery.ts";
-import type { Delivery, Endpoint } from "../core/model.ts";
+import { type Delivery, type Endpoint, isOpenedAgain, isSameDestination } from "../core/model.ts";
 import type { SteadyClock } from "../platform/clock.ts";
 import type { Data } from "../store/data.ts";
 import type { Recorded, Settlement } from "./actor-parts.ts";
@@ -23,8 +23,8 @@ export interface RecorderParts {
 }
 
 /** What the transaction of an attempt came to. */
-interface Written {
-  /** False where the delivery was reopened, cancelled or erased while the attempt ran. */
+interface WrittenAttempt {
+  /** False where the attempt would change the delivery, and somebody else did meanwhile, or it is erased. */
   applied: boolean;
   disabled: Endpoint | null;
   /** By the wall clock; null where none is planned. */
@@ -46,7 +46,7 @@ export class Recorder {
     const { endpoint, load, sent } = settlement;
     const { endpoints, store } = this.data;
     const number = load.delivery.attemptCount + 1;
-    let written: Written;
+    let written: WrittenAttempt;
     try {
       written = await store.writeFor(endpoint.projectId, () => this.#write(settlement, number), true);
     } catch (error) {
@@ -55,7 +55,7 @@ export class Recorder {
       return "not_recorded";
     }
     const { applied, disabled, nextAttemptAt } = written;
-    // At once (`announce`): the same transaction may have changed or deleted the endpoint after this.
+    // At once: a later write of the same transaction may have changed the endpoint, and is announced next.
     if (disabled) endpoints.announce(disabled);
     const dueAt = this.parts.clock.toWall(load.delivery.due ?? this.parts.clock.fromWall(sent.startedAt));
     const lagMs = number === 1 ? sent.startedAt - dueAt : null;
@@ -66,7 +66,7 @@ export class Recorder {
   }
 
   /** All that follows from an attempt, in one transaction. */
-  #write(settlement: Settlement<Sent>, number: number): Written {
+  #write(settlement: Settlement<Sent>, number: number): WrittenAttempt {
     const { endpoint, load, trigger, sent, change, health } = settlement;
     const { delivery } = load;
     const { outcome } = sent;
@@ -108,11 +108,11 @@ export class Recorder {
     return trigger === "manual" && this.data.deliveries.get(load.delivery.id)?.status === "delivered";
   }
 
-  /** Inside the write. False where it leads somewhere else by now, or was enabled, which forgets failures. */
+  /** Inside the write. False where it leads somewhere else by now, or was resumed or enabled meanwhile. */
   #isHealthOf(endpoint: Endpoint): boolean {
-    const { endpoints } = this.data;
-    const isEnabled = endpoint.status === "disabled" && endpoints.current(endpoint.id)?.status !== "disabled";
-    return !isEnabled && endpoints.leadsTo(endpoint);
+    const current = this.data.endpoints.current(endpoint.id);
+    if (current === undefined || isOpenedAgain(endpoint, current)) return false;
+    return isSameDestination(current, endpoint);
   }
 
   /**

@@ -90,6 +90,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
       responseBody: response && response.body,
       truncated: response !== null && response.truncated,
       ...findingOf(result, judgement, parts),
+      saysGone: response?.status === GONE,
     };
     return hideInFacts(sent, secretsOf(kind, endpoint, request.headers));
   } catch (error) {
@@ -114,7 +115,7 @@ function elapsedMs({ parts, began }: Sending): number {
   return Math.max(0, Math.round(parts.monotonic() - began));
 }
 
-/** Credentials that a server may repeat: what is stored, and what was made of it; `sent` has the last of that. */
+/** Credentials that a server may repeat: what is stored, and what was made of it (`sent`: headers). */
 function secretsOf(
   kind: DestinationKind,
   endpoint: Endpoint,
@@ -168,18 +169,24 @@ function sentUnprepared(
     responseBody: response && !isSuccess(response.status) ? response.body : null,
     truncated: response !== null && response.truncated,
     ...findingOf(result, judgement, sending.parts),
+    // It is not the destination that answered.
+    saysGone: false,
   };
 }
+
+/** RFC 9110, 15.5.11. */
+const GONE = 410;
 
 export const UNREADABLE: AttemptError = { code: "settings_unreadable", detail: null };
 
 /** Nothing was sent: the message could not be made. */
 export function sentMalformed(startedAt: number, error: AttemptError): Sent {
-  return { ...unsentFacts(startedAt), error, outcome: "malformed", slows: false, retryAfterMs: null };
+  const finding = { outcome: "malformed", saysGone: false, slows: false, retryAfterMs: null } as const;
+  return { ...unsentFacts(startedAt), ...finding, error };
 }
 
 /** What the row of an attempt shows where no request was sent. */
-function unsentFacts(startedAt: number): Omit<Sent, "outcome" | "slows" | "retryAfterMs"> {
+function unsentFacts(startedAt: number): Omit<Sent, keyof Finding> {
   return {
     startedAt,
     durationMs: 0,
@@ -257,11 +264,7 @@ function errorOf(result: Result, judgement: Judgement | null): AttemptError | nu
   return judgement && !judgement.delivered ? judgement.error : null;
 }
 
-function findingOf(
-  result: Result,
-  judgement: Judgement | null,
-  parts: SendParts,
-): Omit<Finding, "statusCode"> {
+function findingOf(result: Result, judgement: Judgement | null, parts: SendParts): Omit<Finding, "saysGone"> {
   if (result.kind !== "response") return { outcome: result.kind, slows: false, retryAfterMs: null };
   if (judgement?.delivered) return { outcome: "delivered", slows: false, retryAfterMs: null };
   const { headers } = result;

@@ -135,7 +135,7 @@ export class Audiences {
   }
 
   /** True where the endpoint's types, consumer and filter admit the event. */
-  admits(endpoint: Endpoint, event: RoutedEvent): boolean {
+  matches(endpoint: Endpoint, event: RoutedEvent): boolean {
     if (!isSubscribed(endpoint, event)) return false;
     const filter = this.#routesOf(endpoint.projectId).subscriber(endpoint.id)?.filter ?? null;
     return filter === null || filter.matches(read(event));

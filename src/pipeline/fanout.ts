@@ -68,7 +68,7 @@ export class Spreader {
    * Before the write of `rows` deliveries that may follow their events: resolves once the project has room
    * for them. Answers what to call when they are taken up, or never will be. Throws 429 where it waits long.
    */
-  async admit(projectId: number, rows: number): Promise<() => void> {
+  async waitForRoom(projectId: number, rows: number): Promise<() => void> {
     const { store } = this.data;
     const { clock } = this.outlet;
     const max = limit("fanoutWaitingMax");

@@ -14,8 +14,8 @@ import type { EventWithData } from "../store/log/events.ts";
 import type { Fanout, FanoutList } from "../store/log/fanouts.ts";
 
 /**
- * The one door: whatever becomes an event, published or verified at ingest, comes in by `prepare`. Replay
- * stands beside it. Nothing else creates a delivery.
+ * The one door: whatever becomes an event, published or verified at ingest, comes in by `prepare`, and a test
+ * event by `commitTest`. Replay stands beside it. Nothing else creates a delivery.
  *
  * Events are prepared before the write (who gets them: audience.ts), written inside the caller's transaction,
  * and dispatched to the actors after the commit. Deliveries for very many endpoints follow (fanout.ts).
@@ -93,7 +93,7 @@ export class Pipeline {
     identity: Identity | null,
   ): Prepared {
     const prepared = new Prepared(this.parts, this.#spreader, projectId, incoming, audiences, identity);
-    prepared.requireAdmission();
+    prepared.requirePlaces();
     return prepared;
   }
 
@@ -114,8 +114,8 @@ export class Pipeline {
   }
 
   /** True where the endpoint's types, consumer and filter admit the event. */
-  admits(endpoint: Endpoint, event: RoutedEvent): boolean {
-    return this.#audiences.admits(endpoint, event);
+  matches(endpoint: Endpoint, event: RoutedEvent): boolean {
+    return this.#audiences.matches(endpoint, event);
   }
 
   /** Takes up the fan-outs that a crash cut short. */
@@ -137,7 +137,7 @@ const NO_FOLLOWERS = inOrder(NOBODY, null);
 type AwaitsPlan = (endpoint: Endpoint) => boolean;
 
 /** What one run of the transaction has written; after a rollback another run begins with nothing. */
-class Written {
+class WrittenEvents {
   readonly accepted: Accepted[] = [];
   /** Deliveries that may be sent. */
   readonly waiting: Waiting[] = [];
@@ -174,7 +174,7 @@ export class Prepared {
    * Throws where the write would refuse an event. Asked before the write too: a throw inside costs all that
    * share its transaction a second try.
    */
-  requireAdmission(): void {
+  requirePlaces(): void {
     if (!this.#known.hasProof && this.#data.meter.remaining(this.projectId) !== 0) return;
     for (const event of this.incoming)
       if (this.#known.find(event) === null && this.#isPlanUsedUp(event)) this.#requireMayWait(event);
@@ -182,15 +182,17 @@ export class Prepared {
 
   /**
    * The one way of events to the disk and on. `inTransaction` opens the transaction (`Store.writeFor`, at a
-   * publish with the kept answer) and calls `write` in it, once a run; after the fsync they go to their
-   * actors. Where deliveries are still to be written, and not too many to wait for, it resolves when they
-   * are.
+   * publish with the kept answer) and calls `write` in it, which is `#write`; after the fsync `#dispatch`
+   * brings the deliveries to their actors. Where deliveries are still to be written, and not too many to wait
+   * for, it resolves when they are.
    */
-  async commit<Made>(inTransaction: (write: () => readonly Accepted[]) => Promise<Made>): Promise<Made> {
+  async commitAndDispatch<Made>(
+    inTransaction: (write: () => readonly Accepted[]) => Promise<Made>,
+  ): Promise<Made> {
     const rows = rowsOf(this.audiences);
-    // Too many to wait for: they are admitted once the project has room for them.
-    const admitted = isAwaited(rows) ? null : await this.spreader.admit(this.projectId, rows);
-    let written = null as Written | null;
+    // Too many to wait for: they are written once the project has room for them.
+    const leaveRoom = isAwaited(rows) ? null : await this.spreader.waitForRoom(this.projectId, rows);
+    let written = null as WrittenEvents | null;
     let rest: Promise<unknown> | null;
     let made: Made;
     try {
@@ -200,7 +202,7 @@ export class Prepared {
       });
       rest = written && this.#dispatch(written);
     } finally {
-      admitted?.();
+      leaveRoom?.();
     }
     if (rest !== null) await rest;
     return made;
@@ -209,13 +211,13 @@ export class Prepared {
   /** The same of a test event: its delivery is not dispatched. */
   async commitTest(): Promise<number | null> {
     const { accepted, waiting } = await this.#data.store.write(() => this.#write());
-    this.#announce(accepted);
+    this.#tellAccepted(accepted);
     return waiting[0]?.id ?? null;
   }
 
   /** Inside a write; runs again after a rollback. Its `accepted` are in the order of the events. */
-  #write(): Written {
-    const written = new Written();
+  #write(): WrittenEvents {
+    const written = new WrittenEvents();
     for (const [at, event] of this.incoming.entries()) {
       const audience = this.audiences[at];
       if (audience === undefined) throw new Error("an event was prepared without its audience");
@@ -228,19 +230,19 @@ export class Prepared {
    * After the commit. Where deliveries are still to be written, and not too many to wait for: resolves when
    * they are.
    */
-  #dispatch({ accepted, waiting, fanouts }: Written): Promise<unknown> | null {
-    this.#announce(accepted);
+  #dispatch({ accepted, waiting, fanouts }: WrittenEvents): Promise<unknown> | null {
+    this.#tellAccepted(accepted);
     this.parts.outlet.dispatcher.dispatch(waiting);
     if (fanouts.length === 0) return null;
     const areAwaited = isAwaited(rowsOf(fanouts));
     return Promise.all(fanouts.map((fanout) => this.spreader.add(fanout, areAwaited)));
   }
 
-  #announce(accepted: readonly Accepted[]): void {
+  #tellAccepted(accepted: readonly Accepted[]): void {
     for (const one of accepted) this.parts.onAccepted(one);
   }
 
-  #writeOne(incoming: Incoming, audience: Audience, written: Written): Accepted {
+  #writeOne(incoming: Incoming, audience: Audience, written: WrittenEvents): Accepted {
     const known = this.#known.find(incoming);
     if (known !== null) {
       this.#known.rememberRepeat(incoming, known.id);
@@ -297,7 +299,7 @@ export class Prepared {
     else requireWaitingRoom(this.#data, this.projectId);
   }
 
-  /** Deliveries come with their event where they fit; else they follow it. `room`: see Written. */
+  /** Deliveries come with their event where they fit; else they follow it. `room`: see WrittenEvents. */
   #split(event: Event, endpoints: readonly Endpoint[], followers: Followers | null, room: number): Split {
     if (event.isTest) return { atOnce: endpoints, later: NO_FOLLOWERS };
     const fitHere = endpoints.length <= Math.min(room, limit("eventRowsMax"));
@@ -307,7 +309,12 @@ export class Prepared {
     return { atOnce, later: inOrder(endpoints.filter(keepsOrder), null) };
   }
 
-  #deliver(event: EventWithData, { atOnce, later }: Split, waitsForPlan: boolean, written: Written): void {
+  #deliver(
+    event: EventWithData,
+    { atOnce, later }: Split,
+    waitsForPlan: boolean,
+    written: WrittenEvents,
+  ): void {
     const following = later.endpoints;
     if (atOnce.length + following.length === 0) return;
     const waits = this.#whoWaits(event, waitsForPlan);
@@ -320,7 +327,7 @@ export class Prepared {
     written.fanouts.push(this.#data.fanouts.insert(this.projectId, event.id, firstKey, list));
   }
 
-  #listOf(followers: Followers, eventId: number, { lists }: Written): FanoutList {
+  #listOf(followers: Followers, eventId: number, { lists }: WrittenEvents): FanoutList {
     const known = lists.get(followers);
     if (known) return known;
     const { ids, ordered, asOf } = followers;
@@ -349,7 +356,7 @@ export class Prepared {
     event: EventWithData,
     endpoints: readonly Endpoint[],
     waits: AwaitsPlan | null,
-    written: Written,
+    written: WrittenEvents,
   ): void {
     if (endpoints.length === 0) return;
     written.room -= endpoints.length;

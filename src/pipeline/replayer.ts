@@ -311,7 +311,7 @@ export class Replayer {
         if (!endpoint || !this.#mayMiss(endpoint, filter, key)) continue;
         await turns.giveWay(this.data.events.bytesOf(key));
         const event = this.data.events.getWithData(key);
-        if (event && !isBodyGone(event) && this.pipeline.admits(endpoint, event))
+        if (event && !isBodyGone(event) && this.pipeline.matches(endpoint, event))
           targets.push({ eventId: key, endpoint, deliveryId: null });
       }
       return targets;

@@ -16,7 +16,7 @@ import { type Owner, type Write, WriteLines } from "./write-lines.ts";
  * | state      | true in it                                         | leaves when                    |
  * |------------|----------------------------------------------------|--------------------------------|
  * | idle       | no batch is under way; writes wait only for a hold | a write comes, the hold ends   |
- * | gathering  | writes wait, a commit is scheduled                 | the loop comes round           |
+ * | gathering  | writes wait, a commit is scheduled                 | the loop comes round, or 10 ms |
  * | committing | a batch is in its transaction, on this thread      | it is committed or rolled back |
  * | syncing    | one sync runs; writes that come meanwhile wait     | it ends: its writes resolve    |
  * | full       | no room: kept writes wait, others get a 503        | a look finds room              |
@@ -136,7 +136,10 @@ export class Store {
     return this.writeFor(null, run, kept);
   }
 
-  /** `write` for a project: where more waits than a transaction has time for, projects take turns. */
+  /**
+   * `write` for a project: where more waits than a transaction has time for, projects take turns. Writes of
+   * one project keep their order; those of two, or of a project and of nobody, do not.
+   */
   writeFor<T>(owner: Owner, run: () => T, kept = false): Promise<T> {
     if (!this.writable && !kept)
       return Promise.reject(unavailable("The service cannot write at the moment."));

@@ -26,14 +26,14 @@ const first: AttemptStart = {
   moved: false,
   schedule: DEFAULT_SCHEDULE,
 };
-const ok: Finding = { outcome: "delivered", statusCode: 200, slows: false, retryAfterMs: null };
+const ok: Finding = { outcome: "delivered", saysGone: false, slows: false, retryAfterMs: null };
 const status = (statusCode: number, retryAfterMs: number | null = null): Finding => ({
   outcome: "rejected",
-  statusCode,
+  saysGone: statusCode === 410,
   slows: slowsEndpoint(statusCode),
   retryAfterMs,
 });
-const refused: Finding = { outcome: "unreachable", statusCode: null, slows: false, retryAfterMs: null };
+const refused: Finding = { outcome: "unreachable", saysGone: false, slows: false, retryAfterMs: null };
 const day = 86_400_000;
 
 describe("the schedule", () => {

@@ -12,7 +12,7 @@ const ROUNDS = 20;
 const AT_ONCE = 100;
 
 const endpoint: Endpoint = { ...plainEndpoint, id: 1, maxConcurrency: AT_ONCE, previous: null };
-const delivered: Finding = { outcome: "delivered", statusCode: 200, slows: false, retryAfterMs: null };
+const delivered: Finding = { outcome: "delivered", saysGone: false, slows: false, retryAfterMs: null };
 
 /** An actor whose attempts and outcomes each take a turn of the loop, and succeed. */
 function makeActor(): EndpointActor<Finding> {

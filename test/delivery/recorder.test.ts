@@ -149,6 +149,7 @@ async function failed(it: TestData, endpoint: Endpoint, statusCode: number) {
   if (load === null) throw new Error("a delivery is gone that was just written");
   const rest = {
     outcome: "rejected",
+    saysGone: statusCode === 410,
     messageId: "",
     endpointId: "",
     slows: false,

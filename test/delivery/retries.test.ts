@@ -14,6 +14,7 @@ const ARRIVED: Sent = {
   ...ANSWERED,
   statusCode: 204,
   outcome: "delivered",
+  saysGone: false,
   slows: false,
   retryAfterMs: null,
   messageId: null,

@@ -1,4 +1,5 @@
 /** One attempt, with a transport and clocks of the test's own (src/delivery/send.ts). */
+import { generateKeyPairSync } from "node:crypto";
 import { expect, test } from "bun:test";
 import { untriedDelivery } from "../../src/core/delivery.ts";
 import { IdCodec } from "../../src/core/ids.ts";
@@ -19,6 +20,54 @@ const endpoint: Endpoint = {
 
 const keys = { id: 4, eventId: 3, endpointId: endpoint.id, projectId: endpoint.projectId };
 const delivery = untriedDelivery({ ...keys, origin: "publish", due: 0 });
+
+test("a 410 of the server that gives tokens says nothing of the destination", async () => {
+  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  const account = {
+    client_email: "a@b.example",
+    private_key: privateKey.export({ type: "pkcs8", format: "pem" }),
+    token_uri: "https://tokens.example/token",
+  };
+  const pubsub: Endpoint = {
+    ...endpoint,
+    kind: "gcp_pubsub",
+    transformations: null,
+    config: { project_id: "p-12345", topic: "topic" },
+    credentials: { service_account_json: JSON.stringify(account) },
+  };
+  const asked: string[] = [];
+  const gone = {
+    kind: "response" as const,
+    status: 410,
+    headers: [],
+    body: new Uint8Array(),
+    truncated: false,
+  };
+  const sent = await send(
+    {
+      turnsOf: () => new TurnQueue({ schedule: setImmediate, beginShare: () => ({ isOver: false }) }),
+      ids: new IdCodec("00", new Uint8Array(16)),
+      now: Date.now,
+      dated: Date.now,
+      monotonic: () => performance.now(),
+      onBroken: (_endpoint, error) => {
+        throw error;
+      },
+      signal: new AbortController().signal,
+      transport: {
+        send: ({ url }: TransportRequest) => {
+          asked.push(url.hostname);
+          return Promise.resolve(gone);
+        },
+        stats: () => ({ open: 0, idle: 0, connects: 0, reused: 0 }),
+        close() {},
+      },
+    },
+    pubsub,
+    { type: "a.b", hops: 0, body: new TextEncoder().encode("{}"), delivery },
+  );
+  expect([asked, sent?.statusCode, sent?.saysGone]).toEqual([["tokens.example"], 410, false]);
+});
 
 test("what an attempt waits for in our own turns is not taken from the destination's time", async () => {
   let clock = 0;

@@ -24,7 +24,7 @@ test("an endpoint that finds none waits, is counted, and goes on when another on
     { ...event, isTest: false, hops: 0 },
     { ...event, isTest: false, hops: 0 },
   ]);
-  await prepared.commit((run) => data.store.write(run));
+  await prepared.commitAndDispatch((run) => data.store.write(run));
   expect(actors.counts()).toMatchObject({ inFlight: 1, withoutSlot: 1 });
   ends.shift()?.(sentMalformed(0, UNREADABLE));
   await api.until(async () => ends.length === 1 && actors.counts().withoutSlot === 0);

@@ -59,7 +59,12 @@ export class ActorStage {
           this.flying.push((statusCode) => {
             if (statusCode === null) return resolve(null);
             const outcome = statusCode === 200 ? "delivered" : "rejected";
-            resolve({ outcome, statusCode, slows: slowsEndpoint(statusCode), retryAfterMs: null });
+            resolve({
+              outcome,
+              saysGone: statusCode === 410,
+              slows: slowsEndpoint(statusCode),
+              retryAfterMs: null,
+            });
           }),
         ),
       record: (settlement) =>

@@ -190,7 +190,7 @@ test("a place that is given back is found within a minute, although the clock is
   const endpoint = await api.endpoint({ url: api.receiver.url("released"), status: "paused" });
   const deliver = async () => {
     const prepared = await api.services.pipeline.prepare(projectId, [incoming]);
-    const [accepted] = await prepared.commit((run) => store.write(run));
+    const [accepted] = await prepared.commitAndDispatch((run) => store.write(run));
     return api.data.deliveries.findOf(accepted?.event.id ?? 0, endpoint.id)?.id ?? 0;
   };
   const [placed, waiting] = [await deliver(), await deliver()];
@@ -220,7 +220,7 @@ test("where the order is kept, also by polling, no event goes before those that 
   ];
   const isDue = async () => {
     const prepared = await api.services.pipeline.prepare(projectId, [incoming]);
-    const [accepted] = await prepared.commit((run) => store.write(run));
+    const [accepted] = await prepared.commitAndDispatch((run) => store.write(run));
     const eventId = accepted?.event.id ?? 0;
     return [plain, fifo, polled].map(({ id }) => rows.findOf(eventId, id)?.due === NOON);
   };

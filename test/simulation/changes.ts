@@ -59,7 +59,7 @@ export class Changes {
 
   resume(id: number): void {
     this.run.outside.paused.delete(id);
-    this.#change(id, ({ status }) => (status === "paused" ? { status: "active" } : {}));
+    this.#startAfresh(id, { status: "active" }, "paused");
   }
 
   rotate(id = this.run.rng.pick(this.run.endpoints)): void {
@@ -127,7 +127,7 @@ export class Changes {
 
   enable(id = this.run.rng.pick(this.run.endpoints)): void {
     if (this.run.process.data.endpoints.get(id)?.status !== "disabled") return;
-    this.#startAfresh(id, { status: "active", disabledReason: null });
+    this.#startAfresh(id, { status: "active", disabledReason: null }, "disabled");
   }
 
   /** To another address, while attempts at the one before are under way. */
@@ -139,9 +139,11 @@ export class Changes {
   }
 
   /** A change after which nothing counts that the endpoint answered before. */
-  #startAfresh(id: number, change: Partial<Endpoint>): void {
+  #startAfresh(id: number, change: Partial<Endpoint>, from: Endpoint["status"] | null = null): void {
     const { data } = this.run.process;
-    const written = data.store.write(() => {
+    const projectId = data.endpoints.get(id)?.projectId ?? null;
+    const written = data.store.writeFor(projectId, () => {
+      if (from !== null && data.endpoints.current(id)?.status !== from) return null;
       // What was disabled a moment ago stays so, wherever it leads.
       if (change.config && data.endpoints.current(id)?.status === "disabled") return null;
       const made = data.endpoints.update(id, () => change);
@@ -160,7 +162,7 @@ export class Changes {
     const id = this.run.rng.pick(this.run.endpoints);
     const { data, actors } = this.run.process;
     void data.store
-      .write(() => {
+      .writeFor(data.endpoints.get(id)?.projectId ?? null, () => {
         data.health.set(id, withoutWaits(data.health.get(id)));
         this.run.watch.willOpenGate(id);
       })

@@ -35,9 +35,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a retry is forgotten: the delivery does not go back into the queue",
-    file: "delivery/actor.ts",
-    find: 'else if (queueOrder === null || recorded === "not_recorded") this.#backlog.replace(id, change.due);',
-    put: 'else if (queueOrder === null || recorded === "not_recorded") this.#backlog.replace(id, null);',
+    file: "delivery/backlog.ts",
+    find: 'else if (queueOrder === null || recorded === "not_recorded") this.#replace(id, change.due);',
+    put: 'else if (queueOrder === null || recorded === "not_recorded") this.#replace(id, null);',
   },
   {
     name: "one commit in fifty is acknowledged and rolled back",
@@ -155,15 +155,15 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a retry is parked, and the backlog is not told of it",
-    file: "delivery/actor.ts",
-    find: "else this.#backlog.park(queueOrder);",
+    file: "delivery/backlog.ts",
+    find: "else this.park(queueOrder);",
     put: "",
   },
   {
     name: "a delivery that is reopened while its outcome is on its way to the disk is not looked at again",
-    file: "delivery/actor.ts",
-    find: 'if (change === null || readsRow || recorded === "overtaken") this.#backlog.reload(id);',
-    put: 'if (change === null || recorded === "overtaken") this.#backlog.reload(id);',
+    file: "delivery/backlog.ts",
+    find: 'if (change === null || readsRow || recorded === "overtaken") this.reload(id);',
+    put: 'if (change === null || recorded === "overtaken") this.reload(id);',
   },
   {
     name: "a delivery that is cancelled keeps its place",
@@ -362,6 +362,18 @@ export const MUTANTS: readonly Mutant[] = [
     file: "delivery/backlog.ts",
     find: 'return this.endpoint.ordering === "none" && this.flights.has(id);',
     put: "return this.flights.has(id);",
+  },
+  {
+    name: "a break that was ended comes back with a restart",
+    file: "delivery/actors.ts",
+    find: "store.writeFor(projectId, clear, true)",
+    put: "store.writeFor(null, clear, true)",
+  },
+  {
+    name: "failures from before a pause are written once more after it",
+    file: "delivery/recorder.ts",
+    find: "if (current === undefined || isOpenedAgain(endpoint, current)) return false;",
+    put: "if (current === undefined) return false;",
   },
   {
     name: "a test that finds no attempt is nobody's",

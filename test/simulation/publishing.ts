@@ -28,7 +28,7 @@ export class Publishing {
       ),
     );
     const acknowledged = preparing.then((prepared) =>
-      prepared.commit((write) => data.store.writeFor(projectId, write)),
+      prepared.commitAndDispatch((write) => data.store.writeFor(projectId, write)),
     );
     void acknowledged.then((accepted) => {
       accepted.forEach(({ event, duplicate }, at) => {

@@ -1,5 +1,5 @@
 import { withoutWaits } from "../../core/delivery.ts";
-import { type Endpoint, HEALTHY } from "../../core/model.ts";
+import { type Endpoint, HEALTHY, isOpenedAgain } from "../../core/model.ts";
 import { changeEndpoint, disabledConflict } from "./change.ts";
 import { findEndpoint } from "../shared/lookups.ts";
 import { endpointExample, endpointOf, endpointShape } from "./shape.ts";
@@ -45,7 +45,7 @@ function resumeRoute(services: Needs<"ids" | "endpoints" | "health" | "actors">)
     summary: "Resume an endpoint",
     description:
       "What waited goes out, oldest first, and at once: a backoff and a break that the receiver asked for end, also where the endpoint " +
-      "was not paused. What was tried before keeps to its retry schedule.",
+      "was not paused. After a pause the failures of before it are forgotten. What was tried before keeps to its retry schedule.",
     access: "manage",
     budget: "management",
     audit: { action: "endpoint.resumed", object: "endpoint" },
@@ -65,15 +65,21 @@ function setStatus(
   const resumes = status === "active";
   const isDone = endpoint.status === status && !(resumes && actors.isLeftAlone(endpoint.id));
   if (isDone) return { status: 200, json: endpointOf(services, endpoint) };
+  let isOpened = false;
   const change = (current: Endpoint) => {
     if (current.status === "disabled") throw disabledConflict();
+    isOpened = isOpenedAgain(current, { status });
     // Whether or not something waited when it was asked for: an answer may have come since.
-    if (resumes) health.set(current.id, withoutWaits(health.get(current.id)));
+    if (resumes) health.set(current.id, isOpened ? HEALTHY : withoutWaits(health.get(current.id)));
     return { status };
+  };
+  const answer = (made: Endpoint) => {
+    const json = endpointOf(services, made);
+    return { status: 200, json: isOpened ? { ...json, failing_since: null } : json };
   };
   // Refused before the write, so that a refusal costs its neighbours in the transaction nothing.
   if (endpoint.status === "disabled") throw disabledConflict();
-  return changeEndpoint(services, context, endpoint.id, change, undefined, ({ id }) => {
+  return changeEndpoint(services, context, endpoint.id, change, answer, ({ id }) => {
     if (resumes) actors.clearWaits(id);
   });
 }

@@ -71,7 +71,7 @@ function publishEvent(services: PublishNeeds): AnyRoute {
       if (described instanceof Promise) await described;
       const preparing = services.pipeline.prepare(projectId, events);
       const prepared = preparing instanceof Promise ? await preparing : preparing;
-      return prepared.commit((write) => context.commit(() => answerOne(services, write())));
+      return prepared.commitAndDispatch((write) => context.commit(() => answerOne(services, write())));
     },
   });
 }
@@ -133,7 +133,7 @@ function publishBatch(services: PublishNeeds): AnyRoute {
       countHops(context.request, incoming);
       await requireDescribed(services, context, incoming, (at) => `/events/${at}`);
       const prepared = await services.pipeline.prepare(projectId, incoming);
-      return prepared.commit((write) => context.commit(() => answerAll(services, write())));
+      return prepared.commitAndDispatch((write) => context.commit(() => answerAll(services, write())));
     },
   });
 }

@@ -1,6 +1,6 @@
 import type { Answer, RequestContext } from "./route.ts";
 
-interface Written<Made> {
+interface Change<Made> {
   /** Inside the transaction; may run again after a rollback. */
   write: () => Made;
   /** What is answered, and kept for the request's Idempotency-Key; inside the transaction too. */
@@ -12,7 +12,7 @@ interface Written<Made> {
 /** One durable change together with its answer, which then takes effect. */
 export async function commitChange<Made>(
   context: Pick<RequestContext, "commit">,
-  { write, answer, remember }: Written<Made>,
+  { write, answer, remember }: Change<Made>,
 ): Promise<Answer> {
   const last: { made?: Made } = {};
   const answered = await context.commit(() => {

@@ -245,7 +245,7 @@ export class IngestDoor {
     const { deliveryId, dedupSeconds: keptSeconds, proof } = event;
     const identity = deliveryId === null && proof === null ? null : { deliveryId, keptSeconds, proof };
     const prepared = await pipeline.prepare(source.projectId, [this.incoming(source, event, hops)], identity);
-    const { accepted } = await prepared.commit((write) => {
+    const { accepted } = await prepared.commitAndDispatch((write) => {
       // Asked here too: a throw inside costs all that share the transaction a second try.
       this.requireSame(source);
       const written = store.writeFor(source.projectId, () => {

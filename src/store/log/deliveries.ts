@@ -138,16 +138,11 @@ export class Deliveries {
     change: DeliveryChange | null,
     queueOrder: number | null,
   ): "applied" | "overtaken" | "gone" {
-    // A delivery that is not on its way may have changed since the attempt began.
-    const before = delivery.due === null || !change ? this.get(delivery.id) : delivery;
-    if (before === null) return "gone";
     const first = number === 1 ? id : null;
-    if (!change) {
-      this.#count(delivery, number, first, metered);
-      const isSame = before.generation === delivery.generation;
-      if (metered && isSame) this.parts.meter.move(delivery.projectId, placeOf(before), null);
-      return "applied";
-    }
+    if (!change) return this.#settleUnchanged(delivery, number, first, metered);
+    // A delivery that is not on its way may have changed since the attempt began.
+    const before = delivery.due === null ? this.get(delivery.id) : delivery;
+    if (before === null) return "gone";
     if (this.#write(delivery, { id, number }, metered, change, queueOrder)) {
       const { origin } = delivery;
       this.parts.meter.move(delivery.projectId, placeOf(before), placeOf({ ...change, metered, origin }));
@@ -158,6 +153,21 @@ export class Deliveries {
     if (this.#count(delivery, number, first, metered) === 0) return "gone";
     if (change.status === "delivered") this.#arriveAfterAll(id, delivery.id);
     return "overtaken";
+  }
+
+  /** An attempt by hand that failed leaves the delivery as it is. */
+  #settleUnchanged(
+    delivery: Delivery,
+    number: number,
+    first: number | null,
+    metered: boolean,
+  ): "applied" | "gone" {
+    const current = this.get(delivery.id);
+    if (current === null) return "gone";
+    this.#count(delivery, number, first, metered);
+    const isSame = current.generation === delivery.generation;
+    if (metered && isSame) this.parts.meter.move(delivery.projectId, placeOf(current), null);
+    return "applied";
   }
 
   /** A delivery that was ended while the attempt ran has arrived after all. */

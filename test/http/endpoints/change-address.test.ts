@@ -363,7 +363,7 @@ test("an event that was planned for an endpoint is not written for the consumer 
   const changed = api.data.store.write(() =>
     api.data.endpoints.update(made.id, () => ({ consumerId: "two" })),
   );
-  const accepted = prepared.commit((run) => api.data.store.write(run));
+  const accepted = prepared.commitAndDispatch((run) => api.data.store.write(run));
   const given = await changed;
   if (given) api.data.endpoints.announce(given);
   expect((await accepted)[0]?.event.deliveryCount).toBe(0);

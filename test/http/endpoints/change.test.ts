@@ -245,6 +245,20 @@ describe("pause, resume, enable, delete", () => {
     expect((await bench.read(id)).failing_since).toBeNull();
   });
 
+  test("a resume after a pause forgets the failures of before it", async () => {
+    const { name, url, type } = bench.fresh();
+    bench.receiver.at(name, () => new Response(null, { status: 500 }));
+    const { id } = await bench.create({ url, event_types: [type] });
+    await bench.publish(type);
+    await bench.app.until(async () => (await bench.read(id)).failing_since !== null);
+    await bench.app.live.post(`/v1/endpoints/${id}/resume`);
+    expect((await bench.read(id)).failing_since).not.toBeNull();
+    await bench.app.live.post(`/v1/endpoints/${id}/pause`);
+    const { json } = await bench.app.live.post(`/v1/endpoints/${id}/resume`);
+    expect(json).toMatchObject({ status: "active", failing_since: null });
+    expect((await bench.read(id)).failing_since).toBeNull();
+  });
+
   test("enabling what is not disabled changes nothing", async () => {
     const { id } = await bench.create({ url: bench.fresh().url });
     await bench.app.live.post(`/v1/endpoints/${id}/pause`);

@@ -1,0 +1,50 @@
+import { expect, test } from "bun:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { withoutWaits } from "../../src/core/delivery.ts";
+import type { Sent } from "../../src/delivery/send.ts";
+import { makeActors } from "../kit/actors.ts";
+import { SetClock, steadyOver } from "../kit/clock.ts";
+import { ANSWERED, openTestData } from "../kit/data.ts";
+
+const SLOWED: Sent = {
+  ...ANSWERED,
+  statusCode: 429,
+  outcome: "rejected",
+  saysGone: false,
+  slows: true,
+  retryAfterMs: 86_400_000,
+  messageId: null,
+  endpointId: null,
+};
+
+test.each([0, 5])(
+  "what a resume ended does not come back with a restart, %i other writes of the project before the answer's",
+  async (neighbours) => {
+    await using it = await openTestData();
+    const { data, project } = it;
+    const answers: ((sent: Sent) => void)[] = [];
+    const { actors } = makeActors(data, {
+      clock: steadyOver(new SetClock(1000)),
+      send: () => new Promise((resolve) => answers.push(resolve)),
+    });
+    const endpoint = await it.endpoint();
+    const id = await data.store.write(() => it.insertDelivery(it.insertEvent(), endpoint.id));
+    actors.enqueue({ id, endpointId: endpoint.id, due: 0, queueOrder: null, load: null });
+    let isCommitted = false;
+    const resumed = data.store
+      .writeFor(project.id, () => {
+        isCommitted = true;
+        data.health.set(endpoint.id, withoutWaits(data.health.get(endpoint.id)));
+      })
+      .then(() => actors.clearWaits(endpoint.id));
+    while (!isCommitted) await nextTurn();
+    // It is on its way to the disk.
+    const others = Array.from({ length: neighbours }, () => data.store.writeFor(project.id, () => null));
+    for (const answer of answers) answer(SLOWED);
+    await Promise.all([resumed, ...others]);
+    await data.store.settled();
+    for (let turn = 0; turn < 20; turn++) await nextTurn();
+    expect([answers.length, actors.isLeftAlone(endpoint.id)]).toEqual([1, false]);
+    expect(data.health.get(endpoint.id).slowUntil).toBe(0);
+  },
+);
