@@ -405,7 +405,7 @@ export const LIMITS = {
   attemptsInFlightMax: {
     value: 20_000,
     unit: "count",
-    why: "Over all endpoints; above half of it each endpoint gets one at a time, and each account at most three quarters, so that the slow leave room.",
+    why: "Over all endpoints. The less is free, the less an account may have; the last 32nd is for accounts with nothing in flight: so the slow leave room.",
   },
   attemptsInFlightBytesMax: {
     value: 64 * MIB,

@@ -234,20 +234,10 @@ export class Actors {
     return this.dispatcher.waitingOf(endpointId) === 0 && (this.#actors.get(endpointId)?.isQuiet ?? true);
   }
 
-  /**
-   * Deliveries of an endpoint that are open: in its actor's hands or on their way to it, waiting in the
-   * database, or for the account's plan.
-   */
-  openCount({ id, projectId }: Pick<Endpoint, "id" | "projectId">): number {
-    const { deliveries, meter } = this.data;
-    const awaiting =
-      this.dispatcher.waitingOf(id) + (meter.waitingEvents(projectId) > 0 ? deliveries.countAwaiting(id) : 0);
-    const actor = this.#actors.get(id);
-    // Most of many thousand have nothing: no look-up for those.
-    if (!actor || (actor instanceof EndpointActor && actor.isQuiet)) return awaiting;
-    const inHand = actor instanceof EndpointActor ? actor.ids() : [];
-    // Some that are parked are in the actor's hands already.
-    return awaiting + deliveries.countParked(id) + deliveries.countOpenUnparked(inHand);
+  /** Deliveries that the endpoint's actor has in memory; none of a polled one. */
+  idsInMemory(endpointId: number): number[] {
+    const actor = this.#actors.get(endpointId);
+    return actor instanceof EndpointActor ? actor.ids() : [];
   }
 
   /** By the wall clock. */

@@ -130,7 +130,7 @@ export class Poller {
     const tallies = deliveries
       .handedOutUpTo(endpointId, position, slice)
       .map(({ id, attemptCount }): StatDelta => {
-        deliveries.acknowledge(id);
+        deliveries.acknowledge(endpointId, id);
         const durationMs = attempts.acknowledge(id, attemptCount, now) ?? 0;
         return { endpointId, projectId, at: now, delivered: true, failed: false, dead: false, durationMs };
       });

@@ -15,16 +15,23 @@ interface Use {
   bytes: number;
 }
 
+/** How many times the free part an account may have: of endpoints with attempts in flight, and of others. */
+const FREE_FOR_MORE = 1;
+const FREE_FOR_FIRST = 3;
+/** The last of all are for accounts that have nothing in flight, one for each. */
+const LAST = 1 / 32;
+
 /**
  * The attempts in flight of all endpoints together, and their bodies: whichever takes the larger part of what
  * there may be counts. Those that find no slot are woken in their order when there are some.
  *
- * While less than half is in use, an endpoint takes as many slots as it may. From then on:
+ * An account with nothing in flight takes one. What the others may have goes by what is free (dynamic
+ * thresholds: Choudhury and Hahne, 1998), so that something is left however many are slow:
  *
- * - An endpoint with no attempt in flight takes one, as long as its account has less than three quarters of
- *   all: so the last quarter is for the other accounts.
- * - An endpoint with attempts in flight takes more only while its account has less than its fair part, which
- *   is half of all divided by the accounts that have any: so slow endpoints leave room for the others.
+ * - An endpoint with attempts in flight takes more while its account has less than the free part: alone up to
+ *   half of all, two accounts a third each, three a quarter.
+ * - An endpoint with none takes one while its account has less than three times the free part: alone up to
+ *   three quarters of all, two accounts three sevenths each.
  */
 export class Slots {
   readonly #taken: Use = { attempts: 0, bytes: 0 };
@@ -42,13 +49,11 @@ export class Slots {
 
   /** True where one more attempt of an endpoint of the account may start that has `own` in flight. */
   isFree(accountId: number, own: number): boolean {
-    const all = this.#partOf(this.#taken);
-    if (all >= 1) return false;
-    if (all < 1 / 2) return true;
+    const free = 1 - this.#partOf(this.#taken);
     const known = this.#takenBy.get(accountId);
-    const taken = known === undefined ? 0 : this.#partOf(known);
-    const fair = 1 / 2 / Math.max(1, this.#takenBy.size);
-    return own === 0 ? taken < 3 / 4 : taken < fair;
+    if (known === undefined) return free > 0;
+    const taken = this.#partOf(known);
+    return free > LAST && taken < free * (own === 0 ? FREE_FOR_FIRST : FREE_FOR_MORE);
   }
 
   #partOf({ attempts, bytes }: Use): number {

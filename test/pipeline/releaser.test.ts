@@ -300,5 +300,5 @@ test("an event of which a full slice was let go, and with that all, waits no lon
   releaser.start();
   await store.settled();
   releaser.stop();
-  expect([rows.countAwaiting(endpoint.id), meter.waitingEventsOf(accountId)]).toEqual([0, 0]);
+  expect([rows.awaitingAt(endpoint.id, 1).length, meter.waitingEventsOf(accountId)]).toEqual([0, 0]);
 });

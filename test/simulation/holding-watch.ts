@@ -38,13 +38,15 @@ export class HoldingWatch {
 
   /** By endpoint, as it seems at this moment. */
   #wrong(): [endpointId: number, text: string][] {
-    const { data, actors } = this.run.process;
+    const { data } = this.run.process;
     const found: [number, string][] = [];
     for (const { endpointId, open, awaiting } of this.#openByEndpoint()) {
       const endpoint = data.endpoints.getAnyway(endpointId);
       if (!endpoint) continue;
       const { status } = endpoint;
-      const held = actors.openCount(endpoint);
+      if (data.tally.openOf(endpointId) !== open)
+        found.push([endpointId, "open deliveries are counted wrong"]);
+      const held = awaiting + this.#held(endpointId);
       if (held < open) found.push([endpointId, "a delivery is open that nobody knows"]);
       if (held > open) found.push([endpointId, "more is told to wait than is open"]);
       const isClosed = status === "deleted" || status === "disabled";
@@ -52,6 +54,18 @@ export class HoldingWatch {
         found.push([endpointId, `a delivery waits for the plan, and its endpoint is ${status}`]);
     }
     return found;
+  }
+
+  /** In its actor's hands, on their way to it, or parked; some that are parked are in its hands already. */
+  #held(endpointId: number): number {
+    const { actors } = this.run.process;
+    const row = this.run.sqlite
+      .query<{ held: number }, [number, string]>(
+        `SELECT (SELECT count(*) FROM delivery WHERE endpoint_id = ?1 AND queue_order IS NOT NULL)
+           + (SELECT count(*) FROM delivery WHERE id IN (SELECT value FROM json_each(?2)) AND due IS NOT NULL AND queue_order IS NULL) AS held`,
+      )
+      .get(endpointId, JSON.stringify(actors.idsInMemory(endpointId)));
+    return actors.dispatcher.waitingOf(endpointId) + (row?.held ?? 0);
   }
 
   #openByEndpoint() {

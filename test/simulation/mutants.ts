@@ -72,8 +72,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a delivery that is cancelled stays in the backlog of the metrics",
     file: "store/log/deliveries.ts",
-    find: "this.#changeWait(before, false);",
-    put: "this.#changeWait(null, false);",
+    find: "this.#changeWait(before, null);",
+    put: "this.#changeWait(null, null);",
   },
   {
     name: "the schedule is one step ahead",

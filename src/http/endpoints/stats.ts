@@ -21,7 +21,7 @@ import {
 
 /** Numbers for charts: of one endpoint, and of all that the caller may see. */
 export function statsRoutes(
-  services: Needs<"ids" | "endpoints" | "deliveries" | "index" | "stats" | "actors" | "wallNow">,
+  services: Needs<"ids" | "endpoints" | "deliveries" | "index" | "stats" | "tally" | "wallNow">,
 ): AnyRoute[] {
   return [endpointStatsRoute(services), allStatsRoute(services), statsByEndpointRoute(services)];
 }
@@ -54,7 +54,7 @@ const answers = {
   },
 };
 
-function endpointStatsRoute(services: Needs<"ids" | "endpoints" | "stats" | "actors" | "wallNow">): AnyRoute {
+function endpointStatsRoute(services: Needs<"ids" | "endpoints" | "stats" | "tally" | "wallNow">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/endpoints/:id/stats",
@@ -70,12 +70,12 @@ function endpointStatsRoute(services: Needs<"ids" | "endpoints" | "stats" | "act
       const endpoint = findEndpoint(services, caller, params.id);
       const sum = services.stats.over(spanOf(services, query));
       sum.addEndpoint(endpoint.id);
-      return { status: 200, json: pointsOf(sum, services.actors.openCount(endpoint)) };
+      return { status: 200, json: pointsOf(sum, services.tally.openOf(endpoint.id)) };
     },
   });
 }
 
-function allStatsRoute(services: Needs<"endpoints" | "stats" | "actors" | "wallNow">): AnyRoute {
+function allStatsRoute(services: Needs<"endpoints" | "stats" | "tally" | "wallNow">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/stats",
@@ -112,7 +112,7 @@ const endpointTotalShape = Type.Object(
 );
 
 function statsByEndpointRoute(
-  services: Needs<"ids" | "endpoints" | "deliveries" | "index" | "stats" | "actors" | "wallNow">,
+  services: Needs<"ids" | "endpoints" | "deliveries" | "index" | "stats" | "tally" | "wallNow">,
 ): AnyRoute {
   return route({
     method: "GET",
@@ -144,20 +144,21 @@ function statsByEndpointRoute(
         },
       },
     },
-    handle({ caller, query }) {
+    async handle({ caller, query, turns }) {
       const ids = readIds("endpoint_ids", query.endpoint_ids);
       const { since, until } = readSpan(query, services.wallNow());
-      const seen = ids.flatMap((id) => seenEndpoint(services, caller, id) ?? []);
-      return {
-        status: 200,
-        json: { data: seen.map((endpoint) => totalOf(services, endpoint, since, until)) },
-      };
+      const data = [];
+      for (const endpoint of ids.flatMap((id) => seenEndpoint(services, caller, id) ?? [])) {
+        await turns.giveWay();
+        data.push(totalOf(services, endpoint, since, until));
+      }
+      return { status: 200, json: { data } };
     },
   });
 }
 
 function totalOf(
-  { index, deliveries, stats, ids, actors }: Needs<"ids" | "deliveries" | "index" | "stats" | "actors">,
+  { index, deliveries, stats, ids, tally }: Needs<"ids" | "deliveries" | "index" | "stats" | "tally">,
   endpoint: Endpoint,
   since: number,
   until: number,
@@ -170,7 +171,7 @@ function totalOf(
   return {
     endpoint_id: ids.encode("ep", endpointId),
     ...numbersOf(sum.result().total),
-    waiting: actors.openCount(endpoint),
+    waiting: tally.openOf(endpointId),
     last_delivery: last && {
       id: ids.encode("msg", last.id),
       status: last.status,
@@ -206,14 +207,14 @@ async function addAll(
 }
 
 async function countWaiting(
-  services: Needs<"endpoints" | "actors">,
+  services: Needs<"endpoints" | "tally">,
   caller: Caller,
   turns: Turns,
 ): Promise<number> {
   let waiting = 0;
   for (const endpoint of endpointsOf(services, caller).below()) {
     await turns.giveWay();
-    waiting += services.actors.openCount(endpoint);
+    waiting += services.tally.openOf(endpoint.id);
   }
   return waiting;
 }

@@ -24,7 +24,7 @@ import type { Meter } from "../counts/meter.ts";
 import type { AskedRetries } from "./asked-retries.ts";
 import type { WaitingEvents } from "./waiting-events.ts";
 import type { Store } from "../store.ts";
-import { endingOf, type Tally } from "../counts/tally.ts";
+import { endingOf, type Tally, type Wait, waitOf } from "../counts/tally.ts";
 
 /** A delivery that a poller has and did not acknowledge yet. */
 export interface HandedOut {
@@ -78,7 +78,7 @@ export class Deliveries {
       changed: isKeyOlder ? this.store.takeKey() : null,
     });
     meter.move(projectId, null, placeOf(delivery));
-    tally.move(false, due !== null);
+    tally.move(endpointId, null, waitOf(delivery));
     const lists = this.listsOf(projectId, endpointId);
     if (isKeyOlder) index.addBelowMark(id, lists);
     else index.add(id, lists);
@@ -146,7 +146,7 @@ export class Deliveries {
     if (this.#write(delivery, { id, number }, metered, change, queueOrder)) {
       const { origin } = delivery;
       this.parts.meter.move(delivery.projectId, placeOf(before), placeOf({ ...change, metered, origin }));
-      this.#changeWait(before, change.due !== null);
+      this.#changeWait(before, waitOf(change));
       if (!isOpen(change)) this.parts.tally.end(endingOf(change.status, change.deadReason));
       return "applied";
     }
@@ -210,14 +210,16 @@ export class Deliveries {
   reopen(id: number, origin: Origin, due: number, queueOrder: number | null): void {
     const before = this.#beginChange(id, isTest({ origin }) ? null : "taken");
     this.#statements.reopen.run(ORIGINS.indexOf(origin), due, queueOrder, this.store.takeKey(), id);
-    this.#changeWait(before, true);
+    this.#changeWait(before, "attempt");
   }
 
   /** Gives a place to a delivery that waited for one, and so has a row: it is due. */
   release(id: number, due: number, queueOrder: number | null): void {
     const delivery = this.get(id);
-    if (delivery) this.parts.meter.move(delivery.projectId, placeOf(delivery), placeOf({ ...delivery, due }));
-    if (this.#statements.release.run(due, queueOrder, id).changes === 1) this.parts.tally.move(false, true);
+    if (delivery === null) return;
+    this.parts.meter.move(delivery.projectId, placeOf(delivery), placeOf({ ...delivery, due }));
+    const { changes } = this.#statements.release.run(due, queueOrder, id);
+    if (changes === 1) this.parts.tally.move(delivery.endpointId, "plan", "attempt");
   }
 
   /** Deliveries of an event that wait for its account's plan, oldest first. */
@@ -246,15 +248,16 @@ export class Deliveries {
     const number = reason === null ? null : DEAD_REASONS.indexOf(reason);
     const at = this.store.takeKey();
     if (this.#statements.end.run(STATUS[as], number, this.store.now(), at, id).changes === 0) return false;
-    this.#changeWait(before, false);
+    this.#changeWait(before, null);
     this.parts.tally.end(endingOf(as, reason));
     return true;
   }
 
   /** After a change: what the metrics and the plan know of waiting deliveries. */
-  #changeWait(before: Delivery | null, isDueNow: boolean): void {
-    this.parts.tally.move(isDue(before), isDueNow);
-    if (before !== null && waitsForPlan(before)) this.parts.waitingEvents.leave(before);
+  #changeWait(before: Delivery | null, after: Wait): void {
+    if (before === null) return;
+    this.parts.tally.move(before.endpointId, waitOf(before), after);
+    if (waitsForPlan(before)) this.parts.waitingEvents.leave(before);
   }
 
   #countDeath(id: number): void {
@@ -287,10 +290,10 @@ export class Deliveries {
     return this.#statements.handedOutUpTo.all(endpointId, position, count);
   }
 
-  /** Ends a delivery as delivered: its poller said that it has it. */
-  acknowledge(id: number): void {
+  /** Ends a delivery as delivered: the poller of its endpoint said that it has it. */
+  acknowledge(endpointId: number, id: number): void {
     this.#statements.acknowledge.run(this.store.now(), this.store.takeKey(), id);
-    this.parts.tally.move(true, false);
+    this.parts.tally.move(endpointId, "attempt", null);
     this.parts.tally.end(endingOf("delivered", null));
   }
 
@@ -304,23 +307,9 @@ export class Deliveries {
     return rows.map(({ id }) => id);
   }
 
-  countParked(endpointId: number): number {
-    return this.#statements.countParked.get(endpointId)?.count ?? 0;
-  }
-
   /** Some of those of an endpoint that wait for the account's plan. */
   awaitingAt(endpointId: number, count: number): number[] {
     return this.#statements.awaitingAt.all(endpointId, count).map(({ id }) => id);
-  }
-
-  /** Deliveries of an endpoint that wait for the account's plan. */
-  countAwaiting(endpointId: number): number {
-    return this.#statements.countAwaiting.get(endpointId)?.count ?? 0;
-  }
-
-  /** How many of these deliveries are open, and wait neither in the database nor for the account's plan. */
-  countOpenUnparked(ids: readonly number[]): number {
-    return this.#statements.countOpenUnparked.get(JSON.stringify(ids))?.count ?? 0;
   }
 
   /** Endpoints with deliveries that wait for the account's plan. */
@@ -344,10 +333,6 @@ export class Deliveries {
   unparked(): Iterable<Waiting> {
     return this.#statements.unparked.iterate();
   }
-}
-
-function isDue(delivery: Delivery | null): boolean {
-  return delivery !== null && delivery.due !== null;
 }
 
 type Nullable = number | null;
@@ -378,14 +363,8 @@ function prepareReads(sqlite: Store["sqlite"]) {
       `SELECT id, attempt_count AS attemptCount FROM delivery
        WHERE endpoint_id = ${bound(1)} AND queue_order <= ${bound(2)} AND queue_order IS NOT NULL AND step > 0 ORDER BY queue_order LIMIT ${bound(3)}`,
     ),
-    countOpenUnparked: sqlite.prepare<{ count: number }, [string]>(
-      "SELECT count(*) AS count FROM delivery WHERE id IN (SELECT value FROM json_each(?)) AND status IN (0, 1) AND due IS NOT NULL AND queue_order IS NULL",
-    ),
     awaitingAt: sqlite.prepare<{ id: number }, [number, number]>(
       "SELECT id FROM delivery WHERE endpoint_id = ? AND due IS NULL AND status IN (0, 1) LIMIT ?",
-    ),
-    countAwaiting: sqlite.prepare<{ count: number }, [number]>(
-      "SELECT count(*) AS count FROM delivery WHERE endpoint_id = ? AND due IS NULL AND status IN (0, 1)",
     ),
     deadOfProject: sqlite.prepare<{ id: number }, [number, number, number]>(
       `SELECT id FROM delivery WHERE status = 3 AND project_id = ${bound(1)} AND id > ${bound(2)} ORDER BY id LIMIT ${bound(3)}`,
@@ -408,9 +387,6 @@ function prepareWaiting(sqlite: Store["sqlite"]) {
     ),
     firstParked: sqlite.prepare<{ first: Nullable }, [number]>(
       `SELECT min(queue_order) AS first FROM delivery WHERE endpoint_id = ${bound(1)} AND queue_order IS NOT NULL`,
-    ),
-    countParked: sqlite.prepare<{ count: number }, [number]>(
-      "SELECT count(*) AS count FROM delivery WHERE endpoint_id = ? AND queue_order IS NOT NULL",
     ),
     unparked: sqlite.prepare<Waiting, []>(
       `SELECT ${WAITING_COLUMNS} FROM delivery
