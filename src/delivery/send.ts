@@ -63,13 +63,13 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
     const message = sign(parts.ids, endpoint, load, shaped.body, parts.now());
     // What is ours is done: from now on it is the destination that takes time.
     const until = parts.monotonic() + endpoint.timeoutSeconds * 1000;
-    const sending: Sending = { parts, endpoint, startedAt, began, until };
+    const sending: Sending = { parts, endpoint, startedAt, began, until, asked: [] };
     const rendered = render(sending, kind, message);
     const request = rendered instanceof Promise ? await rendered : rendered;
     if ("code" in request) return sentMalformed(startedAt, request);
     if (request instanceof Unprepared) {
       const sent = sentUnprepared(request, sending, message);
-      return sent && hideInFacts(sent, secretsOf(kind, endpoint));
+      return sent && hideInFacts(sent, secretsOf(kind, endpoint, sending.asked));
     }
     const result = await transmit(sending, request);
     if (result.kind === "aborted") return null;
@@ -109,6 +109,8 @@ interface Sending {
   began: number;
   /** When its time is up, by the monotonic clock. */
   until: number;
+  /** Headers of the last request that had to be made before: for a token, or credentials. */
+  asked: OutgoingRequest["headers"];
 }
 
 function elapsedMs({ parts, began }: Sending): number {
@@ -238,7 +240,10 @@ function render(sending: Sending, kind: DestinationKind, message: Message): Rend
     const detail = `The body has ${message.body.length} bytes; ${kind.name} takes at most ${kind.maxBytes}.`;
     return { code: "body_too_large", detail };
   }
-  const ask: Ask = async (request) => requireAnswer(await transmit(sending, request));
+  const ask: Ask = async (request) => {
+    sending.asked = request.headers;
+    return requireAnswer(await transmit(sending, request));
+  };
   try {
     const request = kind.request(compiledOf(sending.endpoint).config, message, sending.parts.now(), ask);
     return request instanceof Promise ? request.catch(reasonOf) : request;

@@ -57,6 +57,11 @@ export function prefixOf(config: DestinationConfig): string {
   return prefix === "" ? "" : `${prefix}/`;
 }
 
+/** `routesByType` of a kind that writes objects. */
+export function namesByType(config: DestinationConfig): boolean {
+  return (textOf(config, "key_template") ?? KEY_TEMPLATE).includes("{type}");
+}
+
 /** The same on every attempt of a delivery. Throws where it would be too long. */
 export function objectKeyOf(config: DestinationConfig, message: Message): string {
   const at = new Date(message.createdAt).toISOString();

@@ -246,10 +246,14 @@ export class Eraser {
   }
 
   #dropReplays(erasure: Erasure): Promise<boolean> {
-    const { erasures } = this.parts.data;
+    const { audit, erasures, ids } = this.parts.data;
     return this.#write(() => {
       const replays = erasures.replaysOf(erasure);
-      for (const id of replays) erasures.dropReplay(id);
+      for (const id of replays) {
+        // Its filter may hold a text that was searched for.
+        audit.blank(ids.encode("rpl", id));
+        erasures.dropReplay(id);
+      }
       return replays.length > 0;
     });
   }

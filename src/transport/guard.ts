@@ -162,7 +162,7 @@ function selfJudge(self: Self | undefined, own: ReadonlySet<string>) {
   function isSelf(url: Target): boolean {
     const port = portOf(url);
     const isBase = isSamePort(port) && nameOf(url.hostname) === baseName;
-    if (isBase && plainPath(url.pathname).startsWith(basePath)) return true;
+    if (isBase && isBelow(plainPath(url.pathname), basePath)) return true;
     // Each attempt asks this, and to read an address takes longer than to compare a port.
     if (port !== self?.port()) return false;
     const address = addressOf(url.hostname);
@@ -173,6 +173,11 @@ function selfJudge(self: Self | undefined, own: ReadonlySet<string>) {
 }
 
 const USUAL = new Set([80, 443]);
+
+/** `/hooks/in` is below `/hooks`, and `/hooks2` is not. */
+function isBelow(path: string, base: string): boolean {
+  return path === base || path.startsWith(base.endsWith("/") ? base : `${base}/`);
+}
 
 /** As a router in front may read it: percent-encodings and dot segments resolved, slashes forward, single. */
 function plainPath(path: string): string {

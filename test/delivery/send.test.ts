@@ -5,9 +5,9 @@ import { untriedDelivery } from "../../src/core/delivery.ts";
 import { IdCodec } from "../../src/core/ids.ts";
 import type { Endpoint } from "../../src/core/model.ts";
 import { TurnQueue } from "../../src/core/structures/turn-queue.ts";
-import { send } from "../../src/delivery/send.ts";
+import { send, type SendParts } from "../../src/delivery/send.ts";
 import { reshape } from "../../src/delivery/transformations.ts";
-import type { TransportRequest } from "../../src/transport/types.ts";
+import type { TransportRequest, TransportResult } from "../../src/transport/types.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
 
 const TURN_MS = 6000;
@@ -20,6 +20,21 @@ const endpoint: Endpoint = {
 
 const keys = { id: 4, eventId: 3, endpointId: endpoint.id, projectId: endpoint.projectId };
 const delivery = untriedDelivery({ ...keys, origin: "publish", due: 0 });
+
+function partsWith(send: (request: TransportRequest) => Promise<TransportResult>): SendParts {
+  return {
+    turnsOf: () => new TurnQueue({ schedule: setImmediate, beginShare: () => ({ isOver: false }) }),
+    ids: new IdCodec("00", new Uint8Array(16)),
+    now: Date.now,
+    dated: Date.now,
+    monotonic: () => performance.now(),
+    onBroken: (_endpoint, error) => {
+      throw error;
+    },
+    signal: new AbortController().signal,
+    transport: { send, stats: () => ({ open: 0, idle: 0, connects: 0, reused: 0 }), close() {} },
+  };
+}
 
 test("a 410 of the server that gives tokens says nothing of the destination", async () => {
   const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
@@ -44,29 +59,43 @@ test("a 410 of the server that gives tokens says nothing of the destination", as
     truncated: false,
   };
   const sent = await send(
-    {
-      turnsOf: () => new TurnQueue({ schedule: setImmediate, beginShare: () => ({ isOver: false }) }),
-      ids: new IdCodec("00", new Uint8Array(16)),
-      now: Date.now,
-      dated: Date.now,
-      monotonic: () => performance.now(),
-      onBroken: (_endpoint, error) => {
-        throw error;
-      },
-      signal: new AbortController().signal,
-      transport: {
-        send: ({ url }: TransportRequest) => {
-          asked.push(url.hostname);
-          return Promise.resolve(gone);
-        },
-        stats: () => ({ open: 0, idle: 0, connects: 0, reused: 0 }),
-        close() {},
-      },
-    },
+    partsWith(({ url }: TransportRequest) => {
+      asked.push(url.hostname);
+      return Promise.resolve(gone);
+    }),
     pubsub,
     { type: "a.b", hops: 0, body: new TextEncoder().encode("{}"), delivery },
   );
   expect([asked, sent?.statusCode, sent?.saysGone]).toEqual([["tokens.example"], 410, false]);
+});
+
+test("the signature by which credentials were asked for is hidden where the server repeats it", async () => {
+  const keys = {
+    access_key_id: "AKIAIOSFODNN7EXAMPLE",
+    secret_access_key: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+  };
+  const s3: Endpoint = {
+    ...endpoint,
+    kind: "s3",
+    transformations: null,
+    config: { bucket: "bucket", region: "eu-central-1", role_arn: "arn:aws:iam::123456789012:role/sender" },
+    credentials: keys,
+  };
+  let signature = "";
+  const sent = await send(
+    partsWith(({ headers }: TransportRequest) => {
+      const [, authorization = ""] = headers.find(([name]) => name === "authorization") ?? [];
+      signature = /Signature=(\w+)/.exec(authorization)?.[1] ?? "";
+      const body = new TextEncoder().encode(`not for ${authorization}`);
+      return Promise.resolve({ kind: "response", status: 403, headers: [], body, truncated: false });
+    }),
+    s3,
+    { type: "a.b", hops: 0, body: new TextEncoder().encode("{}"), delivery },
+  );
+  expect(signature).toHaveLength(64);
+  expect(sent?.error?.code).toBe("role_refused");
+  expect(Buffer.from(sent?.responseBody ?? []).toString()).not.toContain(signature);
+  expect(Buffer.from(sent?.responseBody ?? []).toString()).toContain("not for");
 });
 
 test("what an attempt waits for in our own turns is not taken from the destination's time", async () => {

@@ -301,6 +301,15 @@ describe("DELETE /v1/consumers/:id", () => {
     ]);
   });
 
+  test("a consumer of which nothing is left but what its portal asked to be sent again is known, and erased", async () => {
+    const text = "ada-at-home-7";
+    const replay = await api.call("POST", "/v1/replays", { q: text }, "annaManages");
+    expect(replay.status).toBe(202);
+    expect(traces(text)).toContain("audit");
+    await erase("anna");
+    expect(traces(text)).toEqual([]);
+  });
+
   test("does not touch what comes afterwards", async () => {
     await settle("ada");
     const { id } = await made("DELETE", "/v1/consumers/ada");

@@ -93,4 +93,6 @@ test("what lies below the path of the base URL is this service, and no more", ()
   for (const path of ["/hooks/ingest/src_1", ...spellings])
     expect([path, based.isSelf(new URL(`https://example.com${path}`))]).toEqual([path, true]);
   expect(based.isSelf(new URL("https://example.com/shop"))).toBe(false);
+  for (const path of ["/hooks2/receiver", "/hooks-in", "/hook"])
+    expect([path, based.isSelf(new URL(`https://example.com${path}`))]).toEqual([path, false]);
 });

@@ -3,7 +3,7 @@ import { DELIVERED, readObject, rejected, UNEXPECTED } from "../answers.ts";
 import { type DestinationKind, isSuccess } from "../destination.ts";
 import { GOOGLE_ERRORS, GOOGLE_HEADERS, judgeGoogleError } from "../google-answers.ts";
 import { bearerOf, serviceAccountField, tokenAddressesOf, tokenSecrets } from "../google-tokens.ts";
-import { OBJECT_KEY_FIELDS, objectKeyOf } from "../object-key.ts";
+import { namesByType, OBJECT_KEY_FIELDS, objectKeyOf } from "../object-key.ts";
 import { attributesOf, headersWith, perConfig, textOf, urlBelow } from "../requests.ts";
 
 const ORIGIN = "https://storage.googleapis.com";
@@ -58,6 +58,7 @@ export const googleCloudStorage: DestinationKind = {
   ],
   // cloud.google.com/storage/quotas: "Maximum object size: 5 TiB".
   maxBytes: 5_497_558_138_880,
+  routesByType: namesByType,
   protocolHeaders: GOOGLE_HEADERS,
   addresses: tokenAddressesOf,
   secrets: tokenSecrets,

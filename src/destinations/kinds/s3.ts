@@ -12,7 +12,7 @@ import {
 import { awsRequest } from "../aws/request.ts";
 import { domainOf, grantedSecrets } from "../aws/session.ts";
 import { type DestinationConfig, type DestinationKind, isSuccess } from "../destination.ts";
-import { OBJECT_KEY_FIELDS, objectKeyOf, prefixOf } from "../object-key.ts";
+import { namesByType, OBJECT_KEY_FIELDS, objectKeyOf, prefixOf } from "../object-key.ts";
 import { attributesOf, perConfig, textOf } from "../requests.ts";
 import { type UrlParts, urlParts } from "../../transport/url-parts.ts";
 
@@ -47,6 +47,7 @@ export const s3: DestinationKind = {
     ...awsFields("AWS is called unless this is given, as for MinIO or Cloudflare R2."),
   ],
   maxBytes: 5_368_709_120,
+  routesByType: namesByType,
   // And those by which stores that are compatible with S3 name the same things.
   protocolHeaders: [...AWS_HEADERS, "x-goog-*", "x-oss-*", "x-cos-*", "x-obs-*", "x-minio-*", "cf-*"],
   settableHeaders: ["x-amz-storage-class", "x-amz-server-side-encryption"],

@@ -11,8 +11,8 @@ import type { EndpointChangeBody } from "./shape.ts";
 
 /**
  * The holder of a portal link may change where an endpoint leads, and cannot read what it is called with. So
- * no stored credential is used for a destination that the holder chose: not at another host, and not for
- * another queue, bucket, exchange or role. The keys of a project may do so: they stored the credentials.
+ * no stored credential is used for a destination that the holder chose: not at another host or path, and not
+ * for another queue, bucket, exchange or role. The keys of a project may do so: they stored the credentials.
  */
 
 const ELSEWHERE = {
@@ -47,14 +47,9 @@ export function requireOwnCredentials(
   if (faults.length > 0) throw invalidAll(faults);
 }
 
-/**
- * A URL of the customer's says by its host whom it leads to; any other kind's fields say together what is
- * done with the credentials.
- */
+/** The fields say together what is done with the credentials. One host may serve many, each by a path. */
 function isOtherwise(before: Destination, after: Destination): boolean {
-  if (before.kind !== after.kind) return true;
-  if (after.kind === "http") return false;
-  return !isDeepStrictEqual(before.config, after.config);
+  return before.kind !== after.kind || !isDeepStrictEqual(before.config, after.config);
 }
 
 function leadsElsewhere(before: Destination, after: Destination): boolean {

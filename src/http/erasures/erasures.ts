@@ -117,6 +117,7 @@ function isKnown(
     erasures.openSources(owned),
     erasures.deletedSources(owned),
     erasures.portalLinks(owned),
+    erasures.replaysOf(owned),
   ].some((keys) => keys.length > 0);
 }
 

@@ -167,16 +167,17 @@ async function newestDeliveries(
 
 /** The endpoint that the body names at this place. Throws 422, or 409 where it is disabled. */
 function namedTarget(
-  services: Needs<"ids" | "endpoints">,
+  services: Needs<"ids" | "endpoints" | "deliveries">,
   caller: Caller,
   event: Event,
   id: string,
   at: number,
 ): Target {
-  return { id: requireTaker(caller, event, seenEndpoint(services, caller, id), at).id, at };
+  return { id: requireTaker(services, caller, event, seenEndpoint(services, caller, id), at).id, at };
 }
 
 function requireTaker(
+  { deliveries }: Needs<"deliveries">,
   caller: Caller,
   event: Event,
   endpoint: Endpoint | null | undefined,
@@ -186,6 +187,9 @@ function requireTaker(
   if (!endpoint || !belongsTo(caller, endpoint)) throw invalid(pointer, "There is no such endpoint.");
   if (!mayGet(endpoint, event))
     throw invalid(pointer, "This endpoint belongs to another consumer than the event.");
+  // Whoever may test one endpoint has not chosen a type and a body for all others.
+  if (event.isTest && deliveries.findOf(event.id, endpoint.id) === null)
+    throw invalid(pointer, "The event is a test: it is sent again only to the endpoint that it was for.");
   if (endpoint.status === "disabled") throw disabledConflict();
   return endpoint;
 }
@@ -248,7 +252,7 @@ class EventReplay {
   private takerOf({ id, at }: Target): Endpoint | null {
     const { caller, event } = this;
     const endpoint = this.services.endpoints.current(id);
-    if (at !== null) return requireTaker(caller, event, endpoint, at);
+    if (at !== null) return requireTaker(this.services, caller, event, endpoint, at);
     if (!endpoint || !belongsTo(caller, endpoint) || !mayGet(endpoint, event)) return null;
     return endpoint.status === "disabled" ? null : endpoint;
   }

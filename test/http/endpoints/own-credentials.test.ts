@@ -137,7 +137,27 @@ const BY_TYPE = CASES.flatMap((row) => {
 });
 
 test("the kinds whose messages go by the event's type say so", () =>
-  expect(BY_TYPE.map(({ kind }) => kind)).toEqual(["aws_eventbridge", "rabbitmq"]));
+  expect(BY_TYPE.map(({ kind }) => kind)).toEqual([
+    "aws_eventbridge",
+    "s3",
+    "google_cloud_storage",
+    "rabbitmq",
+  ]));
+
+test("an address on the same host is another destination: credentials in headers are given again", async () => {
+  const http = { kind: "http", config: { url: "https://hooks.example.com/of/anna" } };
+  const headers = { authorization: "Bearer stored", "x-tenant": "7" };
+  const path = await create(http, { headers });
+  const url = "https://hooks.example.com/of/another";
+  const patch = (body: object, token = "annaManages") => api.call("PATCH", path, body, token);
+  expectRefusal(await patch({ url }), 422, "invalid_request", ["/headers"]);
+  const kept = { authorization: MASK, "x-tenant": "7" };
+  expectRefusal(await patch({ url, headers: kept }), 422, "invalid_request", ["/headers/authorization"]);
+  expect((await patch({ url }, "full")).status).toBe(200);
+  expect((await patch({ url: http.config.url, headers: { "x-tenant": "7" } })).status).toBe(200);
+  // What is left is no credential: the address changes freely on its host.
+  expect((await patch({ url })).status).toBe(200);
+});
 
 describe.each(BY_TYPE)("$kind, where the type decides where a message goes", (row) => {
   test("is not tested by a link with a type that nobody of the project named", async () => {
@@ -150,5 +170,21 @@ describe.each(BY_TYPE)("$kind, where the type decides where a message goes", (ro
     const name = `order.${row.kind}`;
     expect((await api.call("POST", "/v1/event-types", { name })).status).toBe(201);
     expect((await send(name, "annaManages")).status).toBe(200);
+  });
+
+  test("is sent no test of another endpoint by a replay", async () => {
+    const path = await create(row, { timeout_seconds: 5 });
+    const other = await create({ kind: "http", config: { url: api.receiver.url("a-test") } });
+    const tested = await api.call("POST", `${other}/test`, { type: "celery" }, "annaManages");
+    const delivery = await api.call("GET", `/v1/deliveries/${String(tested.json["delivery_id"])}`);
+    const replay = (endpoint: string) =>
+      api.call(
+        "POST",
+        `/v1/events/${String(delivery.json["event_id"])}/replay`,
+        { endpoint_ids: [endpoint.split("/").at(-1)] },
+        "annaManages",
+      );
+    expectRefusal(await replay(path), 422, "invalid_request", ["/endpoint_ids/0"]);
+    expect((await replay(other)).status).toBe(202);
   });
 });
