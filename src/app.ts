@@ -212,7 +212,7 @@ function openOutbound(config: Config, { dates, disk, data, replication, logger, 
   const sendParts: SendParts = {
     transport,
     ids: data.ids,
-    turnsOf: (projectId) => turnsOf(data, projectId),
+    turnsOf: (projectId) => turnsOf(data, projectId, "deliveries"),
     now: dates.wall.now,
     dated: dates.now,
     monotonic,

@@ -158,7 +158,7 @@ export class Poller {
     rows: readonly Waiting[],
     ask: PollRequest,
   ): Promise<{ tried: Settlement<HandOut>[]; seen: number }> {
-    const turns = turnsOf(this.data, endpoint.projectId);
+    const turns = turnsOf(this.data, endpoint.projectId, "deliveries");
     const tried: Settlement<HandOut>[] = [];
     let bytes = 0;
     let seen = 0;

@@ -3,12 +3,10 @@ import type { Json } from "../core/json/value.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
 import { RecentMap } from "../core/structures/recent-map.ts";
-import { isHeavy, type Turns } from "../core/structures/turn-queue.ts";
+import type { Pieces, Turns } from "../core/structures/turn-queue.ts";
 import {
-  applyInTurns,
   compileTransformations,
   type Transformation,
-  type TransformationParts,
   type Transformed,
   writeTransformed,
 } from "../core/transform/transform.ts";
@@ -47,32 +45,16 @@ export function reshape(
 ): Shaped | Promise<Shaped> {
   const transformation = transformationOf(endpoint);
   if (!transformation) return { ok: true, body };
-  const turns = parts.turnsOf(endpoint.projectId);
-  if (isHeavy(body.length) || turns.isOver) return reshapeInTurns(turns, transformation, body);
-  const text = decoder.decode(body);
-  const operations = transformation.parts(JSON.parse(text) as Json);
-  for (;;) {
-    const { done, value } = operations.next();
-    if (done) return shapedOf(text, value);
-    // A small body does not tell what its operations make of it.
-    if (turns.isOver) return reshapeOn(turns, text, operations);
-  }
+  // A small body does not tell what its operations make of it: they may not end within this turn.
+  return parts.turnsOf(endpoint.projectId).inPieces(body.length, () => shape(transformation, body));
 }
 
-async function reshapeInTurns(
-  turns: Turns,
-  transformation: Transformation,
-  body: Uint8Array,
-): Promise<Shaped> {
-  await turns.giveWay(body.length);
+function* shape(transformation: Transformation, body: Uint8Array): Pieces<Shaped> {
   const text = decoder.decode(body);
-  return reshapeOn(turns, text, transformation.parts(JSON.parse(text) as Json));
-}
-
-async function reshapeOn(turns: Turns, text: string, parts: TransformationParts): Promise<Shaped> {
-  const giveWay = () => turns.giveWay(text.length);
-  const result = await applyInTurns(parts, giveWay);
-  await giveWay();
+  const envelope = JSON.parse(text) as Json;
+  yield;
+  const result = yield* transformation.parts(envelope);
+  yield;
   return shapedOf(text, result);
 }
 

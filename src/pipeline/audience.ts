@@ -5,7 +5,7 @@ import { limit } from "../core/limits.ts";
 import { type Endpoint, envelopeOf } from "../core/model.ts";
 import { AnswerMemory, isSubscribed, Routes } from "../core/routes.ts";
 import type { Subscribers } from "../core/subscribers.ts";
-import { isHeavy, type Turns } from "../core/structures/turn-queue.ts";
+import type { Pieces, Turns } from "../core/structures/turn-queue.ts";
 import type { Data } from "../store/data.ts";
 import { filteredText } from "../store/log/filtered.ts";
 import { turnsOf } from "../store/project-turns.ts";
@@ -81,9 +81,8 @@ export class Audiences {
     const wide = new WideAudiences();
     const turns = turnsOf(this.data, projectId);
     for (const [at, event] of events.entries()) {
-      const bytes = event.data.length;
       const asOf = this.data.endpoints.changes;
-      const audience = await turns.oneByOne(bytes, () => this.#ofOne(projectId, event, turns));
+      const audience = await this.#ofOne(projectId, event, turns);
       const { endpoints } = audience;
       const list = isWide(endpoints) ? await wide.share(endpoints, asOf, at, turns) : null;
       audiences.push({ ...audience, ...list });
@@ -95,14 +94,18 @@ export class Audiences {
 
   async #ofOne(projectId: number, event: RoutedEvent, turns: Turns): Promise<Audience> {
     if (turns.isOver) await turns.next();
-    const subscribers = this.#routesOf(projectId).match(event.type, event.consumerId);
-    if (!subscribers.hasFilters) return everybody(subscribers.endpoints);
-    if (isHeavy(event.data.length)) await turns.ownTurn();
+    const { hasFilters, endpoints } = this.#routesOf(projectId).match(event.type, event.consumerId);
+    if (!hasFilters) return everybody(endpoints);
     // To look them up the first time is work too.
-    else if (turns.isOver || isWide(subscribers.endpoints)) await turns.next();
-    const matched = await this.#ask(projectId, subscribers, event, turns);
+    if (isWide(endpoints)) await turns.next();
+    return turns.inPieces(event.data.length, () => this.#askAll(projectId, event));
+  }
+
+  *#askAll(projectId: number, event: RoutedEvent): Pieces<Audience> {
+    // As they are now: the event may have waited for others.
+    const subscribers = this.#routesOf(projectId).match(event.type, event.consumerId);
+    const matched = yield* this.#ask(projectId, subscribers, event);
     if (matched.size === subscribers.all.length) return everybody(subscribers.endpoints);
-    if (turns.isOver) await turns.next();
     return divide(subscribers, matched);
   }
 
@@ -111,25 +114,21 @@ export class Audiences {
    * each further one may take little: what people write is not touched by that, and what is counts as
    * exhausted, as one filter alone may be.
    */
-  async #ask(
-    projectId: number,
-    subscribers: Subscribers,
-    event: RoutedEvent,
-    turns: Turns,
-  ): Promise<ReadonlySet<number>> {
+  *#ask(projectId: number, subscribers: Subscribers, event: RoutedEvent): Pieces<ReadonlySet<number>> {
     const envelope = read(event);
     const matched = new Set<number>();
     const exhausted: number[] = [];
     let stepsLeft = EVENT_STEPS_MAX;
     for (const [at, { endpoint, filter }] of subscribers.candidates(envelope).entries()) {
       // The first is asked in the turn of the parse: what was parsed does not wait for nothing.
-      if (at > 0 && turns.isOver) await turns.next();
+      if (at > 0) yield 0;
       const { judgement, steps } =
         filter?.evaluate(envelope, stepsLeft > 0 ? STEPS_MAX : LATE_STEPS_MAX) ?? UNFILTERED;
       stepsLeft -= steps;
       if (judgement === "matched") matched.add(endpoint.id);
       if (judgement === "exhausted") exhausted.push(endpoint.id);
     }
+    if (matched.size < subscribers.all.length) yield 0;
     this.#reportExhausted(projectId, event.type, exhausted);
     return matched;
   }

@@ -2,8 +2,15 @@ import { accountOf } from "../core/caller.ts";
 import type { Turns } from "../core/structures/turn-queue.ts";
 import type { Data } from "./data.ts";
 
-/** The turns of work for a project, among those of its account, which no caller has begun. */
-export function turnsOf({ store, tenants }: Pick<Data, "store" | "tenants">, projectId: number): Turns {
+/**
+ * The turns of work for a project, among those of its account, which no caller has begun. What is published
+ * does not stand behind all that is to be delivered.
+ */
+export function turnsOf(
+  { store, tenants }: Pick<Data, "store" | "tenants">,
+  projectId: number,
+  work: "project" | "deliveries" = "project",
+): Turns {
   const accountId = tenants.accountIdOf(projectId);
-  return store.turns.of(accountOf({ accountId }), null, `project:${projectId}`);
+  return store.turns.of(accountOf({ accountId }), null, `${work}:${projectId}`);
 }

@@ -1,7 +1,11 @@
 import { expect, test } from "bun:test";
 import { limit } from "../../src/core/limits.ts";
 import type { Endpoint } from "../../src/core/model.ts";
-import { compiledTransformations, transformationOf } from "../../src/delivery/transformations.ts";
+import type { Load } from "../../src/core/waiting.ts";
+import { compiledTransformations, reshape, transformationOf } from "../../src/delivery/transformations.ts";
+import { turnsOf } from "../../src/store/project-turns.ts";
+import { openTestData } from "../kit/data.ts";
+import { parsedAtOnce } from "../kit/parsed.ts";
 
 const deep = (at: number) => `a${at}.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p`;
 const paths = Array.from({ length: 50 }, (_, at) => deep(at));
@@ -18,4 +22,18 @@ test("compiled transformations are kept up to a weight, those that were used las
   }
   expect(compiledTransformations.size).toBeLessThan(12);
   expect(transformationOf(endpointWith(null))).toBeNull();
+});
+
+test.each([
+  ["small", 50_000],
+  ["large", 100_000],
+])("of a project's many %s bodies one at a time is kept parsed for its operations", async (_, bytes) => {
+  await using it = await openTestData({ beginShare: () => ({ isOver: true }) });
+  const turns = () => turnsOf(it.data, it.project.id);
+  const transformations = [{ op: "omit", paths: ["data.z"] }];
+  const endpoint = { ...endpointWith(transformations), projectId: it.project.id };
+  const body = new TextEncoder().encode(JSON.stringify({ data: { x: "y".repeat(bytes), z: 1 } }));
+  const load = { body } as Load;
+  const shape = async () => reshape({ turnsOf: turns }, endpoint, load);
+  expect(await parsedAtOnce(Array<typeof shape>(20).fill(shape), bytes)).toBe(1);
 });

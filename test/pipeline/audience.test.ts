@@ -1,6 +1,6 @@
 /** Filters: whose turns their work takes, and one that another version stored and this one refuses. */
 import { Database } from "bun:sqlite";
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { join } from "node:path";
 import { Audiences } from "../../src/pipeline/audience.ts";
 import { startApp } from "../kit/app.ts";
@@ -49,13 +49,37 @@ test.each([
   },
 );
 
-test("of an account's many large events one at a time is kept parsed for its filters", async () => {
+test.each([
+  ["small", 10_000],
+  ["large", 100_000],
+])("of an account's many %s events one at a time is kept parsed for its filters", async (_, bytes) => {
   await using it = await openTestData({ beginShare: () => ({ isOver: true }) });
   for (const n of Array(3).keys()) await it.endpoint({ filter: { data: { x: String(n) } } });
   const audiences = new Audiences(it.data, listeners);
-  const bytes = 100_000;
   const ask = () => Promise.resolve(audiences.of(it.project.id, [eventOf(bytes)]));
   expect(await parsedAtOnce(Array<typeof ask>(20).fill(ask), bytes)).toBe(1);
+});
+
+test("filters that an event was too much for are told of once, where it is held against them anew", async () => {
+  let asked: boolean[] = [];
+  const share = {
+    get isOver() {
+      return asked.shift() ?? true;
+    },
+  };
+  await using it = await openTestData({ beginShare: () => share });
+  const filter = { data: { x: { $or: Array.from({ length: 60 }, (_, n) => ({ $contains: `z${n}` })) } } };
+  for (let n = 0; n < 2; n++) await it.endpoint({ filter });
+  const told: number[] = [];
+  const onExhausted = ({ count }: { count: number }) => void told.push(count);
+  const audiences = new Audiences(it.data, { ...listeners, onExhausted });
+  const data = JSON.stringify({ x: Array(15_000).fill("y") });
+  const event = { type: "a.b", timestamp: 0, consumerId: null, data };
+  using parse = spyOn(JSON, "parse");
+  // The first event waits after one filter; the second has been held against both when it has to.
+  asked = [false, false, true, true, false, false, false];
+  await Promise.all([1, 2].map(() => audiences.of(it.project.id, [event])));
+  expect([told, parse.mock.calls.length]).toEqual([[2, 2], 3]);
 });
 
 test("a filter that is refused keeps nobody but its own endpoint from its events, whose deliveries fail as malformed until it is set right", async () => {

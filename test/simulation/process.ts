@@ -98,7 +98,7 @@ export function bootProcess(parts: ProcessParts): Process {
   const sendParts = {
     transport,
     ids: data.ids,
-    turnsOf: (projectId: number) => turnsOf(data, projectId),
+    turnsOf: (projectId: number) => turnsOf(data, projectId, "deliveries"),
     now: () => world.wall,
     dated: dates.now,
     monotonic: () => world.monotonic,

@@ -19,6 +19,13 @@ export function isHeavy(bytes: number): boolean {
   return bytes > limit("lightBodyBytesMax");
 }
 
+/**
+ * Work that keeps what it parsed from piece to piece. It yields where others may go first: before a piece as
+ * heavy as all of the body, or with `yield 0` before a light one. What has not begun holds only its text. It
+ * may be begun anew: nobody sees anything of it before its last piece.
+ */
+export type Pieces<Made> = Generator<0 | undefined, Made, undefined>;
+
 /** What long work asks, piece after piece, so that others have their turns in between. */
 export interface Turns {
   /** True where others should go first: asked right before each piece of work. */
@@ -33,11 +40,11 @@ export interface Turns {
    */
   giveWay(bytes?: number): Promise<void>;
   /**
-   * Does work that keeps what came of parsing so many bytes while it waits for turns. What is heavy is done
-   * one by one in an account, whose callers take turns: a parsed body may take many times the room of its
-   * text.
+   * Does work that parses so many bytes: at once where that is light and ends within this turn; else the
+   * light works of an account one by one, and so the heavy ones, whose callers take turns: a parsed body may
+   * take many times the room of its text.
    */
-  oneByOne<Made>(bytes: number, work: () => Promise<Made>): Promise<Made>;
+  inPieces<Made>(bytes: number, begin: () => Pieces<Made>): Made | Promise<Made>;
 }
 
 /**
@@ -75,7 +82,8 @@ class Lines {
 
 /** Whose work it is, and the signal that they have left. */
 interface Owner {
-  names: readonly string[];
+  /** The account's first. */
+  names: readonly [string, ...string[]];
   signal: AbortSignal | null;
 }
 
@@ -92,8 +100,10 @@ const OURSELVES: Owner = { names: [""], signal: null };
 export class TurnQueue implements Turns {
   readonly #light = new Lines();
   readonly #heavy = new Lines();
-  /** By account of which one heavy work is done now: the others. */
-  readonly #oneByOne = new Map<string, Lines>();
+  /** By account of which one light work has begun and waits for turns: those that have not begun. */
+  readonly #lightWorks = new Map<string, Lines>();
+  /** The same of heavy ones, which no light work waits for. */
+  readonly #heavyWorks = new Map<string, Lines>();
   /** True while somebody waits, or has just been resumed. */
   #isRunning = false;
   /** Whether the latest turn was that of a heavy piece. */
@@ -129,18 +139,37 @@ export class TurnQueue implements Turns {
     return owner.signal?.aborted ? Promise.reject(owner.signal.reason as Error) : Promise.resolve();
   }
 
-  async oneByOne<Made>(bytes: number, work: () => Promise<Made>, { names } = OURSELVES): Promise<Made> {
-    if (!isHeavy(bytes)) return work();
-    const [account = "", ...inner] = names;
-    const waiting = this.#oneByOne.get(account) ?? new Lines();
-    if (this.#oneByOne.has(account)) await new Promise<void>((resolve) => waiting.push(inner, resolve));
-    else this.#oneByOne.set(account, waiting);
+  inPieces<Made>(bytes: number, begin: () => Pieces<Made>, owner = OURSELVES): Made | Promise<Made> {
+    if (isHeavy(bytes) || this.isOver) return this.#oneByOne(bytes, begin(), owner);
+    const pieces = begin();
+    for (;;) {
+      const { done, value } = pieces.next();
+      if (done) return value;
+      if (!this.isOver) continue;
+      // What was done is dropped where another one has begun: it goes behind those that wait.
+      const isFirst = !this.#lightWorks.has(owner.names[0]);
+      return this.#oneByOne(bytes, isFirst ? pieces : begin(), owner);
+    }
+  }
+
+  async #oneByOne<Made>(bytes: number, pieces: Pieces<Made>, owner: Owner): Promise<Made> {
+    const [account, ...inner] = owner.names;
+    const works = isHeavy(bytes) ? this.#heavyWorks : this.#lightWorks;
+    const waiting = works.get(account) ?? new Lines();
+    if (works.has(account)) await new Promise<void>((resolve) => waiting.push(inner, resolve));
+    else works.set(account, waiting);
     try {
-      return await work();
+      await this.giveWay(bytes, owner);
+      for (;;) {
+        const { done, value } = pieces.next();
+        if (done) return value;
+        if (isHeavy(value ?? bytes)) await this.ownTurn(owner);
+        else if (this.isOver) await this.next(owner);
+      }
     } finally {
       const next = waiting.shift();
       if (next) next();
-      else this.#oneByOne.delete(account);
+      else works.delete(account);
     }
   }
 
@@ -212,7 +241,7 @@ class OwnTurns implements Turns {
     return this.queue.giveWay(bytes, this.owner);
   }
 
-  oneByOne<Made>(bytes: number, work: () => Promise<Made>): Promise<Made> {
-    return this.queue.oneByOne(bytes, work, this.owner);
+  inPieces<Made>(bytes: number, begin: () => Pieces<Made>): Made | Promise<Made> {
+    return this.queue.inPieces(bytes, begin, this.owner);
   }
 }

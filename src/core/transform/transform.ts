@@ -4,6 +4,7 @@ import { childPointer, isObject, type Json } from "../json/value.ts";
 import { findOutOfRange } from "../json/range.ts";
 import { countOf, weightOf } from "../json/weight.ts";
 import { limit } from "../limits.ts";
+import type { Pieces } from "../structures/turn-queue.ts";
 import { OPERATIONS, type Step, type Transformed } from "./operations.ts";
 
 export type { Transformed } from "./operations.ts";
@@ -20,21 +21,7 @@ export interface Transformation {
   readonly weight: number;
   apply(body: Json): Transformed;
   /** The same, with a pause after each part of the work, in which others may go first. */
-  parts(body: Json): TransformationParts;
-}
-
-export type TransformationParts = Generator<undefined, Transformed, undefined>;
-
-/** Goes on with `giveWay` awaited before each part of the work. */
-export async function applyInTurns(
-  parts: TransformationParts,
-  giveWay: () => Promise<void>,
-): Promise<Transformed> {
-  for (;;) {
-    await giveWay();
-    const { done, value } = parts.next();
-    if (done) return value;
-  }
+  parts(body: Json): Pieces<Transformed>;
 }
 
 const OPERATIONS_MAX = limit("transformationsMax");
@@ -114,7 +101,7 @@ function transformationOf(steps: readonly Step[], weight: number): Transformatio
 }
 
 /** Yields between parts of the work. */
-function* applySteps(steps: readonly Step[], body: Json): TransformationParts {
+function* applySteps(steps: readonly Step[], body: Json): Pieces<Transformed> {
   const budget = { stepsLeft: STEPS_MAX };
   let result = body;
   for (const [index, step] of steps.entries()) {

@@ -1,7 +1,7 @@
 import { type Fault, invalidAll, Problem } from "../../core/errors.ts";
 import type { Json } from "../../core/json/value.ts";
 import type { EventSchema } from "../../core/schema/schema.ts";
-import { isHeavy, type Turns } from "../../core/structures/turn-queue.ts";
+import type { Pieces } from "../../core/structures/turn-queue.ts";
 import type { Incoming } from "../../pipeline/pipeline.ts";
 import type { RequestContext } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
@@ -46,7 +46,7 @@ async function requireSchemas(
   for (const [at, event] of events.entries()) {
     const schema = schemaFor(services, projectId, event);
     if (schema === null || isThere(services, projectId, event)) continue;
-    const found = await turns.oneByOne(event.data.length, () => validate(schema, event.data, turns));
+    const found = await turns.inPieces(event.data.length, () => validate(schema, event.data));
     for (const { pointer, detail } of found)
       faults.push({ pointer: `${pointerTo(at)}/data${pointer}`, detail });
     if (faults.length >= FAULTS_MAX) break;
@@ -56,11 +56,10 @@ async function requireSchemas(
   throw new Problem("schema_violation", "The data violates the schema of its event type.", { errors });
 }
 
-async function validate(schema: EventSchema, text: string, turns: Turns): Promise<Fault[]> {
-  await turns.giveWay(text.length);
+function* validate(schema: EventSchema, text: string): Pieces<Fault[]> {
   // A large one was parsed a moment ago, and is parsed again here: to keep what came of it costs more.
   const data = JSON.parse(text) as Json;
-  if (isHeavy(text.length)) await turns.ownTurn();
+  yield;
   return schema.validate(data);
 }
 

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { limit } from "../../../src/core/limits.ts";
-import { isHeavy, TurnQueue } from "../../../src/core/structures/turn-queue.ts";
+import { isHeavy, type Pieces, TurnQueue } from "../../../src/core/structures/turn-queue.ts";
 
 /** Pieces of work that fit into a share. */
 const PIECES = 3;
@@ -169,22 +169,66 @@ describe("callers", () => {
 });
 
 describe("work that keeps what it parsed", () => {
-  const heavy = limit("lightBodyBytesMax") + 1;
-  const keeping = (account: string, member: string, bytes = heavy) =>
-    queue.of(account, null, member).oneByOne(bytes, () => work(`${account}${member}.`, 2, takeOwnTurn));
+  const light = limit("lightBodyBytesMax");
+  const heavy = light + 1;
 
-  test("is done one by one in an account, whose callers take turns; where it is light, at once", async () => {
+  function* inPieces(name: string, pieces: number, next?: 0): Pieces<void> {
+    for (let piece = 1; piece <= pieces; piece++) {
+      if (piece > 1) yield next;
+      piecesLeft--;
+      done.push(name + piece);
+    }
+  }
+
+  /** Does the work, each piece of which is as heavy as its body; `next` 0: each but the first is light. */
+  const keeping = async (account: string, member: string, bytes = heavy, pieces = 2, next?: 0) =>
+    queue.of(account, null, member).inPieces(bytes, () => inPieces(`${account}${member}.`, pieces, next));
+
+  test("is done one by one in an account, whose callers take turns", async () => {
     const all = [keeping("a", "1"), keeping("a", "1"), keeping("a", "2"), keeping("b", "1")];
     expect(await turnsOf(...all)).toBe("a1.1, b1.1, a1.2, b1.2, a1.1, a1.2, a2.1, a2.2");
-    done = [];
-    const light = [keeping("a", "1", 1), keeping("a", "2", 1)];
-    expect(await turnsOf(...light)).toBe("a1.1, a2.1, a1.2, a2.2");
   });
 
-  test("makes room for the next one where it fails, or its caller has left", async () => {
-    const left = queue.of("a", AbortSignal.abort("left"));
-    const failed = left.oneByOne(heavy, () => left.giveWay(heavy)).catch(String);
-    expect(await turnsOf(keeping("a", "1"))).toBe("a1.1, a1.2");
-    expect(await failed).toBe("left");
+  test("is done at once where it is light and ends within this turn", () => {
+    const made = queue.inPieces(light, () => inPieces("a", PIECES - 1));
+    expect([made, done]).toEqual([undefined, ["a1", "a2"]]);
   });
+
+  test("has not begun while a light one of its account waits for turns", async () => {
+    const all = ["1", "2", "3"].map((member) => keeping("a", member, light, 4));
+    expect(await turnsOf(...all)).toBe("a1.1 a1.2 a1.3, a1.4 a2.1 a2.2, a2.3 a2.4 a3.1, a3.2 a3.3 a3.4");
+  });
+
+  test("begins anew where it does not end within a turn in which another one waits already", async () => {
+    const first = keeping("a", "1", light, 4);
+    // The next turn has begun, and its waiters are not resumed yet.
+    scheduled.shift()?.();
+    const all = [first, keeping("a", "2", light, 4), keeping("b", "1", light, 1)];
+    expect(await turnsOf(...all)).toBe("a1.1 a1.2 a1.3 a2.1 a2.2 a2.3, a1.4 b1.1 a2.1, a2.2 a2.3 a2.4");
+  });
+
+  test("waits for none of the other weight, and may have light pieces", async () => {
+    const all = [keeping("a", "1", heavy, 4, 0), keeping("a", "2", light, 1)];
+    expect(await turnsOf(...all)).toBe("a2.1, a1.1 a1.2 a1.3, a1.4");
+  });
+
+  test.each([light, heavy])(
+    "of %d bytes makes room for the next one where it fails, or its caller has left",
+    async (bytes) => {
+      await work("x", PIECES, look);
+      done = [];
+      const left = queue.of("a", AbortSignal.abort("left"));
+      const gone = async () => left.inPieces(bytes, () => inPieces("left", 1));
+      const refused = gone().catch(String);
+      const broken = async () =>
+        queue.of("a", null).inPieces(bytes, function* (): Pieces<void> {
+          yield;
+          throw new Error("broken");
+        });
+      const failed = broken().catch(String);
+      const after = keeping("a", "1", bytes, 1);
+      expect(await turnsOf(after)).toBe("a1.1");
+      expect([await refused, await failed]).toEqual(["left", "Error: broken"]);
+    },
+  );
 });

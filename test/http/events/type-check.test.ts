@@ -150,7 +150,10 @@ describe("where a project rejects unknown types", () => {
   });
 });
 
-test("of an account's many large events one at a time is kept parsed for its schema", async () => {
+test.each([
+  ["small", 10_000],
+  ["large", 100_000],
+])("of an account's many %s events one at a time is kept parsed for its schema", async (_size, bytes) => {
   await using it = await openTestData({ beginShare: () => ({ isOver: true }) });
   const projectId = it.project.id;
   const described = {
@@ -165,7 +168,6 @@ test("of an account's many large events one at a time is kept parsed for its sch
     const type = it.data.eventTypes.insert({ ...described, projectId, schema: { required: ["x"] } });
     if (type) it.data.eventTypes.remember(type);
   });
-  const bytes = 100_000;
   const event = {
     ...{ type: "a.b", timestamp: 0, consumerId: null, externalId: null, sourceId: null },
     ...{ isTest: false, hops: 0, data: JSON.stringify({ x: "y".repeat(bytes) }) },

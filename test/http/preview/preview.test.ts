@@ -1,5 +1,9 @@
 /** POST /v1/endpoints/preview: on a pasted event, on a stored one, and over the newest stored events. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { TurnQueue } from "../../../src/core/structures/turn-queue.ts";
+import { compileTransformations } from "../../../src/core/transform/transform.ts";
+import { tryOn } from "../../../src/http/preview/run.ts";
+import { parsedAtOnce } from "../../kit/parsed.ts";
 import { expectProblem, type Reply } from "../kit.ts";
 import { pointersOf, type RoutingBench, startRouting } from "../routing-kit.ts";
 
@@ -361,4 +365,22 @@ test("a large and hostile history is judged within the steps of each event", asy
   const { samples, ...counts } = await previewMany({ endpoint_id, filter, last: 10 });
   expect(counts).toEqual({ tried: 3, matched: 0, failed: 0 });
   expect(samples[0]?.explanation).toContain("takes more than 600000 steps");
+});
+
+test.each([
+  ["small", 10_000],
+  ["large", 100_000],
+])("of an account's many %s events one at a time is kept parsed for its previews", async (_size, bytes) => {
+  const schedule = (next: () => void) => void setImmediate(next);
+  const queue = new TurnQueue({ schedule, beginShare: () => ({ isOver: true }) });
+  const compiled = compileTransformations([{ op: "omit", paths: ["data.z"] }]);
+  if (!compiled.ok) throw new Error(JSON.stringify(compiled.faults));
+  const shaping = { endpoint: null, filter: null, transformation: compiled.transformation };
+  const data = JSON.stringify({ x: "y".repeat(bytes) });
+  const event = { type: "a.b", timestamp: 0, consumerId: null, data };
+  const previews = Array.from({ length: 20 }, (_, key) => {
+    const turns = queue.of("account", null, `key:${key % 4}`);
+    return async () => await tryOn(shaping, event, turns, false);
+  });
+  expect(await parsedAtOnce(previews, bytes)).toBe(1);
 });
