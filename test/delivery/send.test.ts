@@ -21,7 +21,7 @@ const endpoint: Endpoint = {
 const keys = { id: 4, eventId: 3, endpointId: endpoint.id, projectId: endpoint.projectId };
 const delivery = untriedDelivery({ ...keys, origin: "publish", due: 0 });
 
-function partsWith(send: (request: TransportRequest) => Promise<TransportResult>): SendParts {
+function partsWith(answer: (request: TransportRequest) => Promise<TransportResult>): SendParts {
   return {
     turnsOf: () => new TurnQueue({ schedule: setImmediate, beginShare: () => ({ isOver: false }) }),
     ids: new IdCodec("00", new Uint8Array(16)),
@@ -32,7 +32,7 @@ function partsWith(send: (request: TransportRequest) => Promise<TransportResult>
       throw error;
     },
     signal: new AbortController().signal,
-    transport: { send, stats: () => ({ open: 0, idle: 0, connects: 0, reused: 0 }), close() {} },
+    transport: { send: answer, stats: () => ({ open: 0, idle: 0, connects: 0, reused: 0 }), close() {} },
   };
 }
 
@@ -70,7 +70,7 @@ test("a 410 of the server that gives tokens says nothing of the destination", as
 });
 
 test("the signature by which credentials were asked for is hidden where the server repeats it", async () => {
-  const keys = {
+  const accessKeys = {
     access_key_id: "AKIAIOSFODNN7EXAMPLE",
     secret_access_key: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
   };
@@ -79,7 +79,7 @@ test("the signature by which credentials were asked for is hidden where the serv
     kind: "s3",
     transformations: null,
     config: { bucket: "bucket", region: "eu-central-1", role_arn: "arn:aws:iam::123456789012:role/sender" },
-    credentials: keys,
+    credentials: accessKeys,
   };
   let signature = "";
   const sent = await send(
