@@ -3,7 +3,8 @@ import { isOpen } from "../../core/delivery.ts";
 import { notFound, Problem, unavailable } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { type RetryRefusal, Retries } from "../../delivery/retries.ts";
-import type { Delivery } from "../../core/model.ts";
+import type { Attempt, Delivery } from "../../core/model.ts";
+import type { Turns } from "../../core/structures/turn-queue.ts";
 import { attemptExample, attemptOf, attemptShape } from "./attempt-shape.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
 import { commitChange } from "../framework/commit.ts";
@@ -15,12 +16,12 @@ import { BODY_GONE } from "../events/shape.ts";
 import { findDelivery } from "../shared/lookups.ts";
 import {
   listShape,
-  pageOf,
   pageSize,
   pagingQuery,
   readCursor,
   SHORT_PAGES,
   writeCursor,
+  writePage,
 } from "../shared/paging.ts";
 import { type AnyRoute, NO_FIELDS, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
@@ -146,16 +147,28 @@ function listAttempts(
     budget: "management",
     query: Type.Object(pagingQuery, { additionalProperties: false }),
     answers: { 200: { description: "A page of attempts.", ...listShape(attemptShape, attemptExample) } },
-    handle({ caller, params, query }) {
+    async handle({ caller, params, query, turns }) {
       const delivery = findDelivery(services, caller, params.id);
+      const bytes = services.events.bytesOf(delivery.eventId);
+      await turns.giveWay(bytes);
       const event = services.events.getWithData(delivery.eventId);
-      if (event === null) throw new Error("a delivery stands in the log without its event");
-      return pageOf(services, "att", query, {
-        rows: (before, count) => services.attempts.ofDelivery(delivery.id, before, count),
-        show: (attempt) => attemptOf(services, attempt, delivery, event),
-      });
+      if (event === null) throw new Problem("not_found", "The event of this delivery was erased just now.");
+      const size = pageSize(query);
+      const before = readCursor(services, "att", query.cursor);
+      const found = services.attempts.ofDelivery(delivery.id, before, size + 1);
+      const rows = inTurns(found, turns, bytes);
+      const show = (attempt: Attempt) => attemptOf(services, attempt, delivery, event);
+      return writePage(services, "att", { rows, next: null }, show, size);
     },
   });
+}
+
+/** Each attempt shows a body of about so many bytes. */
+async function* inTurns<Row>(rows: Iterable<Row>, turns: Turns, bytes: number): AsyncGenerator<Row> {
+  for (const row of rows) {
+    await turns.giveWay(bytes);
+    yield row;
+  }
 }
 
 type RetryNeeds = Needs<
