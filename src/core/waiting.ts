@@ -10,17 +10,19 @@ export interface Waiting {
   readonly id: number;
   readonly endpointId: number;
   readonly due: number;
-  /** Its place in the queue of its endpoint; null where the actor holds it in memory. */
+  /** Null where its actor holds it in memory; `due` where it is parked, and a position where it is polled. */
   readonly queueOrder: number | null;
   /** What is needed to send it, while that is still at hand from accepting the event. */
   load: Load | null;
 }
 
+export type Ordering = Endpoint["ordering"];
+
 /**
- * Where a delivery stands in the queue of its endpoint, in memory and in the database: the smallest is the
- * first.
+ * Where a delivery stands in the queue of its endpoint, in memory and among what is parked: the smallest is
+ * the first.
  */
-export function orderOf({ id, due }: Pick<Waiting, "id" | "due">, ordering: Endpoint["ordering"]): number {
+export function orderOf({ id, due }: Pick<Waiting, "id" | "due">, ordering: Ordering): number {
   return ordering === "fifo" ? id : due;
 }
 

@@ -38,9 +38,10 @@ export type Recorded = "applied" | "overtaken" | "not_recorded";
 /** The rows of deliveries, as an actor asks for them and ends them. */
 export interface DeliveryRows {
   load(deliveryId: number): Load | null;
-  /** The first ones of an endpoint that are parked. */
-  parked(endpointId: number, count: number): Waiting[];
-  firstParked(endpointId: number): number | null;
+  /** The first ones of an endpoint that are parked, in its order. */
+  parked(endpoint: Pick<Endpoint, "id" | "ordering">, count: number): Waiting[];
+  /** Where the first of them stands: `orderOf` of it. */
+  firstParked(endpoint: Pick<Endpoint, "id" | "ordering">): number | null;
   /**
    * Ends these open deliveries of disabled (dead) and deleted (cancelled) endpoints; answers those whose
    * endpoint is neither.

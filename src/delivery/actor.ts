@@ -502,7 +502,6 @@ export class EndpointActor<F extends Finding> {
       this.#enter({ mode: "closing", isEnding: isEnding(this.#state) });
     const parks =
       change !== null && change.due !== null && this.endpoint.ordering === "none" && !this.hasRoom;
-    // Where the order is not kept, it stands by its time.
     const queueOrder = parks ? change.due : null;
     const { endpoint } = this;
     const healthChanged = health !== before;

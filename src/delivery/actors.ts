@@ -108,8 +108,8 @@ export class Actors {
       totals: this.#totals,
       rows: {
         load: (id) => loadDelivery(this.data, id),
-        parked: (id, count) => this.data.deliveries.parkedOf(id, count),
-        firstParked: (id) => this.data.deliveries.firstParkedOf(id),
+        parked: ({ id, ordering }, count) => this.data.deliveries.parkedOf(id, ordering, count),
+        firstParked: ({ id, ordering }) => this.data.deliveries.firstParkedOf(id, ordering),
         dispose: (ids) => dispose(this.data, ids),
       },
       slots: {
@@ -309,7 +309,7 @@ export class Actors {
   #makePolled(endpoint: Endpoint): PollActor {
     return new PollActor(endpoint, {
       timer: (at, wake) => this.#wakingClock.timer(at, wake),
-      parked: (id, count) => this.data.deliveries.parkedOf(id, count),
+      parked: (id, count) => this.data.deliveries.parkedOf(id, "none", count),
       dispose: (ids) => dispose(this.data, ids),
       canRecord: () => this.data.store.writable,
       isSuspended: (projectId) => this.data.tenants.isSuspended(projectId),

@@ -17,7 +17,7 @@ type Outcome = Pick<Settlement<Finding>, "change" | "queueOrder">;
 
 /**
  * The deliveries that wait for one endpoint. The first of them stand in memory, in a queue with a bound; all
- * others are parked: they wait in the database, in the same order, and are fetched as the queue drains.
+ * others are parked: they wait in the database, and are fetched in the same order as the queue drains.
  *
  * A delivery that is busy comes back with the outcome of its attempt (`putBack`). Until then it is in
  * neither, unless order is kept: there it may stand in the queue, and holds those after it.
@@ -72,12 +72,12 @@ export class Backlog {
 
   /** Takes in a delivery that is on disk. */
   add(waiting: Waiting): void {
-    const { id, queueOrder } = waiting;
+    const { id, due, queueOrder } = waiting;
     if (this.flights.has(id)) return this.reload(id);
     if (queueOrder === null) return this.#queue.push(waiting);
     // It stands in the queue where it was reopened, or where a refill fetched it before this call.
     if (this.#queue.has(id)) this.reload(id);
-    this.park(queueOrder);
+    this.park(id, due);
   }
 
   /** Takes in a delivery by its row: the message is read when its turn comes. */
@@ -89,8 +89,9 @@ export class Backlog {
   putBack({ id, readsRow }: Flight, { change, queueOrder }: Outcome, recorded: Recorded): void {
     if (change === null || readsRow || recorded === "overtaken") this.reload(id);
     // A row that is as before the attempt does not say when the next one is due.
-    else if (queueOrder === null || recorded === "not_recorded") this.#replace(id, change.due);
-    else this.park(queueOrder);
+    else if (change.due === null || queueOrder === null || recorded === "not_recorded")
+      this.#replace(id, change.due);
+    else this.park(id, change.due);
   }
 
   /** A delivery waits from now on by its row, until then; with null it does not wait here. */
@@ -99,9 +100,9 @@ export class Backlog {
     if (due !== null) this.addRow(id, due);
   }
 
-  /** A delivery is parked with this order. */
-  park(queueOrder: number): void {
-    this.#parkedFrom = Math.min(this.#parkedFrom, queueOrder);
+  /** A delivery is parked until then. */
+  park(id: number, due: number): void {
+    this.#parkedFrom = Math.min(this.#parkedFrom, this.#orderOf({ id, due }));
   }
 
   /** A delivery was cancelled. */
@@ -156,7 +157,7 @@ export class Backlog {
     const held = sliceOf(this.#queue.ids(count));
     for (const id of held) this.#queue.drop(id);
     if (held.length > 0 || this.#parkedFrom === NEVER) return held;
-    const parked = this.parts.rows.parked(this.endpoint.id, count);
+    const parked = this.parts.rows.parked(this.endpoint, count);
     if (parked.length === 0) this.#parkedFrom = NEVER;
     return sliceOf(parked.map((row) => row.id));
   }
@@ -164,13 +165,13 @@ export class Backlog {
   /** Fetches parked deliveries when the first of them stands before all that the queue holds. */
   #refill(now: number): void {
     const { head } = this;
-    if (this.#parkedFrom === NEVER || (head && orderOf(head, this.endpoint.ordering) <= this.#parkedFrom))
-      return;
+    if (this.#parkedFrom === NEVER || (head && this.#orderOf(head) <= this.#parkedFrom)) return;
     if (this.endpoint.ordering === "none" && this.#parkedFrom > now) return;
     const count = this.#queue.size + this.flights.size + limit("actorRefillMax");
-    const rows = this.parts.rows.parked(this.endpoint.id, count);
+    const rows = this.parts.rows.parked(this.endpoint, count);
     for (const { id, due } of rows) if (!this.#queue.has(id) && !this.#isLeftOut(id)) this.addRow(id, due);
-    this.#parkedFrom = rows.length < count ? NEVER : (rows.at(-1)?.queueOrder ?? NEVER);
+    const last = rows.length < count ? undefined : rows.at(-1);
+    this.#parkedFrom = last ? this.#orderOf(last) : NEVER;
   }
 
   /**
@@ -179,10 +180,14 @@ export class Backlog {
    */
   #parkedDue(head: Waiting | undefined): number {
     if (this.endpoint.ordering === "none") return this.#parkedFrom;
-    return this.#parkedFrom < (head ? orderOf(head, this.endpoint.ordering) : NEVER) ? 0 : NEVER;
+    return this.#parkedFrom < (head ? this.#orderOf(head) : NEVER) ? 0 : NEVER;
   }
 
   #readParkedFrom(): number {
-    return this.parts.rows.firstParked(this.endpoint.id) ?? NEVER;
+    return this.parts.rows.firstParked(this.endpoint) ?? NEVER;
+  }
+
+  #orderOf(waiting: Pick<Waiting, "id" | "due">): number {
+    return orderOf(waiting, this.endpoint.ordering);
   }
 }

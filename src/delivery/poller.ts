@@ -141,7 +141,7 @@ export class Poller {
   /** The first that are open. What turns out malformed is dead with that, and makes room for what follows. */
   async #page(endpoint: Endpoint, ask: PollRequest): Promise<PollPage> {
     for (;;) {
-      const rows = this.data.deliveries.parkedOf(endpoint.id, ask.limit + 1);
+      const rows = this.data.deliveries.parkedOf(endpoint.id, "none", ask.limit + 1);
       const { tried, seen } = await this.#prepare(endpoint, rows.slice(0, ask.limit), ask);
       const open = await this.parts.recorder.recordHandOuts(tried);
       const done = seen === rows.length;

@@ -1,5 +1,4 @@
-import type { Endpoint } from "../core/model.ts";
-import { orderOf, type Waiting } from "../core/waiting.ts";
+import { orderOf, type Ordering, type Waiting } from "../core/waiting.ts";
 
 /** What all queues of actors hold together. */
 export interface QueueTotals {
@@ -21,7 +20,7 @@ export class Queue {
 
   /** Counts in `totals` what it holds, among others. */
   constructor(
-    private ordering: Endpoint["ordering"],
+    private ordering: Ordering,
     private readonly totals: QueueTotals,
   ) {}
 
@@ -42,7 +41,7 @@ export class Queue {
     return ids;
   }
 
-  sortBy(ordering: Endpoint["ordering"]): void {
+  sortBy(ordering: Ordering): void {
     this.ordering = ordering;
     this.#rebuild();
   }

@@ -1,7 +1,7 @@
 import { endedBy, untriedDelivery } from "../core/delivery.ts";
 import { keyTime } from "../core/ids.ts";
 import { type Endpoint, type Event, type Origin } from "../core/model.ts";
-import { orderOf, type Waiting } from "../core/waiting.ts";
+import type { Waiting } from "../core/waiting.ts";
 import { isPolled } from "../destinations/destinations.ts";
 import type { SteadyClock } from "../platform/clock.ts";
 import type { Data } from "../store/data.ts";
@@ -34,7 +34,7 @@ export function writeDelivery(
   const ended = ending && { status: ending, at: data.store.now() };
   const isSent = ended === null && !waitsForPlan;
   const due = isSent ? firstDue(data, clock, event) : null;
-  const queueOrder = due === null ? null : queueOrderFor(data, endpoint, { id, due }, toPark);
+  const queueOrder = due === null ? null : queueOrderFor(data, endpoint, due, toPark);
   const keys = { id, eventId: event.id, endpointId: endpoint.id, projectId: event.projectId };
   const delivery = untriedDelivery({ ...keys, origin, due }, ended);
   data.deliveries.insert(delivery, queueOrder, isKeyOlder);
@@ -66,18 +66,16 @@ export function isTheirs(endpoint: Endpoint, event: Pick<Event, "consumerId" | "
 }
 
 /**
- * Inside a write: where a delivery stands in the queue that the database keeps; null where its actor holds it
- * in memory. `toPark` are the endpoints that Outlet.endpointsToPark named before the write.
+ * Inside a write: `Waiting.queueOrder` of a delivery that is due then. `toPark` are the endpoints that
+ * Outlet.endpointsToPark named before the write.
  */
 export function queueOrderFor(
-  data: Pick<Data, "store" | "endpoints">,
-  { id: endpointId, kind }: Endpoint,
-  { id, due }: { id: number; due: number },
+  data: Pick<Data, "store">,
+  { id, kind }: Endpoint,
+  due: number,
   toPark: ReadonlySet<number>,
 ): number | null {
   // A key of this moment, so that it stands after all that was handed out before.
   if (isPolled(kind)) return data.store.takeKey();
-  if (!toPark.has(endpointId)) return null;
-  // A write of this very transaction may have changed the order in which the endpoint gets things.
-  return orderOf({ id, due }, data.endpoints.current(endpointId)?.ordering ?? "none");
+  return toPark.has(id) ? due : null;
 }

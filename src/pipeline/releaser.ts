@@ -116,7 +116,7 @@ export class Releaser {
     const endpoint = this.data.endpoints.getAnyway(endpointId);
     if (!endpoint) return [];
     const due = this.outlet.clock.now();
-    const queueOrder = queueOrderFor(this.data, endpoint, { id, due }, toPark);
+    const queueOrder = queueOrderFor(this.data, endpoint, due, toPark);
     this.data.deliveries.release(id, due, queueOrder);
     return [{ id, endpointId, due, queueOrder, load: null }];
   }

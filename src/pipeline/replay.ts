@@ -31,7 +31,7 @@ export function replayOne(
     return null;
   const due = clock.now();
   const id = known?.id ?? newKey ?? data.store.takeKey();
-  const queueOrder = queueOrderFor(data, endpoint, { id, due }, toPark);
+  const queueOrder = queueOrderFor(data, endpoint, due, toPark);
   const origin = event.isTest ? "test_replay" : "replay";
   if (known) data.deliveries.reopen(id, origin, due, queueOrder);
   else {

@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
 import { untriedDelivery } from "../../src/core/delivery.ts";
-import type { Load } from "../../src/core/waiting.ts";
+import { type Load, orderOf, type Ordering } from "../../src/core/waiting.ts";
 import { limit } from "../../src/core/limits.ts";
-import type { Endpoint } from "../../src/core/model.ts";
 import { Backlog } from "../../src/delivery/backlog.ts";
 import { Flights } from "../../src/delivery/flights.ts";
 import { beginFlight } from "../kit/flight.ts";
@@ -10,16 +9,16 @@ import { beginFlight } from "../kit/flight.ts";
 const NOW = 1000;
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** A backlog over rows: id, when it is due (null: never), and its place where it is parked. */
+/** A backlog over rows: id, when it is due (null: never), and whether it is parked. */
 class Stage {
-  readonly rows = new Map<number, { due: number | null; queueOrder: number | null }>();
+  readonly rows = new Map<number, { due: number | null; isParked: boolean }>();
   readonly flights = new Flights();
   readonly totals = { deliveries: 0, bytes: 0 };
   isRoomy = true;
   reads = 0;
   #backlog: Backlog | null = null;
 
-  constructor(private readonly ordering: Endpoint["ordering"] = "none") {}
+  constructor(private readonly ordering: Ordering = "none") {}
 
   /** As the actor makes it, over the rows that are there by then. */
   get backlog(): Backlog {
@@ -27,19 +26,27 @@ class Stage {
       totals: this.totals,
       rows: {
         load: (id) => this.#load(id),
-        parked: (_endpoint, count) => {
+        parked: ({ ordering }, count) => {
           this.reads++;
-          return this.#parked.slice(0, count);
+          return this.#parked(ordering).slice(0, count);
         },
-        firstParked: () => this.#parked[0]?.queueOrder ?? null,
+        firstParked: ({ ordering }) => {
+          const [first] = this.#parked(ordering);
+          return first ? orderOf(first, ordering) : null;
+        },
       },
       isRoomy: () => this.isRoomy,
     }));
   }
 
-  add(id: number, due: number, queueOrder: number | null = null): void {
-    this.rows.set(id, { due, queueOrder });
-    this.backlog.add({ id, endpointId: 1, due, queueOrder, load: null });
+  add(id: number, due: number, isParked = false): void {
+    this.rows.set(id, { due, isParked });
+    this.backlog.add({ id, endpointId: 1, due, queueOrder: isParked ? due : null, load: null });
+  }
+
+  /** Parked by a process of before. */
+  park(id: number, due: number): void {
+    this.rows.set(id, { due, isParked: true });
   }
 
   /** Takes all that is due, and sends it: each leaves its row. */
@@ -52,12 +59,12 @@ class Stage {
     return ids;
   }
 
-  get #parked() {
+  #parked(ordering: Ordering) {
     return [...this.rows]
-      .flatMap(([id, { due, queueOrder }]) =>
-        queueOrder === null ? [] : [{ id, endpointId: 1, due: due ?? 0, queueOrder, load: null }],
+      .flatMap(([id, { due, isParked }]) =>
+        isParked && due !== null ? [{ id, endpointId: 1, due, queueOrder: due, load: null }] : [],
       )
-      .toSorted((a, b) => a.queueOrder - b.queueOrder);
+      .toSorted((a, b) => orderOf(a, ordering) - orderOf(b, ordering) || a.id - b.id);
   }
 
   #load(id: number): Load | null {
@@ -147,7 +154,7 @@ test("has room for so many, and for a head where the actors together hold much",
 test("what is parked is fetched as the queue drains, some at a time, each once, in the order of all", () => {
   const stage = new Stage();
   const count = 3 * limit("actorRefillMax");
-  for (let id = 1; id <= count; id++) stage.rows.set(id, { due: id, queueOrder: id });
+  for (let id = 1; id <= count; id++) stage.park(id, id);
   expect([stage.backlog.size, stage.backlog.isEmpty, stage.backlog.nextDue]).toEqual([0, false, 1]);
   expect(stage.takeAll(NOW)).toEqual(Array.from({ length: count }, (_, at) => at + 1));
   expect([stage.backlog.isEmpty, stage.reads < 10]).toEqual([true, true]);
@@ -155,7 +162,7 @@ test("what is parked is fetched as the queue drains, some at a time, each once, 
 
 test("what is parked and not due stays in the database until it is", () => {
   const stage = new Stage();
-  stage.add(1, NOW + 10, NOW + 10);
+  stage.add(1, NOW + 10, true);
   expect([stage.takeAll(), stage.reads, stage.backlog.nextDue]).toEqual([[], 0, NOW + 10]);
   expect(stage.takeAll(NOW + 10)).toEqual([1]);
 });
@@ -163,7 +170,7 @@ test("what is parked and not due stays in the database until it is", () => {
 test("a delivery of the queue that was reopened and parked meanwhile goes once, at its new place", () => {
   const stage = new Stage();
   stage.add(1, 0);
-  stage.add(1, 7, 7);
+  stage.add(1, 7, true);
   stage.add(2, 5);
   expect(stage.takeAll()).toEqual([2, 1]);
 });
@@ -171,8 +178,8 @@ test("a delivery of the queue that was reopened and parked meanwhile goes once, 
 test("reads a row again that knows better: ended, due later, gone", () => {
   const stage = new Stage();
   for (const id of [1, 2, 3]) stage.add(id, 0);
-  stage.rows.set(1, { due: null, queueOrder: null });
-  stage.rows.set(2, { due: NOW + 1, queueOrder: null });
+  stage.rows.set(1, { due: null, isParked: false });
+  stage.rows.set(2, { due: NOW + 1, isParked: false });
   stage.rows.delete(3);
   for (const id of [1, 2, 3]) stage.backlog.reload(id);
   expect([stage.takeAll(), stage.backlog.ids(), stage.backlog.nextDue]).toEqual([[], [2], NOW + 1]);
@@ -188,11 +195,35 @@ test("a change of the order sorts anew what is in memory", () => {
   expect(stage.backlog.head?.id).toBe(2);
 });
 
+test("a change of the order reads what is parked in the new one, the rows being as they were", () => {
+  for (const [ordering, changed, expected] of [
+    ["none", "fifo", [1, 2, 3, 4]],
+    ["fifo", "none", [3, 4, 2, 1]],
+  ] as const) {
+    const stage = new Stage(ordering);
+    stage.park(1, 40);
+    stage.park(2, 30);
+    stage.add(3, 10, true);
+    expect(stage.backlog.isEmpty).toBe(false);
+    stage.backlog.follow({ id: 1, ordering: changed });
+    stage.add(4, 20, true);
+    expect(stage.takeAll()).toEqual([...expected]);
+  }
+});
+
+test("where order is kept, more is parked than is fetched at once, due at any time, and goes by its key", () => {
+  const stage = new Stage("fifo");
+  const count = 3 * limit("actorRefillMax");
+  for (let id = 1; id <= count; id++) stage.park(id, 1 + ((id * 7919) % NOW));
+  expect(stage.takeAll()).toEqual(Array.from({ length: count }, (_, at) => at + 1));
+  expect([stage.backlog.isEmpty, stage.reads < 10]).toEqual([true, true]);
+});
+
 test("what is to be ended comes a slice at a time, first what is in memory, then what is parked, then nothing", () => {
   const stage = new Stage();
   const slice = limit("sliceRows");
   for (let id = 1; id <= slice + 1; id++) stage.add(id, id);
-  stage.add(9000, 9000, 9000);
+  stage.add(9000, 9000, true);
   expect(stage.backlog.takeForDisposal(false)).toEqual(Array.from({ length: slice }, (_, at) => at + 1));
   expect([stage.backlog.takeForDisposal(false), stage.backlog.takeForDisposal(false)]).toEqual([
     [slice + 1],
@@ -212,7 +243,7 @@ test("what is parked before a busy delivery wants to be fetched, where order is 
   beginFlight(stage.flights, 5, true);
   expect(stage.backlog.nextDue).toBe(NEVER);
   // Opened again, while the queue is full.
-  stage.add(2, NOW, 2);
+  stage.add(2, NOW, true);
   expect(stage.backlog.nextDue).toBeLessThanOrEqual(NOW);
   expect([stage.takeAll(), stage.backlog.nextDue]).toEqual([[2], NEVER]);
 });
@@ -232,8 +263,8 @@ test("what is read while it is busy is read once more after its attempt", () => 
 test("a parked delivery that is busy holds those behind it once it is fetched, where order is kept", () => {
   const stage = new Stage("fifo");
   const flight = beginFlight(stage.flights, 1, true);
-  stage.add(1, NOW, 1);
-  stage.add(2, NOW, 2);
+  stage.add(1, NOW, true);
+  stage.add(2, NOW, true);
   expect(stage.takeAll()).toEqual([]);
   stage.flights.land(flight);
   stage.flights.end(flight);

@@ -1,4 +1,5 @@
 import { BY_HAND_MUTANTS } from "./by-hand-mutants.ts";
+import { PARKED_MUTANTS } from "./parked-mutants.ts";
 import { REASON_MUTANTS } from "./reason-mutants.ts";
 
 /**
@@ -15,6 +16,7 @@ export interface Mutant {
 export const MUTANTS: readonly Mutant[] = [
   ...REASON_MUTANTS,
   ...BY_HAND_MUTANTS,
+  ...PARKED_MUTANTS,
   {
     name: "an event of a polled endpoint goes before those that wait for the plan",
     file: "pipeline/pipeline.ts",
@@ -36,8 +38,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a retry is forgotten: the delivery does not go back into the queue",
     file: "delivery/backlog.ts",
-    find: 'else if (queueOrder === null || recorded === "not_recorded") this.#replace(id, change.due);',
-    put: 'else if (queueOrder === null || recorded === "not_recorded") this.#replace(id, null);',
+    find: "      this.#replace(id, change.due);",
+    put: "      this.#replace(id, null);",
   },
   {
     name: "one commit in fifty is acknowledged and rolled back",
@@ -154,12 +156,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: "if (write.kept) continue;",
   },
   {
-    name: "a retry is parked, and the backlog is not told of it",
-    file: "delivery/backlog.ts",
-    find: "else this.park(queueOrder);",
-    put: "",
-  },
-  {
     name: "a delivery that is reopened while its outcome is on its way to the disk is not looked at again",
     file: "delivery/backlog.ts",
     find: 'if (change === null || readsRow || recorded === "overtaken") this.reload(id);',
@@ -256,12 +252,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: "false",
   },
   {
-    name: "a delivery that is reopened and parked stays in the queue with its old time",
-    file: "delivery/backlog.ts",
-    find: "if (this.#queue.has(id)) this.reload(id);\n    this.park(queueOrder);",
-    put: "this.park(queueOrder);",
-  },
-  {
     name: "what waits follows a wall clock that is set back",
     file: "platform/clock.ts",
     find: "now: () => Math.floor(offset + wall.elapsed()),",
@@ -316,18 +306,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: "if (line.done === line.items.length) this.#waiting.delete(projectId);",
   },
   {
-    name: "nothing is parked while too many are on their way to their actors",
-    file: "delivery/actors.ts",
-    find: 'const isDispatcherFull = this.dispatcher.waiting >= limit("dispatchWaitingMax");',
-    put: "const isDispatcherFull = false;",
-  },
-  {
-    name: "a change of order moves what is polled",
-    file: "store/resources/endpoints.ts",
-    find: 'made.ordering !== old.ordering && made.kind !== "poll"',
-    put: "made.ordering !== old.ordering",
-  },
-  {
     name: "a poller gets again what it acknowledged",
     file: "delivery/poller.ts",
     find: "if (!acknowledged) await",
@@ -338,12 +316,6 @@ export const MUTANTS: readonly Mutant[] = [
     file: "delivery/poll-actor.ts",
     find: "for (const go of [...this.#waiters]) go();",
     put: "",
-  },
-  {
-    name: "what is polled stands by its time and not by its position",
-    file: "pipeline/new-delivery.ts",
-    find: "if (isPolled(kind)) return data.store.takeKey();",
-    put: "if (isPolled(kind)) return due;",
   },
   {
     name: "places that others give back are not looked for",

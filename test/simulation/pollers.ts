@@ -96,7 +96,8 @@ export class Pollers {
     const endpoint = data.endpoints.get(endpointId);
     if (endpoint?.status !== "active" || !data.store.writable) return false;
     return (
-      !data.tenants.isSuspended(endpoint.projectId) && data.deliveries.firstParkedOf(endpointId) !== null
+      !data.tenants.isSuspended(endpoint.projectId) &&
+      data.deliveries.firstParkedOf(endpointId, "none") !== null
     );
   }
 

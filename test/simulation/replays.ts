@@ -193,7 +193,7 @@ export class Replays {
     changes.pause(endpoint.id);
     for (const ms of [5, 10, 15, 20]) run.later(ms, () => run.publishing.publish(endpoint));
     const parked = run.sqlite.query<{ id: number }, [number]>(
-      "SELECT id FROM delivery WHERE endpoint_id = ? AND queue_order IS NOT NULL ORDER BY queue_order LIMIT 1",
+      "SELECT id FROM delivery WHERE endpoint_id = ? AND queue_order IS NOT NULL ORDER BY id LIMIT 1",
     );
     run.later(50, () => this.#hangByHand(parked.get(endpoint.id)?.id));
     run.later(60, () => changes.resume(endpoint.id));

@@ -23,6 +23,14 @@ const WATCH = `
   WHEN NEW.queue_order <> OLD.queue_order AND NEW.generation = OLD.generation
     AND (SELECT kind FROM main.endpoint WHERE id = NEW.endpoint_id) = 'poll' BEGIN
     INSERT INTO wrong VALUES ('a delivery was moved in the queue of its pollers'); END;
+  CREATE TEMP TRIGGER parked_new AFTER INSERT ON main.delivery WHEN NEW.queue_order IS NOT NEW.due
+    AND NEW.queue_order IS NOT NULL
+    AND (SELECT kind FROM main.endpoint WHERE id = NEW.endpoint_id) <> 'poll' BEGIN
+    INSERT INTO wrong VALUES ('what is parked does not stand by its due time'); END;
+  CREATE TEMP TRIGGER parked_again AFTER UPDATE OF queue_order, due ON main.delivery
+  WHEN NEW.queue_order IS NOT NEW.due AND NEW.queue_order IS NOT NULL
+    AND (SELECT kind FROM main.endpoint WHERE id = NEW.endpoint_id) <> 'poll' BEGIN
+    INSERT INTO wrong VALUES ('what is parked does not stand by its due time'); END;
   CREATE TEMP TRIGGER delivery_reopened AFTER UPDATE OF generation ON main.delivery
   WHEN NEW.status = ${CANCELLED} AND OLD.status >= ${DEAD} BEGIN
     INSERT INTO wrong VALUES ('a delivery was cancelled that had come to its end'); END;`;

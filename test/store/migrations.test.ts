@@ -1,6 +1,7 @@
 /** Steps of the schema, over a real database. */
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
+import initial from "../../drizzle/0001_initial.sql" with { type: "text" };
 import { migrate } from "../../src/store/migrations.ts";
 
 const steps = [
@@ -36,4 +37,31 @@ test("a step that fails is undone whole, and those before it stay", () => {
 test("a database of a newer program is refused by both versions", () => {
   const sqlite = openAt(3);
   expect(() => migrate(sqlite, steps.slice(0, 2))).toThrow(/version 3.*knows 2.*newer Sealpost/);
+});
+
+test("what a version before parked for an endpoint that keeps order stands by its due time from now on", () => {
+  const sqlite = new Database(":memory:", { strict: true });
+  migrate(sqlite, [initial]);
+  const endpoint = sqlite.prepare(
+    `INSERT INTO endpoint (id, project_id, kind, config, signature_versions, timeout_seconds, max_concurrency, ordering,
+       metadata, status, updated_at, sealed) VALUES (?, 1, ?, '{}', '[]', 1, 1, ?, '{}', 'active', 0, x'')`,
+  );
+  endpoint.run(1, "http", "none");
+  endpoint.run(2, "http", "fifo");
+  endpoint.run(3, "poll", "fifo");
+  const delivery = sqlite.prepare(
+    "INSERT INTO delivery (id, event_id, endpoint_id, project_id, status, due, queue_order) VALUES (?, 9, ?, 1, 0, ?, ?)",
+  );
+  delivery.run(11, 1, 500, 500);
+  delivery.run(12, 2, 600, 12);
+  // In its actor's memory.
+  delivery.run(13, 2, 700, null);
+  delivery.run(14, 3, 800, 99);
+  migrate(sqlite);
+  expect(sqlite.query("SELECT id, queue_order FROM delivery ORDER BY id").values()).toEqual([
+    [11, 500],
+    [12, 600],
+    [13, null],
+    [14, 99],
+  ]);
 });

@@ -15,7 +15,7 @@ import {
   placeOf,
   waitsForPlan,
 } from "../../core/delivery.ts";
-import type { Waiting } from "../../core/waiting.ts";
+import type { Ordering, Waiting } from "../../core/waiting.ts";
 import { bound } from "../bound.ts";
 import { DELIVERY_COLUMNS, type DeliveryRow, STATUS, STATUS_KEY, toDelivery } from "./delivery-row.ts";
 import { deliveriesOf, goesToOneOf, REPLAYED } from "./children.ts";
@@ -276,13 +276,17 @@ export class Deliveries {
     return before;
   }
 
-  /** The first deliveries that wait in the database for their turn at an endpoint. */
-  parkedOf(endpointId: number, count: number): Waiting[] {
-    return this.#statements.parkedOf.all(endpointId, count);
+  /**
+   * The first deliveries that wait in the database for their turn at an endpoint, in this order. What is
+   * polled stands by its position, whatever its endpoint says of order: it is read with "none".
+   */
+  parkedOf(endpointId: number, ordering: Ordering, count: number): Waiting[] {
+    return this.#statements.parked[ordering].some.all(endpointId, count);
   }
 
-  firstParkedOf(endpointId: number): number | null {
-    return this.#statements.firstParked.get(endpointId)?.first ?? null;
+  /** Where the first of them stands. */
+  firstParkedOf(endpointId: number, ordering: Ordering): number | null {
+    return this.#statements.parked[ordering].first.get(endpointId)?.first ?? null;
   }
 
   /** The first deliveries that a poller was handed, up to a position. */
@@ -381,17 +385,22 @@ function prepareReads(sqlite: Store["sqlite"]) {
 /** Of what waits: parked in the database, or for the actors to take up. */
 function prepareWaiting(sqlite: Store["sqlite"]) {
   return {
-    parkedOf: sqlite.prepare<Waiting, [number, number]>(
-      `SELECT ${WAITING_COLUMNS} FROM delivery
-       WHERE endpoint_id = ${bound(1)} AND queue_order IS NOT NULL ORDER BY queue_order LIMIT ${bound(2)}`,
-    ),
-    firstParked: sqlite.prepare<{ first: Nullable }, [number]>(
-      `SELECT min(queue_order) AS first FROM delivery WHERE endpoint_id = ${bound(1)} AND queue_order IS NOT NULL`,
-    ),
+    parked: { none: prepareParked(sqlite, "queue_order"), fifo: prepareParked(sqlite, "id") },
     unparked: sqlite.prepare<Waiting, []>(
       `SELECT ${WAITING_COLUMNS} FROM delivery
        WHERE due IS NOT NULL AND queue_order IS NULL ORDER BY due`,
     ),
+  };
+}
+
+/** Each of the two orders has an index: nothing is sorted, or written where an endpoint changes its order. */
+function prepareParked(sqlite: Store["sqlite"], order: "queue_order" | "id") {
+  const from = `FROM delivery WHERE endpoint_id = ${bound(1)} AND queue_order IS NOT NULL`;
+  return {
+    some: sqlite.prepare<Waiting, [number, number]>(
+      `SELECT ${WAITING_COLUMNS} ${from} ORDER BY ${order} LIMIT ${bound(2)}`,
+    ),
+    first: sqlite.prepare<{ first: Nullable }, [number]>(`SELECT min(${order}) AS first ${from}`),
   };
 }
 

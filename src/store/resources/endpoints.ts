@@ -139,16 +139,7 @@ export class Endpoints {
     const made: Endpoint = { ...old, updatedAt: this.store.now(), ...change(old), id };
     this.db.update(table).set(this.#seal(made)).where(eq(table.id, id)).run();
     this.#changing.add(id);
-    // What is polled stands in the order of its positions, whatever its endpoint says of order.
-    if (made.ordering !== old.ordering && made.kind !== "poll") this.#reorderParked(made);
     return made;
-  }
-
-  /** What waits in the database waits by its due time, or by its key where order is kept. */
-  #reorderParked({ id, ordering }: Endpoint): void {
-    const order = ordering === "fifo" ? "id" : "due";
-    const sql = `UPDATE delivery SET queue_order = ${order} WHERE endpoint_id = ? AND queue_order IS NOT NULL`;
-    this.store.sqlite.query<void, [number]>(sql).run(id);
   }
 
   /**

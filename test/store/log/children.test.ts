@@ -143,12 +143,23 @@ test("no statement of the store reads a long table from end to end", () => {
   const read = [...sqlite.statements].filter((sql) => /^\s*(SELECT|UPDATE|DELETE)/.test(sql));
   expect(read.length).toBeGreaterThan(80);
   const plain: Database = sqlite;
-  const scanning = read.filter((sql) =>
-    plain
-      .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`)
-      .all()
-      .some(({ detail }) => FULL_SCAN.test(detail)),
-  );
-  expect(scanning).toEqual([]);
+  const planOf = (sql: string) => plain.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`).all();
+  expect(read.filter((sql) => planOf(sql).some(({ detail }) => FULL_SCAN.test(detail)))).toEqual([]);
+  // What is parked is long too, and each of its orders has an index.
+  for (const [order, name] of [
+    ["id", "delivery_parked_by_id"],
+    ["queue_order", "delivery_parked"],
+  ] as const) {
+    const reads = read.filter((sql) =>
+      new RegExp(
+        `queue_order IS NOT NULL ORDER BY ${order} LIMIT|min\\(${order}\\) .*queue_order IS NOT NULL`,
+      ).test(sql),
+    );
+    expect(reads).toHaveLength(2);
+    for (const sql of reads)
+      expect(planOf(sql).map(({ detail }) => detail)).toEqual([
+        expect.stringMatching(new RegExp(`^SEARCH delivery USING (COVERING )?INDEX ${name} \\(`)),
+      ]);
+  }
   sqlite.close();
 });
