@@ -367,7 +367,7 @@ export const LIMITS = {
   responseReadBytesMax: {
     value: 64 * KIB,
     unit: "bytes",
-    why: "Enough to reuse the connection after a chatty answer.",
+    why: "Enough to reuse the connection after a chatty answer. What chunks its body may take as much again: sizes, extensions and trailers.",
   },
   responseKeptBytesMax: {
     value: 16 * KIB,

@@ -1,70 +1,134 @@
 /**
- * Chunked transfer coding (RFC 9112 section 7.1), decoded strictly. Pure and incremental.
+ * Chunked transfer coding (RFC 9112 section 7.1), decoded strictly, byte by byte: a chunk makes no object,
+ * so that very many cost what their bytes do. Pure and incremental.
  *
- * | state     | expects next                                     |
- * |-----------|--------------------------------------------------|
- * | `size`    | a line: hexadecimal size, perhaps an extension   |
- * | `data`    | the bytes of the chunk                           |
- * | `end`     | the empty line behind the bytes                  |
- * | `trailer` | trailer lines, and an empty one that ends it all |
- * | `done`    | nothing                                          |
- * | `broken`  | nothing: the coding was violated                 |
+ * | state       | expects next                                                             |
+ * |-------------|--------------------------------------------------------------------------|
+ * | `size`      | a hexadecimal digit; behind one of them also what ends the size          |
+ * | `blank`     | white space, and the semicolon that begins an extension                  |
+ * | `extension` | its text, and the CR behind it                                           |
+ * | `size_lf`   | the LF that ends the line of the size                                    |
+ * | `data`      | the bytes of the chunk                                                   |
+ * | `data_cr`   | the CR behind them                                                       |
+ * | `data_lf`   | the LF behind that                                                       |
+ * | `trailer`   | the first byte of a trailer line, or of the empty line that ends it all  |
+ * | `field`     | the text of a trailer line, and the CR behind it                         |
+ * | `field_lf`  | the LF that ends the trailer line                                        |
+ * | `last_lf`   | the LF of the empty line                                                 |
+ * | `done`      | nothing                                                                  |
+ * | `cut`       | nothing: the coding was violated or takes too much, or no data is wanted |
  */
 
-type ChunkedState = "size" | "data" | "end" | "trailer" | "done" | "broken";
+type ChunkedState =
+  | "size"
+  | "blank"
+  | "extension"
+  | "size_lf"
+  | "data"
+  | "data_cr"
+  | "data_lf"
+  | "trailer"
+  | "field"
+  | "field_lf"
+  | "last_lf"
+  | "done"
+  | "cut";
 
-/** Size lines and trailers carry nothing that is kept; a longer line than this is hostile. */
-const LINE_MAX_BYTES = 1024;
-const TRAILERS_MAX = 64;
-/** At most eight hexadecimal digits: 4 GiB, far above any bound on a body. */
-const SIZE_LINE = /^([0-9a-fA-F]{1,8})(?:[\t ]*;[\t\x20-\x7e\x80-\xff]*)?$/;
+/** Takes the bytes from `start` to `end`; whether more is wanted. */
+type TakeData = (bytes: Buffer, start: number, end: number) => boolean;
+
+const TAB = 9;
+const LF = 10;
+const CR = 13;
+const SPACE = 32;
+const SEMICOLON = 59;
+const DELETE = 127;
+/** 4 GiB, far above any bound on a body. */
+const SIZE_DIGITS_MAX = 8;
 
 export class ChunkedDecoder {
   state: ChunkedState = "size";
-  #line = "";
+  #sizeDigits = 0;
   #dataBytesLeft = 0;
-  #trailers = 0;
+  #framingBytesLeft: number;
 
-  /** Feeds bytes, hands on what they carry, and returns how many lie behind the end of the body. */
-  push(bytes: Buffer, onData: (data: Buffer) => void): number {
+  /** All that is no data, sizes, extensions, line ends and trailers, may take `maxFramingBytes` together. */
+  constructor(maxFramingBytes: number) {
+    this.#framingBytesLeft = maxFramingBytes;
+  }
+
+  /** Feeds bytes, hands on what they carry, and returns how many were not read, as nothing is expected. */
+  push(bytes: Buffer, takeData: TakeData): number {
     let offset = 0;
-    while (offset < bytes.length && this.state !== "done" && this.state !== "broken") {
-      offset = this.state === "data" ? this.#readData(bytes, offset, onData) : this.#readLine(bytes, offset);
+    while (offset < bytes.length && this.state !== "done" && this.state !== "cut") {
+      if (this.state === "data") offset = this.#readData(bytes, offset, takeData);
+      else if (--this.#framingBytesLeft < 0) this.state = "cut";
+      else this.state = this.#next(bytes[offset++] ?? 0);
     }
     return bytes.length - offset;
   }
 
-  #readData(bytes: Buffer, offset: number, onData: (data: Buffer) => void): number {
-    const data = bytes.subarray(offset, offset + this.#dataBytesLeft);
-    this.#dataBytesLeft -= data.length;
-    if (this.#dataBytesLeft === 0) this.state = "end";
-    onData(data);
-    return offset + data.length;
-  }
-
-  #readLine(bytes: Buffer, offset: number): number {
-    const lineEnd = bytes.indexOf("\n", offset);
-    const end = lineEnd === -1 ? bytes.length : lineEnd + 1;
-    this.#line += bytes.toString("latin1", offset, Math.min(end, offset + LINE_MAX_BYTES + 1));
-    if (this.#line.length > LINE_MAX_BYTES) this.state = "broken";
-    else if (lineEnd !== -1) this.#takeLine();
+  #readData(bytes: Buffer, offset: number, takeData: TakeData): number {
+    const end = Math.min(bytes.length, offset + this.#dataBytesLeft);
+    this.#dataBytesLeft -= end - offset;
+    if (!takeData(bytes, offset, end)) this.state = "cut";
+    else if (this.#dataBytesLeft === 0) this.state = "data_cr";
     return end;
   }
 
-  #takeLine(): void {
-    const line = this.#line;
-    this.#line = "";
-    if (!line.endsWith("\r\n")) this.state = "broken";
-    else if (this.state === "size") this.#startChunk(line.slice(0, -2));
-    else if (this.state === "end") this.state = line === "\r\n" ? "size" : "broken";
-    else if (line === "\r\n") this.state = "done";
-    else if (++this.#trailers > TRAILERS_MAX) this.state = "broken";
+  /** The state behind one byte that is no data. */
+  #next(byte: number): ChunkedState {
+    switch (this.state) {
+      case "size":
+        return this.#readSize(byte);
+      case "blank":
+        if (byte === SEMICOLON) return "extension";
+        return byte === SPACE || byte === TAB ? "blank" : "cut";
+      case "extension":
+        if (byte === CR) return "size_lf";
+        return isText(byte) ? "extension" : "cut";
+      case "size_lf":
+        if (byte !== LF) return "cut";
+        return this.#dataBytesLeft === 0 ? "trailer" : "data";
+      case "data_cr":
+        return byte === CR ? "data_lf" : "cut";
+      case "data_lf":
+        this.#sizeDigits = 0;
+        return byte === LF ? "size" : "cut";
+      case "trailer":
+        if (byte === CR) return "last_lf";
+        return isText(byte) ? "field" : "cut";
+      case "field":
+        if (byte === CR) return "field_lf";
+        return isText(byte) ? "field" : "cut";
+      case "field_lf":
+        return byte === LF ? "trailer" : "cut";
+      case "last_lf":
+        return byte === LF ? "done" : "cut";
+      default:
+        return this.state;
+    }
   }
 
-  #startChunk(line: string): void {
-    const size = SIZE_LINE.exec(line);
-    this.#dataBytesLeft = Number.parseInt(size?.[1] ?? "", 16);
-    if (size === null) this.state = "broken";
-    else this.state = this.#dataBytesLeft === 0 ? "trailer" : "data";
+  #readSize(byte: number): ChunkedState {
+    const digit = hexDigit(byte);
+    if (digit !== null) {
+      this.#dataBytesLeft = this.#dataBytesLeft * 16 + digit;
+      return ++this.#sizeDigits > SIZE_DIGITS_MAX ? "cut" : "size";
+    }
+    if (this.#sizeDigits === 0) return "cut";
+    if (byte === CR) return "size_lf";
+    if (byte === SEMICOLON) return "extension";
+    return byte === SPACE || byte === TAB ? "blank" : "cut";
   }
+}
+
+function hexDigit(byte: number): number | null {
+  if (byte >= 48 && byte <= 57) return byte - 48;
+  const lower = byte | 32;
+  return lower >= 97 && lower <= 102 ? lower - 87 : null;
+}
+
+function isText(byte: number): boolean {
+  return byte === TAB || (byte >= SPACE && byte !== DELETE);
 }

@@ -35,7 +35,7 @@ export interface ParsedResponse {
 export interface ResponseLimits {
   /** The request's method: an answer to HEAD has no body. */
   readonly method: string;
-  /** At most this much of the body is read; a longer one is cut there. */
+  /** At most this much of the body is read, and of what chunks it as much again; there it is cut. */
   readonly maxReadBytes: number;
   /** At most this much of the body is kept. */
   readonly maxKeepBytes: number;
@@ -69,7 +69,8 @@ export class ResponseParser {
   #bodyBytesLeft = 0;
   #readBytes = 0;
   #keptBytes = 0;
-  #kept: Buffer[] = [];
+  /** The beginning of it, `#keptBytes` long, is what is kept. */
+  #kept = NO_BYTES;
   #isTruncated = false;
 
   constructor(limits: ResponseLimits) {
@@ -98,17 +99,20 @@ export class ResponseParser {
   /** The answer, once the state is `done`. */
   response(): ParsedResponse {
     if (this.#head === null) throw new Error("there is no answer before its head is complete");
-    const body = this.#kept.length === 0 ? NO_BYTES : Buffer.concat(this.#kept);
+    const body = this.#kept.subarray(0, this.#keptBytes);
     const { status, headers } = this.#head;
     return { kind: "response", status, headers, body, truncated: this.#isTruncated };
   }
 
-  /** Informational answers are skipped; all heads together may take 16 KiB, so that endless ones end. */
+  /**
+   * Informational answers are skipped; all heads together may take 16 KiB, so that endless ones end. The
+   * bytes become text once, however many heads there are in them.
+   */
   #readHeads(bytes: Buffer): void {
-    let rest = bytes;
+    const textBytes = Math.min(bytes.length, this.#headBytesLeft - this.#headText.length);
+    let text = bytes.toString("latin1", 0, textBytes);
     while (this.state === "head") {
       const known = this.#headText.length;
-      const text = rest.toString("latin1", 0, Math.min(rest.length, this.#headBytesLeft - known));
       const end = known === 0 ? findHeadEnd(text, this.#headBytesLeft) : this.#findEndBehind(text);
       if (end === "more") {
         this.#headText += text;
@@ -120,8 +124,8 @@ export class ResponseParser {
       if (head === null || head.status === 101) return this.#fail("invalid_response");
       if (known > 0) this.#headText = this.#headTail = "";
       this.#headBytesLeft -= end;
-      rest = rest.subarray(end - known);
-      if (head.status >= 200) this.#decide(head, rest);
+      text = text.slice(end - known);
+      if (head.status >= 200) this.#decide(head, bytes.subarray(textBytes - text.length));
     }
   }
 
@@ -142,7 +146,7 @@ export class ResponseParser {
     if (framing === null) return this.#fail("invalid_response");
     this.#head = head;
     this.isReusable = framing.isReusable;
-    this.#chunked = framing.kind === "chunked" ? new ChunkedDecoder() : null;
+    this.#chunked = framing.kind === "chunked" ? new ChunkedDecoder(this.#limits.maxReadBytes) : null;
     this.#bodyBytesLeft = framing.kind === "length" ? framing.bytes : UNBOUNDED;
     this.state = "body";
     this.#readBody(rest);
@@ -152,7 +156,7 @@ export class ResponseParser {
     if (this.#chunked !== null) return this.#readChunked(this.#chunked, bytes);
     const body = bytes.length > this.#bodyBytesLeft ? bytes.subarray(0, this.#bodyBytesLeft) : bytes;
     this.#bodyBytesLeft -= body.length;
-    this.#keep(body);
+    this.#take(body, 0, body.length);
     if (this.#bodyBytesLeft === 0) this.#finish(bytes.length - body.length);
     else if (this.#isMoreThanReadable()) this.#cut();
   }
@@ -162,21 +166,39 @@ export class ResponseParser {
     return this.#bodyBytesLeft !== UNBOUNDED && this.#readBytes === this.#limits.maxReadBytes;
   }
 
-  /** A body that is not chunked as announced counts as broken off: the head has decided. */
+  /**
+   * A body that is not chunked as announced, or that takes more bytes to be chunked than it may have itself,
+   * counts as broken off: the head has decided.
+   */
   #readChunked(decoder: ChunkedDecoder, bytes: Buffer): void {
-    const unread = decoder.push(bytes, (data) => this.#keep(data));
+    const unread = decoder.push(bytes, (data, start, end) => this.#take(data, start, end));
     if (decoder.state === "done") this.#finish(unread);
-    if (decoder.state === "broken") this.#cut();
+    if (decoder.state === "cut") this.#cut();
   }
 
-  #keep(data: Buffer): void {
-    const readable = Math.min(data.length, this.#limits.maxReadBytes - this.#readBytes);
+  /** Reads the bytes from `start` to `end`; false where they are more than what is read. */
+  #take(data: Buffer, start: number, end: number): boolean {
+    const length = end - start;
+    const readable = Math.min(length, this.#limits.maxReadBytes - this.#readBytes);
     const keepable = Math.min(readable, this.#limits.maxKeepBytes - this.#keptBytes);
-    if (keepable > 0) this.#kept.push(data.subarray(0, keepable));
+    if (keepable > 0) this.#keep(data, start, start + keepable);
     this.#readBytes += readable;
-    this.#keptBytes += keepable;
-    if (keepable < data.length) this.#isTruncated = true;
-    if (readable < data.length) this.#cut();
+    if (keepable < length) this.#isTruncated = true;
+    if (readable < length) this.#cut();
+    return readable === length;
+  }
+
+  /** In one buffer that doubles, up to what is kept: a piece costs its bytes and no object of its own. */
+  #keep(data: Buffer, start: number, end: number): void {
+    const length = this.#keptBytes + end - start;
+    if (length > this.#kept.length) {
+      const size = Math.min(Math.max(length, 2 * this.#kept.length), this.#limits.maxKeepBytes);
+      const larger = Buffer.alloc(size);
+      this.#kept.copy(larger);
+      this.#kept = larger;
+    }
+    data.copy(this.#kept, this.#keptBytes, start, end);
+    this.#keptBytes = length;
   }
 
   #finish(unexpectedBytes: number): void {

@@ -18,7 +18,7 @@ export interface TransportRequest {
   body: Uint8Array;
   /** In total: name resolution, connecting, TLS, sending, receiving. */
   timeoutMs: number;
-  /** A longer answer is cut there. */
+  /** A longer answer is cut there, as is one that takes more than that to be chunked. */
   maxReadBytes: number;
   /** So much of the answer's body is handed back. */
   maxKeepBytes: number;

@@ -148,6 +148,16 @@ const CASES: Case[] = [
     wire: `${CHUNKED}ff\r\n${"a".repeat(255)}\r\n0\r\n\r\n`,
     want: cut("a".repeat(16)),
   },
+  {
+    name: "chunks framed by as many bytes as are read",
+    wire: `${CHUNKED}${"1\r\na\r\n".repeat(11)}0;x\r\n\r\n`,
+    want: whole("a".repeat(11)),
+  },
+  {
+    name: "chunks framed by more bytes than are read",
+    wire: `${CHUNKED}${"1\r\na\r\n".repeat(20)}0\r\n\r\n`,
+    want: cut("a".repeat(13)),
+  },
   { name: "chunks without an end", wire: `${CHUNKED}2\r\nok\r\n`, want: open },
   { name: "chunks broken off", wire: `${CHUNKED}9\r\nok`, end: "closed", want: cut("ok") },
   { name: "bytes behind the last chunk", wire: `${CHUNKED}2\r\nok\r\n0\r\n\r\nx`, want: whole("ok", false) },
@@ -308,6 +318,48 @@ describe("the parser", () => {
     expect(parser.state).toBe("done");
     const searched = exec.mock.calls.reduce((sum, [text]) => sum + text.length, 0);
     expect(searched).toBeLessThanOrEqual(5 * head.length);
+  });
+
+  test("makes text of each byte of its heads once, however many heads come in one piece", () => {
+    const heads = Buffer.from(`${"HTTP/1.1 102 P\r\n\r\n".repeat(800)}${withLength(2, "ok")}`);
+    const parser = new ResponseParser(LIMITS);
+    using texts = spyOn(Buffer.prototype, "toString");
+    parser.push(heads);
+    const read = texts.mock.results.reduce((sum, { value }) => sum + String(value).length, 0);
+    expect(parser.state).toBe("done");
+    expect(read).toBeLessThanOrEqual(heads.length);
+  });
+
+  for (const [name, unit] of [
+    ["bytes", "1\r\na\r\n"],
+    ["bytes with an extension", `1;${"x".repeat(200)}\r\na\r\n`],
+  ] as const) {
+    test(`reads of chunks of single ${name} twice what it reads of a body, and makes nothing of each`, () => {
+      const parser = new ResponseParser({ method: "POST", maxReadBytes: 65_536, maxKeepBytes: 16_384 });
+      parser.push(Buffer.from(CHUNKED));
+      const piece = Buffer.from(unit.repeat(10));
+      using texts = spyOn(Buffer.prototype, "toString");
+      using views = spyOn(Buffer.prototype, "subarray");
+      let read = 0;
+      for (; read < 20_000_000 && parser.state === "body"; read += piece.length) parser.push(piece);
+      expect(read).toBeLessThanOrEqual(2 * 65_536 + piece.length);
+      expect(texts.mock.calls.length + views.mock.calls.length).toBe(0);
+      expect(parser.response().truncated).toBe(true);
+    });
+  }
+
+  test("keeps a body that comes byte by byte in one buffer, no longer than what is kept", () => {
+    using buffers = spyOn(Buffer, "alloc");
+    using views = spyOn(Buffer.prototype, "subarray");
+    const parser = new ResponseParser({ method: "POST", maxReadBytes: 65_536, maxKeepBytes: 16_384 });
+    parser.push(Buffer.from(withLength(20_000, "")));
+    for (let at = 0; at < 20_000; at++) parser.push(Buffer.from([at % 251]));
+    const { body, truncated } = parser.response();
+    expect(truncated).toBe(true);
+    const sent = Buffer.from(Array.from({ length: 16_384 }, (_, at) => at % 251));
+    expect(sent.equals(body)).toBe(true);
+    expect(body.buffer.byteLength).toBeLessThanOrEqual(16_384);
+    expect(buffers.mock.calls.length + views.mock.calls.length).toBeLessThanOrEqual(20);
   });
 
   test("survives any bytes, and comes to the same end however they are cut", () => {
