@@ -76,6 +76,7 @@ export class Replayer {
       | "events"
       | "fanouts"
       | "deliveries"
+      | "eventDeliveries"
       | "notes"
       | "index"
       | "bodyRetention"

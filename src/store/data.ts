@@ -12,6 +12,7 @@ import { Deliveries } from "./log/deliveries.ts";
 import { Endpoints } from "./resources/endpoints.ts";
 import { EventTypes } from "./resources/event-types.ts";
 import { Erasures } from "./cleanup/erasures.ts";
+import { EventDeliveries } from "./log/event-deliveries.ts";
 import { Events } from "./log/events.ts";
 import { Fanouts } from "./log/fanouts.ts";
 import { Heads } from "./log/heads.ts";
@@ -53,6 +54,7 @@ export interface Data {
   events: Events;
   fanouts: Fanouts;
   deliveries: Deliveries;
+  eventDeliveries: EventDeliveries;
   tally: Tally;
   attempts: Attempts;
   notes: Notes;
@@ -119,6 +121,7 @@ export function openData(
     sourceStats: new SourceStats(store),
     eventTypes: new EventTypes(store, db),
     events,
+    eventDeliveries: new EventDeliveries(store),
     attempts: new Attempts(store, new Heads(store)),
     notes: new Notes(store),
     usage,

@@ -12,11 +12,12 @@ export interface PageRequest<Row> {
    * Candidate keys below `before`, newest first, at most `count`. Each call goes on below the last of the
    * one before.
    */
-  candidates(before: number, count: number): readonly number[];
+  candidates(before: number, count: number): readonly number[] | Promise<readonly number[]>;
   /** Rows of these keys, in the same order; rows that are gone are left out. */
   load(ids: readonly number[]): readonly Row[];
   keyOf(row: Row): number;
-  keep(row: Row): boolean;
+  /** Gives way by itself where it reads more than the row. */
+  keep(row: Row): boolean | Promise<boolean>;
   /** Asked last, of each row in a turn of its own; null where no body is searched. */
   body: BodySearch<Row> | null;
   /** What becomes of a row that is found; false: it does not go onto the page. */
@@ -58,10 +59,10 @@ export async function readPage<Row>(request: PageRequest<Row>): Promise<Page<Row
   };
   for (let seen = 0; seen < limit("listScanMax"); seen += CHUNK) {
     await turns.giveWay();
-    const candidates = request.candidates(before, CHUNK);
+    const candidates = await request.candidates(before, CHUNK);
     const ids = candidates.filter((id) => id >= request.from);
     for (const row of request.load(ids)) {
-      if (!request.keep(row)) continue;
+      if (!(await request.keep(row))) continue;
       const isFound = (body === null || (await holds(body, row))) && request.take?.(row) !== false;
       if (isFound && rows.length === request.count) return { rows, next: lastKey(rows, request) };
       if (isFound) rows.push(row);

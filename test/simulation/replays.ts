@@ -3,6 +3,7 @@ import { type Delivery, type DeliveryStatus, isClosed } from "../../src/core/mod
 import { enqueueReplayed, replayOne } from "../../src/pipeline/replay.ts";
 import { mayGet } from "../../src/pipeline/new-delivery.ts";
 import { NOTE_KINDS } from "../../src/store/log/notes.ts";
+import { wholeOf } from "../../src/store/log/event-deliveries.ts";
 import { statusNumber } from "../../src/store/log/delivery-row.ts";
 import { everyOne, type ReplayFilter } from "../../src/store/log/replays.ts";
 import type { Changes } from "./changes.ts";
@@ -100,7 +101,9 @@ export class Replays {
     const event = data.events.get((some === null ? null : deliveries.get(some))?.eventId ?? 0);
     if (!event) return;
     const isNew = this.run.rng.chance(0.4);
-    const newest = new Map(deliveries.ofEvent(event.id, null, 1000).map((one) => [one.endpointId, one.id]));
+    const newest = new Map(
+      deliveries.ofEvent(event.id, wholeOf(event.id)).map((one) => [one.endpointId, one.id]),
+    );
     const endpoints = [...newest.keys()];
     const firstKey = store.takeKey(endpoints.length);
     const ids = isNew ? endpoints.map((_, at) => firstKey + at) : [...newest.values()];

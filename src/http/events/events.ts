@@ -1,7 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
 import { limit } from "../../core/limits.ts";
-import { DELIVERY_STATUS, type Event } from "../../core/model.ts";
+import { type Delivery, DELIVERY_STATUS, type Event } from "../../core/model.ts";
+import type { Turns } from "../../core/structures/turn-queue.ts";
+import { isVisible } from "../../store/log/event-deliveries.ts";
 import type { EventFilter } from "../../store/log/event-list.ts";
 import {
   eventExample,
@@ -11,7 +13,7 @@ import {
   eventWithDataExample,
   eventWithDataShape,
 } from "./shape.ts";
-import { consumerFilter, findEvent, visibleEndpoints } from "../shared/lookups.ts";
+import { consumerFilter, findEvent, visibleEndpoints, withData } from "../shared/lookups.ts";
 import {
   listShape,
   pageSize,
@@ -32,7 +34,15 @@ import { timelineCursor, timelineExample, timelineOf, timelineShape } from "./ti
 /** The event log. */
 export function eventsRoutes(
   services: Needs<
-    "ids" | "endpoints" | "events" | "deliveries" | "attempts" | "notes" | "eventList" | "actors"
+    | "ids"
+    | "endpoints"
+    | "events"
+    | "deliveries"
+    | "eventDeliveries"
+    | "attempts"
+    | "notes"
+    | "eventList"
+    | "actors"
   >,
 ): AnyRoute[] {
   return [listEvents(services), readEvent(services), readTimeline(services)];
@@ -69,7 +79,7 @@ const listQuery = Type.Object(
   { additionalProperties: false },
 );
 
-function listEvents(services: Needs<"ids" | "endpoints" | "eventList">): AnyRoute {
+function listEvents(services: Needs<"ids" | "endpoints" | "eventList" | "eventDeliveries">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/events",
@@ -86,9 +96,11 @@ function listEvents(services: Needs<"ids" | "endpoints" | "eventList">): AnyRout
       const filter = readFilter(services, caller, query);
       const before = readCursor(services, "evt", query.cursor);
       const { rows, next } = await services.eventList.page(filter, before, pageSize(query), turns);
-      const data = rows.map((event) =>
-        eventOf(services, caller, event, countOf(services, event, filter.visible)),
-      );
+      const data: Static<typeof eventShape>[] = [];
+      for (const event of rows) {
+        const count = await countOf(services, event, filter.visible, turns);
+        data.push(eventOf(services, caller, event, count));
+      }
       return { status: 200, json: { data, next_cursor: writeCursor(services, "evt", next) } };
     },
   });
@@ -117,12 +129,33 @@ function readFilter(
 }
 
 /** The deliveries of an event that the caller sees. */
-function countOf(services: Needs<"eventList">, event: Event, visible: ReadonlySet<number> | null): number {
-  return visible === null ? event.deliveryCount : services.eventList.deliveryCount(event.id, visible);
+function countOf(
+  { eventDeliveries }: Needs<"eventDeliveries">,
+  { id, deliveryCount }: Event,
+  visible: ReadonlySet<number> | null,
+  turns: Turns,
+): number | Promise<number> {
+  if (visible === null) return deliveryCount;
+  return eventDeliveries.count(id, turns, { visible });
+}
+
+/** The first ones of them, as many as an event shows. */
+async function shownOf(
+  { deliveries, eventDeliveries }: Needs<"deliveries" | "eventDeliveries">,
+  { id }: Event,
+  visible: ReadonlySet<number> | null,
+  turns: Turns,
+): Promise<Delivery[]> {
+  const shown: Delivery[] = [];
+  for await (const slice of eventDeliveries.slices(id, turns)) {
+    shown.push(...deliveries.ofEvent(id, slice).filter((delivery) => isVisible(delivery, visible)));
+    if (shown.length >= DELIVERIES_SHOWN_MAX) break;
+  }
+  return shown.slice(0, DELIVERIES_SHOWN_MAX);
 }
 
 function readEvent(
-  services: Needs<"ids" | "endpoints" | "events" | "deliveries" | "eventList" | "actors">,
+  services: Needs<"ids" | "endpoints" | "events" | "deliveries" | "eventDeliveries" | "actors">,
 ): AnyRoute {
   return route({
     method: "GET",
@@ -138,18 +171,21 @@ function readEvent(
     answers: {
       200: { description: "The event.", schema: eventWithDataShape, example: eventWithDataExample },
     },
-    handle({ caller, params }) {
-      const event = findEvent(services, caller, params.id);
+    async handle({ caller, params, turns }) {
+      const found = findEvent(services, caller, params.id);
       const visible = visibleEndpoints(services, caller);
-      const deliveries = services.deliveries.ofEvent(event.id, visible, DELIVERIES_SHOWN_MAX);
-      const body = eventText(services, caller, event, countOf(services, event, visible), deliveries);
+      const deliveries = await shownOf(services, found, visible, turns);
+      const count = await countOf(services, found, visible, turns);
+      await turns.giveWay(services.events.bytesOf(found.id));
+      // Last: a body is not held while others have their turns.
+      const body = eventText(services, caller, withData(services, found), count, deliveries);
       return { status: 200, body, headers: { "content-type": "application/json" } };
     },
   });
 }
 
 function readTimeline(
-  services: Needs<"ids" | "endpoints" | "events" | "deliveries" | "attempts" | "notes" | "eventList">,
+  services: Needs<"ids" | "endpoints" | "events" | "eventDeliveries" | "attempts" | "notes">,
 ): AnyRoute {
   return route({
     method: "GET",

@@ -16,7 +16,7 @@ import { REPLAYS_RUNNING, requireReplayRoom } from "../shared/room.ts";
 import { replayShape } from "../replays/shape.ts";
 import { BODY_GONE } from "./shape.ts";
 import { type Receiving, STILL_ON_ITS_WAY, WideReplay } from "./wide-replay.ts";
-import { belongsTo, findEvent, seenEndpoint, visibleEndpoints } from "../shared/lookups.ts";
+import { belongsTo, findEvent, seenEndpoint, visibleEndpoints, withData } from "../shared/lookups.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
 import { idText } from "../shared/shapes.ts";
@@ -55,6 +55,7 @@ type ReplayNeeds = Needs<
   | "events"
   | "fanouts"
   | "deliveries"
+  | "eventDeliveries"
   | "notes"
   | "meter"
   | "bodyRetention"
@@ -98,7 +99,7 @@ function replayEvent(services: ReplayNeeds): AnyRoute {
     },
     async handle(context) {
       const { caller, params, body } = context;
-      const event = findEvent(services, caller, params.id);
+      const event = withData(services, findEvent(services, caller, params.id));
       if (isBodyGone(event)) throw new Problem("conflict", BODY_GONE);
       if (!body.endpoint_ids && widthOf(services, caller, event) > limit("eventRowsMax")) {
         requireReplayRoom(services, caller);
@@ -131,7 +132,7 @@ interface Target {
  * deleted, not disabled.
  */
 async function formerTargets(
-  services: Needs<"endpoints" | "deliveries">,
+  services: Needs<"endpoints" | "eventDeliveries">,
   caller: Caller,
   event: Event,
   turns: Turns,
@@ -148,21 +149,19 @@ async function formerTargets(
 
 /** The key of the event's newest delivery to each endpoint that the caller sees, by the endpoint's key. */
 async function newestDeliveries(
-  services: Needs<"endpoints" | "deliveries">,
+  services: Needs<"endpoints" | "eventDeliveries">,
   caller: Caller,
   event: Event,
   turns: Turns,
 ): Promise<Map<number, number>> {
+  const { eventDeliveries } = services;
   const visible = visibleEndpoints(services, caller);
   const newest = new Map<number, number>();
-  const count = limit("sliceRows");
-  for (let above = event.id; ; ) {
-    await turns.giveWay();
-    const page = services.deliveries.ofEvent(event.id, visible, count, above);
-    for (const delivery of page) newest.set(delivery.endpointId, delivery.id);
-    above = page.at(-1)?.id ?? above;
-    if (page.length < count) return newest;
+  for await (const slice of eventDeliveries.slices(event.id, turns)) {
+    const found = eventDeliveries.pick(event.id, slice, { visible });
+    for (const { id, endpointId } of found) newest.set(endpointId, id);
   }
+  return newest;
 }
 
 /** The endpoint that the body names at this place. Throws 422, or 409 where it is disabled. */

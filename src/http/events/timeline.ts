@@ -4,6 +4,7 @@ import { keyTime } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import { DEAD_REASONS, type Event } from "../../core/model.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
+import { wholeOf } from "../../store/log/event-deliveries.ts";
 import type { AttemptSummary } from "../../store/log/attempts.ts";
 import type { Note } from "../../store/log/notes.ts";
 import {
@@ -122,7 +123,7 @@ export function timelineCursor(services: Needs<"ids">, cursor: string | undefine
 
 /** The part of the timeline above the key `after`, and the key to go on after; null at the end. */
 export async function timelineOf(
-  services: Needs<"ids" | "endpoints" | "events" | "deliveries" | "attempts" | "notes" | "eventList">,
+  services: Needs<"ids" | "endpoints" | "events" | "eventDeliveries" | "attempts" | "notes">,
   caller: Caller,
   event: Event,
   after: number,
@@ -130,38 +131,31 @@ export async function timelineOf(
 ): Promise<{ data: Entry[]; next: number | null }> {
   const visible = visibleEndpoints(services, caller);
   const tried = await attemptsOf(services, event, visible, after, turns);
-  const noted = services.notes.ofEvent(event.id, visible, after, PAGE_MAX + 1);
+  const noted = await services.notes.ofEvent(event.id, visible, after, PAGE_MAX + 1, turns);
   const happened: Placed[] = [
     ...tried.flatMap((attempt) => entriesOfAttempt(services, event, attempt)),
     ...noted.map((note) => entryOfNote(services, note)),
   ].toSorted((a, b) => a.key - b.key);
   const page = cutPage(happened);
-  const begin = after === 0 ? entriesOfAcceptance(services, caller, event) : [];
+  const begin = after === 0 ? await entriesOfAcceptance(services, caller, event, turns) : [];
   const data = [...begin, ...page.rows.map((row) => row.entry)].toSorted(byInstant);
   return { data, next: page.next };
 }
 
-/**
- * The first of an event's attempts above a key. A wide event has many deliveries: others have their turn
- * between some.
- */
+/** The first of an event's attempts above a key. */
 async function attemptsOf(
-  { deliveries, attempts }: Needs<"deliveries" | "attempts">,
+  { eventDeliveries, attempts }: Needs<"eventDeliveries" | "attempts">,
   { id }: Event,
   visible: ReadonlySet<number> | null,
   after: number,
   turns: Turns,
 ): Promise<AttemptSummary[]> {
   let found: AttemptSummary[] = [];
-  for (let above = id; ; ) {
-    const last = deliveries.keyOfEventAfter(id, above, limit("listLimitMax"));
-    const below = last === null ? Number.MAX_SAFE_INTEGER : last + 1;
-    const more = attempts.ofEvent(id, visible, after, PAGE_MAX + 1, { above, below });
+  for await (const slice of eventDeliveries.slices(id, turns)) {
+    const more = attempts.ofEvent(id, visible, after, PAGE_MAX + 1, slice);
     found = [...found, ...more].sort((a, b) => a.id - b.id).slice(0, PAGE_MAX + 1);
-    if (last === null) return found;
-    above = last;
-    if (turns.isOver) await turns.next();
   }
+  return found;
 }
 
 /** The first `PAGE_MAX` happenings; an attempt and what follows from it share a key and are not parted. */
@@ -177,16 +171,17 @@ function byInstant(a: Entry, b: Entry): number {
   return a.at < b.at ? -1 : Number(a.at > b.at);
 }
 
-function entriesOfAcceptance(
-  services: Needs<"ids" | "endpoints" | "events" | "deliveries" | "eventList">,
+async function entriesOfAcceptance(
+  services: Needs<"ids" | "endpoints" | "events" | "eventDeliveries">,
   caller: Caller,
   event: Event,
-): Entry[] {
+  turns: Turns,
+): Promise<Entry[]> {
   const { ids } = services;
   const visible = visibleEndpoints(services, caller);
   const at = timeText(keyTime(event.id));
   const via = event.isTest ? "test" : event.sourceId === null ? "publish" : "ingest";
-  const count = firstDeliveries(services, event, visible);
+  const count = await firstDeliveries(services, event, visible, turns);
   return [
     { at, kind: "accepted", via, source_id: sourceIdFor(ids, caller, event) },
     count === 0 ? { at, kind: "unmatched" } : { at, kind: "matched", delivery_count: count },
@@ -216,13 +211,15 @@ function entriesOfFiltered(
  * Deliveries that came with the event. Their keys follow the event's; those that a replay added have
  * later ones.
  */
-function firstDeliveries(
-  { deliveries, eventList }: Needs<"deliveries" | "eventList">,
+async function firstDeliveries(
+  { eventDeliveries }: Needs<"eventDeliveries">,
   { id, deliveryCount }: Event,
   visible: ReadonlySet<number> | null,
-): number {
-  const now = visible === null ? deliveryCount : eventList.deliveryCount(id, visible);
-  return now - deliveries.countAdded(id, id + deliveryCount, visible);
+  turns: Turns,
+): Promise<number> {
+  const now = visible === null ? deliveryCount : await eventDeliveries.count(id, turns, { visible });
+  const later = { ...wholeOf(id), above: id + deliveryCount };
+  return now - (await eventDeliveries.count(id, turns, { visible, isReplayed: true }, later));
 }
 
 function entriesOfAttempt(services: Needs<"ids">, event: Event, attempt: AttemptSummary): Placed[] {

@@ -12,7 +12,7 @@ import { warningsPart } from "../endpoints/filter-warnings.ts";
 import { newEventShape, readInnerEvent } from "../events/input.ts";
 import { isBodyGone } from "../../store/log/events.ts";
 import { BODY_GONE } from "../events/shape.ts";
-import { findEvent, seenEndpoint } from "../shared/lookups.ts";
+import { findEvent, seenEndpoint, withData } from "../shared/lookups.ts";
 import type { Needs } from "../framework/services.ts";
 import { idText, nullable, timeInput } from "../shared/shapes.ts";
 
@@ -124,7 +124,7 @@ export function readSubject(
   endpoint: Endpoint | null,
 ): RoutedEvent {
   if (body.event_id !== undefined) {
-    const stored = findEvent(services, caller, body.event_id);
+    const stored = withData(services, findEvent(services, caller, body.event_id));
     if (isBodyGone(stored)) throw invalid("/event_id", BODY_GONE);
     return stored;
   }

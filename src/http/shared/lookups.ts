@@ -1,6 +1,6 @@
 import type { Caller } from "../../core/caller.ts";
 import { notFound } from "../../core/errors.ts";
-import type { Endpoint } from "../../core/model.ts";
+import type { Endpoint, Event } from "../../core/model.ts";
 import type { ReadonlyShelf } from "../../core/structures/shelf.ts";
 import type { ListedDelivery } from "../../store/log/delivery-list.ts";
 import type { EventWithData } from "../../store/log/events.ts";
@@ -28,12 +28,19 @@ export function consumerFilter(caller: Caller, asked: string | undefined): strin
 }
 
 /** Throws 404 for an id that is malformed, unknown or foreign. */
-export function findEvent(services: Needs<"ids" | "events">, caller: Caller, id: string): EventWithData {
+export function findEvent(services: Needs<"ids" | "events">, caller: Caller, id: string): Event {
   const key = services.ids.decode("evt", id);
-  // The event's data are read only for its owner: how long that takes would tell others how large they are.
   const event = key === null ? null : services.events.get(key);
   if (!event || !belongsTo(caller, event)) throw notFound("event");
-  const whole = services.events.getWithData(event.id);
+  return event;
+}
+
+/**
+ * An event that was found, with its data, which are read only for its owner: how long that takes would tell
+ * others how large they are. Throws 404 where it has left meanwhile.
+ */
+export function withData({ events }: Needs<"events">, { id }: Event): EventWithData {
+  const whole = events.getWithData(id);
   if (!whole) throw notFound("event");
   return whole;
 }

@@ -13,6 +13,7 @@ import { once } from "../../core/structures/once.ts";
 import { bound } from "../bound.ts";
 import type { Heads } from "./heads.ts";
 import { deliveriesOf, goesToOneOf, isAttemptOf } from "./children.ts";
+import { type Slice, wholeOf } from "./event-deliveries.ts";
 import type { Store } from "../store.ts";
 
 type AttemptRow = typeof attempt.$inferSelect;
@@ -194,7 +195,7 @@ export class Attempts {
     visible: ReadonlySet<number> | null,
     after: number,
     count: number,
-    { above, below }: { above: number; below: number } = { above: eventId, below: Number.MAX_SAFE_INTEGER },
+    { above, below }: Slice = wholeOf(eventId),
   ): AttemptSummary[] {
     const endpoints = visible && JSON.stringify([...visible]);
     return this.#ofEvent

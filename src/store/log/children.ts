@@ -7,6 +7,8 @@ import { ORIGINS } from "../../core/model.ts";
 
 /** Made or reopened by a replay: those have an index. */
 export const REPLAYED = `origin IN (${ORIGINS.indexOf("replay")}, ${ORIGINS.indexOf("test_replay")})`;
+/** Above all keys. */
+export const KEY_MAX = Number.MAX_SAFE_INTEGER;
 /**
  * More than any event has deliveries, and keys that a second takes: what replays wrote after the newest
  * event is not looked through.
@@ -29,15 +31,34 @@ interface Part {
 export function deliveriesOf(
   event: string,
   columns: string,
-  { above = event, below = String(Number.MAX_SAFE_INTEGER), where = "TRUE" }: Part = {},
+  { above = event, below = String(KEY_MAX), where = "TRUE" }: Part = {},
 ): string {
-  const next = `ifnull((SELECT id FROM event WHERE id > ${event} ORDER BY id LIMIT 1), ${below})`;
-  // One bound on each side: of two, SQLite would seek by one, and read on to the other.
   return `SELECT ${columns} FROM delivery
-      WHERE id > max(${event}, ${above}) AND id < min(${event} + ${KEYS_MAX}, ${next}, ${below})
+      WHERE ${standsBehind(event, above, below)}
         AND event_id = ${event} AND NOT ${REPLAYED} AND ${where}
     UNION ALL SELECT ${columns} FROM delivery
       WHERE id > ${above} AND id < ${below} AND event_id = ${event} AND ${REPLAYED} AND ${where}`;
+}
+
+/** The condition that a row of `delivery` has its key between an event and the next, and between two keys. */
+function standsBehind(event: string, above: string, below: string): string {
+  const next = `ifnull((SELECT id FROM event WHERE id > ${event} ORDER BY id LIMIT 1), ${below})`;
+  // One bound on each side: of two, SQLite would seek by one, and read on to the other.
+  return `id > max(${event}, ${above}) AND id < min(${event} + ${KEYS_MAX}, ${next}, ${below})`;
+}
+
+/**
+ * SQL of the `key` at which a slice of an event's deliveries that begins at `from` ends, itself outside: of
+ * either part of `deliveriesOf` it holds as many `rows` at most, those of others counted that stand between.
+ */
+export function endOfSlice(direction: "up" | "down", event: string, from: string, rows: string): string {
+  const isUp = direction === "up";
+  const [above, below] = isUp ? [from, String(KEY_MAX)] : [event, from];
+  const [nearest, end, order] = isUp ? ["min", below, ""] : ["max", event, "DESC"];
+  const first = (where: string) =>
+    `ifnull((SELECT id FROM delivery WHERE ${where} ORDER BY id ${order} LIMIT 1 OFFSET ${rows}), ${end})`;
+  return `SELECT ${nearest}(${first(standsBehind(event, above, below))},
+    ${first(`id > ${above} AND id < ${below} AND event_id = ${event} AND ${REPLAYED}`)}) AS key`;
 }
 
 /**

@@ -18,7 +18,8 @@ import {
 import type { Ordering, Waiting } from "../../core/waiting.ts";
 import { bound } from "../bound.ts";
 import { DELIVERY_COLUMNS, type DeliveryRow, STATUS, STATUS_KEY, toDelivery } from "./delivery-row.ts";
-import { deliveriesOf, goesToOneOf, REPLAYED } from "./children.ts";
+import { deliveriesOf } from "./children.ts";
+import type { Slice } from "./event-deliveries.ts";
 import { type Index, LABELS } from "../index/index.ts";
 import type { Meter } from "../counts/meter.ts";
 import type { AskedRetries } from "./asked-retries.ts";
@@ -96,29 +97,14 @@ export class Deliveries {
     return row ? toDelivery(row) : null;
   }
 
-  /**
-   * Deliveries of an event above a key, oldest first, at most `count`; only those to `visible` endpoints
-   * (null: all).
-   */
-  ofEvent(eventId: number, visible: ReadonlySet<number> | null, count: number, above = eventId): Delivery[] {
-    const endpoints = visible && JSON.stringify([...visible]);
-    return this.#statements.ofEvent.all(eventId, endpoints, count, above).map(toDelivery);
-  }
-
-  /** The key of the event's `count`-th delivery above a key; null where it has fewer. */
-  keyOfEventAfter(eventId: number, above: number, count: number): number | null {
-    return this.#statements.nthOfEvent.get(eventId, above, count - 1)?.id ?? null;
+  /** Those of one slice of an event, oldest first. */
+  ofEvent(eventId: number, { above, below }: Slice): Delivery[] {
+    return this.#statements.ofEvent.all(eventId, above, below).map(toDelivery);
   }
 
   /** True where it has had its status since a key, and was not opened again either. */
   isAsItWas(id: number, key: number): boolean {
     return (this.#statements.statusKey.get(id)?.key ?? Number.POSITIVE_INFINITY) <= key;
-  }
-
-  /** How many a replay has added to those that came with their event, the last of which has this key. */
-  countAdded(eventId: number, last: number, visible: ReadonlySet<number> | null): number {
-    const endpoints = visible && JSON.stringify([...visible]);
-    return this.#statements.countAdded.get(eventId, last, endpoints)?.count ?? 0;
   }
 
   findOf(eventId: number, endpointId: number): Delivery | null {
@@ -351,17 +337,11 @@ function prepareReads(sqlite: Store["sqlite"]) {
     statusKey: sqlite.prepare<{ key: number }, [number]>(
       `SELECT ${STATUS_KEY} AS key FROM delivery WHERE id = ?`,
     ),
-    ofEvent: sqlite.prepare<DeliveryRow, [number, string | null, number, number]>(
-      `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { above: bound(4), where: goesToOneOf(2) })} ORDER BY id LIMIT ${bound(3)}`,
-    ),
-    nthOfEvent: sqlite.prepare<{ id: number }, [number, number, number]>(
-      `${deliveriesOf(bound(1), "id", { above: bound(2) })} ORDER BY id LIMIT 1 OFFSET ${bound(3)}`,
+    ofEvent: sqlite.prepare<DeliveryRow, [number, number, number]>(
+      `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { above: bound(2), below: bound(3) })} ORDER BY id`,
     ),
     ofEventAndEndpoint: sqlite.prepare<DeliveryRow, [number, number]>(
       `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { where: `endpoint_id = ${bound(2)}` })} ORDER BY id DESC LIMIT 1`,
-    ),
-    countAdded: sqlite.prepare<{ count: number }, [number, number, string | null]>(
-      `SELECT count(*) AS count FROM delivery WHERE event_id = ${bound(1)} AND id > ${bound(2)} AND ${REPLAYED} AND ${goesToOneOf(3)}`,
     ),
     handedOutUpTo: sqlite.prepare<HandedOut, [number, number, number]>(
       `SELECT id, attempt_count AS attemptCount FROM delivery

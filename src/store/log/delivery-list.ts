@@ -5,7 +5,7 @@ import type { Turns } from "../../core/structures/turn-queue.ts";
 import { bound } from "../bound.ts";
 import type { Data } from "../data.ts";
 import { type DeliveryRow, type StatusKeys, statusKeyOf, statusNumber, toDelivery } from "./delivery-row.ts";
-import { deliveriesOf, goesToOneOf, isLastAttemptOf } from "./children.ts";
+import { isLastAttemptOf } from "./children.ts";
 import { LABELS } from "../index/index.ts";
 import { type Page, type PageRequest, readPage } from "../page.ts";
 import { Merge, NEWEST_FIRST } from "../merge.ts";
@@ -58,20 +58,18 @@ type Row = DeliveryRow &
 
 export class DeliveryList {
   readonly #load;
-  readonly #ofEvent;
   readonly #deadOfProject;
   readonly #deadOfEndpoint;
 
-  constructor(private readonly data: Pick<Data, "store" | "endpoints" | "events" | "index">) {
+  constructor(
+    private readonly data: Pick<Data, "store" | "endpoints" | "events" | "eventDeliveries" | "index">,
+  ) {
     const { sqlite } = data.store;
     this.#load = sqlite.prepare<Row, [boolean, string]>(
       `SELECT d.*, e.type, e.consumer_id, octet_length(e.data) AS bytes,
          iif(?, (SELECT status_code FROM attempt WHERE ${isLastAttemptOf("d.id", "d.first_attempt")}), NULL) AS last_code
        FROM delivery d JOIN event e ON e.id = d.event_id
        WHERE d.id IN (SELECT value FROM json_each(?)) ORDER BY d.id DESC`,
-    );
-    this.#ofEvent = sqlite.prepare<{ id: number }, [number, number, number, string | null]>(
-      `${deliveriesOf(bound(1), "id", { below: bound(2), where: goesToOneOf(4) })} ORDER BY id DESC LIMIT ${bound(3)}`,
     );
     this.#deadOfProject = sqlite.prepare<{ id: number }, [number, number, number]>(
       `SELECT id FROM delivery WHERE status = 3 AND project_id = ${bound(1)} AND id < ${bound(2)} ORDER BY id DESC LIMIT ${bound(3)}`,
@@ -88,7 +86,7 @@ export class DeliveryList {
     count: number,
     turns: Turns,
   ): Promise<Page<ListedDelivery>> {
-    const { rows, next } = await readPage<Row>({ ...this.#request(filter, before), count, turns });
+    const { rows, next } = await readPage<Row>({ ...this.#request(filter, before, turns), count });
     return { rows: rows.map(toListed), next };
   }
 
@@ -111,20 +109,21 @@ export class DeliveryList {
       point.counts[DELIVERY_STATUS[row.status] ?? "pending"]++;
       return false;
     };
-    const { next } = await readPage<Row>({ ...this.#request(filter, before), take, count: 0, turns });
+    const { next } = await readPage<Row>({ ...this.#request(filter, before, turns), take, count: 0 });
     return { points: [...points.values()], next };
   }
 
-  #request(filter: DeliveryFilter, before: number): Omit<PageRequest<Row>, "count" | "turns"> {
+  #request(filter: DeliveryFilter, before: number, turns: Turns): Omit<PageRequest<Row>, "count"> {
     const { q } = filter;
     return {
-      candidates: this.#candidates(filter),
+      candidates: this.#candidates(filter, turns),
       load: (ids) => this.#read(ids, filter.statusCode !== null),
       keep: (row) => this.#keeps(filter, row),
       body: q === null ? null : searchOf(this.data.events, q, (row) => row.event_id),
       keyOf: (row) => row.id,
       before: Math.min(before, filter.until === null ? before : firstKeyAt(filter.until)),
       from: filter.since === null ? 0 : firstKeyAt(filter.since),
+      turns,
     };
   }
 
@@ -145,12 +144,11 @@ export class DeliveryList {
   }
 
   /** The narrowest list that holds all that the filter can match. */
-  #candidates(filter: DeliveryFilter): (before: number, count: number) => readonly number[] {
-    const { eventId, projectId, status } = filter;
+  #candidates(filter: DeliveryFilter, turns: Turns): PageRequest<Row>["candidates"] {
+    const { eventId, projectId, status, visible } = filter;
     if (eventId !== null) {
       if (!this.#hasEvent(eventId, filter)) return () => [];
-      const visible = filter.visible && JSON.stringify([...filter.visible]);
-      return (before, count) => this.#ofEvent.all(eventId, before, count, visible).map(({ id }) => id);
+      return (before, count) => this.data.eventDeliveries.newest(eventId, turns, { visible }, before, count);
     }
     const endpoints = this.#endpointsOf(filter);
     const dead = status?.length === 1 && status[0] === "dead";

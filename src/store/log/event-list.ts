@@ -2,11 +2,10 @@ import { matchesPattern } from "../../core/event-type.ts";
 import { firstKeyAt } from "../../core/ids.ts";
 import { type DeliveryStatus, type Event } from "../../core/model.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
-import { bound } from "../bound.ts";
 import type { Data } from "../data.ts";
-import { type DeliveryRow, statusNumber } from "./delivery-row.ts";
+import { wholeOf } from "./event-deliveries.ts";
 import { EVENT_COLUMNS, type EventRow, toEvent } from "./events.ts";
-import { deliveriesOf } from "./children.ts";
+import { REPLAYED } from "./children.ts";
 import { LABELS } from "../index/index.ts";
 import { LISTS_MERGED_MAX, type Page, readPage } from "../page.ts";
 import { searchOf } from "./body-search.ts";
@@ -32,30 +31,27 @@ export interface EventFilter {
 
 /**
  * `sortKey`: the key that the row is sorted by. `bytes`: of `data`, which is read where it is searched alone.
+ * `isReplayed`: found by a delivery that a replay made or reopened.
  */
-type Row = EventRow & { bytes: number; sortKey: number };
+type Row = EventRow & { bytes: number; sortKey: number; isReplayed: 0 | 1 };
 
 const COLUMNS = `${EVENT_COLUMNS.replaceAll(/\b(?=[a-z])/g, "e.")}, octet_length(e.data) AS bytes`;
 
 export class EventList {
   readonly #load;
   readonly #loadOfEndpoint;
-  readonly #states;
   readonly #hasSource;
 
-  constructor(private readonly data: Pick<Data, "store" | "endpoints" | "events" | "index">) {
+  constructor(
+    private readonly data: Pick<Data, "store" | "endpoints" | "events" | "eventDeliveries" | "index">,
+  ) {
     const { sqlite } = data.store;
     this.#load = sqlite.prepare<Row, [string]>(
-      `SELECT ${COLUMNS}, e.id AS sortKey FROM event e WHERE e.id IN (SELECT value FROM json_each(?)) ORDER BY e.id DESC`,
+      `SELECT ${COLUMNS}, e.id AS sortKey, 0 AS isReplayed FROM event e WHERE e.id IN (SELECT value FROM json_each(?)) ORDER BY e.id DESC`,
     );
     this.#loadOfEndpoint = sqlite.prepare<Row, [string]>(
-      `SELECT ${COLUMNS}, d.id AS sortKey FROM delivery d JOIN event e ON e.id = d.event_id
-       WHERE d.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (
-         ${deliveriesOf("d.event_id", "1", { below: "d.id", where: "endpoint_id = d.endpoint_id" })}
-       ) ORDER BY d.id DESC`,
-    );
-    this.#states = sqlite.prepare<Pick<DeliveryRow, "status" | "endpoint_id">, [number]>(
-      deliveriesOf(bound(1), "status, endpoint_id"),
+      `SELECT ${COLUMNS}, d.id AS sortKey, ${REPLAYED} AS isReplayed FROM delivery d JOIN event e ON e.id = d.event_id
+       WHERE d.id IN (SELECT value FROM json_each(?)) ORDER BY d.id DESC`,
     );
     // A deleted one too: its history stays.
     this.#hasSource = sqlite.prepare<{ id: number }, [number, number]>(
@@ -74,7 +70,7 @@ export class EventList {
       candidates: this.#candidates(filter),
       load: (ids) => (byEvent ? this.#load.all(JSON.stringify(ids)) : this.#readOfEndpoint(ids)),
       keyOf: (row) => row.sortKey,
-      keep: (row) => this.#keeps(filter, row),
+      keep: (row) => this.#keeps(filter, row, turns),
       body: q === null ? null : searchOf(this.data.events, q, ({ id }) => id),
       before,
       from: filter.since === null ? 0 : firstKeyAt(filter.since),
@@ -84,19 +80,9 @@ export class EventList {
     return { rows: rows.map(toEvent), next };
   }
 
-  /** Deliveries of an event that count for this caller. */
-  deliveryCount(eventId: number, visible: ReadonlySet<number> | null): number {
-    const rows = this.#statesOf(eventId);
-    return visible === null ? rows.length : rows.filter((row) => visible.has(row.endpoint_id)).length;
-  }
-
   /** Of deliveries to one endpoint, newest first. */
   #readOfEndpoint(ids: readonly number[]): Row[] {
     return this.#loadOfEndpoint.all(JSON.stringify(ids)).sort((a, b) => b.sortKey - a.sortKey);
-  }
-
-  #statesOf(eventId: number): Pick<DeliveryRow, "status" | "endpoint_id">[] {
-    return this.#states.all(eventId);
   }
 
   /** The narrowest list that holds all that the filter can match. */
@@ -133,25 +119,42 @@ export class EventList {
     return matching.length > LISTS_MERGED_MAX ? [projectId] : matching;
   }
 
-  #keeps(filter: EventFilter, row: Row): boolean {
+  #keeps(filter: EventFilter, row: Row, turns: Turns): boolean | Promise<boolean> {
     if (row.project_id !== filter.projectId) return false;
     if (filter.since !== null && row.id < firstKeyAt(filter.since)) return false;
     if (filter.until !== null && row.id >= firstKeyAt(filter.until)) return false;
     if (filter.type !== null && !matchesPattern(filter.type, row.type)) return false;
     if (filter.consumerId !== null && row.consumer_id !== filter.consumerId) return false;
     if (filter.sourceId !== null && row.source_id !== filter.sourceId) return false;
-    return this.#keepsByDeliveries(filter, row);
+    const { matched, status, endpointId } = filter;
+    if (matched === null && status === null && endpointId === null) return true;
+    return this.#keepsByDeliveries(filter, row, turns);
   }
 
-  #keepsByDeliveries({ matched, status, endpointId, visible }: EventFilter, row: Row): boolean {
-    if (matched === null && status === null && endpointId === null) return true;
-    const states = this.#statesOf(row.id).filter(
-      (state) => visible === null || visible.has(state.endpoint_id),
-    );
-    const count = visible === null ? row.delivery_count : states.length;
-    if (matched !== null && count > 0 !== matched) return false;
-    const wanted = states.filter((state) => endpointId === null || state.endpoint_id === endpointId);
-    if (endpointId !== null && wanted.length === 0) return false;
-    return status === null || wanted.some((state) => state.status === statusNumber(status));
+  async #keepsByDeliveries(filter: EventFilter, row: Row, turns: Turns): Promise<boolean> {
+    const { matched, status, endpointId, visible } = filter;
+    if (await this.#isRepeated(filter, row, turns)) return false;
+    const { eventDeliveries } = this.data;
+    // By a delivery that is the first to its endpoint: what is asked for is this one, or stands behind it.
+    const within = { ...wholeOf(row.id), above: row.sortKey - 1 };
+    if (matched !== null) {
+      const isMatched =
+        visible === null
+          ? row.delivery_count > 0
+          : await eventDeliveries.some(row.id, turns, { visible }, within);
+      if (isMatched !== matched) return false;
+    }
+    if (status === null && endpointId === null) return true;
+    return eventDeliveries.some(row.id, turns, { visible, endpointId, status }, within);
+  }
+
+  /**
+   * Found by a delivery that is not its first to the endpoint. One that came with the event is: its key was
+   * set aside before any that a replay adds.
+   */
+  async #isRepeated({ endpointId }: EventFilter, row: Row, turns: Turns): Promise<boolean> {
+    if (row.isReplayed === 0) return false;
+    const earlier = { ...wholeOf(row.id), below: row.sortKey };
+    return this.data.eventDeliveries.some(row.id, turns, { visible: null, endpointId }, earlier);
   }
 }

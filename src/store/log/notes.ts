@@ -1,7 +1,9 @@
+import { limit } from "../../core/limits.ts";
+import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { EndedAs } from "../../core/delivery.ts";
 import type { note } from "../log-schema.ts";
 import { bound } from "../bound.ts";
-import { goesToOneOf } from "./children.ts";
+import { isVisible } from "./event-deliveries.ts";
 import type { Store } from "../store.ts";
 
 export const NOTE_KINDS = ["replayed", "cancelled", "dead_lettered", "expired"] as const;
@@ -15,7 +17,8 @@ export interface Note {
   detail: string | null;
 }
 
-type NoteRow = Omit<typeof note.$inferSelect, "event_id"> & { endpoint_id: number };
+/** `endpoint_id`: null where the delivery has left. */
+type NoteRow = Omit<typeof note.$inferSelect, "event_id"> & { endpoint_id: number | null };
 
 /** What happened to a delivery without an attempt; for the timeline. The key is the instant. */
 export class Notes {
@@ -26,9 +29,9 @@ export class Notes {
     this.#insert = store.sqlite.prepare<void, [number, number, number, number, string | null]>(
       "INSERT INTO note (id, event_id, delivery_id, kind, detail) VALUES (?, ?, ?, ?, ?)",
     );
-    this.#ofEvent = store.sqlite.prepare<NoteRow, [number, number, string | null, number]>(
-      `SELECT n.id, n.delivery_id, endpoint_id, n.kind, n.detail FROM note n JOIN delivery d ON d.id = n.delivery_id
-       WHERE n.event_id = ${bound(1)} AND n.id > ${bound(2)} AND ${goesToOneOf(3)} ORDER BY n.id LIMIT ${bound(4)}`,
+    this.#ofEvent = store.sqlite.prepare<NoteRow, [number, number, number]>(
+      `SELECT n.id, n.delivery_id, endpoint_id, n.kind, n.detail FROM note n LEFT JOIN delivery d ON d.id = n.delivery_id
+       WHERE n.event_id = ${bound(1)} AND n.id > ${bound(2)} ORDER BY n.id LIMIT ${bound(3)}`,
     );
   }
 
@@ -43,15 +46,31 @@ export class Notes {
     this.#insert.run(this.store.takeKey(), eventId, deliveryId, NOTE_KINDS.indexOf(kind), detail);
   }
 
-  /** Oldest first, above the key `after`; only those of deliveries to `visible` endpoints (null: all). */
-  ofEvent(eventId: number, visible: ReadonlySet<number> | null, after: number, count: number): Note[] {
-    const endpoints = visible && JSON.stringify([...visible]);
-    return this.#ofEvent.all(eventId, after, endpoints, count).map((row) => ({
-      id: row.id,
-      deliveryId: row.delivery_id,
-      endpointId: row.endpoint_id,
-      kind: NOTE_KINDS[row.kind] ?? "replayed",
-      detail: row.detail,
-    }));
+  /**
+   * Oldest first, above the key `after`; only those of deliveries to `visible` endpoints (null: all). There
+   * may be very many of others: they are looked through slice by slice.
+   */
+  async ofEvent(
+    eventId: number,
+    visible: ReadonlySet<number> | null,
+    after: number,
+    count: number,
+    turns: Turns,
+  ): Promise<Note[]> {
+    const found: Note[] = [];
+    const most = limit("listLimitMax");
+    for (let above = after; found.length < count; ) {
+      await turns.giveWay();
+      const rows = this.#ofEvent.all(eventId, above, most);
+      found.push(...rows.flatMap(toNote).filter((note) => isVisible(note, visible)));
+      if (rows.length < most) break;
+      above = rows.at(-1)?.id ?? above;
+    }
+    return found.slice(0, count);
   }
+}
+
+function toNote({ id, delivery_id: deliveryId, endpoint_id: endpointId, kind, detail }: NoteRow): Note[] {
+  if (endpointId === null) return [];
+  return [{ id, deliveryId, endpointId, kind: NOTE_KINDS[kind] ?? "replayed", detail }];
 }

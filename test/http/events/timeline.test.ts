@@ -267,20 +267,49 @@ test("a long timeline goes on by its cursor, without gaps or repeats", async () 
   ]);
 });
 
-test("of a wide event is gathered from some of its deliveries at a time, and the same", async () => {
-  for (let n = 0; n < 5; n++)
-    await api.endpoint({ url: api.receiver.url(`gathered-${n}`), eventTypes: ["gathered"] });
-  const event = await api.publish("gathered");
-  for (let n = 0; n < 5; n++) await api.receiver.arrived(`gathered-${n}`, 1);
-  await api.data.store.settled();
-  const read = () => timeline(event.id);
-  const whole = await read();
-  const usual = limit("listLimitMax");
-  (LIMITS.listLimitMax as { value: number }).value = 2;
+/** What is answered, and the turns that were asked for meanwhile. */
+async function withTurns<Answer>(work: () => Promise<Answer>): Promise<[Answer, number]> {
+  const { turns } = api.data.store;
+  const giveWay = turns.giveWay.bind(turns);
+  let given = 0;
+  turns.giveWay = (...all) => {
+    given++;
+    return giveWay(...all);
+  };
   try {
-    expect(await read()).toEqual(whole);
+    return [await work(), given];
   } finally {
-    (LIMITS.listLimitMax as { value: number }).value = usual;
+    turns.giveWay = giveWay;
   }
-  expect(whole.filter(({ kind }) => kind === "attempt")).toHaveLength(5);
+}
+
+test.each([null, "anna"])("of a wide event is read from some deliveries at a time, by %p", async (token) => {
+  const eventTypes = [`gathered.${token}`];
+  for (let n = 0; n < 9; n++)
+    await api.endpoint({ url: api.receiver.url(`${token}-${n}`), eventTypes, consumerId: token });
+  const identity = { consumer_id: "anna", external_id: `gathered-${token}` };
+  const event = await api.publish(`gathered.${token}`, identity);
+  await api.settled(event.id);
+  await api.call("POST", `/v1/events/${event.id}/replay`, { new_message_id: true });
+  await api.settled(event.id);
+  const attempts = (await timeline(event.id, token ?? undefined)).filter(({ kind }) => kind === "attempt");
+  expect(attempts).toHaveLength(18);
+  const usual = limit("listLimitMax");
+  const setMax = (max: number) => ((LIMITS.listLimitMax as { value: number }).value = max);
+  for (const path of [
+    `/v1/events/${event.id}`,
+    `/v1/events/${event.id}/timeline`,
+    `/v1/events?external_id=${event.external_id}`,
+    `/v1/events?status=dead&external_id=${event.external_id}`,
+    `/v1/deliveries?event_id=${event.id}`,
+  ]) {
+    const read = () => withTurns(() => api.get(path, token ?? undefined));
+    const [whole, few] = await read();
+    setMax(2);
+    const [inPieces, many] = await read().finally(() => setMax(usual));
+    expect([path, inPieces]).toEqual([path, whole]);
+    // Nobody reads the deliveries of an event that it lists whole with the number of them.
+    const isCounted = token === null && path.startsWith("/v1/events?external_id");
+    expect([path, many - few >= 4]).toEqual([path, !isCounted]);
+  }
 });

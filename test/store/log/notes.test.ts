@@ -15,7 +15,7 @@ test("an event has its notes in the order in which they were made, each with the
     return { event, deliveries };
   });
   await it.reopen();
-  const notes = it.data.notes.ofEvent(made.event, null, 0, 100);
+  const notes = await it.data.notes.ofEvent(made.event, null, 0, 100, it.data.store.turns);
   expect(notes.map(({ kind, detail }) => [kind, detail])).toEqual(
     NOTE_KINDS.map((kind, at) => [kind, at === 0 ? "by hand" : null]),
   );
@@ -36,5 +36,5 @@ test("a note of a transaction that comes to nothing is none", async () => {
     throw new Error("no");
   });
   await broken.catch(() => {});
-  expect(notes.ofEvent(event, null, 0, 100)).toEqual([]);
+  expect(await notes.ofEvent(event, null, 0, 100, store.turns)).toEqual([]);
 });
