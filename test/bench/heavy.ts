@@ -38,6 +38,12 @@ export const HEAVY_FLOODS: readonly HeavyFlood[] = [
   { name: "exports, unread", peakMiBMax: 310, seconds: 20, prepare: unreadExports },
   { name: "outcomes at once", peakMiBMax: 375, seconds: 20, prepare: outcomesAtOnce },
   { name: "wide, all sorts", peakMiBMax: 520, seconds: 20, prepare: wideToAllSorts },
+  { name: "lists of wide", peakMiBMax: 450, seconds: 15, prepare: listsOfWide },
+  { name: "numbers, backlog", peakMiBMax: 300, seconds: 15, prepare: numbersOfBacklog },
+  { name: "order, to and fro", peakMiBMax: 300, seconds: 15, prepare: orderToAndFro },
+  { name: "chunks of a byte", peakMiBMax: 250, seconds: 15, prepare: chunksOfAByte },
+  { name: "small, reshaped", peakMiBMax: 750, seconds: 20, prepare: smallReshaped },
+  { name: "large, read at once", peakMiBMax: 450, seconds: 15, prepare: largeReadAtOnce },
 ];
 
 /** 60 events of a megabyte to 40 endpoints that take them and never answer. */
@@ -72,8 +78,7 @@ async function unreadPolls(target: Target): Promise<() => Promise<Tally>> {
 /** 200 previews at once by one portal link, each over 40 events of a megabyte. */
 async function previews(target: Target): Promise<() => Promise<Tally>> {
   await atOnce(40, () => publish(target, { n: 1, text: MEGABYTE }, { consumer_id: "anna" }));
-  const reply = await call(target, "POST", "/v1/portal-links", { consumer_id: "anna" });
-  const key = ((await reply.json()) as { url: string }).url.split("#")[1] ?? "";
+  const key = await makeLink(target, "anna");
   const transformations = [{ op: "set", path: "data.made", value: true }];
   const body = { last: 40, filter: { data: { n: { $gte: 0 } } }, transformations };
   return () => atOnce(200, () => call({ ...target, key }, "POST", "/v1/endpoints/preview", body), 200);
@@ -160,6 +165,91 @@ async function wideToAllSorts(target: Target): Promise<() => Promise<Tally>> {
   await publish(target, {});
   await Bun.sleep(5000);
   return () => atOnce(5, () => publish(target, {}), 1);
+}
+
+/** Four read-only links that look for dead deliveries in events with thousands each. */
+async function listsOfWide(target: Target): Promise<() => Promise<Tally>> {
+  await makeEndpoints(target, Math.min(4000, target.endpoints), { kind: "poll", consumer_id: "anna" });
+  await atOnce(60, () => publish(target, {}, { consumer_id: "anna" }), 4);
+  const links = Array.from({ length: 4 }, () => makeLink(target, "anna"));
+  const keys = await Promise.all(links);
+  return async () => {
+    const ask = (key: string) => call({ ...target, key }, "GET", "/v1/events?status=dead&limit=250");
+    const tallies = await Promise.all(keys.map((key) => atOnce(10, () => ask(key), 1)));
+    return { "200": tallies.reduce((sum, tally) => sum + (tally["200"] ?? 0), 0) };
+  };
+}
+
+/** The numbers of an endpoint with a backlog, a hundred times in each request. */
+async function numbersOfBacklog(target: Target): Promise<() => Promise<Tally>> {
+  const id = await makeBacklog(target);
+  const path = `/v1/stats/endpoints?endpoint_ids=${Array.from({ length: 100 }, () => id).join(",")}`;
+  return () => atOnce(50, () => call(target, "GET", path), 4);
+}
+
+/** An endpoint with a backlog that comes to keep order, and gives it up again. */
+async function orderToAndFro(target: Target): Promise<() => Promise<Tally>> {
+  const id = await makeBacklog(target);
+  let at = 0;
+  const change = () =>
+    call(target, "PATCH", `/v1/endpoints/${id}`, { ordering: at++ % 2 === 0 ? "fifo" : "none" });
+  return () => atOnce(40, change, 1);
+}
+
+/** Answers that come in as many chunks as they have bytes. */
+async function chunksOfAByte(target: Target): Promise<() => Promise<Tally>> {
+  const head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+  const answer = Buffer.from(`${head}${"1\r\nx\r\n".repeat(65_000)}0\r\n\r\n`);
+  const receiver = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      data(socket) {
+        socket.write(answer);
+        socket.end();
+      },
+    },
+  });
+  await makeEndpoints(target, 20, { url: `http://127.0.0.1:${receiver.port}/` });
+  return () => atOnce(30, () => publish(target, {}), 1);
+}
+
+/** Bodies just light enough to be parsed in passing, each for many endpoints that reshape it. */
+async function smallReshaped(target: Target): Promise<() => Promise<Tally>> {
+  const receiver = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
+  const rename = (at: number) => ({ op: "rename", from: `data.list.${at}`, to: `data.k${at}` });
+  const transformations = Array.from({ length: 32 }, (_, at) => rename(at));
+  const fields = { transformations, max_concurrency: 100 };
+  await makeEndpoints(target, 40, { url: `http://127.0.0.1:${receiver.port}/`, ...fields });
+  const list = Array.from({ length: 21_000 }, () => []);
+  return () => atOnce(60, () => publish(target, { list }), 4);
+}
+
+/** A hundred readers at one instant of an attempt that shows nearly a megabyte. */
+async function largeReadAtOnce(target: Target): Promise<() => Promise<Tally>> {
+  const receiver = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
+  await makeEndpoints(target, 1, { url: `http://127.0.0.1:${receiver.port}/` });
+  const { id } = (await (await publish(target, { text: MEGABYTE })).json()) as { id: string };
+  await untilSent(target, id);
+  const reply = await call(target, "GET", `/v1/deliveries?event_id=${id}`);
+  const [delivery] = ((await reply.json()) as { data: { id: string }[] }).data;
+  const read = () => call(target, "GET", `/v1/deliveries/${String(delivery?.id)}/attempts`);
+  return () => atOnce(100, read, 100);
+}
+
+/** An endpoint that is paused, with 200,000 deliveries; answers its id. */
+async function makeBacklog(target: Target): Promise<string> {
+  const reply = await call(target, "POST", "/v1/endpoints", { url: "http://127.0.0.1:9/" });
+  const { id } = (await reply.json()) as { id: string };
+  await call(target, "POST", `/v1/endpoints/${id}/pause`);
+  const events = Array.from({ length: 500 }, () => ({ type: "bench.heavy", data: {} }));
+  await atOnce(400, () => call(target, "POST", "/v1/events/batch", { events }), 4);
+  return id;
+}
+
+async function makeLink(target: Target, consumer: string): Promise<string> {
+  const reply = await call(target, "POST", "/v1/portal-links", { consumer_id: consumer });
+  return ((await reply.json()) as { url: string }).url.split("#")[1] ?? "";
 }
 
 async function untilSent(target: Target, event: string): Promise<void> {
