@@ -17,6 +17,7 @@ import {
   type OutgoingRequest,
   Unprepared,
 } from "../destinations/destination.ts";
+import { errorNamed } from "../destinations/answers.ts";
 import { findKind } from "../destinations/destinations.ts";
 import type { Transport, TransportResult } from "../transport/types.ts";
 import { compiledOf, headOf, keysOf } from "./compiled-endpoint.ts";
@@ -259,7 +260,7 @@ function requireAnswer(result: TransportResult): Answer {
 
 function reasonOf(error: unknown): AttemptError | Unprepared {
   if (error instanceof Unprepared) return error;
-  return { code: "message_refused", detail: error instanceof Error ? error.message : String(error) };
+  return errorNamed("message_refused", error instanceof Error ? error.message : String(error));
 }
 
 type Result = Exclude<TransportResult, { kind: "aborted" }>;

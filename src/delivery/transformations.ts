@@ -11,6 +11,7 @@ import {
   writeTransformed,
 } from "../core/transform/transform.ts";
 import type { Load } from "../core/waiting.ts";
+import { errorNamed } from "../destinations/answers.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -61,5 +62,6 @@ function* shape(transformation: Transformation, body: Uint8Array): Pieces<Shaped
 function shapedOf(source: string, result: Transformed): Shaped {
   const written = writeTransformed(source, result);
   if (written.ok) return { ok: true, body: encoder.encode(written.text) };
-  return { ok: false, error: { code: "transformation_failed", detail: written.reason } };
+  // The reason names the place, which may be a field with a very long name.
+  return { ok: false, error: errorNamed("transformation_failed", written.reason) };
 }

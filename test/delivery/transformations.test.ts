@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test";
+import { untriedDelivery } from "../../src/core/delivery.ts";
 import { limit } from "../../src/core/limits.ts";
 import type { Endpoint } from "../../src/core/model.ts";
+import { TurnQueue } from "../../src/core/structures/turn-queue.ts";
 import type { Load } from "../../src/core/waiting.ts";
 import { compiledTransformations, reshape, transformationOf } from "../../src/delivery/transformations.ts";
 import { turnsOf } from "../../src/store/project-turns.ts";
@@ -36,4 +38,15 @@ test.each([
   const load = { body } as Load;
   const shape = async () => reshape({ turnsOf: turns }, endpoint, load);
   expect(await parsedAtOnce(Array<typeof shape>(20).fill(shape), bytes)).toBe(1);
+});
+
+test("what a body is refused for is told in as many characters as an error's detail may have", async () => {
+  const text = `{"type":"a.b","timestamp":"2026-11-27T00:00:00.000Z","data":{"${"k".repeat(5000)}":1e999}}`;
+  const keys = { id: 4, eventId: 3, endpointId: 1, projectId: 1 };
+  const delivery = untriedDelivery({ ...keys, origin: "publish", due: 0 });
+  const load = { delivery, type: "a.b", hops: 0, body: new TextEncoder().encode(text) };
+  const turns = new TurnQueue({ schedule: setImmediate, beginShare: () => ({ isOver: false }) });
+  const shaped = await reshape({ turnsOf: () => turns }, endpointWith([{ op: "omit", paths: ["x"] }]), load);
+  if (shaped.ok) throw new Error("a number that no double holds was written");
+  expect(shaped.error.detail).toHaveLength(limit("errorDetailLengthMax"));
 });
