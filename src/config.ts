@@ -140,7 +140,7 @@ const RATE = integer(0, 1_000_000);
 export const SETTINGS = {
   port: setting({
     name: "SEALPOST_PORT",
-    about: "Port to listen on; 0 takes a free one.",
+    about: "Port to listen on; 0 takes a free one, and needs SEALPOST_BASE_URL for links that lead to it.",
     defaultText: "8080",
     example: "8080",
     fallback: 8080,

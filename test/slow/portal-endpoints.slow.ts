@@ -130,7 +130,7 @@ describe.skipIf(!hasChromium)("the wizard", () => {
 
 describe.skipIf(!hasChromium)("settings", () => {
   test(
-    "are saved, a credential that is not touched stays, and what is wrong says so at its field",
+    "are saved, a credential is asked for again where the address changes, and what is wrong says so at its field",
     async () => {
       const id = await make({ description: "Before", headers: { authorization: "Bearer 1", "x-a": "1" } });
       await using opened = await browser.open(`${await world.link(ALL)}/endpoints/${id}/settings`);
@@ -142,6 +142,8 @@ describe.skipIf(!hasChromium)("settings", () => {
       await page.getByRole("alert").getByText("http").waitFor();
       expect(await read(id)).toMatchObject({ description: "Before" });
       await page.getByLabel("URL").fill(world.receiver.url("moved"));
+      await page.getByText("The destination changes").waitFor();
+      await page.getByLabel("Value of authorization").fill("Bearer 2");
       await button(page, "Save").click();
       await page.getByText("Saved. It holds from the next attempt on.").waitFor();
       expect(await read(id)).toMatchObject({
@@ -151,7 +153,14 @@ describe.skipIf(!hasChromium)("settings", () => {
       });
       await world.app.live.post(`/v1/endpoints/${id}/test`);
       const [sent] = await world.receiver.arrived("moved");
-      expect(sent?.headers["authorization"]).toBe("Bearer 1");
+      expect(sent?.headers["authorization"]).toBe("Bearer 2");
+      // Nothing of the destination changes: what is stored stays.
+      await page.getByLabel(/^Name/).fill("Later");
+      await button(page, "Save").click();
+      await world.app.until(async () => (await read(id))["description"] === "Later");
+      await world.app.live.post(`/v1/endpoints/${id}/test`);
+      const [, again] = await world.receiver.arrived("moved", 2);
+      expect(again?.headers["authorization"]).toBe("Bearer 2");
     },
     BROWSER_MS,
   );

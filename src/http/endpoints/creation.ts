@@ -45,7 +45,8 @@ export function endpointCreationRoute(
       "`{url}`, or `{kind, config}`. The address is checked now and again at every attempt. A portal token makes endpoints of its " +
       "consumer only. The secret stands in this answer; later, only `manage` shows it. With `verify=true` one test message is sent " +
       "before anything is stored, as deliveries will be, but without the transformations; where the destination does not take it, the " +
-      "answer is 422 `invalid_request` at `/config`, with the reason in `detail`, and there is no endpoint.",
+      "answer is 422 `invalid_request` at `/config`, with the reason in `detail`, and there is no endpoint. A receiver that verifies " +
+      "signatures needs the secret before: give it as `secret`.",
     access: "create",
     budget: "management",
     audit: { action: "endpoint.created", object: "endpoint" },

@@ -129,7 +129,7 @@ function faultOf({ pattern, address, check }: DestinationField, value: string): 
   if (pattern !== undefined && !new RegExp(`^(?:${pattern})$`).test(value)) {
     return `Expected a string that matches ${pattern}.`;
   }
-  if (address && !URL.canParse(value)) return "Expected a URL.";
+  if (address && !URL.canParse(value)) return "Expected a URL, with https:// before the host.";
   return check?.(value) ?? null;
 }
 

@@ -62,7 +62,7 @@ function requireOperator(request: Request, operatorToken: string | null): void {
   if (isToken(token, operatorToken)) return;
   const detail =
     operatorToken === null
-      ? "Operator calls are off: no operator token is set."
+      ? "Operator calls are off: SEALPOST_OPERATOR_TOKEN is not set."
       : "This is not the operator's token.";
   throw new Problem("unauthenticated", detail, CHALLENGE);
 }
@@ -70,7 +70,11 @@ function requireOperator(request: Request, operatorToken: string | null): void {
 function requireMetricsReader(request: Request, { metricsToken, operatorToken }: HttpParts): void {
   const token = bearerToken(request, METRICS_TOKEN);
   if (isToken(token, metricsToken) || isToken(token, operatorToken)) return;
-  throw new Problem("unauthenticated", "This is not the token of /metrics.", CHALLENGE);
+  const isOff = metricsToken === null && operatorToken === null;
+  const detail = isOff
+    ? "Metrics are off: neither SEALPOST_METRICS_TOKEN nor SEALPOST_OPERATOR_TOKEN is set."
+    : "This is not the token of /metrics.";
+  throw new Problem("unauthenticated", detail, CHALLENGE);
 }
 
 function isToken(token: string, expected: string | null): boolean {

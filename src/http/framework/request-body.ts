@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import type { TSchema } from "@sinclair/typebox";
 import { type Fault, invalid, Problem } from "../../core/errors.ts";
 import { findOutOfRange } from "../../core/json/range.ts";
@@ -142,10 +143,19 @@ function tryParse(text: string, bytes: Uint8Array): unknown {
 
 /** 400; says what is known of the fault without repeating what was sent. */
 function invalidJson(bytes: Uint8Array): Problem {
-  const detail =
-    bytes.length === 0 ? "The body is empty; JSON is expected." : "The body is not JSON in UTF-8.";
-  return new Problem("invalid_json", detail);
+  return new Problem("invalid_json", faultOf(bytes));
 }
+
+function faultOf(bytes: Uint8Array): string {
+  if (bytes.length === 0) return "The body is empty; JSON is expected.";
+  if (BYTE_ORDER_MARK.every((byte, at) => bytes[at] === byte))
+    return "The body begins with a byte order mark (EF BB BF): send it without.";
+  return isUtf8(bytes)
+    ? "The body is UTF-8, and not JSON."
+    : "The body is not JSON in UTF-8: its encoding is another.";
+}
+
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

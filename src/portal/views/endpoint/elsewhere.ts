@@ -2,8 +2,8 @@ import type { DestinationKind } from "../../types.ts";
 
 /**
  * True where the form leads to another destination than the one that is stored, and what is stored must not
- * be used for it: whoever has a link cannot read it, and the API refuses it too. A URL leads elsewhere by its
- * host; of every other kind all fields say together what is done with the credentials.
+ * be used for it: whoever has a link cannot read it, and the API refuses it too. All fields say together what
+ * is done with the credentials; of a URL the path counts too, as one host may serve many.
  */
 export function leadsElsewhere(
   { kind, fields }: Pick<DestinationKind, "kind" | "fields">,
@@ -14,8 +14,8 @@ export function leadsElsewhere(
     const typed = textOf(values[name]).trim();
     if (kind !== "http") return !secret && typed !== textOf(stored[name]);
     // What is no address yet leads nowhere.
-    if (!address || (typed !== "" && originOf(typed) === null)) return false;
-    return originOf(typed) !== originOf(stored[name]);
+    if (!address || (typed !== "" && hrefOf(typed) === null)) return false;
+    return hrefOf(typed) !== hrefOf(stored[name]);
   });
 }
 
@@ -25,8 +25,8 @@ function textOf(value: unknown): string {
     : "";
 }
 
-function originOf(address: unknown): string | null {
+function hrefOf(address: unknown): string | null {
   if (typeof address !== "string" || !URL.canParse(address)) return null;
-  const { protocol, origin } = new URL(address);
-  return /^https?:$/.test(protocol) ? origin : null;
+  const { protocol, href } = new URL(address);
+  return /^https?:$/.test(protocol) ? href : null;
 }

@@ -14,10 +14,10 @@ const queue = {
 };
 const STORED = { url: "https://queue.example.com", name: "orders", token: "***" };
 
-test("a URL leads elsewhere by its host alone, and what is no address yet leads nowhere", () => {
+test("a URL leads elsewhere by its host and its path, and what is no address yet leads nowhere", () => {
   const to = (url: string) => leadsElsewhere(http, { url: "https://a.example.com/one" }, { url });
-  expect(["https://a.example.com/two", " https://a.example.com ", "https://a"].map(to)).toEqual([
-    false,
+  expect(["https://a.example.com/two", " https://A.example.com/one ", "https://a"].map(to)).toEqual([
+    true,
     false,
     true,
   ]);
