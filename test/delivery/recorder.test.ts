@@ -179,20 +179,24 @@ test("what changes an endpoint after a 410 in the same transaction holds in memo
   }
 });
 
-test("an outcome of before an endpoint was enabled says nothing of it after that", async () => {
-  await using it = await openTestData();
-  const { endpoints, health, store } = it.data;
-  const endpoint = await it.endpoint({ status: "disabled", disabledReason: "failing" });
-  const failing = { ...HEALTHY, failuresInRow: 100, failingSince: 1 };
-  await store.write(() => health.set(endpoint.id, failing));
-  const { recorder, settlement } = await failed(it, endpoint, 500);
-  const enabling = store.write(() => {
-    health.set(endpoint.id, HEALTHY);
-    return endpoints.update(endpoint.id, () => ({ status: "active", disabledReason: null }));
-  });
-  const recorded = recorder.record({ ...settlement, health: failing, healthChanged: true });
-  const enabled = await enabling;
-  if (enabled !== null) endpoints.announce(enabled);
-  await recorded;
-  expect(health.get(endpoint.id)).toEqual(HEALTHY);
-});
+test.each(["disabled", "paused"] as const)(
+  "an outcome of before an endpoint that was %s is active again says nothing of it",
+  async (status) => {
+    await using it = await openTestData();
+    const { endpoints, health, store } = it.data;
+    const disabledReason = status === "disabled" ? "failing" : null;
+    const endpoint = await it.endpoint({ status, disabledReason });
+    const failing = { ...HEALTHY, failuresInRow: 100, failingSince: 1 };
+    await store.write(() => health.set(endpoint.id, failing));
+    const { recorder, settlement } = await failed(it, endpoint, 500);
+    const enabling = store.write(() => {
+      health.set(endpoint.id, HEALTHY);
+      return endpoints.update(endpoint.id, () => ({ status: "active", disabledReason: null }));
+    });
+    const recorded = recorder.record({ ...settlement, health: failing, healthChanged: true });
+    const enabled = await enabling;
+    if (enabled !== null) endpoints.announce(enabled);
+    await recorded;
+    expect(health.get(endpoint.id)).toEqual(HEALTHY);
+  },
+);

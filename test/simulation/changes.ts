@@ -158,8 +158,18 @@ export class Changes {
     }, this.run.refused);
   }
 
-  clearWaits(): void {
-    const id = this.run.rng.pick(this.run.endpoints);
+  /** An endpoint that may be paused is resumed, or may be tried again, as an attempt of it ends. */
+  resumeBesideOutcome(): void {
+    const { process, rng, watch } = this.run;
+    const busy = watch.someBusy(rng);
+    const id = busy === null ? undefined : process.data.deliveries.get(busy)?.endpointId;
+    if (busy === null || id === undefined) return;
+    if (rng.chance(0.5)) this.pause(id);
+    const act = () => (rng.chance(0.5) ? this.resume(id) : this.clearWaits(id));
+    watch.onceEnded(busy, () => this.run.afterMicrotasks(rng.below(12), act));
+  }
+
+  clearWaits(id = this.run.rng.pick(this.run.endpoints)): void {
     const { data, actors } = this.run.process;
     void data.store
       .writeFor(data.endpoints.get(id)?.projectId ?? null, () => {

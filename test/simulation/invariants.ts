@@ -74,6 +74,8 @@ function endpointsAgree(run: Simulation): void {
 function healthAgrees(run: Simulation): void {
   const { actors, data } = run.process;
   for (const id of run.endpoints) {
+    // Nothing asks for that of a deleted one any more.
+    if (!data.endpoints.get(id)) continue;
     const { backoffLevel, slowLevel, slowUntil, failingSince } = data.health.get(id);
     const isLeftAlone = backoffLevel > 0 || slowLevel > 0 || slowUntil > 0;
     const isSame =

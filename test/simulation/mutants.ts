@@ -336,18 +336,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: "return this.flights.has(id);",
   },
   {
-    name: "a break that was ended comes back with a restart",
-    file: "delivery/actors.ts",
-    find: "store.writeFor(projectId, clear, true)",
-    put: "store.writeFor(null, clear, true)",
-  },
-  {
-    name: "failures from before a pause are written once more after it",
-    file: "delivery/recorder.ts",
-    find: "if (current === undefined || isOpenedAgain(endpoint, current)) return false;",
-    put: "if (current === undefined) return false;",
-  },
-  {
     name: "a test that finds no attempt is nobody's",
     file: "delivery/actor.ts",
     find: 'if (refusal !== null && trigger === "test") this.#own(load.delivery);',

@@ -20,14 +20,7 @@ export class Replays {
     const id = watch.someBusy(rng);
     if (id === null) return;
     const act = () => (rng.chance(0.6) ? this.one(id) : changes.cancel(id));
-    watch.onceEnded(id, () => this.#afterMicrotasks(rng.below(12), act));
-  }
-
-  #afterMicrotasks(count: number, act: () => void): void {
-    queueMicrotask(() => {
-      if (count > 0) this.#afterMicrotasks(count - 1, act);
-      else if (this.run.isUp) act();
-    });
+    watch.onceEnded(id, () => this.run.afterMicrotasks(rng.below(12), act));
   }
 
   one(asked: number | null = null): void {

@@ -209,6 +209,7 @@ export class Simulation {
       [3, () => changes.enable()],
       [3, () => changes.move()],
       [2, () => changes.clearWaits()],
+      [2, () => changes.resumeBesideOutcome()],
       [2, () => changes.reorder()],
       [4, () => changes.keepOrder()],
       [2, () => changes.createLate()],
@@ -248,6 +249,14 @@ export class Simulation {
       .query<{ id: number }, [number]>("SELECT id FROM delivery ORDER BY id LIMIT 1 OFFSET ?")
       .get(this.rng.below(40));
     return row?.id ?? null;
+  }
+
+  /** In this turn of the loop, among what others do in it. */
+  afterMicrotasks(count: number, act: () => void): void {
+    queueMicrotask(() => {
+      if (count > 0) this.afterMicrotasks(count - 1, act);
+      else if (this.isUp) act();
+    });
   }
 
   /** Nobody reaches a process that is still starting. */
