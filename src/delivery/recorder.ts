@@ -1,5 +1,5 @@
 import { gateOf, isMetered, isTest } from "../core/delivery.ts";
-import { type Delivery, type Endpoint, isOpenedAgain, isSameDestination } from "../core/model.ts";
+import { type Delivery, type Endpoint, isOpenedAgain } from "../core/model.ts";
 import type { SteadyClock } from "../platform/clock.ts";
 import type { Data } from "../store/data.ts";
 import type { Recorded, Settlement } from "./actor-parts.ts";
@@ -110,9 +110,9 @@ export class Recorder {
 
   /** Inside the write. False where it leads somewhere else by now, or was resumed or enabled meanwhile. */
   #isHealthOf(endpoint: Endpoint): boolean {
-    const current = this.data.endpoints.current(endpoint.id);
-    if (current === undefined || isOpenedAgain(endpoint, current)) return false;
-    return isSameDestination(current, endpoint);
+    const { endpoints } = this.data;
+    const current = endpoints.current(endpoint.id);
+    return current !== undefined && !isOpenedAgain(endpoint, current) && endpoints.leadsTo(endpoint);
   }
 
   /**

@@ -6,7 +6,8 @@ import { ActorStage } from "../kit/actor-stage.ts";
 
 const LATER_MS = 10_000;
 
-test("closing outlasts a slice that is on its way since the endpoint was disabled before", async () => {
+/** Disabled, and enabled while a slice is on its way; then one of two attempts under way is answered 410. */
+async function goneWhileEnding(): Promise<ActorStage> {
   const stage = new ActorStage();
   stage.change({ maxConcurrency: 2 });
   stage.deliver();
@@ -15,6 +16,11 @@ test("closing outlasts a slice that is on its way since the endpoint was disable
   stage.change({ status: "disabled", disabledReason: "failing" });
   stage.change({ status: "active", disabledReason: null });
   await stage.answer(410);
+  return stage;
+}
+
+test("closing outlasts a slice that is on its way since the endpoint was disabled before", async () => {
+  const stage = await goneWhileEnding();
   for (const done of stage.disposing.splice(0)) done();
   await nextTurn();
   stage.deliver();
@@ -24,14 +30,7 @@ test("closing outlasts a slice that is on its way since the endpoint was disable
 });
 
 test("a slice that is on its way is waited for where the endpoint is not disabled in the end", async () => {
-  const stage = new ActorStage();
-  stage.change({ maxConcurrency: 2 });
-  stage.deliver();
-  stage.deliver();
-  stage.deliver(LATER_MS);
-  stage.change({ status: "disabled", disabledReason: "failing" });
-  stage.change({ status: "active", disabledReason: null });
-  await stage.answer(410);
+  const stage = await goneWhileEnding();
   stage.change({ config: { url: "https://elsewhere.example/" } });
   for (const { done } of stage.recording.splice(0)) done();
   await nextTurn();

@@ -73,10 +73,8 @@ function setStatus(
     if (resumes) health.set(current.id, isOpened ? HEALTHY : withoutWaits(health.get(current.id)));
     return { status };
   };
-  const answer = (made: Endpoint) => {
-    const json = endpointOf(services, made);
-    return { status: 200, json: isOpened ? { ...json, failing_since: null } : json };
-  };
+  const answer = (made: Endpoint) =>
+    isOpened ? answerOpened(services, made) : { status: 200, json: endpointOf(services, made) };
   // Refused before the write, so that a refusal costs its neighbours in the transaction nothing.
   if (endpoint.status === "disabled") throw disabledConflict();
   return changeEndpoint(services, context, endpoint.id, change, answer, ({ id }) => {
@@ -101,14 +99,15 @@ function enableRoute(services: Needs<"ids" | "endpoints" | "health" | "actors">)
     handle(context) {
       const endpoint = findEndpoint(services, context.caller, context.params.id);
       if (endpoint.status !== "disabled") return { status: 200, json: endpointOf(services, endpoint) };
-      // The actor forgets the failures once it hears of the change; the answer is made before.
-      const answer = (made: Endpoint) => ({
-        status: 200,
-        json: { ...endpointOf(services, made), failing_since: null },
-      });
+      const answer = (made: Endpoint) => answerOpened(services, made);
       return changeEndpoint(services, context, endpoint.id, (current) => enable(services, current), answer);
     },
   });
+}
+
+/** The actor forgets the failures once it hears of the change; the answer is made before. */
+function answerOpened(services: Needs<"ids" | "endpoints" | "health" | "actors">, made: Endpoint): Answer {
+  return { status: 200, json: { ...endpointOf(services, made), failing_since: null } };
 }
 
 /** Inside the write: the row, and the health that a restart would read. */
