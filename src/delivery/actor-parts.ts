@@ -27,6 +27,14 @@ export interface Settlement<F extends Finding> {
  */
 export type AttemptRefusal = "busy" | "closed" | "full" | "stopping";
 
+/** Keys of deliveries that an actor has in memory. */
+export interface InMemory {
+  /** They wait, so they are open. */
+  readonly held: number[];
+  /** In flight, or with an outcome on its way to the disk: perhaps cancelled or erased meanwhile. */
+  readonly busy: number[];
+}
+
 /**
  * What became of an attempt's outcome. `overtaken`: the delivery was reopened, cancelled or erased while the
  * attempt ran, and its row says what holds. `not_recorded`: the transaction failed, and the row stays as it

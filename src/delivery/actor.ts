@@ -23,7 +23,7 @@ import { DEFAULT_SCHEDULE } from "../core/retry.ts";
 import { limit } from "../core/limits.ts";
 import { TokenBucket } from "../core/structures/token-bucket.ts";
 import type { Load, Waiting } from "../core/waiting.ts";
-import type { ActorParts, AttemptRefusal, Settlement } from "./actor-parts.ts";
+import type { ActorParts, AttemptRefusal, InMemory, Settlement } from "./actor-parts.ts";
 import { Backlog } from "./backlog.ts";
 import { type Flight, Flights } from "./flights.ts";
 
@@ -132,9 +132,8 @@ export class EndpointActor<F extends Finding> {
     return this.endpoint.status === "deleted" && this.isQuiet;
   }
 
-  /** What it holds, which is open, and what is busy, which may have been cancelled or erased meanwhile. */
-  ids(): number[] {
-    return [...new Set([...this.#backlog.ids(), ...this.#flights.ids()])];
+  get inMemory(): InMemory {
+    return { held: this.#backlog.ids(), busy: [...this.#flights.ids()] };
   }
 
   /** False where a new delivery has to be parked. */

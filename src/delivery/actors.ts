@@ -6,7 +6,7 @@ import { isPolled, keepsOrder } from "../destinations/destinations.ts";
 import type { Data } from "../store/data.ts";
 import { dispose } from "../store/log/disposal.ts";
 import { EndpointActor } from "./actor.ts";
-import type { ActorParts, AttemptRefusal } from "./actor-parts.ts";
+import type { ActorParts, AttemptRefusal, InMemory } from "./actor-parts.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { loadDelivery } from "./load.ts";
 import { PollActor } from "./poll-actor.ts";
@@ -235,9 +235,9 @@ export class Actors {
   }
 
   /** Deliveries that the endpoint's actor has in memory; none of a polled one. */
-  idsInMemory(endpointId: number): number[] {
+  inMemory(endpointId: number): InMemory {
     const actor = this.#actors.get(endpointId);
-    return actor instanceof EndpointActor ? actor.ids() : [];
+    return actor instanceof EndpointActor ? actor.inMemory : { held: [], busy: [] };
   }
 
   /** By the wall clock. */

@@ -7,7 +7,7 @@ const GRACE_MS = 1000;
 /**
  * At every step: whatever is open is in somebody's hands. The actor of its endpoint holds it, or knows that
  * something is parked; it waits in the line of the dispatcher; or it waits for the plan of its account, and
- * not for an endpoint that nothing is sent to any more.
+ * not for an endpoint that nothing is sent to any more. No actor holds what has come to its end.
  */
 export class HoldingWatch {
   /** By what is wrong and the endpoint: since when, by the monotonic clock. */
@@ -38,7 +38,7 @@ export class HoldingWatch {
 
   /** By endpoint, as it seems at this moment. */
   #wrong(): [endpointId: number, text: string][] {
-    const { data } = this.run.process;
+    const { data, actors } = this.run.process;
     const found: [number, string][] = [];
     for (const { endpointId, open, awaiting } of this.#openByEndpoint()) {
       const endpoint = data.endpoints.getAnyway(endpointId);
@@ -53,18 +53,32 @@ export class HoldingWatch {
       if (isClosed && awaiting > 0)
         found.push([endpointId, `a delivery waits for the plan, and its endpoint is ${status}`]);
     }
+    for (const endpointId of this.run.endpoints)
+      if (this.#openIn(actors.inMemory(endpointId).held) < actors.inMemory(endpointId).held.length)
+        found.push([endpointId, "an actor holds a delivery that has ended"]);
     return found;
+  }
+
+  #openIn(ids: number[]): number {
+    if (ids.length === 0) return 0;
+    const row = this.run.sqlite
+      .query<{ open: number }, [string]>(
+        "SELECT count(*) AS open FROM delivery WHERE id IN (SELECT value FROM json_each(?)) AND status IN (0, 1)",
+      )
+      .get(JSON.stringify(ids));
+    return row?.open ?? 0;
   }
 
   /** In its actor's hands, on their way to it, or parked; some that are parked are in its hands already. */
   #held(endpointId: number): number {
     const { actors } = this.run.process;
+    const { held, busy } = actors.inMemory(endpointId);
     const row = this.run.sqlite
       .query<{ held: number }, [number, string]>(
         `SELECT (SELECT count(*) FROM delivery WHERE endpoint_id = ?1 AND queue_order IS NOT NULL)
            + (SELECT count(*) FROM delivery WHERE id IN (SELECT value FROM json_each(?2)) AND due IS NOT NULL AND queue_order IS NULL) AS held`,
       )
-      .get(endpointId, JSON.stringify(actors.idsInMemory(endpointId)));
+      .get(endpointId, JSON.stringify([...held, ...busy]));
     return actors.dispatcher.waitingOf(endpointId) + (row?.held ?? 0);
   }
 
