@@ -151,7 +151,8 @@ function selfJudge(self: Self | undefined, own: ReadonlySet<string>) {
   const base = new URL(self.baseUrl);
   const [baseName, basePath] = [nameOf(base.hostname), plainPath(base.pathname)];
   // Behind a router both of the usual ports lead to it.
-  const isSamePort = (port: number) => port === portOf(base) || (USUAL.has(port) && USUAL.has(portOf(base)));
+  const basePort = portOf(base);
+  const isSamePort = (port: number) => port === basePort || (USUAL.has(port) && USUAL.has(basePort));
 
   function isListener(address: Address, port: number): boolean {
     if (port !== self?.port()) return false;

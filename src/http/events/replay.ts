@@ -230,11 +230,12 @@ class EventReplay {
     const { actors, deliveries, endpoints, events, fanouts } = this.services;
     this.requirePlaces();
     if (events.get(this.event.id) === null) throw notFound("event");
-    const replayed = targets.flatMap((target) => {
-      const endpoint = this.takerOf(target);
-      if (endpoint === null) return [];
-      const known = this.isNewMessage ? null : deliveries.findOf(this.event.id, endpoint.id);
-      if (known === null && !this.isNewMessage && fanouts.names(this.event.id, endpoint.id))
+    const takers = targets.flatMap((target) => this.takerOf(target) ?? []);
+    const ids = takers.map(({ id }) => id);
+    const newest = this.isNewMessage ? null : deliveries.newestOf(this.event.id, ids);
+    const replayed = takers.flatMap((endpoint) => {
+      const known = newest?.get(endpoint.id) ?? null;
+      if (newest && known === null && fanouts.names(this.event.id, endpoint.id))
         throw new Problem("conflict", STILL_ON_ITS_WAY);
       return replayOne(this.services, actors.clock, this.event, endpoint, known, toPark) ?? [];
     });

@@ -18,7 +18,7 @@ import {
 import type { Ordering, Waiting } from "../../core/waiting.ts";
 import { bound } from "../bound.ts";
 import { DELIVERY_COLUMNS, type DeliveryRow, STATUS, STATUS_KEY, toDelivery } from "./delivery-row.ts";
-import { deliveriesOf } from "./children.ts";
+import { deliveriesOf, goesToOneOf } from "./children.ts";
 import type { Slice } from "./event-deliveries.ts";
 import { type Index, LABELS } from "../index/index.ts";
 import type { Meter } from "../counts/meter.ts";
@@ -110,6 +110,12 @@ export class Deliveries {
   findOf(eventId: number, endpointId: number): Delivery | null {
     const row = this.#statements.ofEventAndEndpoint.get(eventId, endpointId);
     return row ? toDelivery(row) : null;
+  }
+
+  /** The event's newest delivery to each of these endpoints, by the endpoint's key, in one look. */
+  newestOf(eventId: number, endpointIds: readonly number[]): Map<number, Delivery> {
+    const rows = this.#statements.ofEventAndEndpoints.all(eventId, JSON.stringify(endpointIds));
+    return new Map(rows.map((row) => [row.endpoint_id, toDelivery(row)]));
   }
 
   /**
@@ -342,6 +348,9 @@ function prepareReads(sqlite: Store["sqlite"]) {
     ),
     ofEventAndEndpoint: sqlite.prepare<DeliveryRow, [number, number]>(
       `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { where: `endpoint_id = ${bound(2)}` })} ORDER BY id DESC LIMIT 1`,
+    ),
+    ofEventAndEndpoints: sqlite.prepare<DeliveryRow, [number, string]>(
+      `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { where: goesToOneOf(2) })} ORDER BY id`,
     ),
     handedOutUpTo: sqlite.prepare<HandedOut, [number, number, number]>(
       `SELECT id, attempt_count AS attemptCount FROM delivery
