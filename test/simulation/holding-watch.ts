@@ -7,7 +7,8 @@ const GRACE_MS = 1000;
 /**
  * At every step: whatever is open is in somebody's hands. The actor of its endpoint holds it, or knows that
  * something is parked; it waits in the line of the dispatcher; or it waits for the plan of its account, and
- * not for an endpoint that nothing is sent to any more. No actor holds what has come to its end.
+ * not for an endpoint that nothing is sent to any more. No actor holds what has come to its end, and what it
+ * thinks of its endpoint is on disk.
  */
 export class HoldingWatch {
   /** By what is wrong and the endpoint: since when, by the monotonic clock. */
@@ -56,7 +57,23 @@ export class HoldingWatch {
     for (const endpointId of this.run.endpoints)
       if (this.#openIn(actors.inMemory(endpointId).held) < actors.inMemory(endpointId).held.length)
         found.push([endpointId, "an actor holds a delivery that has ended"]);
+    for (const endpointId of this.run.endpoints)
+      if (!this.#isHealthWritten(endpointId))
+        found.push([endpointId, "an endpoint's health in memory is not what its row says"]);
     return found;
+  }
+
+  /** True where what an actor thinks of its endpoint is what the next start reads. */
+  #isHealthWritten(endpointId: number): boolean {
+    const { actors, data } = this.run.process;
+    // Nothing asks for that of a deleted one any more.
+    if (!data.endpoints.get(endpointId)) return true;
+    const { backoffLevel, slowLevel, slowUntil, failingSince } = data.health.get(endpointId);
+    const isLeftAlone = backoffLevel > 0 || slowLevel > 0 || slowUntil > 0;
+    return (
+      actors.isLeftAlone(endpointId) === isLeftAlone &&
+      (actors.failingSince(endpointId) === null) === (failingSince === null)
+    );
   }
 
   #openIn(ids: number[]): number {

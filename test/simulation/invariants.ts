@@ -32,7 +32,6 @@ export function check(run: Simulation): void {
   acknowledgedIsStored(run, deliveries);
   everythingEnded(run, deliveries);
   endpointsAgree(run);
-  healthAgrees(run);
   oneForEach(run, deliveries);
   onlyTodaysDestinationDisables(run);
   deathsAreCounted(run, deliveries);
@@ -67,21 +66,6 @@ function endpointsAgree(run: Simulation): void {
       ? isDeepStrictEqual(seen, { ...row, config: JSON.parse(config) })
       : row.status === "deleted";
     if (!isSame) run.violate("an endpoint in memory is not what its row says");
-  }
-}
-
-/** What an actor thinks of its endpoint is what the next start reads. */
-function healthAgrees(run: Simulation): void {
-  const { actors, data } = run.process;
-  for (const id of run.endpoints) {
-    // Nothing asks for that of a deleted one any more.
-    if (!data.endpoints.get(id)) continue;
-    const { backoffLevel, slowLevel, slowUntil, failingSince } = data.health.get(id);
-    const isLeftAlone = backoffLevel > 0 || slowLevel > 0 || slowUntil > 0;
-    const isSame =
-      actors.isLeftAlone(id) === isLeftAlone &&
-      (actors.failingSince(id) === null) === (failingSince === null);
-    if (!isSame) run.violate("an endpoint's health in memory is not what its row says");
   }
 }
 

@@ -336,6 +336,12 @@ export const MUTANTS: readonly Mutant[] = [
     put: "return this.flights.has(id);",
   },
   {
+    name: "failures from before a pause are written once more after it",
+    file: "delivery/recorder.ts",
+    find: "!isOpenedAgain(endpoint, current) && ",
+    put: "",
+  },
+  {
     name: "a test that finds no attempt is nobody's",
     file: "delivery/actor.ts",
     find: 'if (refusal !== null && trigger === "test") this.#own(load.delivery);',
