@@ -190,11 +190,11 @@ function shadowed(table: readonly AnyRoute[]): [method: string, path: string][] 
   });
 }
 
-/** Throws 404, or 405 where the path takes other methods. */
+/** Throws 404, or 405 where the path takes other methods. With a fragment behind it no path is found. */
 function refusePath(table: readonly AnyRoute[], request: Request): never {
   const { pathname } = new URL(request.url);
   const methods = narrowestOf(table, pathname).flatMap(methodsOf);
-  if (methods.length === 0) throw notFound("path");
+  if (methods.length === 0 || methods.includes(request.method)) throw notFound("path");
   const allow = methods.toSorted().join(", ");
   throw new Problem("method_not_allowed", `This path takes ${allow}.`, { headers: { allow } });
 }

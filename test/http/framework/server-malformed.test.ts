@@ -104,6 +104,7 @@ const rows: Row[] = [
     by: "us",
   },
   { name: "a fragment", target: `${PATH}#x`, status: 200, by: "us" },
+  { name: "a fragment behind a path without parameters", target: "/healthz#x", status: 404, by: "us" },
   { name: "bytes that are no UTF-8 in the path", target: `${PATH}\xff`, status: 200, by: "us" },
   { name: "a control character in the path", target: "/\x01", status: 505, by: "Bun" },
   ...[...badLengths, ...badHeaders].map(
