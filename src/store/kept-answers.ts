@@ -40,6 +40,8 @@ export class KeptAnswers {
   /** Bytes that are kept of calls that changed nothing: of each account, and of all its links. */
   readonly #unchanged = new Map<string, number>();
   #unchangingBytes = 0;
+  /** How often something was erased, of each project in which something was; since the start. */
+  readonly #erasures = new Map<number, number>();
   #day = 0;
 
   constructor(private readonly store: Store) {
@@ -89,9 +91,18 @@ export class KeptAnswers {
     this.#save.run(projectId, consumerId ?? "", key, fingerprint, status, body, this.store.now());
   }
 
-  /** The answer of a call that changed nothing, where there is room for it. */
-  keepUnchanging(owner: KeyOwner, key: string, kept: KeptAnswer): void {
+  /** How often something of the owner's project was erased. */
+  erasuresOf(owner: KeyOwner): number {
+    return this.#erasures.get(projectOf(owner)) ?? 0;
+  }
+
+  /**
+   * The answer of a call that changed nothing, where there is room for it. `asOf`: `erasuresOf` when the call
+   * began; where something was erased since, the call may have read it before, and its answer is not kept.
+   */
+  keepUnchanging(owner: KeyOwner, key: string, kept: KeptAnswer, asOf: number): void {
     this.#dropPast();
+    if (asOf !== this.erasuresOf(owner)) return;
     const bytes = weightOf(owner, key, kept.body.length);
     const payer = payerOf(owner);
     if (this.#unchangingBytes + bytes > limit("keptUnchangedTotalBytesMax")) return;
@@ -112,6 +123,7 @@ export class KeptAnswers {
 
   /** Something of a project is erased, which answers of its calls that changed nothing may show. */
   forgetUnchanging(projectId: number): void {
+    this.#erasures.set(projectId, (this.#erasures.get(projectId) ?? 0) + 1);
     for (const [name, kept] of this.#unchanging) if (kept.projectId === projectId) this.#drop(name, kept);
   }
 

@@ -72,7 +72,8 @@ export class TestParts implements HttpParts {
     save: ({ projectId, consumerId }, key, kept) => {
       this.kept.set(JSON.stringify([projectId, consumerId, key]), kept);
     },
-    keepUnchanging: (...kept) => this.keptAnswers.save(...kept),
+    erasuresOf: () => 0,
+    keepUnchanging: (whose, key, kept) => this.keptAnswers.save(whose, key, kept),
   };
 
   audited: AuditEntry[] = [];

@@ -159,7 +159,7 @@ test("however many links of an account ask what changes nothing, keyed changes h
   await using made = await openTestData();
   const { keptAnswers } = made.data;
   const kept = { fingerprint: "f", status: 200, body: "{}" };
-  for (let nth = 0; nth < 10_050; nth++) keptAnswers.keepUnchanging(linkOf(`c${nth}`), "k", kept);
+  for (let nth = 0; nth < 10_050; nth++) keptAnswers.keepUnchanging(linkOf(`c${nth}`), "k", kept, 0);
   for (const owner of [ACCOUNT, linkOf("c1"), linkOf("new"), OTHER_ACCOUNT])
     expect([owner, keptAnswers.takeRoom(owner, "k", 1000)]).toEqual([owner, true]);
 });
@@ -190,8 +190,8 @@ test("small answers with long names weigh what they do", async () => {
   const key = (nth: number) => `${nth}`.padEnd(limit("idempotencyKeyLengthMax"), "k");
   const link = linkOf("c".repeat(limit("consumerIdLengthMax")));
   let count = 0;
-  for (keptAnswers.keepUnchanging(link, key(0), kept); keptAnswers.find(link, key(count)); count++)
-    keptAnswers.keepUnchanging(link, key(count + 1), kept);
+  for (keptAnswers.keepUnchanging(link, key(0), kept, 0); keptAnswers.find(link, key(count)); count++)
+    keptAnswers.keepUnchanging(link, key(count + 1), kept, 0);
   const weight = limit("keptAnswerBytes") + nameOf(link, key(0)).length + kept.body.length;
   expect(count).toBe(Math.floor(limit("keptUnchangedBytesMax") / weight));
 });
@@ -203,15 +203,50 @@ test("an erasure forgets what a project and its links were answered, nobody else
   const projectLink: KeyOwner = { ...ACCOUNT, projectId: -ACCOUNT.projectId };
   const erased = [ACCOUNT, linkOf("c"), projectLink];
   const others = [OTHER_ACCOUNT, { ...OTHER_ACCOUNT, consumerId: "c" }, { ...ACCOUNT, projectId: 2 }];
-  for (const owner of others) keptAnswers.keepUnchanging(owner, "k", kept);
+  const keep = (owner: KeyOwner) =>
+    keptAnswers.keepUnchanging(owner, "k", kept, keptAnswers.erasuresOf(owner));
+  for (const owner of others) keep(owner);
   for (let time = 0; time < limit("keptUnchangedBytesMax") / limit("keptAnswerBytes"); time++) {
-    for (const owner of erased) keptAnswers.keepUnchanging(owner, "k", kept);
+    for (const owner of erased) keep(owner);
     keptAnswers.forgetUnchanging(ACCOUNT.projectId);
   }
   expect(erased.map((owner) => keptAnswers.find(owner, "k"))).toEqual([null, null, null]);
   expect(others.map((owner) => keptAnswers.find(owner, "k"))).toEqual([kept, kept, kept]);
-  for (const owner of erased) keptAnswers.keepUnchanging(owner, "k", kept);
+  for (const owner of erased) keep(owner);
   expect(erased.map((owner) => keptAnswers.find(owner, "k"))).toEqual([kept, kept, kept]);
+});
+
+test("the answer of a call that began before an erasure of its project, and ends after it, is not kept", async () => {
+  await using made = await openTestData();
+  const { keptAnswers } = made.data;
+  const kept = { fingerprint: "f", status: 200, body: "{}" };
+  const owners = [ACCOUNT, linkOf("c"), { ...ACCOUNT, projectId: -ACCOUNT.projectId }, OTHER_ACCOUNT];
+  const begun = owners.map((owner) => ({ owner, asOf: keptAnswers.erasuresOf(owner) }));
+  keptAnswers.forgetUnchanging(ACCOUNT.projectId);
+  for (const { owner, asOf } of begun) keptAnswers.keepUnchanging(owner, "k", kept, asOf);
+  expect(owners.map((owner) => keptAnswers.find(owner, "k"))).toEqual([null, null, null, kept]);
+});
+
+test("a call that runs while an event is erased is made anew under its key, as what it read may be gone", async () => {
+  await using receiver = startReceiver();
+  await using app = await startApp();
+  const { live } = app;
+  const gate = Promise.withResolvers<void>();
+  const url = receiver.at("held", async () => {
+    await gate.promise;
+    return new Response("told");
+  });
+  const { id } = await live.create<{ id: string }>("/v1/endpoints", { url, event_types: ["none.such"] });
+  const { id: eventId } = (await live.post("/v1/events", { type: "a.b", data: {} })).json;
+  const trial = () => live.post(`/v1/endpoints/${id}/test`, {}, { "idempotency-key": "k" });
+  const first = trial();
+  await receiver.arrived("held");
+  expect((await live.delete(`/v1/events/${String(eventId)}`)).status).toBe(204);
+  gate.resolve();
+  expect((await first).text).toContain("told");
+  const replayed = async () => (await trial()).headers.get("idempotency-replayed");
+  expect([await replayed(), await replayed()]).toEqual([null, "true"]);
+  expect(receiver.requests("held")).toHaveLength(2);
 });
 
 test("the answer of a call that changed nothing is kept for 24 hours, over midnight too", async () => {
@@ -219,7 +254,7 @@ test("the answer of a call that changed nothing is kept for 24 hours, over midni
   await using made = await openTestData({ now: () => now });
   const { keptAnswers } = made.data;
   const kept = { fingerprint: "f", status: 200, body: "{}" };
-  keptAnswers.keepUnchanging(ACCOUNT, "k", kept);
+  keptAnswers.keepUnchanging(ACCOUNT, "k", kept, 0);
   now += 23 * 3_600_000;
   expect(keptAnswers.find(ACCOUNT, "k")).toEqual(kept);
   now += 2 * 3_600_000;

@@ -31,14 +31,18 @@ export class KeyedRequest {
   private hasRoom = false;
   /** Bytes of the body that room was taken for; null where none was. */
   private roomTaken: number | null = null;
+  private readonly asOf: number;
 
+  /** Before the handler reads anything. */
   constructor(
     private readonly parts: HttpParts,
     private readonly owner: KeyOwner,
     private readonly key: string,
     private readonly print: string,
     private readonly secretFields: readonly string[],
-  ) {}
+  ) {
+    this.asOf = parts.keptAnswers.erasuresOf(owner);
+  }
 
   /** The answer that the first request with this key got. Throws 422 where that was another request. */
   findKept(): Answer | null {
@@ -95,7 +99,7 @@ export class KeyedRequest {
     const kept = this.keptOf(answer);
     if (this.hasRoom)
       await this.parts.writeFor(this.owner.projectId, () => keptAnswers.save(this.owner, this.key, kept));
-    else keptAnswers.keepUnchanging(this.owner, this.key, kept);
+    else keptAnswers.keepUnchanging(this.owner, this.key, kept, this.asOf);
   }
 
   /** Without its secrets. */

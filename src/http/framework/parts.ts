@@ -41,7 +41,10 @@ export interface HttpParts {
   writeFor<T>(projectId: number | null, run: () => T): Promise<T>;
   /** For work on large bodies. */
   turns: TurnQueue;
-  keptAnswers: Pick<KeptAnswers, "find" | "giveRoomBack" | "takeRoom" | "save" | "keepUnchanging">;
+  keptAnswers: Pick<
+    KeptAnswers,
+    "find" | "giveRoomBack" | "takeRoom" | "save" | "erasuresOf" | "keepUnchanging"
+  >;
   /** Called inside `write` only. */
   audit: { add(entry: AuditEntry): void };
   /** Requests per second; 0 means no limit. */
