@@ -34,9 +34,11 @@ export interface AuditEntry {
   /** `id`: the public id; the name of an event type or a consumer. */
   object: { kind: AuditObject; id: string };
   changes: AuditChanges;
+  /** Whose data it may show, also once the object is gone or another consumer's; null: no consumer's. */
+  consumerId: string | null;
 }
 
 /** As lists read it: what changed may be large, and is read apart. */
-export interface AuditRow extends Omit<AuditEntry, "changes"> {
+export interface AuditRow extends Omit<AuditEntry, "changes" | "consumerId"> {
   id: number;
 }

@@ -319,8 +319,8 @@ export class Eraser {
   }
 
   /** What a slice of the audit log shows of the consumer; that something was changed stays. */
-  #forgetChanges({ projectId, consumerId }: Erasure, after: number): Promise<number | null> {
-    return this.#write(() => this.parts.data.audit.blankOf(projectId, consumerId, after));
+  #forgetChanges(erasure: Erasure, after: number): Promise<number | null> {
+    return this.#write(() => this.parts.data.audit.blankOf(erasure, after));
   }
 
   async #removeRest(): Promise<boolean> {

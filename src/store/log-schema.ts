@@ -246,8 +246,13 @@ export const audit = sqliteTable(
     object_kind: text().$type<AuditEntry["object"]["kind"]>().notNull(),
     object_id: text().notNull(),
     changes: text().notNull(),
+    consumer_id: text(),
   },
-  (t) => [index("audit_scope").on(t.scope, t.id), index("audit_object").on(t.object_id)],
+  (t) => [
+    index("audit_scope").on(t.scope, t.id),
+    index("audit_object").on(t.object_id),
+    index("audit_consumer").on(t.scope, t.consumer_id).where(sql`consumer_id IS NOT NULL`),
+  ],
 );
 
 export const waitingEvent = sqliteTable(

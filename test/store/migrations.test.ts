@@ -2,6 +2,7 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import initial from "../../drizzle/0001_initial.sql" with { type: "text" };
+import parkedById from "../../drizzle/0002_parked_by_id.sql" with { type: "text" };
 import { migrate } from "../../src/store/migrations.ts";
 
 const steps = [
@@ -64,4 +65,21 @@ test("what a version before parked for an endpoint that keeps order stands by it
     [13, null],
     [14, 99],
   ]);
+});
+
+test("an entry of the audit log from a version before names no consumer, and the next one may", () => {
+  const sqlite = new Database(":memory:", { strict: true });
+  migrate(sqlite, [initial, parkedById]);
+  const entry = "'api_key', 1, 'endpoint.updated', 'endpoint', 'ep_1', '{}'";
+  sqlite.run(`INSERT INTO audit VALUES (1, 7, ${entry})`);
+  migrate(sqlite);
+  sqlite.run(`INSERT INTO audit VALUES (2, 7, ${entry}, 'anna')`);
+  expect(sqlite.query("SELECT id, consumer_id FROM audit ORDER BY id").values()).toEqual([
+    [1, null],
+    [2, "anna"],
+  ]);
+  const plan = sqlite.query(
+    "EXPLAIN QUERY PLAN SELECT 1 FROM audit WHERE scope = 7 AND consumer_id = 'anna'",
+  );
+  expect(JSON.stringify(plan.values())).toContain("audit_consumer");
 });

@@ -12,7 +12,7 @@ import { nullable, oneOf, timeShape, timeText } from "../shared/shapes.ts";
 
 /** Forgetting for good, for privacy requests: one event, or all that is known of a consumer. */
 export function erasureRoutes(
-  services: Needs<"store" | "ids" | "events" | "index" | "erasures" | "eraser">,
+  services: Needs<"store" | "ids" | "events" | "index" | "audit" | "erasures" | "eraser">,
 ): AnyRoute[] {
   return [deleteEvent(services), deleteConsumer(services), listErasures(services), readErasure(services)];
 }
@@ -73,7 +73,9 @@ function deleteEvent(services: Needs<"ids" | "events" | "eraser">): AnyRoute {
   });
 }
 
-function deleteConsumer(services: Needs<"store" | "ids" | "index" | "erasures" | "eraser">): AnyRoute {
+function deleteConsumer(
+  services: Needs<"store" | "ids" | "index" | "audit" | "erasures" | "eraser">,
+): AnyRoute {
   const { eraser } = services;
   return route({
     method: "DELETE",
@@ -106,11 +108,12 @@ function deleteConsumer(services: Needs<"store" | "ids" | "index" | "erasures" |
 
 /** A consumer is made by naming it: where nothing names it, there is none. */
 function isKnown(
-  { erasures, index, store }: Needs<"store" | "index" | "erasures">,
+  { audit, erasures, index, store }: Needs<"store" | "index" | "audit" | "erasures">,
   consumer: Consumer,
 ): boolean {
   const owned = { ...consumer, last: store.keys.last };
   if (index.labels.find(consumer.projectId, LABELS.consumer, consumer.consumerId) !== null) return true;
+  if (audit.concerns(consumer)) return true;
   return [
     erasures.openEndpoints(owned),
     erasures.deletedEndpoints(owned),

@@ -42,7 +42,19 @@ export function auditEntry(rule: AuditRule, request: AuditedRequest, answer: Ans
     action: rule.action,
     object: { kind: rule.object, id: note.objectId ?? objectIdOf(request, answer) },
     changes: changesOf(rule, request, answer),
+    consumerId: consumerOf(rule, request, answer),
   };
+}
+
+/**
+ * Where an object changes hands, the consumer that had it: the change itself names the one that gets it. An
+ * erasure's own entry is about nobody's data.
+ */
+function consumerOf(rule: AuditRule, { caller }: AuditedRequest, { audited, json }: Answer): string | null {
+  if (rule.object === "consumer") return null;
+  const { before, after = json, consumerId } = audited ?? {};
+  const named = [consumerId, fieldsOf(before)["consumer_id"], fieldsOf(after)["consumer_id"]];
+  return named.find((name) => typeof name === "string") ?? caller?.consumerId ?? null;
 }
 
 function objectIdOf({ params }: AuditedRequest, { json }: Answer): string {

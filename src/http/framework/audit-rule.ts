@@ -17,6 +17,8 @@ export interface AuditNote {
   before?: unknown;
   /** As the API shows it now, default the answer; null: it is gone. */
   after?: unknown;
+  /** The consumer whose data the change may show; default: whose the object was, else whose it is. */
+  consumerId?: string | null;
   /** Where the operator changes something: the account or the project that hears of it. */
   scope?: number;
 }

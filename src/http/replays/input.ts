@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
-import { invalid } from "../../core/errors.ts";
+import { invalid, type Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { DELIVERY_STATUS } from "../../core/model.ts";
 import type { ReplayFilter } from "../../store/log/replays.ts";
@@ -106,8 +106,12 @@ function readEndpoint(
   if (id === undefined && missing) throw invalid("/endpoint_id", "`missing` needs an endpoint.");
   if (id === undefined) return null;
   const endpoint = seenEndpoint(services, caller, id);
-  if (endpoint === null) throw invalid("/endpoint_id", "There is no such endpoint.");
+  if (endpoint === null) throw noEndpoint();
   return endpoint.id;
+}
+
+export function noEndpoint(): Problem {
+  return invalid("/endpoint_id", "There is no such endpoint.");
 }
 
 /** Keys of deliveries that a body names, in rising order, as a replay walks. Throws 422. */

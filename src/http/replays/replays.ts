@@ -8,9 +8,9 @@ import { commitChange } from "../framework/commit.ts";
 import { visibleEndpoints } from "../shared/lookups.ts";
 import { listShape, pageOf, pagingQuery } from "../shared/paging.ts";
 import { REPLAYS_RUNNING, requireReplayRoom } from "../shared/room.ts";
-import { readReplayFilter, replayInputShape } from "./input.ts";
+import { noEndpoint, readReplayFilter, replayInputShape } from "./input.ts";
 import { replayExample, replayOf, replayShape } from "./shape.ts";
-import { type AnyRoute, NO_FIELDS, route } from "../framework/route.ts";
+import { type Answer, type AnyRoute, NO_FIELDS, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
 
 /** What the routes below need together. */
@@ -70,7 +70,7 @@ function createReplay(
       requirePlaces(services, caller.projectId, found.matched);
       return commitChange(context, {
         write: () => insert(services, caller, filter, found),
-        answer: (replay) => ({ status: 202, json: replayOf(services, replay) }),
+        answer: (replay) => started(services, replay),
         remember: (replay) => services.replayer.run(replay),
       });
     },
@@ -79,7 +79,7 @@ function createReplay(
 
 /** Inside a write. */
 function insert(
-  services: Needs<"store" | "tenants" | "meter" | "replays">,
+  services: Needs<"store" | "tenants" | "endpoints" | "meter" | "replays">,
   caller: Caller,
   filter: ReplayFilter,
   { matched, asOf }: Matched,
@@ -90,11 +90,32 @@ function insert(
   return services.replays.insert({
     projectId,
     consumerId,
-    filter,
+    filter: { ...filter, endpointConsumerId: endpointConsumer(services, filter) },
     matched,
     position: 0,
     last: asOf,
   });
+}
+
+/**
+ * Inside a write. Throws 422 where the endpoint was deleted while the matches were counted: with its consumer
+ * perhaps, of whom nothing is to be written any more.
+ */
+function endpointConsumer({ endpoints }: Needs<"endpoints">, { endpointId }: ReplayFilter): string | null {
+  if (endpointId === null) return null;
+  const endpoint = endpoints.current(endpointId);
+  if (endpoint === undefined) throw noEndpoint();
+  return endpoint.consumerId;
+}
+
+/** What was asked for may hold a text of the consumer whose data was looked for. */
+function started(services: Needs<"ids">, replay: ReplayJob): Answer {
+  const { consumerId, endpointConsumerId } = replay.filter;
+  return {
+    status: 202,
+    json: replayOf(services, replay),
+    audited: { consumerId: consumerId ?? endpointConsumerId ?? null },
+  };
 }
 
 function listReplays(services: Needs<"ids" | "replays">): AnyRoute {

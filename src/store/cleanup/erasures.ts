@@ -108,10 +108,10 @@ export class Erasures {
     this.#statements.dropPortalLink.run(id);
   }
 
-  /** Bulk replays that were asked for by the consumer's portal, or for it. */
+  /** Bulk replays that were asked for by the consumer's portal, for it, or for an endpoint of it. */
   replaysOf(of: Owned): number[] {
     const { projectId, consumerId, last } = of;
-    const rows = this.#statements.replays.all(projectId, consumerId, consumerId, last, limit("sliceRows"));
+    const rows = this.#statements.replays.all(projectId, consumerId, last, limit("sliceRows"));
     return rows.map(({ id }) => id);
   }
 
@@ -178,8 +178,9 @@ function prepare(sqlite: Store["sqlite"]) {
     deletedSources: owned("source", "AND status = 'deleted'"),
     portalLinks: owned("portal_link"),
     dropPortalLink: sqlite.prepare<void, [number]>("DELETE FROM portal_link WHERE id = ?"),
-    replays: sqlite.prepare<{ id: number }, [number, string, string, number, number]>(
-      `SELECT id FROM replay WHERE project_id = ? AND (consumer_id = ? OR filter ->> 'consumerId' = ?) AND id <= ?
+    replays: sqlite.prepare<{ id: number }, [number, string, number, number]>(
+      `SELECT id FROM replay WHERE project_id = ?
+       AND ? IN (consumer_id, filter ->> 'consumerId', filter ->> 'endpointConsumerId') AND id <= ?
        ORDER BY id LIMIT ?`,
     ),
     dropReplay: sqlite.prepare<void, [number]>("DELETE FROM replay WHERE id = ?"),

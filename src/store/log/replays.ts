@@ -18,6 +18,8 @@ export interface ReplayList {
 export interface ReplayFilter {
   status: DeliveryStatus[];
   endpointId: number | null;
+  /** Whose that endpoint was when the job was asked for: the job is erased with that consumer. */
+  endpointConsumerId?: string | null;
   consumerId: string | null;
   eventTypes: string[] | null;
   /** Keys, rising: only these. Jobs of before this field was there lack it, `statusCode` and `q`. */

@@ -5,6 +5,7 @@ import { limit } from "../../core/limits.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
 import { type Page, readPage } from "../page.ts";
 import type { Store } from "../store.ts";
+import type { Consumer, Owned } from "../cleanup/erasures.ts";
 
 /** Filters of GET /v1/audit; null where one is not given. */
 export interface AuditFilter {
@@ -20,7 +21,7 @@ export interface AuditFilter {
   until: number | null;
 }
 
-type Row = Omit<typeof audit.$inferSelect, "changes">;
+type Row = Omit<typeof audit.$inferSelect, "changes" | "consumer_id">;
 
 /** The audit log. */
 export class Audit {
@@ -34,13 +35,14 @@ export class Audit {
   readonly #blank;
   readonly #window;
   readonly #blankOf;
+  readonly #anyOf;
 
   constructor(private readonly store: Store) {
     const { sqlite } = store;
     this.#insert = sqlite.prepare<
       void,
-      [number, number, string, number | null, string, string, string, string]
-    >("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+      [number, number, string, number | null, string, string, string, string, string | null]
+    >("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
     this.#below = sqlite.prepare<{ id: number }, [number, number, number]>(
       "SELECT id FROM audit WHERE scope = ? AND id < ? ORDER BY id DESC LIMIT ?",
     );
@@ -56,18 +58,24 @@ export class Audit {
     this.#expire = sqlite.prepare<void, [number, number]>(
       "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < ? ORDER BY id LIMIT ?)",
     );
-    this.#window = sqlite.prepare<{ last: number | null }, [number, number, number]>(
-      "SELECT max(id) AS last FROM (SELECT id FROM audit WHERE scope = ? AND id > ? ORDER BY id LIMIT ?)",
+    this.#window = sqlite.prepare<{ last: number | null }, [number, number, number, number]>(
+      `SELECT max(id) AS last FROM
+       (SELECT id FROM audit WHERE scope = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?)`,
     );
     this.#blankOf = sqlite.prepare<void, [number, number, number, string]>(
-      `UPDATE audit SET changes = '{}' WHERE scope = ? AND id > ? AND id <= ?
-       AND ? IN (changes ->> '$.consumer_id.from', changes ->> '$.consumer_id.to')`,
+      `UPDATE audit SET changes = '{}', consumer_id = NULL WHERE scope = ? AND id > ? AND id <= ?
+       AND ? IN (consumer_id, changes ->> '$.consumer_id.from', changes ->> '$.consumer_id.to')`,
     );
-    this.#blank = sqlite.prepare<void, [string]>("UPDATE audit SET changes = '{}' WHERE object_id = ?");
+    this.#anyOf = sqlite.prepare<object, [number, string]>(
+      "SELECT 1 FROM audit WHERE scope = ? AND consumer_id = ? LIMIT 1",
+    );
+    this.#blank = sqlite.prepare<void, [string]>(
+      "UPDATE audit SET changes = '{}', consumer_id = NULL WHERE object_id = ?",
+    );
   }
 
   /** Inside the write of what it tells of. */
-  add({ scope, actor, action, object, changes }: AuditEntry): void {
+  add({ scope, actor, action, object, changes, consumerId }: AuditEntry): void {
     const id = this.store.takeKey();
     this.#insert.run(
       id,
@@ -78,6 +86,7 @@ export class Audit {
       object.kind,
       object.id,
       JSON.stringify(changes),
+      consumerId,
     );
   }
 
@@ -108,13 +117,18 @@ export class Audit {
   }
 
   /**
-   * Inside a write: the same for entries of a project whose change names this consumer, a slice above
-   * `after`; answers where it goes on, null at the end.
+   * Inside a write: the same for all entries that concern a consumer, whether or not their object is still
+   * there, a slice above `after`; answers where it goes on, null at the end.
    */
-  blankOf(projectId: number, consumerId: string, after: number): number | null {
-    const upTo = this.#window.get(projectId, after, limit("sliceRows"))?.last ?? null;
+  blankOf({ projectId, consumerId, last }: Owned, after: number): number | null {
+    const upTo = this.#window.get(projectId, after, last, limit("sliceRows"))?.last ?? null;
     if (upTo !== null) this.#blankOf.run(projectId, after, upTo, consumerId);
     return upTo;
+  }
+
+  /** True where an entry may show data of the consumer. */
+  concerns({ projectId, consumerId }: Consumer): boolean {
+    return this.#anyOf.get(projectId, consumerId) !== null;
   }
 
   /** Removes a slice of what is past its time; answers how many. */

@@ -224,6 +224,7 @@ describe("the list", () => {
         action: "project.updated",
         object: { kind: "project", id: "large" },
         changes: {},
+        consumerId: null,
       });
     for (let nth = 0; nth < 20; nth++) await api.data.store.write(insert);
     await api.data.store.write(() =>
@@ -287,7 +288,7 @@ describe("the list", () => {
     const old = api.data.store.sqlite;
     await api.data.store.write(() =>
       old.run(
-        "INSERT INTO audit SELECT 5, scope, actor_kind, actor_id, action, object_kind, object_id, changes FROM audit LIMIT 1",
+        "INSERT INTO audit SELECT 5, scope, actor_kind, actor_id, action, object_kind, object_id, changes, NULL FROM audit LIMIT 1",
       ),
     );
     expect(await api.data.audit.expire()).toBe(1);
