@@ -10,7 +10,7 @@ const PASSED = "clock_passed_ms";
 const KEPT_EVERY_MS = 30_000;
 
 export interface KeptClock extends SteadyClock {
-  /** Called every few seconds: a step of the wall clock is noticed, and what somebody waits by is kept. */
+  /** Called every few seconds: a step of the wall clock is noticed and kept, and what deliveries wait by. */
   look(): void;
 }
 
@@ -24,7 +24,8 @@ export function openSteadyClock(
 ): KeptClock {
   let kept = { lead: meta.number(LEAD), passed: meta.number(PASSED) };
   const clock = createSteadyClock(dates, kept);
-  const isOld = () => clock.now() - kept.passed >= KEPT_EVERY_MS || clock.lead() !== kept.lead;
+  const wasSet = () => clock.lead() !== kept.lead;
+  const isOld = () => clock.now() - kept.passed >= KEPT_EVERY_MS || wasSet();
   let written: typeof kept | null = null;
   store.addBatchPart({
     flush() {
@@ -41,7 +42,8 @@ export function openSteadyClock(
   });
   const look = () => {
     dates.now();
-    if (tally.waiting > 0 && isOld())
+    // By its lead go breaks, and the days until an endpoint is disabled, also where no delivery waits.
+    if (wasSet() || (tally.waiting > 0 && isOld()))
       store.unattended(
         "state of the clock",
         store.write(() => {}, true),

@@ -52,6 +52,23 @@ test("where the clock stands is written with whatever is written, once in half a
   ]);
 });
 
+test("a step of the wall clock is written at once, also where no delivery waits", async () => {
+  const { wall, kept, look } = open();
+  const seen: number[][] = [];
+  for (const step of [0, -HOUR_MS, 0, 6 * 24 * HOUR_MS]) {
+    wall.advance(60_000);
+    wall.step(step);
+    await look();
+    seen.push(kept());
+  }
+  expect(seen).toEqual([
+    [0, -NOON],
+    [HOUR_MS, 120_000],
+    [HOUR_MS, 120_000],
+    [-143 * HOUR_MS, 240_000],
+  ]);
+});
+
 test("while something waits it is written although nothing else is, and where the clock was set at once", async () => {
   const { wall, tally, kept, look } = open();
   await look();

@@ -4,8 +4,17 @@ const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 const JUMPS_MS = [-24, -1, -1 / 500, 1 / 12, 1, 24].map((hours) => hours * HOUR_MS);
 
+/** As often as the job that reads the wall clock. */
+const LOOK_MS = 5000;
+/** What that writes is on disk by then, however slow that is. */
+const KEPT_WITHIN_MS = 20_000;
+
 /** Somebody sets the wall clock, ahead and back, also while nothing runs. */
 export class ClockJumps {
+  #lookedAt = 0;
+  /** Since when what the process knows of the time is not on disk, by the monotonic clock. */
+  #unkeptSince: number | null = null;
+
   constructor(private readonly run: Simulation) {}
 
   get #mayJump(): boolean {
@@ -28,7 +37,27 @@ export class ClockJumps {
     tally.clockJumps++;
     liveness.jumped();
     world.wallOffset += by;
+    this.#unkeptSince = null;
     process.actors.clock.look();
+  }
+
+  /** At every step. */
+  look(): void {
+    const { world, process } = this.run;
+    const { monotonic } = world;
+    if (monotonic - this.#lookedAt < LOOK_MS) return;
+    this.#lookedAt = monotonic;
+    const { actors, data } = process;
+    actors.clock.look();
+    if (this.#isKept || !data.store.writable) this.#unkeptSince = null;
+    else this.#unkeptSince ??= monotonic;
+    if (this.#unkeptSince !== null && monotonic - this.#unkeptSince > KEPT_WITHIN_MS)
+      this.run.violate("the wall clock was set, and that is not on disk");
+  }
+
+  get #isKept(): boolean {
+    const { actors, data } = this.run.process;
+    return data.meta.number("clock_lead_ms") === actors.clock.lead();
   }
 
   /**
@@ -40,7 +69,8 @@ export class ClockJumps {
     const { actors, data } = process;
     const lead = actors.clock.lead();
     // It was set a moment ago, and that is not written: as if it was set while nothing ran.
-    const isKept = data.meta.number("clock_lead_ms") === lead;
+    const isKept = this.#isKept;
+    this.#unkeptSince = null;
     if (!isKept) watch.forgetWaits();
     if (!isKept && !data.store.writable) liveness.forgetTold();
     if (!this.run.faults.clockJumps || !data.store.writable) return;

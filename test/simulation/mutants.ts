@@ -342,6 +342,12 @@ export const MUTANTS: readonly Mutant[] = [
     put: "",
   },
   {
+    name: "that the wall clock was set is written only while a delivery waits",
+    file: "delivery/steady.ts",
+    find: "if (wasSet() || (tally.waiting > 0 && isOld()))",
+    put: "if (tally.waiting > 0 && isOld())",
+  },
+  {
     name: "a test that finds no attempt is nobody's",
     file: "delivery/actor.ts",
     find: 'if (refusal !== null && trigger === "test") this.#own(load.delivery);',

@@ -372,6 +372,7 @@ export class Simulation {
   #look(): void {
     this.process.outlet.look();
     if (!this.isUp) return;
+    this.clockJumps.look();
     this.liveness.look();
     this.holding.look();
     this.plan.look();

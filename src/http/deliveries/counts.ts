@@ -25,7 +25,7 @@ const page = listShape(countShape, {
 
 /** A chart above a filtered list: what stands in the list, by the hour or day in which it was made. */
 export function deliveryCountsRoute(
-  services: Needs<"ids" | "endpoints" | "deliveryList" | "wallNow">,
+  services: Needs<"ids" | "endpoints" | "deliveryList" | "store">,
 ): AnyRoute {
   return route({
     method: "GET",
@@ -62,7 +62,7 @@ export function deliveryCountsRoute(
       const filter = {
         ...readDeliveryFilter(services, caller, query),
         // Without an end: a delivery of this very millisecond stands in the list too.
-        since: readSpan(query, services.wallNow()).since,
+        since: readSpan(query, services.store.now()).since,
       };
       const before = readCursor(services, "msg", query.cursor);
       const { points, next } = await services.deliveryList.count(filter, query.by ?? "hour", before, turns);

@@ -42,7 +42,6 @@ type DeliveriesNeeds = Needs<
   | "deliveryList"
   | "actors"
   | "retries"
-  | "wallNow"
 >;
 
 /** Deliveries and their attempts. */

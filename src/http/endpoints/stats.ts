@@ -21,7 +21,7 @@ import {
 
 /** Numbers for charts: of one endpoint, and of all that the caller may see. */
 export function statsRoutes(
-  services: Needs<"ids" | "endpoints" | "deliveries" | "index" | "stats" | "tally" | "wallNow">,
+  services: Needs<"ids" | "endpoints" | "deliveries" | "index" | "stats" | "tally" | "store">,
 ): AnyRoute[] {
   return [endpointStatsRoute(services), allStatsRoute(services), statsByEndpointRoute(services)];
 }
@@ -54,7 +54,7 @@ const answers = {
   },
 };
 
-function endpointStatsRoute(services: Needs<"ids" | "endpoints" | "stats" | "tally" | "wallNow">): AnyRoute {
+function endpointStatsRoute(services: Needs<"ids" | "endpoints" | "stats" | "tally" | "store">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/endpoints/:id/stats",
@@ -75,7 +75,7 @@ function endpointStatsRoute(services: Needs<"ids" | "endpoints" | "stats" | "tal
   });
 }
 
-function allStatsRoute(services: Needs<"endpoints" | "stats" | "tally" | "wallNow">): AnyRoute {
+function allStatsRoute(services: Needs<"endpoints" | "stats" | "tally" | "store">): AnyRoute {
   return route({
     method: "GET",
     path: "/v1/stats",
@@ -112,7 +112,7 @@ const endpointTotalShape = Type.Object(
 );
 
 function statsByEndpointRoute(
-  services: Needs<"ids" | "endpoints" | "deliveries" | "index" | "stats" | "tally" | "wallNow">,
+  services: Needs<"ids" | "endpoints" | "deliveries" | "index" | "stats" | "tally" | "store">,
 ): AnyRoute {
   return route({
     method: "GET",
@@ -146,7 +146,7 @@ function statsByEndpointRoute(
     },
     async handle({ caller, query, turns }) {
       const ids = readIds("endpoint_ids", query.endpoint_ids);
-      const { since, until } = readSpan(query, services.wallNow());
+      const { since, until } = readSpan(query, services.store.now());
       const data = [];
       for (const endpoint of ids.flatMap((id) => seenEndpoint(services, caller, id) ?? [])) {
         await turns.giveWay();
@@ -180,8 +180,8 @@ function totalOf(
   };
 }
 
-function spanOf(services: Needs<"wallNow">, query: StatsQuery): StatSpan {
-  return { by: query.by ?? "hour", ...readSpan(query, services.wallNow()) };
+function spanOf(services: Needs<"store">, query: StatsQuery): StatSpan {
+  return { by: query.by ?? "hour", ...readSpan(query, services.store.now()) };
 }
 
 /** A project's numbers stand by themselves; those of a consumer's endpoints are added up. */
