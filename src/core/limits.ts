@@ -304,6 +304,11 @@ export const LIMITS = {
     unit: "characters",
     why: "Keeps the request head far below what servers take.",
   },
+  headerPartsMax: {
+    value: 64,
+    unit: "count",
+    why: "Parts of a credential header's value, such as cookies, each of which attempts hide where a receiver repeats it alone; the whole value is hidden however many it has.",
+  },
   listLimitMax: { value: 250, unit: "count", why: "A page of a list is answered in a few milliseconds." },
   listLimitDefault: { value: 50, unit: "count", why: "A screenful." },
   listScanBytesMax: {

@@ -1,4 +1,5 @@
 import type { AttemptError } from "../core/attempt-error.ts";
+import { isUtf8 } from "node:buffer";
 import { limit } from "../core/limits.ts";
 import type { AttemptFacts } from "../core/model.ts";
 import { once } from "../core/structures/once.ts";
@@ -19,20 +20,64 @@ type Headers = readonly (readonly [string, string])[];
 
 /**
  * What the headers of an endpoint carry that nobody may read: their values, without the word for the scheme;
- * of `Basic` (RFC 7617) also what it encodes, and the password in it; of several parameters, such as cookies
- * (RFC 6265) and those of `Digest` (RFC 9110, 11.2), the value of each.
+ * of several parts (parameters, cookies, a list, a user with a password) each that is long enough; of a user
+ * and a password in base64, as in `Basic` (RFC 7617), both as they are read.
  */
 export function headerSecrets(headers: Headers): string[] {
   return headers.filter(([name]) => isCredentialHeader(name)).flatMap(([, value]) => secretsIn(value));
 }
 
 function secretsIn(value: string): string[] {
-  const [, scheme = "", credential = value] = /^([A-Za-z]+) +(\S+)$/.exec(value) ?? [];
-  const basic = scheme.toLowerCase() === "basic" ? Buffer.from(credential, "base64").toString() : "";
-  const colon = basic.indexOf(":");
-  const decoded = colon < 0 ? [] : [basic, basic.slice(colon + 1)];
-  const parameters = [...value.matchAll(PARAMETER)].map(([, quoted, plain]) => quoted ?? plain ?? "");
-  return [...[credential, ...parameters].filter((one) => one.length >= HEADER_LENGTH_MIN), ...decoded];
+  // White space around a value is no part of it (RFC 9110, 5.5).
+  const whole = value.trim();
+  const [scheme = "", rest = whole] = SCHEME.exec(whole)?.slice(1) ?? [];
+  const credential = /\s/.test(rest) ? whole : rest;
+  const max = limit("headerPartsMax");
+  const parameters = [...whole.matchAll(PARAMETER).take(max)].map(
+    ([, quoted, plain]) => quoted ?? plain ?? "",
+  );
+  const pieces = whole.slice(scheme.length).split(SEPARATORS).filter(isLong).slice(0, max);
+  const parts = pieces.map((part) => part.replace(NAME_BEFORE, ""));
+  const decoded = [credential, ...parts].flatMap((part) => decodedOf(part, scheme));
+  const passwords = decoded.map((text) => text.slice(text.indexOf(":") + 1));
+  const written = [credential, ...parameters, ...parts, ...parts.flatMap(besideColons)].filter(isLong);
+  // A key may stand in place of the user.
+  return [
+    ...new Set([...written, ...decoded, ...passwords, ...decoded.flatMap(besideColons).filter(isLong)]),
+  ];
+}
+
+function isLong({ length }: string): boolean {
+  return length >= HEADER_LENGTH_MIN;
+}
+
+/**
+ * A word for the scheme and what follows: a token of RFC 9110 that is words with a number at most, such as
+ * `AWS4-HMAC-SHA256`. What looks otherwise may be a credential itself.
+ */
+const SCHEME = /^([A-Za-z]+\d{0,3}(?:[-._][A-Za-z]+\d{0,3})*) +(.+)$/;
+/** Between the parts of a value. */
+const SEPARATORS = /[\s,;&|"'<>()[\]{}]+/;
+/** The name of a parameter; what ends with `=` is base64. */
+const NAME_BEFORE = /^[\w!#$%'*+.^`|~-]+=(?=[^=])/;
+
+/** A user and a password in base64, as text; under another scheme than `Basic` it may be anything else. */
+function decodedOf(credential: string, scheme: string): string[] {
+  const bytes = Buffer.from(credential, "base64");
+  const text = bytes.toString(isUtf8(bytes) ? "utf8" : "latin1");
+  const isRead = scheme.toLowerCase() === "basic" || PRINTABLE.test(text);
+  return isRead && text.includes(":") ? [text] : [];
+}
+
+const PRINTABLE = /^[\x20-\x7e]*$/;
+
+/** A user, a signature, a nonce and a time are four. */
+const COLON_PIECES_MAX = 8;
+
+/** What stands between the colons, and all that follows the first, which may be a password with some. */
+function besideColons(text: string): string[] {
+  const pieces = text.split(":");
+  return pieces.length === 1 ? [] : [text.slice(text.indexOf(":") + 1), ...pieces.slice(0, COLON_PIECES_MAX)];
 }
 
 /** What an attempt's row shows of the server's words, without these secrets. */
@@ -109,9 +154,13 @@ function distinct(needles: readonly Needle[]): Needle[] {
   return [...known.values()].filter(({ text }) => text.length >= LENGTH_MIN);
 }
 
-/** Its bytes in UTF-8 as Latin-1 shows them and, as headers are sent in Latin-1, itself. */
+/**
+ * Its bytes in UTF-8 as Latin-1 shows them and, as headers are sent in Latin-1, itself; also without white
+ * space around it, as who repeats a value may leave that out.
+ */
 function asLatin1(secret: string): string[] {
-  return [...new Set([Buffer.from(secret).toString("latin1"), secret])];
+  const texts = [secret, secret.trim()];
+  return [...new Set([...texts.map((text) => Buffer.from(text).toString("latin1")), ...texts])];
 }
 
 /** As text, in base64, and in hexadecimal digits, with spaces or without. */

@@ -118,7 +118,10 @@ function elapsedMs({ parts, began }: Sending): number {
   return Math.max(0, Math.round(parts.monotonic() - began));
 }
 
-/** Credentials that a server may repeat: what is stored, and what was made of it (`sent`: headers). */
+/**
+ * Credentials that a server may repeat: what is stored, and what was made of it (`sent`: headers). What is
+ * read in `config`, and the names of headers, which a signature lists, are none.
+ */
 function secretsOf(
   kind: DestinationKind,
   endpoint: Endpoint,
@@ -127,7 +130,12 @@ function secretsOf(
   const { credentials, config } = compiledOf(endpoint);
   if (credentials.length === 0) return [];
   const authorization = sent.filter(([name]) => name.toLowerCase() === "authorization");
-  return [...new Set([...credentials, ...(kind.secrets?.(config) ?? []), ...headerSecrets(authorization)])];
+  const open = new Set<unknown>([
+    ...Object.values(endpoint.config),
+    ...sent.map(([name]) => name.toLowerCase()),
+  ]);
+  const made = headerSecrets(authorization).filter((one) => !open.has(one));
+  return [...new Set([...credentials, ...(kind.secrets?.(config) ?? []), ...made])];
 }
 
 /** Within what is left of the attempt's time. */

@@ -133,6 +133,21 @@ test("of random credentials in random mixes of spellings nothing is left", () =>
   }
 });
 
+test("of random credentials in every form of a header nothing is left", () => {
+  const chance = chanceOf(11);
+  const letters = "abcXYZ019-._~+/";
+  for (let round = 0; round < 100; round++) {
+    const more = Array.from({ length: 7 + chance(40) }, () => letters[chance(letters.length)]).join("");
+    // Words alone before a space are a scheme.
+    const part = `7${more}`;
+    for (const form of FORMS) {
+      const [value, read = part] = form(part);
+      const shown = hideSecrets(`got ${read}!`, headerSecrets([["authorization", value]]));
+      expect([value, shown]).toEqual([value, "got ***!"]);
+    }
+  }
+});
+
 test("what stands beside a hidden credential stays as it was written", () => {
   const said = JSON.stringify({ said: JSON.stringify({ key: KEY, path: "C:\\new\\%41&amp;", more: "ä\n" }) });
   const written = JSON.stringify(JSON.stringify(KEY)).slice(3, -3);
@@ -212,6 +227,85 @@ test("of several parameters the value of each counts, in quotes or plain", () =>
   expect(hideSecrets("the user has auth, and x", secrets)).toBe("the user has auth, and x");
 });
 
+const PART = "dt0c01.ABCDEF/0123+4567_89~xyz";
+const b64 = (text: string) => Buffer.from(text).toString("base64");
+
+/** What a header may hold around a credential; what its receiver reads in it where that is more. */
+const FORMS: ((part: string) => [value: string, read?: string])[] = [
+  (part) => [`${part} `],
+  (part) => [` ${part}`],
+  (part) => [`  Bearer ${part}  `],
+  (part) => [`Bearer  ${part}`],
+  (part) => [`\u00a0${part}\u00a0`],
+  (part) => [`Api-Token ${part}`],
+  (part) => [`Klaviyo-API-Key ${part}`],
+  (part) => [`Zoho-oauthtoken ${part}`],
+  (part) => [`OAuth2 ${part}`],
+  (part) => [`AWS4-HMAC-SHA256 ${part}`],
+  (part) => [`a.b_c!1 ${part}`],
+  (part) => [`2fa ${part}`],
+  (part) => [`Bearer ${part}, x`],
+  (part) => [`Bearer first-credential,${part}`],
+  (part) => [`${part} second-credential`],
+  (part) => [`second-credential; ${part}`],
+  (part) => [`Token token=${part}, x=y`],
+  (part) => [`key="${part}"`],
+  (part) => [`Bearer "${part}"`],
+  (part) => [`key = '${part}'`],
+  (part) => [`sid=${part}; theme=dark`],
+  (part) => [`sid=${part}==; theme=dark`, `${part}==`],
+  (part) => [`theme=dark; sid=${part} `],
+  (part) => [`user:${part}`],
+  (part) => [`${part}:user`],
+  (part) => [`hmac user:${part}:1720000000`],
+  (part) => [`17|${part}`],
+  (part) => [`Basic ${b64(`user:${part}`)} `],
+  (part) => [`Basic ${b64(`${part}:`)}`],
+  (part) => [`Basic ${b64(`${part}:x`)}`],
+  (part) => [`Basic ${b64(`user:a:${part}`)}`, `a:${part}`],
+  (part) => [`ApiKey ${b64(`id:${part}`)}`],
+  (part) => [b64(`id:${part}`)],
+  (part) => [`{"key":"${part}"}`],
+  (part) => [`<${part}>`],
+];
+
+test.each(FORMS.map((form) => form(PART)))(
+  "of a header with %p the part that a receiver repeats alone is hidden",
+  (value, read = PART) => {
+    const secrets = headerSecrets([["x-auth", value]]);
+    for (const text of [read, value.trim(), b64(read), encodeURIComponent(read)])
+      expect([text, hideSecrets(`got ${text}`, secrets)]).toEqual([
+        text,
+        expect.not.stringContaining("ABCDEF"),
+      ]);
+    expect(hideSecrets(`got ${read} of the user`, secrets)).toBe("got *** of the user");
+  },
+);
+
+test("a word for the scheme and a parameter's name stay, as does what is short", () => {
+  const secrets = headerSecrets([["authorization", `Klaviyo-API-Key ${PART}`]]);
+  expect(hideSecrets(`Klaviyo-API-Key ${PART}`, secrets)).toBe("Klaviyo-API-Key ***");
+  const named = headerSecrets([["authorization", `Signature signature="${PART}", algorithm=none`]]);
+  expect(hideSecrets("the signature's algorithm is none", named)).toBe("the signature's algorithm is none");
+});
+
+test("of very many parts so many are looked for as a limit says, and the whole", () => {
+  const max = limit("headerPartsMax");
+  const value = Array.from({ length: 400 }, (_, at) => `part-${1000 + at}`).join(",");
+  const secrets = headerSecrets([["x-api-key", value]]);
+  expect([secrets[0], secrets.length]).toEqual([value, 1 + max]);
+});
+
+test("white space around a stored password is left out where a server does so", () => {
+  expect(hideSecrets("password <pass word>", [" pass word "])).toBe("password <***>");
+});
+
+test("a password in Latin-1 is read in `Basic` too", () => {
+  const basic = Buffer.from("user:pässwörd", "latin1").toString("base64");
+  const secrets = headerSecrets([["authorization", `Basic ${basic}`]]);
+  expect(hideSecrets("got pässwörd!", secrets)).toBe("got ***!");
+});
+
 const PASSWORD = "correct-horse-battery";
 const BASIC = Buffer.from(`u:${PASSWORD}`).toString("base64");
 const API_KEY = "k3y-of-this-endpoint";
@@ -257,6 +351,24 @@ test.each([
     for (const secret of [PASSWORD, BASIC, API_KEY]) expect(text).not.toContain(secret);
   },
 );
+
+test("a header is stored without the spaces around it, and what a receiver repeats of it is not shown", async () => {
+  await using app = await startApp();
+  await using receiver = startReceiver();
+  const url = receiver.at("spaces", ({ headers: { "x-api-key": key = "", authorization = "" } }) => {
+    return new Response(`<${key}> <${authorization.split(" ").at(-1)}>`, { status: 500 });
+  });
+  const headers = {
+    "x-api-key": ` ${API_KEY} `,
+    authorization: `Api-Token ${PASSWORD} `,
+    "x-plain": "  a b ",
+  };
+  const { id } = await app.live.create("/v1/endpoints", { url, headers });
+  const { json } = await app.live.post(`/v1/endpoints/${id}/test`);
+  expect(json["response_body"]).toBe("<***> <***>");
+  const stored = await app.live.get(`/v1/endpoints/${id}`);
+  expect(stored.json["headers"]).toEqual({ "x-api-key": "***", authorization: "***", "x-plain": "a b" });
+});
 
 test("a secret whose end the kept part of an answer cuts off is hidden too", async () => {
   await using app = await startApp();

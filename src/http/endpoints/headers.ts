@@ -19,22 +19,24 @@ const VALUE = /^[\x20-\x7e\xa0-\xff]*$/;
 const RESERVED = new Set([...TRANSPORT_HEADERS, "content-type", "user-agent", HOPS_HEADER]);
 
 /**
- * The custom headers of a body. A credential that reads `***` keeps the value that is stored under its name.
+ * The custom headers of a body, each value without the spaces around it, which are no part of it (RFC 9110
+ * section 5.5). A credential that reads `***` keeps the value that is stored under its name.
  * Notes what is wrong, each with its pointer, and never repeats a value.
  */
 export function readHeaders(
-  given: Readonly<Record<string, string>>,
+  body: Readonly<Record<string, string>>,
   stored: Headers,
   faults: Fault[],
 ): Headers {
   const max = limit("customHeadersMax");
-  const pairs = Object.entries(given);
+  const pairs = Object.entries(body);
   if (pairs.length > max) faults.push({ pointer: "/headers", detail: `Expected at most ${max} headers.` });
   const kept = new Map(stored.map(([name, value]) => [name.toLowerCase(), value]));
   const seen = new Set<string>();
-  return pairs.slice(0, max).map(([name, value]): [string, string] => {
+  return pairs.slice(0, max).map(([name, given]): [string, string] => {
+    const value = withoutSpaces(given);
     const lower = name.toLowerCase();
-    const isMasked = value === MASK && isCredentialHeader(name);
+    const isMasked = given === MASK && isCredentialHeader(name);
     const actual = isMasked ? kept.get(lower) : value;
     const detail = faultOf(name, actual) ?? (seen.has(lower) ? "This header stands here twice." : null);
     if (detail !== null) faults.push({ pointer: pointerOf(name), detail });
@@ -60,6 +62,15 @@ function faultOf(name: string, value: string | undefined): string | null {
   if (RESERVED.has(lower) || lower.startsWith("webhook-")) return "This header is set by Sealpost itself.";
   if (value === undefined) return `Nothing is stored yet that ${MASK} could stand for.`;
   return VALUE.test(value) ? null : "Expected Latin-1 text without control characters.";
+}
+
+/** Line breaks and other white space stay, and are refused. */
+function withoutSpaces(text: string): string {
+  let from = 0;
+  let to = text.length;
+  while (text[from] === " ") from++;
+  while (to > from && text[to - 1] === " ") to--;
+  return text.slice(from, to);
 }
 
 /** What is no name of a header is not repeated: it may be anything. */

@@ -73,7 +73,7 @@ const TEXTS = {
   transformations: "Operations that reshape the body, in order; null: none.",
   consumer: "The customer's own user that this endpoint belongs to; null: the project itself.",
   headers:
-    "Sent with every request. Values of [credential headers](/docs/retention) read `***`; sending `***` back keeps them.",
+    "Sent with every request, without the spaces around a value. Values of [credential headers](/docs/retention) read `***`; sending `***` back keeps them.",
   versions: '`["v1"]` or `["v1", "v1a"]`.',
   retry: "null: the default schedule.",
   rate: "Attempts a second; null: no limit.",

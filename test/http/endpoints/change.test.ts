@@ -56,6 +56,15 @@ describe("changing", () => {
     expect(request?.headers).not.toHaveProperty("x-api-key");
   });
 
+  test("a mask with a space is a value like any other: it keeps no credential", async () => {
+    const { name, url, type } = bench.fresh();
+    const { id } = await bench.create({ url, event_types: [type], headers: { "x-api-key": "t0ps3cret" } });
+    await bench.app.live.patch(`/v1/endpoints/${id}`, { headers: { "x-api-key": " ***" } });
+    await bench.publish(type);
+    const [request] = await bench.receiver.arrived(name);
+    expect(request?.headers["x-api-key"]).toBe("***");
+  });
+
   test("its consumer only before its first delivery, so that nobody gets what was meant for another", async () => {
     const { name, url, type } = bench.fresh();
     const { id } = await bench.create({ url, event_types: [type] });
