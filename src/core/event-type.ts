@@ -2,6 +2,9 @@ import { limit } from "./limits.ts";
 
 /** Names of event types and the patterns that subscribe to them. */
 
+/** Of a test that names no type. */
+export const TRIAL_TYPE = "test.event";
+
 const NAME = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/;
 
 export function isEventType(text: string): boolean {

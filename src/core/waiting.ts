@@ -34,4 +34,6 @@ export interface Load {
   hops: number;
   /** The plain envelope: what is signed and sent unless transformations reshape it. */
   body: Uint8Array;
+  /** A test whose type was chosen, in this turn, by who may store credentials. Left out: false. */
+  isTypeChosen?: boolean;
 }

@@ -1,8 +1,8 @@
-import { gateOf, withoutWaits } from "../core/delivery.ts";
+import { gateOf, isTest, withoutWaits } from "../core/delivery.ts";
 import type { Load, Waiting } from "../core/waiting.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint, Health, WaitingFor } from "../core/model.ts";
-import { isPolled, keepsOrder } from "../destinations/destinations.ts";
+import { isPolled, isStrayTest, keepsOrder, STRAY_TEST } from "../destinations/destinations.ts";
 import type { Data } from "../store/data.ts";
 import { dispose } from "../store/log/disposal.ts";
 import { EndpointActor } from "./actor.ts";
@@ -12,7 +12,7 @@ import { loadDelivery } from "./load.ts";
 import { PollActor } from "./poll-actor.ts";
 import type { QueueTotals } from "./queue.ts";
 import type { Recorder } from "./recorder.ts";
-import type { Sent } from "./send.ts";
+import { sentMalformed, type Sent } from "./send.ts";
 import { Slots } from "./slots.ts";
 import type { SteadyClock } from "../platform/clock.ts";
 import type { KeptClock } from "./steady.ts";
@@ -68,7 +68,15 @@ export class Actors {
   constructor(
     private readonly data: Pick<
       Data,
-      "store" | "tenants" | "endpoints" | "health" | "events" | "deliveries" | "notes" | "meter"
+      | "store"
+      | "tenants"
+      | "endpoints"
+      | "eventTypes"
+      | "health"
+      | "events"
+      | "deliveries"
+      | "notes"
+      | "meter"
     >,
     private readonly parts: ActorsParts,
   ) {
@@ -119,7 +127,7 @@ export class Actors {
         ask: (endpoint, own) => this.#slots.ask(endpoint.id, this.#accountOf(endpoint), own),
       },
       meter: this.data.meter,
-      send: (endpoint, load) => this.parts.send(endpoint, load),
+      send: (endpoint, load) => this.#send(endpoint, load),
       record: (settlement) => this.parts.recorder.record(settlement),
       isTurnOver: () => this.data.store.turns.isOver,
       canRecord: () => this.data.store.writable,
@@ -127,6 +135,14 @@ export class Actors {
       isSuspended: (projectId) => this.data.tenants.isSuspended(projectId),
       unattended: (work, running) => this.data.store.unattended(work, running),
     };
+  }
+
+  /** What was asked for, and whatever has waited since, is held to the settings of now. */
+  #send(endpoint: Endpoint, load: Load): Promise<Sent | null> {
+    const { eventTypes, store } = this.data;
+    const isHeld = isTest(load.delivery) && !load.isTypeChosen;
+    if (!isHeld || !isStrayTest(eventTypes, endpoint, load.type)) return this.parts.send(endpoint, load);
+    return Promise.resolve(sentMalformed(store.now(), { code: "message_refused", detail: STRAY_TEST }));
   }
 
   #accountOf({ projectId }: Endpoint): number {
@@ -182,15 +198,19 @@ export class Actors {
     this.#actors.get(endpointId)?.forget(deliveryId);
   }
 
-  /** One attempt now, whatever the queue says; resolves once it is on disk. See EndpointActor.attemptNow. */
+  /**
+   * One attempt now, whatever the queue says; resolves once it is on disk. See EndpointActor.attemptNow, and
+   * Load for `isTypeChosen`.
+   */
   attemptNow(
     deliveryId: number,
     trigger: "manual" | "test",
+    isTypeChosen = false,
   ): Promise<Sent | null> | AttemptRefusal | "polled" {
     this.#touched.add(deliveryId);
     const load = loadDelivery(this.data, deliveryId);
     const actor = load && this.#of(load.delivery.endpointId);
-    return load && actor ? actor.attemptNow(load, trigger) : "closed";
+    return load && actor ? actor.attemptNow({ ...load, isTypeChosen }, trigger) : "closed";
   }
 
   /** See EndpointActor.reserveByHand. */

@@ -1,8 +1,8 @@
 import { untriedDelivery } from "../core/delivery.ts";
+import { TRIAL_TYPE } from "../core/event-type.ts";
 import { type Endpoint, envelopeBytesOf } from "../core/model.ts";
 import { send, type SendParts, type Sent } from "./send.ts";
 
-export const TRIAL_TYPE = "test.event";
 export const TRIAL_DATA = { message: "This is a test event from Sealpost." };
 
 /**

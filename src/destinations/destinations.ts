@@ -1,3 +1,4 @@
+import { TRIAL_TYPE } from "../core/event-type.ts";
 import type { Endpoint } from "../core/model.ts";
 import type { DestinationKind, KindRow, PolledKind } from "./destination.ts";
 import { activemq } from "./kinds/activemq.ts";
@@ -52,6 +53,27 @@ export function isPolled(kind: string): boolean {
 export function keepsOrder({ ordering, kind }: Pick<Endpoint, "ordering" | "kind">): boolean {
   return ordering === "fifo" || isPolled(kind);
 }
+
+/** The catalog of event types. */
+interface Catalog {
+  find(projectId: number, name: string): unknown;
+}
+
+/**
+ * True where a test of this type is only for who may store credentials, and only once: by the endpoint's
+ * settings of now the type decides where its message goes, and the project has not named that type.
+ */
+export function isStrayTest(
+  eventTypes: Catalog,
+  { kind, config, projectId }: Pick<Endpoint, "kind" | "config" | "projectId">,
+  type: string,
+): boolean {
+  if (type === TRIAL_TYPE || !findKind(kind)?.routesByType?.(config)) return false;
+  return eventTypes.find(projectId, type) === undefined;
+}
+
+/** What is said where such a test is refused. */
+export const STRAY_TEST = `The type decides where this destination puts the message: a portal link tests it with ${TRIAL_TYPE} or a type of the catalog, and a test of any other is not sent again.`;
 
 export function listKinds(): readonly KindRow[] {
   return KINDS;

@@ -72,9 +72,9 @@ export class OutletWatch implements Outlet {
       this.#isHandedOver = false;
     };
     const attemptNow = actors.attemptNow.bind(actors);
-    actors.attemptNow = (id, trigger) => {
+    actors.attemptNow = (id, trigger, isTypeChosen) => {
       const isOnly = tell.byHand(id);
-      const attempt = attemptNow(id, trigger);
+      const attempt = attemptNow(id, trigger, isTypeChosen);
       const refusal = typeof attempt === "string" ? attempt : null;
       if (refusal !== null && isOnly) tell.notByHand(id);
       tell.triedByHand(id, trigger, refusal);

@@ -1,10 +1,10 @@
 import { Type } from "@sinclair/typebox";
 import { invalid, notFound, Problem, unavailable } from "../../core/errors.ts";
-import { isEventType } from "../../core/event-type.ts";
+import { isEventType, TRIAL_TYPE } from "../../core/event-type.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { Endpoint } from "../../core/model.ts";
-import { findKind, isPolled } from "../../destinations/destinations.ts";
-import { TRIAL_DATA, TRIAL_TYPE } from "../../delivery/trial.ts";
+import { isPolled, isStrayTest, STRAY_TEST } from "../../destinations/destinations.ts";
+import { TRIAL_DATA } from "../../delivery/trial.ts";
 import type { Incoming } from "../../pipeline/pipeline.ts";
 import { type AttemptAnswer, attemptExample, attemptOf, attemptShape } from "../deliveries/attempt-shape.ts";
 import { type DeliveryAnswer, deliveryExample, deliveryOf, deliveryShape } from "../deliveries/shape.ts";
@@ -57,7 +57,7 @@ function testRoute(services: TestNeeds): AnyRoute {
       "backing off, whatever it subscribes to. It stands in the log with `test: true` and is not metered. The answer comes when the " +
       "attempt is over. An endpoint of the kind `poll` is sent nothing: there the event waits to be fetched like any other. " +
       "Where the type decides where the message goes (`rabbitmq` without `routing_key`, `aws_eventbridge` without `detail_type`), " +
-      "a portal link names none, or one of the catalog.",
+      "a portal link names none, or one of the catalog; a test of any other type is not sent again.",
     access: "manage",
     budget: "management",
     audit: "Its event and attempt stand in the log as tests.",
@@ -98,14 +98,11 @@ function testRoute(services: TestNeeds): AnyRoute {
  */
 function requireOwnType(
   { eventTypes }: Needs<"eventTypes">,
-  { kind, projectId }: Caller,
+  { kind }: Caller,
   endpoint: Endpoint,
   type: string,
 ): void {
-  if (kind !== "portal" || !findKind(endpoint.kind)?.routesByType?.(endpoint.config)) return;
-  if (type === TRIAL_TYPE || eventTypes.find(projectId, type)) return;
-  const detail = `The type decides where this destination puts the message: a portal link tests it with ${TRIAL_TYPE} or a type of the catalog.`;
-  throw invalid("/type", detail);
+  if (kind === "portal" && isStrayTest(eventTypes, endpoint, type)) throw invalid("/type", STRAY_TEST);
 }
 
 /** What is refused before it is written leaves no event, and nothing that is sent later. */
@@ -120,7 +117,7 @@ async function sendTest(
     const deliveryId = await writeTest(services, caller, endpoint, type);
     // In the turn of the attempt, so that nobody else gets it.
     giveBack();
-    await attempt(services, deliveryId);
+    await attempt(services, caller, deliveryId);
     return deliveryId;
   } finally {
     giveBack();
@@ -172,8 +169,8 @@ function waitingTest(
   return deliveryOf(services, delivery, type);
 }
 
-async function attempt({ actors }: Needs<"actors">, deliveryId: number): Promise<void> {
-  const sent = await actors.attemptNow(deliveryId, "test");
+async function attempt({ actors }: Needs<"actors">, { kind }: Caller, deliveryId: number): Promise<void> {
+  const sent = await actors.attemptNow(deliveryId, "test", kind !== "portal");
   if (sent === "closed") throw disabledConflict();
   if (sent === null || typeof sent === "string")
     throw unavailable(

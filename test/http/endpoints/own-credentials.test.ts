@@ -131,7 +131,8 @@ const BY_TYPE = CASES.flatMap((row) => {
   // Without the field by which the customer names the place.
   for (const { name, required } of kind.fields) {
     const { [name]: _, ...config } = row.config;
-    if (!required && kind.routesByType(config)) return [{ ...row, config }];
+    const placed = kind.routesByType(row.config) ? { ...config, key_template: "{id}" } : row.config;
+    if (!required && kind.routesByType(config)) return [{ ...row, config, placed }];
   }
   throw new Error(`${row.kind} never goes by the type`);
 });
@@ -187,4 +188,82 @@ describe.each(BY_TYPE)("$kind, where the type decides where a message goes", (ro
     expectRefusal(await replay(path), 422, "invalid_request", ["/endpoint_ids/0"]);
     expect((await replay(other)).status).toBe(202);
   });
+
+  const http = { url: api.receiver.url("before") };
+  test.each([
+    ["the field that names the place is dropped", row.kind, row.placed],
+    ["it becomes one of this kind", "http", http],
+  ])("is not sent its own test again by anybody, once %s", async (_how, kind, config) => {
+    const path = await create({ kind, config }, { timeout_seconds: 5, retry: { schedule: [] } });
+    const { delivery, event } = await testedBy(path, "celery");
+    await moveTo(path, row);
+    expectRefusal(await sendTest(path, "celery"), 422, "invalid_request", ["/type"]);
+    for (const token of ["annaManages", "full"]) {
+      for (const road of [`/v1/deliveries/${delivery}/retry`, `/v1/events/${event}/replay`]) {
+        const before = await attemptsOf(delivery);
+        expect((await api.call("POST", road, {}, token)).status).toBe(202);
+        const after = await api.until(async () => {
+          const all = await attemptsOf(delivery);
+          return all.length > before.length && all;
+        });
+        expect(after.slice(1)).toEqual(before);
+        expect(after[0]).toMatchObject({
+          outcome: "malformed",
+          error_code: "message_refused",
+          request_headers: {},
+        });
+      }
+    }
+  });
+
+  test("is sent a test again whose type the project has named", async () => {
+    const path = await create(row, { timeout_seconds: 5, retry: { schedule: [] } });
+    for (const type of ["test.event", "named.later"]) {
+      await moveTo(path, { kind: "http", config: http });
+      const { delivery, event } = await testedBy(path, type);
+      if (type !== "test.event") await api.call("POST", "/v1/event-types", { name: type });
+      await moveTo(path, row);
+      const retried = await api.call("POST", `/v1/deliveries/${delivery}/retry`, {}, "annaManages");
+      expect([type, retried.status]).toEqual([type, 202]);
+      const replayed = await api.call("POST", `/v1/events/${event}/replay`, {}, "annaManages");
+      expect([type, replayed.status]).toEqual([type, 202]);
+    }
+    await api.call("DELETE", "/v1/event-types/named.later");
+  });
+});
+
+const sendTest = (path: string, type: string, token = "annaManages") =>
+  api.call("POST", `${path}/test`, { type }, token);
+
+/** A link's test, which the settings of that moment allow. */
+async function testedBy(path: string, type: string): Promise<{ delivery: string; event: string }> {
+  const tested = await sendTest(path, type);
+  expect(tested.status).toBe(200);
+  const delivery = String(tested.json["delivery_id"]);
+  const { event_id } = await api.get<{ event_id: string }>(`/v1/deliveries/${delivery}`);
+  return { delivery, event: event_id };
+}
+
+async function moveTo(path: string, { kind, config }: Pick<KindCase, "kind" | "config">): Promise<void> {
+  expect((await api.call("PATCH", path, { kind, config })).status).toBe(200);
+}
+
+const attemptsOf = async (delivery: string) =>
+  (await api.get<{ data: object[] }>(`/v1/deliveries/${delivery}/attempts`)).data;
+
+const RABBIT = { url: "", vhost: "/", exchange: "amq.default", username: "u", password: "owners-password" };
+
+test("a test that still waits when its type comes to decide is refused, and what comes after it is sent", async () => {
+  const config = { ...RABBIT, url: api.receiver.url("rabbit") };
+  const path = await create({ kind: "http", config: { url: api.receiver.url("still-http") } });
+  const { event } = await testedBy(path, "celery");
+  expect((await api.call("POST", `${path}/pause`)).status).toBe(200);
+  expect((await api.call("POST", `/v1/events/${event}/replay`, {}, "annaManages")).status).toBe(202);
+  await moveTo(path, { kind: "rabbitmq", config });
+  expect((await api.call("POST", `${path}/resume`)).status).toBe(200);
+  const [dead] = await api.settled(event, ["dead"]);
+  expect(dead).toMatchObject({ dead_reason: "malformed", attempt_count: 2 });
+  expect((await sendTest(path, "celery", "full")).status).toBe(200);
+  const arrived = await api.receiver.arrived("rabbit/api/exchanges/%2F/amq.default/publish");
+  expect(arrived).toHaveLength(1);
 });
