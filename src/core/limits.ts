@@ -42,6 +42,11 @@ export const LIMITS = {
     unit: "bytes",
     why: "An endpoint with filter, transformations and headers stays far below.",
   },
+  requestsPerTurnMax: {
+    value: 200,
+    unit: "count",
+    why: "Requests that begin in one turn of the loop, some ten milliseconds of work at most; the others begin in the next, and a connection that has more of them in a pipeline is closed.",
+  },
   bodiesInFlightBytesMax: {
     value: 128 * MIB,
     unit: "bytes",

@@ -9,6 +9,7 @@ import {
   prepareRoute,
   type Shared,
 } from "./request-handler.ts";
+import { Arrivals } from "./arrivals.ts";
 import { ANSWERS, BodiesInFlight } from "./bodies-in-flight.ts";
 import { RunningKeys } from "./idempotency.ts";
 import { LongWorks } from "./long-works.ts";
@@ -51,6 +52,7 @@ export function createServer(routes: readonly AnyRoute[], parts: HttpParts): Htt
 
 class BunServer implements HttpServer {
   private readonly app: { fetch(request: Request): Response | Promise<Response> };
+  private readonly arrivals = new Arrivals();
   private bun: Bun.Server<undefined> | null = null;
 
   constructor(table: readonly AnyRoute[], shared: Omit<Shared, "extendTimeout">) {
@@ -64,19 +66,25 @@ class BunServer implements HttpServer {
     return this.app.fetch(request);
   }
 
+  private receive(request: Request): Response | Promise<Response> {
+    const turn = this.arrivals.begin();
+    return turn === null ? this.app.fetch(request) : turn.then(() => this.app.fetch(request));
+  }
+
   /**
    * Not by Elysia's own `listen`: that routes through Bun's table, where `/q/` equals `/q`, shares the port
    * with a second process (`reusePort`), and leaves a listener on the process behind. Before any handler Bun
    * itself answers 400 (no Host in HTTP/1.1, targets, headers and lengths that it cannot read), 431 and 505,
    * without a body, and closes the connection at a method that it does not know. In one turn of its loop it
-   * accepts whoever waits, and reads up to 512 KiB of each connection: 1,000 bodies of 1 MiB that come at
-   * once hold up the others for some half a second, as long as a server of Bun's that only reads them.
+   * accepts whoever waits, and reads 512 KiB of each connection, of one that sends more several times: 1,000
+   * bodies of 1 MiB that come at once hold up the others for some half a second, as long as a server of Bun's
+   * that only reads them. Of requests in a pipeline so many begin as `Arrivals` lets.
    */
   listen({ port, hostname }: { port: number; hostname: string }): { port: number } {
     this.bun = Bun.serve({
       port,
       hostname,
-      fetch: (request) => this.app.fetch(request),
+      fetch: (request) => this.receive(request),
       reusePort: false,
       development: false,
       idleTimeout: IDLE_TIMEOUT_SECONDS,
@@ -101,7 +109,8 @@ class BunServer implements HttpServer {
  */
 function createApp(table: readonly AnyRoute[], shared: Shared) {
   const app = new Elysia({ strictPath: true, normalize: false, handler: { standardHostname: false } });
-  const unmatched = fallback(({ request }) => refusePath(table, request));
+  const paths = new PathTable(table);
+  const unmatched = fallback(({ request }) => refusePath(paths, request));
   app.onError(({ code, error, request }) => {
     const prepared = code === "NOT_FOUND" ? unmatched : fallback(() => Promise.reject(error));
     return new RequestHandler(shared, prepared, request, {}).respond();
@@ -114,7 +123,7 @@ function createApp(table: readonly AnyRoute[], shared: Shared) {
       });
     }
   }
-  for (const [method, path] of shadowed(table)) {
+  for (const [method, path] of shadowed(paths)) {
     const refuse = ({ request }: ElysiaContext) =>
       new RequestHandler(shared, unmatched, request, {}).respond();
     app.route(method, path, refuse, { parse: "none" });
@@ -181,36 +190,62 @@ function fallback(handle: AnyRoute["handle"]): PreparedRoute {
  * Methods that a path does not take, but a wider one that fits too: `GET /v1/endpoints/preview` is no
  * endpoint called preview. Elysia, which looks for each method by itself, would find the wider one.
  */
-function shadowed(table: readonly AnyRoute[]): [method: string, path: string][] {
-  const paths = [...new Set(table.map(({ path }) => path))];
-  return paths.flatMap((path) => {
-    const own = new Set(narrowestOf(table, path).flatMap(methodsOf));
-    const wider = new Set(table.filter((entry) => isPathOf(entry, path)).flatMap(methodsOf));
+function shadowed(paths: PathTable): [method: string, path: string][] {
+  return paths.all.flatMap(({ path }) => {
+    const own = new Set(paths.methodsOf(path));
+    const wider = new Set(paths.fitting(path).flatMap(({ methods }) => methods));
     return [...wider.difference(own)].map((method): [string, string] => [method, path]);
   });
 }
 
 /** Throws 404, or 405 where the path takes other methods. With a fragment behind it no path is found. */
-function refusePath(table: readonly AnyRoute[], request: Request): never {
-  const { pathname } = new URL(request.url);
-  const methods = narrowestOf(table, pathname).flatMap(methodsOf);
+function refusePath(paths: PathTable, request: Request): never {
+  const methods = paths.methodsOf(new URL(request.url).pathname);
   if (methods.length === 0 || methods.includes(request.method)) throw notFound("path");
   const allow = methods.toSorted().join(", ");
   throw new Problem("method_not_allowed", `This path takes ${allow}.`, { headers: { allow } });
 }
 
-/** The routes of a path: where several patterns fit it, those of the one with the fewest parameters. */
-function narrowestOf(table: readonly AnyRoute[], pathname: string): AnyRoute[] {
-  const fitting = table.filter((entry) => isPathOf(entry, pathname));
-  const fewest = Math.min(...fitting.map(({ path }) => paramNames(path).length));
-  return fitting.filter(({ path }) => paramNames(path).length === fewest);
+/** A path of the table, with all methods that it takes. */
+interface PathPattern {
+  path: string;
+  segments: readonly string[];
+  params: number;
+  methods: readonly string[];
 }
 
-function isPathOf(entry: AnyRoute, pathname: string): boolean {
-  const segments = pathname.split("/");
-  const pattern = entry.path.split("/");
-  if (segments.length !== pattern.length) return false;
-  return pattern.every((part, at) => (part.startsWith(":") ? segments[at] !== "" : part === segments[at]));
+/** The paths of a table, split once: strangers ask for paths that do not exist as often as they like. */
+class PathTable {
+  readonly all: readonly PathPattern[];
+  readonly #byLength: ReadonlyMap<number, readonly PathPattern[]>;
+  readonly #longest: number;
+
+  constructor(table: readonly AnyRoute[]) {
+    const entries = Map.groupBy(table, ({ path }) => path);
+    this.all = [...entries].map(([path, routes]) => ({
+      path,
+      segments: path.split("/"),
+      params: paramNames(path).length,
+      methods: routes.flatMap(methodsOf),
+    }));
+    this.#byLength = Map.groupBy(this.all, ({ segments }) => segments.length);
+    this.#longest = Math.max(...this.#byLength.keys());
+  }
+
+  fitting(pathname: string): PathPattern[] {
+    const parts = pathname.split("/", this.#longest + 1);
+    const patterns = this.#byLength.get(parts.length) ?? [];
+    return patterns.filter(({ segments }) =>
+      segments.every((segment, at) => (segment.startsWith(":") ? parts[at] !== "" : segment === parts[at])),
+    );
+  }
+
+  /** The methods of a path: where several patterns fit it, of those with the fewest parameters. */
+  methodsOf(pathname: string): string[] {
+    const fitting = this.fitting(pathname);
+    const fewest = Math.min(...fitting.map(({ params }) => params));
+    return fitting.filter(({ params }) => params === fewest).flatMap(({ methods }) => methods);
+  }
 }
 
 function requireDistinct(names: readonly string[]): void {
