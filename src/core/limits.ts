@@ -17,6 +17,11 @@ export const LIMITS = {
     why: "One event fits into memory many times over; larger data belongs behind a link.",
   },
   ingestBodyBytesMax: { value: MIB, unit: "bytes", why: "No provider of the table sends more." },
+  signedBytesMax: {
+    value: 2 * MIB,
+    unit: "bytes",
+    why: "What one signature covers: a body, with headers and an address beside it. A source of `hmac` whose `signed_content` makes more of a request refuses it as `too_large`.",
+  },
   formFieldsMax: {
     value: 2000,
     unit: "count",

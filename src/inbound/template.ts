@@ -29,6 +29,11 @@ export function names(template: Template, name: Name): boolean {
   return template.some((piece) => isNamed(piece, name));
 }
 
+/** True where the template holds the value more than once. */
+export function repeats(template: Template, name: Name): boolean {
+  return template.filter((piece) => isNamed(piece, name)).length > 1;
+}
+
 /** `valueOf` is asked for the values that the template names, and for no other. */
 export function render(template: Template, valueOf: (name: Name) => Bytes): Bytes[] {
   return template.map((piece) => ("literal" in piece ? piece.literal : valueOf(piece.name)));
@@ -70,6 +75,11 @@ function isParted(run: Template): boolean {
 
 function isNamed(piece: Piece, name: Name): boolean {
   return "name" in piece && piece.name === name;
+}
+
+/** The length of what was rendered. */
+export function bytesOf(parts: readonly Bytes[]): number {
+  return parts.reduce((bytes, part) => bytes + Buffer.byteLength(part), 0);
 }
 
 /** A signed text, by its hash, and where it is cut into its values. */

@@ -1,5 +1,6 @@
 /** What anyone could have signed, and what would make a forged request cost much. */
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
+import { limit } from "../../src/core/limits.ts";
 import { jsonRequest, materialOf, requestOf, SOURCE_URL, withHeader } from "./kit.ts";
 import { genuine, materialFor, outcome, receive } from "./outcome.ts";
 import { hashOf, macOf } from "./recompute.ts";
@@ -68,4 +69,55 @@ test("a form of more fields than any provider sends is not worked through", asyn
     const request = withHeader(withHeader(long, header, "x"), "x-plivo-signature-v3-nonce", "n");
     expect(await outcome(key, request, material)).toBe("malformed");
   }
+});
+
+/** The bytes that are hashed meanwhile. */
+async function hashedBy(work: () => Promise<unknown>): Promise<number> {
+  const parts = spyOn(Bun.CryptoHasher.prototype, "update");
+  const wholes = spyOn(Bun.CryptoHasher, "hash");
+  try {
+    await work();
+    const hashed = [
+      ...parts.mock.calls.map(([part]) => part),
+      ...wholes.mock.calls.map(([, whole]) => whole),
+    ];
+    return hashed.reduce((bytes, data) => bytes + Buffer.byteLength(data as string), 0);
+  } finally {
+    parts.mockRestore();
+    wholes.mockRestore();
+  }
+}
+
+test("hmac: a template that repeats what a stranger sends is not worked through where that is long", async () => {
+  const config = { header: "x-sig", algorithm: "sha256", encoding: "hex", id_header: "x-id" };
+  const verdictOn = (signed_content: string, body: string, id = "1") => {
+    const text = signed_content.replaceAll("{body}", body).replaceAll("{id}", id);
+    const headers = { "x-sig": macOf("sha256", "s", "hex", text), "x-id": id };
+    const material = materialOf(["s"], { config: { ...config, signed_content } });
+    return outcome("hmac", requestOf({ body, headers }), material);
+  };
+  // A source that was stored before {body} could stand only once goes on, while its bodies are small.
+  const often = "{body}".repeat(166);
+  expect(await verdictOn(often, '{"a":1}')).toBe("event");
+  expect(await verdictOn("{body}", "x".repeat(limit("ingestBodyBytesMax")))).toBe("event");
+
+  const body = "x".repeat(limit("ingestBodyBytesMax"));
+  const headers = { "x-sig": "ab".repeat(32) };
+  const forged = requestOf({ body, headers });
+  const material = materialOf(["s", "t"], { config: { ...config, signed_content: often } });
+  expect(await hashedBy(() => outcome("hmac", forged, material))).toBeLessThan(body.length);
+  expect(await outcome("hmac", forged, material)).toBe("too_large");
+  expect(await verdictOn("{body}" + "|{id}".repeat(190), "{}", "i".repeat(15_000))).toBe("too_large");
+});
+
+test("Microsoft Graph: a secret is compared once, however many notifications a stranger sends", async () => {
+  const secret = "s".repeat(8192);
+  const sent = (states: string[]) =>
+    jsonRequest(JSON.stringify({ value: states.map((clientState) => ({ clientState })) }), {});
+  const material = materialOf([secret]);
+  const forged = sent(Array.from({ length: 10_000 }, () => ""));
+  expect(await hashedBy(() => outcome("microsoft_graph", forged, material))).toBeLessThan(1_000_000);
+  expect(await outcome("microsoft_graph", sent([secret, secret]), material)).toBe("event");
+  for (const states of [[secret, "t"], ["t", secret], [""]])
+    expect(await outcome("microsoft_graph", sent(states), material)).toBe("bad_signature");
 });

@@ -16,7 +16,7 @@ import { type DigestRule, hmacScheme } from "../schemes/hmac.ts";
 import { whole } from "../schemes/layouts.ts";
 import type { Arrival, Scheme } from "../schemes/scheme.ts";
 import { textSecret } from "../secrets.ts";
-import { names, parseTemplate, type Template } from "../template.ts";
+import { names, parseTemplate, repeats, type Template } from "../template.ts";
 import { within } from "../window.ts";
 import { WHOLE_BODY } from "../schemes/scheme.ts";
 
@@ -60,17 +60,18 @@ function templateOf(config: Config): Template | null {
 }
 
 /**
- * What is wrong between settings: a template must sign the body, and what else it names must come in
- * a header.
+ * What is wrong between settings: a template must sign the body, once, as all of it is work before anything
+ * is known to be genuine; what else it names must come in a header.
  */
 function checkTogether(config: Config): Fault[] {
   const pointer = "/config/signed_content";
   const template = templateOf(config);
   if (!template)
     return [{ pointer, detail: "Only {body}, {timestamp}, {id} and {url} may stand in braces." }];
-  const faults = names(template, "body") ? [] : [{ pointer, detail: "The template must hold {body}." }];
+  const isSigned = names(template, "body");
   return [
-    ...faults,
+    ...(isSigned ? [] : [{ pointer, detail: "The template must hold {body}." }]),
+    ...(repeats(template, "body") ? [{ pointer, detail: "{body} may stand in it only once." }] : []),
     ...faultsOfUnnamed(config, template, "timestamp"),
     ...faultsOfUnnamed(config, template, "id"),
   ];

@@ -19,13 +19,18 @@ function statesIn(body: Uint8Array): unknown[] {
     : [];
 }
 
-/** One request may mix subscriptions: all of them are compared as one. */
+/**
+ * One request may mix subscriptions: each must hold the same secret, which is compared once, however many
+ * there are.
+ */
 function compare(arrival: Arrival): Comparison | RefusalReason {
   const states = statesIn(arrival.request.body);
   if (isSecretInQuery(arrival)) return "token_in_query";
   if (states.length === 0) return "malformed";
   if (states.some((state) => typeof state !== "string")) return "missing_header";
-  return { given: [states.join("\n")], expected: (secret) => [states.map(() => secret).join("\n")] };
+  const [state, ...others] = new Set(states);
+  if (typeof state !== "string" || others.length > 0) return "bad_signature";
+  return { given: [state], expected: (secret) => [secret] };
 }
 
 /** The address is proven by echoing a token as text, never as HTML. */

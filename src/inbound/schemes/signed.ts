@@ -1,6 +1,8 @@
+import { limit } from "../../core/limits.ts";
 import type { Bytes } from "../digest.ts";
 import type { InboundRequest } from "../provider.ts";
 import {
+  bytesOf,
   isIdBounded,
   isJoined,
   type Name,
@@ -99,11 +101,15 @@ function valueOf(name: Name, request: InboundRequest, carried: Carried, secret: 
   return name === "timestamp" || name === "id" ? carried[name] : request[name];
 }
 
-/** All work is done before anything is decided: time tells nothing. */
+/**
+ * All work is done before anything is decided: time tells nothing. It is too much where a template that was
+ * stored before `{body}` could stand only once, or that repeats an id or an address, makes a long text.
+ */
 function verifySigned(rule: SignedRule, template: Template, proof: Proof, arrival: Arrival): Verdict {
   const { request, material } = arrival;
   const carried = carriedBy(request, rule, template);
   const contentFor = (secret: string) => render(template, (name) => valueOf(name, request, carried, secret));
+  if (bytesOf(contentFor("")) > limit("signedBytesMax")) return refused("too_large");
   const isGenuine = proof.holds(carried.signatures, material.secrets, contentFor);
   if (!carried.isComplete) return refused("missing_header");
   if (material.secrets.length === 0) return refused("awaiting_secret");
