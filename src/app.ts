@@ -282,7 +282,8 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
     eraser,
     guard,
     transport,
-    sendTrial: (endpoint) => sendTrial(sendParts, endpoint, data.store.takeKey()),
+    sendTrial: (endpoint) =>
+      actors.inSlot(endpoint.projectId, () => sendTrial(sendParts, endpoint, data.store.takeKey())),
     baseUrl: config.baseUrl,
     ingestRateLimit: config.ingestRateLimit,
     pollRateLimit: config.managementRateLimit,

@@ -61,7 +61,8 @@ export interface DeliveryRows {
 export interface SharedSlots {
   /** Until `giveBack`. */
   take(endpoint: Endpoint, load: Load): void;
-  giveBack(endpoint: Endpoint, load: Load): void;
+  /** With `socketGone` the slot is free once that resolves; the body's bytes are at once. */
+  giveBack(endpoint: Endpoint, load: Load, socketGone?: Promise<void>): void;
   /**
    * False where all endpoints together have too many attempts in flight for one more of this endpoint, which
    * has `own`.

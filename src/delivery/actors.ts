@@ -18,6 +18,7 @@ import type { SteadyClock } from "../platform/clock.ts";
 import type { KeptClock } from "./steady.ts";
 import { wakingClock, type Wake, wakingByTurns } from "./waking.ts";
 import { Touched } from "./touched.ts";
+import type { TransportResult } from "../transport/types.ts";
 
 export interface ActorsParts {
   clock: KeptClock;
@@ -122,7 +123,8 @@ export class Actors {
       },
       slots: {
         take: (endpoint, { body }) => this.#slots.take(this.#accountOf(endpoint), body.length),
-        giveBack: (endpoint, { body }) => this.#slots.giveBack(this.#accountOf(endpoint), body.length),
+        giveBack: (endpoint, { body }, socketGone) =>
+          this.#slots.giveBack(this.#accountOf(endpoint), body.length, socketGone),
         isFree: (endpoint, own) => this.#slots.isFree(this.#accountOf(endpoint), own),
         ask: (endpoint, own) => this.#slots.ask(endpoint.id, this.#accountOf(endpoint), own),
       },
@@ -143,6 +145,26 @@ export class Actors {
     const isHeld = isTest(load.delivery) && !load.isTypeChosen;
     if (!isHeld || !isStrayTest(eventTypes, endpoint, load.type)) return this.parts.send(endpoint, load);
     return Promise.resolve(sentMalformed(store.now(), { code: "message_refused", detail: STRAY_TEST }));
+  }
+
+  /**
+   * Sends what no endpoint's queue holds: in a slot of the account, as its socket may outlive it. Null where
+   * the account has none left.
+   */
+  async inSlot<Result extends Sent | TransportResult>(
+    projectId: number,
+    run: () => Promise<Result | null>,
+  ): Promise<Result | null> {
+    const accountId = this.data.tenants.accountIdOf(projectId);
+    if (!this.#slots.isFree(accountId, 0)) return null;
+    this.#slots.take(accountId, 0);
+    let result: Result | null = null;
+    try {
+      result = await run();
+      return result;
+    } finally {
+      this.#slots.giveBack(accountId, 0, result && "socketGone" in result ? result.socketGone : undefined);
+    }
   }
 
   #accountOf({ projectId }: Endpoint): number {

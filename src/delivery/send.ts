@@ -279,7 +279,10 @@ function errorOf(result: Result, judgement: Judgement | null): AttemptError | nu
 }
 
 function findingOf(result: Result, judgement: Judgement | null, parts: SendParts): Omit<Finding, "saysGone"> {
-  if (result.kind !== "response") return { outcome: result.kind, slows: false, retryAfterMs: null };
+  if (result.kind !== "response") {
+    const socketGone = result.kind === "timeout" ? result.socketGone : undefined;
+    return { outcome: result.kind, slows: false, retryAfterMs: null, socketGone };
+  }
   if (judgement?.delivered) return { outcome: "delivered", slows: false, retryAfterMs: null };
   const { headers } = result;
   const retryAfterMs = readRetryAfter(valueOf(headers, "retry-after"), valueOf(headers, "date"), parts.now());

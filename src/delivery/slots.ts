@@ -1,7 +1,7 @@
 import type { TurnParts } from "../core/structures/turn-queue.ts";
 
 export interface SlotsParts extends TurnParts {
-  /** Attempts in flight over all endpoints, at most. */
+  /** Attempts in flight over all endpoints, at most, with those whose sockets the kernel still holds. */
   max: number;
   /** So many bytes of bodies in them leave no slot. */
   bytesMax: number;
@@ -9,7 +9,7 @@ export interface SlotsParts extends TurnParts {
   wake(endpointId: number): void;
 }
 
-/** Attempts in flight, and the bytes of their bodies. */
+/** Attempts in flight, or with a socket that outlives them, and the bytes of their bodies. */
 interface Use {
   attempts: number;
   bytes: number;
@@ -77,7 +77,12 @@ export class Slots {
     }
   }
 
-  giveBack(accountId: number, bytes: number): void {
+  /** The slot bounds sockets too: where the kernel still holds one, it is free once that is gone. */
+  giveBack(accountId: number, bytes: number, socketGone?: Promise<void>): void {
+    if (socketGone !== undefined) {
+      this.take(accountId, 0);
+      void socketGone.then(() => this.giveBack(accountId, 0));
+    }
     const own = this.#takenBy.get(accountId);
     if (!own) throw new Error("a slot is given back that was not taken");
     for (const use of [this.#taken, own]) {

@@ -9,7 +9,7 @@
  * | `closed`     | terminal; the owner hears nothing any more             | –                              |
  *
  * A socket that is given up while `connecting` cannot be taken back from the kernel (Bun 1.4 has no way to);
- * it is closed the moment it opens, and counts as open until then.
+ * it is closed the moment it opens, and counts as open until then: where SYNs are dropped, for two minutes.
  */
 import type { NoAnswerCode } from "../core/attempt-error.ts";
 import type { Socket, SocketHandler } from "bun";
@@ -64,6 +64,7 @@ export class Connection {
   readonly #target: ConnectionTarget;
   readonly #onGone: (connection: Connection) => void;
   #socket: Socket<Connection> | null = null;
+  #gone: PromiseWithResolvers<void> | null = null;
   #unsent: Uint8Array | null = null;
 
   /** `onGone` is called as soon as the socket no longer exists, maybe twice. Call `open()` next. */
@@ -85,6 +86,12 @@ export class Connection {
     const socket = Connection.#handlers;
     const options = { hostname: address, port, socket, data: this, ...this.#tlsOptions() };
     Bun.connect(options).catch(() => this.#refused());
+  }
+
+  /** To be asked while it is `connecting`: resolves once the kernel has let go of the socket. */
+  get gone(): Promise<void> {
+    this.#gone ??= Promise.withResolvers();
+    return this.#gone.promise;
   }
 
   /** Whether a part of what was written is still waiting for the receiver to read. */
@@ -152,11 +159,16 @@ export class Connection {
   #ended(error: Error | undefined): void {
     const code = this.phase === "securing" ? "tls_failed" : classifySocketError(error);
     this.#fail(code);
-    this.#onGone(this);
+    this.#leave();
   }
 
   #refused(): void {
     this.#fail("connection_refused");
+    this.#leave();
+  }
+
+  #leave(): void {
+    this.#gone?.resolve();
     this.#onGone(this);
   }
 

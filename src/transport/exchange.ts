@@ -74,7 +74,10 @@ export class Exchange implements ConnectionOwner {
   /** The deadline has come; the code says how far the exchange was. */
   expire(): void {
     const phase = this.#connection?.phase ?? "connecting";
-    if (phase === "connecting") return this.#settle({ kind: "timeout", code: "timeout_connect" });
+    if (phase === "connecting") {
+      const socketGone = this.#connection?.gone;
+      return this.#settle({ kind: "timeout", code: "timeout_connect", socketGone });
+    }
     if (phase === "securing") return this.#settle({ kind: "timeout", code: "timeout_tls" });
     const code = this.#parser.state === "body" ? "timeout_body" : "timeout_response";
     this.#settle({ kind: "timeout", code });

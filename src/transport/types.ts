@@ -36,7 +36,8 @@ export type TransportResult =
       /** The body was longer than what is handed back, or broke off. */
       truncated: boolean;
     }
-  | { kind: "timeout"; code: NoAnswerCode }
+  /** `socketGone`: the kernel still holds the socket, and its file, until this resolves. */
+  | { kind: "timeout"; code: NoAnswerCode; socketGone?: Promise<void> | undefined }
   | { kind: "unreachable"; code: NoAnswerCode }
   | { kind: "blocked"; code: "address_not_allowed" }
   /** Given up because the process ends, or not begun because it has no file left for a socket. */

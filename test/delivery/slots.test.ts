@@ -3,10 +3,12 @@ import { expect, test } from "bun:test";
 import { systemClock } from "../../src/platform/clock.ts";
 import { makeActors } from "../kit/actors.ts";
 import { makePipeline } from "../kit/pipeline.ts";
-import { type Sent, sentMalformed, UNREADABLE } from "../../src/delivery/send.ts";
+import { send, type Sent, sentMalformed, UNREADABLE } from "../../src/delivery/send.ts";
 import { Slots } from "../../src/delivery/slots.ts";
 import { steadyOver } from "../kit/clock.ts";
 import { startApi } from "../http/log-kit.ts";
+import { openBlackHole } from "../kit/black-hole.ts";
+import { turnsOf } from "../../src/store/project-turns.ts";
 
 test("an endpoint that finds none waits, is counted, and goes on when another one has ended", async () => {
   await using api = await startApi();
@@ -32,6 +34,66 @@ test("an endpoint that finds none waits, is counted, and goes on when another on
   await actors.stop();
 });
 
+test("sockets of attempts that were given up while they connected count until the kernel lets go", async () => {
+  await using hole = await openBlackHole();
+  await using api = await startApi();
+  const { data, services } = api;
+  const { transport } = services;
+  const sending = {
+    transport,
+    monotonic: () => services.monotonic(),
+    now: () => services.wallNow(),
+    dated: () => services.wallNow(),
+    ids: data.ids,
+    turnsOf: (projectId: number) => turnsOf(data, projectId),
+    signal: new AbortController().signal,
+    onBroken() {},
+  };
+  const { actors } = makeActors(data, {
+    clock: steadyOver(systemClock),
+    send: (endpoint, load) => send(sending, endpoint, load),
+    attemptsMax: 8,
+  });
+  const url = `http://127.0.0.1:${hole.port}/`;
+  let projectId = 0;
+  for (let made = 0; made < 12; made++) ({ projectId } = await api.endpoint({ url, timeoutSeconds: 1 }));
+  const event = { type: "a.b", timestamp: 0, data: "{}", consumerId: null, externalId: null, sourceId: null };
+  const prepared = await makePipeline(data, actors).prepare(projectId, [
+    { ...event, isTest: false, hops: 0 },
+  ]);
+  await prepared.commitAndDispatch((run) => data.store.write(run));
+  const dead = async (count: number) =>
+    (await api.get<{ data: unknown[] }>("/v1/deliveries?status=dead")).data.length === count;
+  await api.until(() => dead(6));
+  // Three quarters of eight: the next six wait, although nothing is in flight.
+  expect(actors.counts()).toMatchObject({ inFlight: 0, withoutSlot: 6 });
+  expect(transport.stats()).toMatchObject({ open: 6, connects: 6 });
+  await hole.close();
+  await api.until(() => dead(12));
+  expect(transport.stats()).toMatchObject({ open: 0, connects: 12 });
+  await actors.stop();
+}, 30_000);
+
+test("what is sent beside the queues has a slot of its account, or is not begun", async () => {
+  await using api = await startApi();
+  const { actors } = makeActors(api.data, {
+    clock: steadyOver(systemClock),
+    send: () => Promise.resolve(null),
+    attemptsMax: 8,
+  });
+  const { projectId } = await api.endpoint({ url: api.receiver.url("slots") });
+  const gone = Promise.withResolvers<void>();
+  const hanging = { kind: "timeout", code: "timeout_connect", socketGone: gone.promise } as const;
+  const results: unknown[] = [];
+  for (let at = 0; at < 7; at++) results.push(await actors.inSlot(projectId, () => Promise.resolve(hanging)));
+  expect(results).toEqual([...Array.from({ length: 6 }, () => hanging), null]);
+  gone.resolve();
+  await gone.promise;
+  const answered = { kind: "aborted" } as const;
+  for (let at = 0; at < 7; at++)
+    expect(await actors.inSlot(projectId, () => Promise.resolve(answered))).toBe(answered);
+});
+
 function makeSlots(max: number): Slots {
   return new Slots({
     max,
@@ -41,6 +103,23 @@ function makeSlots(max: number): Slots {
     wake() {},
   });
 }
+
+test("a socket that outlives its attempt keeps the slot until it is gone, and none of the body's bytes", async () => {
+  const slots = makeSlots(4);
+  const gone = Promise.withResolvers<void>();
+  for (let at = 0; slots.isFree(1, at); at++) slots.take(1, 100);
+  slots.giveBack(1, 100, gone.promise);
+  expect([slots.isFree(1, 1), slots.isFree(1, 0)]).toEqual([false, true]);
+  slots.giveBack(1, 100, gone.promise);
+  expect([slots.isFree(1, 1), slots.isFree(1, 0)]).toEqual([false, true]);
+  slots.take(2, 200);
+  expect(slots.isFree(3, 0)).toBe(true);
+  gone.resolve();
+  await gone.promise;
+  slots.giveBack(2, 200);
+  expect(slots.isFree(1, 1)).toBe(true);
+  expect(() => slots.giveBack(1, 0)).toThrow();
+});
 
 test("an account whose endpoints hang leaves the others their part of the slots", () => {
   const slots = makeSlots(100);

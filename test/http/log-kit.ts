@@ -111,7 +111,8 @@ export class Api implements AsyncDisposable {
       }),
       guard,
       transport,
-      sendTrial: (endpoint) => sendTrial(sending, endpoint, data.store.takeKey()),
+      sendTrial: (endpoint) =>
+        actors.inSlot(endpoint.projectId, () => sendTrial(sending, endpoint, data.store.takeKey())),
       baseUrl: "http://localhost",
       ingestRateLimit: 0,
       pollRateLimit: 0,

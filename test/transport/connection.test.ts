@@ -1,6 +1,8 @@
 import { afterEach, expect, test } from "bun:test";
 import { createServer, type Server, type Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Connection } from "../../src/transport/connection.ts";
+import { openBlackHole } from "../kit/black-hole.ts";
 import { until } from "./kit.ts";
 
 const servers: Server[] = [];
@@ -47,4 +49,20 @@ test("what the receiver does not take yet is kept, whatever becomes of the memor
   }
   expect<boolean>(connection.hasUnsent).toBe(false);
   connection.destroy();
+}, 20_000);
+
+test("a socket given up while it connects is gone only once the kernel lets go of it", async () => {
+  await using hole = await openBlackHole();
+  let gone = 0;
+  const owner = { onReady() {}, onBytes() {}, onClosed() {} };
+  const target = { key: "", address: "127.0.0.1", port: hole.port, tlsName: null, tlsCa: undefined };
+  const connection = new Connection(target, owner, 0, () => void gone++);
+  connection.open();
+  const whenGone = connection.gone;
+  connection.destroy();
+  expect(await Promise.race([whenGone, nextTurn("held")])).toBe("held");
+  expect(gone).toBe(0);
+  await hole.close();
+  await whenGone;
+  expect(gone).toBeGreaterThan(0);
 }, 20_000);

@@ -10,6 +10,9 @@ import type { Needs } from "../framework/services.ts";
 /** So much of what the destination answered stands in the refusal. */
 const QUOTE_MAX = 300;
 
+const NOT_SENT =
+  "The service is stopping, or short of files, or the account has too many attempts in flight. Try again in a moment.";
+
 /** Tries of destinations: a few at once for each caller, as no endpoint's slots bound them yet. */
 export function makeTrials(): AtOnce {
   return new AtOnce("trialsAtOnceMax", "tries of destinations");
@@ -29,7 +32,7 @@ export async function requireDelivered(
   if (isPolled(endpoint.kind)) return;
   const end = trials.begin(caller);
   const sent = await services.sendTrial(endpoint).finally(end);
-  if (sent === null) throw unavailable("The service is stopping, or short of files. Try again in a moment.");
+  if (sent === null) throw unavailable(NOT_SENT);
   if (sent.outcome === "delivered") return;
   const detail = reasonOf(sent, endpoint);
   throw new Problem("invalid_request", detail, { errors: [{ pointer: "/config", detail }] });

@@ -27,7 +27,10 @@ export interface Services extends Data {
   eraser: Eraser;
   guard: Guard;
   transport: Transport;
-  /** Sends one message to a destination that is not stored; null where the service stops. Never rejects. */
+  /**
+   * Sends one message to a destination that is not stored; null where the service stops, or the account has
+   * no slot left. Never rejects.
+   */
   sendTrial(endpoint: NewEndpoint): Promise<Sent | null>;
   /** Without a slash at the end. */
   baseUrl: string;

@@ -1,7 +1,8 @@
-import { type Fault, Problem, invalid } from "../../core/errors.ts";
+import { type Fault, Problem, invalid, unavailable } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { isSuccess } from "../../destinations/destination.ts";
-import type { TransportResult } from "../../transport/types.ts";
+import type { TransportRequest, TransportResult } from "../../transport/types.ts";
+import type { UrlParts } from "../../transport/url-parts.ts";
 import { USER_AGENT } from "../../transport/user-agent.ts";
 import type { Logo } from "../../store/resources/logos.ts";
 import type { Needs } from "../framework/services.ts";
@@ -25,15 +26,24 @@ const START_BYTES = 12;
 
 /** GETs a logo once, through the address guard. Throws 422 where that is not a small picture. */
 export async function fetchLogo(
-  { guard, transport }: Needs<"guard" | "transport">,
+  { guard, transport, actors }: Needs<"guard" | "transport" | "actors">,
+  projectId: number,
   address: string,
 ): Promise<Logo> {
   const verdict = await guard.checkDestination(address);
   if (!verdict.ok) throw unsafe(verdict.reason);
-  const result = await transport.send({
+  const { url } = verdict;
+  const result = await actors.inSlot(projectId, () => transport.send(requestOf(url)));
+  if (result === null)
+    throw unavailable("The account has too many attempts in flight. Try again in a moment.");
+  return readLogo(result);
+}
+
+function requestOf(url: UrlParts): TransportRequest {
+  return {
     method: "GET",
-    url: verdict.url,
-    owner: verdict.url.href,
+    url,
+    owner: url.href,
     headers: [
       ["user-agent", USER_AGENT],
       ["accept", "image/png, image/jpeg, image/webp, image/gif"],
@@ -42,8 +52,7 @@ export async function fetchLogo(
     timeoutMs: TIMEOUT_MS,
     maxReadBytes: limit("logoBytesMax"),
     maxKeepBytes: limit("logoBytesMax"),
-  });
-  return readLogo(result);
+  };
 }
 
 function readLogo(result: TransportResult): Logo {

@@ -14,7 +14,7 @@ import { nameText, nullable, oneOf, shownAs, timeShape, timeText } from "../shar
 
 /** The caller's own project. */
 export function projectRoutes(
-  services: Needs<"ids" | "tenants" | "logos" | "guard" | "transport">,
+  services: Needs<"ids" | "tenants" | "logos" | "guard" | "transport" | "actors">,
 ): AnyRoute[] {
   return [readRoute(services), changeRoute(services)];
 }
@@ -112,7 +112,9 @@ function readRoute(services: Needs<"ids" | "tenants">): AnyRoute {
   });
 }
 
-function changeRoute(services: Needs<"ids" | "tenants" | "logos" | "guard" | "transport">): AnyRoute {
+function changeRoute(
+  services: Needs<"ids" | "tenants" | "logos" | "guard" | "transport" | "actors">,
+): AnyRoute {
   const { tenants } = services;
   return route({
     method: "PATCH",
@@ -135,7 +137,7 @@ function changeRoute(services: Needs<"ids" | "tenants" | "logos" | "guard" | "tr
     async handle(context) {
       const { caller, body } = context;
       requireOrigins(body.portal_origins ?? []);
-      const logo = await logoOf(services, body);
+      const logo = await logoOf(services, caller.projectId, body);
       return commitChange(context, {
         write() {
           if (logo !== undefined) services.logos.put(caller.projectId, logo);
@@ -176,12 +178,13 @@ function requireOrigins(origins: readonly string[]): void {
  * Throws 422.
  */
 async function logoOf(
-  services: Needs<"guard" | "transport">,
+  services: Needs<"guard" | "transport" | "actors">,
+  projectId: number,
   { branding }: ProjectChangeBody,
 ): Promise<Logo | null | undefined> {
   if (branding === null) return null;
   const address = branding?.logo_url;
-  return typeof address === "string" ? fetchLogo(services, address) : address;
+  return typeof address === "string" ? fetchLogo(services, projectId, address) : address;
 }
 
 function changeOf(body: ProjectChangeBody, current: Project): Partial<Project> {
