@@ -20,6 +20,8 @@ export interface SigningKey {
 }
 
 const SECRET_BYTES = { made: 32, min: 24, max: 64 };
+/** Of 64 bytes, the most that a secret or a key has. */
+const BASE64_LENGTH_MAX = 88;
 const PKCS8_ED25519 = Buffer.from("302e020100300506032b657004220420", "hex");
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
@@ -27,7 +29,8 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
  * Not as a Buffer: each of those is a thing outside the heap, that the garbage collector has to ask about.
  */
 function decodeBase64(text: string): Uint8Array | null {
-  return BASE64.test(text) && text !== "" ? Uint8Array.fromBase64(text) : null;
+  if (text === "" || text.length > BASE64_LENGTH_MAX || !BASE64.test(text)) return null;
+  return Uint8Array.fromBase64(text);
 }
 
 export function makeSecret(): string {

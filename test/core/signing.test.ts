@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { createPublicKey, randomBytes, verify } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import {
@@ -94,4 +94,11 @@ describe("secrets that are given", () => {
     expect(readPrivateKey(`whsk_${mixed.toString("base64")}`)).toBeNull();
     expect(readPrivateKey(`whsk_${randomBytes(31).toString("base64")}`)).toBeNull();
   });
+});
+
+test("a text that is too long for a key is not decoded", () => {
+  using decode = spyOn(Uint8Array, "fromBase64");
+  const long = "A".repeat(92);
+  expect([readSecret(`whsec_${long}`), readPrivateKey(`whsk_${long}`)]).toEqual([null, null]);
+  expect(decode).not.toHaveBeenCalled();
 });

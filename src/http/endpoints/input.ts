@@ -1,6 +1,7 @@
 import { type Fault, invalidAll } from "../../core/errors.ts";
 import { isEventTypePattern } from "../../core/event-type.ts";
 import { compileFilter } from "../../core/filter/filter.ts";
+import { readBounded } from "../../core/json/bounded.ts";
 import { isObject } from "../../core/json/value.ts";
 import { limit } from "../../core/limits.ts";
 import { type Endpoint, SIGNATURE_VERSIONS, type SignatureVersion } from "../../core/model.ts";
@@ -53,11 +54,13 @@ function blankEndpoint(projectId: number, now: number): NewEndpoint {
 export function readNewEndpoint(body: NewEndpointBody, projectId: number, now: number): NewEndpoint {
   const blank = blankEndpoint(projectId, now);
   const faults: Fault[] = [];
-  const change = changeOf(body, blank, faults);
+  // A patch would drop members that are null; here they are what was sent.
+  const { metadata, ...patch } = body;
+  const change = changeOf(patch, blank, faults);
+  if (metadata) isMetadata(metadata, faults);
   const secrets = readGivenSecrets(body, faults);
   if (faults.length > 0) throw invalidAll(faults);
-  // A patch would drop members that are null; here they are what was sent.
-  return { ...blank, ...change, metadata: body.metadata ?? blank.metadata, ...secrets };
+  return { ...blank, ...change, metadata: metadata ?? blank.metadata, ...secrets };
 }
 
 /** What a merge patch changes of an endpoint as it stands. Throws 422 with every fault, as above. */
@@ -176,12 +179,23 @@ function readGivenSecrets(body: NewEndpointBody, faults: Fault[]): EndpointChang
   return { ...(secret !== undefined && { secret }), ...(privateKey !== undefined && { privateKey }) };
 }
 
+/** What takes all metadata out (`null` for each) and puts as much in again is not three times as long. */
+const PATCH_PER_METADATA = 3;
+
 function readMetadata(patch: object | null, before: NewEndpoint, faults: Fault[]): NewEndpoint["metadata"] {
   if (patch === null) return DEFAULTS.metadata;
+  if (!isMetadata(patch, faults, PATCH_PER_METADATA)) return DEFAULTS.metadata;
   const merged = mergePatch(before.metadata, patch);
+  const isTaken = isObject(merged) && isMetadata(merged, faults);
+  return isTaken ? merged : DEFAULTS.metadata;
+}
+
+/** False, with a fault, for what is longer than `times` what metadata may be. */
+function isMetadata(metadata: object, faults: Fault[], times = 1): boolean {
   const max = limit("metadataBytesMax");
-  if (Buffer.byteLength(JSON.stringify(merged)) > max) {
-    faults.push({ pointer: "/metadata", detail: `Expected at most ${max} bytes of JSON.` });
-  }
-  return isObject(merged) ? merged : DEFAULTS.metadata;
+  const bytesMax = times * max;
+  const bounds = { bytesMax, depthMax: limit("jsonDepthMax"), nodesMax: bytesMax };
+  const { ok } = readBounded(metadata, "Metadata", bounds);
+  if (!ok) faults.push({ pointer: "/metadata", detail: `Expected at most ${max} bytes of JSON.` });
+  return ok;
 }

@@ -1,5 +1,6 @@
 import { type Fault, invalidAll } from "../../core/errors.ts";
 import { isEventType } from "../../core/event-type.ts";
+import { readBounded } from "../../core/json/bounded.ts";
 import type { Json } from "../../core/json/value.ts";
 import { limit } from "../../core/limits.ts";
 import type { EventType } from "../../core/model.ts";
@@ -61,10 +62,11 @@ function checkDescription({ schema, example }: NewEventType, faults: Fault[]): v
 }
 
 function checkExample(example: Json, schema: EventSchema | null, faults: Fault[]): void {
-  const max = limit("exampleBytesMax");
-  if (Buffer.byteLength(JSON.stringify(example)) > max) {
-    faults.push({ pointer: "/example", detail: `An example is at most ${max} bytes of JSON.` });
-  } else if (schema !== null) faults.push(...below("/example", schema.validate(example)));
+  const bytesMax = limit("exampleBytesMax");
+  const bounds = { bytesMax, depthMax: limit("jsonDepthMax"), nodesMax: bytesMax };
+  const bounded = readBounded(example, "An example", bounds);
+  if (!bounded.ok) faults.push(...below("/example", [bounded.fault]));
+  else if (schema !== null) faults.push(...below("/example", schema.validate(example)));
 }
 
 function below(prefix: string, faults: readonly Fault[]): Fault[] {

@@ -121,6 +121,8 @@ async function previewOne(
   shaping: Shaping,
   { body, bytes, turns }: { body: PreviewBody; bytes: Uint8Array; turns: Turns },
 ): Promise<Answer> {
+  // Read once more, as text, after a turn that had the parse of it all.
+  if (body.event !== undefined) await turns.giveWay(bytes.length);
   const event = readSubject(services, caller, body, bytes, shaping.endpoint);
   const preview = await tryOn(shaping, event, turns, true);
   const matched = preview.outcome !== "unmatched";

@@ -127,6 +127,7 @@ describe("changing", () => {
     ["an unknown kind", { kind: "smtp" }, "/kind"],
     ["a broken filter", { filter: { $up: 1 } }, "/filter/$up"],
     ["too much metadata", { metadata: { text: "x".repeat(16_384) } }, "/metadata"],
+    ["too much metadata to take out", { metadata: { list: null, ["x".repeat(50_000)]: null } }, "/metadata"],
   ])("to %s is refused, and nothing changes", async (_name, patch, pointer) => {
     const { id, secret: _secret, ...before } = await bench.create({ url: bench.fresh().url });
     expectFault(

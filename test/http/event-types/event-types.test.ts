@@ -1,5 +1,6 @@
 /** Event types as a resource: fields, refusals, lists, grants, projects, and the proposal of a schema. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readNewEventType } from "../../../src/http/event-types/input.ts";
 import type { EventTypeAnswer } from "../../../src/http/event-types/shape.ts";
 import { startApp } from "../../kit/app.ts";
 import { expectProblem } from "../kit.ts";
@@ -19,6 +20,17 @@ async function create(fields: Record<string, unknown> = {}): Promise<EventTypeAn
   const made = await bench.take("POST", "/v1/event-types", { name: bench.fresh("made.t"), ...fields });
   return made as unknown as EventTypeAnswer;
 }
+
+test("an example that is too long is refused before its elements are looked at", () => {
+  const reads: (string | symbol)[] = [];
+  const get = (target: number[], name: string | symbol) => {
+    reads.push(name);
+    return Reflect.get(target, name) as unknown;
+  };
+  const list = new Proxy(Array.from<number>({ length: 100_000 }).fill(1), { get });
+  expect(() => readNewEventType({ name: "a", example: { list } }, 1, 0)).toThrow("not valid");
+  expect(reads.filter((name) => name !== "length" && name !== "toJSON")).toEqual([]);
+});
 
 describe("a type", () => {
   test("has defaults, and is read as it was made", async () => {

@@ -1,5 +1,5 @@
 /** POST /v1/endpoints/preview: on a pasted event, on a stored one, and over the newest stored events. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { TurnQueue } from "../../../src/core/structures/turn-queue.ts";
 import { compileTransformations } from "../../../src/core/transform/transform.ts";
 import { tryOn } from "../../../src/http/preview/run.ts";
@@ -14,6 +14,14 @@ beforeAll(async () => {
 });
 
 afterAll(() => bench[Symbol.asyncDispose]());
+
+test("a large pasted event is read as text in another turn than that of its parse", async () => {
+  using giveWay = spyOn(TurnQueue.prototype, "giveWay");
+  const event = { type: "a.b", data: { text: "x".repeat(100_000) } };
+  await bench.take("POST", "/v1/endpoints/preview", { event });
+  const bytes = Buffer.byteLength(JSON.stringify({ event }));
+  expect(giveWay.mock.calls.filter(([asked]) => asked === bytes)).toHaveLength(1);
+});
 
 interface Sample {
   event_id: string;
